@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The CKKS scheme (Cheon, Kim, Kim, Song 2017) in RNS form: encode, keys, encrypt, evaluate, decrypt.
+#pragma once
+
+#include <complex>
+#include <span>
+
+#include "ringforge/ckks/ciphertext.hpp"
+
+namespace ringforge::ckks {
+
+/// Everything derived from a parameter set: bases, key-switching constants, encoder tables. Immutable and
+/// shared by all objects that use it.
+class Context {
+ public:
+  explicit Context(const Parameters& params);
+
+  const Parameters& params() const noexcept { return params_; }
+  const Ring& ring() const noexcept { return ring_; }
+  const Gadget& gadget() const noexcept { return *gadget_; }
+  /// Q's first level + 1 primes. @throws LevelError above the maximum level.
+  Basis basis(std::size_t level) const;
+  /// All primes, Q then P.
+  const Basis& full_basis() const { return gadget_->extended(gadget_->q().size()); }
+
+  /// Galois element of a left rotation by `step` slots (negative: right).
+  u64 rotation_element(i64 step) const noexcept;
+  /// Galois element of complex conjugation.
+  u64 conjugation_element() const noexcept { return ring_.index() - 1; }
+
+  // ---- encoder ----
+  /// Encodes up to N/2 numbers, the rest zero. Slot j is the value at zeta^(5^j).
+  /// @throws ValueError for NaN or infinity, too many values, or |value|*scale beyond the modulus;
+  ///         LevelError for a level that does not exist; ScaleError unless 1 <= scale < 2^250.
+  Plaintext encode(std::span<const std::complex<double>> values, double scale, std::size_t level,
+                   unsigned threads = 1) const;
+  Plaintext encode(std::span<const double> values, double scale, std::size_t level,
+                   unsigned threads = 1) const;
+  /// Residues of round(value*scale) modulo each prime of the level.
+  std::vector<u64> encode_constant(double value, double scale, std::size_t level) const;
+  /// All N/2 slots.
+  std::vector<std::complex<double>> decode(const Plaintext& p, unsigned threads = 1) const;
+
+  /// Places real slot values in transform order for encode_words: slot v*batch + i gets values[v] for every
+  /// i < batch; count*batch must be N/2.
+  void scatter(const double* values, std::size_t count, std::size_t batch, double* re) const;
+  /// Words-level encoder for many plaintexts: `re`, `im` hold N/2 slot values each and are overwritten;
+  /// residues of limb i go to out[i], in Eval form. No allocation.
+  void encode_words(double* re, double* im, double scale, std::span<u64* const> out, i64* rounded) const;
+
+ private:
+  void embed(double* re, double* im, const std::complex<double>* values, std::size_t count) const;
+  Parameters params_;
+  Ring ring_;
+  std::unique_ptr<Gadget> gadget_;
+  std::vector<double> fft_re_, fft_im_;
+  kernels::FftTable fft_;
+  std::vector<u32> slot_index_;  // slot j -> position in transform order
+};
+
+using ContextPtr = std::shared_ptr<const Context>;
+
+/// With probability 1 - 2^-40 no slot of an error polynomial of this coefficient variance is larger.
+/// Most error terms are products of two random polynomials (rounding times secret, digit times key error),
+/// so a slot's is a product of two complex normal values: |slot|^2 = N*variance*X*Y with X, Y exponential,
+/// and P(XY > t) < 2*sqrt(pi)*t^(1/4)*exp(-2*sqrt(t)). Over N/2 slots sqrt(t) = (ln(N/2 * 2^40) + 2)/2
+/// suffices; single normal values, the other case, have lighter tails.
+double slot_error_bound(double variance, std::size_t degree) noexcept;
+
+/// Key generation, encryption and decryption: everything that touches a secret.
+class Client {
+ public:
+  explicit Client(ContextPtr context) : ctx_(std::move(context)) {}
+  /// Deterministic: for tests only.
+  Client(ContextPtr context, const Seed& fixed_for_tests) : ctx_(std::move(context)), rng_(fixed_for_tests) {}
+
+  SecretKey secret_key();
+  PublicKey public_key(const SecretKey& sk);
+  /// Keys for polynomials of up to `level`; the default is the maximum level.
+  RelinKey relin_key(const SecretKey& sk, std::optional<std::size_t> level = {}, unsigned threads = 1);
+  /// @throws ParameterError when the element is no Galois element or is 1.
+  GaloisKey galois_key(const SecretKey& sk, u64 element, std::optional<std::size_t> level = {},
+                       unsigned threads = 1);
+
+  /// Secret-key encryption: half of the result is a seed, so files are half the size.
+  Ciphertext encrypt(const Plaintext& p, const SecretKey& sk);
+  Ciphertext encrypt(const Plaintext& p, const PublicKey& pk);
+  /// @throws MismatchError for a ciphertext under another key.
+  Plaintext decrypt(const Ciphertext& c, const SecretKey& sk);
+  /// Adds Gaussian noise to the coefficients so that the decryption may be shown to others
+  /// (IND-CPA-D, Li and Micciancio 2021): see flood_deviation.
+  /// @throws LevelError when the modulus has no room for the noise.
+  Plaintext decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries = 1);
+
+ private:
+  ContextPtr ctx_;
+  Randomness rng_;
+};
+
+/// Standard deviation of the noise that hides an error of the given variance to `bits` bits over
+/// `queries` decryptions: sqrt(12 * queries * N * variance) * 2^(bits/2). The relative entropy between
+/// shared results with and without the error is then at most queries*|e|^2/(2*sigma^2) <= 2^-bits/24.
+double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept;
+
+/// Homomorphic operations. Stateless apart from its context and thread count.
+class Evaluator {
+ public:
+  explicit Evaluator(ContextPtr context, unsigned threads = 1) : ctx_(std::move(context)), threads_(threads) {}
+  const ContextPtr& context() const noexcept { return ctx_; }
+  unsigned threads() const noexcept { return threads_; }
+
+  // Sums. Levels must agree (LevelError), scales within 2^-30 (ScaleError), keys too (MismatchError).
+  Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
+  Ciphertext sub(const Ciphertext& a, const Ciphertext& b) const;
+  Ciphertext negate(const Ciphertext& a) const;
+  Ciphertext add_plain(const Ciphertext& a, const Plaintext& p) const;
+  Ciphertext sub_plain(const Ciphertext& a, const Plaintext& p) const;
+  Ciphertext add_scalar(const Ciphertext& a, double value) const;
+
+  // Products. Scales multiply; rescale afterwards.
+  Ciphertext mul_plain(const Ciphertext& a, const Plaintext& p) const;
+  /// Multiplies by a real number encoded at `scale` (default: the last prime, so that a rescale restores
+  /// the ciphertext's scale exactly).
+  Ciphertext mul_scalar(const Ciphertext& a, double value, std::optional<double> scale = {}) const;
+  /// Three parts; both operands must have two (ShapeError).
+  Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const;
+  Ciphertext relinearize(const Ciphertext& a, const RelinKey& key) const;
+
+  /// Divides by the last prime. @throws LevelError at level 0.
+  Ciphertext rescale(const Ciphertext& a) const;
+  /// Drops primes without division. @throws LevelError when `level` is above the ciphertext's.
+  Ciphertext drop_to_level(const Ciphertext& a, std::size_t level) const;
+
+  /// Left rotation of the slots. @throws MissingKeyError, naming the step and the steps present.
+  Ciphertext rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const;
+  Ciphertext conjugate(const Ciphertext& a, const GaloisKeys& keys) const;
+  Ciphertext apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const;
+  /// Rotations by many steps with one ModUp.
+  std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const i64> steps,
+                                         const GaloisKeys& keys) const;
+
+  /// Variance of one error coefficient after ModDown or rescale rounding: (1 + N*2/3)/12.
+  double rounding_variance() const noexcept;
+
+ private:
+  void check_pair(const Ciphertext& a, const Ciphertext& b) const;
+  void check(const Ciphertext& a) const;
+  Ciphertext switch_and_map(const Ciphertext& a, const Digits& digits, u64 element, const SwitchingKey& key) const;
+  const SwitchingKey& rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
+  ContextPtr ctx_;
+  unsigned threads_;
+};
+
+/// Predicted bound of |decrypted slot - exact slot| (probability 1 - 2^-40).
+double error_bound(const Ciphertext& c);
+
+}  // namespace ringforge::ckks

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The fused kernel of the `matvec` system on the CPU: plain matrix x encrypted vector, with bias.
+#pragma once
+
+#include <functional>
+
+#include "ringforge/ckks/ckks.hpp"
+#include "ringforge/counters.hpp"
+#include "ringforge/linear/plan.hpp"
+
+namespace ringforge::ckks {
+
+/// What a plan costs at a level: exact operation counts of one run, and memory.
+struct MatvecCost {
+  OpCounts ops;
+  std::size_t keys = 0;             ///< distinct Galois keys
+  std::size_t key_storage = 0;      ///< bytes of those keys, expanded
+  std::size_t plaintext_storage = 0;///< bytes of the encoded matrix and bias
+  std::size_t working = 0;          ///< bytes of temporaries and ciphertexts during a run, at most
+  /// Butterflies plus weighted words moved: what the planner minimises.
+  double weight = 0;
+};
+
+/// A matrix encoded for one plan and level, ready to be applied to encrypted vectors.
+class Matvec {
+ public:
+  /// @param level of the inputs, at least 1; results are one lower
+  /// @param batch vectors interleaved in each ciphertext: slot = virtual slot * batch + index; a power of two
+  /// @throws LevelError, ShapeError.
+  Matvec(ContextPtr context, linear::Plan plan, std::size_t level, std::size_t batch = 1);
+
+  const linear::Plan& plan() const noexcept { return plan_; }
+  std::size_t level() const noexcept { return level_; }
+  std::size_t batch() const noexcept { return batch_; }
+
+  /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty)
+  /// for inputs of the given scale. `progress` receives the fraction done now and then.
+  /// @throws ValueError for entries that are not finite, ShapeError for sizes that do not match.
+  void encode(std::span<const double> matrix, std::span<const double> bias, double input_scale,
+              double input_bound, unsigned threads = 1, const std::function<void(double)>& progress = {});
+
+  /// Applies the matrix to one ciphertext per column block; one result per row block. The results' bound and
+  /// variance are rounded up to powers of two: they depend on the matrix.
+  /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError.
+  std::vector<Ciphertext> run(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads = 1) const;
+
+  /// Galois elements needed, each with the level it is used at.
+  std::vector<std::pair<u64, std::size_t>> required_keys() const;
+  /// Bytes held by the encoded matrix.
+  std::size_t storage() const noexcept { return store_.size() * sizeof(u64); }
+  /// Predicted cost of a plan at a level.
+  static MatvecCost cost(const Context& context, const linear::Plan& plan, std::size_t level, std::size_t batch = 1);
+
+  /// Coefficients of one term that lie together in memory.
+  static constexpr std::size_t kBlock = 512;
+
+ private:
+  u64* words(std::size_t limb, std::size_t block, std::size_t term) noexcept;
+  const u64* words(std::size_t limb, std::size_t block, std::size_t term) const noexcept;
+  void check_inputs(std::span<const Ciphertext> inputs) const;
+  u64 element(std::size_t step) const { return ctx_->rotation_element(static_cast<i64>(step * batch_)); }
+  std::vector<Ciphertext> run_bsgs(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads) const;
+  std::vector<Ciphertext> run_diagonal(std::span<const Ciphertext> inputs, const GaloisKeys& keys,
+                                       unsigned threads) const;
+  Ciphertext fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const;
+
+  ContextPtr ctx_;
+  linear::Plan plan_;
+  std::size_t level_ = 0, batch_ = 1;
+  double plain_scale_ = 0, input_scale_ = 0, input_bound_ = 0;
+  double row_sum_ = 0;      // largest sum of |entries| of a row, plus |bias|
+  double slot_square_ = 0;  // largest sum of entries^2 over the diagonals of one slot
+  WordBuffer store_;        // [limb][block][term][kBlock]
+  std::vector<Plaintext> bias_;
+};
+
+}  // namespace ringforge::ckks

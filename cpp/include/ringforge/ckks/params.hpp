@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// CKKS parameters: an editable specification, and the checked immutable set made from it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ringforge/rlwe.hpp"
+
+namespace ringforge::ckks {
+
+/// What a user may write down; turned into `Parameters` by checking.
+struct ParametersSpec {
+  std::string name;             ///< free text, at most 64 bytes; not part of the identity
+  unsigned log_n = 0;           ///< log2 of the ring degree, 10 ... 17
+  std::vector<u64> q;           ///< primes of Q, 1 ... 64; q[0] is the last to be dropped
+  std::vector<u64> p;           ///< special primes, 1 ... 8
+  unsigned limbs_per_digit = 1; ///< alpha of hybrid key switching; 1 is per-limb
+  double log_scale = 40;        ///< log2 of the default scale, 10 ... 60
+  std::string insecure;         ///< why a set below 128 bits may be used; empty otherwise
+};
+
+/// Why a specification is refused.
+enum class ParameterFailure {
+  degree,         ///< log_n outside 10 ... 17
+  limb_count,     ///< no primes, or too many
+  modulus,        ///< not a prime, not 1 mod 2N, too small, too large, or repeated
+  digit,          ///< the special primes are smaller than a key-switching digit
+  scale,          ///< log_scale outside 10 ... 60, or above log2 q[0] - 2
+  not_secure,     ///< log2(QP) above the 128-bit limit and no `insecure` reason given
+  text,           ///< a name or reason over 64 / 256 bytes
+};
+/// One sentence for each failure.
+const char* explain(ParameterFailure f) noexcept;
+
+/// log2(QP) limit for 128 bits of classical security with a ternary secret, degree 2^log_n; 0 if unknown.
+double max_log_qp(unsigned log_n) noexcept;
+/// The publication the limits come from.
+const char* security_source() noexcept;
+
+/// A checked parameter set. Immutable; identified by its hash.
+class Parameters {
+ public:
+  /// @throws ParameterError naming the failure, the value, the limit and the remedy.
+  explicit Parameters(ParametersSpec spec);
+
+  /// A shipped set. @throws ParameterError listing the names; also for a set below 128 bits when
+  /// `insecure` is empty.
+  static Parameters named(const std::string& name, const std::string& insecure = "");
+  /// Names of the shipped sets.
+  static std::vector<std::string> names();
+
+  const ParametersSpec& spec() const noexcept { return spec_; }
+  std::size_t degree() const noexcept { return std::size_t{1} << spec_.log_n; }
+  std::size_t slots() const noexcept { return degree() / 2; }
+  std::size_t max_level() const noexcept { return spec_.q.size() - 1; }
+  double log_q() const noexcept;
+  double log_qp() const noexcept { return log_qp_; }
+  /// Whether the 2024 guideline gives these parameters 128 bits.
+  bool secure() const noexcept { return log_qp_ <= max_log_qp(spec_.log_n); }
+  /// SHA-256 of degree, primes, digits and scale: names and reasons do not count.
+  const std::array<std::uint8_t, 32>& hash() const noexcept { return hash_; }
+  friend bool operator==(const Parameters& a, const Parameters& b) noexcept { return a.hash_ == b.hash_; }
+
+ private:
+  ParametersSpec spec_;
+  double log_qp_ = 0;
+  std::array<std::uint8_t, 32> hash_{};
+};
+
+/// The smallest secure set for `depth` rescalings, results good to `precision_bits` (values up to 1), and
+/// at least `slots` slots. `why` receives the reasoning in a few lines.
+/// @throws ParameterError when no degree up to 2^17 suffices.
+Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why = nullptr);
+
+}  // namespace ringforge::ckks

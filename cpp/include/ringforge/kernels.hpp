@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The kernel contract: one table of operations on arrays of 64-bit residues, implemented by several
+// kernel sets (`ref`, `avx2`, `avx512`) that agree bit for bit.
+//
+// Common rules, unless an operation says otherwise:
+//   * arrays hold one limb: `n` residues, n a multiple of 16, base address aligned to 64 bytes;
+//   * inputs and outputs are canonical, in [0, q); a lazy range is named where it is allowed;
+//   * `dst` may be the same array as any input; partial overlap is not allowed;
+//   * moduli are odd primes, 2^16 < q < 2^61;
+//   * nothing allocates, throws, or depends on the values in its running time, except where noted.
+//
+// Order: a polynomial in Eval form holds at index i its value at psi^(2*brv(i)+1), where brv reverses
+// log2(n) bits and psi is the smallest primitive 2n-th root of unity modulo q.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ringforge::kernels {
+
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+using u32 = std::uint32_t;
+
+/// Primes below this bound take the 52-bit multiply-add (IFMA) path where the CPU has one.
+inline constexpr unsigned kFastBits = 50;
+/// Largest supported prime size in bits.
+inline constexpr unsigned kMaxBits = 61;
+
+/// A prime with the constants that Barrett and Shoup reductions need.
+struct Modulus {
+  u64 q = 0;          ///< the prime
+  u64 ratio_hi = 0;   ///< high word of floor(2^128 / q)
+  u64 ratio_lo = 0;   ///< low word of floor(2^128 / q)
+  u64 mu52 = 0;       ///< floor(2^(bits+50) / q) for bits <= 50, else 0
+  unsigned bits = 0;  ///< 2^(bits-1) < q < 2^bits
+};
+
+/// A constant factor w in [0, q) with its Shoup quotients.
+struct Factor {
+  u64 w = 0;    ///< the factor
+  u64 w64 = 0;  ///< floor(w * 2^64 / q)
+  u64 w52 = 0;  ///< floor(w * 2^52 / q); meaningful for q < 2^50 only
+};
+
+/// Twiddle factors of one negacyclic transform. Entry m+i of the forward tables is psi^brv(m+i)
+/// (brv on log2(n) bits), entry m+i of the inverse tables its inverse; index 0 is unused.
+/// The *64 and *52 arrays hold the Shoup quotients of the entries, as in `Factor`.
+struct NttTable {
+  std::size_t n = 0;
+  unsigned log_n = 0;
+  Modulus mod;
+  const u64* w = nullptr;
+  const u64* w64 = nullptr;
+  const u64* w52 = nullptr;  ///< null when q >= 2^50
+  const u64* iw = nullptr;
+  const u64* iw64 = nullptr;
+  const u64* iw52 = nullptr;  ///< null when q >= 2^50
+  Factor n_inv;               ///< 1/n
+  Factor n_inv_w;             ///< iw[1]/n, for the last stage
+};
+
+/// Twiddle factors of the encoder's complex transform of length n (slots): entry m+i, 1 <= m+i < n, is
+/// the complex root used by block i of the stage with m blocks.
+struct FftTable {
+  std::size_t n = 0;
+  unsigned log_n = 0;
+  const double* re = nullptr;
+  const double* im = nullptr;
+};
+
+/// One kernel set. Every pointer is set.
+struct Kernels {
+  const char* name;
+
+  // ---- transforms -------------------------------------------------------------------------------
+  /// Forward negacyclic NTT, natural order to Eval order. src in [0, 4q) if q < 2^61; dst in [0, q).
+  void (*ntt_forward)(u64* dst, const u64* src, const NttTable& t) noexcept;
+  /// Inverse negacyclic NTT including the factor 1/n, Eval order to natural order. src in [0, 2q).
+  void (*ntt_inverse)(u64* dst, const u64* src, const NttTable& t) noexcept;
+
+  // ---- pointwise --------------------------------------------------------------------------------
+  void (*add)(u64* dst, const u64* a, const u64* b, std::size_t n, const Modulus& m) noexcept;
+  void (*sub)(u64* dst, const u64* a, const u64* b, std::size_t n, const Modulus& m) noexcept;
+  void (*neg)(u64* dst, const u64* a, std::size_t n, const Modulus& m) noexcept;
+  void (*mul)(u64* dst, const u64* a, const u64* b, std::size_t n, const Modulus& m) noexcept;
+  /// dst = dst + a*b.
+  void (*mul_add)(u64* dst, const u64* a, const u64* b, std::size_t n, const Modulus& m) noexcept;
+  /// dst = a + c for a constant c in [0, q).
+  void (*add_scalar)(u64* dst, const u64* a, u64 c, std::size_t n, const Modulus& m) noexcept;
+  /// dst = a*f. a may be any value below 2^52 if q < 2^50, and any 64-bit value otherwise.
+  void (*mul_scalar)(u64* dst, const u64* a, const Factor& f, std::size_t n, const Modulus& m) noexcept;
+  /// dst = (a - b)*f: the last step of rescaling and ModDown. b may be in [0, 4q) (a canonical).
+  void (*sub_mul_scalar)(u64* dst, const u64* a, const u64* b, const Factor& f, std::size_t n,
+                         const Modulus& m) noexcept;
+  /// dst = a mod q for any 64-bit a.
+  void (*reduce)(u64* dst, const u64* a, std::size_t n, const Modulus& m) noexcept;
+  /// dst = a mod q, in [0, q), for signed |a| < 2^62.
+  void (*reduce_signed)(u64* dst, const i64* a, std::size_t n, const Modulus& m) noexcept;
+
+  // ---- fused inner product ----------------------------------------------------------------------
+  /// out0 = [out0 +] sum_{d<count} x[d]*y0[d], out1 = [out1 +] sum_{d<count} x[d]*y1[d]; one pass.
+  /// Digits x evaluation key (x the digits), and plaintexts x ciphertexts (x the plaintexts). The terms
+  /// in brackets are present when `accumulate`. out0, out1 must not alias the inputs. Any count >= 0.
+  void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
+               std::size_t count, bool accumulate, std::size_t n, const Modulus& m) noexcept;
+
+  // ---- automorphisms ----------------------------------------------------------------------------
+  /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.
+  void (*automorphism_coeff)(u64* dst, const u64* src, u64 g, std::size_t n, const Modulus& m) noexcept;
+  /// Eval form: dst[i] = src[index[i]]. The index table of an automorphism maps aligned blocks of 8 to
+  /// aligned blocks of 8: index[8k..8k+7] are the 8 members of one block. dst must not alias src.
+  void (*automorphism_eval)(u64* dst, const u64* src, const u32* index, std::size_t n) noexcept;
+  /// Eval form with accumulation: dst[i] = dst[i] + src[index[i]].
+  void (*automorphism_eval_add)(u64* dst, const u64* src, const u32* index, std::size_t n,
+                                const Modulus& m) noexcept;
+
+  // ---- base conversion --------------------------------------------------------------------------
+  /// Centred change of modulus for one source prime: dst = x - p*[x > p/2] mod q, x in [0, p).
+  void (*lift_centered)(u64* dst, const u64* src, u64 p, std::size_t n, const Modulus& m) noexcept;
+  /// v = round(sum_i y[i]*inv[i]) where inv[i] = 1/p_i as a double; the sum runs in the order of i, one
+  /// rounded multiplication and one rounded addition each (no fused multiply-add), then + 0.5, floor.
+  void (*convert_quotient)(u64* v, const u64* const* y, const double* inv, std::size_t k,
+                           std::size_t n) noexcept;
+  /// dst = sum_i y[i]*c[i] - v*p_mod_q mod q (v may be null: no correction). y[i] < 2^y_bits, y_bits <= 61,
+  /// c[i] = (P/p_i) mod q in [0, q), v < 2^16, p_mod_q = P mod q, k <= 64.
+  void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits,
+                       const u64* v, u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
+
+  // ---- encoder ----------------------------------------------------------------------------------
+  // Complex numbers are split arrays. A product (a+bi)(c+di) is (a*c - b*d) + (a*d + b*c)i with every
+  // operation rounded separately; all kernel sets perform the same operations on the same operands.
+  /// In place; stage with m = 1, 2, 4, ... blocks: (u, v) -> (u + w*v, u - w*v), w = table[m + block].
+  void (*fft_forward)(double* re, double* im, const FftTable& t) noexcept;
+  /// In place; the stages of fft_forward undone in reverse order: (u, v) -> (u + v, conj(w)*(u - v)),
+  /// then both parts multiplied by 1/n.
+  void (*fft_inverse)(double* re, double* im, const FftTable& t) noexcept;
+  /// dst = x*scale rounded to the nearest integer, ties to even. Returns false, dst unspecified, when
+  /// some |x*scale| >= 2^62 or is not finite. Running time may depend on the values.
+  bool (*scale_round)(i64* dst, const double* x, double scale, std::size_t n) noexcept;
+};
+
+/// The kernel set in use: the best one this CPU supports, or the one named by RINGFORGE_KERNELS.
+/// @throws ringforge::ParameterError when RINGFORGE_KERNELS names a set that does not exist or that this
+///         CPU cannot run.
+const Kernels& active();
+
+/// All sets this CPU can run, `ref` first.
+std::span<const Kernels* const> available();
+
+/// A set by name, or nullptr when it does not exist or this CPU cannot run it.
+const Kernels* find(const char* name) noexcept;
+
+/// Constants of a prime. q must be odd, 2^16 < q < 2^61 (not checked for primality).
+Modulus make_modulus(u64 q) noexcept;
+/// Shoup constants of w in [0, q).
+Factor make_factor(u64 w, const Modulus& m) noexcept;
+
+}  // namespace ringforge::kernels

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Exact division by a product of primes with rounding: rescaling, ModDown, and both in one step.
+#pragma once
+
+#include <vector>
+
+#include "ringforge/ring.hpp"
+
+namespace ringforge {
+
+/// Converts residues from one set of primes to others: given x mod p_1..p_k in coefficient form, writes
+/// x's centred representative (in (-P/2, P/2]) modulo a target prime. The quotient round(x/P) is found in
+/// double precision (Halevi, Polyakov, Shoup 2019): it may be off by one where x is within about
+/// k*2^-50*P of P/2, which changes which of two equally good representatives is taken, nothing else.
+class BaseConverter {
+ public:
+  BaseConverter() = default;
+  BaseConverter(const Basis& from, const Basis& to);
+  /// In place: y_i = x_i * (P/p_i)^-1 mod p_i, what `convert` expects. One limb of the source.
+  void prepare_limb(u64* x, std::size_t i) const noexcept;
+  /// v = round(sum y_i/p_i); for one source prime nothing is needed and v may be null.
+  void quotient(u64* v, const u64* const* y, std::size_t n) const noexcept;
+  /// dst = the centred lift modulo target prime j. For one source prime, y is x itself and v unused.
+  void convert(u64* dst, const u64* const* y, const u64* v, std::size_t j) const noexcept;
+  std::size_t sources() const noexcept { return from_.size(); }
+
+ private:
+  Basis from_, to_;
+  unsigned bits_ = 0;
+  std::vector<double> inverse_;               // 1/p_i
+  std::vector<kernels::Factor> hat_inverse_;  // (P/p_i)^-1 mod p_i
+  std::vector<u64> hat_;                      // (P/p_i) mod q_j, row per target
+  std::vector<u64> product_;                  // P mod q_j
+};
+
+/// Division by D = product of the last `dropped` primes of a basis, with rounding to nearest.
+class ModulusDrop {
+ public:
+  ModulusDrop() = default;
+  /// @throws ParameterError unless 1 <= dropped < basis.size().
+  ModulusDrop(const Basis& basis, std::size_t dropped);
+
+  const Basis& input() const noexcept { return input_; }
+  const Basis& output() const noexcept { return kept_; }
+  /// round(p / D) over the kept primes. Counts one mod_down, `dropped` INTTs and `kept` NTTs.
+  /// @throws MismatchError when p has another basis.
+  Poly<Eval> apply(const Poly<Eval>& p, unsigned threads = 1) const;
+
+ private:
+  Basis input_, kept_, gone_;
+  BaseConverter convert_;
+  std::vector<kernels::Factor> inverse_;  // D^-1 mod q_j
+};
+
+}  // namespace ringforge

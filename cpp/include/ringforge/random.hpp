@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Randomness. Secrets and seeds come from OpenSSL's CSPRNG, seeded by the operating system.
+//
+// Seed expansion, format "ringforge-xof-1" (part of every file format that stores seeds):
+//   k || iv = SHAKE256("ringforge-xof-1" || seed || le32(object) || le32(digit) || le32(limb)), 32 + 16 bytes;
+//   the stream is AES-256-CTR(k, iv), read as little-endian 64-bit words.
+// A uniform residue modulo q takes one word, masked to bits(q) bits, rejected when >= q. Ternary and
+// error polynomials take words as described at their samplers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ringforge/ring.hpp"
+
+namespace ringforge {
+
+using Seed = std::array<std::uint8_t, 32>;
+
+/// What a stream is for; part of the format, never renumbered.
+enum class StreamObject : u32 {
+  ciphertext = 1,     ///< second half of a secret-key encryption
+  public_key = 2,     ///< second half of a public key
+  switching_key = 3,  ///< second halves of evaluation keys, per digit and limb
+  secret = 4,
+  error = 5,
+  mask = 6,   ///< ephemeral ternary polynomial of public-key encryption
+  flood = 7,  ///< noise added before a result is shared
+  fork = 8,   ///< children of a Randomness
+};
+
+/// The pseudo-random stream of (seed, object, digit, limb).
+class Stream {
+ public:
+  Stream(const Seed& seed, StreamObject object, u32 digit = 0, u32 limb = 0);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  u64 next() noexcept {
+    if (used_ == kWords) refill();
+    return words_[used_++];
+  }
+
+ private:
+  void refill() noexcept;
+  static constexpr std::size_t kWords = 512;
+  struct Cipher;
+  std::unique_ptr<Cipher> cipher_;
+  std::array<u64, kWords> words_;
+  std::size_t used_ = kWords;
+};
+
+/// Source of fresh seeds. Move-only, wiped at the end.
+class Randomness {
+ public:
+  /// Seeded by the operating system.
+  /// @throws Error when the system's generator fails.
+  Randomness();
+  /// Fixed seed: for tests only; anything made from it is not secret.
+  explicit Randomness(const Seed& fixed_for_tests);
+  ~Randomness();
+  Randomness(Randomness&&) noexcept = default;
+  Randomness& operator=(Randomness&&) noexcept = default;
+  Randomness(const Randomness&) = delete;
+  Randomness& operator=(const Randomness&) = delete;
+  /// A new seed, independent of all earlier ones and one-way: publishing it reveals nothing of the root.
+  Seed next_seed();
+
+ private:
+  Seed root_;
+  u64 counter_ = 0;
+};
+
+/// Small signed coefficients that may be secret: move-only, wiped at the end.
+class SmallPoly {
+ public:
+  explicit SmallPoly(std::size_t n) : c_(n) {}
+  ~SmallPoly() { wipe(c_.data(), c_.size() * sizeof(i64)); }
+  SmallPoly(SmallPoly&&) noexcept = default;
+  SmallPoly& operator=(SmallPoly&&) noexcept = default;
+  SmallPoly(const SmallPoly&) = delete;
+  SmallPoly& operator=(const SmallPoly&) = delete;
+  std::vector<i64>& coeffs() noexcept { return c_; }
+  const std::vector<i64>& coeffs() const noexcept { return c_; }
+  /// The polynomial over a basis, in Eval form. Coefficients must be below 2^62 in size.
+  Poly<Eval> lift(const Basis& basis, unsigned threads = 1) const;
+
+ private:
+  std::vector<i64> c_;
+};
+
+/// Variance of the error distribution: centred binomial with 21 coin pairs, sigma = 3.24.
+inline constexpr double kErrorVariance = 10.5;
+
+/// Uniform residues of every limb; limb i of the basis uses stream limb `first_limb + i`.
+Poly<Eval> sample_uniform(const Basis& basis, const Seed& seed, StreamObject object, u32 digit = 0,
+                          u32 first_limb = 0, unsigned threads = 1);
+/// Coefficients uniform in {-1, 0, 1}: two bits each, the pattern 3 rejected.
+SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object);
+/// Centred binomial: popcount of bits 0-20 minus popcount of bits 21-41 of one word per coefficient.
+SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit = 0);
+/// Rounded Gaussian of standard deviation sigma (below 2^58), by Box-Muller on 53-bit uniforms.
+SmallPoly sample_gaussian(std::size_t n, const Seed& seed, double sigma);
+
+/// SHA-256.
+std::array<std::uint8_t, 32> sha256(const void* data, std::size_t bytes);
+
+}  // namespace ringforge

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Explicit multi-threading: every parallel loop names its thread count, and results never depend on it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace ringforge {
+
+/// Runs body(i) for all i in [0, count), on at most `threads` threads (the caller's included). Iterations
+/// must be independent. A loop started inside another loop runs on its caller's thread alone. The first
+/// exception thrown by a body is rethrown here once all started bodies have ended.
+void parallel_for(unsigned threads, std::size_t count, const std::function<void(std::size_t)>& body);
+
+/// Number of hardware threads, at least 1.
+unsigned hardware_threads() noexcept;
+
+}  // namespace ringforge

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Chooses the kernel set at start-up by CPU feature, or by the environment variable RINGFORGE_KERNELS.
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "ref/arith.hpp"
+#include "ringforge/error.hpp"
+#include "sets.hpp"
+
+namespace ringforge::kernels {
+namespace {
+
+struct Sets {
+  std::array<const Kernels*, 3> list{};
+  std::size_t count = 0;
+  Sets() {
+    list[count++] = &ref_kernels();
+#if defined(__x86_64__)
+    if (cpu_has_avx2()) list[count++] = &avx2_kernels();
+    if (cpu_has_avx512()) list[count++] = &avx512_kernels();
+#endif
+  }
+};
+
+const Sets& sets() {
+  static const Sets s;
+  return s;
+}
+
+const Kernels& choose() {
+  const auto all = available();
+  const char* wanted = std::getenv("RINGFORGE_KERNELS");
+  if (wanted == nullptr || *wanted == '\0') return *all.back();
+  if (const Kernels* k = find(wanted)) return *k;
+  std::string names;
+  for (const Kernels* k : all) names += std::string(names.empty() ? "" : ", ") + k->name;
+  throw ParameterError("RINGFORGE_KERNELS=" + std::string(wanted) +
+                       " is not a kernel set this CPU can run; choose one of: " + names);
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+bool cpu_has_avx2() noexcept { return __builtin_cpu_supports("avx2"); }
+bool cpu_has_avx512() noexcept {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512ifma");
+}
+#endif
+
+std::span<const Kernels* const> available() { return {sets().list.data(), sets().count}; }
+
+const Kernels* find(const char* name) noexcept {
+  for (const Kernels* k : available())
+    if (std::strcmp(k->name, name) == 0) return k;
+  return nullptr;
+}
+
+const Kernels& active() {
+  static const Kernels& k = choose();
+  return k;
+}
+
+Modulus make_modulus(u64 q) noexcept {
+  using u128 = unsigned __int128;
+  Modulus m;
+  m.q = q;
+  m.bits = 64 - static_cast<unsigned>(__builtin_clzll(q));
+  // floor(2^128/q): q does not divide 2^128 - 1 + 1 unless q = 1, so floor((2^128-1)/q) is the same.
+  const u128 ratio = ~static_cast<u128>(0) / q;
+  m.ratio_hi = static_cast<u64>(ratio >> 64);
+  m.ratio_lo = static_cast<u64>(ratio);
+  if (m.bits <= kFastBits) m.mu52 = static_cast<u64>((static_cast<u128>(1) << (m.bits + 50)) / q);
+  return m;
+}
+
+Factor make_factor(u64 w, const Modulus& m) noexcept {
+  using u128 = unsigned __int128;
+  return {w, static_cast<u64>((static_cast<u128>(w) << 64) / m.q),
+          m.bits <= kFastBits ? static_cast<u64>((static_cast<u128>(w) << 52) / m.q) : 0};
+}
+
+}  // namespace ringforge::kernels

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "ringforge/random.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "ringforge/error.hpp"
+#include "ringforge/threads.hpp"
+
+namespace ringforge {
+
+static_assert(std::endian::native == std::endian::little, "seed expansion is defined on little-endian words");
+
+void wipe(void* data, std::size_t bytes) noexcept {
+  if (data != nullptr) OPENSSL_cleanse(data, bytes);
+}
+
+std::array<std::uint8_t, 32> sha256(const void* data, std::size_t bytes) {
+  std::array<std::uint8_t, 32> out{};
+  if (EVP_Digest(data, bytes, out.data(), nullptr, EVP_sha256(), nullptr) != 1)
+    throw Error("SHA-256 is not available in the installed OpenSSL");
+  return out;
+}
+
+struct Stream::Cipher {
+  EVP_CIPHER_CTX* ctx = EVP_CIPHER_CTX_new();
+  Cipher() = default;
+  Cipher(const Cipher&) = delete;
+  Cipher& operator=(const Cipher&) = delete;
+  ~Cipher() { EVP_CIPHER_CTX_free(ctx); }
+};
+
+Stream::Stream(const Seed& seed, StreamObject object, u32 digit, u32 limb)
+    : cipher_(std::make_unique<Cipher>()) {
+  static constexpr char kName[] = "ringforge-xof-1";
+  const std::array<u32, 3> domain{static_cast<u32>(object), digit, limb};
+  std::array<std::uint8_t, 48> key{};
+  EVP_MD_CTX* md = EVP_MD_CTX_new();
+  const bool ok = md != nullptr && cipher_->ctx != nullptr &&
+                  EVP_DigestInit_ex(md, EVP_shake256(), nullptr) == 1 &&
+                  EVP_DigestUpdate(md, kName, sizeof(kName) - 1) == 1 &&
+                  EVP_DigestUpdate(md, seed.data(), seed.size()) == 1 &&
+                  EVP_DigestUpdate(md, domain.data(), sizeof(domain)) == 1 &&
+                  EVP_DigestFinalXOF(md, key.data(), key.size()) == 1 &&
+                  EVP_EncryptInit_ex(cipher_->ctx, EVP_aes_256_ctr(), nullptr, key.data(), key.data() + 32) == 1;
+  EVP_MD_CTX_free(md);
+  wipe(key.data(), key.size());
+  if (!ok) throw Error("SHAKE256 or AES-256-CTR is not available in the installed OpenSSL");
+}
+
+Stream::~Stream() { wipe(words_.data(), sizeof(words_)); }
+
+void Stream::refill() noexcept {
+  words_.fill(0);
+  int written = 0;
+  auto* bytes = reinterpret_cast<unsigned char*>(words_.data());
+  // In-place CTR encryption of zeros; it cannot fail once the cipher is initialised.
+  EVP_EncryptUpdate(cipher_->ctx, bytes, &written, bytes, static_cast<int>(sizeof(words_)));
+  used_ = 0;
+}
+
+Randomness::Randomness() {
+  if (RAND_priv_bytes(root_.data(), static_cast<int>(root_.size())) != 1)
+    throw Error("the operating system's random generator failed");
+}
+Randomness::Randomness(const Seed& fixed_for_tests) : root_(fixed_for_tests) {}
+Randomness::~Randomness() { wipe(root_.data(), root_.size()); }
+
+Seed Randomness::next_seed() {
+  Stream s(root_, StreamObject::fork, static_cast<u32>(counter_), static_cast<u32>(counter_ >> 32));
+  ++counter_;
+  Seed seed;
+  for (std::size_t i = 0; i < seed.size(); i += 8) {
+    const u64 w = s.next();
+    std::memcpy(seed.data() + i, &w, 8);
+  }
+  return seed;
+}
+
+Poly<Eval> SmallPoly::lift(const Basis& basis, unsigned threads) const {
+  Poly<Eval> r(basis);
+  parallel_for(threads, basis.size(), [&](std::size_t i) {
+    kernels::active().reduce_signed(r.limb(i), c_.data(), c_.size(), basis[i].mod());
+    ntt(r.limb(i), r.limb(i), basis[i]);
+  });
+  return r;
+}
+
+Poly<Eval> sample_uniform(const Basis& basis, const Seed& seed, StreamObject object, u32 digit, u32 first_limb,
+                          unsigned threads) {
+  Poly<Eval> r(basis);
+  parallel_for(threads, basis.size(), [&](std::size_t i) {
+    Stream s(seed, object, digit, first_limb + static_cast<u32>(i));
+    const u64 q = basis[i].value(), mask = (u64{1} << basis[i].mod().bits) - 1;
+    u64* dst = r.limb(i);
+    for (std::size_t k = 0; k < r.degree();) {
+      const u64 x = s.next() & mask;
+      dst[k] = x;
+      k += x < q ? 1 : 0;
+    }
+  });
+  return r;
+}
+
+SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object) {
+  SmallPoly p(n);
+  Stream s(seed, object);
+  u64 word = 0;
+  unsigned left = 0;
+  for (std::size_t i = 0; i < n;) {
+    if (left == 0) word = s.next(), left = 32;
+    const auto x = static_cast<i64>(word & 3);
+    word >>= 2;
+    --left;
+    p.coeffs()[i] = x - 1;
+    i += x < 3 ? 1 : 0;
+  }
+  return p;
+}
+
+SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit) {
+  constexpr u64 kMask = (u64{1} << 21) - 1;
+  SmallPoly p(n);
+  Stream s(seed, StreamObject::error, digit);
+  for (auto& c : p.coeffs()) {
+    const u64 w = s.next();
+    c = std::popcount(w & kMask) - std::popcount((w >> 21) & kMask);
+  }
+  return p;
+}
+
+SmallPoly sample_gaussian(std::size_t n, const Seed& seed, double sigma) {
+  SmallPoly p(n);
+  Stream s(seed, StreamObject::flood);
+  for (auto& c : p.coeffs()) {
+    const double u = (static_cast<double>(s.next() >> 11) + 0.5) * 0x1p-53;
+    const double v = static_cast<double>(s.next() >> 11) * 0x1p-53;
+    c = static_cast<i64>(std::nearbyint(sigma * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v)));
+  }
+  return p;
+}
+
+}  // namespace ringforge

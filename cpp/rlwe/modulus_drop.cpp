@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "ringforge/modulus_drop.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "ref/arith.hpp"
+#include "ringforge/counters.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/threads.hpp"
+#include "scratch.hpp"
+
+namespace ringforge {
+
+BaseConverter::BaseConverter(const Basis& from, const Basis& to) : from_(from), to_(to) {
+  const std::size_t k = from.size();
+  for (std::size_t i = 0; i < k; ++i) {
+    const auto& m = from[i].mod();
+    bits_ = std::max(bits_, m.bits);
+    u64 hat = 1;
+    for (std::size_t d = 0; d < k; ++d)
+      if (d != i) hat = arith::mul(hat, arith::reduce64(from[d].value(), m), m);
+    hat_inverse_.push_back(kernels::make_factor(arith::inverse(hat, m), m));
+    inverse_.push_back(1.0 / static_cast<double>(m.q));
+  }
+  for (std::size_t j = 0; j < to.size(); ++j) {
+    const auto& m = to[j].mod();
+    u64 product = 1;
+    for (std::size_t i = 0; i < k; ++i) product = arith::mul(product, arith::reduce64(from[i].value(), m), m);
+    product_.push_back(product);
+    for (std::size_t i = 0; i < k; ++i) {
+      u64 hat = 1;
+      for (std::size_t d = 0; d < k; ++d)
+        if (d != i) hat = arith::mul(hat, arith::reduce64(from[d].value(), m), m);
+      hat_.push_back(hat);
+    }
+  }
+}
+
+void BaseConverter::prepare_limb(u64* x, std::size_t i) const noexcept {
+  if (from_.size() > 1)
+    kernels::active().mul_scalar(x, x, hat_inverse_[i], from_.ring().degree(), from_[i].mod());
+}
+
+void BaseConverter::quotient(u64* v, const u64* const* y, std::size_t n) const noexcept {
+  if (from_.size() > 1) kernels::active().convert_quotient(v, y, inverse_.data(), from_.size(), n);
+}
+
+void BaseConverter::convert(u64* dst, const u64* const* y, const u64* v, std::size_t j) const noexcept {
+  const std::size_t n = to_.ring().degree(), k = from_.size();
+  if (k == 1)
+    kernels::active().lift_centered(dst, y[0], from_[0].value(), n, to_[j].mod());
+  else
+    kernels::active().base_convert(dst, y, hat_.data() + j * k, k, bits_, v, product_[j], n, to_[j].mod());
+}
+
+ModulusDrop::ModulusDrop(const Basis& basis, std::size_t dropped) : input_(basis) {
+  if (dropped < 1 || dropped >= basis.size())
+    throw ParameterError("cannot drop " + std::to_string(dropped) + " of " + std::to_string(basis.size()) +
+                         " primes: at least one must go and one must stay");
+  const std::size_t kept = basis.size() - dropped;
+  kept_ = basis.prefix(kept);
+  gone_ = basis.slice(kept, dropped);
+  convert_ = BaseConverter(gone_, kept_);
+  for (std::size_t j = 0; j < kept; ++j) {
+    const auto& m = kept_[j].mod();
+    u64 d = 1;
+    for (std::size_t i = 0; i < dropped; ++i) d = arith::mul(d, arith::reduce64(gone_[i].value(), m), m);
+    inverse_.push_back(kernels::make_factor(arith::inverse(d, m), m));
+  }
+}
+
+Poly<Eval> ModulusDrop::apply(const Poly<Eval>& p, unsigned threads) const {
+  if (!(p.basis() == input_))
+    throw MismatchError("cannot divide: the polynomial has " + std::to_string(p.limbs()) + " limbs, " +
+                        std::to_string(input_.size()) + " are expected, or the primes differ");
+  const std::size_t n = p.degree(), kept = kept_.size(), dropped = gone_.size();
+  count({.mod_down = 1});
+
+  Poly<Coeff> tail(gone_);
+  parallel_for(threads, dropped, [&](std::size_t i) {
+    intt(tail.limb(i), p.limb(kept + i), gone_[i]);
+    convert_.prepare_limb(tail.limb(i), i);
+  });
+  std::vector<const u64*> y(dropped);
+  for (std::size_t i = 0; i < dropped; ++i) y[i] = tail.limb(i);
+  WordBuffer v(dropped > 1 ? n : 0);
+  convert_.quotient(v.data(), y.data(), n);
+
+  Poly<Eval> r(kept_);
+  parallel_for(threads, kept, [&](std::size_t j) {
+    u64* t = scratch(n);
+    convert_.convert(t, y.data(), v.data(), j);
+    ntt(t, t, kept_[j]);
+    kernels::active().sub_mul_scalar(r.limb(j), p.limb(j), t, inverse_[j], n, kept_[j].mod());
+  });
+  return r;
+}
+
+}  // namespace ringforge

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Keys, encryption, decryption.
+#include <cmath>
+#include <string>
+
+#include "ringforge/ckks/ckks.hpp"
+#include "ringforge/error.hpp"
+
+namespace ringforge::ckks {
+namespace {
+
+void check_key(const Ciphertext& c, const SecretKey& sk) {
+  if (c.key_id != sk.id())
+    throw MismatchError("the ciphertext was made under another key (its key id differs from this secret key's)");
+}
+
+}  // namespace
+
+double slot_error_bound(double variance, std::size_t degree) noexcept {
+  const auto n = static_cast<double>(degree);
+  return std::sqrt(n * variance) * (std::log(n / 2 * 0x1p40) + 2) / 2;
+}
+
+double error_bound(const Ciphertext& c) {
+  return slot_error_bound(c.variance, c.parts.at(0).degree()) / c.scale;
+}
+
+double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept {
+  return std::sqrt(12.0 * static_cast<double>(queries) * static_cast<double>(degree) * variance) *
+         std::exp2(bits / 2);
+}
+
+const SwitchingKey& GaloisKeys::at(u64 element) const {
+  if (const auto it = keys_.find(element); it != keys_.end()) return it->second.key;
+  std::string have;
+  std::size_t shown = 0;
+  for (const auto& [g, key] : keys_) {
+    if (shown++ == 8) {
+      have += ", ...";
+      break;
+    }
+    have += (have.empty() ? "" : ", ") + std::to_string(g);
+  }
+  throw MissingKeyError("no Galois key for element " + std::to_string(element) + "; this set has " +
+                        (have.empty() ? std::string("none") : have));
+}
+
+std::vector<u64> GaloisKeys::elements() const {
+  std::vector<u64> out;
+  for (const auto& [g, key] : keys_) out.push_back(g);
+  return out;
+}
+
+std::size_t GaloisKeys::bytes() const noexcept {
+  std::size_t total = 0;
+  for (const auto& [g, key] : keys_) total += key.key.bytes();
+  return total;
+}
+
+SecretKey Client::secret_key() { return {ctx_->full_basis(), rng_}; }
+
+PublicKey Client::public_key(const SecretKey& sk) {
+  PublicKey pk;
+  pk.key_id = sk.id();
+  pk.seed = rng_.next_seed();
+  pk.a = sample_uniform(ctx_->full_basis(), pk.seed, StreamObject::public_key);
+  pk.b = sample_error(ctx_->ring().degree(), rng_.next_seed()).lift(ctx_->full_basis());
+  Poly<Eval> t(ctx_->full_basis());
+  mul(t, pk.a, sk.eval());
+  sub(pk.b, pk.b, t);
+  return pk;
+}
+
+RelinKey Client::relin_key(const SecretKey& sk, std::optional<std::size_t> level, unsigned threads) {
+  const std::size_t top = level.value_or(ctx_->params().max_level());
+  (void)ctx_->basis(top);
+  Poly<Eval> square(sk.eval().basis());
+  mul(square, sk.eval(), sk.eval());
+  RelinKey key{SwitchingKey::make(square, sk.eval(), sk.id(), ctx_->gadget(), top + 1, rng_, threads)};
+  square.wipe();
+  return key;
+}
+
+GaloisKey Client::galois_key(const SecretKey& sk, u64 element, std::optional<std::size_t> level, unsigned threads) {
+  const std::size_t top = level.value_or(ctx_->params().max_level());
+  (void)ctx_->basis(top);
+  if (!ctx_->ring().is_galois_element(element) || element == 1)
+    throw ParameterError(std::to_string(element) + " is not the element of an automorphism other than 1: it " +
+                         "must be odd, above 1 and below " + std::to_string(ctx_->ring().index()));
+  Poly<Eval> target = automorphism(sk.eval(), ctx_->ring().inverse(element));
+  GaloisKey key{element, SwitchingKey::make(sk.eval(), target, sk.id(), ctx_->gadget(), top + 1, rng_, threads)};
+  target.wipe();
+  return key;
+}
+
+// c = (m + e - a*s, a): e has variance 10.5, the encoding's rounding adds 1/12.
+Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk) {
+  const Basis& basis = p.poly.basis();
+  Ciphertext c;
+  c.scale = p.scale;
+  c.bound = p.bound;
+  c.key_id = sk.id();
+  c.variance = kErrorVariance + 1.0 / 12;
+  c.seed = rng_.next_seed();
+  Poly<Eval> a = sample_uniform(basis, *c.seed, StreamObject::ciphertext);
+  Poly<Eval> b = sample_error(p.poly.degree(), rng_.next_seed()).lift(basis);
+  add(b, b, p.poly);
+  Poly<Eval> t(basis);
+  mul(t, a, sk.eval().prefix(basis.size()));
+  sub(b, b, t);
+  t.wipe();
+  c.parts.push_back(std::move(b));
+  c.parts.push_back(std::move(a));
+  return c;
+}
+
+// c = (v*b + e0 + m, v*a + e1): phase error v*e + e0 + e1*s, of variance 10.5*(2N/3 + 1 + 2N/3).
+Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk) {
+  const Basis& basis = p.poly.basis();
+  const std::size_t n = p.poly.degree();
+  if (pk.b.limbs() < basis.size() || !(pk.b.basis().prefix(basis.size()) == basis))
+    throw MismatchError("the public key belongs to other parameters than the plaintext");
+  Ciphertext c;
+  c.scale = p.scale;
+  c.bound = p.bound;
+  c.key_id = pk.key_id;
+  c.variance = kErrorVariance * (4.0 * static_cast<double>(n) / 3 + 1) + 1.0 / 12;
+  Poly<Eval> v = sample_ternary(n, rng_.next_seed(), StreamObject::mask).lift(basis);
+  for (const Poly<Eval>* half : {&pk.b, &pk.a}) {
+    Poly<Eval> part = sample_error(n, rng_.next_seed()).lift(basis);
+    mul_add(part, v, half->prefix(basis.size()));
+    c.parts.push_back(std::move(part));
+  }
+  add(c.parts[0], c.parts[0], p.poly);
+  v.wipe();
+  return c;
+}
+
+Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk) {
+  check_key(c, sk);
+  const Poly<Eval> s = sk.eval().prefix(c.parts.at(0).limbs());
+  // Horner in s: works for two and for three parts.
+  Poly<Eval> m = c.parts.back();
+  for (std::size_t i = c.parts.size() - 1; i-- > 0;) {
+    mul(m, m, s);
+    add(m, m, c.parts[i]);
+  }
+  return {std::move(m), c.scale, c.bound};
+}
+
+Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries) {
+  if (!(share_bits >= 0 && share_bits <= 128) || queries < 1)
+    throw ParameterError("share_bits must be 0 ... 128 and queries at least 1");
+  Plaintext p = decrypt(c, sk);
+  const double sigma = flood_deviation(c.variance, p.poly.degree(), share_bits, queries);
+  const double needed = std::log2(9 * sigma + c.bound * c.scale) + 1, have = p.poly.basis().log2();
+  if (needed > have || sigma > 0x1p57)
+    throw LevelError("noise that hides " + std::to_string(static_cast<int>(share_bits)) + " bits needs " +
+                     std::to_string(static_cast<int>(std::ceil(std::max(needed, std::log2(sigma) + 4)))) +
+                     " bits of modulus, this ciphertext has " + std::to_string(static_cast<int>(have)) +
+                     ": decrypt at a higher level, or ask for fewer share_bits or queries");
+  add(p.poly, p.poly, sample_gaussian(p.poly.degree(), rng_.next_seed(), sigma).lift(p.poly.basis()));
+  return p;
+}
+
+}  // namespace ringforge::ckks

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Homomorphic operations. Noise rules: `variance` is that of each error coefficient; a slot error then has
+// variance N*variance, and multiplying by slots of size at most B*scale multiplies it by (B*scale)^2.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "ref/arith.hpp"
+#include "ringforge/ckks/ckks.hpp"
+#include "ringforge/counters.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/threads.hpp"
+
+namespace ringforge::ckks {
+namespace {
+
+double square(double x) { return x * x; }
+
+void check_scales(double a, double b) {
+  if (std::fabs(a / b - 1) > 0x1p-30)
+    throw ScaleError("scales differ: 2^" + std::to_string(std::log2(a)) + " and 2^" + std::to_string(std::log2(b)) +
+                     "; rescale, or multiply one side by 1 at a scale that makes them equal");
+}
+
+/// Metadata of a result that starts from `a`, without polynomials.
+Ciphertext like(const Ciphertext& a) {
+  Ciphertext r;
+  r.scale = a.scale;
+  r.key_id = a.key_id;
+  r.variance = a.variance;
+  r.bound = a.bound;
+  return r;
+}
+
+}  // namespace
+
+void Evaluator::check(const Ciphertext& a) const {
+  if (a.parts.size() < 2 || a.parts.size() > 3) throw ShapeError("a ciphertext must have two or three parts");
+  if (!(a.parts[0].basis() == ctx_->basis(a.level())))
+    throw MismatchError("the ciphertext belongs to other parameters than this evaluator");
+}
+
+void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
+  check(a);
+  check(b);
+  if (a.key_id != b.key_id) throw MismatchError("the two ciphertexts were made under different keys");
+  if (a.level() != b.level())
+    throw LevelError("levels differ: " + std::to_string(a.level()) + " and " + std::to_string(b.level()) +
+                     "; drop the higher one with drop_to_level");
+}
+
+double Evaluator::rounding_variance() const noexcept {
+  return (1 + 2.0 * static_cast<double>(ctx_->ring().degree()) / 3) / 12;
+}
+
+Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
+  check_pair(a, b);
+  check_scales(a.scale, b.scale);
+  Ciphertext r = like(a);
+  const Ciphertext& longer = a.parts.size() >= b.parts.size() ? a : b;
+  const std::size_t common = std::min(a.parts.size(), b.parts.size());
+  r.parts = longer.parts;
+  for (std::size_t i = 0; i < common; ++i) ringforge::add(r.parts[i], a.parts[i], b.parts[i]);
+  r.variance = a.variance + b.variance;
+  r.bound = a.bound + b.bound;
+  return r;
+}
+
+Ciphertext Evaluator::negate(const Ciphertext& a) const {
+  check(a);
+  Ciphertext r = like(a);
+  r.parts = a.parts;
+  for (auto& p : r.parts) neg(p, p);
+  return r;
+}
+
+Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const { return add(a, negate(b)); }
+
+Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& p) const {
+  check(a);
+  check_scales(a.scale, p.scale);
+  if (a.level() != p.level())
+    throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
+                     std::to_string(a.level()) + ": encode at the ciphertext's level");
+  Ciphertext r = like(a);
+  r.parts = a.parts;
+  ringforge::add(r.parts[0], r.parts[0], p.poly);
+  r.variance += 1.0 / 12;
+  r.bound += p.bound;
+  return r;
+}
+
+Ciphertext Evaluator::sub_plain(const Ciphertext& a, const Plaintext& p) const {
+  return negate(add_plain(negate(a), p));
+}
+
+Ciphertext Evaluator::add_scalar(const Ciphertext& a, double value) const {
+  check(a);
+  const auto residues = ctx_->encode_constant(value, a.scale, a.level());
+  Ciphertext r = like(a);
+  r.parts = a.parts;
+  for (std::size_t i = 0; i < residues.size(); ++i)
+    kernels::active().add_scalar(r.parts[0].limb(i), r.parts[0].limb(i), residues[i], r.parts[0].degree(),
+                                 r.parts[0].basis()[i].mod());
+  r.variance += 1.0 / 12;
+  r.bound += std::fabs(value);
+  return r;
+}
+
+Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Plaintext& p) const {
+  check(a);
+  if (a.level() != p.level())
+    throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
+                     std::to_string(a.level()) + ": encode at the ciphertext's level");
+  Ciphertext r = like(a);
+  for (const auto& part : a.parts) {
+    r.parts.emplace_back(part.basis());
+    ringforge::mul(r.parts.back(), part, p.poly);
+  }
+  count({.plain_mul = 1, .plaintext_bytes = p.poly.words().size() * sizeof(u64)});
+  r.scale = a.scale * p.scale;
+  r.variance = a.variance * square(p.bound * p.scale) + square(a.bound * a.scale) / 12;
+  r.bound = a.bound * p.bound;
+  return r;
+}
+
+Ciphertext Evaluator::mul_scalar(const Ciphertext& a, double value, std::optional<double> scale) const {
+  check(a);
+  const Basis& basis = a.parts[0].basis();
+  const double s = scale.value_or(static_cast<double>(basis[basis.size() - 1].value()));
+  const auto residues = ctx_->encode_constant(value, s, a.level());
+  Ciphertext r = like(a);
+  r.parts = a.parts;
+  for (auto& part : r.parts)
+    for (std::size_t i = 0; i < residues.size(); ++i)
+      kernels::active().mul_scalar(part.limb(i), part.limb(i), kernels::make_factor(residues[i], basis[i].mod()),
+                                   part.degree(), basis[i].mod());
+  r.scale = a.scale * s;
+  // The rounded constant is off by at most 1/2 in every slot at once.
+  r.variance = a.variance * square(value * s) + square(a.bound * a.scale) / (4 * static_cast<double>(a.parts[0].degree()));
+  r.bound = a.bound * std::fabs(value);
+  return r;
+}
+
+Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
+  check_pair(a, b);
+  if (a.parts.size() != 2 || b.parts.size() != 2)
+    throw ShapeError("a product needs operands of two parts: relinearize first");
+  Ciphertext r = like(a);
+  const Basis& basis = a.parts[0].basis();
+  for (int i = 0; i < 3; ++i) r.parts.emplace_back(basis);
+  ringforge::mul(r.parts[0], a.parts[0], b.parts[0]);
+  ringforge::mul(r.parts[1], a.parts[0], b.parts[1]);
+  mul_add(r.parts[1], a.parts[1], b.parts[0]);
+  ringforge::mul(r.parts[2], a.parts[1], b.parts[1]);
+  r.scale = a.scale * b.scale;
+  r.variance = a.variance * square(b.bound * b.scale) + b.variance * square(a.bound * a.scale) +
+               static_cast<double>(basis.ring().degree()) * a.variance * b.variance;
+  r.bound = a.bound * b.bound;
+  return r;
+}
+
+Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) const {
+  check(a);
+  if (a.parts.size() == 2) return a;
+  if (key.key.key_id != a.key_id) throw MismatchError("the relinearisation key belongs to another secret key");
+  const Gadget& gadget = ctx_->gadget();
+  const std::size_t limbs = a.level() + 1;
+  const Digits digits(a.parts[2], gadget, threads_);
+  Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
+  key_product(u0, u1, digits, key.key, gadget, false, threads_);
+  Ciphertext r = like(a);
+  r.parts.push_back(gadget.mod_down(limbs).apply(u0, threads_));
+  r.parts.push_back(gadget.mod_down(limbs).apply(u1, threads_));
+  ringforge::add(r.parts[0], r.parts[0], a.parts[0]);
+  ringforge::add(r.parts[1], r.parts[1], a.parts[1]);
+  r.variance += gadget.switch_variance(limbs) + rounding_variance();
+  return r;
+}
+
+Ciphertext Evaluator::rescale(const Ciphertext& a) const {
+  check(a);
+  if (a.level() == 0)
+    throw LevelError("the ciphertext is at level 0 and cannot be rescaled: choose parameters with more primes");
+  const ModulusDrop& drop = ctx_->gadget().rescale(a.level() + 1);
+  const auto q = static_cast<double>(drop.input()[a.level()].value());
+  Ciphertext r = like(a);
+  for (const auto& part : a.parts) r.parts.push_back(drop.apply(part, threads_));
+  r.scale = a.scale / q;
+  r.variance = a.variance / square(q) + rounding_variance();
+  if (a.parts.size() == 3) r.variance += square(2.0 * static_cast<double>(ctx_->ring().degree()) / 3) / 12;
+  return r;
+}
+
+Ciphertext Evaluator::drop_to_level(const Ciphertext& a, std::size_t level) const {
+  check(a);
+  if (level > a.level())
+    throw LevelError("cannot raise a ciphertext from level " + std::to_string(a.level()) + " to " +
+                     std::to_string(level));
+  Ciphertext r = like(a);
+  for (const auto& part : a.parts) r.parts.push_back(part.prefix(level + 1));
+  return r;
+}
+
+const SwitchingKey& Evaluator::rotation_key(const GaloisKeys& keys, u64 element, i64 step) const {
+  if (keys.contains(element)) return keys.at(element);
+  std::string have;
+  const auto slots = static_cast<i64>(ctx_->params().slots());
+  for (i64 s = 1, shown = 0; s < slots && shown <= 8; ++s)
+    if (keys.contains(ctx_->rotation_element(s)))
+      have += shown++ < 8 ? (have.empty() ? "" : ", ") + std::to_string(s) : std::string(", ...");
+  throw MissingKeyError("rotation by " + std::to_string(step) + " needs a Galois key; this key set has " +
+                        (have.empty() ? std::string("none for rotations") : "those for " + have));
+}
+
+Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits& digits, u64 element,
+                                     const SwitchingKey& key) const {
+  if (key.key_id != a.key_id) throw MismatchError("the Galois key belongs to another secret key");
+  const Gadget& gadget = ctx_->gadget();
+  const std::size_t limbs = a.level() + 1;
+  Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
+  key_product(u0, u1, digits, key, gadget, false, threads_);
+  Poly<Eval> v0 = gadget.mod_down(limbs).apply(u0, threads_);
+  const Poly<Eval> v1 = gadget.mod_down(limbs).apply(u1, threads_);
+  ringforge::add(v0, v0, a.parts[0]);
+  Ciphertext r = like(a);
+  r.parts.push_back(automorphism(v0, element));
+  r.parts.push_back(automorphism(v1, element));
+  r.variance += gadget.switch_variance(limbs) + rounding_variance();
+  count({.rotation = 1});
+  return r;
+}
+
+Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const {
+  check(a);
+  if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
+  if (element == 1) return a;
+  const SwitchingKey& key = keys.at(element);
+  return switch_and_map(a, Digits(a.parts[1], ctx_->gadget(), threads_), element, key);
+}
+
+Ciphertext Evaluator::rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const {
+  const u64 element = ctx_->rotation_element(step);
+  if (element != 1) (void)rotation_key(keys, element, step);
+  return apply_galois(a, element, keys);
+}
+
+Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) const {
+  if (!keys.contains(ctx_->conjugation_element()))
+    throw MissingKeyError("conjugation needs the Galois key of element " +
+                          std::to_string(ctx_->conjugation_element()) + ", which this key set lacks");
+  return apply_galois(a, ctx_->conjugation_element(), keys);
+}
+
+std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span<const i64> steps,
+                                                  const GaloisKeys& keys) const {
+  check(a);
+  if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
+  std::vector<Ciphertext> out;
+  std::optional<Digits> digits;
+  for (const i64 step : steps) {
+    const u64 element = ctx_->rotation_element(step);
+    if (element == 1) {
+      out.push_back(a);
+      continue;
+    }
+    const SwitchingKey& key = rotation_key(keys, element, step);
+    if (!digits) digits.emplace(a.parts[1], ctx_->gadget(), threads_);
+    out.push_back(switch_and_map(a, *digits, element, key));
+  }
+  return out;
+}
+
+}  // namespace ringforge::ckks

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Shared by the parts of the native module. No arithmetic lives in the bindings.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "ringforge/ckks/ckks.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/memory.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace bindings {
+
+using Words = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Complexes = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using GilReleased = nb::call_guard<nb::gil_scoped_release>;
+
+/// A numpy array that owns a copy of `data`.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const T* data, std::size_t size) {
+  T* copy = new T[size];
+  if (size > 0) std::memcpy(copy, data, size * sizeof(T));
+  nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {size}, owner);
+}
+
+void bind_kernels(nb::module_& m);
+void bind_ckks(nb::module_& m);
+void bind_matvec(nb::module_& m);
+void bind_io(nb::module_& m);
+
+}  // namespace bindings

@@ -1,0 +1,2 @@
+#include "bindings.hpp"
+namespace bindings { void bind_io(nb::module_&) {} }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "bindings.hpp"
+#include "ringforge/ckks/matvec.hpp"
+
+namespace bindings {
+namespace {
+
+using namespace ringforge;
+using namespace ringforge::ckks;
+using namespace ringforge::linear;
+
+}  // namespace
+
+void bind_matvec(nb::module_& m) {
+  nb::enum_<Span>(m, "Span").value("spread", Span::spread).value("compact", Span::compact);
+  nb::enum_<Algorithm>(m, "Algorithm")
+      .value("diagonal", Algorithm::diagonal)
+      .value("horner", Algorithm::horner)
+      .value("bsgs", Algorithm::bsgs);
+  nb::class_<ColumnBlock>(m, "ColumnBlock")
+      .def_ro("first", &ColumnBlock::first)
+      .def_ro("count", &ColumnBlock::count)
+      .def_ro("period", &ColumnBlock::period)
+      .def_ro("diagonals", &ColumnBlock::diagonals);
+  nb::class_<Packing>(m, "Packing", "Where matrix entries and results sit in slots.")
+      .def(nb::init<std::size_t, std::size_t, std::size_t, Span, std::size_t>(), "rows"_a, "cols"_a, "slots"_a,
+           "span"_a, "input_period"_a = 0)
+      .def_prop_ro("rows", &Packing::rows)
+      .def_prop_ro("cols", &Packing::cols)
+      .def_prop_ro("slots", &Packing::slots)
+      .def_prop_ro("row_period", &Packing::row_period)
+      .def_prop_ro("row_blocks", &Packing::row_blocks)
+      .def_prop_ro("span", &Packing::span)
+      .def_prop_ro("blocks", &Packing::blocks)
+      .def_prop_ro("diagonals", &Packing::diagonals)
+      .def_prop_ro("folds", &Packing::folds)
+      .def("columns", [](const Packing& p, std::size_t block) {
+        if (block >= p.blocks().size()) throw nb::index_error();
+        std::vector<i64> c(p.slots());
+        for (std::size_t s = 0; s < c.size(); ++s) c[s] = static_cast<i64>(p.column(block, s));
+        return to_numpy<i64>(c.data(), c.size());
+      }, "block"_a, "Column held by each slot of an input; `cols` where it holds zero.");
+  nb::class_<Term>(m, "Term")
+      .def_ro("row_block", &Term::row_block)
+      .def_ro("block", &Term::block)
+      .def_ro("index", &Term::index)
+      .def_ro("baby", &Term::baby)
+      .def_ro("giant", &Term::giant)
+      .def_ro("shift", &Term::shift);
+  nb::class_<Plan>(m, "Plan", "A packing with an algorithm.")
+      .def(nb::init<Packing, Algorithm, std::size_t>(), "packing"_a, "algorithm"_a, "baby"_a = 1)
+      .def_prop_ro("packing", &Plan::packing)
+      .def_prop_ro("algorithm", &Plan::algorithm)
+      .def_prop_ro("baby", &Plan::baby)
+      .def_prop_ro("giants", &Plan::giants)
+      .def_prop_ro("terms", &Plan::terms)
+      .def_prop_ro("keys", [](const Plan& p) {
+        std::vector<std::pair<std::size_t, unsigned>> out;
+        for (const auto& k : p.keys()) out.emplace_back(k.step, k.stage);
+        return out;
+      });
+  nb::class_<MatvecCost>(m, "MatvecCost")
+      .def_ro("ops", &MatvecCost::ops)
+      .def_ro("keys", &MatvecCost::keys)
+      .def_ro("key_storage", &MatvecCost::key_storage)
+      .def_ro("plaintext_storage", &MatvecCost::plaintext_storage)
+      .def_ro("working", &MatvecCost::working)
+      .def_ro("weight", &MatvecCost::weight);
+  nb::class_<Matvec>(m, "Matvec", "A matrix encoded for one plan and level.")
+      .def("__init__", [](Matvec* self, std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level,
+                          std::size_t batch) { new (self) Matvec(ctx, plan, level, batch); },
+           "context"_a, "plan"_a, "level"_a, "batch"_a = 1)
+      .def("encode", [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
+                        const Doubles& bias, double input_scale, double input_bound, unsigned threads,
+                        std::optional<std::function<void(double)>> progress) {
+        const auto& packing = self.plan().packing();
+        if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
+          throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +
+                           std::to_string(matrix.shape(1)) + ", the plan is for " + std::to_string(packing.rows()) +
+                           " x " + std::to_string(packing.cols()));
+        std::function<void(double)> report;
+        if (progress)
+          report = [&](double done) {
+            nb::gil_scoped_acquire acquire;
+            (*progress)(done);
+          };
+        nb::gil_scoped_release release;
+        self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()), input_scale,
+                    input_bound, threads, report);
+      }, "matrix"_a, "bias"_a, "input_scale"_a, "input_bound"_a, "threads"_a = 1, "progress"_a = nb::none())
+      .def("run", [](const Matvec& self, const std::vector<Ciphertext>& inputs, const GaloisKeys& keys,
+                     unsigned threads) { return self.run(inputs, keys, threads); },
+           "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())
+      .def_prop_ro("required_keys", &Matvec::required_keys)
+      .def_prop_ro("storage", &Matvec::storage)
+      .def_prop_ro("level", &Matvec::level)
+      .def_prop_ro("plan", &Matvec::plan)
+      .def_static("cost", [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level, std::size_t batch) {
+        return Matvec::cost(*ctx, plan, level, batch);
+      }, "context"_a, "plan"_a, "level"_a, "batch"_a = 1);
+}
+
+}  // namespace bindings
