@@ -89,8 +89,10 @@ double Gadget::switch_variance(std::size_t limbs) const noexcept {
   const double n = static_cast<double>(q_.ring().degree()), log_p = p_.log2();
   double sum = 0;
   if (spec_.log_base > 0) {
-    for (std::size_t i = 0; i < limbs; ++i)
-      sum += parts(i) * std::exp2(2.0 * (spec_.log_base - log_p)) / 3;
+    for (std::size_t i = 0; i < limbs; ++i) {
+      const double top = static_cast<double>(q_[i].mod().bits) - (parts(i) - 1.0) * spec_.log_base;
+      sum += ((parts(i) - 1.0) * std::exp2(2.0 * spec_.log_base) + std::exp2(2 * top)) / 12 * std::exp2(-2 * log_p);
+    }
   } else {
     for (std::size_t i = 0; i < limbs; i += spec_.limbs_per_digit) {
       const std::size_t size = std::min<std::size_t>(spec_.limbs_per_digit, limbs - i);
@@ -132,13 +134,24 @@ Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : li
     std::vector<std::pair<std::size_t, unsigned>> part_of;
     for (std::size_t i = 0; i < limbs_; ++i)
       for (unsigned t = 0; t < gadget.parts(i); ++t) part_of.emplace_back(i, t * log_base);
-    const u64 mask = (u64{1} << log_base) - 1;
     parallel_for(threads, count_digits * k, [&](std::size_t w) {
       const auto [limb, shift] = part_of[w / k];
-      u64* dst = digits_[w / k].limb(w % k);
+      const bool top = shift / log_base + 1 == gadget.parts(limb);
+      // Balanced digits: with half a base added at every lower position, the digits of the sum are the
+      // digits of the centred value plus B/2; the top digit takes what is left.
+      const u64 q = ext[limb].value(), mask = (u64{1} << log_base) - 1;
+      const i64 half = i64{1} << (log_base - 1);
+      i64 offset = 0;
+      for (unsigned t = 0; t + 1 < gadget.parts(limb); ++t) offset += half << (t * log_base);
       const u64* src = coeff.limb(limb);
-      for (std::size_t x = 0; x < n; ++x) dst[x] = (src[x] >> shift) & mask;
-      kern.reduce(dst, dst, n, ext[w % k].mod());
+      auto* digit = reinterpret_cast<i64*>(scratch(n));
+      for (std::size_t x = 0; x < n; ++x) {
+        const i64 centred = static_cast<i64>(src[x]) - (src[x] > q / 2 ? static_cast<i64>(q) : 0);
+        const i64 rest = (centred + offset) >> shift;
+        digit[x] = top ? rest : static_cast<i64>(static_cast<u64>(rest) & mask) - half;
+      }
+      u64* dst = digits_[w / k].limb(w % k);
+      kern.reduce_signed(dst, digit, n, ext[w % k].mod());
       ntt(dst, dst, ext[w % k]);
     });
     return;

@@ -52,11 +52,11 @@ void bind_ckks(nb::module_& m) {
       .def("__eq__", [](const Parameters& a, const Parameters& b) { return a == b; });
   m.def("max_log_qp", &max_log_qp, "log_n"_a);
   m.def("security_source", [] { return std::string(security_source()); });
-  m.def("suggest", [](unsigned depth, double precision_bits, std::size_t slots) {
+  m.def("suggest", [](unsigned depth, double precision_bits, std::size_t slots, unsigned headroom_bits) {
     std::string why;
-    Parameters p = suggest(depth, precision_bits, slots, &why);
+    Parameters p = suggest(depth, precision_bits, slots, &why, headroom_bits);
     return std::pair(std::move(p), why);
-  }, "depth"_a, "precision_bits"_a, "slots"_a);
+  }, "depth"_a, "precision_bits"_a, "slots"_a, "headroom_bits"_a = 9);
 
   nb::class_<Plaintext>(m, "Plaintext")
       .def_ro("scale", &Plaintext::scale)

@@ -72,7 +72,7 @@ void bind_matvec(nb::module_& m) {
                           std::size_t batch) { new (self) Matvec(ctx, plan, level, batch); },
            "context"_a, "plan"_a, "level"_a, "batch"_a = 1)
       .def("encode", [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
-                        const Doubles& bias, double input_scale, double input_bound, unsigned threads,
+                        const Doubles& bias, double input_scale, double output_scale, double input_bound, unsigned threads,
                         std::optional<std::function<void(double)>> progress) {
         const auto& packing = self.plan().packing();
         if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
@@ -86,9 +86,10 @@ void bind_matvec(nb::module_& m) {
             (*progress)(done);
           };
         nb::gil_scoped_release release;
-        self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()), input_scale,
-                    input_bound, threads, report);
-      }, "matrix"_a, "bias"_a, "input_scale"_a, "input_bound"_a, "threads"_a = 1, "progress"_a = nb::none())
+        self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()),
+                    {input_scale, output_scale, input_bound}, threads, report);
+      }, "matrix"_a, "bias"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "threads"_a = 1,
+           "progress"_a = nb::none())
       .def("run", [](const Matvec& self, const std::vector<Ciphertext>& inputs, const GaloisKeys& keys,
                      unsigned threads) { return self.run(inputs, keys, threads); },
            "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())

@@ -24,7 +24,8 @@ namespace ringforge {
 /// How digits are cut.
 ///   per-limb: limbs_per_digit = 1, log_base = 0: digit d is c mod q_d, centred;
 ///   hybrid:   limbs_per_digit = alpha > 1: digit d is c modulo alpha primes, centred;
-///   base B:   limbs_per_digit = 1, log_base = log2 B: the base-B digits of each c mod q_d, in [0, B).
+///   base B:   limbs_per_digit = 1, log_base = log2 B: the balanced base-B digits of each c mod q_i, in
+///             [-B/2, B/2); the top digit holds the rest.
 struct GadgetSpec {
   unsigned limbs_per_digit = 1;
   unsigned log_base = 0;

@@ -33,12 +33,11 @@ Matvec::Matvec(ContextPtr context, linear::Plan plan, std::size_t level, std::si
   if (level < 1)
     throw LevelError("a matrix product needs an input of level 1 at least (it is rescaled once), not " +
                      std::to_string(level));
-  const Basis basis = ctx_->basis(level);
+  (void)ctx_->basis(level);
   if (plan_.packing().slots() * batch != ctx_->params().slots())
     throw ShapeError("the plan is for " + std::to_string(plan_.packing().slots()) + " slots x " +
                      std::to_string(batch) + " vectors, the parameters have " +
                      std::to_string(ctx_->params().slots()) + " slots");
-  plain_scale_ = static_cast<double>(basis[level].value());
 }
 
 u64* Matvec::words(std::size_t limb, std::size_t block, std::size_t term) noexcept {
@@ -49,8 +48,8 @@ const u64* Matvec::words(std::size_t limb, std::size_t block, std::size_t term) 
   return const_cast<Matvec*>(this)->words(limb, block, term);
 }
 
-void Matvec::encode(std::span<const double> matrix, std::span<const double> bias, double input_scale,
-                    double input_bound, unsigned threads, const std::function<void(double)>& progress) {
+void Matvec::encode(std::span<const double> matrix, std::span<const double> bias, const Scaling& scaling,
+                    unsigned threads, const std::function<void(double)>& progress) {
   const auto& packing = plan_.packing();
   const std::size_t rows = packing.rows(), cols = packing.cols(), period = packing.row_period();
   const std::size_t n = ctx_->params().degree(), slots = n / 2, virtual_slots = packing.slots();
@@ -61,8 +60,14 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   if (!bias.empty() && bias.size() != rows)
     throw ShapeError("the bias has " + std::to_string(bias.size()) + " entries, the matrix " + std::to_string(rows) +
                      " rows");
-  if (!(input_scale >= 1) || !(input_bound > 0) || !std::isfinite(input_bound))
-    throw ValueError("the input's scale must be at least 1 and its bound positive and finite");
+  if (!(scaling.input_scale >= 1) || !(scaling.output_scale >= 1) || !(scaling.input_bound > 0) ||
+      !std::isfinite(scaling.input_bound))
+    throw ValueError("scales must be at least 1, and the inputs' bound positive and finite");
+  const auto prime = static_cast<double>(ctx_->basis(level_)[level_].value());
+  plain_scale_ = prime * (scaling.output_scale / scaling.input_scale);
+  if (!(plain_scale_ >= 0x1p16 && plain_scale_ <= 0x1p62))
+    throw ScaleError("the matrix would be encoded at scale 2^" + std::to_string(std::log2(plain_scale_)) +
+                     ", outside 2^16 ... 2^62: choose input and output scales closer to each other");
   double largest = 0;
   row_sum_ = 0;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -74,20 +79,19 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
       sum += std::fabs(x);
       largest = std::max(largest, std::fabs(x));
     }
-    sum *= input_bound;
+    sum *= scaling.input_bound;
     if (!bias.empty()) {
       if (!std::isfinite(bias[r])) throw ValueError("bias entry " + std::to_string(r) + " is not a finite number");
       sum += std::fabs(bias[r]);
     }
     row_sum_ = std::max(row_sum_, sum);
   }
-  const double have = ctx_->basis(level_ - 1).log2() - 1, need = std::log2(std::max(row_sum_, 1e-300) * input_scale);
+  const double have = ctx_->basis(level_ - 1).log2() - 1, need = std::log2(std::max(row_sum_, 1e-300) * scaling.output_scale);
   if (need > have)
     throw ValueError("results of size up to 2^" + std::to_string(std::log2(row_sum_)) + " at scale 2^" +
-                     std::to_string(std::log2(input_scale)) + " do not fit level " + std::to_string(level_ - 1) +
-                     ", which has room for 2^" + std::to_string(have) + ": use a higher level or a smaller input scale");
-  input_scale_ = input_scale;
-  input_bound_ = input_bound;
+                     std::to_string(std::log2(scaling.output_scale)) + " do not fit level " + std::to_string(level_ - 1) +
+                     ", which has room for 2^" + std::to_string(have) + ": use a higher level or a smaller scale");
+  scaling_ = scaling;
 
   // Sum of squares seen by each slot: how much input noise a result slot gathers before folding.
   slot_square_ = 0;
@@ -147,7 +151,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
         const std::size_t row = rb * period + ((s / batch_) & (period - 1));
         values[s] = row < rows ? bias[row] : 0.0;
       }
-      bias_.push_back(ctx_->encode(std::span<const double>(values), input_scale, level_ - 1, threads));
+      bias_.push_back(ctx_->encode(std::span<const double>(values), scaling.output_scale, level_ - 1, threads));
     }
   }
   if (progress) progress(1.0);
@@ -166,11 +170,11 @@ void Matvec::check_inputs(std::span<const Ciphertext> inputs) const {
                        std::to_string(c.level()));
     if (!(c.parts[0].basis() == ctx_->basis(level_)))
       throw MismatchError("an input belongs to other parameters than the matrix");
-    if (std::fabs(c.scale / input_scale_ - 1) > 0x1p-30)
-      throw ScaleError("the matrix is encoded for inputs of scale 2^" + std::to_string(std::log2(input_scale_)) +
+    if (std::fabs(c.scale / scaling_.input_scale - 1) > 0x1p-30)
+      throw ScaleError("the matrix is encoded for inputs of scale 2^" + std::to_string(std::log2(scaling_.input_scale)) +
                        ", this one has 2^" + std::to_string(std::log2(c.scale)));
-    if (c.bound > input_bound_ * (1 + 1e-9))
-      throw ValueError("the matrix is encoded for inputs bounded by " + std::to_string(input_bound_) +
+    if (c.bound > scaling_.input_bound * (1 + 1e-9))
+      throw ValueError("the matrix is encoded for inputs bounded by " + std::to_string(scaling_.input_bound) +
                        ", this one declares " + std::to_string(c.bound));
     if (c.key_id != inputs[0].key_id) throw MismatchError("the inputs were made under different keys");
   }
@@ -257,9 +261,9 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
 
     Ciphertext r;
     r.key_id = inputs[0].key_id;
-    r.scale = input_scale_ * plain_scale_ / static_cast<double>(basis[level_].value());
+    r.scale = scaling_.output_scale;
     double variance = baby_variance_max * slot_square_ * square(plain_scale_) +
-                      static_cast<double>(count_terms) * square(input_bound_ * input_scale_) / 12;
+                      static_cast<double>(count_terms) * square(scaling_.input_bound * scaling_.input_scale) / 12;
     if (giants == 1) {
       for (auto& part : inner[0]) r.parts.push_back(gadget.rescale(limbs).apply(part, threads));
     } else {
@@ -347,12 +351,13 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
         acc = i == 0 ? std::move(p) : ev.add(acc, p);
       }
     }
-    acc.scale = inputs[0].scale * plain_scale_ / static_cast<double>(basis[level_].value());
+    acc.scale = scaling_.output_scale;
     // The evaluator assumed slots of size `bound` in every product; the matrix's own sums are known.
     const double per_rotation = ctx_->gadget().switch_variance(limbs - 1) + ev.rounding_variance();
     const double products = static_cast<double>(count_d * columns);
-    acc.variance = inputs[0].variance * slot_square_ +
-                   products * (square(input_bound_ * input_scale_ / plain_scale_) / 12 + ev.rounding_variance()) +
+    const auto prime = static_cast<double>(basis[level_].value());
+    acc.variance = inputs[0].variance * slot_square_ * square(plain_scale_ / prime) +
+                   products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + ev.rounding_variance()) +
                    static_cast<double>(count_d) * per_rotation;
     results.push_back(fold(std::move(acc), rb, keys, ev));
   }

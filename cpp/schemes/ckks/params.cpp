@@ -134,7 +134,8 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
   throw ParameterError("there is no parameter set \"" + name + "\"; the sets are " + all);
 }
 
-Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why) {
+Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why,
+                   unsigned headroom_bits) {
   if (!(precision_bits >= 4 && precision_bits <= 36))
     throw ParameterError("precision of " + num(precision_bits) + " bits is outside 4 ... 36");
   if (depth > 60) throw ParameterError("depth " + std::to_string(depth) + " is above 60");
@@ -143,11 +144,11 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
   if ((std::size_t{1} << (log_n - 1)) < slots)
     throw ParameterError(std::to_string(slots) + " slots are more than the largest ring (2^17) has: split the data");
   for (; log_n <= 17; ++log_n) {
-    // Slot noise after a few operations is about sqrt(N)*2^6; two more bits per doubling of depth.
-    const double noise = log_n / 2.0 + 6 + std::ceil(std::log2(depth + 1.0)) * 2;
+    // Slot noise after a few operations is about sqrt(N)*2^6; one more bit per doubling of depth.
+    const double noise = log_n / 2.0 + 6 + std::log2(depth + 1.0);
     const auto scale = static_cast<unsigned>(std::ceil(std::max(precision_bits + noise, 20.0 + log_n / 2.0)));
-    const unsigned first = std::min(scale + 10, kernels::kFastBits);
-    if (scale + 2 > kernels::kFastBits) continue;
+    const unsigned first = scale + headroom_bits + 1;
+    if (first > kernels::kFastBits) continue;
     const double total = first + static_cast<double>(depth) * scale + first;
     if (total > max_log_qp(log_n)) continue;
     // Primes just below 2^b, 1 mod 2^18 where there are enough of that size, else 1 mod 2N.
@@ -167,7 +168,7 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
           *why = "depth " + std::to_string(depth) + ": " + std::to_string(depth) + " primes of " +
                  std::to_string(scale) + " bits to rescale by, " + num(precision_bits) + " bits of precision over " +
                  num(noise) + " bits of noise\n" + "first and special prime of " + std::to_string(first) +
-                 " bits: values up to 2^" + std::to_string(first - scale - 1) + " fit at level 0\n" +
+                 " bits: values up to 2^" + std::to_string(headroom_bits) + " fit at level 0\n" +
                  "log2(QP) = " + num(result.log_qp()) + " needs N = 2^" + std::to_string(log_n) + " (limit " +
                  num(max_log_qp(log_n)) + " for 128 bits), which has " + std::to_string(result.slots()) + " slots";
         return result;
@@ -177,7 +178,8 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
     }
   }
   throw ParameterError("no secure parameters up to N = 2^17 give depth " + std::to_string(depth) + " at " +
-                       num(precision_bits) + " bits of precision: reduce the depth or the precision");
+                       num(precision_bits) + " bits of precision and values up to 2^" +
+                       std::to_string(headroom_bits) + ": reduce depth, precision or the size of values");
 }
 
 }  // namespace ringforge::ckks

@@ -35,11 +35,19 @@ class Matvec {
   std::size_t level() const noexcept { return level_; }
   std::size_t batch() const noexcept { return batch_; }
 
-  /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty)
-  /// for inputs of the given scale. `progress` receives the fraction done now and then.
-  /// @throws ValueError for entries that are not finite, ShapeError for sizes that do not match.
-  void encode(std::span<const double> matrix, std::span<const double> bias, double input_scale,
-              double input_bound, unsigned threads = 1, const std::function<void(double)>& progress = {});
+  /// What inputs and results look like.
+  struct Scaling {
+    double input_scale = 0;   ///< scale of the inputs
+    double output_scale = 0;  ///< scale of the results; the matrix is encoded at q_level * output / input
+    double input_bound = 1;   ///< declared bound of the inputs' slots
+  };
+  /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
+  /// `progress` receives the fraction done now and then (with one thread).
+  /// @throws ValueError for entries that are not finite or results that do not fit the lower level,
+  ///         ShapeError for sizes that do not match, ScaleError when the matrix's scale is outside
+  ///         2^16 ... 2^62.
+  void encode(std::span<const double> matrix, std::span<const double> bias, const Scaling& scaling,
+              unsigned threads = 1, const std::function<void(double)>& progress = {});
 
   /// Applies the matrix to one ciphertext per column block; one result per row block. The results' bound and
   /// variance are rounded up to powers of two: they depend on the matrix.
@@ -69,7 +77,8 @@ class Matvec {
   ContextPtr ctx_;
   linear::Plan plan_;
   std::size_t level_ = 0, batch_ = 1;
-  double plain_scale_ = 0, input_scale_ = 0, input_bound_ = 0;
+  Scaling scaling_;
+  double plain_scale_ = 0;
   double row_sum_ = 0;      // largest sum of |entries| of a row, plus |bias|
   double slot_square_ = 0;  // largest sum of entries^2 over the diagonals of one slot
   WordBuffer store_;        // [limb][block][term][kBlock]

@@ -73,8 +73,9 @@ class Parameters {
 };
 
 /// The smallest secure set for `depth` rescalings, results good to `precision_bits` (values up to 1), and
-/// at least `slots` slots. `why` receives the reasoning in a few lines.
+/// at least `slots` slots. Results may reach 2^headroom_bits in size. `why` receives the reasoning.
 /// @throws ParameterError when no degree up to 2^17 suffices.
-Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why = nullptr);
+Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why = nullptr,
+                   unsigned headroom_bits = 9);
 
 }  // namespace ringforge::ckks

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The device interface and the kernels of the matvec system."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge._native import Context, GaloisKeys, Plan, RelinKey
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a device can do; asked before anything is prepared."""
+
+    name: str
+    description: str
+    #: Kernel types it runs.
+    kernels: frozenset[type]
+    #: Largest ring degree, largest number of limbs of Q, widest prime in bits; None: as the library.
+    max_degree: int | None = None
+    max_limbs: int | None = None
+    max_prime_bits: int | None = None
+
+
+@dataclass(frozen=True)
+class MatvecKernel:
+    """Plain matrix x encrypted vector, plus bias, by a plan. Results are one level lower than inputs.
+
+    Attributes:
+        context: parameters; for the clear device too, which then uses only their slot count.
+        plan: packing and algorithm.
+        level: of the inputs, at least 1.
+        batch: vectors interleaved in each ciphertext, a power of two.
+        input_scale, output_scale: scales of inputs and results.
+        input_bound: declared bound of the inputs' slots.
+    """
+
+    context: Context
+    plan: Plan
+    level: int
+    batch: int
+    input_scale: float
+    output_scale: float
+    input_bound: float
+
+
+@dataclass(frozen=True)
+class SquareKernel:
+    """Every slot squared: product, relinearisation, rescale. Results are one level lower."""
+
+    context: Context
+    level: int
+
+
+@dataclass(frozen=True)
+class MatvecOperands:
+    """The plain side of a matvec kernel: matrix (m, n) and bias (m,) or empty, float64."""
+
+    matrix: npt.NDArray[np.float64]
+    bias: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Evaluation keys a kernel may use."""
+
+    galois: GaloisKeys
+    relin: RelinKey | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one run took.
+
+    Attributes:
+        device: name of the device.
+        seconds: wall time, or time by the device's clock when it has cycles.
+        cycles, clock_hz: for clocked devices.
+        bytes: bytes read or written per entity ("keys", "matrix", "input", "output").
+        operations: counts by name, the planner's names.
+    """
+
+    device: str
+    seconds: float
+    cycles: int | None = None
+    clock_hz: float | None = None
+    bytes: Mapping[str, int] = field(default_factory=dict)
+    operations: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: Report) -> Report:
+        def merge(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
+            return {k: a.get(k, 0) + b.get(k, 0) for k in {**a, **b}}
+
+        cycles = None if self.cycles is None or other.cycles is None else self.cycles + other.cycles
+        return Report(
+            self.device,
+            self.seconds + other.seconds,
+            cycles,
+            self.clock_hz,
+            merge(self.bytes, other.bytes),
+            merge(self.operations, other.operations),
+        )
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A prepared kernel. `state` belongs to the device that made it."""
+
+    device: str
+    kernel: MatvecKernel | SquareKernel
+    #: Seconds that `prepare` took (encoding of operands).
+    prepare_seconds: float
+    state: Any
+
+
+Progress = Callable[[float], None]
+
+
+class Device(ABC):
+    """A place where kernels run."""
+
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What this device can do."""
+
+    @abstractmethod
+    def prepare(
+        self,
+        kernel: MatvecKernel | SquareKernel,
+        keys: Keys,
+        operands: MatvecOperands | None = None,
+        *,
+        threads: int = 1,
+        progress: Progress | None = None,
+    ) -> Handle:
+        """Encodes operands and checks that the kernel fits the device.
+
+        Raises:
+            ShapeError, ValueError, LevelError, MissingKeyError: as the kernel's preconditions demand.
+        """
+
+    @abstractmethod
+    def run(self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1) -> tuple[list[Any], Report]:
+        """Applies a prepared kernel to one group of inputs (a ciphertext per column block)."""

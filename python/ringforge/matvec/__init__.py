@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Encrypted neural-network layers: plain matrices times encrypted vectors.
+
+>>> import numpy as np
+>>> from ringforge import matvec
+>>> model = matvec.Linear(np.eye(3) * 0.5)
+>>> program = matvec.compile_model(model, "set-a").program
+>>> client = matvec.Client(program)
+>>> server = matvec.Server(model, program, client.evaluation_keys())
+>>> result, report = server.evaluate(client.encrypt([0.2, -0.4, 1.0]))
+>>> np.round(client.decrypt(result), 4)[0].tolist()
+[0.1, -0.2, 0.5]
+"""
+
+from ringforge.matvec.model import Linear, Sequential, Square, load_model, save_model
+from ringforge.matvec.program import Compiled, Program, compile_model
+from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
+
+__all__ = [
+    "Client",
+    "Compiled",
+    "EncryptedVectors",
+    "EvaluationKeys",
+    "Linear",
+    "Program",
+    "Sequential",
+    "Server",
+    "Square",
+    "compile_model",
+    "load_model",
+    "save_model",
+]

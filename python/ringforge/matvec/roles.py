@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Client and server of encrypted inference.
+
+The client holds the secret key: it encrypts inputs and decrypts results. The server holds the model and the
+client's evaluation keys: it computes, and nothing it has or writes opens a ciphertext.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge import _native
+from ringforge._native import Ciphertext, GaloisKeys, RelinKey, SecretKey
+from ringforge.ckks import encode_bounded
+from ringforge.devices import Device, Report, open_device
+from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
+from ringforge.devices.clear import ClearVector
+from ringforge.errors import FormatError, LevelError, MismatchError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matvec.files import new_file, writing
+from ringforge.matvec.model import Linear, Model, as_sequential
+from ringforge.matvec.program import Program
+
+Array = npt.NDArray[np.float64]
+Progress = Callable[[float], None]
+Item = Ciphertext | ClearVector
+
+_CLEAR_MAGIC = b"ringforge CLEAR (not encrypted)\n"
+
+
+@dataclass(frozen=True)
+class EvaluationKeys:
+    """What the server needs to compute, and nothing that decrypts."""
+
+    galois: GaloisKeys = field(default_factory=GaloisKeys)
+    relin: RelinKey | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in memory."""
+        return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
+
+    @classmethod
+    def load(cls, path: str | Path, program: Program, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
+        """Reads a file written by `Client.save_evaluation_keys`, one key at a time.
+
+        Raises:
+            FormatError, MismatchError: the file is damaged, or for other parameters.
+        """
+        if program.backend == "clear":
+            return cls()
+        reader = _native.io.Reader(str(path))
+        galois, relin = GaloisKeys(), None
+        wanted = len(program.key_levels)
+        while not reader.at_end():
+            kind = reader.peek().type
+            if "relinearisation" in kind:
+                relin = reader.relin_key(program.context, threads)
+            else:
+                key = reader.next_galois_key(program.context, threads)
+                assert key is not None
+                galois.insert(key)
+            if progress:
+                progress(min(1.0, len(galois) / max(wanted, 1)))
+        return cls(galois, relin)
+
+
+@dataclass(frozen=True)
+class EncryptedVectors:
+    """Encrypted vectors on their way: for each group of up to `batch` vectors, a ciphertext per block."""
+
+    groups: list[list[Item]]
+
+    def save(self, path: str | Path, program: Program) -> int:
+        """Writes all ciphertexts to one file; returns its size in bytes."""
+        if program.backend == "clear":
+            with writing(path) as f:
+                f.write(_CLEAR_MAGIC)
+                items = [v for g in self.groups for v in g if isinstance(v, ClearVector)]
+                np.save(f, np.array([[v.level, v.scale, v.bound] for v in items]), allow_pickle=False)
+                np.save(f, np.array([v.slots for v in items]), allow_pickle=False)
+            return Path(path).stat().st_size
+        with new_file(path) as temporary:
+            writer = _native.io.Writer(str(temporary))
+            for group in self.groups:
+                for item in group:
+                    writer.write(program.context, item)
+            writer.close()
+        return Path(path).stat().st_size
+
+    @classmethod
+    def load(cls, path: str | Path, program: Program, blocks: int, threads: int = 1) -> EncryptedVectors:
+        """Reads a file of ciphertexts; `blocks` of them make a group.
+
+        Raises:
+            FormatError, MismatchError: the file is damaged, incomplete or for other parameters.
+        """
+        items: list[Item] = []
+        if program.backend == "clear":
+            items.extend(_load_clear(Path(path), program))
+        else:
+            reader = _native.io.Reader(str(path))
+            while (c := reader.next_ciphertext(program.context, threads)) is not None:
+                items.append(c)
+        if not items or len(items) % blocks:
+            raise FormatError(f"{Path(path).name} holds {len(items)} ciphertexts, the program needs a multiple of {blocks}")
+        return cls([items[i : i + blocks] for i in range(0, len(items), blocks)])
+
+
+def _load_clear(path: Path, program: Program) -> Iterator[ClearVector]:
+    with path.open("rb") as f:
+        if f.read(len(_CLEAR_MAGIC)) != _CLEAR_MAGIC:
+            raise FormatError(f"{path.name} is not a file of the clear backend")
+        try:
+            meta, slots = np.load(f, allow_pickle=False), np.load(f, allow_pickle=False)
+        except (OSError, EOFError, ValueError) as e:
+            raise FormatError(f"{path.name} is damaged: {e}") from None
+    if meta.ndim != 2 or meta.shape[1] != 3 or slots.shape != (len(meta), program.context.params.slots):
+        raise FormatError(f"{path.name} holds arrays of shape {meta.shape} and {slots.shape}")
+    for m, s in zip(meta, slots, strict=True):
+        yield ClearVector(np.asarray(s, dtype=np.float64), int(m[0]), float(m[1]), float(m[2]))
+
+
+class Client:
+    """Keys, encryption and decryption for one program.
+
+    Args:
+        program: what the server published.
+        secret_key: an existing key; by default a new one is made.
+        fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+    """
+
+    def __init__(
+        self, program: Program, secret_key: SecretKey | None = None, *, fixed_seed_for_tests: bytes | None = None
+    ) -> None:
+        self.program = program
+        self._clear = program.backend == "clear"
+        if not self._clear:
+            self._client = _native.Client(program.context, fixed_seed_for_tests)
+            self._secret = secret_key if secret_key is not None else self._client.secret_key()
+
+    # ---- keys ----
+
+    def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
+        """The keys the program needs, each for the level it is used at."""
+        if self._clear:
+            return EvaluationKeys()
+        galois = GaloisKeys()
+        need = self.program.key_levels
+        for i, (element, level) in enumerate(need.items()):
+            galois.insert(self._client.galois_key(self._secret, element, level, threads))
+            if progress:
+                progress((i + 1) / len(need))
+        return EvaluationKeys(galois, self._relin(threads))
+
+    def _relin(self, threads: int) -> RelinKey | None:
+        level = self.program.relin_level
+        return None if level is None else self._client.relin_key(self._secret, level, threads)
+
+    def save_evaluation_keys(self, path: str | Path, threads: int = 1, progress: Progress | None = None) -> int:
+        """Makes and writes the evaluation keys one by one, so that memory holds a single one; returns bytes."""
+        with new_file(path) as temporary:
+            if self._clear:
+                temporary.write_bytes(_CLEAR_MAGIC)
+            else:
+                writer = _native.io.Writer(str(temporary))
+                relin = self._relin(threads)
+                if relin is not None:
+                    writer.write(self.program.context, relin)
+                need = self.program.key_levels
+                for i, (element, level) in enumerate(need.items()):
+                    key = self._client.galois_key(self._secret, element, level, threads)
+                    writer.write(self.program.context, key)
+                    if progress:
+                        progress((i + 1) / len(need))
+                writer.close()
+        return Path(path).stat().st_size
+
+    def save_secret_key(self, path: str | Path) -> None:
+        """Writes the secret key, readable by its owner only."""
+        with new_file(path, secret=True) as temporary:
+            if self._clear:
+                temporary.write_bytes(_CLEAR_MAGIC)
+            else:
+                writer = _native.io.Writer(str(temporary))
+                writer.write(self.program.context, self._secret)
+                writer.close()
+
+    @classmethod
+    def load(cls, program: Program, secret_key_path: str | Path) -> Client:
+        """A client with a stored secret key."""
+        if program.backend == "clear":
+            return cls(program)
+        return cls(program, _native.io.Reader(str(secret_key_path)).secret_key(program.context))
+
+    # ---- data ----
+
+    def encrypt(self, x: npt.ArrayLike, threads: int = 1) -> EncryptedVectors:
+        """Encrypts one vector (n,) or rows of a matrix (k, n); k beyond the batch makes further groups.
+
+        Raises:
+            ShapeError: wrong length. ringforge.ValueError: NaN, infinity, or |x| above the program's bound.
+        """
+        rows = np.atleast_2d(np.asarray(x, dtype=np.float64))
+        p = self.program
+        if rows.ndim != 2 or rows.shape[1] != p.inputs or rows.shape[0] == 0:
+            raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {np.shape(x)}")
+        if not np.isfinite(rows).all():
+            raise RingforgeValueError("inputs must be finite numbers: found NaN or infinity")
+        packing = p.plans[0].packing
+        columns = [packing.columns(c) for c in range(len(packing.blocks))]
+        scale = 2.0 ** p.linear_steps[0].log_input_scale
+        groups: list[list[Item]] = []
+        for first in range(0, len(rows), p.batch):
+            some = rows[first : first + p.batch]
+            group: list[Item] = []
+            for cols in columns:
+                slots = np.zeros((packing.slots, p.batch))
+                used = cols < p.inputs
+                slots[used, : len(some)] = some[:, cols[used]].T
+                group.append(self._encrypt_slots(slots.reshape(-1), scale, threads))
+            groups.append(group)
+        return EncryptedVectors(groups)
+
+    def _encrypt_slots(self, slots: Array, scale: float, threads: int) -> Item:
+        p = self.program
+        if self._clear:
+            if np.abs(slots).max() > p.input_bound:
+                raise RingforgeValueError(f"a value exceeds the declared bound {p.input_bound:g}")
+            return ClearVector(slots, p.input_level, scale, p.input_bound)
+        plaintext = encode_bounded(p.context, slots, scale, p.input_level, p.input_bound, threads)
+        return self._client.encrypt(plaintext, self._secret)
+
+    def decrypt(
+        self, result: EncryptedVectors, count: int | None = None, *, share_bits: float | None = None, threads: int = 1
+    ) -> Array:
+        """The results as rows (k, m).
+
+        Args:
+            result: what the server returned.
+            count: number of vectors that were encrypted; without it, all places of the batch are returned.
+            share_bits: set it when the numbers will be shown to anyone else: noise that hides what decryption
+                errors say of the key is added first (docs/security.md).
+        """
+        p = self.program
+        packing = p.plans[-1].packing
+        rows = []
+        for group in result.groups:
+            out = np.zeros((p.batch, packing.row_blocks * packing.row_period))
+            for block, item in enumerate(group):
+                slots = self._decrypt_slots(item, share_bits, threads).reshape(packing.slots, p.batch)
+                first = block * packing.row_period
+                out[:, first : first + packing.row_period] = slots[: packing.row_period].T
+            rows.append(out[:, : p.outputs])
+        y = np.concatenate(rows)
+        return y if count is None else y[:count]
+
+    def _decrypt_slots(self, item: Item, share_bits: float | None, threads: int) -> Array:
+        if isinstance(item, ClearVector):
+            return item.slots
+        ctx = self.program.context
+        if share_bits is None:
+            plaintext = self._client.decrypt(item, self._secret)
+        else:
+            plaintext = self._client.decrypt_to_share(item, self._secret, share_bits)
+        return np.ascontiguousarray(np.asarray(ctx.decode(plaintext, threads)).real)
+
+    def error_bound(self, result: EncryptedVectors) -> float:
+        """Predicted largest error of the decrypted values (probability of more: 2^-40)."""
+        bounds = [c.error_bound for g in result.groups for c in g if isinstance(c, Ciphertext)]
+        return max(bounds, default=0.0)
+
+
+class Server:
+    """Evaluates a model on encrypted vectors.
+
+    Args:
+        model: the layers, in the clear; they must have the program's shapes.
+        program: what was published to the client.
+        keys: the client's evaluation keys.
+        device: name of a device, or a device.
+        threads: threads to use.
+        progress: called with the fraction of the preparation done.
+
+    Raises:
+        ShapeError: the model is not the one the program was compiled for.
+        MissingKeyError, LevelError: the keys do not suffice.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        program: Program,
+        keys: EvaluationKeys,
+        *,
+        device: str | Device = "cpu",
+        threads: int = 1,
+        progress: Progress | None = None,
+    ) -> None:
+        self.program = program
+        self.threads = threads
+        if program.backend == "clear":
+            device = "clear"
+        self.device = open_device(device) if isinstance(device, str) else device
+        if program.backend == "ckks" and self.device.capabilities().name == "clear":
+            raise MismatchError("the clear device cannot run a ckks program: compile with backend=\"clear\"")
+        layers = as_sequential(model).layers
+        steps = program.steps
+        if len(layers) != len(steps):
+            raise ShapeError(f"the model has {len(layers)} layers, the program {len(steps)} steps")
+        self._handles: list[Handle] = []
+        bundle = Keys(keys.galois, keys.relin)
+        linear_count = max(1, len(program.linear_steps))
+        done = 0
+        for layer, kernel in zip(layers, program.kernels, strict=True):
+            operands = None
+            if isinstance(kernel, MatvecKernel):
+                packing = kernel.plan.packing
+                if not isinstance(layer, Linear) or (layer.rows, layer.cols) != (packing.rows, packing.cols):
+                    raise ShapeError(f"the program has a {packing.rows} x {packing.cols} matrix where the model has {layer!r}")
+                operands = MatvecOperands(layer.weights, layer.bias)
+            elif isinstance(layer, Linear):
+                raise ShapeError(f"the program squares where the model has {layer!r}")
+            base = done
+            self._handles.append(
+                self.device.prepare(
+                    kernel,
+                    bundle,
+                    operands,
+                    threads=threads,
+                    progress=(lambda f, base=base: progress((base + f) / linear_count)) if progress else None,
+                )
+            )
+            done += operands is not None
+
+    @property
+    def prepare_seconds(self) -> float:
+        """Time spent encoding the model."""
+        return sum(h.prepare_seconds for h in self._handles)
+
+    @property
+    def input_blocks(self) -> int:
+        """Ciphertexts per group of inputs."""
+        return len(self.program.plans[0].packing.blocks)
+
+    def evaluate(self, inputs: EncryptedVectors, progress: Progress | None = None) -> tuple[EncryptedVectors, Report]:
+        """The encrypted results, and what it took."""
+        outputs, report = [], None
+        for i, group in enumerate(inputs.groups):
+            values: Sequence[Any] = group
+            self._check(values)
+            for handle in self._handles:
+                values, r = self.device.run(handle, values, threads=self.threads)
+                report = r if report is None else report + r
+            outputs.append(list(values))
+            if progress:
+                progress((i + 1) / len(inputs.groups))
+        if report is None:
+            raise ShapeError("there is nothing to evaluate: no ciphertexts were given")
+        return EncryptedVectors(outputs), report
+
+    def layer_reports(self, group: Sequence[Any]) -> list[tuple[str, Report]]:
+        """Evaluates one group layer by layer, for a breakdown of where the time goes."""
+        out = []
+        values: Sequence[Any] = group
+        for step, handle in zip(self.program.steps, self._handles, strict=True):
+            values, r = self.device.run(handle, values, threads=self.threads)
+            name = "square" if step.kind == "square" else f"linear {step.rows} x {step.cols}"
+            out.append((name, r))
+        return out
+
+    def _check(self, group: Sequence[Any]) -> None:
+        if len(group) != self.input_blocks:
+            raise ShapeError(f"a group has {len(group)} ciphertexts, the program takes {self.input_blocks}")
+        for c in group:
+            if c.level != self.program.input_level:
+                raise LevelError(f"inputs must be at level {self.program.input_level}, this one is at {c.level}")
+
+
+def exact_error(exact: npt.ArrayLike, got: npt.ArrayLike) -> float:
+    """Largest |got - exact| relative to the largest |exact|."""
+    a, b = np.asarray(exact), np.asarray(got)
+    largest = float(np.abs(a).max())
+    return float(np.abs(a - b).max()) / (largest if largest > 0 and math.isfinite(largest) else 1.0)
