@@ -112,6 +112,18 @@ std::size_t Gadget::key_bytes(std::size_t limbs) const noexcept {
   return 2 * digits(limbs) * (limbs + p_.size()) * q_.ring().degree() * sizeof(u64);
 }
 
+namespace {
+
+/// A per-limb digit at another prime: the centred residue, transformed. Values in [0, q_d) instead would have
+/// the mean q_d/2, which the few slots whose root lies near 1 amplify by up to N*2/pi; centred ones err like
+/// noise in every slot.
+void lift_digit(u64* dst, const u64* coeff, const Prime& from, const Prime& to) noexcept {
+  kernels::active().lift_centered(dst, coeff, from.value(), to.table().n, to.mod());
+  ntt(dst, dst, to);
+}
+
+}  // namespace
+
 // ---- Digits ---------------------------------------------------------------------------------------
 
 Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : limbs_(c.limbs()) {
@@ -158,16 +170,13 @@ Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : li
   }
 
   if (alpha == 1) {
-    // Centred digits: values in [0, q_d) would have the mean q_d/2, which the few slots whose root lies
-    // near 1 amplify by up to N*2/pi; centred ones err like noise in every slot.
     parallel_for(threads, limbs_ * k, [&](std::size_t w) {
       const std::size_t d = w / k, j = w % k;
       u64* dst = digits_[d].limb(j);
       if (d == j) {
         std::memcpy(dst, c.limb(d), n * sizeof(u64));
       } else {
-        kern.lift_centered(dst, coeff.limb(d), ext[d].value(), n, ext[j].mod());
-        ntt(dst, dst, ext[j]);
+        lift_digit(dst, coeff.limb(d), ext[d], ext[j]);
       }
     });
     return;
@@ -265,25 +274,64 @@ std::size_t SwitchingKey::bytes() const noexcept {
   return words * sizeof(u64);
 }
 
-void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key,
-                 const Gadget& gadget, bool accumulate, unsigned threads) {
-  const std::size_t limbs = digits.limbs();
+namespace {
+
+void check_limbs(const SwitchingKey& key, std::size_t limbs) {
   if (key.limbs < limbs)
     throw LevelError("the evaluation key covers " + std::to_string(key.limbs) + " limbs, the ciphertext has " +
                      std::to_string(limbs) + ": make the key for a higher level or lower the ciphertext first");
-  const Basis& ext = gadget.extended(limbs);
-  const std::size_t k = ext.size(), n = ext.ring().degree(), d_count = digits.polys().size();
+}
+
+/// The inner product at one target limb of the extended basis; x[d] is digit d there.
+void product_at(Poly<Eval>& u0, Poly<Eval>& u1, const u64* const* x, std::size_t digits, const SwitchingKey& key,
+                std::size_t limbs, std::size_t j, bool accumulate) {
+  const std::size_t in_key = j < limbs ? j : key.limbs + j - limbs;
+  std::vector<const u64*> y0(digits), y1(digits);
+  for (std::size_t d = 0; d < digits; ++d) {
+    y0[d] = key.b[d].limb(in_key);
+    y1[d] = key.a[d].limb(in_key);
+  }
+  kernels::active().dot2(u0.limb(j), u1.limb(j), x, y0.data(), y1.data(), digits, accumulate, u0.degree(),
+                         u0.basis()[j].mod());
+}
+
+}  // namespace
+
+void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key, const Gadget& gadget,
+                 bool accumulate, unsigned threads) {
+  const std::size_t limbs = digits.limbs();
+  check_limbs(key, limbs);
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
-  parallel_for(threads, k, [&](std::size_t j) {
-    const std::size_t in_key = j < limbs ? j : key.limbs + j - limbs;
-    std::vector<const u64*> x(d_count), y0(d_count), y1(d_count);
-    for (std::size_t d = 0; d < d_count; ++d) {
-      x[d] = digits.polys()[d].limb(j);
-      y0[d] = key.b[d].limb(in_key);
-      y1[d] = key.a[d].limb(in_key);
+  parallel_for(threads, gadget.extended(limbs).size(), [&](std::size_t j) {
+    std::vector<const u64*> x;
+    for (const auto& d : digits.polys()) x.push_back(d.limb(j));
+    product_at(u0, u1, x.data(), x.size(), key, limbs, j, accumulate);
+  });
+}
+
+void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const SwitchingKey& key, const Gadget& gadget,
+                unsigned threads) {
+  const std::size_t limbs = c.limbs();
+  if (gadget.spec().limbs_per_digit != 1 || gadget.spec().log_base != 0) {
+    key_product(u0, u1, Digits(c, gadget, threads), key, gadget, false, threads);
+    return;
+  }
+  check_limbs(key, limbs);
+  if (!(c.basis() == gadget.q().prefix(limbs)))
+    throw MismatchError("key switching: the polynomial's primes are not the first ones of the gadget's Q");
+  const Basis& ext = gadget.extended(limbs);
+  const std::size_t n = c.degree();
+  count({.mod_up = 1, .key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
+  Poly<Coeff> coeff(c.basis());
+  parallel_for(threads, limbs, [&](std::size_t i) { intt(coeff.limb(i), c.limb(i), c.basis()[i]); });
+  parallel_for(threads, ext.size(), [&](std::size_t j) {
+    u64* digits = scratch(limbs * n);
+    std::vector<const u64*> x(limbs);
+    for (std::size_t d = 0; d < limbs; ++d) {
+      x[d] = d == j ? c.limb(d) : digits + d * n;
+      if (d != j) lift_digit(digits + d * n, coeff.limb(d), ext[d], ext[j]);
     }
-    kernels::active().dot2(u0.limb(j), u1.limb(j), x.data(), y0.data(), y1.data(), d_count, accumulate, n,
-                           ext[j].mod());
+    product_at(u0, u1, x.data(), limbs, key, limbs, j, false);
   });
 }
 

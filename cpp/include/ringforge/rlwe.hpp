@@ -148,4 +148,10 @@ struct SwitchingKey {
 void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key,
                  const Gadget& gadget, bool accumulate, unsigned threads = 1);
 
+/// Digits and key_product in one: (u0, u1) = sum_d D_d(c) * (b_d, a_d). For a single use of the digits this
+/// is faster: target limb by target limb, the digits are made and used while they are in the cache.
+/// Counts one mod_up and one key_switch. @throws as Digits and key_product.
+void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const SwitchingKey& key, const Gadget& gadget,
+                unsigned threads = 1);
+
 }  // namespace ringforge

@@ -168,9 +168,8 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) cons
   if (key.key.key_id != a.key_id) throw MismatchError("the relinearisation key belongs to another secret key");
   const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
-  const Digits digits(a.parts[2], gadget, threads_);
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
-  key_product(u0, u1, digits, key.key, gadget, false, threads_);
+  switch_key(u0, u1, a.parts[2], key.key, gadget, threads_);
   Ciphertext r = like(a);
   r.parts.push_back(gadget.mod_down(limbs).apply(u0, threads_));
   r.parts.push_back(gadget.mod_down(limbs).apply(u1, threads_));
@@ -215,13 +214,16 @@ const SwitchingKey& Evaluator::rotation_key(const GaloisKeys& keys, u64 element,
                         (have.empty() ? std::string("none for rotations") : "those for " + have));
 }
 
-Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits& digits, u64 element,
+Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, u64 element,
                                      const SwitchingKey& key) const {
   if (key.key_id != a.key_id) throw MismatchError("the Galois key belongs to another secret key");
   const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
-  key_product(u0, u1, digits, key, gadget, false, threads_);
+  if (digits != nullptr)
+    key_product(u0, u1, *digits, key, gadget, false, threads_);
+  else
+    switch_key(u0, u1, a.parts[1], key, gadget, threads_);
   Poly<Eval> v0 = gadget.mod_down(limbs).apply(u0, threads_);
   const Poly<Eval> v1 = gadget.mod_down(limbs).apply(u1, threads_);
   ringforge::add(v0, v0, a.parts[0]);
@@ -238,7 +240,7 @@ Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const Galoi
   if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
   if (element == 1) return a;
   const SwitchingKey& key = keys.at(element);
-  return switch_and_map(a, Digits(a.parts[1], ctx_->gadget(), threads_), element, key);
+  return switch_and_map(a, nullptr, element, key);
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const {
@@ -268,7 +270,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span
     }
     const SwitchingKey& key = rotation_key(keys, element, step);
     if (!digits) digits.emplace(a.parts[1], ctx_->gadget(), threads_);
-    out.push_back(switch_and_map(a, *digits, element, key));
+    out.push_back(switch_and_map(a, &*digits, element, key));
   }
   return out;
 }

@@ -275,7 +275,7 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
         const u64 e = element(g * plan_.baby());
         const SwitchingKey& key = keys.at(e);
         if (key.key_id != r.key_id) throw MismatchError("a Galois key belongs to another secret key than the input");
-        key_product(u0, u1, Digits(inner[g][1], gadget, threads), key, gadget, false, threads);
+        switch_key(u0, u1, inner[g][1], key, gadget, threads);
         const auto index = ctx_->ring().eval_index(e);
         parallel_for(threads, ext.size(), [&](std::size_t j) {
           kern.automorphism_eval_add(acc0.limb(j), u0.limb(j), index->data(), n, ext[j].mod());
@@ -416,7 +416,7 @@ MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::s
     } else {
       drop(limbs - 1, 1, 2 * rows);
     }
-    working = (baby_count + giants) * 2 * limbs + gadget.digits(limbs) * (limbs + special) +
+    working = (baby_count + giants) * 2 * limbs + std::max(gadget.digits(limbs) * (limbs + special), limbs) +
               4 * (limbs + special) + 2 * rows * limbs;
   } else {
     drop(limbs - 1, 1, 2 * terms);

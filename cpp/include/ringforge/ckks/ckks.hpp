@@ -147,7 +147,8 @@ class Evaluator {
  private:
   void check_pair(const Ciphertext& a, const Ciphertext& b) const;
   void check(const Ciphertext& a) const;
-  Ciphertext switch_and_map(const Ciphertext& a, const Digits& digits, u64 element, const SwitchingKey& key) const;
+  /// Key switch of c1 (with its digits, when they were made before) and automorphism of both parts.
+  Ciphertext switch_and_map(const Ciphertext& a, const Digits* digits, u64 element, const SwitchingKey& key) const;
   const SwitchingKey& rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   ContextPtr ctx_;
   unsigned threads_;

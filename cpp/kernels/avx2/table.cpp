@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The avx2 kernel set: AVX2, without the fused multiply-add extension.
+#include "internal.hpp"
+#include "sets.hpp"
+
+namespace ringforge::kernels {
+
+const Kernels& avx2_kernels() noexcept {
+  using namespace avx2;
+  static constexpr Kernels table{"avx2",
+                                 ntt_forward,
+                                 ntt_inverse,
+                                 add,
+                                 sub,
+                                 neg,
+                                 mul,
+                                 mul_add,
+                                 add_scalar,
+                                 mul_scalar,
+                                 sub_mul_scalar,
+                                 reduce,
+                                 reduce_signed,
+                                 dot2,
+                                 automorphism_coeff,
+                                 automorphism_eval,
+                                 automorphism_eval_add,
+                                 lift_centered,
+                                 convert_quotient,
+                                 base_convert,
+                                 fft_forward,
+                                 fft_inverse,
+                                 scale_round};
+  return table;
+}
+
+}  // namespace ringforge::kernels

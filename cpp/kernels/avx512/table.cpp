@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The avx512 kernel set: AVX-512 F, DQ, VL, BW and IFMA.
+#include "internal.hpp"
+#include "sets.hpp"
+
+namespace ringforge::kernels {
+namespace {
+
+void ntt_forward(u64* dst, const u64* src, const NttTable& t) noexcept {
+  avx512::fast(t.mod) ? avx512::ntt_forward52(dst, src, t) : avx512::ntt_forward64(dst, src, t);
+}
+void ntt_inverse(u64* dst, const u64* src, const NttTable& t) noexcept {
+  avx512::fast(t.mod) ? avx512::ntt_inverse52(dst, src, t) : avx512::ntt_inverse64(dst, src, t);
+}
+
+}  // namespace
+
+const Kernels& avx512_kernels() noexcept {
+  using namespace avx512;
+  static constexpr Kernels table{"avx512",
+                                 ntt_forward,
+                                 ntt_inverse,
+                                 add,
+                                 sub,
+                                 neg,
+                                 mul,
+                                 mul_add,
+                                 add_scalar,
+                                 mul_scalar,
+                                 sub_mul_scalar,
+                                 reduce,
+                                 reduce_signed,
+                                 dot2,
+                                 automorphism_coeff,
+                                 automorphism_eval,
+                                 automorphism_eval_add,
+                                 lift_centered,
+                                 convert_quotient,
+                                 base_convert,
+                                 fft_forward,
+                                 fft_inverse,
+                                 scale_round};
+  return table;
+}
+
+}  // namespace ringforge::kernels
