@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -157,9 +159,10 @@ def load_model(path: str | Path) -> Sequential:
     if path.suffix not in {".npz", ".npy"}:
         raise UnsupportedModelError(f"{path.name}: models are .onnx, .npz or .npy files")
     try:
+        if path.suffix == ".npy":
+            # Mapping holds the header's shape against the file's length before anything is allocated.
+            return Sequential([Linear(np.array(np.load(path, mmap_mode="r", allow_pickle=False), dtype=np.float64))])
         data = np.load(path, allow_pickle=False)
-        if isinstance(data, np.ndarray):
-            return Sequential([Linear(data)])
         layers: list[Layer] = []
         for i, kind in enumerate(data["kinds"].tolist()):
             if kind == "square":
@@ -170,5 +173,5 @@ def load_model(path: str | Path) -> Sequential:
             else:
                 raise FormatError(f"{path.name}: layer {i} is of unknown kind {kind!r}")
         return Sequential(layers)
-    except (OSError, KeyError, EOFError, ValueError, TypeError) as e:
+    except (BadZipFile, zlib.error, KeyError, EOFError, ValueError, TypeError, AttributeError) as e:
         raise FormatError(f"{path.name} is not a model file: {e}") from None

@@ -7,6 +7,7 @@ A candidate's operation counts are exact: the run-time counters of the CPU devic
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rich.table import Table
@@ -137,8 +138,7 @@ def choose(
         least = min(candidates, key=lambda c: c.memory)
         raise MemoryLimitError(
             f"no plan for the {rows} x {cols} matrix fits in {(memory or 0) / 2**20:.0f} MiB; the smallest "
-            f"({least.algorithm}, {least.span}) needs {least.memory / 2**20:.0f} MiB: raise --memory, lower the level, "
-            "or choose the algorithm horner"
+            f"({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: raise --memory or lower the level"
         )
     return Choice(rows, cols, level, tuple(candidates), min(usable, key=lambda c: c.cost.weight))
 

@@ -200,7 +200,11 @@ class Program(_Frozen):
             raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a program has at most {1 << 22}")
         try:
             program = cls.model_validate(json.loads(path.read_bytes()))
-        except (ValidationError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
+        except ValidationError as e:
+            first = e.errors(include_url=False, include_context=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            raise FormatError(f"{path.name} is not a program: {where}: {first['msg']}") from None
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
             raise FormatError(f"{path.name} is not a program: {e}") from None
         program.check()
         return program

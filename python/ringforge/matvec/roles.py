@@ -33,7 +33,8 @@ Array = npt.NDArray[np.float64]
 Progress = Callable[[float], None]
 Item = Ciphertext | ClearVector
 
-_CLEAR_MAGIC = b"ringforge CLEAR (not encrypted)\n"
+#: What files of the clear backend start with.
+CLEAR_MAGIC = b"ringforge CLEAR (not encrypted)\n"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class EncryptedVectors:
         """Writes all ciphertexts to one file; returns its size in bytes."""
         if program.backend == "clear":
             with writing(path) as f:
-                f.write(_CLEAR_MAGIC)
+                f.write(CLEAR_MAGIC)
                 items = [v for g in self.groups for v in g if isinstance(v, ClearVector)]
                 np.save(f, np.array([[v.level, v.scale, v.bound] for v in items]), allow_pickle=False)
                 np.save(f, np.array([v.slots for v in items]), allow_pickle=False)
@@ -117,7 +118,7 @@ class EncryptedVectors:
 
 def _load_clear(path: Path, program: Program) -> Iterator[ClearVector]:
     with path.open("rb") as f:
-        if f.read(len(_CLEAR_MAGIC)) != _CLEAR_MAGIC:
+        if f.read(len(CLEAR_MAGIC)) != CLEAR_MAGIC:
             raise FormatError(f"{path.name} is not a file of the clear backend")
         try:
             meta, slots = np.load(f, allow_pickle=False), np.load(f, allow_pickle=False)
@@ -169,18 +170,18 @@ class Client:
         """Makes and writes the evaluation keys one by one, so that memory holds a single one; returns bytes."""
         with new_file(path) as temporary:
             if self._clear:
-                temporary.write_bytes(_CLEAR_MAGIC)
+                temporary.write_bytes(CLEAR_MAGIC)
             else:
                 writer = _native.io.Writer(str(temporary))
-                relin = self._relin(threads)
-                if relin is not None:
-                    writer.write(self.program.context, relin)
                 need = self.program.key_levels
                 for i, (element, level) in enumerate(need.items()):
                     key = self._client.galois_key(self._secret, element, level, threads)
                     writer.write(self.program.context, key)
                     if progress:
                         progress((i + 1) / len(need))
+                relin = self._relin(threads)  # last: its reader wants the file to end there
+                if relin is not None:
+                    writer.write(self.program.context, relin)
                 writer.close()
         return Path(path).stat().st_size
 
@@ -188,7 +189,7 @@ class Client:
         """Writes the secret key, readable by its owner only."""
         with new_file(path, secret=True) as temporary:
             if self._clear:
-                temporary.write_bytes(_CLEAR_MAGIC)
+                temporary.write_bytes(CLEAR_MAGIC)
             else:
                 writer = _native.io.Writer(str(temporary))
                 writer.write(self.program.context, self._secret)
@@ -342,6 +343,11 @@ class Server:
             done += operands is not None
 
     @property
+    def device_name(self) -> str:
+        """Name of the device that runs the kernels."""
+        return self.device.capabilities().name
+
+    @property
     def prepare_seconds(self) -> float:
         """Time spent encoding the model."""
         return sum(h.prepare_seconds for h in self._handles)
@@ -353,29 +359,37 @@ class Server:
 
     def evaluate(self, inputs: EncryptedVectors, progress: Progress | None = None) -> tuple[EncryptedVectors, Report]:
         """The encrypted results, and what it took."""
-        outputs, report = [], None
+        outputs, layers = self.evaluate_layers(inputs, progress)
+        total = layers[0][1]
+        for _, report in layers[1:]:
+            total = total + report
+        return outputs, total
+
+    def evaluate_layers(
+        self, inputs: EncryptedVectors, progress: Progress | None = None
+    ) -> tuple[EncryptedVectors, list[tuple[str, Report]]]:
+        """The encrypted results, and what each layer took over all groups."""
+        if not inputs.groups:
+            raise ShapeError("there is nothing to evaluate: no ciphertexts were given")
+        for group in inputs.groups:
+            self._check(group)
+        outputs: list[list[Item]] = []
+        reports: list[Report | None] = [None] * len(self._handles)
         for i, group in enumerate(inputs.groups):
             values: Sequence[Any] = group
-            self._check(values)
-            for handle in self._handles:
+            for j, handle in enumerate(self._handles):
                 values, r = self.device.run(handle, values, threads=self.threads)
-                report = r if report is None else report + r
+                so_far = reports[j]
+                reports[j] = r if so_far is None else so_far + r
+                if progress:
+                    progress((i + (j + 1) / len(self._handles)) / len(inputs.groups))
             outputs.append(list(values))
-            if progress:
-                progress((i + 1) / len(inputs.groups))
-        if report is None:
-            raise ShapeError("there is nothing to evaluate: no ciphertexts were given")
-        return EncryptedVectors(outputs), report
+        names = ["square" if s.kind == "square" else f"linear {s.rows} x {s.cols}" for s in self.program.steps]
+        return EncryptedVectors(outputs), [(n, r) for n, r in zip(names, reports, strict=True) if r is not None]
 
     def layer_reports(self, group: Sequence[Any]) -> list[tuple[str, Report]]:
         """Evaluates one group layer by layer, for a breakdown of where the time goes."""
-        out = []
-        values: Sequence[Any] = group
-        for step, handle in zip(self.program.steps, self._handles, strict=True):
-            values, r = self.device.run(handle, values, threads=self.threads)
-            name = "square" if step.kind == "square" else f"linear {step.rows} x {step.cols}"
-            out.append((name, r))
-        return out
+        return self.evaluate_layers(EncryptedVectors([list(group)]))[1]
 
     def _check(self, group: Sequence[Any]) -> None:
         if len(group) != self.input_blocks:

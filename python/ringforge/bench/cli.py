@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge bench`: side by side with peers, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ringforge import _native
+from ringforge.bench import matvec as matvec_bench
+from ringforge.bench import ring as ring_bench
+from ringforge.bench.record import Record, environment, save, table
+
+app = typer.Typer(help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")]
+
+
+class MatvecPeer(str, Enum):
+    """Peers of `bench matvec`."""
+
+    tenseal = "tenseal"
+    none = "none"
+
+
+class RingPeer(str, Enum):
+    """Peers of `bench ring`."""
+
+    lattigo = "lattigo"
+    none = "none"
+
+
+def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> None:
+    status = Console(stderr=True)
+    done: list[Record] = []
+    for r in records:
+        done.append(r)
+        if as_json:
+            print(r.to_json(), flush=True)
+        else:
+            status.print(f"  {r.case} at level {r.level}: {r.seconds:.3g} s", style="dim")
+    if not as_json:
+        console = Console()
+        if not console.is_terminal:
+            console = Console(width=170)
+        console.print(table(done, title))
+        env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
+        console.print(f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}, commit {env['commit']}, {env['date']}")
+    if folder is not None:
+        env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
+        path = save(done, folder, f"{name}-{env['date'][:10]}", env)
+        status.print(f"written to {path}")
+
+
+@app.command("matvec")
+def matvec_command(
+    layer: Annotated[
+        list[str] | None, typer.Option(help="Layer of the paper's Table IV; may be repeated. Default: the three the README quotes.")
+    ] = None,
+    params: Annotated[str, typer.Option(help="Parameter set.")] = "set-b",
+    threads: Annotated[int, typer.Option(min=1, help="Threads, on both sides.")] = 1,
+    level: Annotated[str, typer.Option(help="full, auto or both: level of our inputs. TenSEAL always uses all primes.")] = "both",
+    algorithm: Annotated[str, typer.Option(help="bsgs, diagonal, horner or auto.")] = "bsgs",
+    peer: Annotated[MatvecPeer, typer.Option(help="tenseal, or none for our side alone.")] = MatvecPeer.tenseal,
+    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
+    as_json: Json = False,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")] = None,
+) -> None:
+    """Neural-network layers beside TenSEAL.
+
+    TenSEAL takes minutes for a layer. "full" and "auto" compare our evaluation at the level of all primes, and
+    at the lowest level that holds the result.
+
+    Example: ringforge bench matvec --layer rnnt-fc0 --peer none
+    """
+    layers = layer or ["rnnt-fc0", "ds2-gru", "rnnt-lstm"]
+    if layers == ["all"]:
+        layers = matvec_bench.all_layers()
+    unknown = set(layers) - set(matvec_bench.all_layers())
+    if unknown or level not in {"full", "auto", "both"}:
+        raise typer.BadParameter(
+            f"layers are {', '.join(matvec_bench.all_layers())} or all; --level is full, auto or both"
+        )
+    levels = matvec_bench.LEVELS if level == "both" else (level,)
+    records = matvec_bench.compare(
+        layers, params, levels, threads=threads, peer=peer is not MatvecPeer.none, algorithm=algorithm, insecure=insecure
+    )
+    _finish(records, f"matvec at {params}, {threads} thread(s)", as_json, save_to, f"matvec-{params}")
+
+
+@app.command("ring")
+def ring_command(
+    case: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(ring_bench.CASES)}; may be repeated.")] = None,
+    log_n: Annotated[int, typer.Option(min=12, max=16, help="log2 of the ring degree.")] = 14,
+    bits: Annotated[list[int] | None, typer.Option(help="Prime sizes; may be repeated. Default: 50 and 54.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; the median is reported.")] = 3,
+    peer: Annotated[RingPeer, typer.Option(help="lattigo (needs Go 1.21), or none.")] = RingPeer.lattigo,
+    as_json: Json = False,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")] = None,
+) -> None:
+    """Transforms, rotations, products and linear transforms beside Lattigo v6.1.1, one thread.
+
+    Example: ringforge bench ring --case ntt --case rotate --bits 50
+    """
+    wanted = case or list(ring_bench.CASES)
+    if unknown := set(wanted) - set(ring_bench.CASES):
+        raise typer.BadParameter(f"no case {', '.join(sorted(unknown))}; cases are {', '.join(ring_bench.CASES)}")
+    cases = [
+        replace(ring_bench.RingCase(name, log_n=log_n), prime_bits=b) for b in bits or [50, 54] for name in wanted
+    ]
+    records = (ring_bench.compare(c, rounds, peer=peer is not RingPeer.none) for c in cases)
+    _finish(records, f"ring primitives, N = 2^{log_n}, 1 thread", as_json, save_to, "ring")

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+
+// Command lattigo times operations of the Lattigo library on one thread.
+//
+// It reads JSON requests from standard input, one after another, and prints one JSON result a line. A request
+// that cannot be served ends the program with status 1 and a message on standard error.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// request says what to measure. Explicit primes win over the counts.
+type request struct {
+	Case      string   `json:"case"`
+	LogN      int      `json:"log_n"`
+	PrimeBits int      `json:"prime_bits"` // size of generated primes, 50 unless given
+	Limbs     int      `json:"limbs"`      // how many primes of Q to generate
+	Special   int      `json:"special"`    // how many primes of P to generate
+	Q         []uint64 `json:"q"`
+	P         []uint64 `json:"p"`
+	Level     *int     `json:"level"`     // of the ciphertext, the highest unless given
+	LogScale  int      `json:"log_scale"` // of the ciphertext, 40 unless given
+	Rotations []int    `json:"rotations"`
+	Diagonals []int    `json:"diagonals"`
+	LogBSGS   *int     `json:"log_bsgs"` // log2 of baby over giant steps, 1 unless given, negative for none
+	Budget    float64  `json:"budget_s"` // seconds of repeated runs, 1 unless given
+	Seed      int64    `json:"seed"`     // of the messages; keys and noise always come from the system
+}
+
+// result is one measurement. Times are seconds: wall time is a median, processor time a mean.
+type result struct {
+	Case           string   `json:"case"`
+	Seconds        float64  `json:"seconds"`
+	CPUSeconds     float64  `json:"cpu_seconds"`
+	Iterations     int      `json:"iterations"`
+	EncodeSeconds  *float64 `json:"encode_seconds"`
+	RescaleSeconds *float64 `json:"rescale_seconds"`
+	LogBSGS        *int     `json:"log_bsgs"` // of linear_transform
+	Peer           string   `json:"peer"`
+	PeerVersion    string   `json:"peer_version"`
+	GoVersion      string   `json:"go_version"`
+	LogN           int      `json:"log_n"`
+	Limbs          int      `json:"limbs"` // of the ciphertext that was worked on
+	Special        int      `json:"special"`
+	Error          float64  `json:"error"` // largest difference from the expected values
+	PeakMiB        float64  `json:"peak_mib"`
+}
+
+const lattigoPath = "github.com/tuneinsight/lattigo/v6"
+
+// lattigoVersion is the version that was linked into this program.
+func lattigoVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			if dep.Path == lattigoPath {
+				return dep.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+func (r *request) fill() error {
+	if r.LogN < 4 || r.LogN > 17 {
+		return fmt.Errorf("log_n is %d; give 4 to 17", r.LogN)
+	}
+	if r.PrimeBits == 0 {
+		r.PrimeBits = 50
+	}
+	if r.LogScale == 0 {
+		r.LogScale = 40
+	}
+	if r.Budget <= 0 {
+		r.Budget = 1
+	}
+	if r.LogBSGS == nil {
+		one := 1
+		r.LogBSGS = &one
+	}
+	return nil
+}
+
+func serve(r request) (result, error) {
+	res := result{Case: r.Case, Peer: "lattigo", PeerVersion: lattigoVersion(), GoVersion: runtime.Version(),
+		LogN: r.LogN}
+	if err := r.fill(); err != nil {
+		return res, err
+	}
+	var err error
+	switch r.Case {
+	case "ntt", "intt":
+		err = transform(r, &res)
+	case "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive":
+		err = scheme(r, &res)
+	default:
+		names := "ntt, intt, rotate, rotate_hoisted, multiply, linear_transform, rotations_naive"
+		err = fmt.Errorf("unknown case %q; known: %s", r.Case, names)
+	}
+	res.PeakMiB = peakMiB()
+	return res, err
+}
+
+func run(in io.Reader, out io.Writer) error {
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	encoder := json.NewEncoder(out)
+	for {
+		var r request
+		if err := decoder.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("request: %w", err)
+		}
+		res, err := serve(r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Case, err)
+		}
+		if err := encoder.Encode(res); err != nil {
+			return err
+		}
+	}
+}
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, strings.TrimSpace(err.Error()))
+		os.Exit(1)
+	}
+}

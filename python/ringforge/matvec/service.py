@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The server of the demo: a process of its own that computes on what it cannot read, over HTTP on this machine.
+
+It is started with a model and nothing else. It compiles programs and publishes them, takes evaluation keys,
+and answers ciphertexts with ciphertexts. Everything it receives stays in its folder, for whoever wants to look.
+It listens on 127.0.0.1 only and authenticates nobody: a demonstration, not a deployment.
+
+    python -m ringforge.matvec.service --model model.onnx --batches 1,64 --folder server
+
+prints one JSON line with its port, and ends when its standard input is closed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from ringforge import params as parameter_sets
+from ringforge.devices import Report
+from ringforge.errors import Error, FormatError, MissingKeyError, ShapeError
+from ringforge.matvec.files import writing
+from ringforge.matvec.model import Sequential, load_model
+from ringforge.matvec.program import Program, compile_model
+from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server
+
+#: Largest body taken, and how much of it is held in memory at a time.
+MAX_BODY = 1 << 32
+CHUNK = 1 << 20
+
+REPORT_HEADER = "Ringforge-Report"
+
+
+class Service:
+    """Programs of one model, with the keys of one client.
+
+    Args:
+        model: the layers, in the clear: the server's own.
+        programs: by name, what clients may ask for.
+        folder: where received and produced files go.
+        threads: threads for evaluation.
+    """
+
+    def __init__(self, model: Sequential, programs: Mapping[str, Program], folder: Path, threads: int) -> None:
+        self.model = model
+        self.programs = dict(programs)
+        self.folder = folder
+        self.threads = threads
+        self._servers: dict[str, Server] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Forgets keys, programs and encoded models."""
+        self._servers.clear()
+        self.programs.clear()
+
+    def accept_keys(self, name: str, path: Path) -> dict[str, Any]:
+        """Loads a client's evaluation keys and encodes the model for them; says how long each took."""
+        program = self.programs[name]
+        with self._lock:
+            start = time.perf_counter()
+            keys = EvaluationKeys.load(path, program, self.threads)
+            loaded = time.perf_counter() - start
+            server = Server(self.model, program, keys, threads=self.threads)
+            self._servers[name] = server
+        return {"load_seconds": loaded, "encode_seconds": server.prepare_seconds, "device": server.device_name}
+
+    def evaluate(self, name: str, source: Path, target: Path) -> dict[str, Any]:
+        """Ciphertexts in, ciphertexts out, and what it took."""
+        with self._lock:
+            server = self._servers.get(name)
+            if server is None:
+                raise MissingKeyError(f'no evaluation keys for program "{name}": send them first')
+            start = time.perf_counter()
+            inputs = EncryptedVectors.load(source, server.program, server.input_blocks, self.threads)
+            loaded = time.perf_counter()
+            outputs, layers = server.evaluate_layers(inputs)
+            evaluated = time.perf_counter()
+            outputs.save(target, server.program)
+            saved = time.perf_counter()
+        return {
+            "read_seconds": loaded - start,
+            "evaluate_seconds": evaluated - loaded,
+            "write_seconds": saved - evaluated,
+            "groups": len(inputs.groups),
+            "layers": [[layer, asdict(report)] for layer, report in layers],
+        }
+
+
+def layer_reports(answer: Mapping[str, Any]) -> list[tuple[str, Report]]:
+    """The reports in an answer to `evaluate`."""
+    return [(str(name), Report(**report)) for name, report in answer["layers"]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "ringforge"
+    service: Service
+
+    def do_GET(self) -> None:  # noqa: N802
+        parts = self.path.strip("/").split("/")
+        if len(parts) == 2 and parts[0] == "programs" and parts[1] in self.service.programs:
+            self._answer(200, self.service.programs[parts[1]].model_dump_json().encode())
+        else:
+            self._answer(404, b"there is no such program")
+
+    def do_POST(self) -> None:  # noqa: N802
+        parts = self.path.strip("/").split("/")
+        if len(parts) != 3 or parts[0] != "programs" or parts[1] not in self.service.programs:
+            self.close_connection = True
+            self._answer(404, b"there is no such program")
+            return
+        _, name, action = parts
+        try:
+            received = self._receive(self.service.folder / f"{name}.{action}")
+            if action == "keys":
+                self._answer(200, json.dumps(self.service.accept_keys(name, received)).encode())
+            elif action == "evaluate":
+                target = self.service.folder / f"{name}.results"
+                report = self.service.evaluate(name, received, target)
+                self._answer(200, target.read_bytes(), report)
+            else:
+                self._answer(404, b"there is no such action")
+        except Error as e:
+            self.close_connection = True
+            self._answer(400, f"{type(e).__name__}: {e}".encode())
+
+    def _receive(self, path: Path) -> Path:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or not 0 < int(length) <= MAX_BODY:
+            raise FormatError(f'a body of "{length}" bytes; send Content-Length from 1 to {MAX_BODY}')
+        left = int(length)
+        with writing(path) as f:
+            while left:
+                some = self.rfile.read(min(left, CHUNK))
+                if not some:
+                    raise FormatError(f"the body ended {left} bytes early")
+                f.write(some)
+                left -= len(some)
+        return path
+
+    def _answer(self, code: int, body: bytes, report: Mapping[str, Any] | None = None) -> None:
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        if report is not None:
+            self.send_header(REPORT_HEADER, json.dumps(report))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Silence: nothing that clients send reaches a log."""
+
+
+def make_programs(model: Sequential, parameters: str, batches: Sequence[int]) -> dict[str, Program]:
+    """A program per batch size, all with the same parameters: "single" for one vector, "batch" for more.
+
+    A batch of 0 stands for as many vectors as fit beside each other.
+    """
+    first = compile_model(model, None if parameters == "auto" else parameter_sets.named(parameters))
+    chosen = first.program.context.params
+    widest = max(max(s.rows, s.cols) for s in first.program.linear_steps)
+    largest = chosen.slots >> (widest - 1).bit_length()
+    if largest < 1:
+        raise ShapeError(f"{chosen.name} has {chosen.slots} slots, the widest layer has {widest} values")
+    out = {}
+    for batch in batches:
+        size = batch or largest
+        out["single" if size == 1 else "batch"] = compile_model(model, chosen, batch=size).program
+    return out
+
+
+def main() -> int:
+    """Entry point of the server process."""
+    parser = argparse.ArgumentParser(prog="ringforge.matvec.service", description=__doc__)
+    parser.add_argument("--model", type=Path, required=True, help="the server's model")
+    parser.add_argument("--params", default="auto", help="parameter set, or auto")
+    parser.add_argument("--batches", default="1,0", help="batch sizes, 0 for the largest")
+    parser.add_argument("--folder", type=Path, required=True, help="where received files go")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    try:
+        model = load_model(options.model)
+        programs = make_programs(model, options.params, [int(b) for b in options.batches.split(",")])
+    except (Error, OSError) as e:
+        print(json.dumps({"error": " ".join(str(e).split())}), flush=True)
+        return 1
+    service = Service(model, programs, options.folder, options.threads)
+    handler = type("Handler", (_Handler,), {"service": service})
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    httpd.daemon_threads = True
+    print(json.dumps({"port": httpd.server_address[1], "pid": os.getpid()}), flush=True)
+
+    def stop_with_parent() -> None:
+        sys.stdin.buffer.read()
+        httpd.shutdown()
+
+    threading.Thread(target=stop_with_parent, daemon=True).start()
+    httpd.serve_forever()
+    httpd.server_close()
+    service.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""CKKS from Python: shipped and suggested sets, kernel-set independence, byte strings."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ringforge as rf
+from ringforge import _native, ckks
+from ringforge import params as parameter_sets
+
+SEED = bytes(range(32))
+
+
+def slots(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return (rng.uniform(-0.7, 0.7, n) + 1j * rng.uniform(-0.7, 0.7, n)).astype(complex)
+
+
+@pytest.mark.parametrize("name", ["set-a", "set-b"])
+def test_session(name: str) -> None:
+    s = ckks.Session(parameter_sets.named(name), threads=2, fixed_seed_for_tests=SEED)
+    x, y = slots(s.params.slots, 1), slots(s.params.slots, 2)
+    a, b = s.encrypt(x), s.encrypt(y, public=True)
+    s.add_rotation_keys([1, -7])
+    s.add_conjugation_key()
+    ev = s.evaluator
+    product = ev.rescale(ev.relinearize(ev.mul(a, b), s.relin_key))
+    for got, exact in [
+        (product, x * y),
+        (ev.rotate(a, 1, s.galois_keys), np.roll(x, -1)),
+        (ev.rotate(a, -7, s.galois_keys), np.roll(x, 7)),
+        (ev.conjugate(a, s.galois_keys), x.conj()),
+        (ev.rescale(ev.mul_scalar(a, -0.5)), x * -0.5),
+    ]:
+        p = ckks.precision(exact, s.decrypt(got))
+        assert p.max_error <= got.error_bound
+        assert p.max_error >= got.error_bound / 256
+        assert str(p).startswith("at least")
+
+
+def test_bounds_are_declared_not_read_off_the_data() -> None:
+    s = ckks.Session(parameter_sets.named("set-a"), fixed_seed_for_tests=SEED)
+    assert s.encrypt([0.1, 0.2]).bound == 1.0
+    assert s.encrypt([3.0], bound=4).bound == 4.0
+    with pytest.raises(rf.ValueError, match="declared bound 1"):
+        s.encrypt([1.5])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 6])
+def test_suggested_sets_keep_their_promise(depth: int) -> None:
+    """`depth` multiplications in a chain leave at least the promised precision."""
+    suggestion = parameter_sets.suggest(depth, 16, 512)
+    p = suggestion.parameters
+    assert p.secure
+    assert p.max_level == depth
+    assert "128 bits" in suggestion.why
+    s = ckks.Session(p, fixed_seed_for_tests=SEED)
+    x = slots(p.slots, depth)
+    c, exact = s.encrypt(x), x
+    first = c
+    for _ in range(depth):
+        first = s.evaluator.drop_to_level(first, c.level)
+        c = s.evaluator.rescale(s.evaluator.relinearize(s.evaluator.mul(c, first), s.relin_key))
+        exact = exact * x
+    assert ckks.precision(exact, s.decrypt(c)).min_bits >= 16
+
+
+def test_sharing_adds_noise_of_the_stated_size() -> None:
+    s = ckks.Session(parameter_sets.named("set-a"), fixed_seed_for_tests=SEED)
+    c = s.encrypt(slots(s.params.slots))
+    sigma = ckks.flood_deviation(c.variance, s.params.degree, 20) / c.scale
+    spread = np.std(s.decrypt(c, share_bits=20) - s.decrypt(c))
+    assert spread == pytest.approx(sigma * math.sqrt(s.params.degree), rel=0.1)
+
+
+def test_records_travel_as_bytes() -> None:
+    s = ckks.Session(parameter_sets.named("set-a"), fixed_seed_for_tests=SEED)
+    ctx, io = s.context, _native.io
+    c = s.encrypt(slots(s.params.slots))
+    data = io.to_bytes(ctx, c)
+    both = io.to_bytes(ctx, s.evaluator.negate(c))
+    assert len(data) < 0.52 * len(both), "fresh ciphertexts store their uniform half as a seed"
+    again = io.ciphertext_from_bytes(data, ctx)
+    assert np.array_equal(s.decrypt(again), s.decrypt(c))
+    with pytest.raises(rf.FormatError):
+        io.ciphertext_from_bytes(data[:-1], ctx)
+    with pytest.raises(rf.FormatError):
+        io.secret_key_from_bytes(data, ctx)
+    with pytest.raises(rf.MismatchError):
+        io.ciphertext_from_bytes(data, ckks.Context(parameter_sets.named("set-b")))
+
+
+DIGEST = """
+import hashlib, numpy as np
+from ringforge import _native, ckks, params
+s = ckks.Session(params.named("set-a"), threads={threads}, fixed_seed_for_tests=bytes(range(32)))
+x = np.random.default_rng(5).uniform(-0.7, 0.7, s.params.slots)
+a = s.encrypt(x)
+s.add_rotation_keys([3])
+ev = s.evaluator
+r = ev.rotate(ev.rescale(ev.relinearize(ev.mul(a, a), s.relin_key)), 3, s.galois_keys)
+h = hashlib.sha256(_native.io.to_bytes(s.context, a) + _native.io.to_bytes(s.context, r))
+h.update(np.ascontiguousarray(s.decrypt(r)).tobytes())
+print(_native.kernels.active(), h.hexdigest())
+"""
+
+
+def test_same_bits_on_every_kernel_set_and_thread_count() -> None:
+    digests = set()
+    for name in _native.kernels.available():
+        for threads in (1, 2):
+            out = subprocess.run(
+                [sys.executable, "-c", DIGEST.format(threads=threads)],
+                env={**os.environ, "RINGFORGE_KERNELS": name},
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout.split()
+            assert out[0] == name
+            digests.add(out[1])
+    assert len(digests) == 1
+
+
+def test_unknown_kernel_set_is_refused() -> None:
+    out = subprocess.run(
+        [sys.executable, "-c", "from ringforge import _native; _native.kernels.active()"],
+        env={**os.environ, "RINGFORGE_KERNELS": "sse9"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert out.returncode != 0
+    assert "sse9 is not a kernel set" in out.stderr
+
+
+def test_shipped_sets_are_pinned() -> None:
+    """Parameter hashes are part of every file: changing one breaks users' data."""
+    digest = hashlib.sha256()
+    for name in parameter_sets.names():
+        p = parameter_sets.named(name, insecure="pinning the hash")
+        digest.update(p.hash)
+        assert p.secure == (name != "set-b-54")
+    assert parameter_sets.named("set-a").log_qp == pytest.approx(200, abs=0.1)
+    assert parameter_sets.named("set-b").log_qp == pytest.approx(400, abs=0.1)
+    assert parameter_sets.named("set-c").log_qp == pytest.approx(750, abs=0.1)
+    assert digest.hexdigest()[:16] == "dd7a4c0993e49e1d"
+    with pytest.raises(rf.ParameterError, match="insecure="):
+        parameter_sets.named("set-b-54")
+    with pytest.raises(rf.ParameterError, match="set-a, set-b"):
+        parameter_sets.named("set-z")

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Settings shared by all tests."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ringforge",
+    deadline=None,  # a test never depends on time
+    max_examples=25,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("ringforge")
