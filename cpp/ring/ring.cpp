@@ -262,6 +262,11 @@ void ntt(u64* dst, const u64* src, const Prime& prime) noexcept {
   kernels::active().ntt_forward(dst, src, prime.table());
 }
 
+void ntt_lift(u64* dst, const u64* src, const Prime& from, const Prime& prime) noexcept {
+  count({.ntt = 1});
+  kernels::active().ntt_forward_lift(dst, src, from.value(), prime.table());
+}
+
 void intt(u64* dst, const u64* src, const Prime& prime) noexcept {
   count({.intt = 1});
   kernels::active().ntt_inverse(dst, src, prime.table());

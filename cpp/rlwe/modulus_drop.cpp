@@ -91,8 +91,12 @@ Poly<Eval> ModulusDrop::apply(const Poly<Eval>& p, unsigned threads) const {
   Poly<Eval> r(kept_);
   parallel_for(threads, kept, [&](std::size_t j) {
     u64* t = scratch(n);
-    convert_.convert(t, y.data(), v.data(), j);
-    ntt(t, t, kept_[j]);
+    if (dropped == 1) {
+      ntt_lift(t, y[0], gone_[0], kept_[j]);
+    } else {
+      convert_.convert(t, y.data(), v.data(), j);
+      ntt(t, t, kept_[j]);
+    }
     kernels::active().sub_mul_scalar(r.limb(j), p.limb(j), t, inverse_[j], n, kept_[j].mod());
   });
   return r;

@@ -112,18 +112,6 @@ std::size_t Gadget::key_bytes(std::size_t limbs) const noexcept {
   return 2 * digits(limbs) * (limbs + p_.size()) * q_.ring().degree() * sizeof(u64);
 }
 
-namespace {
-
-/// A per-limb digit at another prime: the centred residue, transformed. Values in [0, q_d) instead would have
-/// the mean q_d/2, which the few slots whose root lies near 1 amplify by up to N*2/pi; centred ones err like
-/// noise in every slot.
-void lift_digit(u64* dst, const u64* coeff, const Prime& from, const Prime& to) noexcept {
-  kernels::active().lift_centered(dst, coeff, from.value(), to.table().n, to.mod());
-  ntt(dst, dst, to);
-}
-
-}  // namespace
-
 // ---- Digits ---------------------------------------------------------------------------------------
 
 Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : limbs_(c.limbs()) {
@@ -170,13 +158,15 @@ Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : li
   }
 
   if (alpha == 1) {
+    // Centred digits: values in [0, q_d) would have the mean q_d/2, which the few slots whose root lies
+    // near 1 amplify by up to N*2/pi; centred ones err like noise in every slot.
     parallel_for(threads, limbs_ * k, [&](std::size_t w) {
       const std::size_t d = w / k, j = w % k;
       u64* dst = digits_[d].limb(j);
       if (d == j) {
         std::memcpy(dst, c.limb(d), n * sizeof(u64));
       } else {
-        lift_digit(dst, coeff.limb(d), ext[d], ext[j]);
+        ntt_lift(dst, coeff.limb(d), ext[d], ext[j]);
       }
     });
     return;
@@ -329,7 +319,7 @@ void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const Switc
     std::vector<const u64*> x(limbs);
     for (std::size_t d = 0; d < limbs; ++d) {
       x[d] = d == j ? c.limb(d) : digits + d * n;
-      if (d != j) lift_digit(digits + d * n, coeff.limb(d), ext[d], ext[j]);
+      if (d != j) ntt_lift(digits + d * n, coeff.limb(d), ext[d], ext[j]);
     }
     product_at(u0, u1, x.data(), limbs, key, limbs, j, false);
   });

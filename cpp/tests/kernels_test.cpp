@@ -59,10 +59,15 @@ TEST_P(KernelSets, AgreeWithReference) {
       };
       const WordBuffer x = d.residues(q), y = d.residues(q), acc = d.residues(q), lazy = d.residues(4 * q);
       const WordBuffer lazy2 = d.residues(2 * q);
+      const WordBuffer small = d.residues((u64{1} << 19) - 1);
       const WordBuffer wide = d.residues(bits <= 50 ? u64{1} << 52 : std::numeric_limits<u64>::max());
       const auto factor = kernels::make_factor(q - 3, m);
       check("ntt", [&](const Kernels& k, u64* o) { k.ntt_forward(o, lazy.data(), prime->table()); });
       check("intt", [&](const Kernels& k, u64* o) { k.ntt_inverse(o, lazy2.data(), prime->table()); });
+      check("ntt of a lift", [&](const Kernels& k, u64* o) { k.ntt_forward_lift(o, x.data(), q, other->table()); });
+      check("ntt of a lift from below", [&](const Kernels& k, u64* o) {
+        k.ntt_forward_lift(o, small.data(), (u64{1} << 19) - 1, prime->table());
+      });
       check("ntt in place", [&](const Kernels& k, u64* o) {
         std::memcpy(o, x.data(), n * 8);
         k.ntt_forward(o, o, prime->table());

@@ -74,6 +74,16 @@ void bind_kernels(nb::module_& m) {
   k.def("ntt", [transform](const std::string& s, const Words& x, u64 q) { return transform(s, x, q, true); });
   k.def("intt", [transform](const std::string& s, const Words& x, u64 q) { return transform(s, x, q, false); });
 
+  k.def("ntt_lift", [](const std::string& s, const Words& x, u64 p, u64 q) {
+    unsigned log_n = 0;
+    while ((std::size_t{1} << log_n) < x.size()) ++log_n;
+    const auto prime = Prime::get(q, Ring::negacyclic(log_n));
+    same_size(x.size(), prime->table().n);
+    WordBuffer out(x.size());
+    set(s).ntt_forward_lift(out.data(), aligned(x).data(), p, prime->table());
+    return give(out);
+  });
+
   const auto binary = [&k](const char* name, auto member) {
     k.def(name, [member](const std::string& s, const Words& a, const Words& b, u64 q) {
       same_size(a.size(), b.size());

@@ -79,6 +79,9 @@ struct Kernels {
   // ---- transforms -------------------------------------------------------------------------------
   /// Forward negacyclic NTT, natural order to Eval order. src in [0, 4q) if q < 2^61; dst in [0, q).
   void (*ntt_forward)(u64* dst, const u64* src, const NttTable& t) noexcept;
+  /// Forward NTT of the centred lift of residues modulo another prime p: src in [0, p), transformed as
+  /// src - p*[src > p/2] modulo q. Saves key switching and ModDown a pass over memory.
+  void (*ntt_forward_lift)(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
   /// Inverse negacyclic NTT including the factor 1/n, Eval order to natural order. src in [0, 2q).
   void (*ntt_inverse)(u64* dst, const u64* src, const NttTable& t) noexcept;
 

@@ -165,6 +165,8 @@ Poly<Coeff> automorphism(const Poly<Coeff>& p, u64 g);
 
 /// One-limb transforms; the library calls these and nothing else, so that counts are complete.
 void ntt(u64* dst, const u64* src, const Prime& prime) noexcept;
+/// Forward transform of the centred lift of residues modulo `from`.
+void ntt_lift(u64* dst, const u64* src, const Prime& from, const Prime& prime) noexcept;
 void intt(u64* dst, const u64* src, const Prime& prime) noexcept;
 
 }  // namespace ringforge

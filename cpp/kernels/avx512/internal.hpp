@@ -31,6 +31,8 @@ using std::size_t;
 
 // ---- operations, one file per group ---------------------------------------------------------------
 void ntt_forward52(u64* dst, const u64* src, const NttTable& t) noexcept;
+void ntt_forward_lift52(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
+void ntt_forward_lift64(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
 void ntt_inverse52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward64(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_inverse64(u64* dst, const u64* src, const NttTable& t) noexcept;

@@ -109,6 +109,14 @@ void ntt_forward52(u64* dst, const u64* src, const NttTable& t) noexcept {
   if (t.log_n < kTailLog) return ntt_forward64(dst, src, t);
   t.mod.bits < kFastBits ? forward<Word52<8>>(dst, src, t) : forward<Word52<4>>(dst, src, t);
 }
+void ntt_forward_lift52(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept {
+  if (t.log_n <= kTailLog || p / 2 >= t.mod.q) {  // too short, or p so large that a centred residue exceeds q
+    lift_centered(dst, src, p, t.n, t.mod);
+    return ntt_forward52(dst, dst, t);
+  }
+  const Lift in(p, t.mod.q);
+  t.mod.bits < kFastBits ? forward<Word52<8>>(dst, src, t, in) : forward<Word52<4>>(dst, src, t, in);
+}
 void ntt_inverse52(u64* dst, const u64* src, const NttTable& t) noexcept {
   if (t.log_n < kTailLog) return ntt_inverse64(dst, src, t);
   t.mod.bits < kFastBits ? inverse<Word52<8>>(dst, src, t) : inverse<Word52<4>>(dst, src, t);

@@ -130,6 +130,14 @@ void ntt_forward64(u64* dst, const u64* src, const NttTable& t) noexcept {
   if (t.log_n < kTailLog) return small_forward(dst, src, t);
   t.mod.bits < kMaxBits ? forward<Word64<16>>(dst, src, t) : forward<Word64<8>>(dst, src, t);
 }
+void ntt_forward_lift64(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept {
+  if (t.log_n <= kTailLog || p / 2 >= t.mod.q) {  // too short, or p so large that a centred residue exceeds q
+    lift_centered(dst, src, p, t.n, t.mod);
+    return ntt_forward64(dst, dst, t);
+  }
+  const Lift in(p, t.mod.q);
+  t.mod.bits < kMaxBits ? forward<Word64<16>>(dst, src, t, in) : forward<Word64<8>>(dst, src, t, in);
+}
 void ntt_inverse64(u64* dst, const u64* src, const NttTable& t) noexcept {
   if (t.log_n < kTailLog) return small_inverse(dst, src, t);
   t.mod.bits < kMaxBits ? inverse<Word64<16>>(dst, src, t) : inverse<Word64<8>>(dst, src, t);

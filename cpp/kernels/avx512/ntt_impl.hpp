@@ -81,6 +81,16 @@ RF_INLINE void store4(u64* p, size_t stride, const V x[4]) {
   store(p + 3 * stride, x[3]);
 }
 
+/// How the first pass takes its input: as it is, or centred modulo p and brought to [0, q].
+struct Plain {
+  RF_MEMBER V operator()(V x) const { return x; }
+};
+struct Lift {
+  V half, shift;
+  RF_MEMBER Lift(u64 p, u64 q) : half(set1(p / 2)), shift(set1(q - p)) {}
+  RF_MEMBER V operator()(V x) const { return _mm512_mask_add_epi64(x, _mm512_cmpgt_epu64_mask(x, half), x, shift); }
+};
+
 // ---- forward --------------------------------------------------------------------------------------
 
 /// The twiddles of 3 levels: of node h, its children, its grandchildren.
@@ -115,26 +125,40 @@ RF_INLINE void fwd8(const A& a, V x[8], const Tw7<A>& t) {
   a.template fwd<c2>(x[6], x[7], t.w7);
 }
 
-template <class A>
-__attribute__((noinline)) void fwd_pass8(const A& shared, u64* dst, const u64* src, size_t len, size_t h) {
+template <class A, class In>
+__attribute__((noinline)) void fwd_pass8(const A& shared, const In& input, u64* dst, const u64* src, size_t len,
+                                         size_t h) {
   const A a = shared;
+  const In in = input;
   const Tw7<A> t(a, h);
   for (size_t j = 0; j < len; j += 8) {
     V x[8];
-    load8(x, src + j, len);
+    x[0] = in(load(src + j));
+    x[1] = in(load(src + j + len));
+    x[2] = in(load(src + j + 2 * len));
+    x[3] = in(load(src + j + 3 * len));
+    x[4] = in(load(src + j + 4 * len));
+    x[5] = in(load(src + j + 5 * len));
+    x[6] = in(load(src + j + 6 * len));
+    x[7] = in(load(src + j + 7 * len));
     fwd8(a, x, t);
     store8(dst + j, len, x);
   }
 }
 
-template <class A>
-__attribute__((noinline)) void fwd_pass4(const A& shared, u64* dst, const u64* src, size_t len, size_t h) {
+template <class A, class In>
+__attribute__((noinline)) void fwd_pass4(const A& shared, const In& input, u64* dst, const u64* src, size_t len,
+                                         size_t h) {
   const A a = shared;
+  const In in = input;
   constexpr unsigned r0 = A::kLimit, r1 = after_fwd<A>(r0);
   const auto w1 = a.tw1(h), w2 = a.tw1(2 * h), w3 = a.tw1(2 * h + 1);
   for (size_t j = 0; j < len; j += 8) {
     V x[4];
-    load4(x, src + j, len);
+    x[0] = in(load(src + j));
+    x[1] = in(load(src + j + len));
+    x[2] = in(load(src + j + 2 * len));
+    x[3] = in(load(src + j + 3 * len));
     a.template fwd<must_reduce<A>(r0)>(x[0], x[2], w1);
     a.template fwd<must_reduce<A>(r0)>(x[1], x[3], w1);
     a.template fwd<must_reduce<A>(r1)>(x[0], x[1], w2);
@@ -143,12 +167,14 @@ __attribute__((noinline)) void fwd_pass4(const A& shared, u64* dst, const u64* s
   }
 }
 
-template <class A>
-__attribute__((noinline)) void fwd_pass2(const A& shared, u64* dst, const u64* src, size_t len, size_t h) {
+template <class A, class In>
+__attribute__((noinline)) void fwd_pass2(const A& shared, const In& input, u64* dst, const u64* src, size_t len,
+                                         size_t h) {
   const A a = shared;
+  const In in = input;
   const auto w1 = a.tw1(h);
   for (size_t j = 0; j < len; j += 8) {
-    V x = load(src + j), y = load(src + j + len);
+    V x = in(load(src + j)), y = in(load(src + j + len));
     a.template fwd<must_reduce<A>(A::kLimit)>(x, y, w1);
     store(dst + j, x);
     store(dst + j + len, y);
@@ -186,30 +212,31 @@ __attribute__((noinline)) void fwd_tails(const A& shared, u64* dst, const u64* s
   }
 }
 
-template <class A>
-void fwd_split(const A& a, u64* dst, const u64* src, unsigned lg, size_t h) {
+template <class A, class In>
+void fwd_split(const A& a, const In& in, u64* dst, const u64* src, unsigned lg, size_t h) {
   if (lg == kTailLog) return;
   const unsigned s = levels(lg);
   const size_t len = size_t{1} << (lg - s);
   if (s == 3)
-    fwd_pass8(a, dst, src, len, h);
+    fwd_pass8(a, in, dst, src, len, h);
   else if (s == 2)
-    fwd_pass4(a, dst, src, len, h);
+    fwd_pass4(a, in, dst, src, len, h);
   else
-    fwd_pass2(a, dst, src, len, h);
+    fwd_pass2(a, in, dst, src, len, h);
   for (size_t i = 0; i < size_t{1} << s; ++i) {
     u64* part = dst + i * len;
-    fwd_split(a, part, part, lg - s, (h << s) + i);
+    fwd_split(a, Plain{}, part, part, lg - s, (h << s) + i);
     // Blocks become resident one after the other: finish each before the next is touched.
     if (lg > kLeafLog && lg - s <= kLeafLog)
       fwd_tails(a, part, part, len >> kTailLog, ((h << s) + i) << (lg - s - kTailLog));
   }
 }
 
-template <class A>
-void forward(u64* dst, const u64* src, const NttTable& t) {
+/// A lifted input needs at least one pass above the tail.
+template <class A, class In = Plain>
+void forward(u64* dst, const u64* src, const NttTable& t, const In& in = {}) {
   const A a(t, t.w, A::quotients(t));
-  fwd_split(a, dst, src, t.log_n, 1);
+  fwd_split(a, in, dst, src, t.log_n, 1);
   if (t.log_n <= kLeafLog)
     fwd_tails(a, dst, t.log_n == kTailLog ? src : dst, t.n >> kTailLog, t.n >> kTailLog);
 }

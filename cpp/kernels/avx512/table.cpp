@@ -11,6 +11,9 @@ namespace {
 void ntt_forward(u64* dst, const u64* src, const NttTable& t) noexcept {
   avx512::fast(t.mod) ? avx512::ntt_forward52(dst, src, t) : avx512::ntt_forward64(dst, src, t);
 }
+void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept {
+  avx512::fast(t.mod) ? avx512::ntt_forward_lift52(dst, src, p, t) : avx512::ntt_forward_lift64(dst, src, p, t);
+}
 void ntt_inverse(u64* dst, const u64* src, const NttTable& t) noexcept {
   avx512::fast(t.mod) ? avx512::ntt_inverse52(dst, src, t) : avx512::ntt_inverse64(dst, src, t);
 }
@@ -21,6 +24,7 @@ const Kernels& avx512_kernels() noexcept {
   using namespace avx512;
   static constexpr Kernels table{"avx512",
                                  ntt_forward,
+                                 ntt_forward_lift,
                                  ntt_inverse,
                                  add,
                                  sub,

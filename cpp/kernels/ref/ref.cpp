@@ -134,6 +134,11 @@ void lift_centered(u64* dst, const u64* src, u64 p, std::size_t n, const Modulus
   }
 }
 
+void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept {
+  lift_centered(dst, src, p, t.n, t.mod);
+  ntt_forward(dst, dst, t);
+}
+
 void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k,
                       std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
@@ -206,7 +211,7 @@ bool scale_round(i64* dst, const double* x, double scale, std::size_t n) noexcep
 
 const Kernels& ref_kernels() noexcept {
   static constexpr Kernels table{
-      "ref",          ntt_forward,   ntt_inverse,    add,    sub,           neg,  mul,
+      "ref",          ntt_forward,   ntt_forward_lift, ntt_inverse, add, sub, neg, mul,
       mul_add,        add_scalar,    mul_scalar,     sub_mul_scalar, reduce, reduce_signed, dot2,
       automorphism_coeff, automorphism_eval, automorphism_eval_add, lift_centered, convert_quotient,
       base_convert,   fft_forward,   fft_inverse,    scale_round};

@@ -74,6 +74,10 @@ def test_transforms(pn: tuple[int, int], data: st.DataObject) -> None:
     expected = oracle.ntt([x % q for x in lazy], q, psi)
     everywhere("ntt", expected, oracle.words(lazy), q)
     everywhere("intt", [x % q for x in lazy], oracle.words(expected), q)
+    p = data.draw(st.sampled_from([q - 2, q // 2 + 1, min(2 * q + 3, 2**61 - 1), 2**17 - 1, min(5 * q, 2**61 - 1)]))
+    other = data.draw(st.composite(lambda draw: residues(draw, n, p))())
+    lifted = oracle.ntt([oracle.centred(x, p) % q for x in other], q, psi)
+    everywhere("ntt_lift", lifted, oracle.words(other), p, q)
     shifted = [x + q if i % 3 == 0 else x for i, x in enumerate(expected)]
     everywhere("intt", [x % q for x in lazy], oracle.words(shifted), q)
 
