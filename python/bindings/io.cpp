@@ -107,7 +107,7 @@ void bind_io(nb::module_& m) {
       .def("peek", [](Reader& r) { return io::peek(r.stream()); })
       .def("index", [](Reader& r) { return io::index(r.stream()); })
       .def("verify", [](Reader& r) { return io::verify(r.stream()); }, GilReleased())
-      .def("at_end", [](Reader& r) { return r.stream().peek() == std::istream::traits_type::eof(); })
+      .def("at_end", [](Reader& r) { return r.stream().rdbuf()->sgetc() == std::istream::traits_type::eof(); })
       .def("seek", [](Reader& r, u64 offset) {
         r.stream().clear();
         r.stream().seekg(static_cast<std::streamoff>(offset));
@@ -117,7 +117,7 @@ void bind_io(nb::module_& m) {
            "context"_a, "threads"_a = 1, GilReleased())
       .def("next_galois_key", [](Reader& r, const Context& c, unsigned t) { return io::next_galois_key(r.stream(), c, t); },
            "context"_a, "threads"_a = 1, GilReleased())
-      .def("relin_key", [](Reader& r, const Context& c, unsigned t) { return io::load_relin_key(r.stream(), c, t); },
+      .def("next_relin_key", [](Reader& r, const Context& c, unsigned t) { return io::next_relin_key(r.stream(), c, t); },
            "context"_a, "threads"_a = 1, GilReleased())
       .def("public_key", [](Reader& r, const Context& c) { return io::load_public_key(r.stream(), c); }, GilReleased())
       .def("secret_key", [](Reader& r, const Context& c) { return io::load_secret_key(r.stream(), c); }, GilReleased());

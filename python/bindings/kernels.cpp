@@ -144,7 +144,7 @@ void bind_kernels(nb::module_& m) {
     WordBuffer o0 = aligned(acc0), o1 = aligned(acc1);
     set(s).dot2(o0.data(), o1.data(), a.ptr.data(), b.ptr.data(), c.ptr.data(), x.size(), accumulate, acc0.size(),
                 kernels::make_modulus(q));
-    return nb::make_tuple(give(o0), give(o1));
+    return std::pair(give(o0), give(o1));
   });
   k.def("automorphism_coeff", [](const std::string& s, const Words& a, u64 g, u64 q) {
     WordBuffer out(a.size());
@@ -206,7 +206,7 @@ void bind_kernels(nb::module_& m) {
     auto* x = reinterpret_cast<double*>(a.data());
     auto* y = reinterpret_cast<double*>(b.data());
     (forward ? set(s).fft_forward : set(s).fft_inverse)(x, y, t);
-    return nb::make_tuple(to_numpy<double>(x, n), to_numpy<double>(y, n));
+    return std::pair(to_numpy<double>(x, n), to_numpy<double>(y, n));
   });
   k.def("scale_round", [](const std::string& s, const Doubles& x, double scale) -> nb::object {
     const std::size_t n = x.size();

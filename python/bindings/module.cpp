@@ -44,7 +44,8 @@ NB_MODULE(_native, m) {
       .def_ro("plaintext_bytes", &OpCounts::plaintext_bytes, "encoded plaintext bytes read")
       .def("__sub__", [](const OpCounts& a, const OpCounts& b) { return a - b; })
       .def("__add__", [](OpCounts a, const OpCounts& b) { return a += b; })
-      .def("__eq__", [](const OpCounts& a, const OpCounts& b) { return a == b; });
+      .def("__eq__", [](const OpCounts& a, const OpCounts& b) { return a == b; }, nb::is_operator(),
+           nb::sig("def __eq__(self, arg: object, /) -> bool"));
   m.def("counted", &counted, "Process-wide counts since start.");
   m.def("hardware_threads", &hardware_threads);
   m.def("trim_memory", &trim_word_pool, "Gives idle buffers back to the system.");

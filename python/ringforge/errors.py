@@ -12,7 +12,7 @@ from ringforge._native import (
     ParameterError,
     ScaleError,
     ShapeError,
-    ValueError,  # noqa: A004
+    ValueError,
 )
 
 __all__ = [

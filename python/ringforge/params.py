@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from ringforge import _native
 from ringforge._native import Parameters
 
-__all__ = ["Parameters", "Suggestion", "describe", "max_log_qp", "named", "names", "security_source", "suggest"]
+__all__ = [
+    "Parameters",
+    "Suggestion",
+    "describe",
+    "max_log_qp",
+    "named",
+    "names",
+    "security_source",
+    "suggest",
+]
 
 
 def names() -> list[str]:

@@ -13,7 +13,8 @@ namespace {
 
 void check_key(const Ciphertext& c, const SecretKey& sk) {
   if (c.key_id != sk.id())
-    throw MismatchError("the ciphertext was made under another key (its key id differs from this secret key's)");
+    throw MismatchError("the ciphertext was made under another key (its key id differs from this secret "
+                        "key's): decrypt it with the secret key it was made under");
 }
 
 }  // namespace

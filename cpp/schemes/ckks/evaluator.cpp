@@ -165,7 +165,8 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
 Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) const {
   check(a);
   if (a.parts.size() == 2) return a;
-  if (key.key.key_id != a.key_id) throw MismatchError("the relinearisation key belongs to another secret key");
+  if (key.key.key_id != a.key_id) throw MismatchError("the relinearisation key belongs to another secret key than the ciphertext: use keys made "
+                        "together");
   const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
@@ -216,7 +217,7 @@ const SwitchingKey& Evaluator::rotation_key(const GaloisKeys& keys, u64 element,
 
 Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, u64 element,
                                      const SwitchingKey& key) const {
-  if (key.key_id != a.key_id) throw MismatchError("the Galois key belongs to another secret key");
+  if (key.key_id != a.key_id) throw MismatchError("the Galois key belongs to another secret key than the ciphertext: use keys made together");
   const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));

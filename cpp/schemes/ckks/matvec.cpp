@@ -23,8 +23,8 @@ namespace ringforge::ckks {
 namespace {
 
 double square(double x) { return x * x; }
-/// Results carry these values to the client; only their order of magnitude is shown.
-double round_up(double x) { return x > 0 ? std::exp2(std::ceil(std::log2(x))) : 0; }
+/// Results carry these values to the client, so they are blurred: up to the next power of 2^(1/4).
+double round_up(double x) { return x > 0 ? std::exp2(std::ceil(4 * std::log2(x)) / 4) : 0; }
 
 }  // namespace
 
@@ -274,7 +274,8 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
       for (std::size_t g = 1; g < giants; ++g) {
         const u64 e = element(g * plan_.baby());
         const SwitchingKey& key = keys.at(e);
-        if (key.key_id != r.key_id) throw MismatchError("a Galois key belongs to another secret key than the input");
+        if (key.key_id != r.key_id) throw MismatchError("a Galois key belongs to another secret key than the input: use the evaluation keys made "
+                              "with the key that encrypted it");
         switch_key(u0, u1, inner[g][1], key, gadget, threads);
         const auto index = ctx_->ring().eval_index(e);
         parallel_for(threads, ext.size(), [&](std::size_t j) {

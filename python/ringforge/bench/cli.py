@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -23,14 +23,14 @@ app = typer.Typer(help="Measure Ringforge beside a peer, alternating on this mac
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")]
 
 
-class MatvecPeer(str, Enum):
+class MatvecPeer(StrEnum):
     """Peers of `bench matvec`."""
 
     tenseal = "tenseal"
     none = "none"
 
 
-class RingPeer(str, Enum):
+class RingPeer(StrEnum):
     """Peers of `bench ring`."""
 
     lattigo = "lattigo"
@@ -52,7 +52,9 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
             console = Console(width=170)
         console.print(table(done, title))
         env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
-        console.print(f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}, commit {env['commit']}, {env['date']}")
+        console.print(
+            f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}, commit {env['commit']}, {env['date']}"
+        )
     if folder is not None:
         env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
         path = save(done, folder, f"{name}-{env['date'][:10]}", env)
@@ -62,16 +64,21 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
 @app.command("matvec")
 def matvec_command(
     layer: Annotated[
-        list[str] | None, typer.Option(help="Layer of the paper's Table IV; may be repeated. Default: the three the README quotes.")
+        list[str] | None,
+        typer.Option(help="Layer of the paper's Table IV, or all; may be repeated."),
     ] = None,
     params: Annotated[str, typer.Option(help="Parameter set.")] = "set-b",
     threads: Annotated[int, typer.Option(min=1, help="Threads, on both sides.")] = 1,
-    level: Annotated[str, typer.Option(help="full, auto or both: level of our inputs. TenSEAL always uses all primes.")] = "both",
+    level: Annotated[
+        str, typer.Option(help="full, auto or both: level of our inputs. TenSEAL always uses all primes.")
+    ] = "both",
     algorithm: Annotated[str, typer.Option(help="bsgs, diagonal, horner or auto.")] = "bsgs",
     peer: Annotated[MatvecPeer, typer.Option(help="tenseal, or none for our side alone.")] = MatvecPeer.tenseal,
     insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
     as_json: Json = False,
-    save_to: Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")] = None,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
 ) -> None:
     """Neural-network layers beside TenSEAL.
 
@@ -90,20 +97,30 @@ def matvec_command(
         )
     levels = matvec_bench.LEVELS if level == "both" else (level,)
     records = matvec_bench.compare(
-        layers, params, levels, threads=threads, peer=peer is not MatvecPeer.none, algorithm=algorithm, insecure=insecure
+        layers,
+        params,
+        levels,
+        threads=threads,
+        peer=peer is not MatvecPeer.none,
+        algorithm=algorithm,
+        insecure=insecure,
     )
     _finish(records, f"matvec at {params}, {threads} thread(s)", as_json, save_to, f"matvec-{params}")
 
 
 @app.command("ring")
 def ring_command(
-    case: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(ring_bench.CASES)}; may be repeated.")] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(help=f"One of {', '.join(ring_bench.CASES)}; may be repeated.")
+    ] = None,
     log_n: Annotated[int, typer.Option(min=12, max=16, help="log2 of the ring degree.")] = 14,
     bits: Annotated[list[int] | None, typer.Option(help="Prime sizes; may be repeated. Default: 50 and 54.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; the median is reported.")] = 3,
     peer: Annotated[RingPeer, typer.Option(help="lattigo (needs Go 1.21), or none.")] = RingPeer.lattigo,
     as_json: Json = False,
-    save_to: Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")] = None,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
 ) -> None:
     """Transforms, rotations, products and linear transforms beside Lattigo v6.1.1, one thread.
 
@@ -112,8 +129,6 @@ def ring_command(
     wanted = case or list(ring_bench.CASES)
     if unknown := set(wanted) - set(ring_bench.CASES):
         raise typer.BadParameter(f"no case {', '.join(sorted(unknown))}; cases are {', '.join(ring_bench.CASES)}")
-    cases = [
-        replace(ring_bench.RingCase(name, log_n=log_n), prime_bits=b) for b in bits or [50, 54] for name in wanted
-    ]
+    cases = [replace(ring_bench.RingCase(name, log_n=log_n), prime_bits=b) for b in bits or [50, 54] for name in wanted]
     records = (ring_bench.compare(c, rounds, peer=peer is not RingPeer.none) for c in cases)
     _finish(records, f"ring primitives, N = 2^{log_n}, 1 thread", as_json, save_to, "ring")

@@ -109,7 +109,11 @@ def measure_here(c: MatvecCase) -> dict[str, object]:
         "insecure": c.insecure,
     }
     out = subprocess.run(
-        [sys.executable, "-c", _CHILD, json.dumps(request)], check=True, capture_output=True, text=True, env=os.environ
+        [sys.executable, "-c", _CHILD, json.dumps(request)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ,
     )
     result: dict[str, object] = json.loads(out.stdout)
     return result
@@ -132,8 +136,16 @@ def peer_request(c: MatvecCase) -> tenseal.MatmulRequest:
     )
 
 
-def compare(layers: Sequence[str], params: str, levels: Sequence[str] = LEVELS, *, threads: int = 1,
-            peer: bool = True, algorithm: str = "bsgs", insecure: str = "") -> Iterator[Record]:
+def compare(
+    layers: Sequence[str],
+    params: str,
+    levels: Sequence[str] = LEVELS,
+    *,
+    threads: int = 1,
+    peer: bool = True,
+    algorithm: str = "bsgs",
+    insecure: str = "",
+) -> Iterator[Record]:
     """A record for each layer and level, in turn with the peer."""
     for name in layers:
         cases = [MatvecCase(name, params, level, algorithm, threads, insecure=insecure) for level in levels]
@@ -141,8 +153,19 @@ def compare(layers: Sequence[str], params: str, levels: Sequence[str] = LEVELS, 
         theirs = tenseal.matmul(peer_request(cases[0])) if peer else None
         ours += [measure_here(c) for c in cases[1:]]
         for c, r in zip(cases, ours, strict=True):
-            extra = {k: r[k] for k in ("cpu_seconds", "runs", "encode_seconds_first", "babies", "giants", "log_scale",
-                                       "kernels", "operations")}
+            extra = {
+                k: r[k]
+                for k in (
+                    "cpu_seconds",
+                    "runs",
+                    "encode_seconds_first",
+                    "babies",
+                    "giants",
+                    "log_scale",
+                    "kernels",
+                    "operations",
+                )
+            }
             extra |= {"level_choice": c.level, "m": layer(name).m, "n": layer(name).n}
             if theirs is not None:
                 extra |= {

@@ -82,7 +82,10 @@ def measure_here(c: RingCase) -> dict[str, float]:
         error = np.abs(s.decrypt(ev.rotate_hoisted(a, steps, s.galois_keys)[-1]) - np.roll(x, -steps[-1])).max()
     elif c.case == "multiply":
         rk = s.relin_key
-        product = lambda: ev.rescale(ev.relinearize(ev.mul(a, a), rk))  # noqa: E731
+
+        def product() -> ckks.Ciphertext:
+            return ev.rescale(ev.relinearize(ev.mul(a, a), rk))
+
         seconds, _ = _median(product, c.budget_s)
         error = np.abs(s.decrypt(product()) - x * x).max()
     elif c.case == "linear_transform":
@@ -119,9 +122,16 @@ def _linear_transform(c: RingCase, s: ckks.Session, a: ckks.Ciphertext, x: np.nd
 
 
 def _in_child(c: RingCase) -> dict[str, float]:
-    code = "import json,sys; from ringforge.bench import ring; print(json.dumps(ring.measure_here(ring.RingCase(**json.loads(sys.argv[1])))))"
+    code = (
+        "import json, sys; from ringforge.bench import ring; "
+        "print(json.dumps(ring.measure_here(ring.RingCase(**json.loads(sys.argv[1])))))"
+    )
     out = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(asdict(c))], check=True, capture_output=True, text=True, env=os.environ
+        [sys.executable, "-c", code, json.dumps(asdict(c))],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ,
     )
     result: dict[str, float] = json.loads(out.stdout)
     return result
@@ -148,7 +158,12 @@ def compare(c: RingCase, rounds: int = 3, *, peer: bool = True) -> Record:
     """One case, both sides, alternating. Lattigo's linear transform is given its best split of the steps."""
     ours: list[dict[str, float]] = []
     theirs: list[lattigo.Result] = []
-    extra: dict[str, object] = {"rounds": rounds, "prime_bits": c.prime_bits, "limbs": c.limbs, "special": c.special}
+    extra: dict[str, object] = {
+        "rounds": rounds,
+        "prime_bits": c.prime_bits,
+        "limbs": c.limbs,
+        "special": c.special,
+    }
     split = None
     transform = c.case == "linear_transform"
     if transform:

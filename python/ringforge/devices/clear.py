@@ -45,7 +45,9 @@ class ClearDevice(Device):
     """Runs kernels without encryption."""
 
     def capabilities(self) -> Capabilities:
-        return Capabilities("clear", "NO ENCRYPTION: the same plans on plain numbers", frozenset({MatvecKernel, SquareKernel}))
+        return Capabilities(
+            "clear", "NO ENCRYPTION: the same plans on plain numbers", frozenset({MatvecKernel, SquareKernel})
+        )
 
     def prepare(
         self,

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -15,10 +16,19 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import FormatError, ShapeError
+from ringforge.errors import Error, FormatError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
 Array = npt.NDArray[np.float64]
+
+
+@contextlib.contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Puts the file's name before the message of an error of ours that arises while it is read."""
+    try:
+        yield
+    except Error as e:
+        raise type(e)(f"{Path(path).name}: {e}") from None
 
 
 @contextlib.contextmanager
@@ -65,7 +75,9 @@ def load_vectors(path: str | Path) -> Array:
         if path.suffix == ".npy":
             raw = np.load(path, mmap_mode="r", allow_pickle=False)
         elif path.suffix == ".csv":
-            raw = np.loadtxt(path, delimiter=",", ndmin=2)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # an empty file is refused below
+                raw = np.loadtxt(path, delimiter=",", ndmin=2)
         else:
             raise FormatError(f"{path.name}: numbers are read from .npy and .csv files")
     except (ValueError, EOFError, TypeError) as e:

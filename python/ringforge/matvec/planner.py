@@ -78,7 +78,14 @@ class Choice:
         near = {self.chosen.plan.baby // 2, self.chosen.plan.baby * 2}
         best = {id(self.chosen)}
         for kind in {(c.algorithm, c.span) for c in self.candidates}:
-            best.add(id(min((c for c in self.candidates if (c.algorithm, c.span) == kind), key=lambda c: c.cost.weight)))
+            best.add(
+                id(
+                    min(
+                        (c for c in self.candidates if (c.algorithm, c.span) == kind),
+                        key=lambda c: c.cost.weight,
+                    )
+                )
+            )
         return [
             c
             for c in self.candidates
@@ -137,15 +144,13 @@ def choose(
     if not usable:
         least = min(candidates, key=lambda c: c.memory)
         raise MemoryLimitError(
-            f"no plan for the {rows} x {cols} matrix fits in {(memory or 0) / 2**20:.0f} MiB; the smallest "
-            f"({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: raise --memory or lower the level"
+            f"no plan for the {rows} x {cols} matrix fits in {(memory or 0) / 2**20:.0f} MiB; "
+            f"the smallest ({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: raise --memory or lower the level"
         )
     return Choice(rows, cols, level, tuple(candidates), min(usable, key=lambda c: c.cost.weight))
 
 
-def _candidate(
-    context: Context, plan: Plan, span: str, level: int, batch: int, memory: int | None
-) -> Candidate:
+def _candidate(context: Context, plan: Plan, span: str, level: int, batch: int, memory: int | None) -> Candidate:
     cost = Matvec.cost(context, plan, level, batch)
     total = cost.key_storage + cost.plaintext_storage + cost.working
     refused = ""

@@ -346,8 +346,11 @@ def compile_model(
             f"{'any level' if level is None else f'level {level}'} with 2^{MIN_LOG_SCALE:.0f} of scale: scale "
             "weights or inputs down, or choose larger first primes or a higher level"
         )
-    notes.append(f"inputs enter at level {top}: the lowest of 1 ... {chosen.max_level} that holds every result"
-                 if level is None else f"inputs enter at level {top}, as asked")
+    notes.append(
+        f"inputs enter at level {top}: the lowest of 1 ... {chosen.max_level} that holds every result"
+        if level is None
+        else f"inputs enter at level {top}, as asked"
+    )
 
     context = Context(chosen)
     steps: list[Step] = []
@@ -357,7 +360,14 @@ def compile_model(
         at = top - i
         if isinstance(layer, Linear):
             choice = choose(
-                context, layer.rows, layer.cols, at, batch=batch, input_period=period, algorithm=algorithm, memory=memory
+                context,
+                layer.rows,
+                layer.cols,
+                at,
+                batch=batch,
+                input_period=period,
+                algorithm=algorithm,
+                memory=memory,
             )
             choices.append(choice)
             plan = choice.chosen.plan
@@ -391,11 +401,11 @@ def compile_model(
 
 
 def _bounds(layers: Sequence[object], input_bound: float) -> list[float]:
-    """Bound before each layer and after the last; powers of two after the first, as devices report them."""
+    """Bound before each layer and after the last; powers of 2^(1/4) after the first, as devices report them."""
     out = [input_bound]
     for layer in layers:
         b = layer.output_bound(out[-1]) if isinstance(layer, Linear) else out[-1] ** 2
-        out.append(2.0 ** math.ceil(math.log2(b)) if b > 0 else 1.0)
+        out.append(2.0 ** (math.ceil(4 * math.log2(b)) / 4) if b > 0 else 1.0)
     return out
 
 
@@ -417,9 +427,7 @@ def _scales(
                 scales.append((working + log_q[after]) / 2 if squares else working)
             else:
                 scales.append(2 * scales[-1] - log_q[after + 1])
-        slack = min(
-            sum(log_q[: top - i]) - 1.5 - scales[i + 1] - math.log2(bounds[i + 1]) for i in range(len(layers))
-        )
+        slack = min(sum(log_q[: top - i]) - 1.5 - scales[i + 1] - math.log2(bounds[i + 1]) for i in range(len(layers)))
         if slack >= 0:
             return scales if working >= MIN_LOG_SCALE else None
         working += 2 * slack if any(not isinstance(x, Linear) for x in layers) else slack

@@ -50,7 +50,9 @@ class EvaluationKeys:
         return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
 
     @classmethod
-    def load(cls, path: str | Path, program: Program, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
+    def load(
+        cls, path: str | Path, program: Program, threads: int = 1, progress: Progress | None = None
+    ) -> EvaluationKeys:
         """Reads a file written by `Client.save_evaluation_keys`, one key at a time.
 
         Raises:
@@ -64,7 +66,7 @@ class EvaluationKeys:
         while not reader.at_end():
             kind = reader.peek().type
             if "relinearisation" in kind:
-                relin = reader.relin_key(program.context, threads)
+                relin = reader.next_relin_key(program.context, threads)
             else:
                 key = reader.next_galois_key(program.context, threads)
                 assert key is not None
@@ -91,9 +93,8 @@ class EncryptedVectors:
             return Path(path).stat().st_size
         with new_file(path) as temporary:
             writer = _native.io.Writer(str(temporary))
-            for group in self.groups:
-                for item in group:
-                    writer.write(program.context, item)
+            for item in (c for g in self.groups for c in g if isinstance(c, Ciphertext)):
+                writer.write(program.context, item)
             writer.close()
         return Path(path).stat().st_size
 
@@ -112,7 +113,7 @@ class EncryptedVectors:
             while (c := reader.next_ciphertext(program.context, threads)) is not None:
                 items.append(c)
         if not items or len(items) % blocks:
-            raise FormatError(f"{Path(path).name} holds {len(items)} ciphertexts, the program needs a multiple of {blocks}")
+            raise FormatError(f"{len(items)} ciphertexts, where the program needs a multiple of {blocks}")
         return cls([items[i : i + blocks] for i in range(0, len(items), blocks)])
 
 
@@ -140,7 +141,11 @@ class Client:
     """
 
     def __init__(
-        self, program: Program, secret_key: SecretKey | None = None, *, fixed_seed_for_tests: bytes | None = None
+        self,
+        program: Program,
+        secret_key: SecretKey | None = None,
+        *,
+        fixed_seed_for_tests: bytes | None = None,
     ) -> None:
         self.program = program
         self._clear = program.backend == "clear"
@@ -173,15 +178,15 @@ class Client:
                 temporary.write_bytes(CLEAR_MAGIC)
             else:
                 writer = _native.io.Writer(str(temporary))
+                relin = self._relin(threads)
+                if relin is not None:
+                    writer.write(self.program.context, relin)
                 need = self.program.key_levels
                 for i, (element, level) in enumerate(need.items()):
                     key = self._client.galois_key(self._secret, element, level, threads)
                     writer.write(self.program.context, key)
                     if progress:
                         progress((i + 1) / len(need))
-                relin = self._relin(threads)  # last: its reader wants the file to end there
-                if relin is not None:
-                    writer.write(self.program.context, relin)
                 writer.close()
         return Path(path).stat().st_size
 
@@ -241,7 +246,12 @@ class Client:
         return self._client.encrypt(plaintext, self._secret)
 
     def decrypt(
-        self, result: EncryptedVectors, count: int | None = None, *, share_bits: float | None = None, threads: int = 1
+        self,
+        result: EncryptedVectors,
+        count: int | None = None,
+        *,
+        share_bits: float | None = None,
+        threads: int = 1,
     ) -> Array:
         """The results as rows (k, m).
 
@@ -312,7 +322,7 @@ class Server:
             device = "clear"
         self.device = open_device(device) if isinstance(device, str) else device
         if program.backend == "ckks" and self.device.capabilities().name == "clear":
-            raise MismatchError("the clear device cannot run a ckks program: compile with backend=\"clear\"")
+            raise MismatchError('the clear device cannot run a ckks program: compile with backend="clear"')
         layers = as_sequential(model).layers
         steps = program.steps
         if len(layers) != len(steps):
@@ -321,23 +331,31 @@ class Server:
         bundle = Keys(keys.galois, keys.relin)
         linear_count = max(1, len(program.linear_steps))
         done = 0
+
+        def share(base: int) -> Progress | None:
+            if progress is None:
+                return None
+            whole = progress
+            return lambda f: whole((base + f) / linear_count)
+
         for layer, kernel in zip(layers, program.kernels, strict=True):
             operands = None
             if isinstance(kernel, MatvecKernel):
                 packing = kernel.plan.packing
                 if not isinstance(layer, Linear) or (layer.rows, layer.cols) != (packing.rows, packing.cols):
-                    raise ShapeError(f"the program has a {packing.rows} x {packing.cols} matrix where the model has {layer!r}")
+                    raise ShapeError(
+                        f"the program has a {packing.rows} x {packing.cols} matrix where the model has {layer!r}"
+                    )
                 operands = MatvecOperands(layer.weights, layer.bias)
             elif isinstance(layer, Linear):
                 raise ShapeError(f"the program squares where the model has {layer!r}")
-            base = done
             self._handles.append(
                 self.device.prepare(
                     kernel,
                     bundle,
                     operands,
                     threads=threads,
-                    progress=(lambda f, base=base: progress((base + f) / linear_count)) if progress else None,
+                    progress=share(done),
                 )
             )
             done += operands is not None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The server of the demo: a process of its own that computes on what it cannot read, over HTTP on this machine.
+"""The server of the demo: a process of its own that computes on what it cannot read, over local HTTP.
 
 It is started with a model and nothing else. It compiles programs and publishes them, takes evaluation keys,
-and answers ciphertexts with ciphertexts. Everything it receives stays in its folder, for whoever wants to look.
+and answers ciphertexts with ciphertexts. What it receives stays in its folder, for whoever wants to look.
 It listens on 127.0.0.1 only and authenticates nobody: a demonstration, not a deployment.
 
     python -m ringforge.matvec.service --model model.onnx --batches 1,64 --folder server
@@ -72,7 +72,11 @@ class Service:
             loaded = time.perf_counter() - start
             server = Server(self.model, program, keys, threads=self.threads)
             self._servers[name] = server
-        return {"load_seconds": loaded, "encode_seconds": server.prepare_seconds, "device": server.device_name}
+        return {
+            "load_seconds": loaded,
+            "encode_seconds": server.prepare_seconds,
+            "device": server.device_name,
+        }
 
     def evaluate(self, name: str, source: Path, target: Path) -> dict[str, Any]:
         """Ciphertexts in, ciphertexts out, and what it took."""
@@ -106,39 +110,41 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "ringforge"
     service: Service
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         parts = self.path.strip("/").split("/")
         if len(parts) == 2 and parts[0] == "programs" and parts[1] in self.service.programs:
             self._answer(200, self.service.programs[parts[1]].model_dump_json().encode())
         else:
             self._answer(404, b"there is no such program")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         parts = self.path.strip("/").split("/")
-        if len(parts) != 3 or parts[0] != "programs" or parts[1] not in self.service.programs:
-            self.close_connection = True
-            self._answer(404, b"there is no such program")
+        known = len(parts) == 3 and parts[0] == "programs" and parts[1] in self.service.programs
+        if not known or parts[2] not in {"keys", "evaluate"}:
+            self._discard()
+            self._answer(404, b"there is no such program or action")
             return
         _, name, action = parts
         try:
             received = self._receive(self.service.folder / f"{name}.{action}")
             if action == "keys":
                 self._answer(200, json.dumps(self.service.accept_keys(name, received)).encode())
-            elif action == "evaluate":
+            else:
                 target = self.service.folder / f"{name}.results"
                 report = self.service.evaluate(name, received, target)
                 self._answer(200, target.read_bytes(), report)
-            else:
-                self._answer(404, b"there is no such action")
         except Error as e:
             self.close_connection = True
             self._answer(400, f"{type(e).__name__}: {e}".encode())
+        except OSError as e:
+            self.close_connection = True
+            self._answer(500, f"Error: the server cannot store it: {e.strerror}".encode())
 
     def _receive(self, path: Path) -> Path:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or not 0 < int(length) <= MAX_BODY:
+        left = self._length()
+        if not left:
+            length = self.headers.get("Content-Length", "")
             raise FormatError(f'a body of "{length}" bytes; send Content-Length from 1 to {MAX_BODY}')
-        left = int(length)
         with writing(path) as f:
             while left:
                 some = self.rfile.read(min(left, CHUNK))
@@ -148,6 +154,20 @@ class _Handler(BaseHTTPRequestHandler):
                 left -= len(some)
         return path
 
+    def _length(self) -> int:
+        """Bytes that the sender announces, or 0 if it says nothing acceptable."""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal() and len(length) < 20):
+            return 0
+        return int(length) if int(length) <= MAX_BODY else 0
+
+    def _discard(self) -> None:
+        """Reads a body that nobody wants, so that the sender is ready to hear why."""
+        self.close_connection = True
+        left = self._length()
+        while left and (some := self.rfile.read(min(left, CHUNK))):
+            left -= len(some)
+
     def _answer(self, code: int, body: bytes, report: Mapping[str, Any] | None = None) -> None:
         self.send_response(code)
         self.send_header("Content-Length", str(len(body)))
@@ -156,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:
         """Silence: nothing that clients send reaches a log."""
 
 

@@ -77,9 +77,7 @@ def test_transforms(case: lattigo.Case) -> None:
 
 
 @pytest.mark.usefixtures("built")
-@pytest.mark.parametrize(
-    "case", ["rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive"]
-)
+@pytest.mark.parametrize("case", ["rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive"])
 def test_scheme_cases_compute_the_right_values(case: lattigo.Case) -> None:
     result = run(Request(case, **TINY, rotations=(3, -2), diagonals=DIAGONALS))  # type: ignore[arg-type]
     assert result.error < 1e-5

@@ -82,7 +82,5 @@ def test_bad_parameters_are_refused(python: str) -> None:
 
 def test_child_does_not_take_its_neighbour_for_the_library(python: str) -> None:
     code = f"import runpy; runpy.run_path({str(peer.CHILD)!r}); import tenseal; print(tenseal.__version__)"
-    run = subprocess.run(
-        [python, "-c", code], capture_output=True, text=True, check=True, cwd=peer.CHILD.parent
-    )
+    run = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=peer.CHILD.parent)
     assert run.stdout.strip() == peer.version(python)

@@ -50,7 +50,9 @@ def prime_and_size(draw: st.DrawFn) -> tuple[int, int]:
 
 def residues(draw: st.DrawFn, n: int, limit: int) -> list[int]:
     """n numbers in [0, limit), edges favoured; long arrays come from a seed."""
-    edge = draw(st.lists(st.integers(0, limit - 1) | st.sampled_from([0, limit - 1, limit // 2]), min_size=4, max_size=4))
+    edge = draw(
+        st.lists(st.integers(0, limit - 1) | st.sampled_from([0, limit - 1, limit // 2]), min_size=4, max_size=4)
+    )
     seed = draw(st.integers(0, 2**32))
     rng = np.random.default_rng(seed)
     rest = [int(x) % limit for x in rng.integers(0, 2**63, n - 4, dtype=np.int64)]
@@ -116,10 +118,7 @@ def test_fused_inner_product(pn: tuple[int, int], count: int, accumulate: bool, 
     x, y0, y1 = rows[:count], rows[count : 2 * count], rows[2 * count :]
     acc = data.draw(draw), data.draw(draw)
     expected = [
-        [
-            ((a[k] if accumulate else 0) + sum(x[d][k] * y[d][k] for d in range(count))) % q
-            for k in range(n)
-        ]
+        [((a[k] if accumulate else 0) + sum(x[d][k] * y[d][k] for d in range(count))) % q for k in range(n)]
         for a, y in zip(acc, (y0, y1), strict=True)
     ]
     arrays = [[oracle.words(r) for r in group] for group in (x, y0, y1)]
@@ -139,7 +138,14 @@ def test_automorphisms(pn: tuple[int, int], data: st.DataObject) -> None:
     everywhere("automorphism_coeff", image, oracle.words(a), g, q)
     before, after = oracle.words(oracle.ntt(a, q, psi)), oracle.ntt(image, q, psi)
     everywhere("automorphism_eval", after, before, g)
-    everywhere("automorphism_eval_add", [(i + j) % q for i, j in zip(acc, after, strict=True)], oracle.words(acc), before, g, q)
+    everywhere(
+        "automorphism_eval_add",
+        [(i + j) % q for i, j in zip(acc, after, strict=True)],
+        oracle.words(acc),
+        before,
+        g,
+        q,
+    )
 
 
 @given(st.sampled_from(SIZES), st.sampled_from(BITS), st.sampled_from(BITS), st.integers(1, 6), st.data())
@@ -164,8 +170,21 @@ def test_base_conversion(n: int, bits: int, target_bits: int, k: int, data: st.D
     expected = [(sum(h * y[i][j] for i, h in enumerate(hats)) - quotients[0][j] * product) % q for j in range(n)]
     args = (rows, [h % q for h in hats], bits)
     everywhere("base_convert", expected, *args, v, product % q, q)
-    everywhere("base_convert", [sum(h * y[i][j] for i, h in enumerate(hats)) % q for j in range(n)], *args, None, 0, q)
-    everywhere("lift_centered", [oracle.centred(x, sources[0]) % q for x in limbs[0]], oracle.words(limbs[0]), sources[0], q)
+    everywhere(
+        "base_convert",
+        [sum(h * y[i][j] for i, h in enumerate(hats)) % q for j in range(n)],
+        *args,
+        None,
+        0,
+        q,
+    )
+    everywhere(
+        "lift_centered",
+        [oracle.centred(x, sources[0]) % q for x in limbs[0]],
+        oracle.words(limbs[0]),
+        sources[0],
+        q,
+    )
 
 
 @given(st.sampled_from(SIZES), st.integers(0, 2**32), st.booleans())

@@ -26,6 +26,11 @@ from ringforge._native import trim_memory
 from ringforge.matvec.paper import layer
 from ringforge.matvec.roles import exact_error
 
+def memory(field):  # KiB: VmRSS now, VmHWM the peak since it was reset
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(x for x in lines if x.startswith(field)).split()[1])
+
+
 name, parameters, algorithm, level = sys.argv[1:]
 m, n = layer(name).m, layer(name).n
 rng = np.random.default_rng(7)
@@ -34,16 +39,18 @@ model = matvec.Linear(weights)
 compiled = matvec.compile_model(model, parameters, algorithm=algorithm, level=int(level) or None)
 client = matvec.Client(compiled.program)
 encrypted = client.encrypt(x)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+open("/proc/self/clear_refs", "w").write("5")
+before = memory("VmRSS")
 server = matvec.Server(model, compiled.program, client.evaluation_keys(threads=2), threads=2)
 result, report = server.evaluate(encrypted)
+grown = memory("VmHWM") - before
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 error = exact_error(weights @ x, client.decrypt(result)[0])
 chosen = compiled.choices[0].chosen
 print(json.dumps({
     "error": error,
     "peak_mib": peak / 1024,
-    "grown_mib": (peak - before) / 1024,
+    "grown_mib": grown / 1024,
     "predicted_mib": chosen.memory / 2**20,
     "seconds": report.seconds,
     "plan": f"{chosen.algorithm} {chosen.plan.baby}x{chosen.plan.giants}",

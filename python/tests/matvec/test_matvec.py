@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -54,7 +55,12 @@ def test_any_shape(m: int, n: int, algorithm: str, batch: int, bias: bool) -> No
 
 
 @settings(max_examples=40)
-@given(st.integers(1, 200), st.integers(1, 200), st.sampled_from(["bsgs", "diagonal", "horner"]), st.sampled_from([1, 64, 2048]))
+@given(
+    st.integers(1, 200),
+    st.integers(1, 200),
+    st.sampled_from(["bsgs", "diagonal", "horner"]),
+    st.sampled_from([1, 64, 2048]),
+)
 def test_clear_backend_performs_the_same_plan(m: int, n: int, algorithm: str, batch: int) -> None:
     model = linear(m, n)
     x = RNG.uniform(-1, 1, (3, n))
@@ -126,7 +132,7 @@ def test_a_network_with_squares() -> None:
 
 def test_chained_layers_reuse_the_layout_an_earlier_one_left() -> None:
     for widths in ([50, 7, 90, 3], [3, 200, 5], [4096, 16, 5000]):
-        layers = [linear(b, a) for a, b in zip(widths, widths[1:], strict=False)]
+        layers = [linear(b, a) for a, b in itertools.pairwise(widths)]
         scaled = [matvec.Linear(x.weights / x.cols, x.bias) for x in layers]
         net = matvec.Sequential(scaled)
         _, exact, got, _, bound = run(net, "set-b")

@@ -73,9 +73,7 @@ def test_rows_must_match_columns() -> None:
 
 
 def test_render_marks_sources_and_survives_brackets() -> None:
-    text = render(
-        [Table("t [bold]", ("a [x]", "n"), (("[red]y", Value(14658, "cycles", "paper")),))]
-    )
+    text = render([Table("t [bold]", ("a [x]", "n"), (("[red]y", Value(14658, "cycles", "paper")),))])
     for part in ("t [bold]", "a [x]", "[red]y", "14,658 (p)", "n [cycles]", "(m) model"):
         assert part in text
     assert "\x1b" not in text
@@ -92,19 +90,9 @@ def test_json_round_trip() -> None:
     read: list[dict[str, Any]] = json.loads(to_json(made))
     assert [t["title"] for t in read] == [t.title for t in made]
     numbers = [
-        (c["number"], c["unit"], c["source"])
-        for t in read
-        for row in t["rows"]
-        for c in row
-        if isinstance(c, dict)
+        (c["number"], c["unit"], c["source"]) for t in read for row in t["rows"] for c in row if isinstance(c, dict)
     ]
-    expected = [
-        (c.number, c.unit, c.source)
-        for t in made
-        for row in t.rows
-        for c in row
-        if isinstance(c, Value)
-    ]
+    expected = [(c.number, c.unit, c.source) for t in made for row in t.rows for c in row if isinstance(c, Value)]
     assert numbers == expected
 
 
@@ -122,17 +110,13 @@ def test_contradictions_are_sentences_with_the_checked_numbers() -> None:
 def test_plots_are_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     files = write_plots(tmp_path / "new", measured={"rnnt-fc0": 1.0})
-    assert {f.name for f in files} == {
-        f"figure{n}.{suffix}" for n in (1, 3, 8, 9, 10) for suffix in ("svg", "png")
-    }
+    assert {f.name for f in files} == {f"figure{n}.{suffix}" for n in (1, 3, 8, 9, 10) for suffix in ("svg", "png")}
     assert all(f.stat().st_size > 1000 for f in files)
     with pytest.raises(PaperModelError, match="not supported"):
         write_plots(tmp_path, formats=["pdf"])  # type: ignore[list-item]
 
 
-def test_missing_matplotlib_names_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_matplotlib_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def refuse(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -98,10 +98,7 @@ def test_ciphertexts_per_layer() -> None:
         "rnnt-fc0": (1, 1, 1),
         "ds2-gru": (1, 1, 1),
     }
-    found = {
-        entry.name: tuple(Workload.of(entry, s).input_ciphertexts for s in SETS.values())
-        for entry in LAYERS
-    }
+    found = {entry.name: tuple(Workload.of(entry, s).input_ciphertexts for s in SETS.values()) for entry in LAYERS}
     assert found == expected
 
 
@@ -172,9 +169,7 @@ def test_more_rows_or_limbs_never_read_less(work: Workload) -> None:
 
 
 @given(workloads, st.integers(0, 64 * MIB), st.integers(1, 16))
-def test_allocator_respects_capacity_and_accounts_for_all_traffic(
-    work: Workload, capacity: int, pes: int
-) -> None:
+def test_allocator_respects_capacity_and_accounts_for_all_traffic(work: Workload, capacity: int, pes: int) -> None:
     fusion = default_fusion(work, pes)
     for result in (
         allocate(work, capacity, fusion),

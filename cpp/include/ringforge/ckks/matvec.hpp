@@ -50,7 +50,7 @@ class Matvec {
               unsigned threads = 1, const std::function<void(double)>& progress = {});
 
   /// Applies the matrix to one ciphertext per column block; one result per row block. The results' bound and
-  /// variance are rounded up to powers of two: they depend on the matrix.
+  /// variance are rounded up to powers of 2^(1/4): they depend on the matrix.
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError.
   std::vector<Ciphertext> run(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads = 1) const;
 

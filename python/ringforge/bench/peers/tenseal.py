@@ -69,9 +69,7 @@ def version(python: str | os.PathLike[str] | None = None) -> str:
     return str(_ask({"version_only": True}, python, 120.0)["peer_version"])
 
 
-def _ask(
-    request: dict[str, Any], python: str | os.PathLike[str] | None, timeout_s: float | None
-) -> dict[str, Any]:
+def _ask(request: dict[str, Any], python: str | os.PathLike[str] | None, timeout_s: float | None) -> dict[str, Any]:
     chosen = os.fspath(python if python is not None else sys.executable)
     single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     answer = ask([chosen, str(CHILD)], request, timeout_s=timeout_s, env=os.environ | single)

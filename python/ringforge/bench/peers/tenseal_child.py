@@ -24,9 +24,7 @@ class RefusedError(Exception):
     """The request cannot be served."""
 
 
-def timed(
-    fn: Callable[[], list[Any]], budget_s: float, single_run_s: float
-) -> tuple[float, float, int, list[Any]]:
+def timed(fn: Callable[[], list[Any]], budget_s: float, single_run_s: float) -> tuple[float, float, int, list[Any]]:
     """Median wall and processor seconds, the number of runs they come from, and the last run's value.
 
     A short first run only warms up; a long one is the measurement.

@@ -185,9 +185,7 @@ def _algorithm() -> list[str]:
 
 def _design_and_results() -> list[str]:
     """Hardware statements and headline results."""
-    limits = {
-        name: group_limits(U200.part, CONFIGS[name], SETS[name].degree) for name in ("A", "B")
-    }
+    limits = {name: group_limits(U200.part, CONFIGS[name], SETS[name].degree) for name in ("A", "B")}
     pe_ratio = CONFIGS["B"].pes / CONFIGS["A"].pes
     ff_ratio = TABLE_VII["B"].kilo_flip_flops / TABLE_VII["A"].kilo_flip_flops
     threads = PAPER_MAX_SPEEDUP_1_THREAD / PAPER_MAX_SPEEDUP_64_THREADS
@@ -215,10 +213,7 @@ def _design_and_results() -> list[str]:
             "The sentence that the MAC array processes two coefficients per cycle fits one "
             "butterfly of an NTT core, not an array of c lanes."
         ),
-        (
-            "Absolute times of Figures 8 and 10 are not given in the text; only the ratios can "
-            "be compared."
-        ),
+        ("Absolute times of Figures 8 and 10 are not given in the text; only the ratios can be compared."),
         (
             "One key per rotation is not necessary: the Horner form acc = P_d + rotate(acc) "
             "needs one key (two with interleaved chains), which the paper does not consider."

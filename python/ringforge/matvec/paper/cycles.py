@@ -124,9 +124,7 @@ class KeySwitchSchedule:
     @property
     def waves(self) -> int:
         """All waves, in transform times."""
-        return (
-            self.inverse + self.rounds + self.special + self.rescale_inverse + self.rescale_forward
-        )
+        return self.inverse + self.rounds + self.special + self.rescale_inverse + self.rescale_forward
 
 
 def key_switch_schedule(limbs: int, pes_per_group: int) -> KeySwitchSchedule:

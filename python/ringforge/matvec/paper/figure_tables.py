@@ -251,9 +251,7 @@ def figure10_table() -> Table:
                 _fits(row),
             ]
         rows.append(tuple(cells))
-    headings = tuple(
-        heading for name in SETS for heading in (f"Set-{name}", f"{name}: on card", f"{name}: fits")
-    )
+    headings = tuple(heading for name in SETS for heading in (f"Set-{name}", f"{name}: on card", f"{name}: fits"))
     return Table(
         "Figure 10: latency over parameter sets",
         ("layer", *headings),

@@ -251,18 +251,14 @@ def layer_latency(
     )
 
 
-def minimum_key_stream_seconds(
-    layer: Layer, parameters: ParameterSet, dram_bytes_per_second: float
-) -> float:
+def minimum_key_stream_seconds(layer: Layer, parameters: ParameterSet, dram_bytes_per_second: float) -> float:
     """Time to read one full alignment key per partial sum, nothing else, in seconds."""
     workload = Workload.of(layer, parameters)
     reads = workload.matrix_plaintexts
     return reads * workload.key_bytes / dram_bytes_per_second
 
 
-def paper_layers(
-    set_name: str, *, form: Form = Form.DISTINCT_KEYS, fold: Fold = Fold.ONCE
-) -> tuple[LayerLatency, ...]:
+def paper_layers(set_name: str, *, form: Form = Form.DISTINCT_KEYS, fold: Fold = Fold.ONCE) -> tuple[LayerLatency, ...]:
     """The seven benchmark layers under a set of Table II on its Table III design."""
     parameters, config = parameter_set(set_name), accelerator_config(set_name)
     return tuple(layer_latency(entry, parameters, config, form=form, fold=fold) for entry in LAYERS)

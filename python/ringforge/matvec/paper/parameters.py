@@ -231,9 +231,7 @@ SETS: Final[Mapping[str, ParameterSet]] = MappingProxyType(
 _DESIGN_A = AcceleratorConfig("Set-A design", 4, 3, 16, 3, 3 * MIB // 2, 200e6)
 _DESIGN_BC = AcceleratorConfig("Set-B/C design", 2, 7, 16, 3, 3 * MIB // 2, 180e6)
 
-CONFIGS: Final[Mapping[str, AcceleratorConfig]] = MappingProxyType(
-    {"A": _DESIGN_A, "B": _DESIGN_BC, "C": _DESIGN_BC}
-)
+CONFIGS: Final[Mapping[str, AcceleratorConfig]] = MappingProxyType({"A": _DESIGN_A, "B": _DESIGN_BC, "C": _DESIGN_BC})
 """Table III: the design that runs each parameter set (B and C share one)."""
 
 U200: Final = Platform(

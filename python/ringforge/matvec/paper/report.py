@@ -66,9 +66,7 @@ class Table:
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
-                raise ValueError(
-                    f"{self.title}: a row has {len(row)} cells for {len(self.columns)} columns"
-                )
+                raise ValueError(f"{self.title}: a row has {len(row)} cells for {len(self.columns)} columns")
 
 
 def format_number(number: float) -> str:
@@ -126,9 +124,7 @@ def render(tables: Sequence[Table], *, width: int = 120, color: bool = False) ->
             label = f"{heading} [{unit}]" if unit else heading
             drawn.add_column(Text(label), justify="right" if numeric else "left")
         for row in table.rows:
-            drawn.add_row(
-                *(Text(_cell_text(cell, unit)) for cell, unit in zip(row, units, strict=True))
-            )
+            drawn.add_row(*(Text(_cell_text(cell, unit)) for cell, unit in zip(row, units, strict=True)))
         console.print(drawn)
         for note in table.notes:
             console.print(Text(f"  {note}"))

@@ -118,8 +118,7 @@ def table_iv() -> Table:
     rows: list[tuple[Cell, ...]] = []
     for entry in LAYERS:
         counts = [
-            Value(Workload.of(entry, parameters).input_ciphertexts, "", "derived")
-            for parameters in SETS.values()
+            Value(Workload.of(entry, parameters).input_ciphertexts, "", "derived") for parameters in SETS.values()
         ]
         rows.append(
             (
@@ -192,10 +191,7 @@ def table_vi() -> Table:
     }
     rows: list[tuple[Cell, ...]] = []
     for name, cycles in functions.items():
-        modelled = [
-            Value(cycles(entry.degree, CONFIGS[key].lanes), "cycles", "model")
-            for key, entry in SETS.items()
-        ]
+        modelled = [Value(cycles(entry.degree, CONFIGS[key].lanes), "cycles", "model") for key, entry in SETS.items()]
         rows.append((name, Value(printed[name], "cycles", "paper"), *modelled))
     return Table(
         "Table VI: cycles per residue polynomial",

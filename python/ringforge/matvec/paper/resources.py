@@ -78,9 +78,7 @@ def permutation_bram(degree: int, lanes: int) -> int:
     if lanes > degree:
         raise PaperModelError(f"lanes is {lanes}; it must not exceed the degree {degree}")
     words = degree // lanes
-    per_lane = min(
-        -(-words // depth) * -(-COEFFICIENT_BITS // width) for depth, width in BRAM36_SHAPES
-    )
+    per_lane = min(-(-words // depth) * -(-COEFFICIENT_BITS // width) for depth, width in BRAM36_SHAPES)
     return lanes * per_lane
 
 
@@ -92,8 +90,7 @@ _LANES: Final = tuple(CONFIGS[name].pes * CONFIGS[name].lanes for name in _DESIG
 URAM_OTHER_PER_PE: Final = _fit(
     (
         TABLE_VII[name].uram
-        - CONFIGS[name].pes
-        * scratchpad_uram(CONFIGS[name].lanes, CONFIGS[name].banks, CONFIGS[name].scratchpad_bytes)
+        - CONFIGS[name].pes * scratchpad_uram(CONFIGS[name].lanes, CONFIGS[name].banks, CONFIGS[name].scratchpad_bytes)
         for name in _DESIGNS
     ),
     _PES,
@@ -101,9 +98,7 @@ URAM_OTHER_PER_PE: Final = _fit(
 """Fitted: UltraRAMs per PE outside its scratchpad (5.77)."""
 LUT_PER_LANE: Final = _fit((1000 * TABLE_VII[name].kilo_luts for name in _DESIGNS), _LANES)
 """Fitted: look-up tables per lane (3,827)."""
-FLIP_FLOPS_PER_LANE: Final = _fit(
-    (1000 * TABLE_VII[name].kilo_flip_flops for name in _DESIGNS), _LANES
-)
+FLIP_FLOPS_PER_LANE: Final = _fit((1000 * TABLE_VII[name].kilo_flip_flops for name in _DESIGNS), _LANES)
 """Fitted: flip-flops per lane (4,095)."""
 
 
@@ -290,9 +285,7 @@ def explore(
                     break
                 found.append(trial)
                 groups *= 2
-    return tuple(
-        sorted(found, key=lambda c: (-c.key_switches_per_second, c.resources.dsp, c.config.pes))
-    )
+    return tuple(sorted(found, key=lambda c: (-c.key_switches_per_second, c.resources.dsp, c.config.pes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,7 @@ class Allocation:
         return next(p.place for p in self.placements if p.entity is entity)
 
 
-def default_fusion(
-    workload: Workload, pes_per_group: int, counts: Counts | None = None
-) -> tuple[FusionBuffer, ...]:
+def default_fusion(workload: Workload, pes_per_group: int, counts: Counts | None = None) -> tuple[FusionBuffer, ...]:
     """The producer-consumer buffers of one PE group.
 
     * One ciphertext travels in place from the product through rescaling and

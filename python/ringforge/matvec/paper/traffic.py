@@ -231,9 +231,7 @@ def dram_costs(workload: Workload, counts: Counts | None = None) -> dict[Entity,
     return {entity: dram_cost(workload, entity, counts) for entity in Entity}
 
 
-def total_traffic(
-    workload: Workload, kept: Collection[Entity] = (), counts: Counts | None = None
-) -> int:
+def total_traffic(workload: Workload, kept: Collection[Entity] = (), counts: Counts | None = None) -> int:
     """DRAM bytes read when the entities in ``kept`` stay on chip.
 
     As in Figure 3, the one-time load of a kept entity is not counted; see

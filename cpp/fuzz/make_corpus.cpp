@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Writes the seeds of the fuzz targets and the refused files, the same bytes in every run:
+//   make_corpus seeds DIR      DIR/TARGET/*.rgfg, sound objects to start from
+//   make_corpus refused DIR    DIR/READER.REASON.rgfg, one file for each way to be broken
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "objects.hpp"
+
+using namespace ringforge;
+using fuzz::Bytes;
+
+namespace {
+
+void write(const std::filesystem::path& path, const Bytes& bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!out.flush()) throw Error("cannot write " + path.string());
+}
+
+void seeds(const std::filesystem::path& dir) {
+  for (const auto& [set, context] : {std::pair{"narrow", fuzz::narrow_context()}, {"wide", fuzz::wide_context()}})
+    for (const auto& [reader, samples] : fuzz::make_samples(context))
+      for (const auto& [name, bytes] : samples) {
+        const std::string file = std::string(set) + "-" + name + ".rgfg";
+        write(dir / reader / file, bytes);
+        // The parameterless readers see one object of each type; the short ones do.
+        if (set == std::string("narrow")) write(dir / "inspect" / (reader + "-" + name + ".rgfg"), bytes);
+      }
+}
+
+template <class T>
+void set(Bytes& record, std::size_t at, T v) {
+  std::memcpy(record.data() + at, &v, sizeof(v));
+}
+
+void refused(const std::filesystem::path& dir) {
+  constexpr std::size_t kBody = io::kHeaderBytes;
+  const auto emit = [&](const std::string& reader, const std::string& reason, const Bytes& bytes) {
+    write(dir / (reader + "." + reason + ".rgfg"), bytes);
+  };
+  const auto samples = fuzz::make_samples(fuzz::narrow_context());
+  for (const auto& entry : samples) {
+    const std::string& reader = entry.first;
+    const Bytes& good = entry.second.at("0");
+    const auto changed = [&](const std::string& reason, auto&& change, bool seal = true) {
+      Bytes b = good;
+      change(b);
+      if (seal) fuzz::seal(b.data(), b.size());
+      emit(reader, reason, b);
+    };
+    const auto body = static_cast<u64>(good.size() - kBody - io::kChecksumBytes);
+    emit(reader, "empty", {});
+    emit(reader, "truncated_header", Bytes(good.begin(), good.begin() + 30));
+    emit(reader, "truncated_body", Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(good.size() / 2)));
+    emit(reader, "truncated_checksum", Bytes(good.begin(), good.end() - 1));
+    changed("flipped_body", [&](Bytes& b) { b[b.size() - 100] ^= 0x10; }, false);
+    changed("flipped_checksum", [&](Bytes& b) { b.back() ^= 1; }, false);
+    changed("trailing_byte", [&](Bytes& b) { b.push_back(0); }, false);
+    changed("wrong_magic", [&](Bytes& b) { b[0] = 'X'; });
+    changed("wrong_version", [&](Bytes& b) { set<std::uint16_t>(b, 4, 2); });
+    changed("unknown_type", [&](Bytes& b) { set<std::uint16_t>(b, 6, 0x01ff); });
+    changed("reserved_bits", [&](Bytes& b) { set<u32>(b, 8, 1); });
+    changed("wrong_parameters", [&](Bytes& b) { b[12] ^= 1; });
+    changed("oversized", [&](Bytes& b) { set<u64>(b, 44, ~u64{0}); });
+    changed("length_off_by_one", [&](Bytes& b) { set<u64>(b, 44, body + 1); });
+    changed("no_body", [&](Bytes& b) { set<u64>(b, 44, 0); });
+    changed("wrong_word_width", [&](Bytes& b) { set<u32>(b, kBody, 32); });
+    const Bytes& other = samples.at(reader == "plaintext" ? "ciphertext" : "plaintext").at("0");
+    emit(reader, "wrong_type", Bytes(other.begin(), other.end()));
+
+    const bool poly = reader != "parameters" && reader != "secret_key";
+    // The last bytes of a body are the last residue's: all ones are above every prime.
+    if (poly) changed("residue_too_large", [&](Bytes& b) { set<u64>(b, b.size() - io::kChecksumBytes - 8, ~u64{0}); });
+    if (poly) changed("huge_limbs", [&](Bytes& b) { set<u32>(b, kBody + 4, 0xffffffff); });
+    if (poly) changed("no_limbs", [&](Bytes& b) { set<u32>(b, kBody + 4, 0); });
+    const auto number = [&](const std::string& field, std::size_t at, std::initializer_list<double> bad) {
+      int i = 0;
+      for (const double v : bad)
+        changed("bad_" + field + "_" + std::to_string(i++), [&](Bytes& b) { set<double>(b, kBody + at, v); });
+    };
+    const double inf = HUGE_VAL, nan = std::numeric_limits<double>::quiet_NaN();
+    if (reader == "plaintext") {
+      number("scale", 8, {nan, 0.5, 0x1p250});
+      number("bound", 16, {inf, -1});
+    } else if (reader == "ciphertext") {
+      number("scale", 24, {nan, 0.5, 0x1p250});
+      number("variance", 32, {nan, -1});
+      number("bound", 40, {inf, -1});
+      changed("one_part", [&](Bytes& b) { set<u32>(b, kBody + 8, 1); });
+      changed("seeded_three_parts", [&](Bytes& b) { set<u32>(b, kBody + 8, 3); });
+      changed("unknown_flags", [&](Bytes& b) { set<u32>(b, kBody + 12, 2); });
+    } else if (reader == "secret_key") {
+      changed("not_ternary", [&](Bytes& b) { b[kBody + 16] |= 3; });
+      changed("coefficient_bits", [&](Bytes& b) { set<u32>(b, kBody + 4, 3); });
+    } else if (reader == "relin_key" || reader == "galois_key") {
+      changed("huge_digits", [&](Bytes& b) { set<u32>(b, kBody + 8, 0x80000000); });
+      changed("reserved_field", [&](Bytes& b) { set<u32>(b, kBody + 12, 1); });
+      changed("element_1", [&](Bytes& b) { set<u64>(b, kBody + 24, 1); });
+      changed("element_even", [&](Bytes& b) { set<u64>(b, kBody + 24, 6); });
+      changed("element_large", [&](Bytes& b) { set<u64>(b, kBody + 24, 2049); });
+    } else if (reader == "parameters") {
+      changed("degree", [&](Bytes& b) { set<u32>(b, kBody + 4, 63); });
+      changed("huge_counts", [&](Bytes& b) { set<u32>(b, kBody + 12, 0xffffffff); });
+      changed("huge_name", [&](Bytes& b) { set<u32>(b, kBody + 20, 0x7fffffff); });
+      changed("not_prime", [&](Bytes& b) { set<u64>(b, kBody + 40, 65537 * 3); });
+      changed("insecure_without_reason", [&](Bytes& b) {
+        const auto reason = fuzz::narrow_parameters().spec().insecure.size();
+        b.erase(b.end() - io::kChecksumBytes - static_cast<std::ptrdiff_t>(reason), b.end() - io::kChecksumBytes);
+        set<u32>(b, kBody + 24, 0);
+        set<u64>(b, 44, body - reason);
+      });
+      changed("control_characters", [&](Bytes& b) { b[b.size() - io::kChecksumBytes - 1] = 0x1b; });
+      changed("nan_scale", [&](Bytes& b) { set<double>(b, kBody + 32, nan); });
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 3 && std::strcmp(argv[1], "seeds") == 0) {
+      seeds(argv[2]);
+    } else if (argc == 3 && std::strcmp(argv[1], "refused") == 0) {
+      refused(argv[2]);
+    } else {
+      std::fputs("usage: make_corpus seeds|refused DIR\n", stderr);
+      return 2;
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "make_corpus: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

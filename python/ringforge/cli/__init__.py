@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The command line: `ringforge`, or `python -m ringforge.cli`.
+
+`main` is the entry point. Errors of the library and of the operating system end a command with one line on
+standard error and exit code 1; wrong usage ends it with code 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ringforge.cli.app import app
+from ringforge.cli.console import print_error
+from ringforge.errors import Error
+
+__all__ = ["app", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        arguments: words after the program's name; those of this process by default.
+
+    Returns:
+        The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
+    """
+    try:
+        app(args=list(sys.argv[1:] if arguments is None else arguments), prog_name="ringforge")
+    except SystemExit as e:
+        return e.code if isinstance(e.code, int) else int(e.code is not None)
+    except Error as e:
+        print_error(str(e))
+        return 1
+    except OSError as e:
+        where = f"{e.filename}: " if e.filename else ""
+        print_error(f"{where}{e.strerror or e}")
+        return 1
+    except MemoryError:
+        print_error("out of memory: --memory limits what a plan may use, --explain-all shows smaller plans")
+        return 1
+    except KeyboardInterrupt:
+        print_error("interrupted")
+        return 130
+    return 0

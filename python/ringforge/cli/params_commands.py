@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge params`: shipped parameter sets, new ones, and what their security rests on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from ringforge import params
+from ringforge.cli.console import console, properties, say
+from ringforge.errors import ParameterError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="CKKS parameter sets: list the shipped ones, show one, have one suggested.",
+)
+
+#: Shown sets may be insecure; this reason never leaves this module.
+_SHOWN = "shown by ringforge params, not used"
+
+Insecure = Annotated[
+    str, typer.Option("--insecure", metavar="REASON", help="Why a set below 128 bits may be shown in full.")
+]
+
+
+def _set(name: str) -> params.Parameters:
+    return params.named(name, _SHOWN)
+
+
+def _verdict(p: params.Parameters) -> str:
+    return "128 bits" if p.secure else "INSECURE: below 128 bits"
+
+
+def _source() -> str:
+    return f"Limits on log2 QP: {params.security_source()}"
+
+
+@app.command("list")
+def list_sets() -> None:
+    """The shipped sets, with their security."""
+    table = Table(title="CKKS parameter sets", title_justify="left")
+    for label in ("name", "N", "slots", "levels", "primes", "log2 QP", "limit", "scale", "security"):
+        table.add_column(label, no_wrap=True, justify="left" if label in {"name", "security"} else "right")
+    for name in params.names():
+        p = _set(name)
+        table.add_row(
+            name,
+            f"2^{p.log_n}",
+            str(p.slots),
+            f"0...{p.max_level}",
+            f"{len(p.q)}+{len(p.p)}",
+            f"{p.log_qp:.1f}",
+            f"{params.max_log_qp(p.log_n):.0f}",
+            f"2^{p.log_scale:g}",
+            _verdict(p),
+        )
+    console().print(table)
+    say(_source())
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a shipped set, as `ringforge params list` prints it.")],
+    insecure: Insecure = "",
+) -> None:
+    """One set in full: primes, levels, key switching, security.
+
+    A set below 128 bits is refused unless `--insecure` says why you want it.
+
+    Examples: `ringforge params show set-b`, `ringforge params show set-b-54 --insecure "54-bit width tests"`
+    """
+    p = params.named(name, insecure)
+    rows = params.describe(p)
+    rows["primes"] = ", ".join(map(str, p.q))
+    rows["special primes"] = ", ".join(map(str, p.p))
+    console().print(properties(f"parameter set {name}", rows))
+    say(_source())
+
+
+@app.command()
+def suggest(
+    depth: Annotated[int, typer.Option(help="Rescalings on the longest path: one per matrix or product.")],
+    precision: Annotated[float, typer.Option(help="Bits after the point that results up to 1 keep, 4 ... 36.")] = 18,
+    slots: Annotated[int, typer.Option(help="Numbers that must fit in one ciphertext.")] = 1024,
+    headroom: Annotated[int, typer.Option(help="Results may reach 2^HEADROOM.")] = 9,
+) -> None:
+    """The smallest secure set for a computation, and why.
+
+    Example: `ringforge params suggest --depth 3 --precision 20 --slots 4096`
+    """
+    if depth < 0 or slots < 1 or headroom < 0:
+        raise ParameterError(f"depth {depth}, slots {slots} and headroom {headroom} must not be negative, slots not 0")
+    suggestion = params.suggest(depth, precision, slots, headroom)
+    console().print(properties("suggested parameter set", params.describe(suggestion.parameters)))
+    for line in suggestion.why.splitlines():
+        say(line)
+    say(_source())

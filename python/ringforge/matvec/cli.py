@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge matvec`: encrypted inference as commands, with files between client and server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich import box
+from rich.table import Table
+
+from ringforge import params as parameter_sets
+from ringforge.cli.console import (
+    console,
+    parse_size,
+    progress,
+    say,
+    seconds_text,
+    size_text,
+    thread_count,
+)
+from ringforge.devices import Report
+from ringforge.errors import ParameterError
+from ringforge.matvec.files import check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.matvec.model import load_model
+from ringforge.matvec.planner import ALGORITHMS
+from ringforge.matvec.program import Backend, Program, compile_model
+from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Encrypted inference: plain matrices times encrypted vectors, with squares between.\n\n"
+    "The server runs `plan` and `evaluate`; the client runs `keygen`, `encrypt` and `decrypt`. "
+    "The secret key stays with the client; the program, the evaluation keys and the ciphertexts travel.\n\n"
+    "`ringforge matvec demo` plays both sides on real data.",
+)
+
+ProgramFile = Annotated[Path, typer.Option("--program", help="Program written by `plan`; public.")]
+SecretFile = Annotated[Path, typer.Option("--secret", help="The client's secret key.")]
+Threads = Annotated[int, typer.Option("--threads", help="Threads; 0: one for each processor. Results do not differ.")]
+
+
+@app.command()
+def plan(
+    model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
+    out: Annotated[Path, typer.Option(help="Program file to write (JSON).")],
+    params: Annotated[
+        str, typer.Option(help="A set of `ringforge params list`, or auto: the smallest that fits.")
+    ] = "auto",
+    batch: Annotated[int, typer.Option(help="Vectors in one ciphertext: a power of two.")] = 1,
+    level: Annotated[int | None, typer.Option(help="Level of the inputs; default: the lowest that works.")] = None,
+    algorithm: Annotated[str, typer.Option(help=f"One of {', '.join(ALGORITHMS)}.")] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(help="What keys, encoded matrix and temporaries may take: 512MiB, 4GiB, bytes."),
+    ] = None,
+    input_bound: Annotated[float, typer.Option(help="Largest |input|; public, enforced when encrypting.")] = 1.0,
+    backend: Annotated[str, typer.Option(help="ckks, or clear: NO ENCRYPTION, for tests.")] = "ckks",
+    insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a set below 128 bits may be used.")] = "",
+    explain_all: Annotated[bool, typer.Option("--explain-all", help="Print every candidate that was costed.")] = False,
+) -> None:
+    """Server: chooses how the model is computed and writes the program both sides follow.
+
+    Prints what was considered: rotations, key switches (KS), transforms (NTT), products, keys and bytes.
+
+    Examples:
+
+        ringforge matvec plan --model model.onnx --out program.json
+
+        ringforge matvec plan --model w.npy --params set-b --memory 4GiB --explain-all --out program.json
+    """
+    if backend not in {"ckks", "clear"}:
+        raise ParameterError(f'there is no backend "{backend}"; choose ckks or clear')
+    limit = None if memory is None else parse_size(memory)
+    compiled = compile_model(
+        load_model(model),
+        None if params == "auto" else parameter_sets.named(params, insecure),
+        batch=batch,
+        level=level,
+        algorithm=algorithm,
+        memory=limit,
+        input_bound=input_bound,
+        backend=cast(Backend, backend),
+    )
+    compiled.program.save(out)
+    screen = console()
+    screen.print(compiled.program.summary())
+    for choice in compiled.choices:
+        screen.print(choice.explain(everything=explain_all))
+    for note in compiled.notes:
+        say(note)
+    say(f"backend {backend}: {_verdict(compiled.program)}")
+    say(f"wrote {out} ({size_text(out.stat().st_size)})")
+
+
+def _verdict(program: Program) -> str:
+    if program.backend == "clear":
+        return "NO ENCRYPTION, for tests only"
+    p = program.context.params
+    if p.secure:
+        limit = parameter_sets.max_log_qp(p.log_n)
+        return f"CKKS, at least 128 bits of security (log2 QP {p.log_qp:.0f} of {limit:.0f})"
+    return f"CKKS, INSECURE: below 128 bits (used because: {p.insecure})"
+
+
+def _client(program: Program, secret: Path) -> Client:
+    with naming(secret):
+        return Client.load(program, secret)
+
+
+@app.command()
+def keygen(
+    program: ProgramFile,
+    secret: Annotated[Path, typer.Option(help="Secret key to write; read with --reuse.")],
+    eval_keys: Annotated[Path, typer.Option(help="Evaluation keys to write; they go to the server.")],
+    reuse: Annotated[bool, typer.Option("--reuse", help="Take the secret key that is there already.")] = False,
+    threads: Threads = 0,
+) -> None:
+    """Client: makes a secret key, and the evaluation keys that the program needs.
+
+    A secret key is never overwritten. `--reuse` makes keys for another program with the same parameters.
+
+    Example: `ringforge matvec keygen --program program.json --secret secret.key --eval-keys eval.keys`
+    """
+    workers = thread_count(threads)
+    loaded = Program.load(program)
+    if secret.exists() and not reuse:
+        raise FileExistsError(17, "exists; a new key would lose it: choose another name, or --reuse", str(secret))
+    client = _client(loaded, secret) if reuse else Client(loaded)
+    if not reuse:
+        client.save_secret_key(secret)
+    try:
+        with progress("evaluation keys") as update:
+            size = client.save_evaluation_keys(eval_keys, workers, update)
+    except BaseException:
+        if not reuse:
+            secret.unlink(missing_ok=True)
+        raise
+    if not reuse:
+        say(f"wrote {secret}: the secret key; keep it")
+    count = len(loaded.key_levels) + (loaded.relin_level is not None)
+    say(f"wrote {eval_keys}: {count} evaluation keys, {size_text(size)}; give it to the server")
+
+
+@app.command()
+def encrypt(
+    program: ProgramFile,
+    secret: SecretFile,
+    in_: Annotated[Path, typer.Option("--in", help="Vectors as rows: .npy or .csv.")],
+    out: Annotated[Path, typer.Option(help="Ciphertexts to write.")],
+    threads: Threads = 0,
+) -> None:
+    """Client: encrypts vectors.
+
+    Example: `ringforge matvec encrypt --program program.json --secret secret.key --in x.csv --out x.ct`
+    """
+    workers = thread_count(threads)
+    loaded = Program.load(program)
+    client = _client(loaded, secret)
+    rows = load_vectors(in_)
+    encrypted = client.encrypt(rows, workers)
+    size = encrypted.save(out, loaded)
+    count = sum(len(group) for group in encrypted.groups)
+    say(f"wrote {out}: {len(rows)} vectors in {count} ciphertexts, {size_text(size)}")
+
+
+@app.command()
+def evaluate(
+    program: ProgramFile,
+    model: Annotated[Path, typer.Option(help="The model that the program was planned for.")],
+    keys: Annotated[Path, typer.Option(help="The client's evaluation keys.")],
+    in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `encrypt`.")],
+    out: Annotated[Path, typer.Option(help="Ciphertexts of the results to write.")],
+    device: Annotated[str, typer.Option(help="Where kernels run; `ringforge info` lists devices.")] = "cpu",
+    threads: Threads = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> None:
+    """Server: computes the model on ciphertexts, and reports what it took.
+
+    Example:
+
+        ringforge matvec evaluate --program program.json --model model.onnx --keys eval.keys \
+            --in x.ct --out y.ct
+    """
+    workers = thread_count(threads)
+    loaded = Program.load(program)
+    layers = load_model(model)
+    with naming(keys), progress("reading keys") as update:
+        bundle = EvaluationKeys.load(keys, loaded, workers, update)
+    with progress("encoding the model") as update:
+        server = Server(layers, loaded, bundle, device=device, threads=workers, progress=update)
+    with naming(in_):
+        inputs = EncryptedVectors.load(in_, loaded, server.input_blocks, workers)
+    with progress("evaluating") as update:
+        outputs, reports = server.evaluate_layers(inputs, update)
+    size = outputs.save(out, loaded)
+    if as_json:
+        say(json.dumps(_report_object(loaded, server, len(inputs.groups), reports)))
+        return
+    console().print(report_table(reports))
+    say(
+        f"encoding the model took {seconds_text(server.prepare_seconds)}; "
+        f"{workers} threads, device {server.device_name}"
+    )
+    say(f"wrote {out}: {sum(len(g) for g in outputs.groups)} ciphertexts, {size_text(size)}")
+
+
+def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -> Table:
+    """What each layer took: a row each, and their sum."""
+    total = reports[0][1]
+    for _, report in reports[1:]:
+        total = total + report
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("layer", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    operations, traffic = list(total.operations), list(total.bytes)
+    for label in [*(name.replace("_", " ") for name in operations), *(f"{name} MiB" for name in traffic)]:
+        table.add_column(label, justify="right", min_width=max(map(len, label.split())))
+    for name, report in [*reports, ("total", total)]:
+        table.add_row(
+            name,
+            seconds_text(report.seconds),
+            *(str(report.operations.get(k, 0)) for k in operations),
+            *(f"{report.bytes.get(k, 0) / 2**20:.1f}" for k in traffic),
+            end_section=name == reports[-1][0] and report is reports[-1][1],
+            style="bold" if report is total else None,
+        )
+    return table
+
+
+def _report_object(program: Program, server: Server, groups: int, reports: list[tuple[str, Report]]) -> dict[str, Any]:
+    def one(report: Report) -> dict[str, Any]:
+        return {"seconds": report.seconds, "operations": dict(report.operations), "bytes": dict(report.bytes)}
+
+    total = reports[0][1]
+    for _, report in reports[1:]:
+        total = total + report
+    return {
+        "system": "matvec",
+        "backend": program.backend,
+        "params": program.parameters.name,
+        "device": server.device_name,
+        "threads": server.threads,
+        "groups": groups,
+        "batch": program.batch,
+        "encode_seconds": server.prepare_seconds,
+        **one(total),
+        "layers": [{"layer": name, **one(report)} for name, report in reports],
+    }
+
+
+@app.command()
+def decrypt(
+    program: ProgramFile,
+    secret: SecretFile,
+    in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `evaluate`.")],
+    out: Annotated[Path, typer.Option(help="Results as rows: .npy or .csv.")],
+    count: Annotated[
+        int | None, typer.Option(help="Vectors that were encrypted; default: all places of the batch.")
+    ] = None,
+    share_bits: Annotated[
+        float | None,
+        typer.Option(help="Set it (30, say) if others will see the results: noise hides what errors tell of the key."),
+    ] = None,
+    threads: Threads = 0,
+) -> None:
+    """Client: decrypts results.
+
+    Example:
+
+        ringforge matvec decrypt --program program.json --secret secret.key --in y.ct --out y.csv --count 3
+    """
+    workers = thread_count(threads)
+    check_vectors_name(out)
+    if count is not None and count < 1:
+        raise ParameterError(f"--count {count} must be at least 1")
+    loaded = Program.load(program)
+    client = _client(loaded, secret)
+    blocks = loaded.plans[-1].packing.row_blocks
+    with naming(in_):
+        result = EncryptedVectors.load(in_, loaded, blocks, workers)
+    places = len(result.groups) * loaded.batch
+    if count is not None and count > places:
+        raise ParameterError(f"--count {count} is more than the {places} vectors that {in_.name} can hold")
+    rows = client.decrypt(result, count, share_bits=share_bits, threads=workers)
+    save_vectors(out, rows)
+    say(f"wrote {out}: {rows.shape[0]} vectors of {rows.shape[1]} numbers")
+    if loaded.backend == "ckks" and share_bits is None:
+        say(f"predicted error: at most {client.error_bound(result):.3g} each")
+
+
+@app.command()
+def demo(
+    images: Annotated[int, typer.Option(help="Held-out images to classify in batches.")] = 300,
+    out: Annotated[Path, typer.Option(help="Folder for the report, the model and what the server stored.")] = Path(
+        "demo-out"
+    ),
+    params: Annotated[
+        str, typer.Option(help="A set of `ringforge params list`, or auto: the smallest that fits.")
+    ] = "auto",
+    threads: Threads = 0,
+    backend: Annotated[str, typer.Option(help="ckks; clear is refused, for it would hide nothing.")] = "ckks",
+) -> None:
+    """Both sides on real data: handwritten digits, classified by a server that cannot see them.
+
+    Trains a small network, starts a server process, sends it encrypted images, decrypts its answers, compares
+    them with the same network in the clear, and writes report.html. Ends with exit code 1 if a single
+    prediction differs.
+
+    Examples: `ringforge matvec demo`, `ringforge matvec demo --images 500 --params set-b --out /tmp/digits`
+    """
+    from ringforge.matvec.demo import run_demo
+
+    result = run_demo(images=images, out=out, parameters=params, threads=thread_count(threads), backend=backend)
+    if result.disagreements:
+        raise typer.Exit(1)
+
+
+__all__ = ["app", "report_table"]

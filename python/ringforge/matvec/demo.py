@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The demo: handwritten digits, classified by a server that cannot see them.
+
+This process trains a network, hands it to a server process as an ONNX file, and then plays the client: it
+alone makes and holds the secret key. Between the two go a program, evaluation keys and ciphertexts, over a
+socket of this machine. In the end every encrypted prediction is compared with the network's in the clear.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.table import Table
+
+from ringforge import _native, ckks, errors
+from ringforge import params as parameter_sets
+from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
+from ringforge.devices import Report
+from ringforge.errors import Error, ParameterError
+from ringforge.matvec import digits
+from ringforge.matvec.files import writing
+from ringforge.matvec.model import Linear, Sequential
+from ringforge.matvec.onnx_import import load_onnx, save_onnx
+from ringforge.matvec.program import Program
+from ringforge.matvec.roles import Client, EncryptedVectors
+from ringforge.matvec.service import REPORT_HEADER, layer_reports
+
+Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+#: Bytes kept of what the server received, from before the checksum that ends a record: packed residues.
+SAMPLE, CHECKSUM = 1 << 16, 32
+
+#: Runs of the single image; the median counts.
+SINGLE_RUNS = 5
+
+
+@dataclass
+class Exchange:
+    """One program's dealings with the server: sizes in bytes, times in seconds."""
+
+    program: Program
+    images: int
+    ciphertexts: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    layers: list[tuple[str, Report]] = field(default_factory=list)
+    #: Decrypted scores, a row an image.
+    scores: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    error_bound: float = 0.0
+    #: Bytes of the last ciphertext, as the server received them.
+    sample: bytes = b""
+    #: From having the pixels to having the scores, keys and encoded model being in place.
+    latency: float = 0.0
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Counted operations of all layers."""
+        total: dict[str, int] = {}
+        for _, report in self.layers:
+            for name, count in report.operations.items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+
+@dataclass
+class DemoResult:
+    """Everything the demo prints and reports."""
+
+    backend: str
+    parameters: dict[str, str]
+    device: str
+    kernels: str
+    threads: int
+    network: str
+    weights: int
+    train_seconds: float
+    total_seconds: float
+    images: Array
+    labels: Labels
+    plain_scores: Array
+    single: Exchange
+    batch: Exchange
+    client_pid: int
+    server_pid: int
+    folder: Path
+
+    @property
+    def plain(self) -> Labels:
+        return np.asarray(self.plain_scores.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def encrypted(self) -> Labels:
+        return np.asarray(self.batch.scores.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def disagreements(self) -> int:
+        """Images on which the encrypted prediction differs from the plain one, the single image included."""
+        single = int(self.single.scores.argmax()) != int(self.plain[0])
+        return int((self.plain != self.encrypted).sum()) + int(single)
+
+    @property
+    def plain_accuracy(self) -> float:
+        return float((self.plain == self.labels).mean())
+
+    @property
+    def encrypted_accuracy(self) -> float:
+        return float((self.encrypted == self.labels).mean())
+
+    @property
+    def precision(self) -> ckks.Precision:
+        """Of the batch's scores, against the network in the clear."""
+        return ckks.precision(self.plain_scores, self.batch.scores)
+
+    @property
+    def amortised(self) -> float:
+        """Seconds per image of the batch, from pixels to scores."""
+        return self.batch.latency / len(self.images)
+
+
+class Connection:
+    """The client's end of the socket."""
+
+    def __init__(self, port: int) -> None:
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+
+    def program(self, name: str) -> Program:
+        """Fetches and checks a program.
+
+        Raises:
+            ParameterError: its backend does not encrypt, or its parameters are not secure.
+        """
+        body, _ = self._request("GET", f"/programs/{name}", None)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{name}.json"
+            path.write_bytes(body)
+            program = Program.load(path)
+        refuse_unencrypted(program.backend)
+        if not program.context.params.secure:
+            raise ParameterError(f"the server's parameters are below 128 bits: {program.context.params.insecure}")
+        return program
+
+    def send_keys(self, name: str, path: Path) -> dict[str, Any]:
+        """Sends evaluation keys; returns what the server says of them."""
+        body, _ = self._request("POST", f"/programs/{name}/keys", path)
+        return dict(json.loads(body))
+
+    def evaluate(self, name: str, source: Path, target: Path) -> dict[str, Any]:
+        """Sends ciphertexts, stores the answer, returns the server's report."""
+        body, report = self._request("POST", f"/programs/{name}/evaluate", source)
+        target.write_bytes(body)
+        return dict(json.loads(report))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _request(self, method: str, url: str, path: Path | None) -> tuple[bytes, str]:
+        try:
+            if path is None:
+                self._http.request(method, url)
+            else:
+                with path.open("rb") as f:
+                    self._http.request(method, url, f, {"Content-Length": str(path.stat().st_size)})
+            response = self._http.getresponse()
+            body = response.read()
+        except (http.client.HTTPException, ConnectionError) as e:
+            raise Error(f"the server process gave no proper answer ({type(e).__name__}): it may have ended") from None
+        if response.status != 200:
+            raise _server_error(body.decode(errors="replace"))
+        return body, response.getheader(REPORT_HEADER, "{}")
+
+
+def _server_error(text: str) -> Error:
+    """The server's refusal, as the exception it was there."""
+    name, _, message = text.partition(": ")
+    kind = getattr(errors, name, None) if name in errors.__all__ else None
+    return kind(f"the server refused: {message}") if kind else Error(f"the server refused: {text}")
+
+
+def refuse_unencrypted(backend: str) -> None:
+    """The demo claims secrecy, so it runs on nothing that gives none.
+
+    Raises:
+        ParameterError: the backend is not ckks.
+    """
+    if backend != "ckks":
+        raise ParameterError(f'the demo refuses backend "{backend}": it would show pixels to the server; use ckks')
+
+
+@contextlib.contextmanager
+def server_process(model: Path, folder: Path, parameters: str, threads: int) -> Iterator[tuple[int, int]]:
+    """Starts the server with a model and a folder, and nothing else; yields its port and process id."""
+    command = [
+        sys.executable,
+        "-m",
+        "ringforge.matvec.service",
+        "--model",
+        str(model.resolve()),
+        "--folder",
+        ".",
+    ]
+    command += ["--params", parameters, "--threads", str(threads)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=folder)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        try:
+            answer = json.loads(line)
+        except json.JSONDecodeError:
+            raise Error(f"the server process did not start (exit code {process.wait(10)})") from None
+        if "error" in answer:
+            raise ParameterError(str(answer["error"]))
+        yield int(answer["port"]), int(answer["pid"])
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def run_demo(
+    *,
+    images: int = 300,
+    out: Path = Path("demo-out"),
+    parameters: str = "auto",
+    threads: int = 1,
+    backend: str = "ckks",
+) -> DemoResult:
+    """Runs the whole demo, prints its summary, writes `out/report.html`.
+
+    Args:
+        images: held-out images to classify in batches, 1 ... 600.
+        out: folder for the report, the model, and what the server received.
+        parameters: a set by name, or "auto".
+        threads: threads for either side.
+        backend: "ckks"; everything else is refused.
+
+    Raises:
+        ParameterError: backend, images or parameters that cannot be.
+    """
+    refuse_unencrypted(backend)
+    if not 1 <= images <= digits.HELD_OUT:
+        raise ParameterError(f"--images {images} is outside 1 ... {digits.HELD_OUT}, the images held out from training")
+    if parameters != "auto":
+        parameter_sets.named(parameters)
+    begin = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)
+    folder = out / "server"
+    folder.mkdir(exist_ok=True)
+
+    say(f"training on scikit-learn's digits, {digits.HELD_OUT} images held out ...")
+    data = digits.load_digits()
+    with progress("training") as update:
+        trained = digits.train(data, progress=update)
+    train_seconds = time.perf_counter() - begin
+    path = folder / "model.onnx"
+    save_onnx(trained, path)
+    model = load_onnx(path)
+
+    x, labels = data.test[:images], data.test_labels[:images]
+    with (
+        server_process(path, folder, parameters, threads) as (port, pid),
+        tempfile.TemporaryDirectory() as own,
+    ):
+        say(f"server process {pid} listens on 127.0.0.1:{port}; it has the network, this process {os.getpid()} the key")
+        connection = Connection(port)
+        # One secret key for both programs; it stays in this process.
+        single_program, batch_program = connection.program("single"), connection.program("batch")
+        secret = ckks.Client(single_program.context).secret_key()
+        single, device = _exchange(connection, "single", single_program, secret, x[:1], Path(own), threads, SINGLE_RUNS)
+        say(f"encrypting {images} images, up to {batch_program.batch} in each ciphertext ...")
+        batch, _ = _exchange(connection, "batch", batch_program, secret, x, Path(own), threads, 1)
+        connection.close()
+    result = DemoResult(
+        backend=batch.program.backend,
+        parameters=parameter_sets.describe(batch.program.context.params),
+        device=device,
+        kernels=_native.kernels.active(),
+        threads=threads,
+        network=_network(model),
+        weights=sum(layer.weights.size + layer.bias.size for layer in model.layers if isinstance(layer, Linear)),
+        train_seconds=train_seconds,
+        total_seconds=time.perf_counter() - begin,
+        images=x,
+        labels=labels,
+        plain_scores=model(x),
+        single=single,
+        batch=batch,
+        client_pid=os.getpid(),
+        server_pid=pid,
+        folder=out,
+    )
+    from ringforge.matvec.report import summary_json, write_report
+
+    print_result(result)
+    report = out / "report.html"
+    write_report(result, report)
+    with writing(out / "summary.json") as f:
+        f.write(summary_json(result).encode())
+    say(f"wrote {report}")
+    return result
+
+
+def _network(model: Sequential) -> str:
+    parts = [str(model.inputs)]
+    parts += [str(layer.rows) if isinstance(layer, Linear) else "square" for layer in model.layers]
+    return " → ".join(parts)
+
+
+def _exchange(
+    connection: Connection,
+    name: str,
+    program: Program,
+    secret: ckks.SecretKey,
+    x: Array,
+    own: Path,
+    threads: int,
+    runs: int,
+) -> tuple[Exchange, str]:
+    """Keys once, then the images `runs` times; figures are those of the run of median latency."""
+    client = Client(program, secret)
+    e = Exchange(program, len(x))
+    keys, source, target = own / f"{name}.keys", own / f"{name}.ct", own / f"{name}.results"
+    clock = time.perf_counter
+
+    start = clock()
+    with progress("evaluation keys") as update:
+        e.sizes["evaluation keys"] = client.save_evaluation_keys(keys, threads, update)
+    made = clock()
+    answer = connection.send_keys(name, keys)
+    sent = clock()
+    key_seconds = {
+        "make keys": made - start,
+        "read keys": float(answer["load_seconds"]),
+        "encode model": float(answer["encode_seconds"]),
+    }
+    key_seconds["send keys"] = max(0.0, sent - made - key_seconds["read keys"] - key_seconds["encode model"])
+    e.sizes["secret key (client only)"] = len(_native.io.to_bytes(program.context, secret))
+
+    tries: list[tuple[float, dict[str, float], dict[str, Any], EncryptedVectors, Array]] = []
+    for _ in range(runs):
+        t0 = clock()
+        encrypted = client.encrypt(x, threads)
+        t1 = clock()
+        e.sizes["ciphertexts sent"] = encrypted.save(source, program)
+        t2 = clock()
+        report = connection.evaluate(name, source, target)
+        t3 = clock()
+        blocks = program.plans[-1].packing.row_blocks
+        result = EncryptedVectors.load(target, program, blocks, threads)
+        t4 = clock()
+        scores = client.decrypt(result, len(x), threads=threads)
+        t5 = clock()
+        e.ciphertexts = sum(len(g) for g in encrypted.groups)
+        serving = sum(float(report[k]) for k in ("read_seconds", "evaluate_seconds", "write_seconds"))
+        seconds = {
+            "encrypt": t1 - t0,
+            "write and read ciphertexts": (t2 - t1) + (t4 - t3) + report["read_seconds"] + report["write_seconds"],
+            "transfer": max(0.0, t3 - t2 - serving),
+            "evaluate": float(report["evaluate_seconds"]),
+            "decrypt": t5 - t4,
+        }
+        tries.append((t5 - t0, seconds, report, result, scores))
+    tries.sort(key=lambda entry: entry[0])
+    e.latency, seconds, report, result, e.scores = tries[len(tries) // 2]
+    e.seconds = {**key_seconds, **seconds}
+    e.layers = layer_reports(report)
+    e.error_bound = client.error_bound(result)
+    e.sizes["ciphertexts returned"] = target.stat().st_size
+    e.sample = source.read_bytes()[-CHECKSUM - SAMPLE : -CHECKSUM]
+    return e, str(answer["device"])
+
+
+def print_result(r: DemoResult) -> None:
+    """The summary, for a terminal."""
+    screen = console()
+    p = r.precision
+    agreed = len(r.labels) - int((r.plain != r.encrypted).sum())
+    screen.print(
+        properties(
+            "result",
+            {
+                "backend": f"{r.backend} on device {r.device}, kernels {r.kernels}, {r.threads} threads",
+                "parameters": f"{r.parameters['name']}: N = {r.parameters['N']}, "
+                f"primes {r.parameters['limbs']}, log2 QP {r.parameters['log2 QP']}",
+                "security": f"{r.parameters['security']} ({parameter_sets.security_source()})",
+                "network": f"{r.network}, {r.weights} weights, trained in {seconds_text(r.train_seconds)}",
+                "accuracy": f"{r.plain_accuracy:.1%} plain, {r.encrypted_accuracy:.1%} encrypted, "
+                f"on {len(r.labels)} held-out images",
+                "agreement": f"encrypted and plain predictions agree on {agreed} of {len(r.labels)} images"
+                + ("" if r.disagreements else ": all of them"),
+                "latency": f"{seconds_text(r.single.latency)} for one image alone, pixels to answer",
+                "amortised": f"{seconds_text(r.amortised)} per image, up to {r.batch.program.batch} in each ciphertext",
+                "precision": f"{p.min_bits:.1f} bits after the point at worst, {p.mean_bits:.1f} on average",
+                "error": f"{p.max_error:.2g} measured, {r.batch.error_bound:.2g} predicted bound",
+            },
+        )
+    )
+    columns = (("one image", r.single), (f"{len(r.labels)} images", r.batch))
+    for title, cell in (
+        ("time", lambda e: {k: seconds_text(v) for k, v in time_rows(e).items()}),
+        ("size", lambda e: {k: size_text(v) for k, v in e.sizes.items()}),
+        ("operations counted", lambda e: {k.replace("_", " "): str(v) for k, v in e.operations.items()}),
+    ):
+        table = Table(title=title, title_justify="left")
+        table.add_column("")
+        cells = [cell(e) for _, e in columns]
+        for label, _ in columns:
+            table.add_column(label, justify="right", no_wrap=True)
+        for name in cells[0]:
+            table.add_row(name, *(c.get(name, "") for c in cells))
+        screen.print(table)
+    verdict = (
+        "every encrypted prediction equals the plain one"
+        if not r.disagreements
+        else f"FAILED: {r.disagreements} predictions differ"
+    )
+    say(f"{verdict}; the whole demo took {seconds_text(r.total_seconds)}")
+
+
+def time_rows(e: Exchange) -> dict[str, float]:
+    """Where the time of an exchange went, evaluation layer by layer."""
+    rows = {k: v for k, v in e.seconds.items() if k != "evaluate"}
+    names: dict[str, float] = {}
+    for index, (name, report) in enumerate(e.layers):
+        names[f"evaluate {index + 1}: {name}"] = report.seconds
+    order = ["make keys", "send keys", "read keys", "encode model", "encrypt"]
+    out = {k: rows.pop(k) for k in order if k in rows}
+    decrypting = rows.pop("decrypt", 0.0)
+    return {**out, **rows, **names, "decrypt": decrypting}

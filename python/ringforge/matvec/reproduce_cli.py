@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge reproduce matvec`: the paper's tables and figures beside our values, each number marked."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ringforge.cli.console import console, say
+from ringforge.errors import Error
+from ringforge.matvec import paper
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="The published tables and figures of each system, beside what we model or measure.",
+)
+
+#: The paper's figures of layers are for this set and one thread.
+_PARAMS = "set-b"
+
+
+@app.callback()
+def root() -> None:
+    """Keeps `matvec` a subcommand while it is the only one."""
+
+
+def measured_layers(folder: Path) -> tuple[dict[str, float], Path | None]:
+    """CPU seconds by layer at set-b with one thread, from the newest matvec results, and their file.
+
+    Where a layer was measured several ways (algorithm, level), its fastest counts.
+    """
+    known = {layer.name for layer in paper.LAYERS}
+    files = [p for p in folder.glob("*matvec*") if p.suffix in {".json", ".jsonl"} and "environment" not in p.name]
+    for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
+        out: dict[str, float] = {}
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            record = _record(line)
+            name, seconds = record.get("case"), record.get("seconds")
+            ours = record.get("system") == "matvec" and record.get("params") == _PARAMS
+            if not ours or name not in known or record.get("device") != "cpu" or record.get("threads") != 1:
+                continue
+            if isinstance(seconds, int | float) and math.isfinite(seconds) and seconds > 0:
+                out[str(name)] = min(out.get(str(name), math.inf), float(seconds))
+        if out:
+            return out, path
+    return {}, None
+
+
+def _record(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+@app.command()
+def matvec(
+    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    plots: Annotated[Path | None, typer.Option(help="Also draw Figures 1, 3, 8, 9, 10 into this folder.")] = None,
+    results: Annotated[Path, typer.Option(help="Folder of measured results, from `ringforge bench matvec`.")] = Path(
+        "bench/results"
+    ),
+) -> None:
+    """The encrypted matrix-vector paper: Tables II to VII, Figures 1, 3, 8, 9, 10, its contradictions.
+
+    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured on a CPU, (d)
+    derived from others. Tables V to VII are models of the paper's FPGA. CPU times come from the newest
+    results of `ringforge bench matvec --params set-b --threads 1`; without any, that column is empty.
+
+    Examples: `ringforge reproduce matvec`, `ringforge reproduce matvec --plots figures`
+    """
+    measured, source = measured_layers(results)
+    try:
+        tables = paper.tables(measured)
+        sentences = paper.contradictions()
+        files = paper.write_plots(plots, measured=measured) if plots is not None else []
+    except (paper.PaperModelError, paper.MissingDependencyError) as e:
+        raise Error(str(e)) from None
+    if as_json:
+        document = {
+            "tables": json.loads(paper.to_json(tables)),
+            "contradictions": sentences,
+            "measured_from": None if source is None else str(source),
+        }
+        print(json.dumps(document, indent=2, ensure_ascii=False))
+        return
+    screen = console()
+    print(paper.render(tables, width=screen.width, color=screen.is_terminal))
+    say("")
+    say("Contradictions and gaps of the paper, and how they are resolved here:")
+    for number, sentence in enumerate(sentences, 1):
+        say(f"{number:3}. {sentence}")
+    say("")
+    say(
+        f"Measured CPU seconds: {source}."
+        if source is not None
+        else f"No measured CPU seconds in {results}: run `ringforge bench matvec --params set-b --threads 1`."
+    )
+    for path in files:
+        say(f"wrote {path}")
+
+
+__all__ = ["app", "measured_layers"]
