@@ -90,7 +90,8 @@ sanitize: $(VENV)/.test ## the C++ tests under address, undefined-behaviour and 
 	  build/$$kind/cpp/ringforge_tests --gtest_brief=1 || exit 1; done
 
 fuzz: $(VENV)/.tools ## every file reader under libFuzzer, FUZZ_SECONDS each
-	tools/bootstrap.sh $(PYTHON) clang libclang-rt-14-dev
+	tools/bootstrap.sh $(PYTHON) clang
+	tools/bootstrap.sh $(PYTHON) libclang-rt-$$(clang++ -dumpversion | cut -d. -f1)-dev
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cpp/fuzz/run.sh $(FUZZ_SECONDS)
 
 # ---- style -----------------------------------------------------------------------------------------

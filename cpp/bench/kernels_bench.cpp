@@ -127,9 +127,7 @@ struct Ntt {
   }
 };
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Clock in GHz, from a chain of multiplications of 3 cycles each.
 double clock_ghz() {
@@ -205,15 +203,15 @@ void limb_cases(unsigned log_n, unsigned bits) {
   fill(a, n, m.q);
   fill(b, n, m.q);
   const double butterflies = static_cast<double>(n / 2 * log_n);
-  report({label("ntt_forward", log_n, suffix),
-          [&](const Kernels& k) { k.ntt_forward(c.get(), a.get(), t); }, butterflies, 0});
-  report({label("ntt_inverse", log_n, suffix),
-          [&](const Kernels& k) { k.ntt_inverse(c.get(), a.get(), t); }, butterflies, 0});
-  report({label("mul", log_n, suffix), [&](const Kernels& k) { k.mul(c.get(), a.get(), b.get(), n, m); },
-          0, 3 * words});
+  report({label("ntt_forward", log_n, suffix), [&](const Kernels& k) { k.ntt_forward(c.get(), a.get(), t); },
+          butterflies, 0});
+  report({label("ntt_inverse", log_n, suffix), [&](const Kernels& k) { k.ntt_inverse(c.get(), a.get(), t); },
+          butterflies, 0});
+  report(
+      {label("mul", log_n, suffix), [&](const Kernels& k) { k.mul(c.get(), a.get(), b.get(), n, m); }, 0, 3 * words});
   fill(c, n, m.q);
-  report({label("mul_add", log_n, suffix),
-          [&](const Kernels& k) { k.mul_add(c.get(), a.get(), b.get(), n, m); }, 0, 4 * words});
+  report({label("mul_add", log_n, suffix), [&](const Kernels& k) { k.mul_add(c.get(), a.get(), b.get(), n, m); }, 0,
+          4 * words});
 
   // X -> X^5 in Eval form.
   Array<u32> index(n);
@@ -222,8 +220,7 @@ void limb_cases(unsigned log_n, unsigned bits) {
     index[i] = reversed(static_cast<u32>(e / 2), log_n);
   }
   report({label("automorphism_eval", log_n, suffix),
-          [&](const Kernels& k) { k.automorphism_eval(c.get(), a.get(), index.get(), n); }, 0,
-          2.5 * words});
+          [&](const Kernels& k) { k.automorphism_eval(c.get(), a.get(), index.get(), n); }, 0, 2.5 * words});
   report({label("automorphism_coeff", log_n, suffix),
           [&](const Kernels& k) { k.automorphism_coeff(c.get(), a.get(), 5, n, m); }, 0, 2 * words});
 }
@@ -241,9 +238,7 @@ void dot_case(unsigned log_n, unsigned bits, size_t count) {
     }
   Array<u64> out0(n), out1(n);
   report({label("dot2", log_n, " q " + std::to_string(bits) + " count " + std::to_string(count)),
-          [&](const Kernels& k) {
-            k.dot2(out0.get(), out1.get(), x.data(), y0.data(), y1.data(), count, false, n, m);
-          },
+          [&](const Kernels& k) { k.dot2(out0.get(), out1.get(), x.data(), y0.data(), y1.data(), count, false, n, m); },
           0, static_cast<double>((3 * count + 2) * 8 * n)});
 }
 
@@ -265,18 +260,15 @@ void convert_case(unsigned log_n, unsigned bits, unsigned y_bits) {
   kernels::active().convert_quotient(v.get(), y.data(), inv.data(), k, n);
   const std::string suffix = " q " + std::to_string(bits) + " from " + std::to_string(y_bits) + " k 3";
   report({label("base_convert", log_n, suffix),
-          [&](const Kernels& s) {
-            s.base_convert(out.get(), y.data(), c.data(), k, y_bits, v.get(), c[0], n, m);
-          },
-          0, static_cast<double>((k + 2) * 8 * n)});
+          [&](const Kernels& s) { s.base_convert(out.get(), y.data(), c.data(), k, y_bits, v.get(), c[0], n, m); }, 0,
+          static_cast<double>((k + 2) * 8 * n)});
 }
 
 void fft_case(unsigned log_n) {
   const size_t n = size_t{1} << log_n;
   Array<double> re(n), im(n), wr(n), wi(n);
   for (size_t i = 0; i < n; ++i) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(generator() % (4 * n)) /
-                         static_cast<double>(4 * n);
+    const double angle = 2 * std::numbers::pi * static_cast<double>(generator() % (4 * n)) / static_cast<double>(4 * n);
     wr[i] = std::cos(angle);
     wi[i] = std::sin(angle);
     re[i] = static_cast<double>(generator() % 1000);
@@ -298,8 +290,7 @@ int main(int argc, char** argv) {
   if (argc > 1) only = argv[1];
   if (argc > 2) rounds = std::max(1, std::atoi(argv[2]));
   ghz = clock_ghz();
-  std::printf("clock %.2f GHz; ns per call, median of %d; rates are of the last column\n%-34s", ghz, rounds,
-              "");
+  std::printf("clock %.2f GHz; ns per call, median of %d; rates are of the last column\n%-34s", ghz, rounds, "");
   for (const Kernels* k : kernels::available()) std::printf(" %12s", k->name);
   std::printf("\n");
   for (const unsigned bits : {49u, 50u, 54u})

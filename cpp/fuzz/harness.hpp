@@ -153,8 +153,8 @@ inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_
       break;
     }
   }
-  if (rng() % 16 == 0) return size;                                  // leave the checksum wrong
-  if (rng() % 16 == 0) {                                             // leave the header as mutated
+  if (rng() % 16 == 0) return size;  // leave the checksum wrong
+  if (rng() % 16 == 0) {             // leave the header as mutated
     record[rng() % io::kHeaderBytes] = static_cast<std::uint8_t>(rng());
     seal(record, length);
     return size;
@@ -183,20 +183,20 @@ void check_single(const std::uint8_t* data, std::size_t size, Load&& load, Save&
 }  // namespace ringforge::fuzz
 
 /// A target for a reader that takes a context.
-#define RINGFORGE_FUZZ_READER(loader, type)                                                              \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {                    \
-    using namespace ringforge;                                                                           \
-    const ckks::Context& context = fuzz::context_of(data, size);                                         \
-    fuzz::check_single(                                                                                  \
-        data, size, [&](std::istream& in) { return io::loader(in, context); },                           \
-        [&](std::ostream& out, const auto& object) { io::save(out, context, object); },                  \
-        [&](const auto& object) { return io::saved_size(context, object); });                            \
-    return 0;                                                                                            \
-  }                                                                                                      \
+#define RINGFORGE_FUZZ_READER(loader, type)                                             \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {   \
+    using namespace ringforge;                                                          \
+    const ckks::Context& context = fuzz::context_of(data, size);                        \
+    fuzz::check_single(                                                                 \
+        data, size, [&](std::istream& in) { return io::loader(in, context); },          \
+        [&](std::ostream& out, const auto& object) { io::save(out, context, object); }, \
+        [&](const auto& object) { return io::saved_size(context, object); });           \
+    return 0;                                                                           \
+  }                                                                                     \
   RINGFORGE_FUZZ_MUTATOR(type)
 
-#define RINGFORGE_FUZZ_MUTATOR(type)                                                                     \
-  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max,  \
-                                                 unsigned seed) {                                        \
-    return ringforge::fuzz::mutate(data, size, max, seed, ringforge::io::ObjectType::type);              \
+#define RINGFORGE_FUZZ_MUTATOR(type)                                                                    \
+  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, \
+                                                 unsigned seed) {                                       \
+    return ringforge::fuzz::mutate(data, size, max, seed, ringforge::io::ObjectType::type);             \
   }

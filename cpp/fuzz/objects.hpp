@@ -90,9 +90,9 @@ inline std::map<std::string, Samples> make_samples(const ckks::ContextPtr& conte
     // Drawn, not encoded: the encoder's arithmetic is floating-point.
     const ckks::Plaintext p{sample_uniform(ctx.basis(level), seed_of(2), StreamObject::mask), 4096, 2};
     put("plaintext", at, p);
-    ckks::Ciphertext c = client.encrypt(p, sk);
+    ckks::Ciphertext c = client.encrypt(p, sk, p.bound);
     put("ciphertext", at, c);
-    put("ciphertext", at + "-unseeded", client.encrypt(p, pk));
+    put("ciphertext", at + "-unseeded", client.encrypt(p, pk, p.bound));
     c.seed.reset();
     c.parts.push_back(c.parts[0]);
     put("ciphertext", at + "-three-parts", c);
@@ -101,8 +101,8 @@ inline std::map<std::string, Samples> make_samples(const ckks::ContextPtr& conte
   }
   Bytes& several = out["galois_key"]["several"];
   for (const i64 step : {1, 2, -1}) {
-    const auto one = bytes_of(
-        [&](std::ostream& s) { io::save(s, ctx, client.galois_key(sk, ctx.rotation_element(step), 0)); });
+    const auto one =
+        bytes_of([&](std::ostream& s) { io::save(s, ctx, client.galois_key(sk, ctx.rotation_element(step), 0)); });
     several.insert(several.end(), one.begin(), one.end());
   }
   return out;

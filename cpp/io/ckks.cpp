@@ -101,9 +101,7 @@ u64 body_of(const ckks::Parameters& params) {
 
 // ---- lengths --------------------------------------------------------------------------------------
 
-u64 plaintext_body(const Basis& basis) {
-  return detail::head_bytes(ObjectType::ckks_plaintext) + poly_bytes(basis);
-}
+u64 plaintext_body(const Basis& basis) { return detail::head_bytes(ObjectType::ckks_plaintext) + poly_bytes(basis); }
 u64 ciphertext_body(const Basis& basis, std::size_t parts, bool seeded) {
   const std::size_t stored = seeded ? parts - 1 : parts;
   return detail::head_bytes(ObjectType::ckks_ciphertext) + (seeded ? kSeedBytes : 0) + stored * poly_bytes(basis);
@@ -119,8 +117,7 @@ u64 switching_body(const Gadget& gadget, std::size_t limbs) {
 }
 
 u64 checked_body(const Context& context, const ckks::Plaintext& p) {
-  check_basis(ObjectType::ckks_plaintext, p.poly,
-              level_basis(ObjectType::ckks_plaintext, context, p.poly.limbs()));
+  check_basis(ObjectType::ckks_plaintext, p.poly, level_basis(ObjectType::ckks_plaintext, context, p.poly.limbs()));
   check_scale(p.scale);
   check_size("bound", p.bound);
   return plaintext_body(p.poly.basis());
@@ -147,8 +144,9 @@ u64 checked_body(const Context& context, const ckks::Ciphertext& c) {
   const Basis basis = level_basis(type, context, c.parts[0].limbs());
   for (const auto& part : c.parts) check_basis(type, part, basis);
   if (c.seed && !seed_fits(c.parts[1], *c.seed))
-    throw MismatchError("the ciphertext's second part is not the expansion of its seed: "
-                        "reset the seed when parts change");
+    throw MismatchError(
+        "the ciphertext's second part is not the expansion of its seed: "
+        "reset the seed when parts change");
   check_scale(c.scale);
   check_size("variance", c.variance);
   check_size("bound", c.bound);
@@ -218,8 +216,7 @@ void read_scale(const RecordReader& r, double scale) {
   if (!good_scale(scale)) r.refuse("has a scale of " + num(scale) + ", it must be in [1, 2^250)");
 }
 void read_size(const RecordReader& r, const char* field, double v) {
-  if (!good_size(v))
-    r.refuse("has a " + std::string(field) + " of " + num(v) + ", it must be finite and not negative");
+  if (!good_size(v)) r.refuse("has a " + std::string(field) + " of " + num(v) + ", it must be finite and not negative");
 }
 void read_zero(const RecordReader& r, const char* field, u64 v) {
   if (v != 0) r.refuse("has " + std::to_string(v) + " in its " + field + ", it must be 0");

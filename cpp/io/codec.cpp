@@ -133,13 +133,19 @@ Header parse_header(const std::uint8_t* bytes, std::optional<ObjectType> expecte
 
 std::size_t head_bytes(ObjectType type) noexcept {
   switch (type) {
-    case ObjectType::ckks_parameters: return 40;
-    case ObjectType::ckks_plaintext: return 24;
-    case ObjectType::ckks_ciphertext: return 48;
-    case ObjectType::ckks_secret_key: return 16;
-    case ObjectType::ckks_public_key: return 48;
+    case ObjectType::ckks_parameters:
+      return 40;
+    case ObjectType::ckks_plaintext:
+      return 24;
+    case ObjectType::ckks_ciphertext:
+      return 48;
+    case ObjectType::ckks_secret_key:
+      return 16;
+    case ObjectType::ckks_public_key:
+      return 48;
     case ObjectType::ckks_relin_key:
-    case ObjectType::ckks_galois_key: return 64;
+    case ObjectType::ckks_galois_key:
+      return 64;
   }
   return 0;
 }
@@ -147,7 +153,8 @@ std::size_t head_bytes(ObjectType type) noexcept {
 void parse_head(RecordInfo& info, const std::uint8_t* head) noexcept {
   info.word_bits = load<u32>(head);
   switch (info.type) {
-    case ObjectType::ckks_parameters: break;
+    case ObjectType::ckks_parameters:
+      break;
     case ObjectType::ckks_plaintext:
       info.limbs = load<u32>(head + 4);
       info.scale = load<double>(head + 8);
@@ -162,7 +169,9 @@ void parse_head(RecordInfo& info, const std::uint8_t* head) noexcept {
       info.variance = load<double>(head + 32);
       info.bound = load<double>(head + 40);
       break;
-    case ObjectType::ckks_secret_key: info.key_id = load<u64>(head + 8); break;
+    case ObjectType::ckks_secret_key:
+      info.key_id = load<u64>(head + 8);
+      break;
     case ObjectType::ckks_public_key:
       info.limbs = load<u32>(head + 4);
       info.key_id = load<u64>(head + 8);

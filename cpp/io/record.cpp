@@ -41,13 +41,20 @@ RecordInfo look(std::istream& in, u64 offset, u64 end) {
 
 const char* name(ObjectType type) noexcept {
   switch (type) {
-    case ObjectType::ckks_parameters: return "CKKS parameter set";
-    case ObjectType::ckks_plaintext: return "CKKS plaintext";
-    case ObjectType::ckks_ciphertext: return "CKKS ciphertext";
-    case ObjectType::ckks_secret_key: return "CKKS secret key";
-    case ObjectType::ckks_public_key: return "CKKS public key";
-    case ObjectType::ckks_relin_key: return "CKKS relinearisation key";
-    case ObjectType::ckks_galois_key: return "CKKS Galois key";
+    case ObjectType::ckks_parameters:
+      return "CKKS parameter set";
+    case ObjectType::ckks_plaintext:
+      return "CKKS plaintext";
+    case ObjectType::ckks_ciphertext:
+      return "CKKS ciphertext";
+    case ObjectType::ckks_secret_key:
+      return "CKKS secret key";
+    case ObjectType::ckks_public_key:
+      return "CKKS public key";
+    case ObjectType::ckks_relin_key:
+      return "CKKS relinearisation key";
+    case ObjectType::ckks_galois_key:
+      return "CKKS Galois key";
   }
   return "unknown object";
 }
@@ -73,9 +80,9 @@ std::vector<RecordInfo> index(std::istream& in) {
       const RecordInfo info = look(in, at, end);
       // Compared this way round, a huge length cannot overflow.
       if (end - at < kHeaderBytes + kChecksumBytes || info.body_bytes > end - at - kHeaderBytes - kChecksumBytes)
-        throw FormatError(std::string("the ") + name(info.type) + " at byte " + std::to_string(at) +
-                          " has a body of " + std::to_string(info.body_bytes) + " bytes, the stream has " +
-                          std::to_string(end - at) + " left; the file was altered or cut short: obtain it again");
+        throw FormatError(std::string("the ") + name(info.type) + " at byte " + std::to_string(at) + " has a body of " +
+                          std::to_string(info.body_bytes) + " bytes, the stream has " + std::to_string(end - at) +
+                          " left; the file was altered or cut short: obtain it again");
       all.push_back(info);
     }
   } catch (const FormatError&) {

@@ -13,9 +13,12 @@ std::size_t next_power_of_two(std::size_t x) noexcept { return std::bit_ceil(x);
 
 const char* name(Algorithm a) noexcept {
   switch (a) {
-    case Algorithm::diagonal: return "diagonal";
-    case Algorithm::horner: return "horner";
-    case Algorithm::bsgs: return "bsgs";
+    case Algorithm::diagonal:
+      return "diagonal";
+    case Algorithm::horner:
+      return "horner";
+    case Algorithm::bsgs:
+      return "bsgs";
   }
   return "unknown";
 }

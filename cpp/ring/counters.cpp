@@ -7,10 +7,9 @@
 namespace ringforge {
 namespace {
 
-constexpr std::array kFields{
-    &OpCounts::ntt,       &OpCounts::intt,      &OpCounts::mod_up,    &OpCounts::mod_down,
-    &OpCounts::key_switch, &OpCounts::rotation, &OpCounts::plain_mul, &OpCounts::key_bytes,
-    &OpCounts::plaintext_bytes};
+constexpr std::array kFields{&OpCounts::ntt,       &OpCounts::intt,       &OpCounts::mod_up,
+                             &OpCounts::mod_down,  &OpCounts::key_switch, &OpCounts::rotation,
+                             &OpCounts::plain_mul, &OpCounts::key_bytes,  &OpCounts::plaintext_bytes};
 
 std::array<std::atomic<std::uint64_t>, kFields.size()> totals{};
 

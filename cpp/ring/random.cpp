@@ -36,19 +36,16 @@ struct Stream::Cipher {
   ~Cipher() { EVP_CIPHER_CTX_free(ctx); }
 };
 
-Stream::Stream(const Seed& seed, StreamObject object, u32 digit, u32 limb)
-    : cipher_(std::make_unique<Cipher>()) {
+Stream::Stream(const Seed& seed, StreamObject object, u32 digit, u32 limb) : cipher_(std::make_unique<Cipher>()) {
   static constexpr char kName[] = "ringforge-xof-1";
   const std::array<u32, 3> domain{static_cast<u32>(object), digit, limb};
   std::array<std::uint8_t, 48> key{};
   EVP_MD_CTX* md = EVP_MD_CTX_new();
-  const bool ok = md != nullptr && cipher_->ctx != nullptr &&
-                  EVP_DigestInit_ex(md, EVP_shake256(), nullptr) == 1 &&
-                  EVP_DigestUpdate(md, kName, sizeof(kName) - 1) == 1 &&
-                  EVP_DigestUpdate(md, seed.data(), seed.size()) == 1 &&
-                  EVP_DigestUpdate(md, domain.data(), sizeof(domain)) == 1 &&
-                  EVP_DigestFinalXOF(md, key.data(), key.size()) == 1 &&
-                  EVP_EncryptInit_ex(cipher_->ctx, EVP_aes_256_ctr(), nullptr, key.data(), key.data() + 32) == 1;
+  const bool ok =
+      md != nullptr && cipher_->ctx != nullptr && EVP_DigestInit_ex(md, EVP_shake256(), nullptr) == 1 &&
+      EVP_DigestUpdate(md, kName, sizeof(kName) - 1) == 1 && EVP_DigestUpdate(md, seed.data(), seed.size()) == 1 &&
+      EVP_DigestUpdate(md, domain.data(), sizeof(domain)) == 1 && EVP_DigestFinalXOF(md, key.data(), key.size()) == 1 &&
+      EVP_EncryptInit_ex(cipher_->ctx, EVP_aes_256_ctr(), nullptr, key.data(), key.data() + 32) == 1;
   EVP_MD_CTX_free(md);
   wipe(key.data(), key.size());
   if (!ok) throw Error("SHAKE256 or AES-256-CTR is not available in the installed OpenSSL");
@@ -72,11 +69,11 @@ Randomness::Randomness() {
 Randomness::Randomness(const Seed& fixed_for_tests) : root_(fixed_for_tests) {}
 Randomness::~Randomness() { wipe(root_.data(), root_.size()); }
 
-Seed Randomness::next_seed() {
+SecretSeed Randomness::next_seed() {
   Stream s(root_, StreamObject::fork, static_cast<u32>(counter_), static_cast<u32>(counter_ >> 32));
   ++counter_;
-  Seed seed;
-  for (std::size_t i = 0; i < seed.size(); i += 8) {
+  SecretSeed seed;
+  for (std::size_t i = 0; i < sizeof(Seed); i += 8) {
     const u64 w = s.next();
     std::memcpy(seed.data() + i, &w, 8);
   }

@@ -36,9 +36,7 @@ std::shared_ptr<const std::vector<u32>> bit_reversal(unsigned log_n) {
   return entry;
 }
 
-u64 mul_mod(u64 a, u64 b, u64 n) {
-  return static_cast<u64>(static_cast<unsigned __int128>(a) * b % n);
-}
+u64 mul_mod(u64 a, u64 b, u64 n) { return static_cast<u64>(static_cast<unsigned __int128>(a) * b % n); }
 u64 pow_mod(u64 a, u64 e, u64 n) {
   u64 r = 1;
   for (a %= n; e; e >>= 1, a = mul_mod(a, a, n))
@@ -95,8 +93,7 @@ std::shared_ptr<const std::vector<u32>> Ring::eval_index(u64 g) const {
   const auto brv = bit_reversal(log_degree_);
   auto table = std::make_shared<std::vector<u32>>(degree_);
   const u64 mask = index() - 1;
-  for (std::size_t i = 0; i < degree_; ++i)
-    (*table)[i] = (*brv)[((g * (2 * u64{(*brv)[i]} + 1)) & mask) >> 1];
+  for (std::size_t i = 0; i < degree_; ++i) (*table)[i] = (*brv)[((g * (2 * u64{(*brv)[i]} + 1)) & mask) >> 1];
   const std::lock_guard lock(mutex);
   if (cache.emplace(key, table).second) {
     order.push_back(key);
@@ -139,9 +136,9 @@ std::vector<u64> primes_below(unsigned bits, std::size_t count, u64 step, std::s
     if (q < step) break;
   }
   if (found.size() < count)
-    throw ParameterError("there are only " + std::to_string(found.size()) + " primes of " +
-                         std::to_string(bits) + " bits that are 1 mod " + std::to_string(step) + "; " +
-                         std::to_string(count) + " are needed: use larger primes or a smaller step");
+    throw ParameterError("there are only " + std::to_string(found.size()) + " primes of " + std::to_string(bits) +
+                         " bits that are 1 mod " + std::to_string(step) + "; " + std::to_string(count) +
+                         " are needed: use larger primes or a smaller step");
   return found;
 }
 
@@ -219,8 +216,8 @@ Basis Basis::slice(std::size_t first, std::size_t k) const {
   Basis b;
   b.ring_ = ring_;
   const auto begin = primes_->begin() + static_cast<std::ptrdiff_t>(first);
-  b.primes_ = std::make_shared<std::vector<std::shared_ptr<const Prime>>>(
-      begin, begin + static_cast<std::ptrdiff_t>(k));
+  b.primes_ =
+      std::make_shared<std::vector<std::shared_ptr<const Prime>>>(begin, begin + static_cast<std::ptrdiff_t>(k));
   return b;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// One reusable limb of working memory per thread, for code inside hot loops. Not for secrets.
+// Reusable working memory, one block per thread, for code inside hot loops. Not for secrets.
 #pragma once
 
 #include "ringforge/memory.hpp"

@@ -39,8 +39,7 @@ BaseConverter::BaseConverter(const Basis& from, const Basis& to) : from_(from), 
 }
 
 void BaseConverter::prepare_limb(u64* x, std::size_t i) const noexcept {
-  if (from_.size() > 1)
-    kernels::active().mul_scalar(x, x, hat_inverse_[i], from_.ring().degree(), from_[i].mod());
+  if (from_.size() > 1) kernels::active().mul_scalar(x, x, hat_inverse_[i], from_.ring().degree(), from_[i].mod());
 }
 
 void BaseConverter::quotient(u64* v, const u64* const* y, std::size_t n) const noexcept {

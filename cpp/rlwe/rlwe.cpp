@@ -18,8 +18,7 @@ namespace ringforge {
 Gadget::Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec) : q_(q), p_(p), spec_(spec) {
   const std::size_t alpha = spec.limbs_per_digit;
   if (alpha < 1 || alpha > q.size())
-    throw ParameterError("a digit must have 1 to " + std::to_string(q.size()) + " limbs, not " +
-                         std::to_string(alpha));
+    throw ParameterError("a digit must have 1 to " + std::to_string(q.size()) + " limbs, not " + std::to_string(alpha));
   if (spec.log_base != 0 && alpha != 1)
     throw ParameterError("base-B digits are cut from single limbs: set limbs_per_digit = 1 or log_base = 0");
   if (spec.log_base > 60) throw ParameterError("log_base must be at most 60");
@@ -200,7 +199,7 @@ Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : li
 SecretKey::SecretKey(const Basis& basis, Randomness& rng)
     : coeffs_(sample_ternary(basis.ring().degree(), rng.next_seed(), StreamObject::secret)),
       eval_(coeffs_.lift(basis)) {
-  const Seed name = rng.next_seed();
+  SecretSeed name = rng.next_seed();
   std::memcpy(&id_, name.data(), sizeof(id_));
 }
 
@@ -224,8 +223,8 @@ std::vector<Poly<Eval>> SwitchingKey::expand(const Seed& seed, const Gadget& gad
   return a;
 }
 
-SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u64 key_id,
-                                const Gadget& gadget, std::size_t limbs, Randomness& rng, unsigned threads) {
+SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u64 key_id, const Gadget& gadget,
+                                std::size_t limbs, Randomness& rng, unsigned threads) {
   const Basis& ext = gadget.extended(limbs);
   const std::size_t n = ext.ring().degree(), digits = gadget.digits(limbs), q_all = gadget.q().size();
   SwitchingKey key;
@@ -234,7 +233,7 @@ SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u6
   key.seed = rng.next_seed();
   key.a = expand(key.seed, gadget, limbs, threads);
   key.b.resize(digits);
-  Seed errors = rng.next_seed();
+  const SecretSeed errors = rng.next_seed();
   parallel_for(threads, digits, [&](std::size_t d) {
     const auto& kern = kernels::active();
     Poly<Eval> b = sample_error(n, errors, static_cast<u32>(d)).lift(ext);
@@ -253,7 +252,6 @@ SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u6
     t.wipe();
     key.b[d] = std::move(b);
   });
-  wipe(errors.data(), errors.size());
   return key;
 }
 

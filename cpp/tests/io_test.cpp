@@ -203,10 +203,10 @@ TEST_P(IoTest, PlaintextsOfAllLevels) {
 TEST_P(IoTest, CiphertextsOfAllKinds) {
   const auto pk = client.public_key(sk);
   for (std::size_t level = 0; level <= ctx->params().max_level(); ++level) {
-    const ckks::Ciphertext seeded = client.encrypt(plain(level), sk);
-    ckks::Ciphertext three = client.encrypt(plain(level), pk);
+    const ckks::Ciphertext seeded = client.encrypt(plain(level), sk, 2.5);
+    ckks::Ciphertext three = client.encrypt(plain(level), pk, 2.5);
     three.parts.push_back(three.parts[1]);
-    for (const auto& c : {seeded, client.encrypt(plain(level), pk), three}) {
+    for (const auto& c : {seeded, client.encrypt(plain(level), pk, 2.5), three}) {
       const Bytes b = saved(c);
       io::ByteSource in(b);
       const auto back = io::load_ciphertext(in, *ctx, 2);
@@ -231,7 +231,7 @@ TEST_P(IoTest, SecretKey) {
   EXPECT_EQ(back.coeffs().coeffs(), sk.coeffs().coeffs());
   EXPECT_TRUE(same(back.eval(), sk.eval()));
   // It is the same key to a client.
-  const auto c = client.encrypt(plain(0), sk);
+  const auto c = client.encrypt(plain(0), sk, 2.5);
   EXPECT_TRUE(same(client.decrypt(c, back).poly, client.decrypt(c, sk).poly));
 }
 
@@ -318,8 +318,8 @@ TEST_P(IoTest, SequencesOfMixedObjects) {
   io::save(file, *ctx, public_key);
   io::save(file, *ctx, relin);
   io::save(file, *ctx, client.galois_key(sk, 5, 0));
-  io::save(file, *ctx, client.encrypt(plain(0), sk));
-  io::save(file, *ctx, client.encrypt(plain(1), sk));
+  io::save(file, *ctx, client.encrypt(plain(0), sk, 2.5));
+  io::save(file, *ctx, client.encrypt(plain(1), sk, 2.5));
   io::save(file, *ctx, plain(1));
   EXPECT_EQ(io::index(file).size(), 8U);
   const ckks::Context read(io::next_parameters(file).value());
@@ -347,7 +347,7 @@ TEST_P(IoTest, ResiduesTakeTheSizeOfTheirPrimeAndSeedsHalve) {
   u64 bits = 0;
   for (std::size_t i = 0; i <= top; ++i) bits += ctx->basis(top)[i].mod().bits;
   const u64 poly = bits * ctx->ring().degree() / 8, frame = io::kHeaderBytes + io::kChecksumBytes;
-  ckks::Ciphertext c = client.encrypt(plain(top), sk);
+  ckks::Ciphertext c = client.encrypt(plain(top), sk, 2.5);
   EXPECT_EQ(io::saved_size(*ctx, c), frame + 48 + 32 + poly);
   c.seed.reset();
   EXPECT_EQ(io::saved_size(*ctx, c), frame + 48 + 2 * poly);
@@ -367,23 +367,22 @@ TEST(Io, BytesOfVersion1) {
       for (int i = 0; i < 8; ++i) std::snprintf(hex + 2 * i, 3, "%02x", digest[static_cast<std::size_t>(i)]);
       found[reader + "/" + name] = hex;
     }
-  const std::map<std::string, std::string> expected{
-      {"ciphertext/0", "cc0cede89afbcebe"},
-      {"ciphertext/0-three-parts", "03d7b9570223a304"},
-      {"ciphertext/0-unseeded", "1bc10522c19f632a"},
-      {"ciphertext/1", "36caff4470b4f141"},
-      {"ciphertext/1-three-parts", "0b1b9b26dce75e14"},
-      {"ciphertext/1-unseeded", "575999d537050b43"},
-      {"galois_key/0", "d8f6f99636661b97"},
-      {"galois_key/1", "2c0dc7ef11301896"},
-      {"galois_key/several", "873007a2b69a3069"},
-      {"parameters/0", "877b4fb52bbf41fa"},
-      {"plaintext/0", "e96c9de1dfd7cd9e"},
-      {"plaintext/1", "7aad684890ebd20f"},
-      {"public_key/0", "766ffe06e66e1632"},
-      {"relin_key/0", "53327f132d677002"},
-      {"relin_key/1", "3b84d02fc64c68dd"},
-      {"secret_key/0", "f49f0eb1c00a72e1"}};
+  const std::map<std::string, std::string> expected{{"ciphertext/0", "cc0cede89afbcebe"},
+                                                    {"ciphertext/0-three-parts", "03d7b9570223a304"},
+                                                    {"ciphertext/0-unseeded", "1bc10522c19f632a"},
+                                                    {"ciphertext/1", "36caff4470b4f141"},
+                                                    {"ciphertext/1-three-parts", "0b1b9b26dce75e14"},
+                                                    {"ciphertext/1-unseeded", "575999d537050b43"},
+                                                    {"galois_key/0", "d8f6f99636661b97"},
+                                                    {"galois_key/1", "2c0dc7ef11301896"},
+                                                    {"galois_key/several", "873007a2b69a3069"},
+                                                    {"parameters/0", "877b4fb52bbf41fa"},
+                                                    {"plaintext/0", "e96c9de1dfd7cd9e"},
+                                                    {"plaintext/1", "7aad684890ebd20f"},
+                                                    {"public_key/0", "766ffe06e66e1632"},
+                                                    {"relin_key/0", "53327f132d677002"},
+                                                    {"relin_key/1", "3b84d02fc64c68dd"},
+                                                    {"secret_key/0", "f49f0eb1c00a72e1"}};
   EXPECT_EQ(found, expected);
 }
 
@@ -407,7 +406,7 @@ TEST(Io, PeekIndexAndVerifySayWhatIsThere) {
   std::stringstream file;
   file << "prefix";
   io::save(file, ctx->params());
-  const auto c = client.encrypt({sample_uniform(ctx->basis(1), seed_of(2), StreamObject::mask), 1024, 3}, sk);
+  const auto c = client.encrypt({sample_uniform(ctx->basis(1), seed_of(2), StreamObject::mask), 1024, 3}, sk, 3);
   io::save(file, *ctx, c);
   io::save(file, *ctx, client.galois_key(sk, 5, 1));
   file.seekg(6);
@@ -544,25 +543,41 @@ TEST(IoHostile, SecretKeysStayOutOfMessages) {
 TEST(IoHostile, RefusedFiles) {
   const auto ctx = fuzz::narrow_context();
   const auto dir = std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz" / "refused";
-  const std::map<std::string, std::string> says{
-      {"empty", "ends after 0 bytes"},     {"truncated_header", "ends after 30 bytes"},
-      {"truncated_body", "ends after"},    {"truncated_checksum", "ends after"},
-      {"flipped_checksum", "checksum"},    {"trailing_byte", "bytes follow"},
-      {"wrong_magic", "not a Ringforge"},  {"wrong_version", "format version 2"},
-      {"unknown_type", "0x01ff"},          {"reserved_bits", "reserved bits"},
-      {"wrong_parameters", "parameter"},   {"oversized", "18446744073709551615 bytes"},
-      {"length_off_by_one", "imply"},      {"no_body", "fixed fields alone"},
-      {"wrong_word_width", "32-bit"},      {"wrong_type", "expected is a"},
-      {"residue_too_large", "prime"},      {"huge_limbs", "4294967295 limbs"},
-      {"no_limbs", "0 limbs"},             {"bad_scale_0", "scale of nan"},
-      {"bad_bound_0", "bound of inf"},     {"bad_variance_0", "variance of nan"},
-      {"one_part", "1 parts"},             {"seeded_three_parts", "3 parts"},
-      {"unknown_flags", "flags 2"},        {"not_ternary", "not ternary"},
-      {"huge_digits", "2147483648 digits"},{"element_even", "element"},
-      {"degree", "2^63"},                  {"huge_counts", "4294967295 primes"},
-      {"huge_name", "2147483647 bytes"},   {"not_prime", "196611"},
-      {"insecure_without_reason", "128 bits of security"},
-      {"control_characters", "printable"}, {"nan_scale", "scale"}};
+  const std::map<std::string, std::string> says{{"empty", "ends after 0 bytes"},
+                                                {"truncated_header", "ends after 30 bytes"},
+                                                {"truncated_body", "ends after"},
+                                                {"truncated_checksum", "ends after"},
+                                                {"flipped_checksum", "checksum"},
+                                                {"trailing_byte", "bytes follow"},
+                                                {"wrong_magic", "not a Ringforge"},
+                                                {"wrong_version", "format version 2"},
+                                                {"unknown_type", "0x01ff"},
+                                                {"reserved_bits", "reserved bits"},
+                                                {"wrong_parameters", "parameter"},
+                                                {"oversized", "18446744073709551615 bytes"},
+                                                {"length_off_by_one", "imply"},
+                                                {"no_body", "fixed fields alone"},
+                                                {"wrong_word_width", "32-bit"},
+                                                {"wrong_type", "expected is a"},
+                                                {"residue_too_large", "prime"},
+                                                {"huge_limbs", "4294967295 limbs"},
+                                                {"no_limbs", "0 limbs"},
+                                                {"bad_scale_0", "scale of nan"},
+                                                {"bad_bound_0", "bound of inf"},
+                                                {"bad_variance_0", "variance of nan"},
+                                                {"one_part", "1 parts"},
+                                                {"seeded_three_parts", "3 parts"},
+                                                {"unknown_flags", "flags 2"},
+                                                {"not_ternary", "not ternary"},
+                                                {"huge_digits", "2147483648 digits"},
+                                                {"element_even", "element"},
+                                                {"degree", "2^63"},
+                                                {"huge_counts", "4294967295 primes"},
+                                                {"huge_name", "2147483647 bytes"},
+                                                {"not_prime", "196611"},
+                                                {"insecure_without_reason", "128 bits of security"},
+                                                {"control_characters", "printable"},
+                                                {"nan_scale", "scale"}};
   std::size_t seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const std::string file = entry.path().filename().string();
@@ -661,7 +676,7 @@ TEST(IoWriters, RefuseWhatReadersWould) {
   EXPECT_THROW(io::save(out, *other, client.public_key(sk)), MismatchError);
   EXPECT_THROW(io::save(out, *other, client.relin_key(sk)), MismatchError);
   EXPECT_THROW(io::save(out, *other, client.galois_key(sk, 5)), MismatchError);
-  EXPECT_THROW(io::save(out, *other, client.encrypt(good, sk)), MismatchError);
+  EXPECT_THROW(io::save(out, *other, client.encrypt(good, sk, 2)), MismatchError);
   EXPECT_THROW(io::save(out, *ctx, ckks::Plaintext{}), MismatchError);
   EXPECT_THROW(io::save(out, *ctx, ckks::Ciphertext{}), ShapeError);
   for (const double scale : {0.0, 0.5, 0x1p250, HUGE_VAL, std::nan("")}) {
@@ -672,10 +687,10 @@ TEST(IoWriters, RefuseWhatReadersWould) {
   auto p = good;
   p.bound = -1;
   EXPECT_THROW(io::save(out, *ctx, p), ValueError);
-  auto c = client.encrypt(good, sk);
+  auto c = client.encrypt(good, sk, 2);
   c.variance = HUGE_VAL;
   EXPECT_THROW(io::save(out, *ctx, c), ValueError);
-  c = client.encrypt(good, sk);
+  c = client.encrypt(good, sk, 2);
   neg(c.parts[1], c.parts[1]);
   EXPECT_THROW(io::save(out, *ctx, c), MismatchError) << "a seed left behind";
   c.seed.reset();
@@ -699,8 +714,8 @@ TEST(IoWriters, NamesMayBeUtf8) {
     io::ByteSource in(b);
     EXPECT_EQ(io::load_parameters(in).spec().name, name);
   }
-  for (const char* name : {"\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc2\x9b", "\x1b[0m",
-                           "\xe0\x80\x80"}) {
+  for (const char* name :
+       {"\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc2\x9b", "\x1b[0m", "\xe0\x80\x80"}) {
     spec.name = name;
     std::ostringstream out;
     EXPECT_THROW(io::save(out, ckks::Parameters(spec)), ValueError);

@@ -65,9 +65,8 @@ TEST_P(KernelSets, AgreeWithReference) {
       check("ntt", [&](const Kernels& k, u64* o) { k.ntt_forward(o, lazy.data(), prime->table()); });
       check("intt", [&](const Kernels& k, u64* o) { k.ntt_inverse(o, lazy2.data(), prime->table()); });
       check("ntt of a lift", [&](const Kernels& k, u64* o) { k.ntt_forward_lift(o, x.data(), q, other->table()); });
-      check("ntt of a lift from below", [&](const Kernels& k, u64* o) {
-        k.ntt_forward_lift(o, small.data(), (u64{1} << 19) - 1, prime->table());
-      });
+      check("ntt of a lift from below",
+            [&](const Kernels& k, u64* o) { k.ntt_forward_lift(o, small.data(), (u64{1} << 19) - 1, prime->table()); });
       check("ntt in place", [&](const Kernels& k, u64* o) {
         std::memcpy(o, x.data(), n * 8);
         k.ntt_forward(o, o, prime->table());
@@ -83,7 +82,8 @@ TEST_P(KernelSets, AgreeWithReference) {
       });
       check("add_scalar", [&](const Kernels& k, u64* o) { k.add_scalar(o, x.data(), q - 1, n, m); });
       check("mul_scalar", [&](const Kernels& k, u64* o) { k.mul_scalar(o, wide.data(), factor, n, m); });
-      check("sub_mul_scalar", [&](const Kernels& k, u64* o) { k.sub_mul_scalar(o, x.data(), lazy.data(), factor, n, m); });
+      check("sub_mul_scalar",
+            [&](const Kernels& k, u64* o) { k.sub_mul_scalar(o, x.data(), lazy.data(), factor, n, m); });
       WordBuffer any(n);
       for (std::size_t i = 0; i < n; ++i) any.data()[i] = d.rng();
       check("reduce", [&](const Kernels& k, u64* o) { k.reduce(o, any.data(), n, m); });
@@ -92,7 +92,8 @@ TEST_P(KernelSets, AgreeWithReference) {
       check("reduce_signed", [&](const Kernels& k, u64* o) { k.reduce_signed(o, signed_words.data(), n, m); });
       check("lift_centered", [&](const Kernels& k, u64* o) { k.lift_centered(o, x.data(), q, n, other->mod()); });
       const auto index = ring.eval_index(5);
-      check("automorphism_coeff", [&](const Kernels& k, u64* o) { k.automorphism_coeff(o, x.data(), 2 * n - 1, n, m); });
+      check("automorphism_coeff",
+            [&](const Kernels& k, u64* o) { k.automorphism_coeff(o, x.data(), 2 * n - 1, n, m); });
       check("automorphism_eval", [&](const Kernels& k, u64* o) { k.automorphism_eval(o, x.data(), index->data(), n); });
       check("automorphism_eval_add", [&](const Kernels& k, u64* o) {
         std::memcpy(o, acc.data(), n * 8);
@@ -173,7 +174,8 @@ TEST(Encoder, RoundingAgreesAndRefusesTheUnrepresentable) {
   for (const Kernels* set : kernels::available()) {
     for (std::size_t i = 0; i < 32; ++i) x[i] = values[i % std::size(values)];
     ASSERT_TRUE(set->scale_round(y, x, 1.0, 32)) << set->name;
-    for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], static_cast<i64>(std::nearbyint(x[i]))) << set->name << " " << x[i];
+    for (std::size_t i = 0; i < 32; ++i)
+      EXPECT_EQ(y[i], static_cast<i64>(std::nearbyint(x[i]))) << set->name << " " << x[i];
     for (const double bad : {0x1p62, -0x1p62, 1e300, std::numeric_limits<double>::infinity(), std::nan("")})
       for (const std::size_t place : {0U, 13U, 31U}) {
         for (std::size_t i = 0; i < 32; ++i) x[i] = 1;

@@ -18,7 +18,8 @@ TEST(Primes, DescendAndKeepTheCongruence) {
     EXPECT_EQ(p[i] >> 49, 1U);
     if (i > 0) EXPECT_LT(p[i], p[i - 1]);
   }
-  EXPECT_EQ(std::count_if(p.begin(), p.end(), [&](u64 q) { return q == primes_below(50, 2, u64{1} << 18, {{p[0]}})[0]; }), 1);
+  EXPECT_EQ(
+      std::count_if(p.begin(), p.end(), [&](u64 q) { return q == primes_below(50, 2, u64{1} << 18, {{p[0]}})[0]; }), 1);
   EXPECT_THROW(primes_below(20, 100, u64{1} << 18), ParameterError);
   EXPECT_FALSE(is_prime(3215031751));  // strong pseudoprime to bases 2, 3, 5, 7
   EXPECT_TRUE(is_prime((u64{1} << 61) - 1));
@@ -121,11 +122,14 @@ TEST(Poly, MismatchedBasesAreRefused) {
 TEST(Threads, EveryIndexOnceAndExceptionsReturn) {
   for (const unsigned threads : {1U, 2U, 4U}) {
     std::vector<std::atomic<int>> hits(1000);
-    parallel_for(threads, hits.size(), [&](std::size_t i) {
-      parallel_for(threads, 2, [&](std::size_t) { hits[i].fetch_add(1); });
-    });
+    parallel_for(threads, hits.size(),
+                 [&](std::size_t i) { parallel_for(threads, 2, [&](std::size_t) { hits[i].fetch_add(1); }); });
     for (const auto& h : hits) EXPECT_EQ(h.load(), 2);
-    EXPECT_THROW(parallel_for(threads, 100, [](std::size_t i) { if (i == 37) throw ValueError("x"); }), ValueError);
+    EXPECT_THROW(parallel_for(threads, 100,
+                              [](std::size_t i) {
+                                if (i == 37) throw ValueError("x");
+                              }),
+                 ValueError);
   }
 }
 
@@ -137,9 +141,9 @@ TEST(Random, StreamsAreSeparatedAndReproducible) {
   EXPECT_NE(first, c.next());
   EXPECT_NE(first, d.next());
   Randomness r(fixed_seed()), s(fixed_seed());
-  const Seed one = r.next_seed();
-  EXPECT_EQ(one, s.next_seed());
-  EXPECT_NE(one, r.next_seed());
+  const Seed one = r.next_seed(), same = s.next_seed(), two = r.next_seed();
+  EXPECT_EQ(one, same);
+  EXPECT_NE(one, two);
 }
 
 // Moments of the samplers, at 5 standard deviations of their estimators.

@@ -22,7 +22,7 @@ int main() {
   const double exact = std::inner_product(x.begin(), x.end(), w.begin(), 0.0);
 
   const double scale = std::exp2(params.spec().log_scale);
-  const auto encrypted = client.encrypt(context->encode(std::span<const double>(x), scale, 2), secret);
+  const auto encrypted = client.encrypt(context->encode(std::span<const double>(x), scale, 2), secret, 8.0);
   GaloisKeys keys;
   for (const int step : {1, 2, 4}) keys.insert(client.galois_key(secret, context->rotation_element(step)));
 

@@ -25,12 +25,13 @@ nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<1>> slots(const std::vecto
 
 void bind_ckks(nb::module_& m) {
   nb::class_<Parameters>(m, "Parameters", "A checked, immutable CKKS parameter set.")
-      .def("__init__",
-           [](Parameters* self, const std::string& name, unsigned log_n, std::vector<u64> q, std::vector<u64> p,
-              unsigned limbs_per_digit, double log_scale, const std::string& insecure) {
-             new (self) Parameters({name, log_n, std::move(q), std::move(p), limbs_per_digit, log_scale, insecure});
-           },
-           "name"_a, "log_n"_a, "q"_a, "p"_a, "limbs_per_digit"_a = 1, "log_scale"_a = 40.0, "insecure"_a = "")
+      .def(
+          "__init__",
+          [](Parameters* self, const std::string& name, unsigned log_n, std::vector<u64> q, std::vector<u64> p,
+             unsigned limbs_per_digit, double log_scale, const std::string& insecure) {
+            new (self) Parameters({name, log_n, std::move(q), std::move(p), limbs_per_digit, log_scale, insecure});
+          },
+          "name"_a, "log_n"_a, "q"_a, "p"_a, "limbs_per_digit"_a = 1, "log_scale"_a = 40.0, "insecure"_a = "")
       .def_static("named", &Parameters::named, "name"_a, "insecure"_a = "")
       .def_static("names", &Parameters::names)
       .def_prop_ro("name", [](const Parameters& p) { return p.spec().name; })
@@ -46,22 +47,27 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("log_q", &Parameters::log_q)
       .def_prop_ro("log_qp", &Parameters::log_qp)
       .def_prop_ro("secure", &Parameters::secure)
-      .def_prop_ro("hash", [](const Parameters& p) {
-        return nb::bytes(reinterpret_cast<const char*>(p.hash().data()), p.hash().size());
-      })
-      .def("__eq__", [](const Parameters& a, const Parameters& b) { return a == b; }, nb::is_operator(),
-           nb::sig("def __eq__(self, arg: object, /) -> bool"));
+      .def_prop_ro("hash",
+                   [](const Parameters& p) {
+                     return nb::bytes(reinterpret_cast<const char*>(p.hash().data()), p.hash().size());
+                   })
+      .def(
+          "__eq__", [](const Parameters& a, const Parameters& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"));
   m.def("max_log_qp", &max_log_qp, "log_n"_a);
   m.def("security_source", [] { return std::string(security_source()); });
-  m.def("suggest", [](unsigned depth, double precision_bits, std::size_t slots, unsigned headroom_bits) {
-    std::string why;
-    Parameters p = suggest(depth, precision_bits, slots, &why, headroom_bits);
-    return std::pair(std::move(p), why);
-  }, "depth"_a, "precision_bits"_a, "slots"_a, "headroom_bits"_a = 9);
+  m.def(
+      "suggest",
+      [](unsigned depth, double precision_bits, std::size_t slots, unsigned headroom_bits) {
+        std::string why;
+        Parameters p = suggest(depth, precision_bits, slots, &why, headroom_bits);
+        return std::pair(std::move(p), why);
+      },
+      "depth"_a, "precision_bits"_a, "slots"_a, "headroom_bits"_a = 9);
 
   nb::class_<Plaintext>(m, "Plaintext")
       .def_ro("scale", &Plaintext::scale)
-      .def_rw("bound", &Plaintext::bound)
+      .def_ro("bound", &Plaintext::bound)
       .def_prop_ro("level", &Plaintext::level)
       .def("limb", [](const Plaintext& p, std::size_t i) {
         if (i >= p.poly.limbs()) throw nb::index_error();
@@ -86,24 +92,31 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("params", &Context::params)
       .def("rotation_element", &Context::rotation_element)
       .def_prop_ro("conjugation_element", &Context::conjugation_element)
-      .def("encode", [](const Context& c, const Complexes& v, double scale, std::size_t level, unsigned threads) {
-        nb::gil_scoped_release release;
-        return c.encode(std::span(v.data(), v.size()), scale, level, threads);
-      }, "values"_a, "scale"_a, "level"_a, "threads"_a = 1)
-      .def("decode", [](const Context& c, const Plaintext& p, unsigned threads) {
-        std::vector<std::complex<double>> v;
-        {
-          nb::gil_scoped_release release;
-          v = c.decode(p, threads);
-        }
-        return slots(v);
-      }, "plaintext"_a, "threads"_a = 1);
+      .def(
+          "encode",
+          [](const Context& c, const Complexes& v, double scale, std::size_t level, unsigned threads) {
+            nb::gil_scoped_release release;
+            return c.encode(std::span(v.data(), v.size()), scale, level, threads);
+          },
+          "values"_a, "scale"_a, "level"_a, "threads"_a = 1)
+      .def(
+          "decode",
+          [](const Context& c, const Plaintext& p, unsigned threads) {
+            std::vector<std::complex<double>> v;
+            {
+              nb::gil_scoped_release release;
+              v = c.decode(p, threads);
+            }
+            return slots(v);
+          },
+          "plaintext"_a, "threads"_a = 1);
 
   nb::class_<SecretKey>(m, "SecretKey")
       .def_prop_ro("id", &SecretKey::id)
-      .def("coefficients", [](const SecretKey& s) {
-        return to_numpy<i64>(s.coeffs().coeffs().data(), s.coeffs().coeffs().size());
-      }, "The secret itself: for tests that look for it where it must not be.");
+      .def(
+          "coefficients",
+          [](const SecretKey& s) { return to_numpy<i64>(s.coeffs().coeffs().data(), s.coeffs().coeffs().size()); },
+          "The secret itself: for tests that look for it where it must not be.");
   nb::class_<PublicKey>(m, "PublicKey").def_ro("key_id", &PublicKey::key_id);
   nb::class_<RelinKey>(m, "RelinKey")
       .def_prop_ro("key_id", [](const RelinKey& k) { return k.key.key_id; })
@@ -115,8 +128,9 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("bytes", [](const GaloisKey& k) { return k.key.bytes(); });
   nb::class_<GaloisKeys>(m, "GaloisKeys")
       .def(nb::init<>())
-      .def("insert", [](GaloisKeys& s, GaloisKey& k) { s.insert(std::move(k)); }, "key"_a,
-           "Moves the key in: the argument is empty afterwards.")
+      .def(
+          "insert", [](GaloisKeys& s, GaloisKey& k) { s.insert(std::move(k)); }, "key"_a,
+          "Moves the key in: the argument is empty afterwards.")
       .def("erase", &GaloisKeys::erase)
       .def("__contains__", &GaloisKeys::contains)
       .def("__len__", &GaloisKeys::size)
@@ -124,19 +138,24 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("bytes", &GaloisKeys::bytes);
 
   nb::class_<Client>(m, "Client", "Key generation, encryption, decryption.")
-      .def("__init__", [](Client* self, std::shared_ptr<Context> ctx, std::optional<nb::bytes> seed) {
-        if (seed)
-          new (self) Client(ctx, fixed(*seed));
-        else
-          new (self) Client(ctx);
-      }, "context"_a, "fixed_seed_for_tests"_a = nb::none())
+      .def(
+          "__init__",
+          [](Client* self, std::shared_ptr<Context> ctx, std::optional<nb::bytes> seed) {
+            if (seed)
+              new (self) Client(ctx, fixed(*seed));
+            else
+              new (self) Client(ctx);
+          },
+          "context"_a, "fixed_seed_for_tests"_a = nb::none())
       .def("secret_key", &Client::secret_key, GilReleased())
       .def("public_key", &Client::public_key, GilReleased())
       .def("relin_key", &Client::relin_key, "secret_key"_a, "level"_a = nb::none(), "threads"_a = 1, GilReleased())
       .def("galois_key", &Client::galois_key, "secret_key"_a, "element"_a, "level"_a = nb::none(), "threads"_a = 1,
            GilReleased())
-      .def("encrypt", nb::overload_cast<const Plaintext&, const SecretKey&>(&Client::encrypt), GilReleased())
-      .def("encrypt", nb::overload_cast<const Plaintext&, const PublicKey&>(&Client::encrypt), GilReleased())
+      .def("encrypt", nb::overload_cast<const Plaintext&, const SecretKey&, double>(&Client::encrypt), "plaintext"_a,
+           "key"_a, "bound"_a = 1.0, GilReleased())
+      .def("encrypt", nb::overload_cast<const Plaintext&, const PublicKey&, double>(&Client::encrypt), "plaintext"_a,
+           "key"_a, "bound"_a = 1.0, GilReleased())
       .def("decrypt", &Client::decrypt, GilReleased())
       .def("decrypt_to_share", &Client::decrypt_to_share, "ciphertext"_a, "secret_key"_a, "share_bits"_a,
            "queries"_a = 1, GilReleased());
@@ -144,9 +163,10 @@ void bind_ckks(nb::module_& m) {
   m.def("flood_deviation", &flood_deviation, "variance"_a, "degree"_a, "bits"_a, "queries"_a);
 
   nb::class_<Evaluator>(m, "Evaluator")
-      .def("__init__", [](Evaluator* self, std::shared_ptr<Context> ctx, unsigned threads) {
-        new (self) Evaluator(ctx, threads);
-      }, "context"_a, "threads"_a = 1)
+      .def(
+          "__init__",
+          [](Evaluator* self, std::shared_ptr<Context> ctx, unsigned threads) { new (self) Evaluator(ctx, threads); },
+          "context"_a, "threads"_a = 1)
       .def("add", &Evaluator::add, GilReleased())
       .def("sub", &Evaluator::sub, GilReleased())
       .def("negate", &Evaluator::negate, GilReleased())
@@ -161,8 +181,12 @@ void bind_ckks(nb::module_& m) {
       .def("drop_to_level", &Evaluator::drop_to_level, GilReleased())
       .def("rotate", &Evaluator::rotate, GilReleased())
       .def("conjugate", &Evaluator::conjugate, GilReleased())
-      .def("rotate_hoisted", [](const Evaluator& e, const Ciphertext& a, const std::vector<i64>& steps,
-                                const GaloisKeys& keys) { return e.rotate_hoisted(a, steps, keys); }, GilReleased());
+      .def(
+          "rotate_hoisted",
+          [](const Evaluator& e, const Ciphertext& a, const std::vector<i64>& steps, const GaloisKeys& keys) {
+            return e.rotate_hoisted(a, steps, keys);
+          },
+          GilReleased());
 }
 
 }  // namespace bindings

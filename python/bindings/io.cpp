@@ -78,9 +78,8 @@ void bind_io(nb::module_& m) {
   nb::class_<io::RecordInfo>(s, "RecordInfo", "What a record says of itself, before its body is read.")
       .def_prop_ro("type", [](const io::RecordInfo& r) { return std::string(io::name(r.type)); })
       .def_ro("version", &io::RecordInfo::version)
-      .def_prop_ro("parameter_hash", [](const io::RecordInfo& r) {
-        return nb::bytes(r.parameter_hash.data(), r.parameter_hash.size());
-      })
+      .def_prop_ro("parameter_hash",
+                   [](const io::RecordInfo& r) { return nb::bytes(r.parameter_hash.data(), r.parameter_hash.size()); })
       .def_ro("offset", &io::RecordInfo::offset)
       .def_prop_ro("bytes", &io::RecordInfo::bytes)
       .def_ro("word_bits", &io::RecordInfo::word_bits)
@@ -106,20 +105,29 @@ void bind_io(nb::module_& m) {
       .def(nb::init<const std::string&>(), "path"_a)
       .def("peek", [](Reader& r) { return io::peek(r.stream()); })
       .def("index", [](Reader& r) { return io::index(r.stream()); })
-      .def("verify", [](Reader& r) { return io::verify(r.stream()); }, GilReleased())
+      .def(
+          "verify", [](Reader& r) { return io::verify(r.stream()); }, GilReleased())
       .def("at_end", [](Reader& r) { return r.stream().rdbuf()->sgetc() == std::istream::traits_type::eof(); })
-      .def("seek", [](Reader& r, u64 offset) {
-        r.stream().clear();
-        r.stream().seekg(static_cast<std::streamoff>(offset));
-      })
+      .def("seek",
+           [](Reader& r, u64 offset) {
+             r.stream().clear();
+             r.stream().seekg(static_cast<std::streamoff>(offset));
+           })
       .def("parameters", [](Reader& r) { return io::load_parameters(r.stream()); })
-      .def("next_ciphertext", [](Reader& r, const Context& c, unsigned t) { return io::next_ciphertext(r.stream(), c, t); },
-           "context"_a, "threads"_a = 1, GilReleased())
-      .def("next_galois_key", [](Reader& r, const Context& c, unsigned t) { return io::next_galois_key(r.stream(), c, t); },
-           "context"_a, "threads"_a = 1, GilReleased())
-      .def("next_relin_key", [](Reader& r, const Context& c, unsigned t) { return io::next_relin_key(r.stream(), c, t); },
-           "context"_a, "threads"_a = 1, GilReleased())
-      .def("public_key", [](Reader& r, const Context& c) { return io::load_public_key(r.stream(), c); }, GilReleased())
+      .def(
+          "next_ciphertext",
+          [](Reader& r, const Context& c, unsigned t) { return io::next_ciphertext(r.stream(), c, t); }, "context"_a,
+          "threads"_a = 1, GilReleased())
+      .def(
+          "next_galois_key",
+          [](Reader& r, const Context& c, unsigned t) { return io::next_galois_key(r.stream(), c, t); }, "context"_a,
+          "threads"_a = 1, GilReleased())
+      .def(
+          "next_relin_key",
+          [](Reader& r, const Context& c, unsigned t) { return io::next_relin_key(r.stream(), c, t); }, "context"_a,
+          "threads"_a = 1, GilReleased())
+      .def(
+          "public_key", [](Reader& r, const Context& c) { return io::load_public_key(r.stream(), c); }, GilReleased())
       .def("secret_key", [](Reader& r, const Context& c) { return io::load_secret_key(r.stream(), c); }, GilReleased());
 
   s.def("to_bytes", &to_bytes<Plaintext>);

@@ -51,14 +51,16 @@ void bind_kernels(nb::module_& m) {
     return names;
   });
   k.def("active", [] { return std::string(kernels::active().name); });
-  k.def("psi", [](u64 q, unsigned log_n) { return Prime::get(q, Ring::negacyclic(log_n))->psi(); }, "q"_a, "log_n"_a,
-        "Smallest primitive 2N-th root of unity modulo q.");
+  k.def(
+      "psi", [](u64 q, unsigned log_n) { return Prime::get(q, Ring::negacyclic(log_n))->psi(); }, "q"_a, "log_n"_a,
+      "Smallest primitive 2N-th root of unity modulo q.");
   k.def("eval_index", [](u64 g, unsigned log_n) {
     const auto index = Ring::negacyclic(log_n).eval_index(g);
     return to_numpy<u32>(index->data(), index->size());
   });
-  k.def("primes_below", [](unsigned bits, std::size_t count, u64 step) { return primes_below(bits, count, step); },
-        "bits"_a, "count"_a, "step"_a);
+  k.def(
+      "primes_below", [](unsigned bits, std::size_t count, u64 step) { return primes_below(bits, count, step); },
+      "bits"_a, "count"_a, "step"_a);
   k.def("is_prime", &is_prime);
 
   const auto transform = [](const std::string& name, const Words& x, u64 q, bool forward) {
@@ -133,7 +135,8 @@ void bind_kernels(nb::module_& m) {
     same_size(a.size(), b.size());
     const auto mod = kernels::make_modulus(q);
     WordBuffer out(a.size());
-    set(s).sub_mul_scalar(out.data(), aligned(a).data(), aligned(b).data(), kernels::make_factor(w, mod), a.size(), mod);
+    set(s).sub_mul_scalar(out.data(), aligned(a).data(), aligned(b).data(), kernels::make_factor(w, mod), a.size(),
+                          mod);
     return give(out);
   });
   k.def("dot2", [](const std::string& s, const std::vector<Words>& x, const std::vector<Words>& y0,
@@ -179,16 +182,19 @@ void bind_kernels(nb::module_& m) {
     set(s).convert_quotient(v.data(), rows.ptr.data(), inv.data(), y.size(), v.size());
     return give(v);
   });
-  k.def("base_convert", [](const std::string& s, const std::vector<Words>& y, const std::vector<u64>& c, unsigned bits,
-                           std::optional<Words> v, u64 p_mod_q, u64 q) {
-    same_size(y.size(), c.size());
-    const Rows rows(y);
-    WordBuffer out(y.at(0).size()), vv;
-    if (v) vv = aligned(*v);
-    set(s).base_convert(out.data(), rows.ptr.data(), c.data(), c.size(), bits, v ? vv.data() : nullptr, p_mod_q,
-                        out.size(), kernels::make_modulus(q));
-    return give(out);
-  }, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  k.def(
+      "base_convert",
+      [](const std::string& s, const std::vector<Words>& y, const std::vector<u64>& c, unsigned bits,
+         std::optional<Words> v, u64 p_mod_q, u64 q) {
+        same_size(y.size(), c.size());
+        const Rows rows(y);
+        WordBuffer out(y.at(0).size()), vv;
+        if (v) vv = aligned(*v);
+        set(s).base_convert(out.data(), rows.ptr.data(), c.data(), c.size(), bits, v ? vv.data() : nullptr, p_mod_q,
+                            out.size(), kernels::make_modulus(q));
+        return give(out);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
 
   k.def("fft", [](const std::string& s, const Doubles& re, const Doubles& im, const Doubles& wr, const Doubles& wi,
                   bool forward) {
@@ -217,18 +223,21 @@ void bind_kernels(nb::module_& m) {
     return nb::cast(to_numpy<i64>(reinterpret_cast<i64*>(out.data()), n));
   });
 
-  k.def("time_ntt", [](const std::string& s, u64 q, unsigned log_n, bool forward, std::size_t repeat) {
-    const auto prime = Prime::get(q, Ring::negacyclic(log_n));
-    const Poly<Coeff> dummy(Basis(Ring::negacyclic(log_n), std::vector<u64>{q}));
-    WordBuffer x(dummy.degree()), y(dummy.degree());
-    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = (i * 0x9e3779b97f4a7c15ULL) % q;
-    const auto f = forward ? set(s).ntt_forward : set(s).ntt_inverse;
-    f(y.data(), x.data(), prime->table());
-    const auto start = std::chrono::steady_clock::now();
-    for (std::size_t r = 0; r < repeat; ++r) f(y.data(), x.data(), prime->table());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-           static_cast<double>(repeat);
-  }, "set"_a, "q"_a, "log_n"_a, "forward"_a, "repeat"_a, "Seconds of one transform, mean over `repeat`.");
+  k.def(
+      "time_ntt",
+      [](const std::string& s, u64 q, unsigned log_n, bool forward, std::size_t repeat) {
+        const auto prime = Prime::get(q, Ring::negacyclic(log_n));
+        const Poly<Coeff> dummy(Basis(Ring::negacyclic(log_n), std::vector<u64>{q}));
+        WordBuffer x(dummy.degree()), y(dummy.degree());
+        for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = (i * 0x9e3779b97f4a7c15ULL) % q;
+        const auto f = forward ? set(s).ntt_forward : set(s).ntt_inverse;
+        f(y.data(), x.data(), prime->table());
+        const auto start = std::chrono::steady_clock::now();
+        for (std::size_t r = 0; r < repeat; ++r) f(y.data(), x.data(), prime->table());
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+               static_cast<double>(repeat);
+      },
+      "set"_a, "q"_a, "log_n"_a, "forward"_a, "repeat"_a, "Seconds of one transform, mean over `repeat`.");
 }
 
 }  // namespace bindings

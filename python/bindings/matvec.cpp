@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "bindings.hpp"
 #include "ringforge/ckks/matvec.hpp"
+#include "bindings.hpp"
 
 namespace bindings {
 namespace {
@@ -35,12 +35,15 @@ void bind_matvec(nb::module_& m) {
       .def_prop_ro("blocks", &Packing::blocks)
       .def_prop_ro("diagonals", &Packing::diagonals)
       .def_prop_ro("folds", &Packing::folds)
-      .def("columns", [](const Packing& p, std::size_t block) {
-        if (block >= p.blocks().size()) throw nb::index_error();
-        std::vector<i64> c(p.slots());
-        for (std::size_t s = 0; s < c.size(); ++s) c[s] = static_cast<i64>(p.column(block, s));
-        return to_numpy<i64>(c.data(), c.size());
-      }, "block"_a, "Column held by each slot of an input; `cols` where it holds zero.");
+      .def(
+          "columns",
+          [](const Packing& p, std::size_t block) {
+            if (block >= p.blocks().size()) throw nb::index_error();
+            std::vector<i64> c(p.slots());
+            for (std::size_t s = 0; s < c.size(); ++s) c[s] = static_cast<i64>(p.column(block, s));
+            return to_numpy<i64>(c.data(), c.size());
+          },
+          "block"_a, "Column held by each slot of an input; `cols` where it holds zero.");
   nb::class_<Term>(m, "Term")
       .def_ro("row_block", &Term::row_block)
       .def_ro("block", &Term::block)
@@ -68,38 +71,50 @@ void bind_matvec(nb::module_& m) {
       .def_ro("working", &MatvecCost::working)
       .def_ro("weight", &MatvecCost::weight);
   nb::class_<Matvec>(m, "Matvec", "A matrix encoded for one plan and level.")
-      .def("__init__", [](Matvec* self, std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level,
-                          std::size_t batch) { new (self) Matvec(ctx, plan, level, batch); },
-           "context"_a, "plan"_a, "level"_a, "batch"_a = 1)
-      .def("encode", [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
-                        const Doubles& bias, double input_scale, double output_scale, double input_bound, unsigned threads,
-                        std::optional<std::function<void(double)>> progress) {
-        const auto& packing = self.plan().packing();
-        if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
-          throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +
-                           std::to_string(matrix.shape(1)) + ", the plan is for " + std::to_string(packing.rows()) +
-                           " x " + std::to_string(packing.cols()));
-        std::function<void(double)> report;
-        if (progress)
-          report = [&](double done) {
-            nb::gil_scoped_acquire acquire;
-            (*progress)(done);
-          };
-        nb::gil_scoped_release release;
-        self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()),
-                    {input_scale, output_scale, input_bound}, threads, report);
-      }, "matrix"_a, "bias"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "threads"_a = 1,
-           "progress"_a = nb::none())
-      .def("run", [](const Matvec& self, const std::vector<Ciphertext>& inputs, const GaloisKeys& keys,
-                     unsigned threads) { return self.run(inputs, keys, threads); },
-           "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "__init__",
+          [](Matvec* self, std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level, std::size_t batch) {
+            new (self) Matvec(ctx, plan, level, batch);
+          },
+          "context"_a, "plan"_a, "level"_a, "batch"_a = 1)
+      .def(
+          "encode",
+          [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
+             const Doubles& bias, double input_scale, double output_scale, double input_bound, unsigned threads,
+             std::optional<std::function<void(double)>> progress) {
+            const auto& packing = self.plan().packing();
+            if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
+              throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +
+                               std::to_string(matrix.shape(1)) + ", the plan is for " + std::to_string(packing.rows()) +
+                               " x " + std::to_string(packing.cols()));
+            std::function<void(double)> report;
+            if (progress)
+              report = [&](double done) {
+                nb::gil_scoped_acquire acquire;
+                (*progress)(done);
+              };
+            nb::gil_scoped_release release;
+            self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()),
+                        {input_scale, output_scale, input_bound}, threads, report);
+          },
+          "matrix"_a, "bias"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "threads"_a = 1,
+          "progress"_a = nb::none())
+      .def(
+          "run",
+          [](const Matvec& self, const std::vector<Ciphertext>& inputs, const GaloisKeys& keys, unsigned threads) {
+            return self.run(inputs, keys, threads);
+          },
+          "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())
       .def_prop_ro("required_keys", &Matvec::required_keys)
       .def_prop_ro("storage", &Matvec::storage)
       .def_prop_ro("level", &Matvec::level)
       .def_prop_ro("plan", &Matvec::plan)
-      .def_static("cost", [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level, std::size_t batch) {
-        return Matvec::cost(*ctx, plan, level, batch);
-      }, "context"_a, "plan"_a, "level"_a, "batch"_a = 1);
+      .def_static(
+          "cost",
+          [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level) {
+            return Matvec::cost(*ctx, plan, level);
+          },
+          "context"_a, "plan"_a, "level"_a);
 }
 
 }  // namespace bindings

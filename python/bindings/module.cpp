@@ -26,8 +26,7 @@ NB_MODULE(_native, m) {
   derive(std::type_identity<LevelError>{}, "LevelError", "More levels are needed than there are, or levels differ.");
   derive(std::type_identity<ScaleError>{}, "ScaleError", "Scales of two operands differ.");
   derive(std::type_identity<MissingKeyError>{}, "MissingKeyError", "An evaluation key is missing.");
-  derive(std::type_identity<MismatchError>{}, "MismatchError",
-         "An object belongs to other parameters or another key.");
+  derive(std::type_identity<MismatchError>{}, "MismatchError", "An object belongs to other parameters or another key.");
   derive(std::type_identity<FormatError>{}, "FormatError", "Foreign bytes are not a valid object.");
   derive(std::type_identity<MemoryLimitError>{}, "MemoryLimitError", "A plan needs more memory than allowed.");
 
@@ -44,8 +43,9 @@ NB_MODULE(_native, m) {
       .def_ro("plaintext_bytes", &OpCounts::plaintext_bytes, "encoded plaintext bytes read")
       .def("__sub__", [](const OpCounts& a, const OpCounts& b) { return a - b; })
       .def("__add__", [](OpCounts a, const OpCounts& b) { return a += b; })
-      .def("__eq__", [](const OpCounts& a, const OpCounts& b) { return a == b; }, nb::is_operator(),
-           nb::sig("def __eq__(self, arg: object, /) -> bool"));
+      .def(
+          "__eq__", [](const OpCounts& a, const OpCounts& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"));
   m.def("counted", &counted, "Process-wide counts since start.");
   m.def("hardware_threads", &hardware_threads);
   m.def("trim_memory", &trim_word_pool, "Gives idle buffers back to the system.");

@@ -52,35 +52,12 @@ __all__ = [
     "RelinKey",
     "SecretKey",
     "Session",
-    "encode_bounded",
     "flood_deviation",
     "precision",
 ]
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
-
-
-def encode_bounded(
-    context: Context, values: npt.ArrayLike, scale: float, level: int, bound: float, threads: int = 1
-) -> Plaintext:
-    """Encodes values that must not exceed a public bound.
-
-    The bound travels with the ciphertext, in the open, and noise predictions use it; so it is declared by the
-    caller instead of being read off the (secret) data.
-
-    Raises:
-        ringforge.ValueError: a value exceeds the bound, or cannot be encoded.
-    """
-    z = np.ascontiguousarray(np.asarray(values).reshape(-1), dtype=np.complex128)
-    plaintext = context.encode(z, scale, level, threads)
-    if plaintext.bound > bound * (1 + 1e-12):
-        raise RingforgeValueError(
-            f"a value exceeds the declared bound {bound:g}: scale the data down, or declare a larger bound= "
-            "(it is public and costs precision)"
-        )
-    plaintext.bound = bound
-    return plaintext
 
 
 @dataclass(frozen=True)
@@ -171,17 +148,16 @@ class Session:
         bound: float = 1.0,
         public: bool = False,
     ) -> Ciphertext:
-        """Encrypts up to N/2 real or complex numbers of size at most `bound`."""
+        """Encrypts up to N/2 real or complex numbers of size at most `bound`, which is public."""
         p = self.params
-        plaintext = encode_bounded(
-            self.context,
-            values,
-            2.0**p.log_scale if scale is None else scale,
-            p.max_level if level is None else level,
-            bound,
-            self.threads,
+        z = np.ascontiguousarray(np.asarray(values).reshape(-1), dtype=np.complex128)
+        plaintext = self.context.encode(
+            z, 2.0**p.log_scale if scale is None else scale, p.max_level if level is None else level, self.threads
         )
-        return self.client.encrypt(plaintext, self.public_key if public else self.secret_key)
+        # Two calls: each key type is an overload of its own.
+        if public:
+            return self.client.encrypt(plaintext, self.public_key, bound)
+        return self.client.encrypt(plaintext, self.secret_key, bound)
 
     def decrypt(self, c: Ciphertext, *, share_bits: float | None = None, queries: int = 1) -> ComplexArray:
         """All N/2 slots. With `share_bits`, calibrated noise is added first, so that the result may be shown to

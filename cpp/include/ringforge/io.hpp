@@ -128,15 +128,11 @@ ckks::GaloisKey load_galois_key(std::istream& in, const ckks::Context& context, 
 
 std::optional<ckks::Parameters> next_parameters(std::istream& in);
 std::optional<ckks::Plaintext> next_plaintext(std::istream& in, const ckks::Context& context);
-std::optional<ckks::Ciphertext> next_ciphertext(std::istream& in, const ckks::Context& context,
-                                                unsigned threads = 1);
+std::optional<ckks::Ciphertext> next_ciphertext(std::istream& in, const ckks::Context& context, unsigned threads = 1);
 std::optional<SecretKey> next_secret_key(std::istream& in, const ckks::Context& context);
-std::optional<ckks::PublicKey> next_public_key(std::istream& in, const ckks::Context& context,
-                                               unsigned threads = 1);
-std::optional<ckks::RelinKey> next_relin_key(std::istream& in, const ckks::Context& context,
-                                             unsigned threads = 1);
-std::optional<ckks::GaloisKey> next_galois_key(std::istream& in, const ckks::Context& context,
-                                               unsigned threads = 1);
+std::optional<ckks::PublicKey> next_public_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
+std::optional<ckks::RelinKey> next_relin_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
+std::optional<ckks::GaloisKey> next_galois_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
 
 // ---- looking without loading ----------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ struct Kernels {
   const char* name;
 
   // ---- transforms -------------------------------------------------------------------------------
-  /// Forward negacyclic NTT, natural order to Eval order. src in [0, 4q) if q < 2^61; dst in [0, q).
+  /// Forward negacyclic NTT, natural order to Eval order. src in [0, 4q), dst in [0, q).
   void (*ntt_forward)(u64* dst, const u64* src, const NttTable& t) noexcept;
   /// Forward NTT of the centred lift of residues modulo another prime p: src in [0, p), transformed as
   /// src - p*[src > p/2] modulo q. Saves key switching and ModDown a pass over memory.
@@ -108,8 +108,8 @@ struct Kernels {
   /// out0 = [out0 +] sum_{d<count} x[d]*y0[d], out1 = [out1 +] sum_{d<count} x[d]*y1[d]; one pass.
   /// Digits x evaluation key (x the digits), and plaintexts x ciphertexts (x the plaintexts). The terms
   /// in brackets are present when `accumulate`. out0, out1 must not alias the inputs. Any count >= 0.
-  void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
-               std::size_t count, bool accumulate, std::size_t n, const Modulus& m) noexcept;
+  void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
+               bool accumulate, std::size_t n, const Modulus& m) noexcept;
 
   // ---- automorphisms ----------------------------------------------------------------------------
   /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.
@@ -118,20 +118,18 @@ struct Kernels {
   /// aligned blocks of 8: index[8k..8k+7] are the 8 members of one block. dst must not alias src.
   void (*automorphism_eval)(u64* dst, const u64* src, const u32* index, std::size_t n) noexcept;
   /// Eval form with accumulation: dst[i] = dst[i] + src[index[i]].
-  void (*automorphism_eval_add)(u64* dst, const u64* src, const u32* index, std::size_t n,
-                                const Modulus& m) noexcept;
+  void (*automorphism_eval_add)(u64* dst, const u64* src, const u32* index, std::size_t n, const Modulus& m) noexcept;
 
   // ---- base conversion --------------------------------------------------------------------------
   /// Centred change of modulus for one source prime: dst = x - p*[x > p/2] mod q, x in [0, p).
   void (*lift_centered)(u64* dst, const u64* src, u64 p, std::size_t n, const Modulus& m) noexcept;
   /// v = round(sum_i y[i]*inv[i]) where inv[i] = 1/p_i as a double; the sum runs in the order of i, one
   /// rounded multiplication and one rounded addition each (no fused multiply-add), then + 0.5, floor.
-  void (*convert_quotient)(u64* v, const u64* const* y, const double* inv, std::size_t k,
-                           std::size_t n) noexcept;
+  void (*convert_quotient)(u64* v, const u64* const* y, const double* inv, std::size_t k, std::size_t n) noexcept;
   /// dst = sum_i y[i]*c[i] - v*p_mod_q mod q (v may be null: no correction). y[i] < 2^y_bits, y_bits <= 61,
   /// c[i] = (P/p_i) mod q in [0, q), v < 2^16, p_mod_q = P mod q, k <= 64.
-  void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits,
-                       const u64* v, u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
+  void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits, const u64* v,
+                       u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
 
   // ---- encoder ----------------------------------------------------------------------------------
   // Complex numbers are split arrays. A product (a+bi)(c+di) is (a*c - b*d) + (a*d + b*c)i with every

@@ -33,8 +33,7 @@ class WordBuffer {
   WordBuffer(const WordBuffer& o) : WordBuffer(o.size_) {
     if (size_ > 0) std::memcpy(data_, o.data_, size_ * sizeof(u64));
   }
-  WordBuffer(WordBuffer&& o) noexcept
-      : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
+  WordBuffer(WordBuffer&& o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   WordBuffer& operator=(WordBuffer o) noexcept {
     std::swap(data_, o.data_);
     std::swap(size_, o.size_);

@@ -54,6 +54,21 @@ class Stream {
   std::size_t used_ = kWords;
 };
 
+/// A seed that may expand to secrets: wiped at the end. Converts to Seed where one is asked for.
+class SecretSeed {
+ public:
+  SecretSeed() = default;
+  ~SecretSeed() { wipe(value_.data(), value_.size()); }
+  SecretSeed(SecretSeed&& o) noexcept : value_(o.value_) { wipe(o.value_.data(), o.value_.size()); }
+  SecretSeed(const SecretSeed&) = delete;
+  SecretSeed& operator=(const SecretSeed&) = delete;
+  operator const Seed&() const noexcept { return value_; }  // NOLINT(google-explicit-constructor)
+  std::uint8_t* data() noexcept { return value_.data(); }
+
+ private:
+  Seed value_{};
+};
+
 /// Source of fresh seeds. Move-only, wiped at the end.
 class Randomness {
  public:
@@ -68,7 +83,7 @@ class Randomness {
   Randomness(const Randomness&) = delete;
   Randomness& operator=(const Randomness&) = delete;
   /// A new seed, independent of all earlier ones and one-way: publishing it reveals nothing of the root.
-  Seed next_seed();
+  SecretSeed next_seed();
 
  private:
   Seed root_;
@@ -81,7 +96,11 @@ class SmallPoly {
   explicit SmallPoly(std::size_t n) : c_(n) {}
   ~SmallPoly() { wipe(c_.data(), c_.size() * sizeof(i64)); }
   SmallPoly(SmallPoly&&) noexcept = default;
-  SmallPoly& operator=(SmallPoly&&) noexcept = default;
+  SmallPoly& operator=(SmallPoly&& o) noexcept {
+    wipe(c_.data(), c_.size() * sizeof(i64));
+    c_ = std::move(o.c_);
+    return *this;
+  }
   SmallPoly(const SmallPoly&) = delete;
   SmallPoly& operator=(const SmallPoly&) = delete;
   std::vector<i64>& coeffs() noexcept { return c_; }
@@ -97,8 +116,8 @@ class SmallPoly {
 inline constexpr double kErrorVariance = 10.5;
 
 /// Uniform residues of every limb; limb i of the basis uses stream limb `first_limb + i`.
-Poly<Eval> sample_uniform(const Basis& basis, const Seed& seed, StreamObject object, u32 digit = 0,
-                          u32 first_limb = 0, unsigned threads = 1);
+Poly<Eval> sample_uniform(const Basis& basis, const Seed& seed, StreamObject object, u32 digit = 0, u32 first_limb = 0,
+                          unsigned threads = 1);
 /// Coefficients uniform in {-1, 0, 1}: two bits each, the pattern 3 rejected.
 SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object);
 /// Centred binomial: popcount of bits 0-20 minus popcount of bits 21-41 of one word per coefficient.

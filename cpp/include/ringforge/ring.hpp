@@ -120,8 +120,7 @@ class Poly {
  public:
   Poly() = default;
   /// Contents undefined until written.
-  explicit Poly(Basis basis)
-      : basis_(std::move(basis)), n_(basis_.ring().degree()), data_(basis_.size() * n_) {}
+  explicit Poly(Basis basis) : basis_(std::move(basis)), n_(basis_.ring().degree()), data_(basis_.size() * n_) {}
 
   const Basis& basis() const noexcept { return basis_; }
   std::size_t limbs() const noexcept { return basis_.size(); }

@@ -35,7 +35,7 @@ struct GadgetSpec {
 /// A gadget over Q with special primes P, for every number of limbs of Q at once. Immutable.
 class Gadget {
  public:
-  /// @throws ParameterError when digits are larger than P allows (P must be at least the largest digit,
+  /// @throws ParameterError when digits are larger than P allows (P must be at least half the largest digit,
   ///         or digits be base-B), when both kinds of spec are mixed, or a prime is in both bases.
   Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec);
 
@@ -111,7 +111,13 @@ class SecretKey {
   SecretKey(const Basis& basis, SmallPoly&& coeffs, u64 id);
   ~SecretKey() { eval_.wipe(); }
   SecretKey(SecretKey&&) noexcept = default;
-  SecretKey& operator=(SecretKey&&) noexcept = default;
+  SecretKey& operator=(SecretKey&& o) noexcept {
+    eval_.wipe();
+    coeffs_ = std::move(o.coeffs_);
+    eval_ = std::move(o.eval_);
+    id_ = o.id_;
+    return *this;
+  }
   SecretKey(const SecretKey&) = delete;
   SecretKey& operator=(const SecretKey&) = delete;
 
@@ -145,8 +151,8 @@ struct SwitchingKey {
 
 /// (u0, u1) = [(u0, u1) +] sum_d D_d * (b_d, a_d) over the extended basis of the digits' limbs.
 /// @throws LevelError when the key covers fewer limbs than the digits have.
-void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key,
-                 const Gadget& gadget, bool accumulate, unsigned threads = 1);
+void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key, const Gadget& gadget,
+                 bool accumulate, unsigned threads = 1);
 
 /// Digits and key_product in one: (u0, u1) = sum_d D_d(c) * (b_d, a_d). For a single use of the digits this
 /// is faster: target limb by target limb, the digits are made and used while they are in the cache.

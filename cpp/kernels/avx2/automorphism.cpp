@@ -24,13 +24,11 @@ void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noe
   for (size_t i = 0; i < n; ++i) dst[i] = src[index[i]];
 }
 
-void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n,
-                           const Modulus& m) noexcept {
+void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n, const Modulus& m) noexcept {
   const V q = set1(m.q);
   for (size_t i = 0; i < n; i += 4) {
-    const auto word = [&](size_t j) __attribute__((always_inline)) {
-      return static_cast<long long>(src[index[i + j]]);
-    };
+    const auto word = [&](size_t j)
+                          __attribute__((always_inline)) { return static_cast<long long>(src[index[i + j]]); };
     const V a = _mm256_set_epi64x(word(3), word(2), word(1), word(0));
     store(dst + i, csub(vadd(load(dst + i), a), q));
   }

@@ -33,8 +33,8 @@ void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, 
   }
 }
 
-void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned /*y_bits*/, const u64* v,
-                  u64 p_mod_q, size_t n, const Modulus& mod) noexcept {
+void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned /*y_bits*/, const u64* v, u64 p_mod_q,
+                  size_t n, const Modulus& mod) noexcept {
   // Shoup products in [0, 4q) on a sum kept below 4q.
   const Moduli m(mod);
   u64 quotient[kMaxPrimes];

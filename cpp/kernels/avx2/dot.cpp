@@ -119,8 +119,8 @@ RF_INLINE void dot2_wide(u64* out0, u64* out1, const Operands& o, size_t n, cons
 
 }  // namespace
 
-void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
-          size_t count, bool accumulate, size_t n, const Modulus& m) noexcept {
+void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
+          bool accumulate, size_t n, const Modulus& m) noexcept {
   constexpr size_t kMaxTerms = 2048;
   do {
     const size_t now = count < kMaxTerms ? count : kMaxTerms;

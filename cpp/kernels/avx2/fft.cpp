@@ -20,17 +20,13 @@ RF_INLINE D vadd(D a, D b) { return _mm256_add_pd(a, b); }
 RF_INLINE D vsub(D a, D b) { return _mm256_sub_pd(a, b); }
 RF_INLINE D vmul(D a, D b) { return _mm256_mul_pd(a, b); }
 
-RF_INLINE C tw1(const FftTable& t, size_t i) {
-  return {_mm256_set1_pd(t.re[i]), _mm256_set1_pd(t.im[i])};
-}
+RF_INLINE C tw1(const FftTable& t, size_t i) { return {_mm256_set1_pd(t.re[i]), _mm256_set1_pd(t.im[i])}; }
 RF_INLINE C tw2(const FftTable& t, size_t i) {
   const D re = _mm256_castpd128_pd256(_mm_loadu_pd(t.re + i));
   const D im = _mm256_castpd128_pd256(_mm_loadu_pd(t.im + i));
   return {_mm256_permute4x64_pd(re, 0x50), _mm256_permute4x64_pd(im, 0x50)};
 }
-RF_INLINE C tw4(const FftTable& t, size_t i) {
-  return {_mm256_loadu_pd(t.re + i), _mm256_loadu_pd(t.im + i)};
-}
+RF_INLINE C tw4(const FftTable& t, size_t i) { return {_mm256_loadu_pd(t.re + i), _mm256_loadu_pd(t.im + i)}; }
 
 RF_INLINE C get(const double* re, const double* im, size_t i) {
   return {_mm256_loadu_pd(re + i), _mm256_loadu_pd(im + i)};
@@ -147,8 +143,7 @@ RF_INLINE void pair(C& u, C& v, const FftTable& t, size_t g) {
 
 /// The 4 levels nearest to single elements of `count` blocks of 16.
 template <bool Forward>
-__attribute__((noinline)) void tails(double* re, double* im, const FftTable& t, size_t count, size_t h,
-                                     bool last) {
+__attribute__((noinline)) void tails(double* re, double* im, const FftTable& t, size_t count, size_t h, bool last) {
   const D f = _mm256_set1_pd(1.0 / static_cast<double>(t.n));
   for (; count != 0; --count, ++h, re += 16, im += 16) {
     C x[4] = {get(re, im, 0), get(re, im, 4), get(re, im, 8), get(re, im, 12)};
@@ -171,8 +166,7 @@ void walk(double* re, double* im, const FftTable& t, unsigned lg, size_t h) {
   if (lg == kTailLog) return;
   const unsigned s = lg == kTailLog + 1 ? 1 : 2;
   const size_t len = size_t{1} << (lg - s);
-  if constexpr (Forward)
-    s == 2 ? pass4<true, false>(re, im, t, len, h) : pass2<true, false>(re, im, t, len, h);
+  if constexpr (Forward) s == 2 ? pass4<true, false>(re, im, t, len, h) : pass2<true, false>(re, im, t, len, h);
   for (size_t i = 0; i < size_t{1} << s; ++i) {
     const size_t child = (h << s) + i;
     double *r = re + i * len, *m = im + i * len;
@@ -230,8 +224,7 @@ void fft_forward(double* re, double* im, const FftTable& t) noexcept {
 
 void fft_inverse(double* re, double* im, const FftTable& t) noexcept {
   if (t.log_n < kTailLog) return small_inverse(re, im, t);
-  if (t.log_n <= kLeafLog)
-    tails<false>(re, im, t, t.n >> kTailLog, t.n >> kTailLog, t.log_n == kTailLog);
+  if (t.log_n <= kLeafLog) tails<false>(re, im, t, t.n >> kTailLog, t.n >> kTailLog, t.log_n == kTailLog);
   walk<false>(re, im, t, t.log_n, 1);
 }
 
@@ -261,10 +254,9 @@ bool scale_round(i64* dst, const double* x, double scale, size_t n) noexcept {
       continue;
     }
     // The nearest integer, ties to even: from 2^52 on s is an integer already.
-    const double r = __builtin_fabs(s) < 4503599627370496.0
-                         ? (s < 0 ? (s - 4503599627370496.0) + 4503599627370496.0
-                                  : (s + 4503599627370496.0) - 4503599627370496.0)
-                         : s;
+    const double r = __builtin_fabs(s) < 4503599627370496.0 ? (s < 0 ? (s - 4503599627370496.0) + 4503599627370496.0
+                                                                     : (s + 4503599627370496.0) - 4503599627370496.0)
+                                                            : s;
     dst[i] = static_cast<i64>(r);
   }
   return ok;

@@ -37,23 +37,21 @@ void mul(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) noexc
 void mul_add(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) noexcept;
 void add_scalar(u64* dst, const u64* a, u64 c, size_t n, const Modulus& m) noexcept;
 void mul_scalar(u64* dst, const u64* a, const Factor& f, size_t n, const Modulus& m) noexcept;
-void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n,
-                    const Modulus& m) noexcept;
+void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n, const Modulus& m) noexcept;
 void reduce(u64* dst, const u64* a, size_t n, const Modulus& m) noexcept;
 void reduce_signed(u64* dst, const i64* a, size_t n, const Modulus& m) noexcept;
 
-void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
-          size_t count, bool accumulate, size_t n, const Modulus& m) noexcept;
+void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
+          bool accumulate, size_t n, const Modulus& m) noexcept;
 
 void automorphism_coeff(u64* dst, const u64* src, u64 g, size_t n, const Modulus& m) noexcept;
 void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noexcept;
-void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n,
-                           const Modulus& m) noexcept;
+void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n, const Modulus& m) noexcept;
 
 void lift_centered(u64* dst, const u64* src, u64 p, size_t n, const Modulus& m) noexcept;
 void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, size_t n) noexcept;
-void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v,
-                  u64 p_mod_q, size_t n, const Modulus& m) noexcept;
+void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v, u64 p_mod_q,
+                  size_t n, const Modulus& m) noexcept;
 
 void fft_forward(double* re, double* im, const FftTable& t) noexcept;
 void fft_inverse(double* re, double* im, const FftTable& t) noexcept;
@@ -81,8 +79,7 @@ RF_INLINE V high(V a) { return _mm256_shuffle_epi32(a, 0xf5); }
 
 /// Where the sign of s is set a, else b.
 RF_INLINE V by_sign(V s, V a, V b) {
-  return _mm256_castpd_si256(
-      _mm256_blendv_pd(_mm256_castsi256_pd(b), _mm256_castsi256_pd(a), _mm256_castsi256_pd(s)));
+  return _mm256_castpd_si256(_mm256_blendv_pd(_mm256_castsi256_pd(b), _mm256_castsi256_pd(a), _mm256_castsi256_pd(s)));
 }
 
 /// a in [0, 2k) to [0, k), k < 2^63.
@@ -105,8 +102,7 @@ RF_INLINE V mulhi_below(const Word& a, const Word& b) {
 }
 /// a*b - c*d modulo 2^64.
 RF_INLINE V cross(const Word& a, const Word& b, const Word& c, const Word& d) {
-  const V mid = vsub(vadd(mul32(a.hi, b.lo), mul32(a.lo, b.hi)),
-                     vadd(mul32(c.hi, d.lo), mul32(c.lo, d.hi)));
+  const V mid = vsub(vadd(mul32(a.hi, b.lo), mul32(a.lo, b.hi)), vadd(mul32(c.hi, d.lo), mul32(c.lo, d.hi)));
   return vadd(vsub(mul32(a.lo, b.lo), mul32(c.lo, d.lo)), shl<32>(mid));
 }
 
@@ -122,9 +118,7 @@ struct Shoup {
   }
 };
 /// floor(w * 2^64 / q).
-RF_INLINE u64 shoup_quotient(u64 w, u64 q) {
-  return static_cast<u64>((static_cast<unsigned __int128>(w) << 64) / q);
-}
+RF_INLINE u64 shoup_quotient(u64 w, u64 q) { return static_cast<u64>((static_cast<unsigned __int128>(w) << 64) / q); }
 
 /// Any 64-bit a to [0, 4q), with ratio = floor(2^64 / q).
 RF_INLINE V remainder4(V a, const Word& ratio, const Word& q) {
@@ -138,7 +132,7 @@ struct Moduli {
   Word q;
   V q2, q4;
   explicit RF_MEMBER Moduli(const Modulus& m) : q(word(m.q)), q2(set1(2 * m.q)), q4(set1(4 * m.q)) {}
-  RF_MEMBER V canonical4(V a) const { return csub(csub(a, q2), q.lo); }          ///< from [0, 4q)
+  RF_MEMBER V canonical4(V a) const { return csub(csub(a, q2), q.lo); }            ///< from [0, 4q)
   RF_MEMBER V canonical8(V a) const { return csub(csub(csub(a, q4), q2), q.lo); }  ///< from [0, 8q)
 };
 

@@ -42,8 +42,7 @@ struct Ring {
   RF_MEMBER Shoup tw2(size_t i) const { return {twice(tw + i), twice(tw_s + i)}; }
   RF_MEMBER Shoup tw4(size_t i) const { return {load(tw + i), load(tw_s + i)}; }
   static RF_MEMBER V twice(const u64* p) {  // (p0 p0 p1 p1)
-    return _mm256_permute4x64_epi64(
-        _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 0x50);
+    return _mm256_permute4x64_epi64(_mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 0x50);
   }
 
   /// (x, y) -> (x + w*y, x - w*y); x first brought below K/2 if Reduce; adds 4 to the range of x.
@@ -104,8 +103,7 @@ __attribute__((noinline)) void fwd_pass4(const A& shared, u64* dst, const u64* s
   const A a = shared;
   const Shoup w1 = a.tw1(h), w2 = a.tw1(2 * h), w3 = a.tw1(2 * h + 1);
   for (size_t j = 0; j < len; j += 4) {
-    V x0 = load(src + j), x1 = load(src + j + len), x2 = load(src + j + 2 * len),
-      x3 = load(src + j + 3 * len);
+    V x0 = load(src + j), x1 = load(src + j + len), x2 = load(src + j + 2 * len), x3 = load(src + j + 3 * len);
     a.template fwd<true>(x0, x2, w1);
     a.template fwd<true>(x1, x3, w1);
     a.template fwd<kSecond<A>>(x0, x1, w2);
@@ -179,15 +177,13 @@ template <class A>
 void forward(u64* dst, const u64* src, const NttTable& t) {
   const A a(t, t.w, t.w64);
   fwd_split(a, dst, src, t.log_n, 1);
-  if (t.log_n <= kLeafLog)
-    fwd_tails(a, dst, t.log_n == kTailLog ? src : dst, t.n >> kTailLog, t.n >> kTailLog);
+  if (t.log_n <= kLeafLog) fwd_tails(a, dst, t.log_n == kTailLog ? src : dst, t.n >> kTailLog, t.n >> kTailLog);
 }
 
 // ---- inverse --------------------------------------------------------------------------------------
 
 template <class A, bool Last>
-RF_INLINE void inv4(const A& a, V& x0, V& x1, V& x2, V& x3, const Shoup& w1, const Shoup& w2,
-                    const Shoup& w3) {
+RF_INLINE void inv4(const A& a, V& x0, V& x1, V& x2, V& x3, const Shoup& w1, const Shoup& w2, const Shoup& w3) {
   constexpr unsigned r = A::kLimit / 2;
   a.template inv<r>(x0, x1, w2);
   a.template inv<r>(x2, x3, w3);

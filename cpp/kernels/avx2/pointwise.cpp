@@ -40,8 +40,7 @@ RF_INLINE void reduce_loop(u64* dst, const u64* a, u64 offset, size_t n, const M
   const Moduli m(mod);
   const Word ratio = word(mod.ratio_hi);
   const V c = set1(offset);
-  for (size_t i = 0; i < n; i += 4)
-    store(dst + i, m.canonical4(remainder4(vadd(load(a + i), c), ratio, m.q)));
+  for (size_t i = 0; i < n; i += 4) store(dst + i, m.canonical4(remainder4(vadd(load(a + i), c), ratio, m.q)));
 }
 
 }  // namespace
@@ -75,8 +74,7 @@ void mul_scalar(u64* dst, const u64* a, const Factor& f, size_t n, const Modulus
   const Shoup k(f.w, f.w64);
   for (size_t i = 0; i < n; i += 4) store(dst + i, m.canonical4(k.mul(load(a + i), m.q)));
 }
-void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n,
-                    const Modulus& mod) noexcept {
+void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n, const Modulus& mod) noexcept {
   const Moduli m(mod);
   const Shoup k(f.w, f.w64);
   for (size_t i = 0; i < n; i += 4)

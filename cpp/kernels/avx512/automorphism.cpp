@@ -34,11 +34,9 @@ void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noe
   for (size_t i = 0; i < n; i += 8) store(dst + i, permuted(src, index + i));
 }
 
-void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n,
-                           const Modulus& m) noexcept {
+void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n, const Modulus& m) noexcept {
   const V q = set1(m.q);
-  for (size_t i = 0; i < n; i += 8)
-    store(dst + i, csub(vadd(load(dst + i), permuted(src, index + i)), q));
+  for (size_t i = 0; i < n; i += 8) store(dst + i, csub(vadd(load(dst + i), permuted(src, index + i)), q));
 }
 
 }  // namespace ringforge::kernels::avx512

@@ -26,8 +26,8 @@ RF_INLINE void add_product(V s[3], V y, V c, V ch) {
 
 /// Two vectors at a time, so that the chains of additions overlap. `minus_p` is -P modulo q.
 template <int Y, int C, class R>
-RF_INLINE void convert(u64* dst, const u64* const* y, const u64* c, size_t k, const u64* v, u64 minus_p,
-                       size_t n, const R reduce) {
+RF_INLINE void convert(u64* dst, const u64* const* y, const u64* c, size_t k, const u64* v, u64 minus_p, size_t n,
+                       const R reduce) {
   const V mp = set1(minus_p), mph = set1(minus_p >> 52);
   for (size_t i = 0; i < n; i += 16) {
     V a[3] = {zero(), zero(), zero()}, b[3] = {zero(), zero(), zero()};
@@ -62,17 +62,16 @@ void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, 
   }
 }
 
-void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v,
-                  u64 p_mod_q, size_t n, const Modulus& m) noexcept {
+void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v, u64 p_mod_q,
+                  size_t n, const Modulus& m) noexcept {
   const u64 minus_p = arith::neg(p_mod_q, m.q);
   if (fast(m)) {
     const Sum52 sum(m);
     const auto short_sum = [sum](const V s[3]) __attribute__((always_inline)) {
       return sum.template reduce<false>(s[0], s[1], zero());
     };
-    const auto long_sum = [sum](const V s[3]) __attribute__((always_inline)) {
-      return sum.template reduce<true>(s[0], s[1], s[2]);
-    };
+    const auto long_sum = [sum](const V s[3])
+                              __attribute__((always_inline)) { return sum.template reduce<true>(s[0], s[1], s[2]); };
     if (y_bits <= 52 && k <= 3)  // high words: 3 * 2^50, 2^14 from v, a carry
       convert<1, 1>(dst, y, c, k, v, minus_p, n, short_sum);
     else if (y_bits <= 52)
@@ -81,9 +80,7 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigne
       convert<2, 1>(dst, y, c, k, v, minus_p, n, long_sum);
   } else {
     const Sum64 sum(m);
-    const auto full_sum = [sum](const V s[3]) __attribute__((always_inline)) {
-      return sum.reduce(s[0], s[1], s[2]);
-    };
+    const auto full_sum = [sum](const V s[3]) __attribute__((always_inline)) { return sum.reduce(s[0], s[1], s[2]); };
     if (y_bits <= 52)
       convert<1, 2>(dst, y, c, k, v, minus_p, n, full_sum);
     else

@@ -103,28 +103,22 @@ __attribute__((noinline)) void begin_tile(Block<S>* sums, const u64* out0, const
 }
 
 template <class S, bool Top, class K>
-__attribute__((noinline)) void finish_tile(u64* out0, u64* out1, const Block<S>* sums, size_t size,
-                                           const K& shared) {
+__attribute__((noinline)) void finish_tile(u64* out0, u64* out1, const Block<S>* sums, size_t size, const K& shared) {
   const K k = shared;
   for (size_t i = 0; i < size; i += 16) sums[i / 16].template finish<Top>(out0 + i, out1 + i, k);
 }
 
 /// One term, or the next four, for `size` coefficients from `first`.
 template <class S>
-__attribute__((noinline)) void add_term(Block<S>* sums, const Operands& o, size_t d, size_t first,
-                                        size_t size) {
+__attribute__((noinline)) void add_term(Block<S>* sums, const Operands& o, size_t d, size_t first, size_t size) {
   const u64 *x = o.x[d] + first, *y0 = o.y0[d] + first, *y1 = o.y1[d] + first;
   for (size_t i = 0; i < size; i += 16) sums[i / 16].add(x + i, y0 + i, y1 + i);
 }
 template <class S>
-__attribute__((noinline)) void add_terms(Block<S>* sums, const Operands& o, size_t d, size_t first,
-                                         size_t size) {
-  const u64 *xa = o.x[d] + first, *xb = o.x[d + 1] + first, *xc = o.x[d + 2] + first,
-            *xd = o.x[d + 3] + first;
-  const u64 *ya = o.y0[d] + first, *yb = o.y0[d + 1] + first, *yc = o.y0[d + 2] + first,
-            *yd = o.y0[d + 3] + first;
-  const u64 *za = o.y1[d] + first, *zb = o.y1[d + 1] + first, *zc = o.y1[d + 2] + first,
-            *zd = o.y1[d + 3] + first;
+__attribute__((noinline)) void add_terms(Block<S>* sums, const Operands& o, size_t d, size_t first, size_t size) {
+  const u64 *xa = o.x[d] + first, *xb = o.x[d + 1] + first, *xc = o.x[d + 2] + first, *xd = o.x[d + 3] + first;
+  const u64 *ya = o.y0[d] + first, *yb = o.y0[d + 1] + first, *yc = o.y0[d + 2] + first, *yd = o.y0[d + 3] + first;
+  const u64 *za = o.y1[d] + first, *zb = o.y1[d + 1] + first, *zc = o.y1[d + 2] + first, *zd = o.y1[d + 3] + first;
   for (size_t i = 0; i < size; i += 16) {
     Block<S> s = sums[i / 16];
     s.add(xa + i, ya + i, za + i);
@@ -150,8 +144,8 @@ RF_INLINE void by_tile(u64* out0, u64* out1, const Operands& o, size_t n, const 
 
 }  // namespace
 
-void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
-          size_t count, bool accumulate, size_t n, const Modulus& m) noexcept {
+void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
+          bool accumulate, size_t n, const Modulus& m) noexcept {
   const bool narrow = fast(m);
   const size_t most = narrow ? Narrow::kMaxTerms : Wide::kMaxTerms;
   do {

@@ -20,19 +20,14 @@ RF_INLINE D vadd(D a, D b) { return _mm512_add_pd(a, b); }
 RF_INLINE D vsub(D a, D b) { return _mm512_sub_pd(a, b); }
 RF_INLINE D vmul(D a, D b) { return _mm512_mul_pd(a, b); }
 
-RF_INLINE C tw1(const FftTable& t, size_t i) {
-  return {_mm512_set1_pd(t.re[i]), _mm512_set1_pd(t.im[i])};
-}
+RF_INLINE C tw1(const FftTable& t, size_t i) { return {_mm512_set1_pd(t.re[i]), _mm512_set1_pd(t.im[i])}; }
 RF_INLINE C tw2(const FftTable& t, size_t i) {
   return {_mm512_broadcast_f64x2(_mm_loadu_pd(t.re + i)), _mm512_broadcast_f64x2(_mm_loadu_pd(t.im + i))};
 }
 RF_INLINE C tw4(const FftTable& t, size_t i) {
-  return {_mm512_broadcast_f64x4(_mm256_loadu_pd(t.re + i)),
-          _mm512_broadcast_f64x4(_mm256_loadu_pd(t.im + i))};
+  return {_mm512_broadcast_f64x4(_mm256_loadu_pd(t.re + i)), _mm512_broadcast_f64x4(_mm256_loadu_pd(t.im + i))};
 }
-RF_INLINE C tw8(const FftTable& t, size_t i) {
-  return {_mm512_loadu_pd(t.re + i), _mm512_loadu_pd(t.im + i)};
-}
+RF_INLINE C tw8(const FftTable& t, size_t i) { return {_mm512_loadu_pd(t.re + i), _mm512_loadu_pd(t.im + i)}; }
 
 RF_INLINE C get(const double* re, const double* im, size_t i) {
   return {_mm512_loadu_pd(re + i), _mm512_loadu_pd(im + i)};
@@ -129,8 +124,7 @@ RF_INLINE void pair(C& u, C& v, const FftTable& t, const Zip& z, size_t g) {
 
 /// The 5 levels nearest to single elements of `count` blocks of 32.
 template <bool Forward>
-__attribute__((noinline)) void tails(double* re, double* im, const FftTable& t, size_t count, size_t h,
-                                     bool last) {
+__attribute__((noinline)) void tails(double* re, double* im, const FftTable& t, size_t count, size_t h, bool last) {
   const Zip z = Forward ? zip_index() : unzip_index();
   const D f = _mm512_set1_pd(1.0 / static_cast<double>(t.n));
   for (; count != 0; --count, ++h, re += 32, im += 32) {
@@ -154,8 +148,7 @@ void walk(double* re, double* im, const FftTable& t, unsigned lg, size_t h) {
   if (lg == kTailLog) return;
   const unsigned s = lg == kTailLog + 1 ? 1 : 2;
   const size_t len = size_t{1} << (lg - s);
-  if constexpr (Forward)
-    s == 2 ? pass4<true, false>(re, im, t, len, h) : pass2<true, false>(re, im, t, len, h);
+  if constexpr (Forward) s == 2 ? pass4<true, false>(re, im, t, len, h) : pass2<true, false>(re, im, t, len, h);
   for (size_t i = 0; i < size_t{1} << s; ++i) {
     const size_t child = (h << s) + i;
     double *r = re + i * len, *m = im + i * len;
@@ -213,8 +206,7 @@ void fft_forward(double* re, double* im, const FftTable& t) noexcept {
 
 void fft_inverse(double* re, double* im, const FftTable& t) noexcept {
   if (t.log_n < kTailLog) return small_inverse(re, im, t);
-  if (t.log_n <= kLeafLog)
-    tails<false>(re, im, t, t.n >> kTailLog, t.n >> kTailLog, t.log_n == kTailLog);
+  if (t.log_n <= kLeafLog) tails<false>(re, im, t, t.n >> kTailLog, t.n >> kTailLog, t.log_n == kTailLog);
   walk<false>(re, im, t, t.log_n, 1);
 }
 

@@ -44,23 +44,21 @@ void mul(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) noexc
 void mul_add(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) noexcept;
 void add_scalar(u64* dst, const u64* a, u64 c, size_t n, const Modulus& m) noexcept;
 void mul_scalar(u64* dst, const u64* a, const Factor& f, size_t n, const Modulus& m) noexcept;
-void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n,
-                    const Modulus& m) noexcept;
+void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n, const Modulus& m) noexcept;
 void reduce(u64* dst, const u64* a, size_t n, const Modulus& m) noexcept;
 void reduce_signed(u64* dst, const i64* a, size_t n, const Modulus& m) noexcept;
 
-void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
-          size_t count, bool accumulate, size_t n, const Modulus& m) noexcept;
+void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
+          bool accumulate, size_t n, const Modulus& m) noexcept;
 
 void automorphism_coeff(u64* dst, const u64* src, u64 g, size_t n, const Modulus& m) noexcept;
 void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noexcept;
-void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n,
-                           const Modulus& m) noexcept;
+void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n, const Modulus& m) noexcept;
 
 void lift_centered(u64* dst, const u64* src, u64 p, size_t n, const Modulus& m) noexcept;
 void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, size_t n) noexcept;
-void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v,
-                  u64 p_mod_q, size_t n, const Modulus& m) noexcept;
+void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v, u64 p_mod_q,
+                  size_t n, const Modulus& m) noexcept;
 
 void fft_forward(double* re, double* im, const FftTable& t) noexcept;
 void fft_inverse(double* re, double* im, const FftTable& t) noexcept;

@@ -46,12 +46,10 @@ struct Word52 {
   // table, most of which belongs to the last three levels.
   RF_MEMBER Tw from_quotient(V s) const { return {hi52(one, s, q), s}; }
   RF_MEMBER Tw tw2(size_t i) const {
-    return from_quotient(
-        _mm512_broadcast_i64x2(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tw_s + i))));
+    return from_quotient(_mm512_broadcast_i64x2(_mm_loadu_si128(reinterpret_cast<const __m128i*>(tw_s + i))));
   }
   RF_MEMBER Tw tw4(size_t i) const {
-    return from_quotient(
-        _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(tw_s + i))));
+    return from_quotient(_mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(tw_s + i))));
   }
   RF_MEMBER Tw tw8(size_t i) const { return from_quotient(load(tw_s + i)); }
 

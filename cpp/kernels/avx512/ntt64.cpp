@@ -47,9 +47,7 @@ struct Word64 {
   }
 
   RF_MEMBER V half() const { return K == 8 ? q4 : q8; }
-  RF_MEMBER V mul(V y, const Tw& t) const {
-    return vsub(mullo(y, t.w), mullo(mulhi_below(y, t.s, t.sh), q));
-  }
+  RF_MEMBER V mul(V y, const Tw& t) const { return vsub(mullo(y, t.w), mullo(mulhi_below(y, t.s, t.sh), q)); }
   RF_MEMBER V canonical4(V x) const { return csub(csub(x, q2), q); }
 
   template <bool Reduce>

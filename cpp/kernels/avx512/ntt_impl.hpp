@@ -237,8 +237,7 @@ template <class A, class In = Plain>
 void forward(u64* dst, const u64* src, const NttTable& t, const In& in = {}) {
   const A a(t, t.w, A::quotients(t));
   fwd_split(a, in, dst, src, t.log_n, 1);
-  if (t.log_n <= kLeafLog)
-    fwd_tails(a, dst, t.log_n == kTailLog ? src : dst, t.n >> kTailLog, t.n >> kTailLog);
+  if (t.log_n <= kLeafLog) fwd_tails(a, dst, t.log_n == kTailLog ? src : dst, t.n >> kTailLog, t.n >> kTailLog);
 }
 
 // ---- inverse --------------------------------------------------------------------------------------

@@ -68,14 +68,8 @@ struct Barrett64 {
 struct Shoup52 {
   V q, neg_q, mask, w, s;
   RF_MEMBER Shoup52(const Factor& f, const Modulus& m)
-      : q(set1(m.q)),
-        neg_q(set1((u64{1} << 52) - m.q)),
-        mask(set1(kMask52)),
-        w(set1(f.w)),
-        s(set1(f.w52)) {}
-  RF_MEMBER V mul(V a) const {
-    return csub(vand(lo52(lo52(zero(), a, w), hi52(zero(), a, s), neg_q), mask), q);
-  }
+      : q(set1(m.q)), neg_q(set1((u64{1} << 52) - m.q)), mask(set1(kMask52)), w(set1(f.w)), s(set1(f.w52)) {}
+  RF_MEMBER V mul(V a) const { return csub(vand(lo52(lo52(zero(), a, w), hi52(zero(), a, s), neg_q), mask), q); }
 };
 
 /// The same for q < 2^61 and any 64-bit a.
@@ -112,9 +106,7 @@ struct Word64 {
   V q, q2, s, sh;
   explicit RF_MEMBER Word64(const Modulus& m)
       : q(set1(m.q)), q2(set1(2 * m.q)), s(set1(m.ratio_hi)), sh(set1(m.ratio_hi >> 32)) {}
-  RF_MEMBER V reduce(V a) const {
-    return csub(csub(vsub(a, mullo(mulhi_below(a, s, sh), q)), q2), q);
-  }
+  RF_MEMBER V reduce(V a) const { return csub(csub(vsub(a, mullo(mulhi_below(a, s, sh), q)), q2), q); }
 };
 
 template <class B>
@@ -172,8 +164,7 @@ void mul_add(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) n
 void mul_scalar(u64* dst, const u64* a, const Factor& f, size_t n, const Modulus& m) noexcept {
   fast(m) ? mul_scalar_loop(dst, a, n, Shoup52(f, m)) : mul_scalar_loop(dst, a, n, Shoup64(f, m));
 }
-void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n,
-                    const Modulus& m) noexcept {
+void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, size_t n, const Modulus& m) noexcept {
   const V q4 = set1(4 * m.q);
   fast(m) ? sub_mul_loop(dst, a, b, n, q4, Shoup52(f, m)) : sub_mul_loop(dst, a, b, n, q4, Shoup64(f, m));
 }

@@ -81,8 +81,7 @@ void add_scalar(u64* dst, const u64* a, u64 c, std::size_t n, const Modulus& m) 
 void mul_scalar(u64* dst, const u64* a, const Factor& f, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) dst[i] = mul_factor(a[i], f, m.q);
 }
-void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, std::size_t n,
-                    const Modulus& m) noexcept {
+void sub_mul_scalar(u64* dst, const u64* a, const u64* b, const Factor& f, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) dst[i] = mul_factor(a[i] + 4 * m.q - b[i], f, m.q);
 }
 void reduce(u64* dst, const u64* a, std::size_t n, const Modulus& m) noexcept {
@@ -95,8 +94,8 @@ void reduce_signed(u64* dst, const i64* a, std::size_t n, const Modulus& m) noex
   }
 }
 
-void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1,
-          std::size_t count, bool accumulate, std::size_t n, const Modulus& m) noexcept {
+void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
+          bool accumulate, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     u64 a0 = accumulate ? out0[i] : 0, a1 = accumulate ? out1[i] : 0;
     for (std::size_t d = 0; d < count; ++d) {
@@ -121,8 +120,7 @@ void automorphism_coeff(u64* dst, const u64* src, u64 g, std::size_t n, const Mo
 void automorphism_eval(u64* dst, const u64* src, const u32* index, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) dst[i] = src[index[i]];
 }
-void automorphism_eval_add(u64* dst, const u64* src, const u32* index, std::size_t n,
-                           const Modulus& m) noexcept {
+void automorphism_eval_add(u64* dst, const u64* src, const u32* index, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) dst[i] = arith::add(dst[i], src[index[i]], m.q);
 }
 
@@ -139,8 +137,7 @@ void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexce
   ntt_forward(dst, dst, t);
 }
 
-void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k,
-                      std::size_t n) noexcept {
+void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     double s = 0;
     for (std::size_t d = 0; d < k; ++d) s += static_cast<double>(y[d][i]) * inv[d];
@@ -148,8 +145,8 @@ void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_
   }
 }
 
-void base_convert(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned /*y_bits*/,
-                  const u64* v, u64 p_mod_q, std::size_t n, const Modulus& m) noexcept {
+void base_convert(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned /*y_bits*/, const u64* v,
+                  u64 p_mod_q, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     u64 acc = v == nullptr ? 0 : arith::neg(arith::mul(v[i], p_mod_q, m), m.q);
     for (std::size_t d = 0; d < k; ++d) acc = reduce128(static_cast<u128>(y[d][i]) * c[d] + acc, m);
@@ -210,11 +207,30 @@ bool scale_round(i64* dst, const double* x, double scale, std::size_t n) noexcep
 }  // namespace
 
 const Kernels& ref_kernels() noexcept {
-  static constexpr Kernels table{
-      "ref",          ntt_forward,   ntt_forward_lift, ntt_inverse, add, sub, neg, mul,
-      mul_add,        add_scalar,    mul_scalar,     sub_mul_scalar, reduce, reduce_signed, dot2,
-      automorphism_coeff, automorphism_eval, automorphism_eval_add, lift_centered, convert_quotient,
-      base_convert,   fft_forward,   fft_inverse,    scale_round};
+  static constexpr Kernels table{"ref",
+                                 ntt_forward,
+                                 ntt_forward_lift,
+                                 ntt_inverse,
+                                 add,
+                                 sub,
+                                 neg,
+                                 mul,
+                                 mul_add,
+                                 add_scalar,
+                                 mul_scalar,
+                                 sub_mul_scalar,
+                                 reduce,
+                                 reduce_signed,
+                                 dot2,
+                                 automorphism_coeff,
+                                 automorphism_eval,
+                                 automorphism_eval_add,
+                                 lift_centered,
+                                 convert_quotient,
+                                 base_convert,
+                                 fft_forward,
+                                 fft_inverse,
+                                 scale_round};
   return table;
 }
 

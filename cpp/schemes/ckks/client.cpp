@@ -2,7 +2,9 @@
 // Copyright 2026 The Ringforge authors
 //
 // Keys, encryption, decryption.
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "ringforge/ckks/ckks.hpp"
@@ -13,24 +15,32 @@ namespace {
 
 void check_key(const Ciphertext& c, const SecretKey& sk) {
   if (c.key_id != sk.id())
-    throw MismatchError("the ciphertext was made under another key (its key id differs from this secret "
-                        "key's): decrypt it with the secret key it was made under");
+    throw MismatchError(
+        "the ciphertext was made under another key (its key id differs from this secret "
+        "key's): decrypt it with the secret key it was made under");
+}
+
+void check_bound(const Plaintext& p, double bound) {
+  if (!(bound > 0) || !std::isfinite(bound)) throw ValueError("the declared bound must be positive and finite");
+  if (p.bound <= bound * (1 + 1e-12)) return;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", bound);
+  throw ValueError("a value exceeds the declared bound " + std::string(text) +
+                   ": scale the data down, or declare a larger bound= (it is public and costs precision)");
 }
 
 }  // namespace
 
 double slot_error_bound(double variance, std::size_t degree) noexcept {
   const auto n = static_cast<double>(degree);
-  return std::sqrt(n * variance) * (std::log(n / 2 * 0x1p40) + 2) / 2;
+  return std::sqrt(n * variance) * (std::log(n / 2 * 0x1p40) + 3) / 2;
 }
 
-double error_bound(const Ciphertext& c) {
-  return slot_error_bound(c.variance, c.parts.at(0).degree()) / c.scale;
-}
+double error_bound(const Ciphertext& c) { return slot_error_bound(c.variance, c.parts.at(0).degree()) / c.scale; }
 
 double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept {
-  return std::sqrt(12.0 * static_cast<double>(queries) * static_cast<double>(degree) * variance) *
-         std::exp2(bits / 2);
+  const double n = static_cast<double>(degree), floor = (1 + 2 * n / 3) / 12;
+  return std::sqrt(12.0 * static_cast<double>(queries) * n * std::max(variance, floor)) * std::exp2(bits / 2);
 }
 
 const SwitchingKey& GaloisKeys::at(u64 element) const {
@@ -71,6 +81,7 @@ PublicKey Client::public_key(const SecretKey& sk) {
   Poly<Eval> t(ctx_->full_basis());
   mul(t, pk.a, sk.eval());
   sub(pk.b, pk.b, t);
+  t.wipe();
   return pk;
 }
 
@@ -97,19 +108,20 @@ GaloisKey Client::galois_key(const SecretKey& sk, u64 element, std::optional<std
 }
 
 // c = (m + e - a*s, a): e has variance 10.5, the encoding's rounding adds 1/12.
-Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk) {
+Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk, double bound) {
+  check_bound(p, bound);
   const Basis& basis = p.poly.basis();
   Ciphertext c;
   c.scale = p.scale;
-  c.bound = p.bound;
+  c.bound = bound;
   c.key_id = sk.id();
   c.variance = kErrorVariance + 1.0 / 12;
   c.seed = rng_.next_seed();
   Poly<Eval> a = sample_uniform(basis, *c.seed, StreamObject::ciphertext);
   Poly<Eval> b = sample_error(p.poly.degree(), rng_.next_seed()).lift(basis);
   add(b, b, p.poly);
-  Poly<Eval> t(basis);
-  mul(t, a, sk.eval().prefix(basis.size()));
+  Poly<Eval> t = sk.eval().prefix(basis.size());
+  mul(t, a, t);
   sub(b, b, t);
   t.wipe();
   c.parts.push_back(std::move(b));
@@ -118,14 +130,15 @@ Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk) {
 }
 
 // c = (v*b + e0 + m, v*a + e1): phase error v*e + e0 + e1*s, of variance 10.5*(2N/3 + 1 + 2N/3).
-Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk) {
+Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk, double bound) {
+  check_bound(p, bound);
   const Basis& basis = p.poly.basis();
   const std::size_t n = p.poly.degree();
   if (pk.b.limbs() < basis.size() || !(pk.b.basis().prefix(basis.size()) == basis))
     throw MismatchError("the public key belongs to other parameters than the plaintext");
   Ciphertext c;
   c.scale = p.scale;
-  c.bound = p.bound;
+  c.bound = bound;
   c.key_id = pk.key_id;
   c.variance = kErrorVariance * (4.0 * static_cast<double>(n) / 3 + 1) + 1.0 / 12;
   Poly<Eval> v = sample_ternary(n, rng_.next_seed(), StreamObject::mask).lift(basis);
@@ -141,13 +154,14 @@ Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk) {
 
 Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk) {
   check_key(c, sk);
-  const Poly<Eval> s = sk.eval().prefix(c.parts.at(0).limbs());
+  Poly<Eval> s = sk.eval().prefix(c.parts.at(0).limbs());
   // Horner in s: works for two and for three parts.
   Poly<Eval> m = c.parts.back();
   for (std::size_t i = c.parts.size() - 1; i-- > 0;) {
     mul(m, m, s);
     add(m, m, c.parts[i]);
   }
+  s.wipe();
   return {std::move(m), c.scale, c.bound};
 }
 

@@ -64,8 +64,7 @@ class Reconstructor {
       hat_inverse_.push_back(kernels::make_factor(arith::inverse(hat_mod, m), m));
     }
     half_ = product_;
-    for (std::size_t w = 0; w < words_; ++w)
-      half_[w] = (half_[w] >> 1) | (w + 1 < words_ ? half_[w + 1] << 63 : 0);
+    for (std::size_t w = 0; w < words_; ++w) half_[w] = (half_[w] >> 1) | (w + 1 < words_ ? half_[w + 1] << 63 : 0);
   }
 
   /// `acc`: working memory of words() words.
@@ -121,8 +120,7 @@ class Reconstructor {
 
 Context::Context(const Parameters& params) : params_(params), ring_(Ring::negacyclic(params.spec().log_n)) {
   const auto& spec = params.spec();
-  gadget_ = std::make_unique<Gadget>(Basis(ring_, spec.q), Basis(ring_, spec.p),
-                                     GadgetSpec{spec.limbs_per_digit, 0});
+  gadget_ = std::make_unique<Gadget>(Basis(ring_, spec.q), Basis(ring_, spec.p), GadgetSpec{spec.limbs_per_digit, 0});
   const std::size_t slots = params.slots();
   const unsigned log_slots = spec.log_n - 1;
   fft_re_.resize(slots);
@@ -170,8 +168,7 @@ Plaintext Context::encode(std::span<const std::complex<double>> values, double s
   if (values.size() > slots)
     throw ValueError(std::to_string(values.size()) + " values do not fit in " + std::to_string(slots) +
                      " slots: split the vector or use a larger ring");
-  if (!(scale >= 1 && scale < 0x1p250))
-    throw ScaleError("scale " + num(scale) + " is outside 1 ... 2^250");
+  if (!(scale >= 1 && scale < 0x1p250)) throw ScaleError("scale " + num(scale) + " is outside 1 ... 2^250");
   double bound = 0;
   for (std::size_t j = 0; j < values.size(); ++j) {
     if (!std::isfinite(values[j].real()) || !std::isfinite(values[j].imag()))
@@ -181,8 +178,8 @@ Plaintext Context::encode(std::span<const std::complex<double>> values, double s
   const Basis basis = this->basis(level);
   if (std::log2(std::max(bound, 1e-300)) + std::log2(scale) > basis.log2() - 1)
     throw ValueError("a value of size " + num(bound) + " at scale 2^" + num(std::log2(scale)) + " needs " +
-                     num(std::log2(bound) + std::log2(scale) + 1) + " bits, level " + std::to_string(level) +
-                     " has " + num(basis.log2()) + ": use a higher level or a smaller scale");
+                     num(std::log2(bound) + std::log2(scale) + 1) + " bits, level " + std::to_string(level) + " has " +
+                     num(basis.log2()) + ": use a higher level or a smaller scale");
   std::vector<double> coeff(n);
   std::vector<i64> rounded(n);
   double *re = coeff.data(), *im = re + slots;
@@ -222,8 +219,7 @@ void Context::encode_words(double* re, double* im, double scale, std::span<u64* 
   const std::size_t slots = params_.slots(), n = params_.degree();
   const auto& kern = kernels::active();
   kern.fft_inverse(re, im, fft_);
-  const bool small = kern.scale_round(rounded, re, scale, slots) &&
-                     kern.scale_round(rounded + slots, im, scale, slots);
+  const bool small = kern.scale_round(rounded, re, scale, slots) && kern.scale_round(rounded + slots, im, scale, slots);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Prime& prime = gadget_->q()[i];
     if (small) {

@@ -2,7 +2,9 @@
 // Copyright 2026 The Ringforge authors
 //
 // Homomorphic operations. Noise rules: `variance` is that of each error coefficient; a slot error then has
-// variance N*variance, and multiplying by slots of size at most B*scale multiplies it by (B*scale)^2.
+// variance N*variance, and multiplying by slots of size at most B*scale multiplies it by (B*scale)^2. Errors
+// of two operands may depend on each other (c + c, c * c), so standard deviations are added, not variances;
+// noise that an operation adds is fresh, so its variance is.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -38,7 +40,8 @@ Ciphertext like(const Ciphertext& a) {
 
 void Evaluator::check(const Ciphertext& a) const {
   if (a.parts.size() < 2 || a.parts.size() > 3) throw ShapeError("a ciphertext must have two or three parts");
-  if (!(a.parts[0].basis() == ctx_->basis(a.level())))
+  const Basis basis = ctx_->basis(std::min(a.level(), ctx_->params().max_level()));
+  if (!std::all_of(a.parts.begin(), a.parts.end(), [&](const auto& p) { return p.basis() == basis; }))
     throw MismatchError("the ciphertext belongs to other parameters than this evaluator");
 }
 
@@ -63,7 +66,7 @@ Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
   const std::size_t common = std::min(a.parts.size(), b.parts.size());
   r.parts = longer.parts;
   for (std::size_t i = 0; i < common; ++i) ringforge::add(r.parts[i], a.parts[i], b.parts[i]);
-  r.variance = a.variance + b.variance;
+  r.variance = square(std::sqrt(a.variance) + std::sqrt(b.variance));
   r.bound = a.bound + b.bound;
   return r;
 }
@@ -139,7 +142,8 @@ Ciphertext Evaluator::mul_scalar(const Ciphertext& a, double value, std::optiona
                                    part.degree(), basis[i].mod());
   r.scale = a.scale * s;
   // The rounded constant is off by at most 1/2 in every slot at once.
-  r.variance = a.variance * square(value * s) + square(a.bound * a.scale) / (4 * static_cast<double>(a.parts[0].degree()));
+  r.variance =
+      a.variance * square(value * s) + square(a.bound * a.scale) / (4 * static_cast<double>(a.parts[0].degree()));
   r.bound = a.bound * std::fabs(value);
   return r;
 }
@@ -156,7 +160,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   mul_add(r.parts[1], a.parts[1], b.parts[0]);
   ringforge::mul(r.parts[2], a.parts[1], b.parts[1]);
   r.scale = a.scale * b.scale;
-  r.variance = a.variance * square(b.bound * b.scale) + b.variance * square(a.bound * a.scale) +
+  r.variance = square(std::sqrt(a.variance) * b.bound * b.scale + std::sqrt(b.variance) * a.bound * a.scale) +
                static_cast<double>(basis.ring().degree()) * a.variance * b.variance;
   r.bound = a.bound * b.bound;
   return r;
@@ -165,8 +169,10 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
 Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) const {
   check(a);
   if (a.parts.size() == 2) return a;
-  if (key.key.key_id != a.key_id) throw MismatchError("the relinearisation key belongs to another secret key than the ciphertext: use keys made "
-                        "together");
+  if (key.key.key_id != a.key_id)
+    throw MismatchError(
+        "the relinearisation key belongs to another secret key than the ciphertext: use keys made "
+        "together");
   const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
@@ -217,7 +223,8 @@ const SwitchingKey& Evaluator::rotation_key(const GaloisKeys& keys, u64 element,
 
 Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, u64 element,
                                      const SwitchingKey& key) const {
-  if (key.key_id != a.key_id) throw MismatchError("the Galois key belongs to another secret key than the ciphertext: use keys made together");
+  if (key.key_id != a.key_id)
+    throw MismatchError("the Galois key belongs to another secret key than the ciphertext: use keys made together");
   const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
@@ -252,8 +259,8 @@ Ciphertext Evaluator::rotate(const Ciphertext& a, i64 step, const GaloisKeys& ke
 
 Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) const {
   if (!keys.contains(ctx_->conjugation_element()))
-    throw MissingKeyError("conjugation needs the Galois key of element " +
-                          std::to_string(ctx_->conjugation_element()) + ", which this key set lacks");
+    throw MissingKeyError("conjugation needs the Galois key of element " + std::to_string(ctx_->conjugation_element()) +
+                          ", which this key set lacks");
   return apply_galois(a, ctx_->conjugation_element(), keys);
 }
 

@@ -36,8 +36,8 @@ Matvec::Matvec(ContextPtr context, linear::Plan plan, std::size_t level, std::si
   (void)ctx_->basis(level);
   if (plan_.packing().slots() * batch != ctx_->params().slots())
     throw ShapeError("the plan is for " + std::to_string(plan_.packing().slots()) + " slots x " +
-                     std::to_string(batch) + " vectors, the parameters have " +
-                     std::to_string(ctx_->params().slots()) + " slots");
+                     std::to_string(batch) + " vectors, the parameters have " + std::to_string(ctx_->params().slots()) +
+                     " slots");
 }
 
 u64* Matvec::words(std::size_t limb, std::size_t block, std::size_t term) noexcept {
@@ -68,7 +68,6 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   if (!(plain_scale_ >= 0x1p16 && plain_scale_ <= 0x1p62))
     throw ScaleError("the matrix would be encoded at scale 2^" + std::to_string(std::log2(plain_scale_)) +
                      ", outside 2^16 ... 2^62: choose input and output scales closer to each other");
-  double largest = 0;
   row_sum_ = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     double sum = 0;
@@ -77,7 +76,6 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
       if (!std::isfinite(x))
         throw ValueError("matrix entry (" + std::to_string(r) + ", " + std::to_string(c) + ") is not a finite number");
       sum += std::fabs(x);
-      largest = std::max(largest, std::fabs(x));
     }
     sum *= scaling.input_bound;
     if (!bias.empty()) {
@@ -86,11 +84,13 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
     }
     row_sum_ = std::max(row_sum_, sum);
   }
-  const double have = ctx_->basis(level_ - 1).log2() - 1, need = std::log2(std::max(row_sum_, 1e-300) * scaling.output_scale);
+  const double have = ctx_->basis(level_ - 1).log2() - 1,
+               need = std::log2(std::max(row_sum_, 1e-300) * scaling.output_scale);
   if (need > have)
     throw ValueError("results of size up to 2^" + std::to_string(std::log2(row_sum_)) + " at scale 2^" +
-                     std::to_string(std::log2(scaling.output_scale)) + " do not fit level " + std::to_string(level_ - 1) +
-                     ", which has room for 2^" + std::to_string(have) + ": use a higher level or a smaller scale");
+                     std::to_string(std::log2(scaling.output_scale)) + " do not fit level " +
+                     std::to_string(level_ - 1) + ", which has room for 2^" + std::to_string(have) +
+                     ": use a higher level or a smaller scale");
   scaling_ = scaling;
 
   // Sum of squares seen by each slot: how much input noise a result slot gathers before folding.
@@ -171,8 +171,9 @@ void Matvec::check_inputs(std::span<const Ciphertext> inputs) const {
     if (!(c.parts[0].basis() == ctx_->basis(level_)))
       throw MismatchError("an input belongs to other parameters than the matrix");
     if (std::fabs(c.scale / scaling_.input_scale - 1) > 0x1p-30)
-      throw ScaleError("the matrix is encoded for inputs of scale 2^" + std::to_string(std::log2(scaling_.input_scale)) +
-                       ", this one has 2^" + std::to_string(std::log2(c.scale)));
+      throw ScaleError("the matrix is encoded for inputs of scale 2^" +
+                       std::to_string(std::log2(scaling_.input_scale)) + ", this one has 2^" +
+                       std::to_string(std::log2(c.scale)));
     if (c.bound > scaling_.input_bound * (1 + 1e-9))
       throw ValueError("the matrix is encoded for inputs bounded by " + std::to_string(scaling_.input_bound) +
                        ", this one declares " + std::to_string(c.bound));
@@ -199,8 +200,13 @@ std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const Ga
 }
 
 Ciphertext Matvec::fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const {
-  for (const std::size_t h : plan_.packing().folds())
-    acc = ev.add(acc, ev.apply_galois(acc, element(h), keys));
+  for (const std::size_t h : plan_.packing().folds()) {
+    const Ciphertext turned = ev.apply_galois(acc, element(h), keys);
+    // The two halves of a fold meet in different slots, whose errors are independent.
+    const double variance = acc.variance + turned.variance;
+    acc = ev.add(acc, turned);
+    acc.variance = variance;
+  }
   if (!bias_.empty()) acc = ev.add_plain(acc, bias_[row_block]);
   acc.bound = round_up(row_sum_);
   acc.variance = round_up(acc.variance);
@@ -222,8 +228,7 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
     for (std::size_t b = 0; b < plan_.babies(c); ++b) steps.push_back(static_cast<i64>(b * batch_));
     babies.push_back(ev.rotate_hoisted(inputs[c], steps, keys));
   }
-  const double baby_variance = babies.back().back().variance;
-  double baby_variance_max = baby_variance;
+  double baby_variance_max = 0;
   for (const auto& row : babies)
     for (const auto& c : row) baby_variance_max = std::max(baby_variance_max, c.variance);
 
@@ -274,8 +279,10 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
       for (std::size_t g = 1; g < giants; ++g) {
         const u64 e = element(g * plan_.baby());
         const SwitchingKey& key = keys.at(e);
-        if (key.key_id != r.key_id) throw MismatchError("a Galois key belongs to another secret key than the input: use the evaluation keys made "
-                              "with the key that encrypted it");
+        if (key.key_id != r.key_id)
+          throw MismatchError(
+              "a Galois key belongs to another secret key than the input: use the evaluation keys made "
+              "with the key that encrypted it");
         switch_key(u0, u1, inner[g][1], key, gadget, threads);
         const auto index = ctx_->ring().eval_index(e);
         parallel_for(threads, ext.size(), [&](std::size_t j) {
@@ -315,6 +322,9 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
   const Basis basis = ctx_->basis(level_);
   const bool horner = plan_.algorithm() == linear::Algorithm::horner;
   const std::size_t columns = packing.blocks().size();
+
+  double input_variance = 0;
+  for (const auto& c : inputs) input_variance = std::max(input_variance, c.variance);
 
   // One partial sum: for each input, product and rescale; then the sum over inputs.
   Plaintext diagonal{Poly<Eval>(basis), plain_scale_, 1};
@@ -357,15 +367,16 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
     const double per_rotation = ctx_->gadget().switch_variance(limbs - 1) + ev.rounding_variance();
     const double products = static_cast<double>(count_d * columns);
     const auto prime = static_cast<double>(basis[level_].value());
-    acc.variance = inputs[0].variance * slot_square_ * square(plain_scale_ / prime) +
-                   products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + ev.rounding_variance()) +
-                   static_cast<double>(count_d) * per_rotation;
+    acc.variance =
+        input_variance * slot_square_ * square(plain_scale_ / prime) +
+        products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + ev.rounding_variance()) +
+        static_cast<double>(count_d) * per_rotation;
     results.push_back(fold(std::move(acc), rb, keys, ev));
   }
   return results;
 }
 
-MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::size_t level, std::size_t batch) {
+MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::size_t level) {
   const auto& packing = plan.packing();
   const Gadget& gadget = context.gadget();
   const std::size_t n = context.params().degree(), limbs = level + 1, special = gadget.p().size();
@@ -431,7 +442,6 @@ MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::s
     cost.key_storage += gadget.key_bytes(limbs - use.stage);
   }
   cost.plaintext_storage = (terms * limbs + rows * (limbs - 1)) * limb_bytes;
-  (void)batch;
   // A word streamed from memory costs about as much as two butterflies here.
   cost.weight = static_cast<double>(ops.ntt + ops.intt) * static_cast<double>(n) / 2 * context.params().spec().log_n +
                 2.0 * static_cast<double>(ops.key_bytes + ops.plaintext_bytes) / sizeof(u64);

@@ -33,13 +33,20 @@ double log2_of(const std::vector<u64>& primes) {
 
 const char* explain(ParameterFailure f) noexcept {
   switch (f) {
-    case ParameterFailure::degree: return "the ring degree is not supported";
-    case ParameterFailure::limb_count: return "the number of primes is out of range";
-    case ParameterFailure::modulus: return "a modulus does not qualify";
-    case ParameterFailure::digit: return "the special primes are smaller than a key-switching digit";
-    case ParameterFailure::scale: return "the default scale does not fit";
-    case ParameterFailure::not_secure: return "the parameters have less than 128 bits of security";
-    case ParameterFailure::text: return "a name or reason is too long";
+    case ParameterFailure::degree:
+      return "the ring degree is not supported";
+    case ParameterFailure::limb_count:
+      return "the number of primes is out of range";
+    case ParameterFailure::modulus:
+      return "a modulus does not qualify";
+    case ParameterFailure::digit:
+      return "the special primes are too small for a key-switching digit";
+    case ParameterFailure::scale:
+      return "the default scale does not fit";
+    case ParameterFailure::not_secure:
+      return "the parameters have less than 128 bits of security";
+    case ParameterFailure::text:
+      return "a name or reason is too long";
   }
   return "unknown failure";
 }
@@ -68,27 +75,26 @@ Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
     if (q <= (u64{1} << 16) || q >> kernels::kMaxBits || q % step != 1 || !is_prime(q) ||
         std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), q) !=
             all.begin() + static_cast<std::ptrdiff_t>(i))
-      refuse(ParameterFailure::modulus,
-             std::to_string(q) + " must be a prime between 2^16 and 2^" + std::to_string(kernels::kMaxBits) +
-                 ", 1 mod " + std::to_string(step) + ", and appear once");
+      refuse(ParameterFailure::modulus, std::to_string(q) + " must be a prime between 2^16 and 2^" +
+                                            std::to_string(kernels::kMaxBits) + ", 1 mod " + std::to_string(step) +
+                                            ", and appear once");
   }
   const std::size_t alpha = spec_.limbs_per_digit;
   if (alpha < 1 || alpha > spec_.q.size())
-    refuse(ParameterFailure::digit, std::to_string(alpha) + " limbs per digit, possible are 1 ... " +
-                                        std::to_string(spec_.q.size()));
+    refuse(ParameterFailure::digit,
+           std::to_string(alpha) + " limbs per digit, possible are 1 ... " + std::to_string(spec_.q.size()));
   double digit = 0;
   for (std::size_t i = 0; i < spec_.q.size(); i += alpha) {
     const auto first = spec_.q.begin() + static_cast<std::ptrdiff_t>(i);
-    digit = std::max(digit, log2_of({first, first + static_cast<std::ptrdiff_t>(
-                                                         std::min(alpha, spec_.q.size() - i))}));
+    digit = std::max(digit, log2_of({first, first + static_cast<std::ptrdiff_t>(std::min(alpha, spec_.q.size() - i))}));
   }
   if (log2_of(spec_.p) + 1 < digit)
     refuse(ParameterFailure::digit, num(log2_of(spec_.p)) + " bits of special primes, the largest digit has " +
                                         num(digit) + ": add special primes or use fewer limbs per digit");
   if (!(spec_.log_scale >= 10 && spec_.log_scale <= 60) ||
       spec_.log_scale > std::log2(static_cast<double>(spec_.q[0])) - 2)
-    refuse(ParameterFailure::scale, "log_scale " + num(spec_.log_scale) +
-                                        ", it must be 10 ... 60 and two bits below q[0]");
+    refuse(ParameterFailure::scale,
+           "log_scale " + num(spec_.log_scale) + ", it must be 10 ... 60 and two bits below q[0]");
   log_qp_ = log2_of(all);
   if (!secure() && spec_.insecure.empty())
     refuse(ParameterFailure::not_secure,
@@ -134,8 +140,7 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
   throw ParameterError("there is no parameter set \"" + name + "\"; the sets are " + all);
 }
 
-Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why,
-                   unsigned headroom_bits) {
+Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why, unsigned headroom_bits) {
   if (!(precision_bits >= 4 && precision_bits <= 36))
     throw ParameterError("precision of " + num(precision_bits) + " bits is outside 4 ... 36");
   if (depth > 60) throw ParameterError("depth " + std::to_string(depth) + " is above 60");
@@ -178,8 +183,8 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
     }
   }
   throw ParameterError("no secure parameters up to N = 2^17 give depth " + std::to_string(depth) + " at " +
-                       num(precision_bits) + " bits of precision and values up to 2^" +
-                       std::to_string(headroom_bits) + ": reduce depth, precision or the size of values");
+                       num(precision_bits) + " bits of precision and values up to 2^" + std::to_string(headroom_bits) +
+                       ": reduce depth, precision or the size of values");
 }
 
 }  // namespace ringforge::ckks

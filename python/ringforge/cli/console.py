@@ -47,6 +47,7 @@ _OPTIONS = {
     'insecure="..."': '--insecure "..."',
     "params=None suggests some": "--params auto suggests some",
     "declare a larger bound=": "declare a larger --input-bound",
+    'accept_insecure="..."': '--accept-insecure "..."',
 }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge._native import Context, GaloisKeys, Plan, RelinKey
+from ringforge.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,23 @@ class Device(ABC):
     def capabilities(self) -> Capabilities:
         """What this device can do."""
 
+    def check(self, kernel: MatvecKernel | SquareKernel) -> None:
+        """Holds a kernel against the capabilities.
+
+        Raises:
+            ParameterError: the device cannot run it; the message says what is needed and what there is.
+        """
+        can, params = self.capabilities(), kernel.context.params
+        if type(kernel) not in can.kernels:
+            raise ParameterError(f"device {can.name} does not run {type(kernel).__name__}")
+        for what, need, have in (
+            ("ring degree", params.degree, can.max_degree),
+            ("limbs", kernel.level + 1, can.max_limbs),
+            ("bits of a prime", max(q.bit_length() for q in (*params.q, *params.p)), can.max_prime_bits),
+        ):
+            if have is not None and need > have:
+                raise ParameterError(f"device {can.name} takes {what} up to {have}, the program needs {need}")
+
     @abstractmethod
     def prepare(
         self,
@@ -140,7 +158,7 @@ class Device(ABC):
         threads: int = 1,
         progress: Progress | None = None,
     ) -> Handle:
-        """Encodes operands and checks that the kernel fits the device.
+        """Encodes operands. `check` has been called before.
 
         Raises:
             ShapeError, ValueError, LevelError, MissingKeyError: as the kernel's preconditions demand.

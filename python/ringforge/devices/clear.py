@@ -76,7 +76,8 @@ class ClearDevice(Device):
             if v.level != kernel.level:
                 raise LevelError(f"the kernel takes inputs of level {kernel.level}, this one has {v.level}")
         if isinstance(kernel, SquareKernel):
-            out = [ClearVector(v.slots**2, v.level - 1, v.scale**2, v.bound**2) for v in inputs]
+            prime = kernel.context.params.q[kernel.level]
+            out = [ClearVector(v.slots**2, v.level - 1, v.scale**2 / prime, v.bound**2) for v in inputs]
         else:
             slots = _matvec(kernel.plan, kernel.batch, handle.state, [v.slots for v in inputs])
             bound = float(np.abs(handle.state.matrix).sum(axis=1).max()) * kernel.input_bound

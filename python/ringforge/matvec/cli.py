@@ -42,6 +42,9 @@ app = typer.Typer(
 
 ProgramFile = Annotated[Path, typer.Option("--program", help="Program written by `plan`; public.")]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The client's secret key.")]
+AcceptInsecure = Annotated[
+    str, typer.Option(help="Reason to use a program of the clear backend, or with parameters below 128 bits.")
+]
 Threads = Annotated[int, typer.Option("--threads", help="Threads; 0: one for each processor. Results do not differ.")]
 
 
@@ -108,9 +111,9 @@ def _verdict(program: Program) -> str:
     return f"CKKS, INSECURE: below 128 bits (used because: {p.insecure})"
 
 
-def _client(program: Program, secret: Path) -> Client:
+def _client(program: Program, secret: Path, accept_insecure: str) -> Client:
     with naming(secret):
-        return Client.load(program, secret)
+        return Client.load(program, secret, accept_insecure=accept_insecure)
 
 
 @app.command()
@@ -119,6 +122,7 @@ def keygen(
     secret: Annotated[Path, typer.Option(help="Secret key to write; read with --reuse.")],
     eval_keys: Annotated[Path, typer.Option(help="Evaluation keys to write; they go to the server.")],
     reuse: Annotated[bool, typer.Option("--reuse", help="Take the secret key that is there already.")] = False,
+    accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
     """Client: makes a secret key, and the evaluation keys that the program needs.
@@ -131,7 +135,7 @@ def keygen(
     loaded = Program.load(program)
     if secret.exists() and not reuse:
         raise FileExistsError(17, "exists; a new key would lose it: choose another name, or --reuse", str(secret))
-    client = _client(loaded, secret) if reuse else Client(loaded)
+    client = _client(loaded, secret, accept_insecure) if reuse else Client(loaded, accept_insecure=accept_insecure)
     if not reuse:
         client.save_secret_key(secret)
     try:
@@ -153,6 +157,7 @@ def encrypt(
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Vectors as rows: .npy or .csv.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.")],
+    accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
     """Client: encrypts vectors.
@@ -161,7 +166,7 @@ def encrypt(
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
-    client = _client(loaded, secret)
+    client = _client(loaded, secret, accept_insecure)
     rows = load_vectors(in_)
     encrypted = client.encrypt(rows, workers)
     size = encrypted.save(out, loaded)
@@ -265,8 +270,12 @@ def decrypt(
     ] = None,
     share_bits: Annotated[
         float | None,
-        typer.Option(help="Set it (30, say) if others will see the results: noise hides what errors tell of the key."),
+        typer.Option(
+            help="Set it (10 to 40) if others will see the results: noise hides what errors tell of the key, "
+            "at the cost of precision (docs/security.md)."
+        ),
     ] = None,
+    accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
     """Client: decrypts results.
@@ -280,7 +289,7 @@ def decrypt(
     if count is not None and count < 1:
         raise ParameterError(f"--count {count} must be at least 1")
     loaded = Program.load(program)
-    client = _client(loaded, secret)
+    client = _client(loaded, secret, accept_insecure)
     blocks = loaded.plans[-1].packing.row_blocks
     with naming(in_):
         result = EncryptedVectors.load(in_, loaded, blocks, workers)
@@ -290,8 +299,8 @@ def decrypt(
     rows = client.decrypt(result, count, share_bits=share_bits, threads=workers)
     save_vectors(out, rows)
     say(f"wrote {out}: {rows.shape[0]} vectors of {rows.shape[1]} numbers")
-    if loaded.backend == "ckks" and share_bits is None:
-        say(f"predicted error: at most {client.error_bound(result):.3g} each")
+    if loaded.backend == "ckks":
+        say(f"predicted error: at most {client.error_bound(result, share_bits):.3g} each")
 
 
 @app.command()

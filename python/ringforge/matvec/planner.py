@@ -131,12 +131,12 @@ def choose(
         if algorithm in {"auto", "bsgs"}:
             baby = 1
             while baby <= packing.diagonals:
-                candidates.append(_candidate(context, Plan(packing, Algorithm.bsgs, baby), span, level, batch, memory))
+                candidates.append(_candidate(context, Plan(packing, Algorithm.bsgs, baby), span, level, memory))
                 baby *= 2
         # The paper's method and its one-key form use the paper's packing.
         if span == "compact":
             candidates += [
-                _candidate(context, Plan(packing, a, 1), span, level, batch, memory)
+                _candidate(context, Plan(packing, a, 1), span, level, memory)
                 for a in (Algorithm.diagonal, Algorithm.horner)
                 if algorithm in {"auto", a.name}
             ]
@@ -144,14 +144,15 @@ def choose(
     if not usable:
         least = min(candidates, key=lambda c: c.memory)
         raise MemoryLimitError(
-            f"no plan for the {rows} x {cols} matrix fits in {(memory or 0) / 2**20:.0f} MiB; "
-            f"the smallest ({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: raise --memory or lower the level"
+            f"no plan for the {rows} x {cols} matrix fits in {(memory or 0) / 2**20:.1f} MiB; "
+            f"the smallest ({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: "
+            "raise --memory or lower the level"
         )
     return Choice(rows, cols, level, tuple(candidates), min(usable, key=lambda c: c.cost.weight))
 
 
-def _candidate(context: Context, plan: Plan, span: str, level: int, batch: int, memory: int | None) -> Candidate:
-    cost = Matvec.cost(context, plan, level, batch)
+def _candidate(context: Context, plan: Plan, span: str, level: int, memory: int | None) -> Candidate:
+    cost = Matvec.cost(context, plan, level)
     total = cost.key_storage + cost.plaintext_storage + cost.working
     refused = ""
     if memory is not None and total > memory:

@@ -33,6 +33,9 @@ Backend = Literal["ckks", "clear"]
 #: Scales below this lose results in noise; the compiler takes a higher level instead.
 MIN_LOG_SCALE = 30.0
 
+#: Plaintext products of one step; a file that asks for more is refused before anything is built.
+MAX_TERMS = 1 << 18
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -137,6 +140,11 @@ class Program(_Frozen):
         out = []
         for s in self.linear_steps:
             packing = Packing(s.rows, s.cols, slots, getattr(Span, s.span), s.input_period)
+            terms = packing.row_blocks * sum(b.diagonals for b in packing.blocks)
+            if terms > MAX_TERMS:
+                raise FormatError(
+                    f"a {s.rows} x {s.cols} matrix takes {terms} products; programs have at most {MAX_TERMS}"
+                )
             out.append(Plan(packing, getattr(Algorithm, s.algorithm), s.baby))
         return out
 
@@ -347,7 +355,7 @@ def compile_model(
             "weights or inputs down, or choose larger first primes or a higher level"
         )
     notes.append(
-        f"inputs enter at level {top}: the lowest of 1 ... {chosen.max_level} that holds every result"
+        f"inputs enter at level {top}: the lowest of {depth} ... {chosen.max_level} that holds every result"
         if level is None
         else f"inputs enter at level {top}, as asked"
     )

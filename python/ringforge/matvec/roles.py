@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKeys, RelinKey, SecretKey
-from ringforge.ckks import encode_bounded
+from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, Report, open_device
 from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
 from ringforge.devices.clear import ClearVector
-from ringforge.errors import FormatError, LevelError, MismatchError, ShapeError
+from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.files import new_file, writing
 from ringforge.matvec.model import Linear, Model, as_sequential
@@ -137,7 +137,12 @@ class Client:
     Args:
         program: what the server published.
         secret_key: an existing key; by default a new one is made.
+        accept_insecure: why a program that does not protect data is used all the same: one for the clear
+            backend, or with parameters below 128 bits. Without a reason such programs are refused.
         fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+
+    Raises:
+        ParameterError: the program is insecure and no reason was given.
     """
 
     def __init__(
@@ -145,10 +150,15 @@ class Client:
         program: Program,
         secret_key: SecretKey | None = None,
         *,
+        accept_insecure: str = "",
         fixed_seed_for_tests: bytes | None = None,
     ) -> None:
         self.program = program
         self._clear = program.backend == "clear"
+        params = program.context.params
+        if not accept_insecure and (self._clear or not params.secure):
+            what = "does not encrypt (backend clear)" if self._clear else f"has less than 128 bits: {params.insecure}"
+            raise ParameterError(f'this program {what}; state why it is used all the same: accept_insecure="..."')
         if not self._clear:
             self._client = _native.Client(program.context, fixed_seed_for_tests)
             self._secret = secret_key if secret_key is not None else self._client.secret_key()
@@ -201,11 +211,12 @@ class Client:
                 writer.close()
 
     @classmethod
-    def load(cls, program: Program, secret_key_path: str | Path) -> Client:
+    def load(cls, program: Program, secret_key_path: str | Path, *, accept_insecure: str = "") -> Client:
         """A client with a stored secret key."""
         if program.backend == "clear":
-            return cls(program)
-        return cls(program, _native.io.Reader(str(secret_key_path)).secret_key(program.context))
+            return cls(program, accept_insecure=accept_insecure)
+        secret_key = _native.io.Reader(str(secret_key_path)).secret_key(program.context)
+        return cls(program, secret_key, accept_insecure=accept_insecure)
 
     # ---- data ----
 
@@ -242,8 +253,8 @@ class Client:
             if np.abs(slots).max() > p.input_bound:
                 raise RingforgeValueError(f"a value exceeds the declared bound {p.input_bound:g}")
             return ClearVector(slots, p.input_level, scale, p.input_bound)
-        plaintext = encode_bounded(p.context, slots, scale, p.input_level, p.input_bound, threads)
-        return self._client.encrypt(plaintext, self._secret)
+        plaintext = p.context.encode(slots.astype(np.complex128), scale, p.input_level, threads)
+        return self._client.encrypt(plaintext, self._secret, p.input_bound)
 
     def decrypt(
         self,
@@ -264,30 +275,51 @@ class Client:
         p = self.program
         packing = p.plans[-1].packing
         rows = []
+        shared = 0 if share_bits is None else sum(len(g) for g in result.groups)
+        if share_bits is not None:
+            self._check_share(result, share_bits, shared)
         for group in result.groups:
             out = np.zeros((p.batch, packing.row_blocks * packing.row_period))
             for block, item in enumerate(group):
-                slots = self._decrypt_slots(item, share_bits, threads).reshape(packing.slots, p.batch)
+                slots = self._decrypt_slots(item, share_bits, shared, threads).reshape(packing.slots, p.batch)
                 first = block * packing.row_period
                 out[:, first : first + packing.row_period] = slots[: packing.row_period].T
             rows.append(out[:, : p.outputs])
         y = np.concatenate(rows)
         return y if count is None else y[:count]
 
-    def _decrypt_slots(self, item: Item, share_bits: float | None, threads: int) -> Array:
+    def _decrypt_slots(self, item: Item, share_bits: float | None, shared: int, threads: int) -> Array:
         if isinstance(item, ClearVector):
             return item.slots
         ctx = self.program.context
         if share_bits is None:
             plaintext = self._client.decrypt(item, self._secret)
         else:
-            plaintext = self._client.decrypt_to_share(item, self._secret, share_bits)
+            plaintext = self._client.decrypt_to_share(item, self._secret, share_bits, shared)
         return np.ascontiguousarray(np.asarray(ctx.decode(plaintext, threads)).real)
 
-    def error_bound(self, result: EncryptedVectors) -> float:
-        """Predicted largest error of the decrypted values (probability of more: 2^-40)."""
-        bounds = [c.error_bound for g in result.groups for c in g if isinstance(c, Ciphertext)]
+    def error_bound(self, result: EncryptedVectors, share_bits: float | None = None) -> float:
+        """Predicted largest error of the decrypted values (probability of more: 2^-40), with the noise that
+        `decrypt(share_bits=...)` adds when it is given."""
+        items = [c for g in result.groups for c in g if isinstance(c, Ciphertext)]
+        bounds = [c.error_bound for c in items]
+        if share_bits is not None:
+            degree = self.program.context.params.degree
+            for i, c in enumerate(items):
+                sigma = flood_deviation(c.variance, degree, share_bits, len(items))
+                bounds[i] += float(_native.slot_error_bound(sigma**2, degree)) / c.scale
         return max(bounds, default=0.0)
+
+    def _check_share(self, result: EncryptedVectors, share_bits: float, shared: int) -> None:
+        """Refuses to hand out nothing but noise."""
+        largest = max((c.bound for g in result.groups for c in g), default=0.0)
+        error = self.error_bound(result, share_bits)
+        if error > largest:
+            raise LevelError(
+                f"hiding {share_bits:g} bits over {shared} ciphertexts adds noise of up to {error:.3g} to results of at "
+                f"most {largest:.3g}: nothing would be left. Ask for fewer share_bits, or plan the program at a higher "
+                "level with a larger scale"
+            )
 
 
 class Server:
@@ -303,7 +335,7 @@ class Server:
 
     Raises:
         ShapeError: the model is not the one the program was compiled for.
-        MissingKeyError, LevelError: the keys do not suffice.
+        MissingKeyError: a square has no relinearisation key. Missing Galois keys show when evaluating.
     """
 
     def __init__(
@@ -349,6 +381,7 @@ class Server:
                 operands = MatvecOperands(layer.weights, layer.bias)
             elif isinstance(layer, Linear):
                 raise ShapeError(f"the program squares where the model has {layer!r}")
+            self.device.check(kernel)
             self._handles.append(
                 self.device.prepare(
                     kernel,

@@ -26,7 +26,7 @@ RNG = np.random.default_rng(2026)
 def run(model, parameters="set-a", x=None, **options):
     """Compiles and runs a model; returns program, exact and decrypted results, report, and the bound."""
     program = matvec.compile_model(model, parameters, **options).program
-    client = matvec.Client(program, fixed_seed_for_tests=SEED)
+    client = matvec.Client(program, accept_insecure="test", fixed_seed_for_tests=SEED)
     server = matvec.Server(model, program, client.evaluation_keys(threads=2), threads=2)
     x = RNG.uniform(-1, 1, (1, program.inputs)) if x is None else x
     result, report = server.evaluate(client.encrypt(x))
@@ -173,6 +173,16 @@ def test_errors_name_numbers_and_remedy() -> None:
         server.evaluate(stranger.encrypt(np.zeros(8)))
     with pytest.raises(rf.MismatchError, match="another key"):
         stranger.decrypt(server.evaluate(client.encrypt(np.zeros(8)))[0])
+    clear = matvec.compile_model(model, "set-a", backend="clear").program
+    with pytest.raises(rf.ParameterError, match="does not encrypt"):
+        matvec.Client(clear)
+    weak = matvec.compile_model(model, rf.params.named("set-b-54", "width test")).program
+    with pytest.raises(rf.ParameterError, match="less than 128 bits"):
+        matvec.Client(weak)
+    result, _ = server.evaluate(client.encrypt(np.zeros(8)))
+    with pytest.raises(rf.LevelError, match="nothing would be left"):
+        client.decrypt(result, share_bits=40)
+    assert client.error_bound(result, 4) > client.error_bound(result)
     deep = matvec.Sequential([model, matvec.Square(), model, matvec.Square()])
     with pytest.raises(rf.LevelError, match="rescales 4 times"):
         matvec.compile_model(deep, "set-a")
@@ -204,6 +214,7 @@ def test_programs_survive_files_and_refuse_damage(tmp_path: Path) -> None:
         lambda d: d["steps"][0].update(level=3),
         lambda d: d["steps"][0].update(rows=1 << 40),
         lambda d: d["steps"][0].update(baby=1 << 15),
+        lambda d: d["steps"][0].update(rows=1 << 20, cols=1 << 20),
         lambda d: d["steps"].clear(),
         lambda d: d["parameters"].update(q=[17]),
         lambda d: d["parameters"].update(log_n=60),

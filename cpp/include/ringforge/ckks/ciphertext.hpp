@@ -15,7 +15,7 @@ namespace ringforge::ckks {
 struct Plaintext {
   Poly<Eval> poly;
   double scale = 1;
-  /// Largest |slot| of the encoded values (known to whoever encodes; it bounds noise growth).
+  /// Largest |slot| of the encoded values: of a matrix it bounds noise growth, of secret data it is secret.
   double bound = 1;
   std::size_t level() const noexcept { return poly.limbs() - 1; }
 };

@@ -36,8 +36,7 @@ class Context {
   ///         LevelError for a level that does not exist; ScaleError unless 1 <= scale < 2^250.
   Plaintext encode(std::span<const std::complex<double>> values, double scale, std::size_t level,
                    unsigned threads = 1) const;
-  Plaintext encode(std::span<const double> values, double scale, std::size_t level,
-                   unsigned threads = 1) const;
+  Plaintext encode(std::span<const double> values, double scale, std::size_t level, unsigned threads = 1) const;
   /// Residues of round(value*scale) modulo each prime of the level.
   std::vector<u64> encode_constant(double value, double scale, std::size_t level) const;
   /// All N/2 slots.
@@ -65,7 +64,7 @@ using ContextPtr = std::shared_ptr<const Context>;
 /// With probability 1 - 2^-40 no slot of an error polynomial of this coefficient variance is larger.
 /// Most error terms are products of two random polynomials (rounding times secret, digit times key error),
 /// so a slot's is a product of two complex normal values: |slot|^2 = N*variance*X*Y with X, Y exponential,
-/// and P(XY > t) < 2*sqrt(pi)*t^(1/4)*exp(-2*sqrt(t)). Over N/2 slots sqrt(t) = (ln(N/2 * 2^40) + 2)/2
+/// and P(XY > t) < 2*sqrt(pi)*t^(1/4)*exp(-2*sqrt(t)). Over N/2 slots sqrt(t) = (ln(N/2 * 2^40) + 3)/2
 /// suffices; single normal values, the other case, have lighter tails.
 double slot_error_bound(double variance, std::size_t degree) noexcept;
 
@@ -81,16 +80,18 @@ class Client {
   /// Keys for polynomials of up to `level`; the default is the maximum level.
   RelinKey relin_key(const SecretKey& sk, std::optional<std::size_t> level = {}, unsigned threads = 1);
   /// @throws ParameterError when the element is no Galois element or is 1.
-  GaloisKey galois_key(const SecretKey& sk, u64 element, std::optional<std::size_t> level = {},
-                       unsigned threads = 1);
+  GaloisKey galois_key(const SecretKey& sk, u64 element, std::optional<std::size_t> level = {}, unsigned threads = 1);
 
-  /// Secret-key encryption: half of the result is a seed, so files are half the size.
-  Ciphertext encrypt(const Plaintext& p, const SecretKey& sk);
-  Ciphertext encrypt(const Plaintext& p, const PublicKey& pk);
+  /// Secret-key encryption: half of the result is a seed, so files are half the size. `bound` is declared:
+  /// it travels in the open, so it must not be read off the data.
+  /// @throws ValueError when a slot exceeds the bound.
+  Ciphertext encrypt(const Plaintext& p, const SecretKey& sk, double bound = 1.0);
+  Ciphertext encrypt(const Plaintext& p, const PublicKey& pk, double bound = 1.0);
   /// @throws MismatchError for a ciphertext under another key.
   Plaintext decrypt(const Ciphertext& c, const SecretKey& sk);
   /// Adds Gaussian noise to the coefficients so that the decryption may be shown to others
-  /// (IND-CPA-D, Li and Micciancio 2021): see flood_deviation.
+  /// (IND-CPA-D, Li and Micciancio 2021): see flood_deviation. `queries` counts all ciphertexts whose
+  /// decryptions are shown.
   /// @throws LevelError when the modulus has no room for the noise.
   Plaintext decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries = 1);
 
@@ -101,7 +102,8 @@ class Client {
 
 /// Standard deviation of the noise that hides an error of the given variance to `bits` bits over
 /// `queries` decryptions: sqrt(12 * queries * N * variance) * 2^(bits/2). The relative entropy between
-/// shared results with and without the error is then at most queries*|e|^2/(2*sigma^2) <= 2^-bits/24.
+/// shared results with and without the error is then at most queries*|e|^2/(2*sigma^2) <= 2^-bits/24. The
+/// variance is taken as at least that of one rounding, (1 + 2N/3)/12, whatever a ciphertext says of itself.
 double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept;
 
 /// Homomorphic operations. Stateless apart from its context and thread count.
@@ -112,6 +114,7 @@ class Evaluator {
   unsigned threads() const noexcept { return threads_; }
 
   // Sums. Levels must agree (LevelError), scales within 2^-30 (ScaleError), keys too (MismatchError).
+  // Predicted errors add as if they were fully dependent, since operands may share their history.
   Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext sub(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext negate(const Ciphertext& a) const;
@@ -138,8 +141,7 @@ class Evaluator {
   Ciphertext conjugate(const Ciphertext& a, const GaloisKeys& keys) const;
   Ciphertext apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const;
   /// Rotations by many steps with one ModUp.
-  std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const i64> steps,
-                                         const GaloisKeys& keys) const;
+  std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const;
 
   /// Variance of one error coefficient after ModDown or rescale rounding: (1 + N*2/3)/12.
   double rounding_variance() const noexcept;
@@ -154,7 +156,8 @@ class Evaluator {
   unsigned threads_;
 };
 
-/// Predicted bound of |decrypted slot - exact slot| (probability 1 - 2^-40).
+/// Predicted bound of |decrypted slot - exact slot| (probability 1 - 2^-40). The double precision of encoding
+/// and decoding, about 2^-46 of the largest value, is not in it: it shows at scales above 2^55 only.
 double error_bound(const Ciphertext& c);
 
 }  // namespace ringforge::ckks

@@ -15,10 +15,10 @@ namespace ringforge::ckks {
 /// What a plan costs at a level: exact operation counts of one run, and memory.
 struct MatvecCost {
   OpCounts ops;
-  std::size_t keys = 0;             ///< distinct Galois keys
-  std::size_t key_storage = 0;      ///< bytes of those keys, expanded
-  std::size_t plaintext_storage = 0;///< bytes of the encoded matrix and bias
-  std::size_t working = 0;          ///< bytes of temporaries and ciphertexts during a run, at most
+  std::size_t keys = 0;               ///< distinct Galois keys
+  std::size_t key_storage = 0;        ///< bytes of those keys, expanded
+  std::size_t plaintext_storage = 0;  ///< bytes of the encoded matrix and bias
+  std::size_t working = 0;            ///< bytes of temporaries and ciphertexts during a run, at most
   /// Butterflies plus weighted words moved: what the planner minimises.
   double weight = 0;
 };
@@ -59,7 +59,7 @@ class Matvec {
   /// Bytes held by the encoded matrix.
   std::size_t storage() const noexcept { return store_.size() * sizeof(u64); }
   /// Predicted cost of a plan at a level.
-  static MatvecCost cost(const Context& context, const linear::Plan& plan, std::size_t level, std::size_t batch = 1);
+  static MatvecCost cost(const Context& context, const linear::Plan& plan, std::size_t level);
 
   /// Coefficients of one term that lie together in memory.
   static constexpr std::size_t kBlock = 512;

@@ -15,24 +15,24 @@ namespace ringforge::ckks {
 
 /// What a user may write down; turned into `Parameters` by checking.
 struct ParametersSpec {
-  std::string name;             ///< free text, at most 64 bytes; not part of the identity
-  unsigned log_n = 0;           ///< log2 of the ring degree, 10 ... 17
-  std::vector<u64> q;           ///< primes of Q, 1 ... 64; q[0] is the last to be dropped
-  std::vector<u64> p;           ///< special primes, 1 ... 8
-  unsigned limbs_per_digit = 1; ///< alpha of hybrid key switching; 1 is per-limb
-  double log_scale = 40;        ///< log2 of the default scale, 10 ... 60
-  std::string insecure;         ///< why a set below 128 bits may be used; empty otherwise
+  std::string name;              ///< free text, at most 64 bytes; not part of the identity
+  unsigned log_n = 0;            ///< log2 of the ring degree, 10 ... 17
+  std::vector<u64> q;            ///< primes of Q, 1 ... 64; q[0] is the last to be dropped
+  std::vector<u64> p;            ///< special primes, 1 ... 8
+  unsigned limbs_per_digit = 1;  ///< alpha of hybrid key switching; 1 is per-limb
+  double log_scale = 40;         ///< log2 of the default scale, 10 ... 60
+  std::string insecure;          ///< why a set below 128 bits may be used; empty otherwise
 };
 
 /// Why a specification is refused.
 enum class ParameterFailure {
-  degree,         ///< log_n outside 10 ... 17
-  limb_count,     ///< no primes, or too many
-  modulus,        ///< not a prime, not 1 mod 2N, too small, too large, or repeated
-  digit,          ///< the special primes are smaller than a key-switching digit
-  scale,          ///< log_scale outside 10 ... 60, or above log2 q[0] - 2
-  not_secure,     ///< log2(QP) above the 128-bit limit and no `insecure` reason given
-  text,           ///< a name or reason over 64 / 256 bytes
+  degree,      ///< log_n outside 10 ... 17
+  limb_count,  ///< no primes, or too many
+  modulus,     ///< not a prime, not 1 mod 2N, too small, too large, or repeated
+  digit,       ///< the special primes are smaller than a key-switching digit
+  scale,       ///< log_scale outside 10 ... 60, or above log2 q[0] - 2
+  not_secure,  ///< log2(QP) above the 128-bit limit and no `insecure` reason given
+  text,        ///< a name or reason over 64 / 256 bytes
 };
 /// One sentence for each failure.
 const char* explain(ParameterFailure f) noexcept;
