@@ -52,9 +52,8 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
             console = Console(width=170)
         console.print(table(done, title))
         env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
-        console.print(
-            f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}, commit {env['commit']}, {env['date']}"
-        )
+        machine = f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}"
+        console.print(f"{machine}, commit {env['commit']}, {env['date']}")
     if folder is not None:
         env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
         path = save(done, folder, f"{name}-{env['date'][:10]}", env)

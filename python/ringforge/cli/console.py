@@ -44,10 +44,10 @@ def console(stderr: bool = False) -> Console:
 
 #: The library's errors name remedies in Python; here they are options.
 _OPTIONS = {
-    'insecure="..."': '--insecure "..."',
+    'accept_insecure="..."': '--accept-insecure "..."',
+    ' insecure="..."': ' --insecure "..."',
     "params=None suggests some": "--params auto suggests some",
     "declare a larger bound=": "declare a larger --input-bound",
-    'accept_insecure="..."': '--accept-insecure "..."',
 }
 
 

@@ -316,8 +316,8 @@ class Client:
         error = self.error_bound(result, share_bits)
         if error > largest:
             raise LevelError(
-                f"hiding {share_bits:g} bits over {shared} ciphertexts adds noise of up to {error:.3g} to results of at "
-                f"most {largest:.3g}: nothing would be left. Ask for fewer share_bits, or plan the program at a higher "
+                f"hiding {share_bits:g} bits over {shared} ciphertexts adds noise of up to {error:.3g} to results "
+                f"of at most {largest:.3g}: nothing would be left. Ask for fewer share_bits, or plan the program at a higher "
                 "level with a larger scale"
             )
 
