@@ -56,7 +56,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 
 $(VENV)/.test: $(VENV)/.tools
 	tools/bootstrap.sh $(PYTHON) libgtest-dev
-	$(PIP) "pytest>=8" "hypothesis>=6.100"
+	$(PIP) "pytest>=8" "hypothesis>=6.100" "matplotlib>=3.8"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.tools

@@ -302,6 +302,7 @@ ckks::Ciphertext read_ciphertext(std::istream& in, const Context& context, unsig
   c.scale = info.scale;
   c.key_id = info.key_id;
   c.variance = info.variance;
+  c.spread = static_cast<double>(context.params().slots());
   c.bound = info.bound;
   c.parts.reserve(info.parts);
   if (info.seeded) r.bytes(c.seed.emplace().data(), kSeedBytes);

@@ -54,6 +54,11 @@ void BaseConverter::convert(u64* dst, const u64* const* y, const u64* v, std::si
     kernels::active().base_convert(dst, y, hat_.data() + j * k, k, bits_, v, product_[j], n, to_[j].mod());
 }
 
+void BaseConverter::convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept {
+  const std::size_t k = from_.size();
+  kernels::active().base_convert(dst, y, hat_.data() + j * k, k, bits_, nullptr, 0, to_.ring().degree(), to_[j].mod());
+}
+
 ModulusDrop::ModulusDrop(const Basis& basis, std::size_t dropped) : input_(basis) {
   if (dropped < 1 || dropped >= basis.size())
     throw ParameterError("cannot drop " + std::to_string(dropped) + " of " + std::to_string(basis.size()) +

@@ -275,7 +275,7 @@ TEST(Matvec, CountsEqualThePlannersAndErrorsAreBounded) {
         const linear::Packing packing(s.rows, s.cols, params.slots() / s.batch, span);
         const linear::Plan plan(packing, algorithm, std::min<std::size_t>(4, packing.diagonals()));
         Matvec mv(ctx, plan, 2, s.batch);
-        mv.encode(m, bias, {0x1p36, 0x1p38, 1.0}, 2);
+        mv.encode(m, bias, {0x1p36, 0x1p38, 1.0, true}, 2);
         GaloisKeys keys;
         for (const auto& [element, level] : mv.required_keys()) keys.insert(client.galois_key(sk, element, level));
         std::vector<Ciphertext> in;

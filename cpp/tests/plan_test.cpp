@@ -9,6 +9,7 @@
 #include <random>
 
 #include "ringforge/error.hpp"
+#include "ringforge/linear/norms.hpp"
 
 namespace ringforge::linear {
 namespace {
@@ -122,6 +123,23 @@ TEST(Plan, KeysCoverEveryRotation) {
   EXPECT_THROW(Plan(Packing(16, 64, 256, Span::compact), Algorithm::bsgs, 17), ShapeError);
   EXPECT_THROW(Packing(0, 4, 16, Span::spread), ShapeError);
   EXPECT_THROW(Packing(4, 4, 12, Span::spread), ShapeError);
+}
+
+// Known norms: a permutation has 1, the all-ones matrix n^2; splitting columns can only lower the latter.
+TEST(Norms, OfKnownMatrices) {
+  const std::size_t n = 16;
+  std::vector<double> identity(n * n), ones(n * n, 1.0);
+  for (std::size_t i = 0; i < n; ++i) identity[i * n + (i * 5 + 3) % n] = 1;
+  for (const std::size_t baby : {1U, 4U, 16U}) {
+    const Plan plan(Packing(n, n, n, Span::compact), Algorithm::bsgs, baby);
+    EXPECT_NEAR(norms(plan, identity).matrix, 1, 0.25);
+    EXPECT_NEAR(norms(plan, identity).rotated, 1, 0.25);
+    EXPECT_NEAR(norms(plan, ones).matrix, 256, 1e-9);  // 1.25 times more is above the row-column bound
+    // Every column is met giants() times by each baby step: the split matrix has n/giants() equal parts.
+    const double split = static_cast<double>(n * plan.giants());
+    EXPECT_GE(norms(plan, ones).rotated, split * 0.99);
+    EXPECT_LE(norms(plan, ones).rotated, std::min(256.0, split * 1.26));
+  }
 }
 
 }  // namespace

@@ -78,6 +78,17 @@ TEST(BaseConverter, GivesTheCentredRepresentative) {
     for (std::size_t j = 0; j < 2; ++j) {
       convert.convert(out.data(), y.data(), v.data(), j);
       EXPECT_TRUE(std::equal(out.data(), out.data() + 64, expected.limb(j)));
+      // The fast conversion differs by u*P, 0 <= u <= k (the centred value is up to P/2 below [0, P)).
+      const auto& m = to[j].mod();
+      u64 product = 1;
+      for (std::size_t i = 0; i < k; ++i) product = arith::mul(product, arith::reduce64(from[i].value(), m), m);
+      convert.convert_fast(out.data(), y.data(), j);
+      for (std::size_t n = 0; n < 64; ++n) {
+        u64 candidate = expected.limb(j)[n];
+        std::size_t u = 0;
+        for (; u <= k && candidate != out.data()[n]; ++u) candidate = arith::add(candidate, product, m.q);
+        EXPECT_LE(u, k);
+      }
     }
   }
 }

@@ -80,8 +80,8 @@ void bind_matvec(nb::module_& m) {
       .def(
           "encode",
           [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
-             const Doubles& bias, double input_scale, double output_scale, double input_bound, unsigned threads,
-             std::optional<std::function<void(double)>> progress) {
+             const Doubles& bias, double input_scale, double output_scale, double input_bound, bool fresh_inputs,
+             unsigned threads, std::optional<std::function<void(double)>> progress) {
             const auto& packing = self.plan().packing();
             if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
               throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +
@@ -95,9 +95,9 @@ void bind_matvec(nb::module_& m) {
               };
             nb::gil_scoped_release release;
             self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()),
-                        {input_scale, output_scale, input_bound}, threads, report);
+                        {input_scale, output_scale, input_bound, fresh_inputs}, threads, report);
           },
-          "matrix"_a, "bias"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "threads"_a = 1,
+          "matrix"_a, "bias"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "fresh_inputs"_a, "threads"_a = 1,
           "progress"_a = nb::none())
       .def(
           "run",

@@ -24,6 +24,9 @@ class BaseConverter {
   void quotient(u64* v, const u64* const* y, std::size_t n) const noexcept;
   /// dst = the centred lift modulo target prime j. For one source prime, y is x itself and v unused.
   void convert(u64* dst, const u64* const* y, const u64* v, std::size_t j) const noexcept;
+  /// Fast conversion: dst = sum y_i*(P/p_i) modulo target prime j, that is x + u*P for some 0 <= u < k, x in
+  /// [0, P): enough where a multiple of P does no harm.
+  void convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept;
   std::size_t sources() const noexcept { return from_.size(); }
 
  private:

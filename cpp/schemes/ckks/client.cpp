@@ -176,7 +176,9 @@ Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, dou
                      std::to_string(static_cast<int>(std::ceil(std::max(needed, std::log2(sigma) + 4)))) +
                      " bits of modulus, this ciphertext has " + std::to_string(static_cast<int>(have)) +
                      ": decrypt at a higher level, or ask for fewer share_bits or queries");
-  add(p.poly, p.poly, sample_gaussian(p.poly.degree(), rng_.next_seed(), sigma).lift(p.poly.basis()));
+  Poly<Eval> noise = sample_gaussian(p.poly.degree(), rng_.next_seed(), sigma).lift(p.poly.basis());
+  add(p.poly, p.poly, noise);
+  noise.wipe();  // with the shared result it would give back the decryption
   return p;
 }
 

@@ -32,6 +32,7 @@ Ciphertext like(const Ciphertext& a) {
   r.scale = a.scale;
   r.key_id = a.key_id;
   r.variance = a.variance;
+  r.spread = a.spread;
   r.bound = a.bound;
   return r;
 }
@@ -67,6 +68,7 @@ Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
   r.parts = longer.parts;
   for (std::size_t i = 0; i < common; ++i) ringforge::add(r.parts[i], a.parts[i], b.parts[i]);
   r.variance = square(std::sqrt(a.variance) + std::sqrt(b.variance));
+  r.spread = std::max(a.spread, b.spread);
   r.bound = a.bound + b.bound;
   return r;
 }
@@ -162,6 +164,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   r.scale = a.scale * b.scale;
   r.variance = square(std::sqrt(a.variance) * b.bound * b.scale + std::sqrt(b.variance) * a.bound * a.scale) +
                static_cast<double>(basis.ring().degree()) * a.variance * b.variance;
+  r.spread = std::max(a.spread, b.spread);
   r.bound = a.bound * b.bound;
   return r;
 }

@@ -84,6 +84,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
     }
     row_sum_ = std::max(row_sum_, sum);
   }
+  norms_ = linear::norms(plan_, matrix);
   const double have = ctx_->basis(level_ - 1).log2() - 1,
                need = std::log2(std::max(row_sum_, 1e-300) * scaling.output_scale);
   if (need > have)
@@ -199,16 +200,27 @@ std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const Ga
                                                       : run_diagonal(inputs, keys, threads);
 }
 
-Ciphertext Matvec::fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const {
+Matvec::Propagated Matvec::propagate(std::span<const Ciphertext> inputs, double rotated) const {
+  double input = 0;
+  for (const auto& c : inputs) input = std::max(input, c.variance * (scaling_.fresh_inputs ? 1 : c.spread));
+  const double factor = square(plain_scale_ / static_cast<double>(ctx_->basis(level_)[level_].value()));
+  return {(input + rotated) * slot_square_ * factor, (input * norms_.matrix + rotated * norms_.rotated) * factor};
+}
+
+Ciphertext Matvec::fold(Ciphertext acc, const Propagated& noise, std::size_t row_block, const GaloisKeys& keys,
+                        const Evaluator& ev) const {
+  double gathered = noise.gathered;
   for (const std::size_t h : plan_.packing().folds()) {
     const Ciphertext turned = ev.apply_galois(acc, element(h), keys);
-    // The two halves of a fold meet in different slots, whose errors are independent.
+    // The two halves of a fold meet in different slots of one row: their variances add.
     const double variance = acc.variance + turned.variance;
     acc = ev.add(acc, turned);
     acc.variance = variance;
+    gathered *= 2;
   }
   if (!bias_.empty()) acc = ev.add_plain(acc, bias_[row_block]);
   acc.bound = round_up(row_sum_);
+  acc.spread = std::max(1.0, (noise.peak + acc.variance - gathered) / acc.variance);
   acc.variance = round_up(acc.variance);
   return acc;
 }
@@ -228,9 +240,10 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
     for (std::size_t b = 0; b < plan_.babies(c); ++b) steps.push_back(static_cast<i64>(b * batch_));
     babies.push_back(ev.rotate_hoisted(inputs[c], steps, keys));
   }
-  double baby_variance_max = 0;
-  for (const auto& row : babies)
-    for (const auto& c : row) baby_variance_max = std::max(baby_variance_max, c.variance);
+  double rotated = 0;
+  for (std::size_t c = 0; c < inputs.size(); ++c)
+    rotated = std::max(rotated, babies[c].back().variance - inputs[c].variance);
+  const Propagated noise = propagate(inputs, rotated);
 
   std::vector<Ciphertext> results;
   const auto& terms = plan_.terms();
@@ -267,8 +280,7 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
     Ciphertext r;
     r.key_id = inputs[0].key_id;
     r.scale = scaling_.output_scale;
-    double variance = baby_variance_max * slot_square_ * square(plain_scale_) +
-                      static_cast<double>(count_terms) * square(scaling_.input_bound * scaling_.input_scale) / 12;
+    double variance = static_cast<double>(count_terms) * square(scaling_.input_bound * scaling_.input_scale) / 12;
     if (giants == 1) {
       for (auto& part : inner[0]) r.parts.push_back(gadget.rescale(limbs).apply(part, threads));
     } else {
@@ -307,8 +319,9 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
       r.parts.push_back(gadget.mod_down_rescale(limbs).apply(acc1, threads));
       variance += static_cast<double>(giants - 1) * gadget.switch_variance(limbs);
     }
-    r.variance = variance / square(static_cast<double>(basis[level_].value())) + ev.rounding_variance();
-    results.push_back(fold(std::move(r), rb, keys, ev));
+    r.variance =
+        noise.gathered + variance / square(static_cast<double>(basis[level_].value())) + ev.rounding_variance();
+    results.push_back(fold(std::move(r), noise, rb, keys, ev));
   }
   return results;
 }
@@ -323,8 +336,8 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
   const bool horner = plan_.algorithm() == linear::Algorithm::horner;
   const std::size_t columns = packing.blocks().size();
 
-  double input_variance = 0;
-  for (const auto& c : inputs) input_variance = std::max(input_variance, c.variance);
+  const Propagated noise = propagate(inputs, 0);
+  const auto prime = static_cast<double>(basis[level_].value());
 
   // One partial sum: for each input, product and rescale; then the sum over inputs.
   Plaintext diagonal{Poly<Eval>(basis), plain_scale_, 1};
@@ -366,12 +379,11 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
     // The evaluator assumed slots of size `bound` in every product; the matrix's own sums are known.
     const double per_rotation = ctx_->gadget().switch_variance(limbs - 1) + ev.rounding_variance();
     const double products = static_cast<double>(count_d * columns);
-    const auto prime = static_cast<double>(basis[level_].value());
     acc.variance =
-        input_variance * slot_square_ * square(plain_scale_ / prime) +
+        noise.gathered +
         products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + ev.rounding_variance()) +
         static_cast<double>(count_d) * per_rotation;
-    results.push_back(fold(std::move(acc), rb, keys, ev));
+    results.push_back(fold(std::move(acc), noise, rb, keys, ev));
   }
   return results;
 }

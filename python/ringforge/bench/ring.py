@@ -109,7 +109,7 @@ def _linear_transform(c: RingCase, s: ckks.Session, a: ckks.Ciphertext, x: np.nd
     native = _native.Matvec(s.context, plan, s.params.max_level, 1)
     matrix = rng.uniform(-1, 1, (slots, c.diagonals))
     start = time.perf_counter()
-    native.encode(matrix, np.zeros(0), a.scale, a.scale, 1.0)
+    native.encode(matrix, np.zeros(0), a.scale, a.scale, 1.0, True)
     encode = time.perf_counter() - start
     for element, level in native.required_keys:
         s.galois_keys.insert(s.client.galois_key(s.secret_key, element, level))

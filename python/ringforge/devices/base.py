@@ -41,6 +41,8 @@ class MatvecKernel:
         batch: vectors interleaved in each ciphertext, a power of two.
         input_scale, output_scale: scales of inputs and results.
         input_bound: declared bound of the inputs' slots.
+        fresh_inputs: inputs come straight from encryption; an earlier matrix's results share their errors, and
+            noise is then predicted accordingly.
     """
 
     context: Context
@@ -50,6 +52,7 @@ class MatvecKernel:
     input_scale: float
     output_scale: float
     input_bound: float
+    fresh_inputs: bool
 
 
 @dataclass(frozen=True)

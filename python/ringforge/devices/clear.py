@@ -80,7 +80,8 @@ class ClearDevice(Device):
             out = [ClearVector(v.slots**2, v.level - 1, v.scale**2 / prime, v.bound**2) for v in inputs]
         else:
             slots = _matvec(kernel.plan, kernel.batch, handle.state, [v.slots for v in inputs])
-            bound = float(np.abs(handle.state.matrix).sum(axis=1).max()) * kernel.input_bound
+            bias = np.abs(handle.state.bias) if handle.state.bias.size else 0.0
+            bound = float((np.abs(handle.state.matrix).sum(axis=1) * kernel.input_bound + bias).max())
             out = [ClearVector(s, kernel.level - 1, kernel.output_scale, bound) for s in slots]
         return out, Report("clear", time.perf_counter() - start)
 

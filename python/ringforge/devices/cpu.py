@@ -61,6 +61,7 @@ class CpuDevice(Device):
                 kernel.input_scale,
                 kernel.output_scale,
                 kernel.input_bound,
+                kernel.fresh_inputs,
                 threads,
                 progress,
             )

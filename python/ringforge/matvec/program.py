@@ -69,7 +69,7 @@ class ParameterSpec(_Frozen):
 
 
 class LinearStep(_Frozen):
-    """A matrix product of a program. Level and scale are the input's; bounds are powers of two."""
+    """A matrix product of a program. Level and scale are the input's; bounds are powers of 2^(1/4)."""
 
     kind: Literal["linear"] = "linear"
     rows: Annotated[int, Field(ge=1, le=1 << 20)]
@@ -166,6 +166,7 @@ class Program(_Frozen):
                         2.0**s.log_input_scale,
                         2.0**s.log_output_scale,
                         s.input_bound,
+                        s.input_period == 0,
                     )
                 )
         return out

@@ -317,8 +317,8 @@ class Client:
         if error > largest:
             raise LevelError(
                 f"hiding {share_bits:g} bits over {shared} ciphertexts adds noise of up to {error:.3g} to results "
-                f"of at most {largest:.3g}: nothing would be left. Ask for fewer share_bits, or plan the program at a higher "
-                "level with a larger scale"
+                f"of at most {largest:.3g}: nothing would be left. Ask for fewer share_bits, or choose parameters with "
+                "larger primes and a larger default scale"
             )
 
 

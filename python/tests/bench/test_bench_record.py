@@ -15,6 +15,7 @@ FULL = Record(
     system="ringforge",
     case="matvec",
     params="n14",
+    algorithm="bsgs",
     seconds=0.5,
     level=3,
     threads=1,
@@ -43,7 +44,7 @@ def test_ratios_are_null_without_peer_or_encoding() -> None:
 
 def test_line_has_every_key() -> None:
     keys = {
-        "system", "case", "params", "level", "device", "threads", "seconds", "encode_seconds", "peer",
+        "system", "case", "params", "algorithm", "level", "device", "threads", "seconds", "encode_seconds", "peer",
         "peer_version", "peer_seconds", "ratio", "ratio_with_encoding", "max_rel_error", "peak_mib", "cycles",
         "extra",
     }  # fmt: skip

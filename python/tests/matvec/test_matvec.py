@@ -242,3 +242,12 @@ def test_models_survive_files(tmp_path: Path) -> None:
         matvec.load_model(tmp_path / "broken.npz")
     with pytest.raises(rf.Error, match="models are"):
         matvec.load_model(tmp_path / "m.txt")
+
+
+@pytest.mark.parametrize("kind", ["constant", "random"])
+def test_errors_that_slots_share_are_predicted(kind: str) -> None:
+    """Results of a matrix share its input's errors; rank-one matrices add them up instead of averaging them."""
+    sign = np.ones((64, 64)) if kind == "constant" else RNG.choice([-1.0, 1.0], (64, 64))
+    net = matvec.Sequential([matvec.Linear(sign / 8) for _ in range(5)])
+    _, exact, got, _, bound = run(net, "set-b", x=RNG.uniform(-1, 1, (1, 64)) / 64)
+    assert np.abs(exact - got).max() <= bound

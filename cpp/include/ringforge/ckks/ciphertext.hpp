@@ -27,6 +27,10 @@ struct Ciphertext {
   u64 key_id = 0;
   /// Predicted variance of each error coefficient.
   double variance = 0;
+  /// A combination of slot errors with weights w has at most |w|^2 * spread times the variance of one: 1 while
+  /// slots err independently, more after a matrix, whose results share the input's errors. Not in files: a
+  /// ciphertext read from one gets the number of slots, the largest possible.
+  double spread = 1;
   /// Declared bound of |slot|, public: a promise of the encrypting side, never read off the data.
   double bound = 1;
   /// Set while parts[1] is the expansion of a seed: the file then stores the seed.

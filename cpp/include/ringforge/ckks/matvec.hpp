@@ -8,6 +8,7 @@
 
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/counters.hpp"
+#include "ringforge/linear/norms.hpp"
 #include "ringforge/linear/plan.hpp"
 
 namespace ringforge::ckks {
@@ -40,6 +41,8 @@ class Matvec {
     double input_scale = 0;   ///< scale of the inputs
     double output_scale = 0;  ///< scale of the results; the matrix is encoded at q_level * output / input
     double input_bound = 1;   ///< declared bound of the inputs' slots
+    /// Inputs come straight from encryption: their spread is 1, whatever a file could not say.
+    bool fresh_inputs = false;
   };
   /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
   /// `progress` receives the fraction done now and then (with one thread).
@@ -72,14 +75,23 @@ class Matvec {
   std::vector<Ciphertext> run_bsgs(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads) const;
   std::vector<Ciphertext> run_diagonal(std::span<const Ciphertext> inputs, const GaloisKeys& keys,
                                        unsigned threads) const;
-  Ciphertext fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const;
+  /// What the matrix makes of errors at its input: for one result slot before folding (`gathered`), and for the
+  /// worst combination of result slots of unit norm (`peak`). `rotated` is variance that hoisted rotations add.
+  struct Propagated {
+    double gathered = 0, peak = 0;
+  };
+  Propagated propagate(std::span<const Ciphertext> inputs, double rotated) const;
+  /// Rotate-and-sum, bias, and metadata.
+  Ciphertext fold(Ciphertext acc, const Propagated& noise, std::size_t row_block, const GaloisKeys& keys,
+                  const Evaluator& ev) const;
 
   ContextPtr ctx_;
   linear::Plan plan_;
   std::size_t level_ = 0, batch_ = 1;
   Scaling scaling_;
   double plain_scale_ = 0;
-  double row_sum_ = 0;      // largest sum of |entries| of a row, plus |bias|
+  double row_sum_ = 0;  // largest |result|: sum of |entries| of a row times the input bound, plus |bias|
+  linear::Norms norms_;
   double slot_square_ = 0;  // largest sum of entries^2 over the diagonals of one slot
   WordBuffer store_;        // [limb][block][term][kBlock]
   std::vector<Plaintext> bias_;
