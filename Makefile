@@ -75,7 +75,7 @@ test-cpp: $(VENV)/.test ## C++ tests
 	build/tests/cpp/ringforge_tests --gtest_brief=1
 
 test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets, scheme, protocol, command line
-	$(PY) -m pytest -m "not long" -q --durations=5
+	$(PY) -m pytest -m "not long" --durations=5
 
 test-install: build $(VENV)/.test ## the installed C++ library, from a project that finds it
 	$(VENV)/bin/cmake --build build/tests --target ringforge

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "bits.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -16,12 +17,6 @@
 
 namespace ringforge {
 namespace {
-
-std::size_t reverse_bits(std::size_t x, unsigned bits) {
-  std::size_t r = 0;
-  for (unsigned i = 0; i < bits; ++i, x >>= 1) r = (r << 1) | (x & 1);
-  return r;
-}
 
 std::shared_ptr<const std::vector<u32>> bit_reversal(unsigned log_n) {
   static std::mutex mutex;

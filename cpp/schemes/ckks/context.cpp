@@ -12,6 +12,7 @@
 #include <numbers>
 #include <string>
 
+#include "bits.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/error.hpp"
@@ -19,12 +20,6 @@
 
 namespace ringforge::ckks {
 namespace {
-
-std::size_t reverse_bits(std::size_t x, unsigned bits) {
-  std::size_t r = 0;
-  for (unsigned i = 0; i < bits; ++i, x >>= 1) r = (r << 1) | (x & 1);
-  return r;
-}
 
 /// A finite double that may exceed 2^62, rounded to an integer, modulo q.
 u64 big_mod(double x, const kernels::Modulus& m) {
