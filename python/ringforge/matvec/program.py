@@ -423,7 +423,7 @@ def _scales(
 ) -> list[float] | None:
     """log2 of the scale before each layer and after the last, or None when some result would not fit.
 
-    The scale is lowered until every result fits its level. A square maps scale s to s^2/q, so the layer before
+    The working scale is lowered until every result fits its level; inputs take a larger one. A square maps scale s to s^2/q, so the layer before
     it is asked for the s that returns to the working scale.
     """
     working = log_scale
@@ -438,7 +438,13 @@ def _scales(
                 scales.append(2 * scales[-1] - log_q[after + 1])
         slack = min(sum(log_q[: top - i]) - 1.5 - scales[i + 1] - math.log2(bounds[i + 1]) for i in range(len(layers)))
         if slack >= 0:
-            return scales if working >= MIN_LOG_SCALE else None
+            if working < MIN_LOG_SCALE:
+                return None
+            # Fresh inputs may have a larger scale than results. Rotations add about 2^9 of error to them, which
+            # the matrix multiplies; its own rounding is 1/2. With 3 bits more on the input's side both count alike.
+            room = sum(log_q[: top + 1]) - 1.5 - math.log2(bounds[0])
+            scales[0] = max(scales[0], min((log_q[top] + scales[1]) / 2 + 3, room))
+            return scales
         working += 2 * slack if any(not isinstance(x, Linear) for x in layers) else slack
     return None
 
