@@ -24,9 +24,10 @@ from ringforge.params import named
 LEVELS = ("full", "auto")
 
 _CHILD = """
-import json, resource, statistics, sys, time
+import json, resource, sys
 import numpy as np
 from ringforge import _native, matvec
+from ringforge.bench.timing import measure
 from ringforge.matvec.roles import exact_error
 
 r = json.loads(sys.argv[1])
@@ -52,19 +53,13 @@ first = server.prepare_seconds
 if first < r["budget"]:
     del server
     server = matvec.Server(model, compiled.program, keys, threads=r["threads"])
-times, cpu = [], []
-server.evaluate(encrypted)
-end = time.perf_counter() + r["budget"]
-while len(times) < 3 or time.perf_counter() < end:
-    c = time.process_time()
-    result, report = server.evaluate(encrypted)
-    cpu.append(time.process_time() - c)
-    times.append(report.seconds)
+result, report = server.evaluate(encrypted)
+timing = measure(lambda: server.evaluate(encrypted), r["budget"], at_least=3)
 chosen = compiled.choices[0].chosen
 print(json.dumps({
-    "seconds": statistics.median(times),
-    "cpu_seconds": statistics.median(cpu),
-    "runs": len(times),
+    "seconds": timing.wall,
+    "cpu_seconds": timing.cpu,
+    "runs": timing.iterations,
     "encode_seconds": server.prepare_seconds,
     "encode_seconds_first": first,
     "max_rel_error": exact_error(weights @ v, client.decrypt(result)[0]),

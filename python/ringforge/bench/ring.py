@@ -21,6 +21,7 @@ import numpy as np
 from ringforge import _native, ckks
 from ringforge.bench.peers import lattigo
 from ringforge.bench.record import Record
+from ringforge.bench.timing import alternate, measure
 from ringforge.params import Parameters
 
 CASES = ("ntt", "intt", "rotate", "rotate_hoisted", "multiply", "linear_transform")
@@ -46,15 +47,8 @@ def primes(c: RingCase) -> tuple[list[int], list[int]]:
     return found[c.special :], found[: c.special]
 
 
-def _median(fn: Callable[[], object], budget_s: float) -> tuple[float, int]:
-    fn()
-    times: list[float] = []
-    end = time.perf_counter() + budget_s
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        fn()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), len(times)
+def _median(fn: Callable[[], object], budget_s: float) -> float:
+    return measure(fn, budget_s, at_least=3).wall
 
 
 def measure_here(c: RingCase) -> dict[str, float]:
@@ -72,12 +66,12 @@ def measure_here(c: RingCase) -> dict[str, float]:
     a, ev = s.encrypt(x), s.evaluator
     if c.case == "rotate":
         s.add_rotation_keys([5])
-        seconds, _ = _median(lambda: ev.rotate(a, 5, s.galois_keys), c.budget_s)
+        seconds = _median(lambda: ev.rotate(a, 5, s.galois_keys), c.budget_s)
         error = np.abs(s.decrypt(ev.rotate(a, 5, s.galois_keys)) - np.roll(x, -5)).max()
     elif c.case == "rotate_hoisted":
         steps = list(range(1, c.rotations + 1))
         s.add_rotation_keys(steps)
-        seconds, _ = _median(lambda: ev.rotate_hoisted(a, steps, s.galois_keys), c.budget_s)
+        seconds = _median(lambda: ev.rotate_hoisted(a, steps, s.galois_keys), c.budget_s)
         seconds /= c.rotations
         error = np.abs(s.decrypt(ev.rotate_hoisted(a, steps, s.galois_keys)[-1]) - np.roll(x, -steps[-1])).max()
     elif c.case == "multiply":
@@ -86,7 +80,7 @@ def measure_here(c: RingCase) -> dict[str, float]:
         def product() -> ckks.Ciphertext:
             return ev.rescale(ev.relinearize(ev.mul(a, a), rk))
 
-        seconds, _ = _median(product, c.budget_s)
+        seconds = _median(product, c.budget_s)
         error = np.abs(s.decrypt(product()) - x * x).max()
     elif c.case == "linear_transform":
         return _linear_transform(c, s, a, x)
@@ -116,7 +110,7 @@ def _linear_transform(c: RingCase, s: ckks.Session, a: ckks.Ciphertext, x: np.nd
     # The packing's input is periodic in its columns.
     v = x[: c.diagonals]
     periodic = s.encrypt(np.tile(v, slots // c.diagonals), level=s.params.max_level)
-    seconds, _ = _median(lambda: native.run([periodic], s.galois_keys), c.budget_s)
+    seconds = _median(lambda: native.run([periodic], s.galois_keys), c.budget_s)
     got = s.decrypt(native.run([periodic], s.galois_keys)[0]).real
     return {"seconds": seconds, "error": float(np.abs(got - matrix @ v).max()), "encode_seconds": encode}
 
@@ -171,25 +165,28 @@ def compare(c: RingCase, rounds: int = 3, *, peer: bool = True) -> Record:
         if peer:
             split = lattigo.run_best_split(_request(c)).log_bsgs
             extra["peer_log_bsgs"] = split
-    for i in range(rounds):
-        for side in ("ours", "peer") if i % 2 == 0 else ("peer", "ours"):
-            if side == "ours":
-                ours.append(_in_child(c))
-            elif peer:
-                theirs.append(lattigo.run(_request(c, split)))
-    # Our linear transform ends with its rescale, so the peer's rescale counts too.
-    peer_times = [r.seconds + ((r.rescale_seconds or 0.0) if transform else 0.0) for r in theirs]
+
+    def here() -> float:
+        ours.append(_in_child(c))
+        return ours[-1]["seconds"]
+
+    def there() -> float:
+        # Our linear transform ends with its rescale, so the peer's rescale counts too.
+        theirs.append(lattigo.run(_request(c, split)))
+        return theirs[-1].seconds + ((theirs[-1].rescale_seconds or 0.0) if transform else 0.0)
+
+    medians = alternate({"ours": here, "peer": there} if peer else {"ours": here}, rounds)
     return Record(
         system="ring",
         case=c.case,
         params=f"N=2^{c.log_n}, {c.limbs}+{c.special} primes of {c.prime_bits} bits",
         algorithm="bsgs" if transform else c.case,
         level=c.limbs - 1,
-        seconds=statistics.median(r["seconds"] for r in ours),
+        seconds=medians["ours"].reported,
         encode_seconds=ours[-1].get("encode_seconds"),
         peer="lattigo" if theirs else None,
         peer_version=theirs[-1].peer_version if theirs else None,
-        peer_seconds=statistics.median(peer_times) if theirs else None,
+        peer_seconds=medians["peer"].reported if peer else None,
         max_rel_error=max(r["error"] for r in ours),
         extra=extra | {"kernels": _native.kernels.active(), "peer_error": theirs[-1].error if theirs else None},
     )

@@ -423,8 +423,8 @@ def _scales(
 ) -> list[float] | None:
     """log2 of the scale before each layer and after the last, or None when some result would not fit.
 
-    The working scale is lowered until every result fits its level; inputs take a larger one. A square maps scale s to s^2/q, so the layer before
-    it is asked for the s that returns to the working scale.
+    The working scale is lowered until every result fits its level; inputs take a larger one. A square maps
+    scale s to s^2/q, so the layer before it is asked for the s that returns to the working scale.
     """
     working = log_scale
     for _ in range(2):
