@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <mutex>
 #include <string>
 
 #include "ringforge/error.hpp"
@@ -100,6 +101,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   std::vector<double> squares(packing.row_blocks() * virtual_slots);
   store_ = WordBuffer(limbs * blocks * terms.size() * kBlock);
   std::atomic<std::size_t> done{0};
+  std::mutex reporting;
   // Each task encodes a run of terms; runs are cut at row blocks so that squares are summed without races.
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   constexpr std::size_t kRun = 16;
@@ -135,7 +137,9 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
           std::memcpy(words(l, b, t), out.limb(l) + b * kBlock, kBlock * sizeof(u64));
     }
     const std::size_t finished = done.fetch_add(1) + 1;
-    if (progress && threads <= 1) progress(static_cast<double>(finished) / static_cast<double>(runs.size()));
+    // One report at a time; a thread that finds another reporting goes on with its work.
+    const std::unique_lock report(reporting, std::try_to_lock);
+    if (progress && report) progress(static_cast<double>(finished) / static_cast<double>(runs.size()));
   });
   for (std::size_t run = 0; run < runs.size(); ++run) {
     const std::size_t rb = terms[runs[run].first].row_block;

@@ -251,3 +251,14 @@ def test_errors_that_slots_share_are_predicted(kind: str) -> None:
     net = matvec.Sequential([matvec.Linear(sign / 8) for _ in range(5)])
     _, exact, got, _, bound = run(net, "set-b", x=RNG.uniform(-1, 1, (1, 64)) / 64)
     assert np.abs(exact - got).max() <= bound
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_preparation_reports_progress(threads: int) -> None:
+    model = linear(64, 256)
+    program = matvec.compile_model(model, "set-a", algorithm="horner").program
+    seen: list[float] = []
+    matvec.Server(model, program, matvec.EvaluationKeys(), threads=threads, progress=seen.append)
+    assert len(seen) > 2
+    assert seen[-1] == 1.0
+    assert all(0 < f <= 1 for f in seen)

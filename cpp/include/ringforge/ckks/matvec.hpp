@@ -45,7 +45,7 @@ class Matvec {
     bool fresh_inputs = false;
   };
   /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
-  /// `progress` receives the fraction done now and then (with one thread).
+  /// `progress` receives the fraction done now and then, from any of the threads, never from two at once.
   /// @throws ValueError for entries that are not finite or results that do not fit the lower level,
   ///         ShapeError for sizes that do not match, ScaleError when the matrix's scale is outside
   ///         2^16 ... 2^62.
