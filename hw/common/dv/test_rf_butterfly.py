@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""rf_butterfly computes both butterflies, at the stated latency, for all kinds of multiplier."""
+
+import random
+
+import cocotb
+import pytest
+from modular import BARRETT, BUTTERFLY_LATENCY, MONTGOMERY, check_pipeline, moduli, parameter, start_clock
+from runner import run
+
+
+@cocotb.test()
+async def butterflies(dut):
+    width, lanes, kind = parameter("W", 54), parameter("Lanes", 1), parameter("Kind", 0)
+    rng = random.Random(1)
+    start_clock(dut)
+    for modulus in moduli(width, kind):
+        q = modulus.shifted
+
+        def forward(modulus=modulus, q=q):
+            rows = [(modulus.residue(rng), modulus.residue(rng), modulus.operand(rng)) for _ in range(lanes)]
+            products = [modulus.multiply(x1, w) for _, x1, w in rows]
+            inputs = dict(zip(("x0_i", "x1_i", "w_i"), map(list, zip(*rows, strict=True)), strict=True))
+            return inputs, {
+                "y0_o": [(x0 + p) % q for (x0, _, _), p in zip(rows, products, strict=True)],
+                "y1_o": [(x0 - p) % q for (x0, _, _), p in zip(rows, products, strict=True)],
+            }
+
+        def inverse(modulus=modulus, q=q):
+            rows = [(modulus.residue(rng), modulus.residue(rng), modulus.operand(rng)) for _ in range(lanes)]
+            inputs = dict(zip(("x0_i", "x1_i", "w_i"), map(list, zip(*rows, strict=True)), strict=True))
+            half = (modulus.q + 1) // 2
+            return inputs, {
+                "y0_o": [(x0 + x1) * half % q for x0, x1, _ in rows],
+                "y1_o": [modulus.multiply((x1 - x0) * half % q, w) for x0, x1, w in rows],
+            }
+
+        for sample, flag in ((forward, 0), (inverse, 1)):
+            constants = {"q_i": q, "k_i": modulus.k, "shift_i": modulus.shift, "inverse_i": flag}
+            await check_pipeline(dut, rng, constants, 40, BUTTERFLY_LATENCY, sample)
+
+
+@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 1), (MONTGOMERY, 0)])
+def test_rf_butterfly(kind, twin):
+    run("rf_butterfly", {"W": 54, "Lanes": 2, "Kind": kind, "Twin": twin}, __file__)

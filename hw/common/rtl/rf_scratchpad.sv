@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Scratchpad of Banks independent banks (rf_bank), each with its own read port and write port.
+//
+// Latency     reads 2 cycles
+// Throughput  one read and one write per bank and cycle
+// Ranges      addresses < Rows
+
+module rf_scratchpad #(
+    parameter int unsigned W = 54,
+    parameter int unsigned Lanes = 16,
+    parameter int unsigned Rows = 4096,
+    parameter int unsigned Banks = 3,
+    parameter bit Packed = 1'b1,
+    localparam int unsigned AddrW = (Rows > 1) ? $clog2(Rows) : 1
+) (
+    input  logic             clk_i,
+    input  logic [Banks-1:0] re_i,
+    input  logic [AddrW-1:0] raddr_i [Banks],
+    output logic [W-1:0]     rdata_o [Banks][Lanes],
+    input  logic [Banks-1:0] we_i,
+    input  logic [AddrW-1:0] waddr_i [Banks],
+    input  logic [W-1:0]     wdata_i [Banks][Lanes]
+);
+
+  for (genvar b = 0; b < Banks; b++) begin : gen_banks
+    rf_bank #(
+        .W(W),
+        .Lanes(Lanes),
+        .Rows(Rows),
+        .Packed(Packed)
+    ) u_bank (
+        .clk_i,
+        .re_i(re_i[b]),
+        .raddr_i(raddr_i[b]),
+        .rdata_o(rdata_o[b]),
+        .we_i(we_i[b]),
+        .waddr_i(waddr_i[b]),
+        .wdata_i(wdata_i[b])
+    );
+  end
+
+endmodule

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Transform unit: NTT, inverse NTT and automorphisms of one polynomial of N words in rows of Lanes words.
+//
+// Function: op_i = 0 NTT (Cooley-Tukey, natural to evaluation order), 1 inverse NTT (Gentleman-Sande, halving in
+//   every stage instead of a final factor 1/N), 2 automorphism X -> X^g in evaluation form. The unit reads rows of
+//   the source (stage 0) or of the destination (later stages), sends them through a permutation network, Lanes/2
+//   butterflies and a second network, and writes each row back where it was read; an automorphism reads rows in
+//   permuted order and uses the first network only.
+// Twiddles: one table for both directions, tw[m + i] = psi^brv(m + i) in rows of Lanes. The inverse needs psi^-brv,
+//   which is -tw[m + (m-1-i)]; the butterfly takes the sign into its subtraction.
+// Ranges: words in [0, q); q_i, k_i, shift_i as rf_mod_mul and rf_mod_half; 2*log2(Lanes) <= log_n_i <= MaxLogN.
+// Interface: start_i with all settings held until done_o. Rows are read 2 cycles after *_en_o (rf_bank). rd_src_o
+//   says which slot a read is for; src_done_o: no further reads of the source slot.
+// Cycles from start to done: log2(N) * N/Lanes + NttLatency for a transform whose rows number at least 4*NttLatency
+//   (then the first rows a stage reads were written long before; shorter ones wait NttLatency after each stage),
+//   N/Lanes + AutoLatency for an automorphism.
+module rf_transform #(
+    parameter int unsigned W = 54,
+    parameter int unsigned Lanes = 16,
+    parameter int unsigned MaxLogN = 15,
+    parameter int unsigned Kind = rf_pkg::MulBarrett,
+    parameter bit Twin = 1'b0,
+    localparam int unsigned LogLanes = $clog2(Lanes),
+    localparam int unsigned RowBits = MaxLogN - LogLanes
+) (
+    input  logic               clk_i,
+    input  logic               rst_ni,
+    input  logic               start_i,
+    input  logic [        1:0] op_i,
+    input  logic [        4:0] log_n_i,
+    input  logic [  MaxLogN:0] g_i,
+    input  logic               lift_i,
+    input  logic [        2:0] shift_i,
+    input  logic [      W-1:0] p_i,              // source modulus of a lift
+    input  logic [      W-1:0] q_i,
+    input  logic [       63:0] k_i,
+    output logic               src_done_o,
+    output logic               done_o,
+    output logic               rd_en_o,
+    output logic               rd_src_o,
+    output logic [RowBits-1:0] rd_row_o,
+    input  logic [      W-1:0] rd_data_i [Lanes],
+    output logic               tw_en_o,
+    output logic [RowBits-1:0] tw_row_o,
+    input  logic [      W-1:0] tw_data_i [Lanes],
+    output logic               wr_en_o,
+    output logic [RowBits-1:0] wr_row_o,
+    output logic [      W-1:0] wr_data_o [Lanes]
+);
+  import rf_pkg::*;
+
+  localparam int unsigned Half = Lanes / 2;
+  // Cycles after the read is issued.
+  localparam int unsigned LiftAt = BankLatency;                        // row leaves the bank
+  localparam int unsigned NetAt = LiftAt + 1;                          // row enters the first network
+  localparam int unsigned CoreAt = NetAt + SpnLatency;                 // row enters the butterflies
+  localparam int unsigned BackAt = CoreAt + ButterflyLatency;          // row enters the second network
+  localparam int unsigned WriteAt = BackAt + SpnLatency;               // row is written
+  localparam int unsigned TwiddleAt = CoreAt - BankLatency - 1;        // twiddle row is read
+  localparam int unsigned Drain = WriteAt + 1;
+
+  typedef struct packed {
+    logic               valid;
+    logic               last;    // last row of the instruction
+    logic [4:0]         level;   // m = 2^level blocks
+    logic [RowBits-1:0] k;       // position in the stage
+  } step_t;
+
+  logic               automorphism, busy;
+  logic               running_q;
+  logic               fresh_q;     // stage 0
+  logic [        4:0] stage_q;
+  logic [RowBits-1:0] k_q;
+  logic [        5:0] wait_q;
+  logic [  MaxLogN:0] exponent_q;  // g * (2u + 1) mod 2N
+  logic [RowBits-1:0] last_row;
+  logic [        4:0] log_rows;
+  logic               short_rows;
+  step_t              step     [WriteAt+1];
+  logic [LogLanes-1:0] offset_q[NetAt];
+
+  assign automorphism = op_i[1];
+  assign log_rows = log_n_i - 5'(LogLanes);
+  assign last_row = RowBits'((32'd1 << log_rows) - 1);
+  assign short_rows = 32'(last_row) + 1 < 4 * Drain;
+  assign busy = running_q || wait_q != 0;
+
+  // ---- Sequence of stages and rows -----------------------------------------------------------------
+  logic last_k, last_stage;
+  assign last_k = k_q == last_row;
+  assign last_stage = automorphism || stage_q == log_n_i - 1;
+
+  always_comb begin
+    step[0].valid = running_q && wait_q == 0;
+    step[0].last = last_k && last_stage;
+    step[0].level = op_i[0] ? log_n_i - 1 - stage_q : stage_q;
+    step[0].k = k_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    done_o <= 1'b0;
+    src_done_o <= 1'b0;
+    if (!rst_ni) begin
+      running_q <= 1'b0;
+      wait_q <= '0;
+      fresh_q <= 1'b0;
+    end else if (start_i) begin
+      running_q <= 1'b1;
+      fresh_q <= 1'b1;
+      stage_q <= '0;
+      k_q <= '0;
+      wait_q <= '0;
+      exponent_q <= g_i;
+    end else if (wait_q != 0) begin
+      wait_q <= wait_q - 1;
+      if (wait_q == 1 && !running_q) done_o <= 1'b1;
+    end else if (running_q) begin
+      // Modulo 2N because the bits above are never read.
+      exponent_q <= exponent_q + {g_i[MaxLogN-1:0], 1'b0};
+      k_q <= k_q + 1;
+      if (last_k) begin
+        k_q <= '0;
+        stage_q <= stage_q + 1;
+        fresh_q <= 1'b0;
+        src_done_o <= fresh_q;
+        if (last_stage) begin
+          running_q <= 1'b0;
+          wait_q <= automorphism ? 6'(CoreAt) : 6'(WriteAt);
+        end else if (short_rows) begin
+          wait_q <= 6'(Drain);
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 1; i <= WriteAt; i++) begin
+      step[i] <= step[i-1];
+      if (!rst_ni) step[i].valid <= 1'b0;
+    end
+  end
+
+  // ---- Rows ----------------------------------------------------------------------------------------
+  function automatic logic [RowBits-1:0] reverse_row(input logic [RowBits-1:0] x, input logic [4:0] bits);
+    logic [RowBits-1:0] r;
+    for (int unsigned i = 0; i < RowBits; i++) r[i] = x[RowBits-1-i];
+    return r >> (5'(RowBits) - bits);
+  endfunction
+
+  // Row of position k in a stage with stride 2^log_stride: pairs of rows that are `stride` apart.
+  function automatic logic [RowBits-1:0] stage_row(input logic [RowBits-1:0] k, input logic [4:0] log_stride);
+    logic [RowBits-1:0] pair, mask;
+    logic [4:0] distance;
+    distance = log_stride - 5'(LogLanes);
+    pair = k >> 1;
+    mask = RowBits'((32'd1 << distance) - 1);
+    if (log_stride < 5'(LogLanes)) return k;
+    return RowBits'({pair & ~mask, 1'b0}) | (pair & mask) | (k[0] ? mask + 1'b1 : '0);
+  endfunction
+
+  function automatic logic [4:0] stride_of(input logic [4:0] level);
+    return log_n_i - 1 - level;
+  endfunction
+
+  logic [RowBits-1:0] image_row;
+  // Low bits of the exponent, without the 1 at the bottom, name the row; the next log2(Lanes) bits the offset.
+  assign image_row = RowBits'(exponent_q >> 1) & last_row;
+
+  assign rd_en_o = step[0].valid;
+  assign rd_src_o = fresh_q;
+  assign rd_row_o = automorphism ? reverse_row(image_row, log_rows) : stage_row(k_q, stride_of(step[0].level));
+
+  assign wr_en_o = automorphism ? step[CoreAt].valid : step[WriteAt].valid;
+  assign wr_row_o = automorphism ? reverse_row(step[CoreAt].k, log_rows)
+                                 : stage_row(step[WriteAt].k, stride_of(step[WriteAt].level));
+
+  always_ff @(posedge clk_i) begin
+    offset_q[0] <= LogLanes'(exponent_q >> (log_rows + 1));
+    for (int unsigned i = 1; i < NetAt; i++) offset_q[i] <= offset_q[i-1];
+  end
+
+  // ---- Lift and first network ----------------------------------------------------------------------
+  logic en;
+  logic lift_now;
+  logic [4:0] lift_stage_q;
+  logic [W-1:0] lifted[Lanes];
+  logic [W-1:0] lifted_q[Lanes];
+  logic [W-1:0] net_data[Lanes];
+  logic [Lanes-1:0] stage_in[LogLanes], stage_out[LogLanes], map_in[LogLanes], net_in[LogLanes], net_out[LogLanes];
+  logic stage_pair, net_pair;
+
+  assign en = busy;
+  // Only a forward transform lifts, in its stage 0, which is its level 0.
+  assign lift_stage_q = step[LiftAt].level;
+  assign lift_now = lift_i && op_i == 2'd0 && lift_stage_q == 0;
+
+  rf_mod_lift #(.W(W), .Lanes(Lanes)) i_lift (
+      .x_i(rd_data_i), .p_i, .q_i, .en_i(lift_now), .r_o(lifted)
+  );
+  always_ff @(posedge clk_i) if (en) lifted_q <= lifted;
+
+  rf_spn_stage #(.Lanes(Lanes)) i_stage (
+      .log_stride_i(stride_of(step[NetAt].level)), .odd_i(step[NetAt].k[0]),
+      .swap_in_o(stage_in), .pair_o(stage_pair), .swap_out_o(stage_out)
+  );
+  rf_spn_map #(.Lanes(Lanes)) i_map (
+      .g_i(g_i[LogLanes-1:0]), .offset_i(offset_q[NetAt-1]), .swap_o(map_in)
+  );
+  always_comb begin
+    net_pair = stage_pair && !automorphism;
+    for (int unsigned s = 0; s < LogLanes; s++) begin
+      net_in[s]  = automorphism ? map_in[s] : stage_in[s];
+      net_out[s] = automorphism ? '0 : stage_out[s];
+    end
+  end
+  rf_spn #(.W(W), .Lanes(Lanes)) i_network (
+      .clk_i, .en_i(en), .swap_in_i(net_in), .pair_i(net_pair), .odd_i(step[NetAt].k[0]), .swap_out_i(net_out),
+      .data_i(lifted_q), .data_o(net_data)
+  );
+
+  // ---- Twiddles ------------------------------------------------------------------------------------
+  // A row of stride t < Lanes holds blocks = Lanes/(2t) blocks; its twiddles are as many neighbours in the table.
+  /* verilator lint_off UNUSEDSIGNAL */  // parts of a step matter here
+  step_t tw_step, tw_pick;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [4:0] tw_stride;
+  logic [MaxLogN-1:0] tw_block, tw_index, tw_group;
+  logic [LogLanes-1:0] pick_first_q[3];
+  logic [LogLanes-1:0] pick[Half];
+  logic [W-1:0] tw_q[Half];
+
+  assign tw_step = step[TwiddleAt];
+  assign tw_stride = stride_of(tw_step.level);
+  always_comb begin
+    // First block of this row, and how many blocks the row has, less one.
+    tw_block = tw_stride >= 5'(LogLanes) ? MaxLogN'(tw_step.k >> 1) >> (tw_stride - 5'(LogLanes))
+                                         : MaxLogN'(tw_step.k) << (5'(LogLanes) - 1 - tw_stride);
+    tw_group = tw_stride >= 5'(LogLanes) ? '0 : MaxLogN'((32'd1 << (5'(LogLanes) - 1 - tw_stride)) - 1);
+    // Inverse: blocks are counted from the end; the group of a row starts at its last block.
+    tw_index = MaxLogN'(32'd1 << tw_step.level) +
+        (op_i[0] ? MaxLogN'((32'd1 << tw_step.level) - 1) - tw_block - tw_group : tw_block);
+  end
+  assign tw_en_o = tw_step.valid && !automorphism;
+  assign tw_row_o = RowBits'(tw_index >> LogLanes);
+
+  // The table row arrives BankLatency later and is picked apart one cycle before the butterflies.
+  always_ff @(posedge clk_i) begin
+    pick_first_q[0] <= tw_index[LogLanes-1:0];
+    pick_first_q[1] <= pick_first_q[0];
+    pick_first_q[2] <= pick_first_q[1];
+  end
+  assign tw_pick = step[TwiddleAt+BankLatency];
+  always_comb begin
+    for (int unsigned j = 0; j < Half; j++) begin
+      pick[j] = '0;
+      for (int unsigned a = 0; a + 1 < LogLanes; a++) begin
+        // Lane bit a of butterfly j is the top bit of its word's place (rf_spn_stage); the bits above a follow.
+        automatic int unsigned block = (j[a] ? 1 << (LogLanes - 2 - a) : 0) | (j >> (a + 1));
+        automatic int unsigned all = (1 << (LogLanes - 1 - a)) - 1;
+        if (stride_of(tw_pick.level) == 5'(a)) pick[j] = LogLanes'(op_i[0] ? all - block : block);
+      end
+      pick[j] = pick[j] | pick_first_q[BankLatency-1];
+    end
+  end
+  always_ff @(posedge clk_i) if (en) for (int unsigned j = 0; j < Half; j++) tw_q[j] <= tw_data_i[pick[j]];
+
+  // ---- Butterflies and second network --------------------------------------------------------------
+  logic [W-1:0] x0[Half], x1[Half], y0[Half], y1[Half];
+  logic [W-1:0] back_data[Lanes], net2_data[Lanes];
+  logic [Lanes-1:0] back_in[LogLanes], back_out[LogLanes];
+  logic back_pair;
+  logic core_en;
+
+  assign core_en = en && !automorphism;
+  always_comb
+    for (int unsigned j = 0; j < Half; j++) begin
+      x0[j] = net_data[j];
+      x1[j] = net_data[j+Half];
+      back_data[j] = y0[j];
+      back_data[j+Half] = y1[j];
+    end
+  rf_butterfly #(.W(W), .Lanes(Half), .Kind(Kind), .Twin(Twin)) i_butterfly (
+      .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
+      .x0_i(x0), .x1_i(x1), .w_i(tw_q), .y0_o(y0), .y1_o(y1)
+  );
+  rf_spn_stage #(.Lanes(Lanes)) i_back_stage (
+      .log_stride_i(stride_of(step[BackAt].level)), .odd_i(step[BackAt].k[0]),
+      .swap_in_o(back_in), .pair_o(back_pair), .swap_out_o(back_out)
+  );
+  rf_spn #(.W(W), .Lanes(Lanes)) i_back (
+      .clk_i, .en_i(core_en), .swap_in_i(back_in), .pair_i(back_pair), .odd_i(step[BackAt].k[0]),
+      .swap_out_i(back_out), .data_i(back_data), .data_o(net2_data)
+  );
+  always_comb wr_data_o = automorphism ? net_data : net2_data;
+endmodule
