@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Simulated machines, built once per session (and kept in the cache between sessions)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ringforge.hw.config import MachineConfig
+from ringforge.hw.simulator import Simulation
+
+
+@pytest.fixture(scope="session")
+def machines() -> Iterator[Callable[[str], Simulation]]:
+    """Opens a machine by name; the same one each time."""
+    opened: dict[str, Simulation] = {}
+
+    def get(name: str) -> Simulation:
+        if name not in opened:
+            opened[name] = Simulation(MachineConfig.named(name), optimise="-O1")
+        return opened[name]
+
+    yield get
+    for sim in opened.values():
+        sim.close()
+
+
+@pytest.fixture(params=["matvec-small", "matvec-small-montgomery"])
+def small(request: pytest.FixtureRequest, machines: Callable[[str], Simulation]) -> Simulation:
+    """The small machine with either multiplier, freshly reset."""
+    sim = machines(request.param)
+    sim.reset()
+    return sim
