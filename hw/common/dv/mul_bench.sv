@@ -6,7 +6,7 @@
 
 module mul_bench #(
   parameter int unsigned W = 54,
-  parameter int unsigned Lanes = 64,
+  parameter int unsigned Lanes = 16,
   parameter int unsigned Kind = rf_pkg::MulBarrett,
   parameter bit          ShortInLuts = 1'b0
 ) (
@@ -78,7 +78,7 @@ module mul_bench #(
       4'd3: return bound - W'(2);
       4'd4: return bound >> 1;
       4'd5: return bound >> x[9:4];
-      4'd6: return bound - (bound >> x[9:4]) - W'(1);
+      4'd6: return bound - W'(1) - ((bound - W'(1)) >> x[9:4]);
       default: return (x >= bound) ? x - bound : x;
     endcase
   endfunction

@@ -200,6 +200,7 @@ async def full_rate(dut):
     def silent():
         dut.m_axi_arready.value = 1
         dut.m_axi_rvalid.value = 0
+        dut.m_axi_rresp.value = 3  # means nothing without rvalid
 
     def prompt():
         known = len(bench.flight) > len(bench.accepted)

@@ -22,5 +22,5 @@ async def million(dut):
 
 @pytest.mark.parametrize(("width", "kind", "short_in_luts"), [(54, BARRETT, 0), (54, MONTGOMERY, 0)])
 def test_rf_mod_mul(width, kind, short_in_luts):
-    parameters = {"W": width, "Lanes": 64, "Kind": kind, "ShortInLuts": short_in_luts}
+    parameters = {"W": width, "Lanes": 4, "Kind": kind, "ShortInLuts": short_in_luts}
     run("mul_bench", parameters, __file__, optimise="-O1")

@@ -3,9 +3,9 @@
 //
 // AXI4 read master shared by several clients.
 //
-// Function    Each request is one INCR burst. Requests are granted round-robin; the client of every granted burst waits in
-//             an order queue, and as all bursts carry one ID, beats return in that order. A beat is registered once
-//             and shown to all clients, with one bit of rsp_valid_o saying whose it is.
+// Function    Each request is one INCR burst. Requests are granted round-robin; the client of every granted burst waits
+//             in an order queue, and as all bursts carry one ID, beats return in that order. A beat is registered
+//             once and shown to all clients, with one bit of rsp_valid_o saying whose it is.
 // Latency     request to AR 1 cycle; R to response 1 cycle
 // Throughput  one AR and one R beat per cycle, up to Outstanding bursts in flight
 // Ranges      1 <= req_beats_i <= MaxBeats <= 256; req_addr_i is a multiple of DataW/8; a burst must not cross a 4 KiB

@@ -116,6 +116,7 @@ module rf_axi_write #(
   logic [ClientW-1:0] send_client;
   logic [BeatsW-1:0]  send_beats, sent_q;
 
+  // Nobody needs to know how many wait here: the order queue counts the bursts.
   /* verilator lint_off PINCONNECTEMPTY */
   rf_fifo #(
       .Width(ClientW + BeatsW),

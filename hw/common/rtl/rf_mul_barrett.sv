@@ -70,7 +70,8 @@ module rf_mul_barrett #(
   end
 
   always_comb begin
-    for (int l = 0; l < int'(Lanes); l++) begin
+    /* verilator unroll_disable */
+    for (int unsigned l = 0; l < Lanes; l++) begin
       zero[l] = '0;
       h4[l] = x4[l][2*W-1:W-2];
       x_low4[l] = x4[l][W+1:0];
@@ -107,7 +108,8 @@ module rf_mul_barrett #(
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin
-      for (int l = 0; l < int'(Lanes); l++) begin
+      /* verilator unroll_disable */
+      for (int unsigned l = 0; l < Lanes; l++) begin
         automatic logic [W+2:0] once = {1'b0, r10[l]} - (W+3)'(q_i);
         automatic logic [W+1:0] twice = {1'b0, r11_q[l]} - (W+2)'(q_i);
         r11_q[l] <= once[W+2] ? r10[l][W:0] : once[W:0];
@@ -123,6 +125,6 @@ module rf_mul_barrett #(
   logic unused_e;
   always_comb begin
     unused_e = 1'b0;
-    for (int l = 0; l < int'(Lanes); l++) unused_e = unused_e ^ (^e7[l][Guard-1:0]);
+    for (int unsigned l = 0; l < Lanes; l++) unused_e = unused_e ^ (^e7[l][Guard-1:0]);
   end
 endmodule

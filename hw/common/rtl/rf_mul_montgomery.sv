@@ -81,7 +81,8 @@ module rf_mul_montgomery #(
   end
 
   always_comb begin
-    for (int l = 0; l < int'(Lanes); l++) begin
+    /* verilator unroll_disable */
+    for (int unsigned l = 0; l < Lanes; l++) begin
       zero[l] = '0;
       t[0][l] = {1'b0, product[l]};
     end
@@ -105,7 +106,8 @@ module rf_mul_montgomery #(
 
     always_ff @(posedge clk_i) begin
       if (en_i) begin
-        for (int l = 0; l < int'(Lanes); l++) begin
+        /* verilator unroll_disable */
+        for (int unsigned l = 0; l < Lanes; l++) begin
           automatic logic signed [Word-1:0] m = t[r][l][Word-1:0];
           shifted_q[l] <= (t[r][l] >>> Word) + signed'(T'(t[r][l][Word-1]));
           long_q[l] <= (Word+Long+1)'(m) * (Word+Long+1)'(signed'({1'b0, upper[Long-1:0]}));
@@ -122,7 +124,8 @@ module rf_mul_montgomery #(
       if (ShortInLuts) begin : g_lut
         always_ff @(posedge clk_i) begin
           if (en_i) begin
-            for (int l = 0; l < int'(Lanes); l++) begin
+            /* verilator unroll_disable */
+            for (int unsigned l = 0; l < Lanes; l++) begin
               automatic logic signed [Word+Short:0] m = (Word+Short+1)'(signed'(t[r][l][Word-1:0]));
               automatic logic signed [Word+Short:0] sum = '0;
               for (int k = 0; k < int'(Short); k++) sum = sum + (upper[Long+k] ? m <<< k : '0);
@@ -133,7 +136,8 @@ module rf_mul_montgomery #(
       end else begin : g_dsp
         always_ff @(posedge clk_i) begin
           if (en_i) begin
-            for (int l = 0; l < int'(Lanes); l++) begin
+            /* verilator unroll_disable */
+            for (int unsigned l = 0; l < Lanes; l++) begin
               automatic logic signed [Word-1:0] m = t[r][l][Word-1:0];
               short_q[l] <= (Word+Short+1)'(m) * (Word+Short+1)'(signed'({1'b0, upper[Upper-1:Long]}));
             end
@@ -142,7 +146,8 @@ module rf_mul_montgomery #(
       end
 
       always_comb begin
-        for (int l = 0; l < int'(Lanes); l++) begin
+        /* verilator unroll_disable */
+        for (int unsigned l = 0; l < Lanes; l++) begin
           both[l] = (Word+Upper+1)'(long_q[l]) + ((Word+Upper+1)'(short_q[l]) <<< Long);
         end
       end
@@ -155,7 +160,8 @@ module rf_mul_montgomery #(
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin
-      for (int l = 0; l < int'(Lanes); l++) begin
+      /* verilator unroll_disable */
+      for (int unsigned l = 0; l < Lanes; l++) begin
         automatic logic signed [W+1:0] last = t[Rounds][l][W+1:0];
         automatic logic signed [W+1:0] less = last - signed'({2'b0, q_i});
         if (last[W+1]) r_q[0][l] <= last[W-1:0] + q_i;

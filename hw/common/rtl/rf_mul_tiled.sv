@@ -78,7 +78,8 @@ module rf_mul_tiled #(
           localparam int unsigned Short = SizeA < SizeB ? SizeA : SizeB;
           always_ff @(posedge clk_i) begin
             if (en_i) begin
-              for (int l = 0; l < int'(Lanes); l++) begin
+              /* verilator unroll_disable */
+              for (int unsigned l = 0; l < Lanes; l++) begin
                 automatic logic [Size-1:0] sum = '0;
                 automatic logic [Size-1:0] a = Size'(a_i[l][FirstA+:SizeA]);
                 automatic logic [Size-1:0] b = Size'(b_i[l][FirstB+:SizeB]);
@@ -93,7 +94,8 @@ module rf_mul_tiled #(
         end else begin : g_dsp
           always_ff @(posedge clk_i) begin
             if (en_i) begin
-              for (int l = 0; l < int'(Lanes); l++) begin
+              /* verilator unroll_disable */
+              for (int unsigned l = 0; l < Lanes; l++) begin
                 product_q[l] <= Size'(a_i[l][FirstA+:SizeA]) * Size'(b_i[l][FirstB+:SizeB]);
               end
             end
@@ -111,10 +113,11 @@ module rf_mul_tiled #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (en_i) begin
-      for (int l = 0; l < int'(Lanes); l++) begin
-        for (int k = 0; k < int'(Pairs); k++) begin
+  for (genvar k = 0; k < int'(Pairs); k++) begin : g_pair
+    always_ff @(posedge clk_i) begin
+      if (en_i) begin
+        /* verilator unroll_disable */
+        for (int unsigned l = 0; l < Lanes; l++) begin
           automatic logic [Span-1:0] row0 = '0;
           automatic logic [Span-1:0] row1 = '0;
           for (int i = 0; i < int'(NA); i++) begin
@@ -131,7 +134,8 @@ module rf_mul_tiled #(
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin
-      for (int l = 0; l < int'(Lanes); l++) begin
+      /* verilator unroll_disable */
+      for (int unsigned l = 0; l < Lanes; l++) begin
         automatic logic [Span-1:0] sum = '0;
         for (int k = 0; k < int'(Pairs); k++) sum = sum + pairs_q[k][l];
         p_o[l] <= Subtract ? c_i[l] - sum : c_i[l] + sum;
