@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The multipliers and their twin agree with plain division on a million random and extreme products of each kind."""
+"""rf_mod_mul selects the multiplier asked for."""
+
+import random
 
 import cocotb
 import pytest
-from cocotb.clock import Clock
-from cocotb.triggers import Timer
-from modular import BARRETT, MONTGOMERY, parameter
+from modular import BARRETT, MONTGOMERY, MUL_LATENCY, check_pipeline, moduli, parameter, start_clock
 from runner import run
 
 
 @cocotb.test()
-async def million(dut):
-    lanes = parameter("Lanes", 1)
-    products = parameter("Products", 1_000_000)
-    Clock(dut.clk_i, 2, "ns").start(start_high=False)
-    # 88 of the 100 rows of a modulus are compared, and 7 clocks of 8 are enabled.
-    await Timer(2 * int(products / lanes / 0.88 * 8 / 7 * 1.02), "ns")
-    assert int(dut.count_o.value) >= products
+async def products(dut):
+    width, lanes, kind = parameter("W", 54), parameter("Lanes", 1), parameter("Kind", 0)
+    rng = random.Random(1)
+    start_clock(dut)
+    for modulus in moduli(width, kind):
+
+        def sample(modulus=modulus):
+            a = [modulus.residue(rng) for _ in range(lanes)]
+            b = [modulus.operand(rng) for _ in range(lanes)]
+            return {"a_i": a, "b_i": b}, {"r_o": [modulus.multiply(x, y) for x, y in zip(a, b, strict=True)]}
+
+        await check_pipeline(dut, rng, {"q_i": modulus.shifted, "k_i": modulus.k}, 40, MUL_LATENCY, sample)
 
 
-@pytest.mark.parametrize(("width", "kind", "short_in_luts"), [(54, BARRETT, 0), (54, MONTGOMERY, 0)])
-def test_rf_mod_mul(width, kind, short_in_luts):
-    parameters = {"W": width, "Lanes": 4, "Kind": kind, "ShortInLuts": short_in_luts}
-    run("mul_bench", parameters, __file__, optimise="-O1")
+@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), (MONTGOMERY, 1)])
+def test_rf_mod_mul(kind, twin):
+    run("rf_mod_mul", {"W": 54, "Lanes": 1, "Kind": kind, "Twin": twin}, __file__)

@@ -138,7 +138,8 @@ module rf_transform #(
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 1; i <= WriteAt; i++) begin
       step[i] <= step[i-1];
-      if (!rst_ni) step[i].valid <= 1'b0;
+      // Rows of an automorphism end at the first network: further on they would be taken for the next transform's.
+      if (!rst_ni || (automorphism && i == CoreAt + 1)) step[i].valid <= 1'b0;
     end
   end
 

@@ -5,6 +5,9 @@
 A device is handed whole kernels (a matrix times an encrypted vector, a squaring), never single polynomial
 operations. `prepare` does once what can be done before inputs arrive; `run` may then be called any number of
 times. Every device answers with real results and a report. Applications compute through this interface only.
+
+`cpu` is this processor; `clear` the same kernels without encryption, for tests; `rtl:MACHINE` the SystemVerilog of an
+accelerator, simulated: see `ringforge hw --help`.
 """
 
 from __future__ import annotations
@@ -40,11 +43,14 @@ __all__ = [
 ]
 
 _DEVICES: dict[str, type[Device]] = {"cpu": CpuDevice, "clear": ClearDevice}
+_RTL = "rtl:"
 
 
 def names() -> list[str]:
     """Names that `open_device` takes."""
-    return list(_DEVICES)
+    from ringforge.hw.config import configurations
+
+    return [*_DEVICES, *(_RTL + machine for machine in configurations())]
 
 
 def open_device(name: str = "cpu") -> Device:
@@ -53,6 +59,10 @@ def open_device(name: str = "cpu") -> Device:
     Raises:
         ParameterError: there is no such device; the message lists those there are.
     """
+    if name in names() and name.startswith(_RTL):
+        from ringforge.devices.rtl import RtlDevice
+
+        return RtlDevice(name.removeprefix(_RTL))
     try:
         return _DEVICES[name]()
     except KeyError:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ringforge._native import kernels
 from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw import constants
-from ringforge.hw.config import MachineConfig
+from ringforge.hw.config import WORD_BYTES, MachineConfig
 from ringforge.hw.dram import ALIGNMENT, Dram
 from ringforge.hw.isa import MODULI, TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, decode, row_of
 
@@ -255,9 +255,13 @@ class Interpreter:
 
     # ---- memory -----------------------------------------------------------------------------------
 
+    def _check_address(self, e: _Element, i: Instruction) -> None:
+        alignment = min(ALIGNMENT, WORD_BYTES << e.log_n)
+        if i.addr % alignment:
+            self._refuse(e, f"the address is no multiple of {alignment}")
+
     def _fetch(self, e: _Element, i: Instruction) -> Words:
-        if i.addr % ALIGNMENT:
-            self._refuse(e, f"the address is no multiple of {ALIGNMENT}")
+        self._check_address(e, i)
         stored = self._stored.get(i.addr)
         if stored is not None:
             scope = 0 if stored.element == e.number else 1 if stored.element // self.config.pes == e.group else 2
@@ -269,8 +273,7 @@ class Interpreter:
             self._refuse(e, str(error))
 
     def _store(self, e: _Element, i: Instruction) -> None:
-        if i.addr % ALIGNMENT:
-            self._refuse(e, f"the address is no multiple of {ALIGNMENT}")
+        self._check_address(e, i)
         a = self._read(e, i.a)
         if e.loading is not None and e.loading[0] == i.addr:
             self._refuse(e, "the last LOAD from this address may not have finished")

@@ -62,6 +62,7 @@ class Allocator:
         self._free = [[slot(b, r * rows) for r in reversed(range(config.bank_slots(log_n)))] for b in self._banks]
         self._held: list[list[Value]] = [[] for _ in self._banks]
         self._scratch_free: list[int] = []
+        self._scratch_left: list[int] = []  # free after the current operation: a LOAD from there may still run
         self._table_free = [slot(TWIDDLE_BANK, r * rows) for r in reversed(range(config.twiddle_slots(log_n)))]
         self._table_slot: dict[int, int] = {}
         self._table_uses: dict[int, list[int]] = {}
@@ -142,13 +143,15 @@ class Allocator:
             # Accumulators stay where they are: the last of `early` is c when there is one.
             here = bank_of({id(op.a): a, id(op.c): c}[id(early[-1])]) if early else None
             bank = self._choose(op.dst.bank, (), keep, op.op in _SPN, here)
-            dst = self._take(op.dst, bank, keep)
+            dst = self._take(op.dst, bank, keep, in_place=bank == here)
         for v in dying:
             if v not in early:
                 self._release(v)
         self._emit(op, dst, a, b, c, table)
         if op.dst is not None and not op.dst.uses:
             self._release(op.dst)
+        self._scratch_free += self._scratch_left
+        self._scratch_left.clear()
 
     def _emit(self, op: Op, dst: int, a: int, b: int, c: int, table: int) -> None:
         out = self._out
@@ -250,13 +253,17 @@ class Allocator:
             )
         return best
 
-    def _take(self, v: Value, bank: int, keep: Sequence[Value]) -> int:
-        """Puts a value into a slot of a bank, evicting another one when it is full."""
+    def _take(self, v: Value, bank: int, keep: Sequence[Value], in_place: bool = False) -> int:
+        """Puts a value into a slot of a bank, evicting another one when it is full.
+
+        Of several free slots it takes the one that became free last when the operation may overwrite its operand,
+        and else the first: its last reader has most likely finished.
+        """
         if not self._free[bank]:
             victim = self._victim(bank, keep)
             assert victim is not None
             self._evict(victim)
-        v.slot = self._free[bank].pop()
+        v.slot = self._free[bank].pop(-1 if in_place else 0)
         self._held[bank].append(v)
         return v.slot
 
@@ -268,7 +275,7 @@ class Allocator:
             self._free[bank].append(v.slot)
             v.slot = -1
         if v.spill is not None and v.cursor >= len(v.uses):
-            self._scratch_free.append(v.spill)
+            self._scratch_left.append(v.spill)
             v.spill = None
         if self._busy is v:
             self._busy = None

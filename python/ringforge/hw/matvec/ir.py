@@ -10,7 +10,7 @@ therefore carry a wish for a bank.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -144,10 +144,15 @@ class GroupCode:
 
     Transfers are added to sender and receivers at once, so all elements agree on their order and never wait for each
     other in a circle.
+
+    Args:
+        target: machine and numbers.
+        fusion: what one primitive makes stays in the scratchpad for the next; else it goes through memory.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, fusion: bool = True) -> None:
         self.target = target
+        self.fusion = fusion
         self.pes = target.config.pes
         self.elements = [ElementCode() for _ in range(self.pes)]
 
@@ -185,12 +190,19 @@ class GroupCode:
         for element in self.elements:
             element.sync(scope)
 
-    def flush(self, *polys: Iterable[tuple[int, Value]]) -> None:
-        """Sends values to memory, given with their elements."""
-        for poly in polys:
-            for pe, value in poly:
-                self.elements[pe].flush(value)
+    def accumulate(self, total: Limbs | None, more: Limbs, bank: int = KEEP) -> Limbs:
+        """total + more, limb by limb; `more` itself when there is no total."""
+        if total is None:
+            return more
+        return {i: self.at(i).add(v, total[i], i, self.target.one(i), bank=bank) for i, v in more.items()}
 
-    def placed(self, limbs: Limbs) -> list[tuple[int, Value]]:
-        """The values of a polynomial with their elements."""
-        return [(self.owner(i), v) for i, v in limbs.items()]
+    def flush(self, *polys: Limbs) -> None:
+        """Sends polynomials to memory."""
+        for limbs in polys:
+            for i, value in limbs.items():
+                self.at(i).flush(value)
+
+    def primitive(self, *results: Limbs) -> None:
+        """Ends a primitive: without fusion its results go to memory."""
+        if not self.fusion:
+            self.flush(*results)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""rf_mod_half gives the residue that doubles to its operand, at all shifts."""
+
+import random
+
+import cocotb
+import pytest
+from modular import check_combinational, moduli, parameter
+from runner import run
+
+
+@cocotb.test()
+async def halves(dut):
+    width, lanes = parameter("W", 54), parameter("Lanes", 1)
+    rng = random.Random(1)
+    vectors = []
+    for modulus in moduli(width):
+        q = modulus.shifted
+        half = (modulus.q + 1) // 2
+        for _ in range(100):
+            x = [modulus.residue(rng) for _ in range(lanes)]
+            expected = [value * half % q for value in x]
+            vectors.append(({"q_i": q, "shift_i": modulus.shift, "x_i": x}, {"r_o": expected}))
+    await check_combinational(dut, vectors)
+
+
+@pytest.mark.parametrize("width", [54, 64])
+def test_rf_mod_half(width):
+    run("rf_mod_half", {"W": width, "Lanes": 3}, __file__)
