@@ -2,6 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // The scheme: every operation decrypts to the right values, within the predicted bound and not far below it.
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ringforge/ckks/matvec.hpp"
@@ -303,6 +305,30 @@ TEST(Matvec, CountsEqualThePlannersAndErrorsAreBounded) {
         EXPECT_LE(worst, error_bound(out[0])) << s.rows << " x " << s.cols << " " << linear::name(algorithm);
         EXPECT_GE(worst, error_bound(out[0]) / 256) << s.rows << " x " << s.cols << " " << linear::name(algorithm);
         EXPECT_EQ(out[0].level(), 1U);
+        // Results computed elsewhere get the same metadata; sizes and residues are checked.
+        std::vector<std::array<std::vector<std::span<const u64>>, 2>> parts(out.size());
+        for (std::size_t r = 0; r < out.size(); ++r)
+          for (std::size_t part = 0; part < 2; ++part)
+            for (std::size_t l = 0; l < 2; ++l)
+              parts[r][part].emplace_back(out[r].parts[part].limb(l), params.degree());
+        const auto same = mv.assemble(in, parts);
+        for (std::size_t r = 0; r < out.size(); ++r) {
+          EXPECT_EQ(same[r].variance, out[r].variance);
+          EXPECT_EQ(same[r].spread, out[r].spread);
+          EXPECT_EQ(same[r].bound, out[r].bound);
+          EXPECT_EQ(same[r].scale, out[r].scale);
+          EXPECT_EQ(same[r].key_id, out[r].key_id);
+          EXPECT_TRUE(std::ranges::equal(same[r].parts[1].words(), out[r].parts[1].words()));
+        }
+        const std::vector<u64> large(params.degree(), params.spec().q[0]);
+        parts[0][1][0] = large;
+        EXPECT_THROW((void)mv.assemble(in, parts), ValueError);
+        parts[0][1].pop_back();
+        EXPECT_THROW((void)mv.assemble(in, parts), ShapeError);
+        std::vector<u64> term(params.degree());
+        mv.copy_term(0, 2, term);
+        EXPECT_LT(*std::ranges::max_element(term), params.spec().q[2]);
+        EXPECT_THROW(mv.copy_term(plan.terms().size(), 0, term), ShapeError);
         if (!mv.required_keys().empty()) {
           GaloisKeys none;
           EXPECT_THROW(mv.run(in, none), MissingKeyError);

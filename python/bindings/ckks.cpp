@@ -135,6 +135,20 @@ void bind_ckks(nb::module_& m) {
       .def("__contains__", &GaloisKeys::contains)
       .def("__len__", &GaloisKeys::size)
       .def_prop_ro("elements", &GaloisKeys::elements)
+      .def(
+          "level", [](const GaloisKeys& s, u64 element) { return s.at(element).limbs - 1; }, "element"_a,
+          "Level that an element's key covers.")
+      .def(
+          "limb",
+          [](const GaloisKeys& s, u64 element, std::size_t part, std::size_t digit, std::size_t limb) {
+            const SwitchingKey& key = s.at(element);
+            const auto& polys = part == 0 ? key.b : key.a;
+            if (part > 1 || digit >= polys.size() || limb >= polys[digit].limbs()) throw nb::index_error();
+            return to_numpy<u64>(polys[digit].limb(limb), polys[digit].degree());
+          },
+          "element"_a, "part"_a, "digit"_a, "limb"_a,
+          "Residues of one limb of an element's key: part 0 is b, 1 is a; limbs 0 ... level are Q's, the next the "
+          "special primes'.")
       .def_prop_ro("bytes", &GaloisKeys::bytes);
 
   nb::class_<Client>(m, "Client", "Key generation, encryption, decryption.")

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 #include "ringforge/ckks/matvec.hpp"
+
+#include <array>
+#include <span>
+
 #include "bindings.hpp"
 
 namespace bindings {
@@ -105,6 +109,35 @@ void bind_matvec(nb::module_& m) {
             return self.run(inputs, keys, threads);
           },
           "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "check_inputs", [](const Matvec& self, const std::vector<Ciphertext>& inputs) { self.check_inputs(inputs); },
+          "inputs"_a, "Raises what `run` would raise for these inputs.")
+      .def(
+          "assemble",
+          [](const Matvec& self, const std::vector<Ciphertext>& inputs,
+             const std::vector<std::vector<std::vector<Words>>>& parts) {
+            std::vector<std::array<std::vector<std::span<const u64>>, 2>> views;
+            for (const auto& pair : parts) {
+              if (pair.size() != 2) throw ShapeError("a result has two parts, not " + std::to_string(pair.size()));
+              auto& view = views.emplace_back();
+              for (std::size_t i = 0; i < 2; ++i)
+                for (const auto& limb : pair[i]) view[i].emplace_back(limb.data(), limb.size());
+            }
+            return self.assemble(inputs, views);
+          },
+          "inputs"_a, "parts"_a,
+          "Ciphertexts from residues that another machine computed: parts[row block][part][limb].")
+      .def(
+          "term_limb",
+          [](const Matvec& self, std::size_t term, std::size_t limb) {
+            const std::size_t degree = self.degree();
+            auto* words = new u64[degree];
+            nb::capsule owner(words, [](void* p) noexcept { delete[] static_cast<u64*>(p); });
+            self.copy_term(term, limb, {words, degree});
+            return nb::ndarray<nb::numpy, u64, nb::ndim<1>>(words, {degree}, owner);
+          },
+          "term"_a, "limb"_a, "One limb of an encoded product of the plan.")
+      .def_prop_ro("bias", &Matvec::bias, "The encoded bias of each row block, or an empty list.")
       .def_prop_ro("required_keys", &Matvec::required_keys)
       .def_prop_ro("storage", &Matvec::storage)
       .def_prop_ro("level", &Matvec::level)

@@ -200,8 +200,56 @@ std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const Ga
       throw MissingKeyError("the plan rotates by " + std::to_string(use.step * batch_) +
                             " slots, and the key set has no Galois key for it (element " +
                             std::to_string(element(use.step)) + "): generate keys for this plan");
-  return plan_.algorithm() == linear::Algorithm::bsgs ? run_bsgs(inputs, keys, threads)
-                                                      : run_diagonal(inputs, keys, threads);
+  auto results = plan_.algorithm() == linear::Algorithm::bsgs ? run_bsgs(inputs, keys, threads)
+                                                              : run_diagonal(inputs, keys, threads);
+  const Ciphertext described = describe(inputs);
+  for (auto& r : results) {
+    auto parts = std::move(r.parts);
+    r = described;
+    r.parts = std::move(parts);
+  }
+  return results;
+}
+
+std::vector<Ciphertext> Matvec::assemble(
+    std::span<const Ciphertext> inputs, std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const {
+  check_inputs(inputs);
+  const std::size_t rows = plan_.packing().row_blocks(), n = ctx_->params().degree();
+  const Basis basis = ctx_->basis(level_ - 1);
+  if (parts.size() != rows)
+    throw ShapeError("the plan gives " + std::to_string(rows) + " results, " + std::to_string(parts.size()) +
+                     " were computed");
+  const Ciphertext described = describe(inputs);
+  std::vector<Ciphertext> results;
+  for (const auto& pair : parts) {
+    Ciphertext r = described;
+    for (const auto& limbs : pair) {
+      if (limbs.size() != basis.size())
+        throw ShapeError("a result has " + std::to_string(limbs.size()) + " limbs instead of " +
+                         std::to_string(basis.size()));
+      Poly<Eval> poly(basis);
+      for (std::size_t l = 0; l < limbs.size(); ++l) {
+        if (limbs[l].size() != n)
+          throw ShapeError("a limb of a result has " + std::to_string(limbs[l].size()) + " words instead of " +
+                           std::to_string(n));
+        if (std::any_of(limbs[l].begin(), limbs[l].end(), [&](u64 x) { return x >= basis[l].value(); }))
+          throw ValueError("limb " + std::to_string(l) + " of a result has words that are no residues of its prime");
+        std::copy(limbs[l].begin(), limbs[l].end(), poly.limb(l));
+      }
+      r.parts.push_back(std::move(poly));
+    }
+    results.push_back(std::move(r));
+  }
+  return results;
+}
+
+void Matvec::copy_term(std::size_t term, std::size_t limb, std::span<u64> out) const {
+  if (store_.size() == 0) throw ShapeError("the matrix has not been encoded yet");
+  if (term >= plan_.terms().size() || limb > level_ || out.size() != ctx_->params().degree())
+    throw ShapeError("there is no limb " + std::to_string(limb) + " of term " + std::to_string(term) + " with " +
+                     std::to_string(out.size()) + " words");
+  for (std::size_t b = 0; b * kBlock < out.size(); ++b)
+    std::memcpy(out.data() + b * kBlock, words(limb, b, term), kBlock * sizeof(u64));
 }
 
 Matvec::Propagated Matvec::propagate(std::span<const Ciphertext> inputs, double rotated) const {
@@ -211,21 +259,55 @@ Matvec::Propagated Matvec::propagate(std::span<const Ciphertext> inputs, double 
   return {(input + rotated) * slot_square_ * factor, (input * norms_.matrix + rotated * norms_.rotated) * factor};
 }
 
-Ciphertext Matvec::fold(Ciphertext acc, const Propagated& noise, std::size_t row_block, const GaloisKeys& keys,
-                        const Evaluator& ev) const {
+Ciphertext Matvec::describe(std::span<const Ciphertext> inputs) const {
+  const auto& packing = plan_.packing();
+  const Gadget& gadget = ctx_->gadget();
+  const double rounding = Evaluator(ctx_).rounding_variance();
+  const auto prime = static_cast<double>(ctx_->basis(level_)[level_].value());
+  const std::size_t limbs = level_ + 1;
+  Ciphertext r;
+  r.key_id = inputs[0].key_id;
+  r.scale = scaling_.output_scale;
+  Propagated noise;
+  // Predictions take the matrix's own sums, not the evaluator's assumption of full slots in every product.
+  if (plan_.algorithm() == linear::Algorithm::bsgs) {
+    const std::size_t giants = plan_.giants(), products = plan_.terms().size() / packing.row_blocks();
+    double rotated = 0;
+    for (std::size_t c = 0; c < inputs.size(); ++c)
+      if (plan_.babies(c) > 1) {
+        const double turned = inputs[c].variance + (gadget.switch_variance(limbs) + rounding);
+        rotated = std::max(rotated, turned - inputs[c].variance);
+      }
+    noise = propagate(inputs, rotated);
+    double variance = static_cast<double>(products) * square(scaling_.input_bound * scaling_.input_scale) / 12;
+    if (giants > 1) variance += static_cast<double>(giants - 1) * gadget.switch_variance(limbs);
+    r.variance = noise.gathered + variance / square(prime) + rounding;
+  } else {
+    noise = propagate(inputs, 0);
+    const double per_rotation = gadget.switch_variance(limbs - 1) + rounding;
+    const auto diagonals = static_cast<double>(packing.diagonals());
+    const auto products = static_cast<double>(packing.diagonals() * packing.blocks().size());
+    r.variance = noise.gathered +
+                 products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + rounding) +
+                 diagonals * per_rotation;
+  }
   double gathered = noise.gathered;
-  for (const std::size_t h : plan_.packing().folds()) {
-    const Ciphertext turned = ev.apply_galois(acc, element(h), keys);
+  for (std::size_t i = 0; i < packing.folds().size(); ++i) {
     // The two halves of a fold meet in different slots of one row: their variances add.
-    const double variance = acc.variance + turned.variance;
-    acc = ev.add(acc, turned);
-    acc.variance = variance;
+    const double turned = r.variance + (gadget.switch_variance(limbs - 1) + rounding);
+    r.variance = r.variance + turned;
     gathered *= 2;
   }
+  if (!bias_.empty()) r.variance += 1.0 / 12;
+  r.bound = round_up(row_sum_);
+  r.spread = std::max(1.0, (noise.peak + r.variance - gathered) / r.variance);
+  r.variance = round_up(r.variance);
+  return r;
+}
+
+Ciphertext Matvec::fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const {
+  for (const std::size_t h : plan_.packing().folds()) acc = ev.add(acc, ev.apply_galois(acc, element(h), keys));
   if (!bias_.empty()) acc = ev.add_plain(acc, bias_[row_block]);
-  acc.bound = round_up(row_sum_);
-  acc.spread = std::max(1.0, (noise.peak + acc.variance - gathered) / acc.variance);
-  acc.variance = round_up(acc.variance);
   return acc;
 }
 
@@ -244,10 +326,6 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
     for (std::size_t b = 0; b < plan_.babies(c); ++b) steps.push_back(static_cast<i64>(b * batch_));
     babies.push_back(ev.rotate_hoisted(inputs[c], steps, keys));
   }
-  double rotated = 0;
-  for (std::size_t c = 0; c < inputs.size(); ++c)
-    rotated = std::max(rotated, babies[c].back().variance - inputs[c].variance);
-  const Propagated noise = propagate(inputs, rotated);
 
   std::vector<Ciphertext> results;
   const auto& terms = plan_.terms();
@@ -284,7 +362,6 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
     Ciphertext r;
     r.key_id = inputs[0].key_id;
     r.scale = scaling_.output_scale;
-    double variance = static_cast<double>(count_terms) * square(scaling_.input_bound * scaling_.input_scale) / 12;
     if (giants == 1) {
       for (auto& part : inner[0]) r.parts.push_back(gadget.rescale(limbs).apply(part, threads));
     } else {
@@ -321,11 +398,8 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
       });
       r.parts.push_back(gadget.mod_down_rescale(limbs).apply(acc0, threads));
       r.parts.push_back(gadget.mod_down_rescale(limbs).apply(acc1, threads));
-      variance += static_cast<double>(giants - 1) * gadget.switch_variance(limbs);
     }
-    r.variance =
-        noise.gathered + variance / square(static_cast<double>(basis[level_].value())) + ev.rounding_variance();
-    results.push_back(fold(std::move(r), noise, rb, keys, ev));
+    results.push_back(fold(std::move(r), rb, keys, ev));
   }
   return results;
 }
@@ -338,10 +412,6 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
   const std::size_t limbs = level_ + 1, n = ctx_->params().degree(), blocks = n / kBlock;
   const Basis basis = ctx_->basis(level_);
   const bool horner = plan_.algorithm() == linear::Algorithm::horner;
-  const std::size_t columns = packing.blocks().size();
-
-  const Propagated noise = propagate(inputs, 0);
-  const auto prime = static_cast<double>(basis[level_].value());
 
   // One partial sum: for each input, product and rescale; then the sum over inputs.
   Plaintext diagonal{Poly<Eval>(basis), plain_scale_, 1};
@@ -380,14 +450,7 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
       }
     }
     acc.scale = scaling_.output_scale;
-    // The evaluator assumed slots of size `bound` in every product; the matrix's own sums are known.
-    const double per_rotation = ctx_->gadget().switch_variance(limbs - 1) + ev.rounding_variance();
-    const double products = static_cast<double>(count_d * columns);
-    acc.variance =
-        noise.gathered +
-        products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + ev.rounding_variance()) +
-        static_cast<double>(count_d) * per_rotation;
-    results.push_back(fold(std::move(acc), noise, rb, keys, ev));
+    results.push_back(fold(std::move(acc), rb, keys, ev));
   }
   return results;
 }

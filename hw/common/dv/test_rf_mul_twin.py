@@ -55,7 +55,7 @@ def test_rf_mul_twin_formal(name):
     cells = ("pkg", "delay", "mul_tiled", "mul_barrett", "mul_montgomery")
     files = " ".join(f"rtl/rf_{cell}.sv" for cell in cells)
     script = (
-        f"read_slang -j 1 --no-implicit-memories --top mul_equal {parameters} -DSYNTHESIS {files} dv/formal/mul_equal.sv;"
+        f"read_slang -j 1 --no-implicit-memories --top mul_equal {parameters} -DSYNTHESIS {files} dv/formal/mul_equal.sv\n"
         "script dv/formal/mul_equal.ys"
     )
     done = subprocess.run([yosys, "-q", "-p", script], cwd=HERE.parent, capture_output=True, text=True, check=False)

@@ -41,6 +41,7 @@ module rf_mul_tiled #(
   localparam int unsigned Rows = NA + NB - 1;
   localparam int unsigned Pairs = (Rows + 1) / 2;
   localparam int unsigned Span = Hi - Lo;
+  localparam int unsigned Wide = WA + WB > TileA + TileB ? WA + WB : TileA + TileB;
 
   // First bit and end of the i-th slice of a word.
   function automatic int unsigned first(int unsigned i, int unsigned width, int unsigned tile);
@@ -53,9 +54,21 @@ module rf_mul_tiled #(
     return (i + 1) * tile < width ? (i + 1) * tile : width;
   endfunction
 
-  // tiles[i][j]: the product of two slices at its place within bits Lo to Hi-1.
-  logic [Span-1:0] tiles [NA][NB][Lanes];
-  logic [Span-1:0] pairs_q [Pairs][Lanes];
+  function automatic int unsigned place(int unsigned i, int unsigned j);
+    return first(i, WA, TileA) + first(j, WB, TileB);
+  endfunction
+
+  function automatic bit used(int unsigned i, int unsigned j);
+    return place(i, j) < Hi && last(i, WA, TileA) + last(j, WB, TileB) > Lo;
+  endfunction
+
+  // A tile at its place within bits Lo to Hi-1.
+  function automatic logic [Span-1:0] placed(logic [TileA+TileB-1:0] product, int unsigned at);
+    return Span'((Wide'(product) << at) >> Lo);
+  endfunction
+
+  logic [TileA+TileB-1:0] tiles_q [NA][NB][Lanes];
+  logic [Span-1:0]        pairs_q [Pairs][Lanes];
 
   for (genvar i = 0; i < int'(NA); i++) begin : g_a
     for (genvar j = 0; j < int'(NB); j++) begin : g_b
@@ -63,50 +76,41 @@ module rf_mul_tiled #(
       localparam int unsigned FirstB = first(j, WB, TileB);
       localparam int unsigned SizeA = last(i, WA, TileA) - FirstA;
       localparam int unsigned SizeB = last(j, WB, TileB) - FirstB;
-      localparam int unsigned Place = FirstA + FirstB;
-      localparam int unsigned End = Place + SizeA + SizeB;
-      localparam int unsigned Size = (End < Hi ? End : Hi) - Place;
 
-      if (Place >= Hi || End <= Lo) begin : g_none
+      if (!used(i, j)) begin : g_none
         for (genvar l = 0; l < int'(Lanes); l++) begin : g_lane
-          assign tiles[i][j][l] = '0;
+          assign tiles_q[i][j][l] = '0;
         end
-      end else begin : g_tile
-        logic [Size-1:0] product_q [Lanes];
+      end else if (SizeA <= LutBits || SizeB <= LutBits) begin : g_lut
+        localparam int unsigned Short = SizeA < SizeB ? SizeA : SizeB;
+        localparam int unsigned Long = SizeA < SizeB ? SizeB : SizeA;
 
-        if (SizeA <= LutBits || SizeB <= LutBits) begin : g_lut
-          localparam int unsigned Short = SizeA < SizeB ? SizeA : SizeB;
-          always_ff @(posedge clk_i) begin
-            if (en_i) begin
-              /* verilator unroll_disable */
-              for (int unsigned l = 0; l < Lanes; l++) begin
-                automatic logic [Size-1:0] sum = '0;
-                automatic logic [Size-1:0] a = Size'(a_i[l][FirstA+:SizeA]);
-                automatic logic [Size-1:0] b = Size'(b_i[l][FirstB+:SizeB]);
-                for (int k = 0; k < int'(Short); k++) begin
-                  if (SizeA < SizeB) sum = sum + (a_i[l][FirstA+k] ? b << k : '0);
-                  else sum = sum + (b_i[l][FirstB+k] ? a << k : '0);
-                end
-                product_q[l] <= sum;
-              end
-            end
+        // Partial products of the short side's bits.
+        function automatic logic [TileA+TileB-1:0] multiply(logic [SizeA-1:0] a, logic [SizeB-1:0] b);
+          logic [Short-1:0] bits = SizeA < SizeB ? Short'(a) : Short'(b);
+          logic [Long-1:0] number = SizeA < SizeB ? Long'(b) : Long'(a);
+          logic [TileA+TileB-1:0] sum = '0;
+          for (int k = 0; k < int'(Short); k++) begin
+            sum = sum + (bits[k] ? (TileA+TileB)'(number) << k : '0);
           end
-        end else begin : g_dsp
-          always_ff @(posedge clk_i) begin
-            if (en_i) begin
-              /* verilator unroll_disable */
-              for (int unsigned l = 0; l < Lanes; l++) begin
-                product_q[l] <= Size'(a_i[l][FirstA+:SizeA]) * Size'(b_i[l][FirstB+:SizeB]);
-              end
+          return sum;
+        endfunction
+
+        always_ff @(posedge clk_i) begin
+          if (en_i) begin
+            /* verilator unroll_disable */
+            for (int unsigned l = 0; l < Lanes; l++) begin
+              tiles_q[i][j][l] <= multiply(a_i[l][FirstA+:SizeA], b_i[l][FirstB+:SizeB]);
             end
           end
         end
-
-        for (genvar l = 0; l < int'(Lanes); l++) begin : g_lane
-          if (Place >= Lo) begin : g_left
-            assign tiles[i][j][l] = Span'(product_q[l]) << (Place - Lo);
-          end else begin : g_right
-            assign tiles[i][j][l] = Span'(product_q[l] >> (Lo - Place));
+      end else begin : g_dsp
+        always_ff @(posedge clk_i) begin
+          if (en_i) begin
+            /* verilator unroll_disable */
+            for (int unsigned l = 0; l < Lanes; l++) begin
+              tiles_q[i][j][l] <= (TileA+TileB)'(a_i[l][FirstA+:SizeA]) * (TileA+TileB)'(b_i[l][FirstB+:SizeB]);
+            end
           end
         end
       end
@@ -122,8 +126,8 @@ module rf_mul_tiled #(
           automatic logic [Span-1:0] row1 = '0;
           for (int i = 0; i < int'(NA); i++) begin
             for (int j = 0; j < int'(NB); j++) begin
-              if (j - i + int'(NA) - 1 == 2 * k) row0 = row0 | tiles[i][j][l];
-              if (j - i + int'(NA) - 1 == 2 * k + 1) row1 = row1 | tiles[i][j][l];
+              if (used(i, j) && j - i + int'(NA) - 1 == 2 * k) row0 = row0 | placed(tiles_q[i][j][l], place(i, j));
+              if (used(i, j) && j - i + int'(NA) - 1 == 2 * k + 1) row1 = row1 | placed(tiles_q[i][j][l], place(i, j));
             end
           end
           pairs_q[k][l] <= row0 + row1;

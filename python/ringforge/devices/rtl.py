@@ -136,7 +136,7 @@ class RtlDevice(Device):
         """
         state: _State = handle.state
         compiled = state.compiled
-        # CHECK
+        state.native.check_inputs(list(inputs))
         sim = self._open()
         sim.unmap_all()
         sim.clear_traffic()

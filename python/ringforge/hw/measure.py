@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Cycles measured on the simulated machine: primitives on one residue polynomial, and rotations.
 
-A primitive's cycles are the difference between two programs of which one has one instruction more: what the
-instruction adds, issue and pipeline included (the paper's Table VI).
+A primitive's cycles are the difference between two programs of which one executes the instruction once more, after
+waiting until the first is done: what the instruction takes, issue and pipeline included (the paper's Table VI).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ringforge.hw.simulator import Simulation, place_programs
 _DATA, _PROGRAM = 0x10000000, 0x40000000
 
 
-def primitives(config: MachineConfig, log_n: int, bits: int) -> dict[str, Instruction]:
+def primitives(config: MachineConfig, log_n: int) -> dict[str, Instruction]:
     """One instruction of each kind, by name, on slots that `primitive_cycles` fills."""
     s = _slots(config, log_n)
     table = slot(7, 0)
@@ -54,8 +54,8 @@ def primitive_cycles(sim: Simulation, log_n: int, bits: int = 50) -> dict[str, i
         i.modulus(0, prime << shift, constants.multiplier_constant(config, prime)),
         i.load(slot(7, 0), _DATA),
         *(i.load(s(bank, 0), _DATA) for bank in range(3)),
-        i.conf(log_n, shift),  # waits until everything is loaded
     ]
+    wait = i.conf(log_n, shift)  # until every unit is idle
     table = constants.twiddles(config, prime, log_n).copy()
 
     def run(program: list[Instruction]) -> int:
@@ -66,8 +66,10 @@ def primitive_cycles(sim: Simulation, log_n: int, bits: int = 50) -> dict[str, i
         sim.map(_PROGRAM, image)
         return sim.run(_PROGRAM, stride, limit=10_000_000)
 
-    base = run(setup)
-    return {name: run([*setup, one]) - base for name, one in primitives(config, log_n, bits).items()}
+    return {
+        name: run([*setup, wait, one, wait, one]) - run([*setup, wait, one])
+        for name, one in primitives(config, log_n).items()
+    }
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,4 @@ def rotation_rates(
         )
         if not exact:
             raise HardwareError(f"{count} rotations on machine {sim.config.name} differ from the library's")
-        yield RotationRate(
-            level + 1, count, cycles, butterfly_bound(sim.config, params.log_n, level + 1), exact
-        )
+        yield RotationRate(level + 1, count, cycles, butterfly_bound(sim.config, params.log_n, level + 1), exact)

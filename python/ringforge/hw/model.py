@@ -80,7 +80,14 @@ def decode(words: npt.ArrayLike, entity: Callable[[int], int]) -> list[Step]:
     a, b, cc = c["a"].tolist(), c["b"].tolist(), c["c"].tolist()
     kind = (reads_a + 2 * reads_b + 4 * reads_c).tolist()
     reads = [
-        () if k == 0 else (a[i],) if k == 1 else (a[i], cc[i]) if k == 5 else (a[i], b[i]) if k == 3
+        ()
+        if k == 0
+        else (a[i],)
+        if k == 1
+        else (a[i], cc[i])
+        if k == 5
+        else (a[i], b[i])
+        if k == 3
         else (a[i], b[i], cc[i])
         for i, k in enumerate(kind)
     ]
@@ -95,7 +102,7 @@ def run(
     entity_of: Callable[[int], str] | None = None,
     tags: Sequence[Sequence[int]] | None = None,
     primitives: Sequence[str] = ("all",),
-    turn: int = 7,
+    turn: int = 6,
 ) -> ModelReport:
     if len(programs) != config.elements:
         raise ParameterError(f"machine {config.name} runs {config.elements} programs, not {len(programs)}")

@@ -440,7 +440,8 @@ class Element:
             if held or written in reads:
                 t, why = mac, MAC
         if into > t and (
-            self._in_dst in reads or (dst >= 0 and dst >> _ROW_BITS == self._in_dst >> _ROW_BITS)
+            self._in_dst in reads
+            or (dst >= 0 and dst >> _ROW_BITS == self._in_dst >> _ROW_BITS)
             or (transform and x == self._in_dst)
         ):
             t, why = into, IN

@@ -72,7 +72,19 @@ class Bandwidth:
         turn: channel that is asked first in cycle 0.
     """
 
-    __slots__ = ("_active", "_beats", "_cap", "_orders", "_planned", "_ports", "_time", "_tokens", "_turn", "channels", "events")
+    __slots__ = (
+        "_active",
+        "_beats",
+        "_cap",
+        "_orders",
+        "_planned",
+        "_ports",
+        "_time",
+        "_tokens",
+        "_turn",
+        "channels",
+        "events",
+    )
 
     def __init__(self, events: Events, ports: int, beats: float, turn: int = 0) -> None:
         self.events = events

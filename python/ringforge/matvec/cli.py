@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 from rich import box
+from rich.console import Group
 from rich.table import Table
 
 from ringforge import params as parameter_sets
@@ -22,7 +24,8 @@ from ringforge.cli.console import (
     size_text,
     thread_count,
 )
-from ringforge.devices import Report
+from ringforge.devices import Device, Report, open_device
+from ringforge.devices.rtl import RtlDevice
 from ringforge.errors import ParameterError
 from ringforge.matvec.files import check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matvec.model import load_model
@@ -182,6 +185,9 @@ def evaluate(
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `encrypt`.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts of the results to write.")],
     device: Annotated[str, typer.Option(help="Where kernels run; `ringforge info` lists devices.")] = "cpu",
+    waves: Annotated[
+        Path | None, typer.Option(help="Waveforms (VCD) of a simulated accelerator; large, for short runs.")
+    ] = None,
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
@@ -191,6 +197,9 @@ def evaluate(
 
         ringforge matvec evaluate --program program.json --model model.onnx --keys eval.keys \
             --in x.ct --out y.ct
+
+    With `--device rtl:matvec-b` the matrices are multiplied by the simulated accelerator: cycles come with the
+    report, and its time is theirs at the machine's clock.
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
@@ -198,7 +207,8 @@ def evaluate(
     with naming(keys), progress("reading keys") as update:
         bundle = EvaluationKeys.load(keys, loaded, workers, update)
     with progress("encoding the model") as update:
-        server = Server(layers, loaded, bundle, device=device, threads=workers, progress=update)
+        where = _device(device, waves)
+        server = Server(layers, loaded, bundle, device=where, threads=workers, progress=update)
     with naming(in_):
         inputs = EncryptedVectors.load(in_, loaded, server.input_blocks, workers)
     with progress("evaluating") as update:
@@ -215,32 +225,66 @@ def evaluate(
     say(f"wrote {out}: {sum(len(g) for g in outputs.groups)} ciphertexts, {size_text(size)}")
 
 
-def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -> Table:
-    """What each layer took: a row each, and their sum."""
+def _device(name: str, waves: Path | None) -> Device:
+    """The device, with waveforms where that means something."""
+    device = open_device(name)
+    if isinstance(device, RtlDevice):
+        device.waves = waves
+    elif waves is not None:
+        raise ParameterError(f"device {name} has no waveforms: --waves is for the rtl devices")
+    return device
+
+
+def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -> Group:
+    """What each layer took, a row each, and their sum: time, cycles and operations; then bytes moved."""
     total = reports[0][1]
     for _, report in reports[1:]:
         total = total + report
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column("layer", no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
+    rows = [*reports, ("total", total)]
+
+    def table(heading: str, labels: list[str], cells: Callable[[Report], list[str]]) -> Table:
+        made = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+        made.add_column("layer", no_wrap=True)
+        for label in labels:
+            made.add_column(label, justify="right", min_width=max(map(len, label.split())))
+        for name, report in rows:
+            made.add_row(
+                name,
+                *cells(report),
+                end_section=name == reports[-1][0] and report is reports[-1][1],
+                style="bold" if report is total else None,
+            )
+        return made
+
     operations, traffic = list(total.operations), list(total.bytes)
-    for label in [*(name.replace("_", " ") for name in operations), *(f"{name} MiB" for name in traffic)]:
-        table.add_column(label, justify="right", min_width=max(map(len, label.split())))
-    for name, report in [*reports, ("total", total)]:
-        table.add_row(
-            name,
-            seconds_text(report.seconds),
-            *(str(report.operations.get(k, 0)) for k in operations),
-            *(f"{report.bytes.get(k, 0) / 2**20:.1f}" for k in traffic),
-            end_section=name == reports[-1][0] and report is reports[-1][1],
-            style="bold" if report is total else None,
-        )
-    return table
+    clocked = total.cycles is not None
+    return Group(
+        table(
+            title,
+            ["time", *(["cycles"] if clocked else []), *(name.replace("_", " ") for name in operations)],
+            lambda r: [
+                seconds_text(r.seconds),
+                *([f"{r.cycles:,}"] if clocked else []),
+                *(str(r.operations.get(k, 0)) for k in operations),
+            ],
+        ),
+        table(
+            "memory traffic, MiB",
+            traffic,
+            lambda r: [f"{r.bytes.get(k, 0) / 2**20:.1f}" for k in traffic],
+        ),
+    )
 
 
 def _report_object(program: Program, server: Server, groups: int, reports: list[tuple[str, Report]]) -> dict[str, Any]:
     def one(report: Report) -> dict[str, Any]:
-        return {"seconds": report.seconds, "operations": dict(report.operations), "bytes": dict(report.bytes)}
+        clock = {} if report.cycles is None else {"cycles": report.cycles, "clock_hz": report.clock_hz}
+        return {
+            "seconds": report.seconds,
+            **clock,
+            "operations": dict(report.operations),
+            "bytes": dict(report.bytes),
+        }
 
     total = reports[0][1]
     for _, report in reports[1:]:

@@ -17,7 +17,9 @@ from tests.hw.random_programs import RandomPrograms
 PROGRAMS = 0x40000000
 
 
-@pytest.mark.parametrize(("machine", "first", "count"), [("matvec-small", 0, 700), ("matvec-small-montgomery", 700, 300)])
+@pytest.mark.parametrize(
+    ("machine", "first", "count"), [("matvec-small", 0, 700), ("matvec-small-montgomery", 700, 300)]
+)
 def test_random_programs(machines: Callable[[str], Simulation], machine: str, first: int, count: int) -> None:
     sim = machines(machine)
     sim.reset()

@@ -4,7 +4,10 @@
 // The fused kernel of the `matvec` system on the CPU: plain matrix x encrypted vector, with bias.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/counters.hpp"
@@ -35,6 +38,8 @@ class Matvec {
   const linear::Plan& plan() const noexcept { return plan_; }
   std::size_t level() const noexcept { return level_; }
   std::size_t batch() const noexcept { return batch_; }
+  /// Ring degree N.
+  std::size_t degree() const noexcept { return ctx_->params().degree(); }
 
   /// What inputs and results look like.
   struct Scaling {
@@ -57,6 +62,20 @@ class Matvec {
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError.
   std::vector<Ciphertext> run(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads = 1) const;
 
+  /// Results of a run that another machine did: polynomials from there, metadata as `run` would give.
+  /// @param parts for each row block and each of the two parts, the residues of every limb of level - 1
+  /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.
+  std::vector<Ciphertext> assemble(std::span<const Ciphertext> inputs,
+                                   std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const;
+  /// One limb of the encoded product number `term` of the plan, in Eval form. @throws ShapeError.
+  void copy_term(std::size_t term, std::size_t limb, std::span<u64> out) const;
+  /// The encoded bias of each row block, one level below the inputs; empty without a bias.
+  const std::vector<Plaintext>& bias() const noexcept { return bias_; }
+
+  /// What `run` demands of its inputs.
+  /// @throws LevelError, ScaleError, ShapeError, MismatchError, ValueError.
+  void check_inputs(std::span<const Ciphertext> inputs) const;
+
   /// Galois elements needed, each with the level it is used at.
   std::vector<std::pair<u64, std::size_t>> required_keys() const;
   /// Bytes held by the encoded matrix.
@@ -70,8 +89,8 @@ class Matvec {
  private:
   u64* words(std::size_t limb, std::size_t block, std::size_t term) noexcept;
   const u64* words(std::size_t limb, std::size_t block, std::size_t term) const noexcept;
-  void check_inputs(std::span<const Ciphertext> inputs) const;
   u64 element(std::size_t step) const { return ctx_->rotation_element(static_cast<i64>(step * batch_)); }
+  // Polynomials of the results; their metadata is set by `describe`.
   std::vector<Ciphertext> run_bsgs(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads) const;
   std::vector<Ciphertext> run_diagonal(std::span<const Ciphertext> inputs, const GaloisKeys& keys,
                                        unsigned threads) const;
@@ -81,9 +100,10 @@ class Matvec {
     double gathered = 0, peak = 0;
   };
   Propagated propagate(std::span<const Ciphertext> inputs, double rotated) const;
-  /// Rotate-and-sum, bias, and metadata.
-  Ciphertext fold(Ciphertext acc, const Propagated& noise, std::size_t row_block, const GaloisKeys& keys,
-                  const Evaluator& ev) const;
+  /// Metadata of every result: scale, key, predicted variance, spread and bound; no polynomials.
+  Ciphertext describe(std::span<const Ciphertext> inputs) const;
+  /// Rotate-and-sum and bias; metadata of the result is the evaluator's.
+  Ciphertext fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const;
 
   ContextPtr ctx_;
   linear::Plan plan_;

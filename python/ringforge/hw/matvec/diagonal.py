@@ -74,6 +74,11 @@ class _Total:
         self.sums: Pair = ({}, {})
         self.last: Pair | None = None
 
+    @property
+    def begun(self) -> bool:
+        """Something has been added."""
+        return bool(self.sums[0])
+
     def add(self, pair: Pair) -> None:
         """Remembers a partial sum; the one before must have been written."""
         assert self.last is None
@@ -94,7 +99,7 @@ class _Total:
         for writes in self.writes():
             for write in writes:
                 write()
-        return self.sums if self.sums[0] else None
+        return self.sums if self.begun else None
 
     def _write(self, part: int, limb: int, value: Value) -> Callable[[], None]:
         def write() -> None:
@@ -128,7 +133,9 @@ def _write_diagonal(job: Job, g: GroupCode, group: int) -> None:
         for d in mine:
             pair = partial.next(row_block, d, sums.writes())
             if d > 0:
-                pair = rotate(g, pair, job.element(d), job.key(d), before_turn=partial.load, banks=(0, 1))
+                # The first one stays as the sum; the others are added to it from other banks.
+                banks = (0, 1) if sums.begun else (KEEP, KEEP)
+                pair = rotate(g, pair, job.element(d), job.key(d), before_turn=partial.load, banks=banks)
             sums.add(pair)
         total = sums.complete() or zeros(job, job.limbs - 1)
         if job.groups > 1:

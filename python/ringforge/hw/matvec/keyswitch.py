@@ -2,11 +2,12 @@
 # Copyright 2026 The Ringforge authors
 """Key switching and rotations of one group.
 
-Limb i of a polynomial is on element i mod p. A key switch of l limbs takes l rounds. In round i digit i, the
-polynomial's limb i in coefficients, has been broadcast by its owner; every element transforms its centred lift
-modulo its own primes and adds the products with the key, which streams from memory. Digits stay as they are where
-they come from (the digit modulo its own prime is the limb itself), so the owner has nothing to transform and does
-the special prime's transform instead, unless an element with fewer limbs than others is there to do all of those.
+Limb i of a polynomial is on element i mod p. A key switch of l limbs takes ceil(l/p) passes of l rounds. In round i
+digit i, the polynomial's limb i in coefficients, has been broadcast by its owner; every element transforms its
+centred lift modulo one of its primes and adds the products with the key, which streams from memory. Digits stay as
+they are where they come from (the digit modulo its own prime is the limb itself), so the owner has nothing to
+transform and does the special prime's transform instead, unless an element with fewer limbs than others is there to
+do all of those.
 
 What runs beside the transforms: the broadcast of the next digit, the products of the last one, the key's arrival.
 
@@ -65,6 +66,7 @@ class SpecialHomes:
 
     @classmethod
     def of(cls, limbs: int, pes: int) -> SpecialHomes:
+        """The elements for so many limbs on so many elements."""
         rest = limbs % pes
         if rest == 0:
             return cls((pes - 1, (pes - 2) % pes), frozenset())

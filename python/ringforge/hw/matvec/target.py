@@ -50,7 +50,10 @@ class Target:
             refuse(f"{len(primes)} primes", f"a modulus table of {MODULI} entries")
         bits = sorted({q.bit_length() for q in primes})
         if len(bits) != 1:
-            refuse(f"primes of {' and '.join(map(str, bits))} bits", "one shift of residues, so one length of primes")
+            refuse(
+                f"primes of {' and '.join(map(str, bits))} bits",
+                "one shift of residues, so one length of primes: take a named parameter set such as set-a",
+            )
         if config.banks < 3:
             refuse("3 banks", f"{config.banks} of them")
         if config.slots(params.log_n) < 4:
