@@ -58,13 +58,23 @@ class LayerRun:
 
 
 def layer_kernel(
-    context: _native.Context, rows: int, cols: int, level: int, algorithm: str
+    context: _native.Context, rows: int, cols: int, level: int, algorithm: str, baby: int | None = None
 ) -> tuple[MatvecKernel, str]:
     """The kernel of a layer at a level by an algorithm, and its packing.
 
-    `diagonal` and `horner` take the paper's packing; `bsgs` the split that the planner finds best.
+    `diagonal` and `horner` take the paper's packing; `bsgs` the split that the planner finds best, or `baby` steps.
+
+    Raises:
+        ParameterError: the planner knows no plan with so many baby steps.
     """
-    choice = choose(context, rows, cols, level, algorithm=algorithm).chosen
+    found = choose(context, rows, cols, level, algorithm=algorithm)
+    choice = found.chosen
+    if baby is not None:
+        fitting = [c for c in found.candidates if c.plan.baby == baby and c.span == choice.span]
+        if not fitting:
+            known = sorted({c.plan.baby for c in found.candidates if c.span == choice.span})
+            raise ParameterError(f"no plan has {baby} baby steps; there are plans with {known}")
+        choice = fitting[0]
     scale = 2.0**context.params.log_scale
     return MatvecKernel(context, choice.plan, level, 1, scale, scale, 1.0, True), choice.span
 
@@ -77,6 +87,7 @@ def run_layer(
     algorithm: str,
     *,
     level: int | None = None,
+    baby: int | None = None,
     seed: int = 1,
     options: Options | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -90,6 +101,7 @@ def run_layer(
         rows, cols: the matrix, entries uniform in [-1, 1].
         algorithm: bsgs, diagonal or horner.
         level: of the input; default: all limbs.
+        baby: steps of bsgs; default: the planner's.
         seed: of matrix, vector and bias. Keys are fresh.
         options: compiler passes.
         say: told what happens.
@@ -102,7 +114,7 @@ def run_layer(
         raise ParameterError(f'the schedule is bsgs, diagonal or horner, not "{algorithm}"')
     level = params.max_level if level is None else level
     context = _native.Context(params)
-    kernel, packing = layer_kernel(context, rows, cols, level, algorithm)
+    kernel, packing = layer_kernel(context, rows, cols, level, algorithm, baby)
     device = RtlDevice(machine, options=options, cycles=cycles)
     device.check(kernel)
 
