@@ -53,7 +53,7 @@ class RtlDevice(Device):
     """A simulated accelerator card.
 
     Args:
-        machine: name of a configuration in hw/matvec/config.
+        machine: name of a configuration in hw/matvec/config, or a configuration.
         options: compiler passes.
         waves: file for waveforms of the next run.
         cycles: called now and then with the cycles so far, while the machine runs.
@@ -64,14 +64,14 @@ class RtlDevice(Device):
 
     def __init__(
         self,
-        machine: str = "matvec-b",
+        machine: str | MachineConfig = "matvec-b",
         *,
         options: Options | None = None,
         waves: str | Path | None = None,
         cycles: Callable[[int], None] | None = None,
     ) -> None:
-        self.config = MachineConfig.named(machine)
-        self.name = f"rtl:{machine}"
+        self.config = MachineConfig.named(machine) if isinstance(machine, str) else machine
+        self.name = f"rtl:{self.config.name}"
         self.options = options or Options()
         self.waves = waves
         self.cycles = cycles

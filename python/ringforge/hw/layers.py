@@ -15,6 +15,7 @@ from ringforge import _native
 from ringforge.devices import CpuDevice, Keys, MatvecKernel, MatvecOperands
 from ringforge.devices.rtl import RtlDevice
 from ringforge.errors import ParameterError
+from ringforge.hw.config import MachineConfig
 from ringforge.hw.matvec import Options
 from ringforge.matvec.planner import choose
 
@@ -80,7 +81,7 @@ def layer_kernel(
 
 
 def run_layer(
-    machine: str,
+    machine: MachineConfig,
     params: _native.Parameters,
     rows: int,
     cols: int,
@@ -137,7 +138,7 @@ def run_layer(
     say("computing the same on the CPU")
     cpu = CpuDevice()
     expected, _ = cpu.run(cpu.prepare(kernel, keys, operands, threads=2), inputs, threads=2)
-    say(f"compiling the program and filling the memory of {machine}")
+    say(f"compiling the program and filling the memory of {machine.name}")
     handle = device.prepare(kernel, keys, operands)
     say("running the machine")
     start = time.process_time()
@@ -160,7 +161,7 @@ def run_layer(
     truth = matrix @ vector + bias
     assert report.cycles is not None
     return LayerRun(
-        machine,
+        machine.name,
         params.name,
         rows,
         cols,

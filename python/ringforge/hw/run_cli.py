@@ -34,7 +34,7 @@ Save = Annotated[Path | None, typer.Option("--save", help="Also write records an
 
 
 @contextmanager
-def _counting() -> Iterator[Callable[[int], None]]:
+def counting() -> Iterator[Callable[[int], None]]:
     """Shows the cycles of a running machine on a terminal."""
     screen = console(stderr=True)
     if not screen.is_terminal:
@@ -55,7 +55,8 @@ def _finish(records: list[record.Record], as_json: bool, save: Path | None, name
         say(f"written to {path}")
 
 
-def _layer(name: str) -> tuple[int, int]:
+def layer_shape(name: str) -> tuple[int, int]:
+    """Rows and columns of a layer of the paper, or of a shape such as 64x100."""
     from ringforge.matvec import paper
 
     known = {entry.name: (entry.m, entry.n) for entry in paper.LAYERS}
@@ -103,6 +104,9 @@ def run_command(
     baby: Annotated[int | None, typer.Option(help="Baby steps of bsgs; default: what the planner finds best.")] = None,
     fusion: Annotated[bool, typer.Option(help="Keep results of primitives on chip for the next one.")] = True,
     tiling: Annotated[bool, typer.Option(help="Work on several partial sums at once and keep them on chip.")] = True,
+    bandwidth: Annotated[
+        float | None, typer.Option(help="Memory bandwidth in GB/s; default: the card's. 19.25 is one of its channels.")
+    ] = None,
     insecure: Insecure = "",
     as_json: AsJson = False,
     save: Save = None,
@@ -115,10 +119,15 @@ def run_command(
     `ringforge hw run matvec --layer rnnt-fc0 --params set-b --schedule diagonal --save bench/results`
     """
     check_system(system)
-    rows, cols = _layer(layer)
-    with _counting() as counting:
+    rows, cols = layer_shape(layer)
+    config = MachineConfig.named(machine)
+    if bandwidth is not None:
+        if not bandwidth > 0:
+            raise ParameterError(f"--bandwidth {bandwidth} must be above 0")
+        config = config.model_copy(update={"dram_bytes_per_second": 1e9 * bandwidth})
+    with counting() as counting:
         result = run_layer(
-            machine,
+            config,
             parameter_sets.named(params, insecure),
             rows,
             cols,
@@ -145,6 +154,7 @@ def run_command(
             )
         )
     suffix = "" if fusion and tiling else f"-fusion{int(fusion)}-tiling{int(tiling)}"
+    suffix += "" if bandwidth is None else f"-{bandwidth:g}GBs"
     _finish([layer_record(layer, result)], as_json, save, f"hw-{machine}-{layer}-{params}-{schedule}{suffix}")
     if not result.exact:
         raise HardwareError(f"the machine's result of {layer} differs from the CPU's")

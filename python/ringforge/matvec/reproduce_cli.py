@@ -13,6 +13,7 @@ import typer
 
 from ringforge.cli.console import console, say
 from ringforge.errors import Error
+from ringforge.hw import paper_tables
 from ringforge.matvec import paper
 
 app = typer.Typer(
@@ -65,21 +66,23 @@ def _record(line: str) -> dict[str, Any]:
 def matvec(
     as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
     plots: Annotated[Path | None, typer.Option(help="Also draw Figures 1, 3, 8, 9, 10 into this folder.")] = None,
-    results: Annotated[Path, typer.Option(help="Folder of measured results, from `ringforge bench matvec`.")] = Path(
+    results: Annotated[Path, typer.Option(help="Folder of saved results, from `ringforge bench` and `ringforge hw`.")] = Path(
         "bench/results"
     ),
 ) -> None:
     """The encrypted matrix-vector paper: Tables II to VII, Figures 1, 3, 8, 9, 10, its contradictions.
 
-    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured on a CPU, (d)
-    derived from others. Tables V to VII are models of the paper's FPGA. CPU times come from the newest
-    results of `ringforge bench matvec --params set-b --threads 1`; without any, that column is empty.
+    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured on a CPU, (r) cycles
+    of our RTL, (d) derived from others. Tables V to VII are models of the paper's FPGA; the tables of our
+    machine come after them, the error of its cycle model against RTL among them. CPU times come from the newest
+    results of `ringforge bench matvec --params set-b --threads 1`, our machine's from `ringforge hw cycles`,
+    `run`, `validate` and `layers`, saved in the same folder; without any, those are left out.
 
     Examples: `ringforge reproduce matvec`, `ringforge reproduce matvec --plots figures`
     """
     measured, source = measured_layers(results)
     try:
-        tables = paper.tables(measured)
+        tables = [*paper.tables(measured), *paper_tables.tables(results)]
         sentences = paper.contradictions()
         files = paper.write_plots(plots, measured=measured) if plots is not None else []
     except (paper.PaperModelError, paper.MissingDependencyError) as e:

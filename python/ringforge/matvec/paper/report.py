@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-Source: TypeAlias = Literal["paper", "model", "measured", "derived"]
+Source: TypeAlias = Literal["paper", "model", "measured", "derived", "rtl"]
 """Origin of a number: printed in the paper, given by a model of this package,
-measured on a machine, or plain arithmetic on the others."""
+measured on a machine, counted in a simulation of our RTL, or plain arithmetic on the others."""
 
 SOURCE_MARKS: Final[dict[Source, str]] = {
     "paper": "p",
     "model": "m",
     "measured": "x",
     "derived": "d",
+    "rtl": "r",
 }
 """Letter that follows a number in rendered tables."""
 
