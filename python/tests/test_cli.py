@@ -119,7 +119,7 @@ def test_version(run: Run) -> None:
 def test_help_teaches_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     text = run("--help")
-    for name in ("info", "params", "matvec", "reproduce"):
+    for name in ("info", "params", "matvec", "reproduce", "hw"):
         assert name in text
     for words in (
         "params show",
@@ -131,6 +131,12 @@ def test_help_teaches_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "matvec decrypt",
         "matvec demo",
         "reproduce matvec",
+        "hw lint",
+        "hw test",
+        "hw synth",
+        "hw report",
+        "hw run",
+        "hw cycles",
         "info",
     ):
         page = run(words, "--help")

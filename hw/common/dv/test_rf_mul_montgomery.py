@@ -1,31 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""rf_mul_montgomery, and its twin where that exists, agree with plain division, at the stated latency.
+"""rf_mul_montgomery, and its twin up to 62 bits, agree with plain division, at the stated latency.
 
-A million random and extreme products at 54 bits, fewer at other widths and with the short part in LUTs; at 8 bits and
-words of 3 all products of all moduli.
+A million random and extreme products at 54 bits, and 50,000 at 27, 62 and 64; at 7 bits all products of all moduli, cut
+into as many tiles and words as at full width.
 """
 
-import cocotb
-import pytest
-from modular import MONTGOMERY, run_bench
-from runner import run
-
-CASES = {(54, 0): 1_000_000, (54, 1): 50_000, (27, 0): 50_000, (60, 0): 50_000, (64, 0): 50_000}
+from modular import MONTGOMERY
+from runner import run_bench
 
 
-@cocotb.test()
-async def products(dut):
-    await run_bench(dut)
+def test_rf_mul_montgomery():
+    run_bench("mul_bench", {"W": 54, "Kind": MONTGOMERY, "Products": 1_000_000}, __file__)
 
 
-@pytest.mark.parametrize(("width", "short_in_luts"), CASES)
-def test_rf_mul_montgomery(width, short_in_luts):
-    products = CASES[width, short_in_luts]
-    parameters = {"W": width, "Kind": MONTGOMERY, "Products": products, "ShortInLuts": short_in_luts}
-    run("mul_bench", parameters, __file__, optimise="-O1")
-
-
-def test_rf_mul_montgomery_all():
-    parameters = {"W": 8, "Kind": MONTGOMERY, "All": 1, "Word": 3, "TileA": 4, "TileB": 2, "LutBits": 1}
-    run("mul_bench", parameters, __file__, optimise="-O1")
+def test_rf_mul_montgomery_widths():
+    run_bench("mul_widths", {"Kind": MONTGOMERY}, __file__, build_args=["--output-split", "0"])

@@ -6,8 +6,8 @@ import random
 
 import cocotb
 import pytest
-from modular import compare, parameter, start_clock
 from cocotb.triggers import FallingEdge
+from modular import compare, parameter, start_clock
 from runner import run
 
 

@@ -7,11 +7,9 @@ test_rf_mul_barrett and test_rf_mul_montgomery run it beside them at full width.
 other pauses.
 """
 
-import os
 import random
 import shutil
 import subprocess
-from pathlib import Path
 
 import cocotb
 import pytest
@@ -34,14 +32,13 @@ async def products(dut):
         await check_pipeline(dut, rng, {"q_i": modulus.shifted, "k_i": modulus.k}, 100, MUL_LATENCY, sample)
 
 
-@pytest.mark.parametrize("kind", [BARRETT, MONTGOMERY])
-def test_rf_mul_twin(kind):
-    run("rf_mul_twin", {"W": 50, "Lanes": 3, "Kind": kind}, __file__)
+def test_rf_mul_twin():
+    run("rf_mul_twin", {"W": 50, "Lanes": 3, "Kind": MONTGOMERY}, __file__)
 
 
 PROOFS = {
     "barrett": {"W": 5, "Kind": BARRETT, "TileA": 3, "TileB": 2},
-    "montgomery": {"W": 6, "Kind": MONTGOMERY, "Word": 2, "TileA": 3, "TileB": 2},
+    "montgomery": {"W": 5, "Kind": MONTGOMERY, "Word": 2, "TileA": 2, "TileB": 2},
     "montgomery-luts": {"W": 5, "Kind": MONTGOMERY, "Word": 2, "TileA": 2, "TileB": 2, "ShortInLuts": 1},
 }
 
@@ -54,9 +51,7 @@ def test_rf_mul_twin_formal(name):
     parameters = " ".join(f"-G {key}={value}" for key, value in PROOFS[name].items())
     cells = ("pkg", "delay", "mul_tiled", "mul_barrett", "mul_montgomery")
     files = " ".join(f"rtl/rf_{cell}.sv" for cell in cells)
-    script = (
-        f"read_slang -j 1 --no-implicit-memories --top mul_equal {parameters} -DSYNTHESIS {files} dv/formal/mul_equal.sv\n"
-        "script dv/formal/mul_equal.ys"
-    )
+    read = f"read_slang -j 1 --no-implicit-memories --top mul_equal {parameters} -DSYNTHESIS"
+    script = f"{read} {files} dv/formal/mul_equal.sv\nscript dv/formal/mul_equal.ys"
     done = subprocess.run([yosys, "-q", "-p", script], cwd=HERE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

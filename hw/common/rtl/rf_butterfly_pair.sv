@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Arithmetic lanes of one multiplier and one adder each, of which two form one butterfly by crossing their operands: half
-// the butterflies a multiplier of rf_butterfly, but no adder or multiplier besides those of the lanes (the arrangement
-// of modular ALUs in FAME, an accelerator for encrypted matrix products).
+// Arithmetic lanes of one multiplier and one adder each, of which two form one butterfly by crossing their operands:
+// half the butterflies a multiplier of rf_butterfly, but no adder or multiplier besides those of the lanes (the
+// arrangement of modular ALUs in FAME, an accelerator for encrypted matrix products).
 //
 // Function, modulo q, with lanes e = 2i and o = 2i + 1:
 //   mode 0, each lane by itself   r = c + a * b, or c - a * b if subtract_i

@@ -12,10 +12,10 @@
 // left, and so are a and r.
 //
 // Why two subtractions are enough. Let x = a * b < 2^W * q, h = floor(x / 2^(W-2)) and e = floor(h * k / 2^(W+2)). The
-// quotient x/q exceeds x * k / 2^(2W) by less than x / 2^(2W) < 1 since k is rounded down; dropping bits of x costs less
-// than 2^(W-2) * k / 2^(2W) < 1/2. The half product is computed in units of 2^(W-4), 1/64 of the last bit of e; what it
-// leaves out is less than 18 units (rf_mul_tiled with 3 x 4 tiles), less than 1/2 in e. So x/q - e < 2 before e is
-// rounded down, and r = x - e*q < 3q < 2^(W+2): W+2 bits of the second half product are enough.
+// quotient x/q exceeds x * k / 2^(2W) by less than x / 2^(2W) < 1 since k is rounded down; dropping bits of x costs
+// less than 2^(W-2) * k / 2^(2W) < 1/2. The half product is computed in units of 2^(W-4), 1/64 of the last bit of e;
+// what it leaves out is less than 18 units (rf_mul_tiled with 3 x 4 tiles), less than 1/2 in e. So x/q - e < 2 before e
+// is rounded down, and r = x - e*q < 3q < 2^(W+2): W+2 bits of the second half product are enough.
 //
 // Stages: 1 operands; 2-4 full product; 5-7 upper half product, the quotient; 8-10 lower half product, the remainder;
 // 11, 12 conditional subtractions. At W = 54 the three products take 6, 6 and 5 DSP slices.

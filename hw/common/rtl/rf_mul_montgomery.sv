@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Modular multiplier by word-wise Montgomery reduction for moduli q = 1 modulo 2^Word (P. L. Montgomery, Math. Comp. 1985;
-// one word per round and such moduli: A. C. Mert, E. Ozturk, E. Savas, DSD 2019).
+// Modular multiplier by word-wise Montgomery reduction for moduli q = 1 modulo 2^Word (P. L. Montgomery, Math. Comp.
+// 1985; one word per round and such moduli: A. C. Mert, E. Ozturk, E. Savas, DSD 2019).
 //
 // Function: r = a * b * 2^(-Word*Rounds) mod q with Rounds = ceil(W / Word). k_i is not used.
 // Latency MulLatency, throughput one product per lane and clock; en_i low holds the whole pipeline. q_i does not change
@@ -17,8 +17,8 @@
 //   -(q/2)(1 + 2^-Word + ...) <= t < q * q/2^(Word*Rounds) + (q/2)(1 + 2^-Word + ...),
 // hence -q < t < 2q, and one addition or subtraction of q finishes.
 //
-// (q - 1) / 2^Word has W - Word bits. Its lower TileA bits times m take one DSP slice a round, and the rest another one,
-// or LUTs if ShortInLuts. At W = 54 that is 6 + 3 * 2 = 12 or 6 + 3 = 9 slices.
+// (q - 1) / 2^Word has W - Word bits. Its lower TileA bits times m take one DSP slice a round, and the rest another
+// one, or LUTs if ShortInLuts. At W = 54 that is 6 + 3 * 2 = 12 or 6 + 3 = 9 slices.
 //
 // Stages: operands if there is time; 3 for the product; 2 a round (multiply, subtract); 1 for the correction; the rest,
 // if any, delays the result.

@@ -13,7 +13,8 @@
 //
 // Operand a is cut every TileA bits and b every TileB bits, from the top if FromTop, so that the short tiles are the
 // least significant ones, else from the bottom. 26 x 17 unsigned bits fit the 27 x 18 signed multiplier of a DSP48E2. A
-// tile of at most LutBits bits on one side is a sum of AND gates. Tiles on one diagonal do not overlap and form one row.
+// tile of at most LutBits bits on one side is a sum of AND gates. Tiles on one diagonal do not overlap and form one
+// row.
 //
 // Stages: 1 tiles, 2 sums of two rows, 3 sum of all.
 

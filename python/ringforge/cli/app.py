@@ -21,6 +21,7 @@ _ELSEWHERE = {
     "matvec": "ringforge.matvec.cli",
     "bench": "ringforge.bench.cli",
     "reproduce": "ringforge.matvec.reproduce_cli",
+    "hw": "ringforge.hw.cli",
 }
 
 

