@@ -19,8 +19,8 @@ from rich.table import Table
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw import lint as linting
+from ringforge.hw import model_cli, resources, run_cli, yosys
 from ringforge.hw import report as tables
-from ringforge.hw import resources, run_cli, yosys
 from ringforge.hw.config import MachineConfig, sources
 from ringforge.hw.resources import KINDS, Synthesis
 from ringforge.hw.yosys import Module, Run
@@ -278,3 +278,5 @@ def isa_command(system: System) -> None:
 
 app.command("run")(run_cli.run_command)
 app.command("cycles")(run_cli.cycles_command)
+app.command("validate")(model_cli.validate_command)
+app.command("layers")(model_cli.layers_command)

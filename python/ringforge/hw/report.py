@@ -40,9 +40,10 @@ class Grid:
 
     def rich(self) -> Table:
         """For the terminal."""
-        table = Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
+        table = Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for n, label in enumerate(self.labels):
-            table.add_column(label, justify="left" if n < self.words else "right", no_wrap=n == 0)
+            word = n < self.words
+            table.add_column(label, justify="left" if word else "right", no_wrap=n == 0 or not word)
         for n, row in enumerate(self.rows):
             table.add_row(*row, end_section=n in self.sections)
         return table
@@ -50,7 +51,8 @@ class Grid:
     def markdown(self) -> str:
         """For a document."""
         marks = ["---" if n < self.words else "---:" for n in range(len(self.labels))]
-        lines = ["| " + " | ".join(self.labels) + " |", "|" + "|".join(marks) + "|"]
+        labels = (label.replace("\n", " ") for label in self.labels)
+        lines = ["| " + " | ".join(labels) + " |", "|" + "|".join(marks) + "|"]
         return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in self.rows)]) + "\n"
 
 
@@ -84,7 +86,7 @@ def elements(synthesis: Synthesis) -> Grid:
     """One processing element, part by part, with every kind of multiplier."""
     kinds = list(synthesis.elements)
     first = synthesis.elements[kinds[0]]
-    labels = ["part", "count", *(f"{label} ({kind})" for kind in kinds for label in _shown(kinds, kind))]
+    labels = ["part", "count", *(f"{_SHORT[kind]}\n{label}" for kind in kinds for label in _shown(kinds, kind))]
     rows = []
     for n, line in enumerate(first):
         values = [v for kind in kinds for v in _pick(kinds, kind, synthesis.elements[kind][n].total)]
@@ -93,6 +95,9 @@ def elements(synthesis: Synthesis) -> Grid:
     rows.append(["one element", "", *sums])
     title = f"one element of {synthesis.config.name}; all of a part together"
     return Grid(title, labels, rows, sections=frozenset({len(rows) - 2}))
+
+
+_SHORT = {"barrett": "Barrett", "montgomery": "Montg."}
 
 
 def _shown(kinds: Sequence[str], kind: str) -> list[str]:
@@ -105,10 +110,10 @@ def _pick(kinds: Sequence[str], kind: str, r: Resources) -> list[str]:
 
 def _part(line: Line) -> str:
     inside = {
-        "matvec_pe": "settings, bank multiplexers",
+        "matvec_pe": "settings, bank ports",
         "matvec_mac": "control",
         "rf_mac": "a lane",
-        "rf_transform": "control, both networks",
+        "rf_transform": "control, networks",
         "rf_butterfly": "one",
         "matvec_top": "registers, run control",
         "matvec_group": "barrier",
@@ -120,7 +125,7 @@ def _part(line: Line) -> str:
 def machine_parts(synthesis: Synthesis) -> Grid:
     """A machine, its elements as one row each."""
     kinds = list(synthesis.machines)
-    labels = ["part", "count", *(f"{label} ({kind})" for kind in kinds for label in _shown(kinds, kind))]
+    labels = ["part", "count", *(f"{_SHORT[kind]}\n{label}" for kind in kinds for label in _shown(kinds, kind))]
     count = synthesis.config.elements
     rows: list[list[str]] = []
     inner: dict[str, Resources] = {}
@@ -151,9 +156,9 @@ def beside_paper(synthesis: Synthesis) -> Grid:
     kinds = list(synthesis.machines)
     labels = ["resource"]
     if paper is not None:
-        labels.append(f"paper, Table VII, {paper.sets}")
+        labels.append(f"paper's {paper.sets},\nTable VII")
     for kind in kinds:
-        labels += [f"ours, {kind}", *(["to the paper's"] if paper else []), *(["of the U200"] if paper else [])]
+        labels += [f"ours,\n{kind}", *(["against\nthe paper's", "of the\nU200"] if paper else [])]
     rows = []
     for name, label in RESOURCES.items():
         row = [label]
@@ -181,8 +186,8 @@ def cells(synthesis: Synthesis, tests: Mapping[str, str]) -> Grid:
     rows = []
     for cell, takes in _every_cell(synthesis):
         numbers = ["-" if cell.module is None else "?"] * 5 if takes is None else _numbers(takes)
-        text = f"{cell.function}; {cell.variant}" if cell.variant else cell.function
-        rows.append([cell.name, text, cell.latency, *numbers, tests.get(cell.test, "not run")])
+        kind = next((f", {k}" for k in resources.KINDS if cell.variant.endswith(k)), "")
+        rows.append([cell.name + kind, cell.function, cell.latency, *numbers, tests.get(cell.test, "not run")])
     return Grid("common cells", ("cell", "function", "latency", *RESOURCES.values(), "test"), rows, words=3)
 
 
@@ -244,21 +249,20 @@ def test_states() -> dict[str, str]:
 
 def cycles(folder: Path, config: MachineConfig) -> Grid:
     """Saved cycles of the simulated machine, the newest of each case."""
-    newest: dict[tuple[str, ...], tuple[dict[str, Any], str]] = {}
+    newest: dict[tuple[str, ...], dict[str, Any]] = {}
     for path in sorted(folder.glob("hw-*.jsonl"), key=lambda p: p.stat().st_mtime):
         for line in path.read_text(encoding="utf-8").splitlines():
             r = json.loads(line)
             if r.get("cycles") is not None and r.get("device") == f"rtl:{config.name}":
-                newest[r["case"], r["params"], r["algorithm"], str(r["level"])] = (r, path.name)
+                newest[r["case"], r["params"], r["algorithm"], str(r["level"])] = r
     rows = []
-    for r, name in newest.values():
+    for r in newest.values():
         extra = r.get("extra") or {}
         bits = {True: "yes", False: "NO", None: "-"}[extra.get("exact")]
-        rows.append(
-            [r["case"], r["params"], r["algorithm"], f"{r['cycles']:,}", f"{1e3 * r['seconds']:,.3f}", bits, name]
-        )
-    labels = ("case", "set", "schedule", "cycles", "ms at the clock", "same bits as the CPU", "file in results")
-    return Grid("cycles in RTL simulation", labels, rows, words=3)
+        times = [f"{r['cycles']:,}", f"{1e3 * r['seconds']:,.3f}"]
+        rows.append([r["case"], r["params"], r["algorithm"], *times, bits])
+    labels = ("case", "set", "schedule", "cycles", "ms at the clock", "same bits as the CPU")
+    return Grid(f"cycles in RTL simulation, from {folder}", labels, rows, words=3)
 
 
 # ---- saved syntheses ----------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def run_command(
         if not bandwidth > 0:
             raise ParameterError(f"--bandwidth {bandwidth} must be above 0")
         config = config.model_copy(update={"dram_bytes_per_second": 1e9 * bandwidth})
-    with counting() as counting:
+    with counting() as count:
         result = run_layer(
             config,
             parameter_sets.named(params, insecure),
@@ -136,7 +136,7 @@ def run_command(
             baby=baby,
             options=Options(fusion=fusion, tiling=tiling),
             say=say if not as_json else lambda _: None,
-            cycles=counting,
+            cycles=count,
         )
     if not as_json:
         console().print(
