@@ -128,7 +128,13 @@ class RtlDevice(Device):
         state = _State(native, compiled, memory, operation_counts(cost.ops))
         return Handle(self.name, kernel, time.perf_counter() - start, state)
 
-    def run(self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1) -> tuple[list[Any], Report]:
+    def run(
+        self,
+        handle: Handle,
+        inputs: Sequence[Any],
+        *,
+        threads: int = 1,  # noqa: ARG002
+    ) -> tuple[list[Any], Report]:
         """Runs the machine; `threads` means nothing to it.
 
         Raises:

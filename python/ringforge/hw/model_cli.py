@@ -25,12 +25,14 @@ from ringforge.matvec.paper import LAYERS
 System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
 
 
-def _save(records: list[record.Record], as_json: bool, save: Path | None, name: str) -> None:
+def _save(records: list[record.Record], as_json: bool, save: Path | None, name: str, *, quiet: bool = False) -> None:
     if as_json:
         for r in records:
             print(r.to_json())
     if save is not None:
-        say(f"written to {record.save(records, save, f'{name}-{datetime.now(UTC).date()}', record.environment())}")
+        path = record.save(records, save, f"{name}-{datetime.now(UTC).date()}", record.environment())
+        if not quiet:
+            say(f"written to {path}")
 
 
 def validate_command(
@@ -81,8 +83,10 @@ def validate_command(
         )  # fmt: skip
         if not as_json:
             say(
-                f"{n}: {c.params} {c.name} {c.algorithm}: RTL {run.cycles:,}, model {model.cycles:,}, {100 * error:+.3f} %"
+                f"{n}: {c.params} {c.name} {c.algorithm}: RTL {run.cycles:,}, model {model.cycles:,}, "
+                f"{100 * error:+.3f} %"
             )
+        _save(records, False, save, "hw-validation", quiet=True)
     if not as_json:
         console().print(table)
     _save(records, as_json, save, "hw-validation")

@@ -67,8 +67,8 @@ def _passes() -> Table:
         ("fusion", "tiling", *_ENTITIES, "all"),
         tuple(rows),
         (
-            "Fusion: results of a primitive stay on chip for the next. Tiling: partial sums, inputs and twiddles stay on",
-            "chip, and all groups work. Counted from the compiled programs; RTL moves the same bytes.",
+            "Fusion: results of a primitive stay on chip for the next. Tiling: partial sums, inputs and twiddles stay",
+            "on chip, and all groups work. Counted from the compiled programs; RTL moves the same bytes.",
         ),
     )
 

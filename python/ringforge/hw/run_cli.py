@@ -177,7 +177,9 @@ def cycles_command(
     parameters = parameter_sets.named(params, insecure)
     config = MachineConfig.named(machine)
     if parameters.log_n > config.max_log_n:
-        raise ParameterError(f"machine {machine} takes degrees up to 2^{config.max_log_n}, {params} has {parameters.log_n}")
+        raise ParameterError(
+            f"machine {machine} takes degrees up to 2^{config.max_log_n}, {params} has 2^{parameters.log_n}"
+        )
     with Simulation(config) as sim:
         primitive = primitive_cycles(sim, parameters.log_n, parameters.q[0].bit_length())
         rates = list(rotation_rates(sim, parameters, parameters.max_level, tuple(rotations or (1, 16))))

@@ -77,7 +77,7 @@ CASES: tuple[Case, ...] = (
     Case("matvec-b", "set-b", 8, 16, "diagonal", about="N = 2^14, l = 7"),
     Case("matvec-b", "set-b", 64, 128, "bsgs", about="N = 2^14, l = 7"),
     Case("matvec-b", "set-b", 512, 1344, "bsgs", about="N = 2^14, l = 7: rnnt-fc0"),
-    Case("matvec-b", "set-b", 512, 1344, "bsgs", level=1, about="rnnt-fc0 two limbs high"),
+    Case("matvec-b", "set-b", 512, 1344, "bsgs", level=2, about="rnnt-fc0 three limbs high"),
     Case("matvec-b", "set-b", 64, 128, "bsgs", bandwidth=8.0, about="bound by DRAM"),
     Case("matvec-b", "set-b", 8, 16, "diagonal", fusion=False, tiling=False, about="passes off"),
     Case("matvec-b", "set-b", 8, 16, "horner", about="one key, one group"),

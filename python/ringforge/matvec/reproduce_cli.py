@@ -66,9 +66,9 @@ def _record(line: str) -> dict[str, Any]:
 def matvec(
     as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
     plots: Annotated[Path | None, typer.Option(help="Also draw Figures 1, 3, 8, 9, 10 into this folder.")] = None,
-    results: Annotated[Path, typer.Option(help="Folder of saved results, from `ringforge bench` and `ringforge hw`.")] = Path(
-        "bench/results"
-    ),
+    results: Annotated[
+        Path, typer.Option(help="Folder of saved results, from `ringforge bench` and `ringforge hw`.")
+    ] = Path("bench/results"),
 ) -> None:
     """The encrypted matrix-vector paper: Tables II to VII, Figures 1, 3, 8, 9, 10, its contradictions.
 

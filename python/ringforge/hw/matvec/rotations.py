@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-
 from ringforge._native import Ciphertext, GaloisKeys, Parameters
 from ringforge.hw import constants
 from ringforge.hw.config import MachineConfig
