@@ -204,8 +204,8 @@ class Simulation {
         p.aw_offered = p.writes.size() < 64 && !stalls();
         set_bit(top_->m_axi_arready, i, p.ar_offered);
         set_bit(top_->m_axi_awready, i, p.aw_offered);
-        p.b_offered = !p.acknowledgements.empty() && p.acknowledgements.front().first <= now_ &&
-                      (p.b_offered || !stalls());
+        p.b_offered =
+            !p.acknowledgements.empty() && p.acknowledgements.front().first <= now_ && (p.b_offered || !stalls());
         set_bit(top_->m_axi_bvalid, i, p.b_offered);
         if (p.b_offered) set_resp(top_->m_axi_bresp, i, p.acknowledgements.front().second);
       }

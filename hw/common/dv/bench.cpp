@@ -8,15 +8,15 @@
 #include "verilated.h"
 
 int main(int argc, char** argv) {
-    VerilatedContext context;
-    context.commandArgs(argc, argv);
-    Vtop top(&context);
-    for (long clock = 0; clock < 10'000'000 && !context.gotFinish(); ++clock) {
-        top.clk_i = 1;
-        top.eval();
-        top.clk_i = 0;
-        top.eval();
-        if (top.done_o) return 0;
-    }
-    return 1;
+  VerilatedContext context;
+  context.commandArgs(argc, argv);
+  Vtop top(&context);
+  for (long clock = 0; clock < 10'000'000 && !context.gotFinish(); ++clock) {
+    top.clk_i = 1;
+    top.eval();
+    top.clk_i = 0;
+    top.eval();
+    if (top.done_o) return 0;
+  }
+  return 1;
 }

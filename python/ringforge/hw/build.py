@@ -103,7 +103,7 @@ def _run(command: Sequence[str | Path], folder: Path, what: str) -> None:
         (shim / "python").symlink_to(shutil.which("python3") or sys.executable)
     env = {**os.environ, "PATH": f"{shim}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        list(map(os.fspath, command)), cwd=folder, env=env, capture_output=True, text=True, check=False
+        [os.fspath(part) for part in command], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
