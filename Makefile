@@ -64,7 +64,7 @@ $(VENV)/.hw: $(VENV)/.tools
 
 $(VENV)/.test: $(VENV)/.hw
 	tools/bootstrap.sh $(PYTHON) libgtest-dev
-	$(PIP) "pytest>=8" "hypothesis>=6.100" "matplotlib>=3.8"
+	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "matplotlib>=3.8"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
 	touch $@
 
@@ -87,7 +87,7 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" --durations=5
 
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
-	$(PY) -m pytest hw/common/dv hw/matvec/dv python/tests/hw -m "not long" --durations=5
+	$(PY) -m pytest hw/common/dv hw/matvec/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-install: build $(VENV)/.test ## the installed C++ library, from a project that finds it
 	$(VENV)/bin/cmake --build build/tests --target ringforge
