@@ -4,6 +4,9 @@
 ../common/rtl/rf_mod_half.sv
 ../common/rtl/rf_mod_lift.sv
 ../common/rtl/rf_delay.sv
+../common/rtl/rf_mul_tiled.sv
+../common/rtl/rf_mul_barrett.sv
+../common/rtl/rf_mul_montgomery.sv
 ../common/rtl/rf_mul_twin.sv
 ../common/rtl/rf_mod_mul.sv
 ../common/rtl/rf_butterfly.sv

@@ -132,7 +132,6 @@ module matvec_top
 
   // ---- Groups --------------------------------------------------------------------------------------
   logic pe_rst_n, start_q, halt;
-  logic [AddrW-1:0] program_addr_d[Groups][Pes]  /* verilator split_var */;
   logic [AddrW-1:0] program_addr_q[Groups][Pes];
   logic [Pes-1:0] done[Groups];
   error_e error[Groups][Pes];
@@ -251,16 +250,14 @@ module matvec_top
   logic [7:0] first_pe;
   logic [31:0] first_pc;
 
-  // Sums instead of multiplications: the chain settles long before start.
-  for (genvar g = 0; g < Groups; g++) begin : gen_addresses
-    for (genvar p = 0; p < Pes; p++) begin : gen_elements
-      if (g == 0 && p == 0) begin : gen_first
-        assign program_addr_d[g][p] = program_q;
-      end else begin : gen_next
-        assign program_addr_d[g][p] =
-            program_addr_d[p==0?g-1 : g][p==0?Pes-1 : p-1] + (AddrW'(stride_q) << 12);
+  // A running sum instead of multiplications: the chain settles long before start.
+  always_ff @(posedge clk_i) begin
+    automatic logic [AddrW-1:0] sum = program_q;
+    for (int unsigned g = 0; g < Groups; g++)
+      for (int unsigned p = 0; p < Pes; p++) begin
+        program_addr_q[g][p] <= sum;
+        sum = sum + (AddrW'(stride_q) << 12);
       end
-    end
   end
 
   always_comb begin
@@ -300,7 +297,6 @@ module matvec_top
       if (wr_valid && wr_addr == 12'h018) program_q[31:0] <= wr_data;
       if (wr_valid && wr_addr == 12'h01c) program_q[AddrW-1:32] <= wr_data[AddrW-33:0];
       if (wr_valid && wr_addr == 12'h020) stride_q <= wr_data[15:0];
-      program_addr_q <= program_addr_d;
 
       if (busy_q) cycles_q <= cycles_q + 1;
       if (start) begin
