@@ -250,13 +250,13 @@ module matvec_top
   logic [7:0] first_pe;
   logic [31:0] first_pc;
 
-  // A running sum instead of multiplications: the chain settles long before start.
+  // A running address instead of multiplications: the chain settles long before start.
   always_ff @(posedge clk_i) begin
-    automatic logic [AddrW-1:0] sum = program_q;
+    automatic logic [AddrW-1:0] address = program_q;
     for (int unsigned g = 0; g < Groups; g++)
       for (int unsigned p = 0; p < Pes; p++) begin
-        program_addr_q[g][p] <= sum;
-        sum = sum + (AddrW'(stride_q) << 12);
+        program_addr_q[g][p] <= address;
+        address = address + (AddrW'(stride_q) << 12);
       end
   end
 
