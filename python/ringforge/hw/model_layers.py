@@ -14,8 +14,8 @@ happens once is therefore simulated in full: baby steps, the reduction over grou
 chosen so that n_s - k_s is a multiple of the schedule's period (groups, and giant steps of one tile).
 
 Against models of all steps the result is within 0.05 %: 512 x 1344 with Set-B (47,952,412 cycles from 18 diagonals,
-47,952,481 from 512, as in RTL), 256 x 9216 with Set-B, where two segments differ in their input ciphertexts (0.04 %), 256 x
-25088 with Set-A (seven ciphertexts), 64 x 1344 with Set-C, which spills (0.03 %).
+47,952,481 from 512, as in RTL), 256 x 9216 with Set-B, where two segments differ in their input ciphertexts (0.04 %),
+256 x 25088 with Set-A (seven ciphertexts), 64 x 1344 with Set-C, which spills (0.03 %).
 
 Layers that need more memory than the card has are priced all the same, marked, and priced again in Horner's form,
 which needs one key.
