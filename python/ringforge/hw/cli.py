@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,8 @@ def run_tests(
     command = [sys.executable, "-m", "pytest", *folders, f"--junitxml={path}", "--durations=5"]
     command += ["-m", "long or not long"] if long else ["-m", "not long"]
     command += ["-k", keyword] if keyword else []
+    if importlib.util.find_spec("xdist") is not None:
+        command += ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
     raise typer.Exit(subprocess.run(command, cwd=root, check=False).returncode)
 
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ringforge.matvec.paper.report import Cell
 
 _ROWS, _COLS = 32, 64
 _ENTITIES = ("keys", "matrix", "twiddles", "input", "partial sums")
+_RESOURCES = {"dsp": "DSP", "bram36": "BRAM", "uram": "URAM", "lut": "LUT", "flip_flops": "FF"}
 _PRIMITIVES = ("multiply", "rescale", "automorphism", "key switch", "reduction", "control")
 
 
@@ -31,6 +33,7 @@ def tables(results: Path) -> list[Table]:
     validation = load_records(results, "hw-validation-*.jsonl")
     layers = load_records(results, "hw-layers-*.jsonl")
     made = [
+        _resources(results),
         _passes(),
         _primitives(r for r in cycles if r["algorithm"] == "primitive"),
         _rotations(r for r in cycles if r["algorithm"] == "rotation"),
@@ -44,6 +47,27 @@ def tables(results: Path) -> list[Table]:
 
 def _number(value: Any, unit: str, source: Any) -> Value:
     return Value(value, unit, source)
+
+
+def _resources(results: Path) -> Table:
+    """Table VII beside the newest synthesis of each machine."""
+    newest = {}
+    for path in sorted(results.glob("hw-*-synth-*.json"), key=lambda p: p.stat().st_mtime):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        newest[found["config"]["name"]] = found
+    rows: list[tuple[Cell, ...]] = []
+    for name, found in sorted(newest.items()):
+        for kind, machine in found["machines"].items():
+            cells: list[Cell] = [f"{name}, {kind}"]
+            for what in _RESOURCES:
+                cells += [_number(found["paper"][what], "", "paper"), _number(machine["total"][what], "", "derived")]
+            rows.append(tuple(cells))
+    return Table(
+        "Our machine, Table VII: resources by Yosys",
+        ("machine", *(h for what in _RESOURCES for h in (_RESOURCES[what], "ours"))),
+        tuple(rows),
+        ("Parts are synthesised alone and added up; LUTs and flip-flops come out too high (hw/README.md).",),
+    )
 
 
 def _passes() -> Table:
