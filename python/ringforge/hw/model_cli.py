@@ -17,7 +17,7 @@ from ringforge.bench import record
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
 from ringforge.hw.config import MachineConfig
-from ringforge.hw.model_layers import MACHINES, LayerLatency, layer_latency
+from ringforge.hw.model_layers import MACHINES, STEADY, LayerLatency, layer_latency
 from ringforge.hw.run_cli import AsJson, Save, check_system, counting, layer_record
 from ringforge.hw.validation import CASES, measure, predict
 from ringforge.matvec.paper import LAYERS
@@ -120,19 +120,19 @@ def layers_command(
             f"no machine for {', '.join(sorted(unknown))}; there are machines for {', '.join(MACHINES)}"
         )
     found: list[tuple[str, LayerLatency]] = []
+    records: list[record.Record] = []
     work = [(s, n, k) for s in sets for n in names for k in schedules]
     with progress("timing layers") as update:
         for done, (set_name, name, kind) in enumerate(work):
             machine = MachineConfig.named(MACHINES[set_name])
-            found.append((name, layer_latency(known[name], parameter_sets.named(set_name), machine, kind)))
+            chosen = parameter_sets.named(set_name)
+            entry = layer_latency(known[name], chosen, machine, kind, steady=steady)
+            found.append((name, entry))
+            records += [_latency_record(name, e) for e in (entry, entry.horner) if e is not None]
+            _save(records, False, save, "hw-layers", quiet=True)
             update((done + 1) / len(work))
     if not as_json:
         console().print(_layer_table(found))
-    records = []
-    for name, entry in found:
-        records.append(_latency_record(name, entry))
-        if entry.horner is not None:
-            records.append(_latency_record(name, entry.horner))
     _save(records, as_json, save, "hw-layers")
 
 
