@@ -101,6 +101,9 @@ def layers_command(
     schedule: Annotated[
         list[str] | None, typer.Option(help="diagonal, bsgs or horner; default: the first two.")
     ] = None,
+    steady: Annotated[
+        int, typer.Option(min=1, help="Steps of a long layer that are simulated per group; the rest is linear.")
+    ] = STEADY,
     as_json: AsJson = False,
     save: Save = None,
 ) -> None:
