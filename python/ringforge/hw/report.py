@@ -260,8 +260,9 @@ def cycles(folder: Path, config: MachineConfig) -> Grid:
         extra = r.get("extra") or {}
         bits = {True: "yes", False: "NO", None: "-"}[extra.get("exact")]
         times = [f"{r['cycles']:,}", f"{1e3 * r['seconds']:,.3f}"]
-        rows.append([r["case"], r["params"], r["algorithm"], *times, bits])
-    labels = ("case", "set", "schedule", "cycles", "ms at the clock", "same bits as the CPU")
+        level = "-" if r["level"] is None else str(r["level"])
+        rows.append([r["case"], r["params"], r["algorithm"], level, *times, bits])
+    labels = ("case", "set", "schedule", "level", "cycles", "ms at the clock", "same bits as the CPU")
     return Grid(f"cycles in RTL simulation, from {folder}", labels, rows, words=3)
 
 

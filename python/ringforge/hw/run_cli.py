@@ -257,7 +257,7 @@ def check_system(system: str) -> None:
 def load_records(folder: Path, pattern: str) -> list[dict[str, object]]:
     """The newest records of each case in files like `pattern`, as plain dictionaries."""
     newest: dict[tuple[object, ...], dict[str, object]] = {}
-    for path in sorted(folder.glob(pattern), key=lambda p: p.stat().st_mtime):
+    for path in sorted(folder.glob(pattern)):  # names end with the date
         for line in path.read_text(encoding="utf-8").splitlines():
             r = json.loads(line)
             newest[r["case"], r["params"], r["algorithm"], r["device"], r["level"]] = {**r, "file": path.name}
