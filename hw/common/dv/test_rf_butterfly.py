@@ -41,6 +41,8 @@ async def butterflies(dut):
             await check_pipeline(dut, rng, constants, 40, BUTTERFLY_LATENCY, sample)
 
 
-@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), (BARRETT, 1), (MONTGOMERY, 1)])
+@pytest.mark.parametrize(
+    ("kind", "twin"), [(BARRETT, 0), pytest.param(BARRETT, 1, marks=pytest.mark.long), (MONTGOMERY, 1)]
+)
 def test_rf_butterfly(kind, twin):
     run("rf_butterfly", {"W": 54, "Lanes": 2 if twin else 1, "Kind": kind, "Twin": twin}, __file__)

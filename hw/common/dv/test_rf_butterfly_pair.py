@@ -39,6 +39,6 @@ async def functions(dut):
             await check_pipeline(dut, rng, constants, 20, BUTTERFLY_LATENCY, sample)
 
 
-@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), (MONTGOMERY, 1)])
+@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), pytest.param(MONTGOMERY, 1, marks=pytest.mark.long)])
 def test_rf_butterfly_pair(kind, twin):
     run("rf_butterfly_pair", {"W": 54, "Lanes": 4 if twin else 2, "Kind": kind, "Twin": twin}, __file__)

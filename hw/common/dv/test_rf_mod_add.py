@@ -24,6 +24,6 @@ async def sums(dut):
     await check_combinational(dut, vectors)
 
 
-@pytest.mark.parametrize("width", [54, 64])
+@pytest.mark.parametrize("width", [54, pytest.param(64, marks=pytest.mark.long)])
 def test_rf_mod_add(width):
     run("rf_mod_add", {"W": width, "Lanes": 3}, __file__)

@@ -25,6 +25,6 @@ async def products(dut):
         await check_pipeline(dut, rng, {"q_i": modulus.shifted, "k_i": modulus.k}, 40, MUL_LATENCY, sample)
 
 
-@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), (MONTGOMERY, 1)])
+@pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 0), pytest.param(MONTGOMERY, 1, marks=pytest.mark.long)])
 def test_rf_mod_mul(kind, twin):
     run("rf_mod_mul", {"W": 54, "Lanes": 1, "Kind": kind, "Twin": twin}, __file__)

@@ -6,6 +6,7 @@ A million random and extreme products at 54 bits, and 50,000 at 27, 62 and 64; a
 into as many tiles as at full width.
 """
 
+import pytest
 from modular import BARRETT
 from runner import run_bench
 
@@ -14,5 +15,6 @@ def test_rf_mul_barrett():
     run_bench("mul_bench", {"W": 54, "Kind": BARRETT, "Products": 1_000_000}, __file__)
 
 
+@pytest.mark.long
 def test_rf_mul_barrett_widths():
     run_bench("mul_widths", {"Kind": BARRETT}, __file__, build_args=["--output-split", "0"])

@@ -6,6 +6,7 @@ A million random and extreme products at 54 bits, and 50,000 at 27, 62 and 64; a
 into as many tiles and words as at full width.
 """
 
+import pytest
 from modular import MONTGOMERY
 from runner import run_bench
 
@@ -14,5 +15,6 @@ def test_rf_mul_montgomery():
     run_bench("mul_bench", {"W": 54, "Kind": MONTGOMERY, "Products": 1_000_000}, __file__)
 
 
+@pytest.mark.long
 def test_rf_mul_montgomery_widths():
     run_bench("mul_widths", {"Kind": MONTGOMERY}, __file__, build_args=["--output-split", "0"])

@@ -48,8 +48,11 @@ async def products(dut):
 
 @pytest.mark.parametrize(
     ("wa", "wb", "lo", "hi", "from_top", "subtract"),
-    [(54, 54, 0, 108, 0, 0), (56, 54, 50, 110, 1, 0), (54, 54, 0, 56, 0, 1)],
-    ids=["full", "upper", "lower"],
+    [
+        pytest.param(54, 54, 0, 108, 0, 0, id="full"),
+        pytest.param(56, 54, 50, 110, 1, 0, id="upper", marks=pytest.mark.long),
+        pytest.param(54, 54, 0, 56, 0, 1, id="lower", marks=pytest.mark.long),
+    ],
 )
 def test_rf_mul_tiled(wa, wb, lo, hi, from_top, subtract):
     parameters = {"WA": wa, "WB": wb, "Lo": lo, "Hi": hi, "FromTop": from_top, "Subtract": subtract, "Lanes": 2}

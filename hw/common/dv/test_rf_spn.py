@@ -5,6 +5,7 @@
 import random
 
 import cocotb
+import pytest
 from cocotb.triggers import FallingEdge
 from modular import parameter, start_clock
 from permutation import exchange, first_network, second_network
@@ -65,5 +66,6 @@ def test_rf_spn():
     run("rf_spn", {"W": 27, "Lanes": 8}, __file__)
 
 
+@pytest.mark.long
 def test_rf_spn_wide():
     run("rf_spn", {"W": 64, "Lanes": 16}, __file__)

@@ -25,6 +25,6 @@ async def every_map(dut):
                 assert out[lane] == reverse_bits(source, bits), (g, offset, lane)
 
 
-@pytest.mark.parametrize("lanes", [8, 64])
+@pytest.mark.parametrize("lanes", [8, pytest.param(64, marks=pytest.mark.long)])
 def test_rf_spn_map(lanes):
     run("rf_spn_map", {"Lanes": lanes}, __file__)

@@ -32,8 +32,8 @@ PORTS, BANK_ROWS, TWIDDLE_ROWS, MIN_LOG_N, MAX_LOG_N, STREAM_ROWS = 2, 32, 32, 6
 INPUTS, OUTPUTS, PROGRAMS, NOWHERE = 0x10000, 0x40000, 0x80000, 0x100000
 SIZE = NOWHERE
 LOG_N, BITS = 6, 50
-# cocotb makes every signal visible, which costs compile time; the ports are enough here.
 LOG = {"COCOTB_LOG_LEVEL": "WARNING", "PYTHONWARNINGS": "ignore"}
+# cocotb makes every signal visible, which costs compile time; the ports are enough here.
 PORTS_ONLY = ["--no-public-flat-rw", "--public-depth", "1"]
 
 
@@ -225,7 +225,9 @@ async def memory_that_is_not_there(dut):
 
 
 # The real multipliers of one kind, the twins of the other; one group and two; two widths of the ports.
-@pytest.mark.parametrize(("kind", "twin", "groups", "lanes"), [(0, 0, 1, 4), (1, 1, 2, 8)])
+@pytest.mark.parametrize(
+    ("kind", "twin", "groups", "lanes"), [(0, 0, 1, 4), pytest.param(1, 1, 2, 8, marks=pytest.mark.long)]
+)
 def test_matvec_top(kind, twin, groups, lanes):
     folder = BUILD / "matvec_axi"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""A thousand random programs of all elements: the simulated machine and the interpreter leave the same memory."""
+"""Random programs of all elements: the simulated machine and the interpreter leave the same memory.
+
+A thousand of them in the long tests, some of those in the ordinary ones.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,13 @@ PROGRAMS = 0x40000000
 
 
 @pytest.mark.parametrize(
-    ("machine", "first", "count"), [("matvec-small", 0, 700), ("matvec-small-montgomery", 700, 300)]
+    ("machine", "first", "count"),
+    [
+        ("matvec-small", 0, 250),
+        ("matvec-small-montgomery", 700, 100),
+        pytest.param("matvec-small", 0, 700, marks=pytest.mark.long),
+        pytest.param("matvec-small-montgomery", 700, 300, marks=pytest.mark.long),
+    ],
 )
 def test_random_programs(machines: Callable[[str], Simulation], machine: str, first: int, count: int) -> None:
     sim = machines(machine)
