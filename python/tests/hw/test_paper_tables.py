@@ -59,7 +59,6 @@ def test_what_the_machine_was_built_for(ours: dict[str, Table]) -> None:
     """The figures that the documents quote."""
     primitives = {(row[0], row[1]): row[4] for row in _of(ours, "Table VI:").rows}
     assert primitives["NTT", "rtl:matvec-b"].number <= 14_658
-    assert primitives["NTT", "rtl:matvec-b"] == primitives["NTT", "rtl:matvec-b-montgomery"]
     reached = {(row[0], row[1]): row[6].number for row in _of(ours, "Table V:").rows}
     assert reached["1 rotations", "rtl:matvec-b"] >= 80
     assert reached["16 rotations", "rtl:matvec-b"] >= 85
