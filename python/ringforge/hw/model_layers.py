@@ -33,12 +33,12 @@ from ringforge.devices.base import MatvecKernel
 from ringforge.errors import ParameterError
 from ringforge.hw import model
 from ringforge.hw.config import INSTRUCTION_BYTES, MachineConfig
+from ringforge.hw.layers import layer_kernel
 from ringforge.hw.matvec import Options, compile_matvec
 from ringforge.hw.matvec.job import Job
 from ringforge.hw.model_primitives import PRIMITIVES, attribute
 from ringforge.hw.simulator import Traffic
 from ringforge.matvec.paper.parameters import Layer
-from ringforge.matvec.planner import choose
 
 SCHEDULES: Final = ("diagonal", "bsgs", "horner")
 #: Machine of each of the paper's parameter sets.
@@ -282,13 +282,6 @@ class _Extrapolation:
         return total, longest
 
 
-def _kernel(params: _native.Parameters, rows: int, cols: int, level: int, schedule: str) -> MatvecKernel:
-    context = _native.Context(params)
-    scale = 2.0**params.log_scale
-    plan = choose(context, rows, cols, level, algorithm=schedule).chosen.plan
-    return MatvecKernel(context, plan, level, 1, scale, scale, 1.0, True)
-
-
 def layer_latency(
     layer: Layer | tuple[int, int],
     params: _native.Parameters,
@@ -321,7 +314,7 @@ def layer_latency(
     rows, cols = (layer.m, layer.n) if isinstance(layer, Layer) else layer
     level = params.max_level if level is None else level
     options = options or Options()
-    kernel = _kernel(params, rows, cols, level, schedule)
+    kernel, _ = layer_kernel(_native.Context(params), rows, cols, level, schedule)
     extrapolation = _Extrapolation(kernel, machine, options, steady)
     run, simulated = extrapolation.result(say)
     instructions = run.of_kind("instructions")[""]

@@ -28,7 +28,8 @@ from ringforge.hw.matvec import bsgs, diagonal
 from ringforge.hw.matvec.allocate import Allocator
 from ringforge.hw.matvec.ir import GroupCode
 from ringforge.hw.matvec.job import Job, Options
-from ringforge.hw.matvec.layout import ENTITIES
+from ringforge.hw.matvec.layout import ENTITIES, KeyRegion
+from ringforge.hw.matvec.target import Target
 
 if TYPE_CHECKING:
     from ringforge.devices.base import MatvecKernel
@@ -42,6 +43,28 @@ class Traffic:
 
     read: int
     written: int
+
+
+def key_contents(target: Target, keys: GaloisKeys, element: int, region: KeyRegion) -> Iterator[tuple[int, Words]]:
+    """Addresses and contents of one Galois key, in the machine's form of multipliers.
+
+    Raises:
+        MissingKeyError, LevelError: the key is missing or covers too few limbs.
+    """
+    config, primes = target.config, target.primes
+    covered = keys.level(element) + 1
+    if covered < region.limbs:
+        raise LevelError(
+            f"the Galois key of element {element} covers {covered} limbs, the plan uses {region.limbs}: "
+            "make keys for this plan"
+        )
+    for part in (0, 1):
+        for digit in range(region.limbs):
+            for limb in range(region.limbs):
+                words = keys.limb(element, part, digit, limb)
+                yield region.at(part, digit, limb), constants.multiplier(config, words, primes[limb])
+            words = keys.limb(element, part, digit, covered)
+            yield region.at(part, digit, None), constants.multiplier(config, words, primes[-1])
 
 
 @dataclass(frozen=True)
@@ -96,19 +119,7 @@ class Compiled:
             yield address, constants.twiddles(config, prime, target.log_n)
         yield job.zero, np.zeros(target.degree, np.uint64)
         for element, region in job.keys.items():
-            covered = keys.level(element) + 1
-            if covered < region.limbs:
-                raise LevelError(
-                    f"the Galois key of element {element} covers {covered} limbs, the plan uses {region.limbs}: "
-                    "make keys for this plan"
-                )
-            for part in (0, 1):
-                for digit in range(region.limbs):
-                    for limb in range(region.limbs):
-                        words = keys.limb(element, part, digit, limb)
-                        yield region.at(part, digit, limb), constants.multiplier(config, words, primes[limb])
-                    words = keys.limb(element, part, digit, covered)
-                    yield region.at(part, digit, None), constants.multiplier(config, words, primes[-1])
+            yield from key_contents(target, keys, element, region)
         for term in range(job.term_count):
             for limb in range(job.limbs):
                 words = matvec.term_limb(term, limb)

@@ -20,6 +20,7 @@ from ringforge.hw.matvec.finish import pair_at
 from ringforge.hw.matvec.ir import GroupCode
 from ringforge.hw.matvec.keyswitch import rotate
 from ringforge.hw.matvec.layout import KeyRegion, Layout
+from ringforge.hw.matvec.program import key_contents
 from ringforge.hw.matvec.target import Target
 from ringforge.hw.simulator import place_programs
 from ringforge.matvec.paper.cycles import key_switch_transforms
@@ -63,18 +64,10 @@ class Rotations:
         yield self.base, self.programs
         for prime, address in zip(primes, self.tables, strict=True):
             yield address, constants.twiddles(config, prime, target.log_n)
-        limbs = target.limbs
         for element, region in zip(self.elements, self.keys, strict=True):
-            covered = galois.level(element) + 1
-            for part in (0, 1):
-                for digit in range(limbs):
-                    for limb in range(limbs):
-                        words = galois.limb(element, part, digit, limb)
-                        yield region.at(part, digit, limb), constants.multiplier(config, words, primes[limb])
-                    words = galois.limb(element, part, digit, covered)
-                    yield region.at(part, digit, None), constants.multiplier(config, words, primes[-1])
+            yield from key_contents(target, galois, element, region)
         for part in (0, 1):
-            for limb in range(limbs):
+            for limb in range(target.limbs):
                 yield self.input[part][limb], ciphertext.limb(part, limb)
 
 
