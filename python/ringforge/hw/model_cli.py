@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,21 +16,11 @@ from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
 from ringforge.hw.config import MachineConfig
 from ringforge.hw.model_layers import MACHINES, STEADY, LayerLatency, layer_latency
-from ringforge.hw.run_cli import AsJson, Save, check_system, counting, layer_record
+from ringforge.hw.run_cli import AsJson, Save, check_system, counting, finish, layer_record
 from ringforge.hw.validation import CASES, measure, predict
 from ringforge.matvec.paper import LAYERS
 
 System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
-
-
-def _save(records: list[record.Record], as_json: bool, save: Path | None, name: str, *, quiet: bool = False) -> None:
-    if as_json:
-        for r in records:
-            print(r.to_json())
-    if save is not None:
-        path = record.save(records, save, f"{name}-{datetime.now(UTC).date()}", record.environment())
-        if not quiet:
-            say(f"written to {path}")
 
 
 def validate_command(
@@ -86,10 +74,10 @@ def validate_command(
                 f"{n}: {c.params} {c.name} {c.algorithm}: RTL {run.cycles:,}, model {model.cycles:,}, "
                 f"{100 * error:+.3f} %"
             )
-        _save(records, False, save, "hw-validation", quiet=True)
+        finish(records, False, save, "hw-validation", quiet=True)
     if not as_json:
         console().print(table)
-    _save(records, as_json, save, "hw-validation")
+    finish(records, as_json, save, "hw-validation")
 
 
 def layers_command(
@@ -132,11 +120,11 @@ def layers_command(
             entry = layer_latency(known[name], chosen, machine, kind, steady=steady)
             found.append((name, entry))
             records += [_latency_record(name, e) for e in (entry, entry.horner) if e is not None]
-            _save(records, False, save, "hw-layers", quiet=True)
+            finish(records, False, save, "hw-layers", quiet=True)
             update((done + 1) / len(work))
     if not as_json:
         console().print(_layer_table(found))
-    _save(records, as_json, save, "hw-layers")
+    finish(records, as_json, save, "hw-layers")
 
 
 def _latency_record(name: str, entry: LayerLatency) -> record.Record:

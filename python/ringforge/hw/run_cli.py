@@ -45,14 +45,15 @@ def counting() -> Iterator[Callable[[int], None]]:
         yield lambda n: status.update(f"{n:,} cycles, {n / (time.monotonic() - start) / 1e3:.0f} thousand a second")
 
 
-def _finish(records: list[record.Record], as_json: bool, save: Path | None, name: str) -> None:
+def finish(records: list[record.Record], as_json: bool, save: Path | None, name: str, *, quiet: bool = False) -> None:
+    """Prints records as JSON and writes them to a folder, where that is asked for."""
     if as_json:
         for r in records:
             print(r.to_json())
     if save is not None:
-        env = record.environment()
-        path = record.save(records, save, f"{name}-{datetime.now(UTC).date()}", env)
-        say(f"written to {path}")
+        path = record.save(records, save, f"{name}-{datetime.now(UTC).date()}", record.environment())
+        if not quiet:
+            say(f"written to {path}")
 
 
 def layer_shape(name: str) -> tuple[int, int]:
@@ -155,7 +156,7 @@ def run_command(
         )
     suffix = "" if fusion and tiling else f"-fusion{int(fusion)}-tiling{int(tiling)}"
     suffix += "" if bandwidth is None else f"-{bandwidth:g}GBs"
-    _finish([layer_record(layer, result)], as_json, save, f"hw-{machine}-{layer}-{params}-{schedule}{suffix}")
+    finish([layer_record(layer, result)], as_json, save, f"hw-{machine}-{layer}-{params}-{schedule}{suffix}")
     if not result.exact:
         raise HardwareError(f"the machine's result of {layer} differs from the CPU's")
 
@@ -212,7 +213,7 @@ def cycles_command(
         )
         for r in rates
     ]
-    _finish(records, as_json, save, f"hw-{machine}-cycles-{params}")
+    finish(records, as_json, save, f"hw-{machine}-cycles-{params}")
 
 
 #: Table VI of the paper: cycles on one residue polynomial of 2^14 coefficients with 16 lanes.
