@@ -32,7 +32,9 @@ module matvec_reduce #(
   logic active_q, found;
   logic [PeBits-1:0] served_q, candidate;
   logic [RowBits:0] left_q;
+  /* verilator lint_off UNUSEDSIGNAL */  // a single group adds nothing
   logic [W-1:0] mod_q;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic [Levels:0] valid_q;
   logic [W-1:0] tree_q[Levels+1][Leaves][Lanes];
   logic [Pes-1:0] asked;
@@ -72,20 +74,20 @@ module matvec_reduce #(
     end
   end
 
-  function automatic logic [W-1:0] add(input logic [W-1:0] a, input logic [W-1:0] b, input logic [W-1:0] q);
-    logic [W:0] s;
-    s = {1'b0, a} + {1'b0, b};
-    return s >= {1'b0, q} ? W'(s - {1'b0, q}) : s[W-1:0];
-  endfunction
+  for (genvar v = 1; v <= Levels; v++) begin : gen_levels
+    for (genvar g = 0; g < (Leaves >> v); g++) begin : gen_nodes
+      logic [W-1:0] sum[Lanes];
+      rf_mod_add #(.W(W), .Lanes(Lanes)) i_add (
+          .a_i(tree_q[v-1][2*g]), .b_i(tree_q[v-1][2*g+1]), .q_i(mod_q), .r_o(sum)
+      );
+      always_ff @(posedge clk_i) if (active_q) tree_q[v][g] <= sum;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (active_q) begin
       for (int unsigned g = 0; g < Leaves; g++)
         for (int unsigned l = 0; l < Lanes; l++) tree_q[0][g][l] <= g < Groups ? row_i[g][served_q][l] : '0;
-      for (int unsigned v = 1; v <= Levels; v++)
-        for (int unsigned g = 0; g < Leaves >> v; g++)
-          for (int unsigned l = 0; l < Lanes; l++)
-            tree_q[v][g][l] <= add(tree_q[v-1][2*g][l], tree_q[v-1][2*g+1][l], mod_q);
       sum_o <= tree_q[Levels][0];
     end
   end
