@@ -22,10 +22,10 @@ set(rows "")
 string(JSON count LENGTH "${sets}" sets)
 math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})
-  foreach(field name log_n prime_bits limbs special log_scale insecure about)
+  foreach(field name log_n q p digit log_scale insecure about)
     string(JSON ${field} GET "${sets}" sets ${i} ${field})
   endforeach()
-  string(APPEND rows "    {\"${name}\", ${log_n}, ${prime_bits}, ${limbs}, ${special}, ${log_scale}, \"${insecure}\",\n     \"${about}\"},\n")
+  string(APPEND rows "    {\"${name}\", ${log_n}, \"${q}\", \"${p}\", ${digit}, ${log_scale}, \"${insecure}\",\n     \"${about}\"},\n")
 endforeach()
 
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/params_data.hpp" CONTENT
@@ -36,8 +36,9 @@ struct Limit { unsigned log_n; double max_log_qp; };
 inline constexpr char kSecuritySource[] = \"@source@\";
 inline constexpr Limit kLimits[] = {
 @limits@};
+// Primes of Q and P by size: 50 42*4 is one of 50 bits and then four of 42.
 struct Set {
-  const char* name; unsigned log_n, prime_bits, limbs, special; double log_scale;
+  const char* name; unsigned log_n; const char* q; const char* p; unsigned digit; double log_scale;
   const char* insecure; const char* about;
 };
 inline constexpr Set kSets[] = {

@@ -20,7 +20,7 @@ using detail::RecordWriter;
 constexpr u32 kSeeded = 1;
 constexpr u32 kSecretBits = 2;
 constexpr std::size_t kSeedBytes = sizeof(Seed);
-constexpr std::size_t kMaxQ = 64, kMaxP = 8, kMaxName = 64, kMaxReason = 256;
+constexpr std::size_t kMaxQ = 64, kMaxP = 16, kMaxName = 64, kMaxReason = 256;
 
 /// Packed size of one polynomial.
 u64 poly_bytes(const Basis& basis) {

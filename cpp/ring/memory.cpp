@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <new>
@@ -35,10 +36,23 @@ WordPool& pool() {
   return *p;
 }
 
+std::atomic<std::size_t> live{}, most_live{};
+
+void note(std::size_t bytes) noexcept {
+  const std::size_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::size_t most = most_live.load(std::memory_order_relaxed);
+  while (most < now && !most_live.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
+
+WordMemory word_memory() noexcept { return {live, most_live}; }
+void reset_word_memory() noexcept { most_live = live.load(); }
 
 std::uint64_t* allocate_words(std::size_t words) {
   const std::size_t bytes = words * sizeof(std::uint64_t);
+  note(bytes);
   if (kUsePool && bytes >= kPooledBytes) {
     WordPool& p = pool();
     const std::lock_guard lock(p.mutex);
@@ -64,6 +78,7 @@ std::uint64_t* allocate_words(std::size_t words) {
 void free_words(std::uint64_t* data, std::size_t words) noexcept {
   if (data == nullptr) return;
   const std::size_t bytes = words * sizeof(std::uint64_t);
+  live.fetch_sub(bytes, std::memory_order_relaxed);
   if (kUsePool && bytes >= kPooledBytes) {
     WordPool& p = pool();
     const std::lock_guard lock(p.mutex);

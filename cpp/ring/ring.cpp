@@ -14,6 +14,7 @@
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
+#include "ringforge/traffic.hpp"
 
 namespace ringforge {
 namespace {
@@ -280,6 +281,7 @@ template <class Form>
 void add(Poly<Form>& dst, const Poly<Form>& a, const Poly<Form>& b) {
   check_same_basis(a, b);
   check_same_basis(dst, a);
+  move_limbs(2 * a.limbs(), a.limbs(), a.degree());
   for (std::size_t i = 0; i < a.limbs(); ++i)
     kernels::active().add(dst.limb(i), a.limb(i), b.limb(i), a.degree(), a.basis()[i].mod());
 }
@@ -288,6 +290,7 @@ template <class Form>
 void sub(Poly<Form>& dst, const Poly<Form>& a, const Poly<Form>& b) {
   check_same_basis(a, b);
   check_same_basis(dst, a);
+  move_limbs(2 * a.limbs(), a.limbs(), a.degree());
   for (std::size_t i = 0; i < a.limbs(); ++i)
     kernels::active().sub(dst.limb(i), a.limb(i), b.limb(i), a.degree(), a.basis()[i].mod());
 }
@@ -321,6 +324,7 @@ void mul_add(Poly<Eval>& dst, const Poly<Eval>& a, const Poly<Eval>& b) {
 }
 
 Poly<Eval> automorphism(const Poly<Eval>& p, u64 g) {
+  move_limbs(p.limbs(), p.limbs(), p.degree());
   const auto index = p.basis().ring().eval_index(g);
   Poly<Eval> r(p.basis());
   for (std::size_t i = 0; i < p.limbs(); ++i)

@@ -9,6 +9,7 @@
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
+#include "ringforge/traffic.hpp"
 #include "scratch.hpp"
 
 namespace ringforge {
@@ -82,28 +83,41 @@ Poly<Eval> ModulusDrop::apply(const Poly<Eval>& p, unsigned threads) const {
   const std::size_t n = p.degree(), kept = kept_.size(), dropped = gone_.size();
   count({.mod_down = 1});
 
-  Poly<Coeff> tail(gone_);
-  parallel_for(threads, dropped, [&](std::size_t i) {
-    intt(tail.limb(i), p.limb(kept + i), gone_[i]);
-    convert_.prepare_limb(tail.limb(i), i);
-  });
-  std::vector<const u64*> y(dropped);
-  for (std::size_t i = 0; i < dropped; ++i) y[i] = tail.limb(i);
-  WordBuffer v(dropped > 1 ? n : 0);
-  convert_.quotient(v.data(), y.data(), n);
+  move_limbs(kept + dropped, kept, n);
 
-  Poly<Eval> r(kept_);
-  parallel_for(threads, kept, [&](std::size_t j) {
-    u64* t = scratch(n);
-    if (dropped == 1) {
-      ntt_lift(t, y[0], gone_[0], kept_[j]);
-    } else {
-      convert_.convert(t, y.data(), v.data(), j);
-      ntt(t, t, kept_[j]);
-    }
-    kernels::active().sub_mul_scalar(r.limb(j), p.limb(j), t, inverse_[j], n, kept_[j].mod());
+  Poly<Coeff> gone(gone_);
+  std::vector<const u64*> prepared(dropped);
+  parallel_for(threads, dropped, [&](std::size_t i) {
+    intt(gone.limb(i), p.limb(kept + i), gone_[i]);
+    convert_.prepare_limb(gone.limb(i), i);
+    prepared[i] = gone.limb(i);
   });
+  const Tail t = tail(std::move(prepared));
+  Poly<Eval> r(kept_);
+  parallel_for(threads, kept, [&](std::size_t j) { finish(r.limb(j), p.limb(j), t, j, scratch(n)); });
   return r;
+}
+
+void ModulusDrop::prepare(u64* limb, std::size_t i) const noexcept {
+  intt(limb, limb, gone_[i]);
+  convert_.prepare_limb(limb, i);
+}
+
+ModulusDrop::Tail ModulusDrop::tail(std::vector<const u64*> prepared) const {
+  const std::size_t n = input_.ring().degree();
+  Tail t{std::move(prepared), WordBuffer(gone_.size() > 1 ? n : 0)};
+  convert_.quotient(t.quotient.data(), t.limbs.data(), n);
+  return t;
+}
+
+void ModulusDrop::finish(u64* dst, const u64* src, const Tail& tail, std::size_t j, u64* t) const noexcept {
+  if (gone_.size() == 1) {
+    ntt_lift(t, tail.limbs[0], gone_[0], kept_[j]);
+  } else {
+    convert_.convert(t, tail.limbs.data(), tail.quotient.data(), j);
+    ntt(t, t, kept_[j]);
+  }
+  kernels::active().sub_mul_scalar(dst, src, t, inverse_[j], input_.ring().degree(), kept_[j].mod());
 }
 
 }  // namespace ringforge

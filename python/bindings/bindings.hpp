@@ -6,6 +6,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -41,6 +42,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const T* data, std::size_t size)
 void bind_kernels(nb::module_& m);
 void bind_ckks(nb::module_& m);
 void bind_matvec(nb::module_& m);
+void bind_hlt(nb::module_& m);
 void bind_io(nb::module_& m);
 
 }  // namespace bindings

@@ -194,6 +194,7 @@ void bind_ckks(nb::module_& m) {
       .def("rescale", &Evaluator::rescale, GilReleased())
       .def("drop_to_level", &Evaluator::drop_to_level, GilReleased())
       .def("rotate", &Evaluator::rotate, GilReleased())
+      .def("double_real", &Evaluator::double_real, "a"_a, "keys"_a, GilReleased())
       .def("conjugate", &Evaluator::conjugate, GilReleased())
       .def(
           "rotate_hoisted",

@@ -53,5 +53,6 @@ NB_MODULE(_native, m) {
   bindings::bind_kernels(m);
   bindings::bind_ckks(m);
   bindings::bind_matvec(m);
+  bindings::bind_hlt(m);
   bindings::bind_io(m);
 }

@@ -21,6 +21,12 @@ std::uint64_t* allocate_words(std::size_t words);
 void free_words(std::uint64_t* data, std::size_t words) noexcept;
 /// Returns the pool's idle blocks to the system.
 void trim_word_pool() noexcept;
+/// Bytes in word arrays now, and the most since the last reset.
+struct WordMemory {
+  std::size_t now = 0, most = 0;
+};
+WordMemory word_memory() noexcept;
+void reset_word_memory() noexcept;
 
 /// A fixed-size array of 64-bit words, aligned to 64 bytes. Contents start undefined.
 class WordBuffer {

@@ -51,6 +51,20 @@ class ModulusDrop {
   /// @throws MismatchError when p has another basis.
   Poly<Eval> apply(const Poly<Eval>& p, unsigned threads = 1) const;
 
+  // ---- the same limb by limb, for fused schedules ----
+  /// The limbs that go, in coefficient form and prepared. `limbs[i]` holds N words of prime kept + i; they stay
+  /// the caller's and must live as long as this.
+  struct Tail {
+    std::vector<const u64*> limbs;
+    WordBuffer quotient;
+  };
+  /// Prepares one limb that goes, in place, Eval form in. Counts an INTT.
+  void prepare(u64* limb, std::size_t i) const noexcept;
+  /// All of them, prepared.
+  Tail tail(std::vector<const u64*> prepared) const;
+  /// dst = round(p / D) modulo kept prime j, src being p there; `t` is N words of working memory. Counts an NTT.
+  void finish(u64* dst, const u64* src, const Tail& tail, std::size_t j, u64* t) const noexcept;
+
  private:
   Basis input_, kept_, gone_;
   BaseConverter convert_;

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Gadget {
 
  private:
   friend class Digits;
+  friend class DigitSource;
   struct Level {
     Basis extended;
     ModulusDrop down, down_rescale, rescale;
@@ -89,6 +91,28 @@ class Gadget {
   std::vector<kernels::Factor> p_mod_q_;
 };
 
+/// ModUp one limb at a time: holds the polynomial in coefficient form, from which any limb of any digit is made.
+/// For gadgets whose digits are whole limbs (not base-B).
+class DigitSource {
+ public:
+  /// `c` must outlive this. Counts one mod_up. @throws MismatchError when c's basis is no prefix of the gadget's
+  /// Q, ParameterError for a base-B gadget.
+  DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1);
+  std::size_t digits() const noexcept { return digits_; }
+  /// Digit d modulo prime j of the extended basis, in Eval form.
+  void limb(u64* dst, std::size_t d, std::size_t j) const noexcept;
+  /// The same when nothing has to be computed (the digit's own limbs), else null.
+  const u64* own(std::size_t d, std::size_t j) const noexcept;
+
+ private:
+  const Poly<Eval>& c_;
+  const Gadget& gadget_;
+  std::size_t digits_;
+  Poly<Coeff> coeff_;
+  std::vector<std::vector<const u64*>> sources_;  // of each digit
+  std::vector<WordBuffer> quotients_;
+};
+
 /// A decomposed polynomial: its digits over the extended basis, in Eval form. Made once, used by any
 /// number of key switches (hoisting).
 class Digits {
@@ -97,6 +121,8 @@ class Digits {
   Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1);
   std::size_t limbs() const noexcept { return limbs_; }
   const std::vector<Poly<Eval>>& polys() const noexcept { return digits_; }
+  /// Limb j of every digit.
+  std::vector<const u64*> at(std::size_t j) const;
 
  private:
   std::size_t limbs_ = 0;
@@ -149,8 +175,15 @@ struct SwitchingKey {
   std::size_t bytes() const noexcept;
 };
 
+/// The inner product at prime j of the extended basis of `limbs` limbs: out0, out1 are N words, digits[d] is digit
+/// d there. Counts nothing. The key must cover `limbs`.
+void key_product_at(u64* out0, u64* out1, std::span<const u64* const> digits, const SwitchingKey& key,
+                    const Gadget& gadget, std::size_t limbs, std::size_t j) noexcept;
+
 /// (u0, u1) = [(u0, u1) +] sum_d D_d * (b_d, a_d) over the extended basis of the digits' limbs.
 /// @throws LevelError when the key covers fewer limbs than the digits have.
+void check_covers(const SwitchingKey& key, std::size_t limbs);
+/// @throws LevelError as check_covers.
 void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key, const Gadget& gadget,
                  bool accumulate, unsigned threads = 1);
 

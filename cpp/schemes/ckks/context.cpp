@@ -210,11 +210,17 @@ void Context::scatter(const double* values, std::size_t count, std::size_t batch
     for (std::size_t i = 0; i < batch; ++i) re[*index++] = values[v];
 }
 
+bool Context::encode_coefficients(double* re, double* im, double scale, i64* rounded) const {
+  const std::size_t slots = params_.slots();
+  const auto& kern = kernels::active();
+  kern.fft_inverse(re, im, fft_);
+  return kern.scale_round(rounded, re, scale, slots) && kern.scale_round(rounded + slots, im, scale, slots);
+}
+
 void Context::encode_words(double* re, double* im, double scale, std::span<u64* const> out, i64* rounded) const {
   const std::size_t slots = params_.slots(), n = params_.degree();
   const auto& kern = kernels::active();
-  kern.fft_inverse(re, im, fft_);
-  const bool small = kern.scale_round(rounded, re, scale, slots) && kern.scale_round(rounded + slots, im, scale, slots);
+  const bool small = encode_coefficients(re, im, scale, rounded);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Prime& prime = gadget_->q()[i];
     if (small) {

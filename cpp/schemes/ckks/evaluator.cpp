@@ -14,6 +14,7 @@
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
+#include "ringforge/traffic.hpp"
 
 namespace ringforge::ckks {
 namespace {
@@ -125,6 +126,7 @@ Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Plaintext& p) const {
     ringforge::mul(r.parts.back(), part, p.poly);
   }
   count({.plain_mul = 1, .plaintext_bytes = p.poly.words().size() * sizeof(u64)});
+  move_limbs(a.parts.size() * (a.level() + 1), a.parts.size() * (a.level() + 1), p.poly.degree());
   r.scale = a.scale * p.scale;
   r.variance = a.variance * square(p.bound * p.scale) + square(a.bound * a.scale) / 12;
   r.bound = a.bound * p.bound;
@@ -161,6 +163,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   ringforge::mul(r.parts[1], a.parts[0], b.parts[1]);
   mul_add(r.parts[1], a.parts[1], b.parts[0]);
   ringforge::mul(r.parts[2], a.parts[1], b.parts[1]);
+  move_limbs(4 * basis.size(), 3 * basis.size(), basis.ring().degree());
   r.scale = a.scale * b.scale;
   r.variance = square(std::sqrt(a.variance) * b.bound * b.scale + std::sqrt(b.variance) * a.bound * a.scale) +
                static_cast<double>(basis.ring().degree()) * a.variance * b.variance;
@@ -265,6 +268,13 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) con
     throw MissingKeyError("conjugation needs the Galois key of element " + std::to_string(ctx_->conjugation_element()) +
                           ", which this key set lacks");
   return apply_galois(a, ctx_->conjugation_element(), keys);
+}
+
+Ciphertext Evaluator::double_real(const Ciphertext& a, const GaloisKeys& keys) const {
+  Ciphertext r = add(a, conjugate(a, keys));
+  r.scale *= 2;
+  r.bound = a.bound;
+  return r;
 }
 
 std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span<const i64> steps,

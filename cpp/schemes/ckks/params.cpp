@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <sstream>
 
 #include "params_data.hpp"
 #include "ringforge/error.hpp"
@@ -21,6 +23,18 @@ std::string num(double v) {
   char buffer[32];
   std::snprintf(buffer, sizeof(buffer), "%.1f", v);
   return buffer;
+}
+
+/// "50 42*4" as {50, 42, 42, 42, 42}.
+std::vector<unsigned> sizes(const std::string& text) {
+  std::vector<unsigned> out;
+  std::istringstream in(text);
+  for (std::string item; in >> item;) {
+    const auto star = item.find('*');
+    const unsigned long times = star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
+    out.insert(out.end(), times, static_cast<unsigned>(std::stoul(item)));
+  }
+  return out;
 }
 
 double log2_of(const std::vector<u64>& primes) {
@@ -62,9 +76,9 @@ const char* security_source() noexcept { return data::kSecuritySource; }
 Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
   if (spec_.log_n < 10 || spec_.log_n > 17)
     refuse(ParameterFailure::degree, "N = 2^" + std::to_string(spec_.log_n) + ", supported are 2^10 ... 2^17");
-  if (spec_.q.empty() || spec_.q.size() > 64 || spec_.p.empty() || spec_.p.size() > 8)
+  if (spec_.q.empty() || spec_.q.size() > 64 || spec_.p.empty() || spec_.p.size() > 16)
     refuse(ParameterFailure::limb_count, std::to_string(spec_.q.size()) + " primes in Q (1 ... 64) and " +
-                                             std::to_string(spec_.p.size()) + " special primes (1 ... 8)");
+                                             std::to_string(spec_.p.size()) + " special primes (1 ... 16)");
   if (spec_.name.size() > 64 || spec_.insecure.size() > 256)
     refuse(ParameterFailure::text, "names have at most 64 bytes, reasons 256");
   const u64 step = u64{2} << spec_.log_n;
@@ -122,12 +136,28 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
   for (const auto& s : data::kSets) {
     if (name != s.name) continue;
     // Hardware reduces words modulo q with q = 1 mod 2^18; the congruence also suits every N up to 2^17.
-    const auto primes = primes_below(s.prime_bits, s.limbs + s.special, u64{1} << 18);
+    const auto q_bits = sizes(s.q), p_bits = sizes(s.p);
+    std::map<unsigned, std::vector<u64>> primes;  // by size, the smallest last
+    for (const auto* list : {&p_bits, &q_bits})
+      for (const unsigned bits : *list) primes[bits].push_back(0);
+    for (auto& [bits, list] : primes) {
+      list = primes_below(bits, list.size(), u64{1} << 18);
+      std::reverse(list.begin(), list.end());
+    }
+    const auto take = [&](const std::vector<unsigned>& bits) {
+      std::vector<u64> out;
+      for (const unsigned b : bits) {
+        out.push_back(primes[b].back());
+        primes[b].pop_back();
+      }
+      return out;
+    };
     ParametersSpec spec;
     spec.name = s.name;
     spec.log_n = s.log_n;
-    spec.q.assign(primes.begin() + s.special, primes.end());
-    spec.p.assign(primes.begin(), primes.begin() + s.special);
+    spec.p = take(p_bits);
+    spec.q = take(q_bits);
+    spec.limbs_per_digit = s.digit;
     spec.log_scale = s.log_scale;
     if (*s.insecure != '\0' && insecure.empty())
       throw ParameterError("the set " + name + " is not secure (" + s.insecure +

@@ -48,6 +48,8 @@ class Context {
   /// Words-level encoder for many plaintexts: `re`, `im` hold N/2 slot values each and are overwritten;
   /// residues of limb i go to out[i], in Eval form. No allocation.
   void encode_words(double* re, double* im, double scale, std::span<u64* const> out, i64* rounded) const;
+  /// The same up to rounding: N coefficients. Returns false when one is 2^62 or larger.
+  bool encode_coefficients(double* re, double* im, double scale, i64* rounded) const;
 
  private:
   void embed(double* re, double* im, const std::complex<double>* values, std::size_t count) const;
@@ -139,6 +141,8 @@ class Evaluator {
   /// Left rotation of the slots. @throws MissingKeyError, naming the step and the steps present.
   Ciphertext rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const;
   Ciphertext conjugate(const Ciphertext& a, const GaloisKeys& keys) const;
+  /// Twice the real part of every slot, at twice the scale: the real part's value, imaginary parts gone.
+  Ciphertext double_real(const Ciphertext& a, const GaloisKeys& keys) const;
   Ciphertext apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const;
   /// Rotations by many steps with one ModUp.
   std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const;

@@ -18,7 +18,7 @@ struct ParametersSpec {
   std::string name;              ///< free text, at most 64 bytes; not part of the identity
   unsigned log_n = 0;            ///< log2 of the ring degree, 10 ... 17
   std::vector<u64> q;            ///< primes of Q, 1 ... 64; q[0] is the last to be dropped
-  std::vector<u64> p;            ///< special primes, 1 ... 8
+  std::vector<u64> p;            ///< special primes, 1 ... 16
   unsigned limbs_per_digit = 1;  ///< alpha of hybrid key switching; 1 is per-limb
   double log_scale = 40;         ///< log2 of the default scale, 10 ... 60
   std::string insecure;          ///< why a set below 128 bits may be used; empty otherwise

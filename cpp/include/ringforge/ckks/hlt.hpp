@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Homomorphic linear transforms (HLT): a sparse linear map of slots, applied to a ciphertext by one of four
+// schedules. All give the same result up to noise, one level lower.
+//
+//   naive    a full rotation, product and sum for each diagonal (the FAME paper's Algorithm 1)
+//   hoisted  one ModUp for all rotations, sums over Q*P, one ModDown merged with the rescale (Algorithm 3)
+//   mo       the same with the limb outermost: digits of one limb are made, then all diagonals use them; key
+//            product, automorphism and diagonal product are fused (the paper's memory-optimised datapath)
+//   bsgs     baby-step giant-step with double hoisting: babies share a ModUp and stay over Q*P, giants delay
+//            their ModDown (Bossuat et al., Eurocrypt 2021)
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ringforge/ckks/ckks.hpp"
+#include "ringforge/linear/diagonals.hpp"
+
+namespace ringforge::ckks {
+
+enum class Schedule { naive, hoisted, mo, bsgs };
+const char* name(Schedule s) noexcept;
+
+class MaskStore;
+
+/// A linear map, encoded for one level and schedule.
+class Hlt {
+ public:
+  /// @param level of the input, at least 1
+  /// @param babies for `bsgs` the baby step of each diagonal, in [0, slots): the giant step is the rest
+  /// @throws LevelError, ShapeError.
+  Hlt(ContextPtr context, linear::Diagonals map, std::size_t level, Schedule schedule,
+      std::vector<std::uint32_t> babies = {});
+
+  struct Scaling {
+    double input_scale = 0, output_scale = 0;
+    double input_bound = 1;  ///< of the input's slots
+  };
+  /// Encodes the diagonals. With `compact` only their coefficients are kept, and limbs are made when used.
+  /// @throws ScaleError when the diagonals' scale q * output / input is outside 2^16 ... 2^61.
+  void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1,
+              const std::function<void(double)>& progress = {});
+  /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
+  Ciphertext run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads = 1) const;
+
+  std::size_t level() const noexcept { return level_; }
+  Schedule schedule() const noexcept { return schedule_; }
+  const linear::Diagonals& map() const noexcept { return map_; }
+  /// Rotation steps that need a key at this level, ascending.
+  std::vector<std::uint32_t> steps() const;
+  /// Bytes of the encoded diagonals.
+  std::size_t storage() const noexcept;
+
+ private:
+  struct Giant {
+    std::uint32_t step;
+    std::vector<std::size_t> terms;  // diagonals
+  };
+  void check_input(const Ciphertext& in, const GaloisKeys& keys) const;
+  const SwitchingKey& key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
+  Ciphertext describe(const Ciphertext& in) const;
+  using Parts = std::vector<Poly<Eval>>;
+  Parts run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
+  Parts run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
+  Parts run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
+  Parts run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
+
+  ContextPtr ctx_;
+  linear::Diagonals map_;
+  std::size_t level_;
+  Schedule schedule_;
+  std::vector<std::uint32_t> babies_;  // of each diagonal
+  std::vector<Giant> giants_;          // ascending
+  bool rotates_ = false;
+  Scaling scaling_;
+  double plain_scale_ = 0;
+  std::shared_ptr<MaskStore> store_;
+};
+
+}  // namespace ringforge::ckks

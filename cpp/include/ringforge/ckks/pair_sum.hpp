@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The second step of an encrypted matrix product: sums of slot-wise products of shifted ciphertexts,
+//     C = fold(Re(sum_g Rot_g(sum_k left_k * right_k))),
+// where left_k and right_k are sums of masked rotations of a few base ciphertexts. One ModUp serves all rotations
+// of a base, masks are applied over Q*P with one ModDown merged with the rescale, products are summed before one
+// relinearisation for each group, and one rescale ends it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ringforge/ckks/ckks.hpp"
+
+namespace ringforge::ckks {
+
+class MaskStore;
+
+/// One rotation of a base, masked. A rotation may be made in two parts, first by `via` and then by the rest: terms
+/// with equal `via` share a ModUp, and far fewer keys are needed than with one for each step.
+struct ShiftTerm {
+  static constexpr std::uint32_t kNoMask = ~std::uint32_t{0};
+  std::uint32_t base = 0;
+  std::uint32_t step = 0;  ///< left rotation, in [0, slots)
+  std::uint32_t via = 0;   ///< in [0, slots)
+  std::uint32_t mask = kNoMask;
+};
+
+struct ShiftPair {
+  std::vector<ShiftTerm> left, right;
+};
+
+struct ShiftGroup {
+  std::uint32_t outer = 0;  ///< rotation of the group's sum
+  std::vector<ShiftPair> pairs;
+};
+
+/// What a product does. Either all terms of a side have masks or none has; a side without masks has one term in
+/// each pair.
+struct PairSumPlan {
+  std::size_t left_bases = 1, right_bases = 1;
+  std::vector<std::vector<std::uint32_t>> masks;  ///< the slots where each mask is 1, ascending
+  std::vector<ShiftGroup> groups;
+  bool real_part = false;            ///< result is twice the real part; its scale is doubled to match
+  std::vector<std::uint32_t> folds;  ///< x += Rot_step(x) for each in turn
+};
+
+/// Encodes the masks of a plan for a level, and runs it.
+class PairSum {
+ public:
+  /// @param level of the bases. A product without masks ends one level lower, one with masks two levels lower.
+  /// @throws LevelError, ShapeError.
+  PairSum(ContextPtr context, PairSumPlan plan, std::size_t level);
+
+  struct Scaling {
+    double left = 0, right = 0;  ///< scales of the bases
+    double output = 0;           ///< of the result, after doubling when the real part is taken
+    double left_bound = 1, right_bound = 1;
+    double output_bound = 1;  ///< of the result's slots
+  };
+  /// The masked side's masks are encoded so that the result has the output scale; without masks on either side
+  /// the bases' scales must give it. `compact` as for Hlt.
+  /// @throws ScaleError, ValueError.
+  void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1);
+
+  /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
+  Ciphertext run(std::span<const Ciphertext> left, std::span<const Ciphertext> right, const GaloisKeys& keys,
+                 const RelinKey& relin, unsigned threads = 1, const std::function<void(double)>& progress = {}) const;
+
+  std::size_t level() const noexcept { return level_; }
+  std::size_t output_level() const noexcept { return product_level_ - 1; }
+  const PairSumPlan& plan() const noexcept { return plan_; }
+  /// Galois elements needed, each with the highest level it is used at.
+  std::vector<std::pair<u64, std::size_t>> required_keys() const;
+  std::size_t storage() const noexcept;
+
+ private:
+  class Side;
+  void check(std::span<const Ciphertext> bases, std::size_t count, double scale, double bound, const char* side) const;
+  Ciphertext describe(const Ciphertext& left, const Ciphertext& right) const;
+
+  ContextPtr ctx_;
+  PairSumPlan plan_;
+  std::size_t level_ = 0, product_level_ = 0;
+  bool left_masked_ = false, right_masked_ = false;
+  Scaling scaling_;
+  double left_mask_scale_ = 0, right_mask_scale_ = 0;
+  std::shared_ptr<MaskStore> left_store_, right_store_;
+};
+
+}  // namespace ringforge::ckks

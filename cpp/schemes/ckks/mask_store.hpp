@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Encoded slot vectors to multiply by: the diagonals of linear maps, the masks of a matrix product.
+#pragma once
+
+#include <vector>
+
+#include "ringforge/ckks/ckks.hpp"
+
+namespace ringforge::ckks {
+
+/// What is kept of an encoded vector.
+enum class Keep {
+  limbs,         ///< every limb in Eval form: no work at use
+  coefficients,  ///< N rounded coefficients: a limb is made by a reduction and an NTT when it is used
+};
+
+/// Slot values with period p (a power of two below N/16) encode to polynomials in X^(N/2p): in Eval form runs of
+/// N/2p equal words, of which one is kept. The complement 1 - u of another vector takes no memory at all.
+class MaskStore {
+ public:
+  MaskStore() = default;
+  /// @param basis the primes of the limbs
+  MaskStore(ContextPtr context, Basis basis, Keep keep, std::size_t count);
+
+  /// Encodes vector i; re, im hold its slots in transform order (Context::scatter) and are overwritten; `rounded`
+  /// is working memory of N words. Different i may be encoded at the same time.
+  /// @throws ScaleError when a coefficient reaches 2^62.
+  void encode(std::size_t i, double* re, double* im, double scale, i64* rounded);
+  /// Vector i is `scale` minus vector `of`, which is encoded at the same scale.
+  void complement(std::size_t i, std::size_t of, double scale);
+  /// Vector i modulo prime j, N words: in the store, or made in `t` (N words).
+  const u64* limb(std::size_t i, std::size_t j, u64* t) const;
+  /// Words [first, first + count) of the same, for blocks that stay in the first-level cache; `whole` is what
+  /// `limb` gave for a vector kept as coefficients, and not used otherwise.
+  const u64* block(std::size_t i, std::size_t j, std::size_t first, std::size_t count, u64* t,
+                   const u64* whole) const noexcept;
+  /// Whether `limb` must run an NTT.
+  bool transforms(std::size_t i) const noexcept {
+    const Entry& e = entries_[i];
+    return e.kind == Kind::coefficients || (e.kind == Kind::complement && transforms(e.of));
+  }
+  std::size_t bytes() const noexcept;
+  /// Bytes of a vector without period.
+  static std::size_t bytes_each(const Basis& basis, Keep keep) noexcept;
+
+ private:
+  enum class Kind { none, limbs, coefficients, complement };
+  struct Entry {
+    Kind kind = Kind::none;
+    std::size_t run = 1;  // words that are equal
+    std::size_t of = 0;
+    WordBuffer words;  // limbs: [limb][N/run]; coefficients: [N]
+    std::vector<u64> constant;
+  };
+  ContextPtr ctx_;
+  Basis basis_;
+  Keep keep_ = Keep::limbs;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace ringforge::ckks

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "ringforge/ckks/hlt.hpp"
+
+#include "bindings.hpp"
+#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/traffic.hpp"
+
+namespace bindings {
+namespace {
+
+using namespace ringforge;
+using namespace ringforge::ckks;
+using namespace ringforge::linear;
+
+using Steps = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<std::uint32_t> list(const Steps& a) { return {a.data(), a.data() + a.size()}; }
+
+/// Calls back into Python from a thread that does not hold the interpreter.
+std::function<void(double)> reporter(const std::optional<std::function<void(double)>>& progress) {
+  if (!progress) return {};
+  return [&progress](double done) {
+    nb::gil_scoped_acquire acquire;
+    (*progress)(done);
+  };
+}
+
+}  // namespace
+
+void bind_hlt(nb::module_& m) {
+  nb::class_<Diagonals>(m, "Diagonals", "A sparse linear map of slots by its non-zero diagonals.")
+      .def(
+          "__init__",
+          [](Diagonals* self, std::size_t slots, const Steps& steps, const Words& offsets, const Steps& targets,
+             const Complexes& values) {
+            new (self) Diagonals(slots, list(steps), {offsets.data(), offsets.data() + offsets.size()}, list(targets),
+                                 {values.data(), values.data() + values.size()});
+          },
+          "slots"_a, "steps"_a, "offsets"_a, "targets"_a, "values"_a)
+      .def_prop_ro("slots", &Diagonals::slots)
+      .def("__len__", &Diagonals::size)
+      .def_prop_ro("row_sum", &Diagonals::row_sum)
+      .def_prop_ro("row_square", &Diagonals::row_square);
+  nb::enum_<Schedule>(m, "Schedule")
+      .value("naive", Schedule::naive)
+      .value("hoisted", Schedule::hoisted)
+      .value("mo", Schedule::mo)
+      .value("bsgs", Schedule::bsgs);
+  nb::class_<Hlt>(m, "Hlt", "A linear map of slots, encoded for one level and schedule.")
+      .def(
+          "__init__",
+          [](Hlt* self, std::shared_ptr<Context> ctx, const Diagonals& map, std::size_t level, Schedule schedule,
+             const Steps& babies) { new (self) Hlt(ctx, map, level, schedule, list(babies)); },
+          "context"_a, "map"_a, "level"_a, "schedule"_a, "babies"_a)
+      .def(
+          "encode",
+          [](Hlt& self, double input_scale, double output_scale, double input_bound, bool compact, unsigned threads,
+             std::optional<std::function<void(double)>> progress) {
+            const auto report = reporter(progress);
+            nb::gil_scoped_release release;
+            self.encode({input_scale, output_scale, input_bound}, compact, threads, report);
+          },
+          "input_scale"_a, "output_scale"_a, "input_bound"_a, "compact"_a = false, "threads"_a = 1,
+          "progress"_a = nb::none())
+      .def("run", &Hlt::run, "input"_a, "keys"_a, "threads"_a = 1, GilReleased())
+      .def_prop_ro("level", &Hlt::level)
+      .def_prop_ro("schedule", &Hlt::schedule)
+      .def_prop_ro("steps", &Hlt::steps)
+      .def_prop_ro("storage", &Hlt::storage);
+
+  nb::class_<PairSumPlan>(m, "PairSumPlan", "What a sum of products of shifted ciphertexts does.")
+      .def(
+          "__init__",
+          [](PairSumPlan* self, std::size_t left_bases, std::size_t right_bases, const std::vector<Steps>& masks,
+             bool real_part, const Steps& folds) {
+            new (self) PairSumPlan{left_bases, right_bases, {}, {}, real_part, list(folds)};
+            for (const auto& mask : masks) self->masks.push_back(list(mask));
+          },
+          "left_bases"_a, "right_bases"_a, "masks"_a, "real_part"_a, "folds"_a)
+      .def_ro("left_bases", &PairSumPlan::left_bases)
+      .def_ro("right_bases", &PairSumPlan::right_bases)
+      .def(
+          "add_group", [](PairSumPlan& self, std::uint32_t outer) { self.groups.push_back({outer, {}}); }, "outer"_a)
+      .def(
+          "add_pair",
+          [](PairSumPlan& self, const std::vector<std::array<std::int64_t, 4>>& left,
+             const std::vector<std::array<std::int64_t, 4>>& right) {
+            if (self.groups.empty()) throw ShapeError("add a group before its pairs");
+            const auto terms = [](const std::vector<std::array<std::int64_t, 4>>& from) {
+              std::vector<ShiftTerm> out;
+              for (const auto& [base, step, via, mask] : from)
+                out.push_back({static_cast<std::uint32_t>(base), static_cast<std::uint32_t>(step),
+                               static_cast<std::uint32_t>(via),
+                               mask < 0 ? ShiftTerm::kNoMask : static_cast<std::uint32_t>(mask)});
+              return out;
+            };
+            self.groups.back().pairs.push_back({terms(left), terms(right)});
+          },
+          "left"_a, "right"_a, "Terms are (base, step, via, mask); mask -1 is a bare rotation.");
+  nb::class_<PairSum>(m, "PairSum", "A sum of products of shifted ciphertexts, encoded for one level.")
+      .def(
+          "__init__",
+          [](PairSum* self, std::shared_ptr<Context> ctx, const PairSumPlan& plan, std::size_t level) {
+            new (self) PairSum(ctx, plan, level);
+          },
+          "context"_a, "plan"_a, "level"_a)
+      .def(
+          "encode",
+          [](PairSum& self, double left, double right, double output, double left_bound, double right_bound,
+             double output_bound, bool compact, unsigned threads) {
+            self.encode({left, right, output, left_bound, right_bound, output_bound}, compact, threads);
+          },
+          "left"_a, "right"_a, "output"_a, "left_bound"_a, "right_bound"_a, "output_bound"_a, "compact"_a = false,
+          "threads"_a = 1, GilReleased())
+      .def(
+          "run",
+          [](const PairSum& self, const std::vector<Ciphertext*>& left, const std::vector<Ciphertext*>& right,
+             const GaloisKeys& keys, const RelinKey& relin, unsigned threads,
+             std::optional<std::function<void(double)>> progress) {
+            const auto copies = [](const std::vector<Ciphertext*>& from) {
+              std::vector<Ciphertext> out;
+              for (const auto* c : from) out.push_back(*c);
+              return out;
+            };
+            const auto a = copies(left), b = copies(right);
+            const auto report = reporter(progress);
+            nb::gil_scoped_release release;
+            return self.run(a, b, keys, relin, threads, report);
+          },
+          "left"_a, "right"_a, "keys"_a, "relin"_a, "threads"_a = 1, "progress"_a = nb::none())
+      .def_prop_ro("level", &PairSum::level)
+      .def_prop_ro("output_level", &PairSum::output_level)
+      .def_prop_ro("required_keys", &PairSum::required_keys)
+      .def_prop_ro("storage", &PairSum::storage);
+
+  nb::class_<Traffic>(m, "Traffic", "Bytes moved and held, as the schedules count them.")
+      .def_ro("read", &Traffic::read)
+      .def_ro("written", &Traffic::written)
+      .def_ro("spilled", &Traffic::spilled)
+      .def_ro("working", &Traffic::working)
+      .def_ro("held_out", &Traffic::held_out);
+  m.def("traffic", &traffic);
+  m.def("reset_traffic", &reset_traffic);
+  nb::class_<WordMemory>(m, "WordMemory").def_ro("now", &WordMemory::now).def_ro("most", &WordMemory::most);
+  m.def("word_memory", &word_memory, "Bytes of residues allocated now, and the most since the last reset.");
+  m.def("reset_word_memory", &reset_word_memory);
+}
+
+}  // namespace bindings
