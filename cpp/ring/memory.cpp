@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::align_val_t kAlign{64};
 constexpr std::size_t kPooledBytes = std::size_t{64} << 10;  // smaller blocks are cheap to allocate
-constexpr std::size_t kPoolLimit = std::size_t{192} << 20;   // idle bytes kept at most
+constexpr std::size_t kPoolLimit = std::size_t{192} << 20;   // idle bytes kept at most,
+constexpr std::size_t kPoolShare = 8;                        // or this part of the bytes in use, if more
 constexpr std::size_t kHugeBytes = std::size_t{4} << 20;     // worth asking for huge pages
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -82,7 +84,7 @@ void free_words(std::uint64_t* data, std::size_t words) noexcept {
   if (kUsePool && bytes >= kPooledBytes) {
     WordPool& p = pool();
     const std::lock_guard lock(p.mutex);
-    if (p.idle + bytes <= kPoolLimit) {
+    if (p.idle + bytes <= std::max(kPoolLimit, live.load(std::memory_order_relaxed) / kPoolShare)) {
       p.free[bytes].push_back(data);
       p.idle += bytes;
       return;

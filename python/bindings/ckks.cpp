@@ -194,6 +194,12 @@ void bind_ckks(nb::module_& m) {
       .def("rescale", &Evaluator::rescale, GilReleased())
       .def("drop_to_level", &Evaluator::drop_to_level, GilReleased())
       .def("rotate", &Evaluator::rotate, GilReleased())
+      .def(
+          "replicate",
+          [](const Evaluator& e, const Ciphertext& a, const std::vector<i64>& steps, const GaloisKeys& keys) {
+            return e.replicate(a, steps, keys);
+          },
+          "a"_a, "steps"_a, "keys"_a, GilReleased())
       .def("double_real", &Evaluator::double_real, "a"_a, "keys"_a, GilReleased())
       .def("conjugate", &Evaluator::conjugate, GilReleased())
       .def(

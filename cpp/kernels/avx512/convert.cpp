@@ -45,6 +45,32 @@ RF_INLINE void convert(u64* dst, const u64* const* y, const u64* c, size_t k, co
   }
 }
 
+/// The same for residues and moduli below 2^54, in halves.
+template <class K>
+void convert_halves(u64* dst, const u64* const* y, const u64* c, size_t k, const u64* v, u64 minus_p, size_t n,
+                    const K& sum) {
+  const V mp = set1(minus_p), mpl = Half::low(mp), mph = Half::high(mp);
+  u64 low[64], high[64];
+  for (size_t d = 0; d < k; ++d) {
+    low[d] = c[d] & ((u64{1} << 27) - 1);
+    high[d] = c[d] >> 27;
+  }
+  for (size_t i = 0; i < n; i += 16) {
+    Half a{zero(), zero(), zero()}, b = a;
+    if (v != nullptr) {
+      a.add(load(v + i), zero(), mpl, mph);
+      b.add(load(v + i + 8), zero(), mpl, mph);
+    }
+    for (size_t d = 0; d < k; ++d) {
+      const V fl = set1(low[d]), fh = set1(high[d]), ya = load(y[d] + i), yb = load(y[d] + i + 8);
+      a.add(Half::low(ya), Half::high(ya), fl, fh);
+      b.add(Half::low(yb), Half::high(yb), fl, fh);
+    }
+    store(dst + i, a.template reduce<true>(sum));
+    store(dst + i + 8, b.template reduce<true>(sum));
+  }
+}
+
 }  // namespace
 
 void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, size_t n) noexcept {
@@ -80,6 +106,10 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigne
       convert<2, 1>(dst, y, c, k, v, minus_p, n, long_sum);
   } else {
     const Sum64 sum(m);
+    if (y_bits <= Half::kBits && m.bits <= Half::kBits) {
+      if (k < SumFloat::kMaxTerms) return convert_halves(dst, y, c, k, v, minus_p, n, SumFloat(m));
+      return convert_halves(dst, y, c, k, v, minus_p, n, sum);
+    }
     const auto full_sum = [sum](const V s[3]) __attribute__((always_inline)) { return sum.reduce(s[0], s[1], s[2]); };
     if (y_bits <= 52)
       convert<1, 2>(dst, y, c, k, v, minus_p, n, full_sum);

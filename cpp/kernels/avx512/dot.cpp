@@ -3,10 +3,11 @@
 //
 // The fused inner product: unreduced sums of 52-bit partial products, one reduction at the end.
 //
-// The kernel is bound by memory: 192 bytes against 4 (q < 2^50) or 17 vector operations per term and 8
-// coefficients. With few terms, the sums of 16 coefficients stay in registers while all terms pass by. With
-// many, that would open more streams than the prefetchers follow: then the sums of a tile of coefficients
-// stay in the first-level cache, and four terms at a time (12 streams) are read for the whole tile.
+// The kernel is bound by memory: 192 bytes against 4 (q < 2^50), 22 (q < 2^54) or 17 vector operations per term and 8
+// coefficients; the 22 go to two ports, most of the 17 to one. With few terms, the sums of 16 coefficients stay in
+// registers while all terms pass by. With many, that would open more streams than the prefetchers follow: then the sums
+// of a tile of coefficients stay in the first-level cache, and four terms at a time (12 streams) are read for the whole
+// tile.
 #include "internal.hpp"
 
 namespace ringforge::kernels::avx512 {
@@ -147,11 +148,16 @@ RF_INLINE void by_tile(u64* out0, u64* out1, const Operands& o, size_t n, const 
 void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
           bool accumulate, size_t n, const Modulus& m) noexcept {
   const bool narrow = fast(m);
-  const size_t most = narrow ? Narrow::kMaxTerms : Wide::kMaxTerms;
+  const bool half = !narrow && m.bits <= Half::kBits;
+  const size_t most = narrow ? Narrow::kMaxTerms : half ? Half::kMaxTerms : Wide::kMaxTerms;
   do {
     const size_t now = count < most ? count : most;
     const Operands o{x, y0, y1, now, accumulate};
-    if (!narrow && now < kManyTerms)
+    if (half && now < kManyTerms)
+      by_16<Half, true>(out0, out1, o, n, SumFloat(m));
+    else if (half)
+      by_tile<Half, true>(out0, out1, o, n, Sum64(m));
+    else if (!narrow && now < kManyTerms)
       by_16<Wide, true>(out0, out1, o, n, Sum64(m));
     else if (!narrow)
       by_tile<Wide, true>(out0, out1, o, n, Sum64(m));

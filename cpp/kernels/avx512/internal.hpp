@@ -189,9 +189,52 @@ struct Sum64 {
   }
   /// Any 64-bit a to [0, 4q).
   RF_MEMBER V word(V a) const { return vsub(a, mullo(mulhi_below(a, one_s, one_sh), q)); }
+  RF_MEMBER V reduce(V a0, V a1) const { return csub(csub(vadd(csub(word(a0), q2), csub(r52.mul(a1, q), q2)), q2), q); }
   RF_MEMBER V reduce(V a0, V a1, V a2) const {
     const V s = vadd(csub(word(a0), q2), csub(r52.mul(a1, q), q2));
     return csub(csub(csub(vadd(s, r104.mul(a2, q)), q4), q2), q);
+  }
+};
+
+/// Constants to reduce x = a0 + a1*2^52 below 2^59*q modulo q, 2^50 < q < 2^54, by quotients in double precision. The
+/// first is below 2^59 and off by less than 2^8 (three roundings of 2^-53 of it, and one to an integer), so the rest
+/// is below 2^62 in size; the second leaves at most q/2 + 1.
+struct SumFloat {
+  static constexpr size_t kMaxTerms = 32;
+  V q;
+  D inverse, two52;
+  explicit RF_MEMBER SumFloat(const Modulus& m)
+      : q(set1(m.q)), inverse(_mm512_set1_pd(1.0 / static_cast<double>(m.q))), two52(_mm512_set1_pd(0x1p52)) {}
+  RF_MEMBER V reduce(V a0, V a1) const {
+    const D x = _mm512_fmadd_pd(_mm512_cvtepu64_pd(a1), two52, _mm512_cvtepu64_pd(a0));
+    const V first = _mm512_cvtpd_epu64(_mm512_mul_pd(x, inverse));
+    V r = vsub(vadd(a0, _mm512_slli_epi64(a1, 52)), mullo(first, q));
+    const V second = _mm512_cvtpd_epi64(_mm512_mul_pd(_mm512_cvtepi64_pd(r), inverse));
+    r = vsub(r, mullo(second, q));
+    return vmin(r, vadd(r, q));  // a negative word is the larger one
+  }
+};
+
+/// Sums of products of residues below 2^54, in halves of 27 bits: vpmuludq runs on two ports, the 52-bit
+/// multiply-add on one, and four of the former replace seven of the latter. lo + mid*2^27 + hi*2^54; 128 terms keep
+/// lo and hi below 2^61 and mid below 2^62.
+struct Half {
+  static constexpr unsigned kBits = 54;
+  static constexpr size_t kMaxTerms = 128;
+  V lo, mid, hi;
+  static RF_MEMBER V low(V a) { return vand(a, set1((u64{1} << 27) - 1)); }
+  static RF_MEMBER V high(V a) { return shr<27>(a); }
+  RF_MEMBER void add(V x, V xh, V y, V yh) {
+    lo = vadd(lo, mul32(x, y));
+    mid = vadd(vadd(mid, mul32(x, yh)), mul32(xh, y));
+    hi = vadd(hi, mul32(xh, yh));
+  }
+  RF_MEMBER void add(V x, V y) { add(low(x), high(x), low(y), high(y)); }
+  template <bool, class K>
+  RF_MEMBER V reduce(const K& k) const {
+    const V a0 = vadd(lo, _mm512_slli_epi64(vand(mid, set1((u64{1} << 25) - 1)), 27));
+    const V a1 = vadd(shr<25>(mid), _mm512_slli_epi64(hi, 2));
+    return k.reduce(a0, a1);
   }
 };
 

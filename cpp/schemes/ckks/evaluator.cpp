@@ -270,6 +270,20 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) con
   return apply_galois(a, ctx_->conjugation_element(), keys);
 }
 
+Ciphertext Evaluator::replicate(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const {
+  Ciphertext r = a;
+  for (const i64 step : steps) {
+    const Ciphertext turned = rotate(r, step, keys);
+    const Ciphertext before = like(r);
+    r = add(r, turned);
+    // Errors of two different slots meet, and each slot's error is in two results.
+    r.variance = before.variance * before.spread + turned.variance * turned.spread;
+    r.spread = 2;
+    r.bound = before.bound;
+  }
+  return r;
+}
+
 Ciphertext Evaluator::double_real(const Ciphertext& a, const GaloisKeys& keys) const {
   Ciphertext r = add(a, conjugate(a, keys));
   r.scale *= 2;

@@ -41,6 +41,10 @@ class MaskStore {
     const Entry& e = entries_[i];
     return e.kind == Kind::coefficients || (e.kind == Kind::complement && transforms(e.of));
   }
+  /// Whether vector i is the complement of vector `of`.
+  bool complements(std::size_t i, std::size_t of) const noexcept {
+    return entries_[i].kind == Kind::complement && entries_[i].of == of;
+  }
   std::size_t bytes() const noexcept;
   /// Bytes of a vector without period.
   static std::size_t bytes_each(const Basis& basis, Keep keep) noexcept;

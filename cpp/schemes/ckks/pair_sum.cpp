@@ -19,9 +19,9 @@ namespace ringforge::ckks {
 namespace {
 
 constexpr std::size_t kBlock = 512;      // coefficients that stay in the first-level cache
-constexpr std::size_t kTermsAtOnce = 4;  // rotations summed in one pass
 constexpr std::size_t kPairsAtOnce = 4;  // products summed in one pass
-constexpr std::size_t kDerived = 2;      // bases rotated by `via` that are kept, for each side
+constexpr std::size_t kDerived = 4;      // rotated bases that are kept, for each side
+constexpr std::size_t kBlends = 2;       // blends of two bases that are kept, for each side
 
 double square(double x) { return x * x; }
 using Parts = std::array<Poly<Eval>, 2>;
@@ -30,6 +30,13 @@ using PartsPtr = std::shared_ptr<const Parts>;
 }  // namespace
 
 /// One side of the products during a run: makes its shifted operands.
+///
+/// Masked shifts. sum_t M_t * Rot_{z_t}(X_t) = Rot_z(sum_t M'_t * Y_t) with z the first term's rotation, M'_t the
+/// masks before that rotation and Y_t = Rot_{z_t - z}(X_t), the "companions": differences of rotations recur from pair
+/// to pair, so companions are few and made once. Digits need not be short one by one to be switched, only
+/// their sum with the gadget must be right: so the masks multiply the digits of the companions, and one key product
+/// serves all terms. With two masks that are complements at scale D, M'*d + (D - M')*e = M'*(d - e) + D*e: one
+/// product for each digit.
 class PairSum::Side {
  public:
   Side(const PairSum& sum, bool left, std::span<const Ciphertext> bases, const GaloisKeys& keys, unsigned threads)
@@ -39,22 +46,22 @@ class PairSum::Side {
         masked_(left ? sum.left_masked_ : sum.right_masked_),
         limbs_((masked_ ? sum.level_ : sum.product_level_) + 1),
         store_(left ? sum.left_store_.get() : sum.right_store_.get()),
+        scale_(left ? sum.left_mask_scale_ : sum.right_mask_scale_),
         keys_(keys),
         threads_(threads) {
     for (const auto& c : bases) {
       auto& s = direct_.emplace_back(std::make_shared<Source>());
       for (const auto& part : c.parts) s->parts.push_back(part.limbs() == limbs_ ? part : part.prefix(limbs_));
     }
+    if (masked_) return;
     for (const auto& group : sum.plan_.groups)
-      for (const auto& pair : group.pairs) {
-        const auto& terms = left ? pair.left : pair.right;
-        if (!masked_) ++uses_[id(terms[0])];
-      }
+      for (const auto& pair : group.pairs) ++uses_[id((left ? pair.left : pair.right)[0])];
   }
 
-  PartsPtr operand(const ShiftPair& pair) {
+  /// The operand of a pair; `number` counts pairs over all groups.
+  PartsPtr operand(const ShiftPair& pair, std::size_t number) {
     const auto& terms = left_ ? pair.left : pair.right;
-    if (masked_) return std::make_shared<Parts>(combine(terms));
+    if (masked_) return std::make_shared<Parts>(combine(terms, (left_ ? sum_.left_masks_ : sum_.right_masks_)[number]));
     const ShiftTerm& t = terms[0];
     const auto known = bare_.find(id(t));
     PartsPtr made = known != bare_.end() ? known->second : nullptr;
@@ -79,6 +86,12 @@ class PairSum::Side {
     Poly<Eval> raised;               // P*c0
   };
   using SourcePtr = std::shared_ptr<Source>;
+  /// d - e and D*e of two sources, digit by digit, and the same of P*c0.
+  struct Blend {
+    SourcePtr first, second;
+    std::vector<Poly<Eval>> difference, rest;
+    Poly<Eval> raised_difference, raised_rest;
+  };
   static std::array<std::uint32_t, 3> id(const ShiftTerm& t) { return {t.base, t.step, t.via}; }
   std::uint32_t difference(std::uint32_t a, std::uint32_t b) const {
     return static_cast<std::uint32_t>((a - b) & (ctx_.params().slots() - 1));
@@ -96,6 +109,7 @@ class PairSum::Side {
     });
   }
 
+  /// A base rotated by `via`, from the cache of the last few.
   SourcePtr source(std::uint32_t base, std::uint32_t via) {
     if (via == 0) return direct_[base];
     for (auto it = derived_.begin(); it != derived_.end(); ++it)
@@ -129,91 +143,132 @@ class PairSum::Side {
     return out;
   }
 
-  /// sum_t mask_t * Rot_t(base_t), divided by P and the last prime at once.
-  Parts combine(const std::vector<ShiftTerm>& terms) {
-    const Gadget& gadget = ctx_.gadget();
-    const std::size_t n = ctx_.params().degree();
-    const auto& kern = kernels::active();
-    struct Item {
-      SourcePtr source;
-      const SwitchingKey* key;  // null: not rotated
-      std::shared_ptr<const std::vector<u32>> index;
-      std::size_t mask;
-    };
-    std::vector<Item> items;
-    std::size_t rotations = 0;
-    for (const auto& t : terms) {
-      const std::uint32_t rest = difference(t.step, t.via);
-      Item item{source(t.base, t.via), nullptr, nullptr, t.mask};
-      if (rest != 0) {
-        decompose(*item.source);
-        item.key = &key(rest);
-        item.index = ctx_.ring().eval_index(ctx_.rotation_element(rest));
-        ++rotations;
+  const Blend& blend(const SourcePtr& first, const SourcePtr& second) {
+    for (auto it = blends_.begin(); it != blends_.end(); ++it)
+      if (it->first == first && it->second == second) {
+        blends_.splice(blends_.begin(), blends_, it);
+        return blends_.front();
       }
-      items.push_back(std::move(item));
+    if (blends_.size() == kBlends) blends_.pop_back();
+    decompose(*first);
+    decompose(*second);
+    Blend& b = blends_.emplace_front();
+    b.first = first;
+    b.second = second;
+    const Basis& ext = ctx_.gadget().extended(limbs_);
+    const std::size_t n = ctx_.params().degree(), digits = first->digits->polys().size();
+    const auto& kern = kernels::active();
+    for (std::size_t d = 0; d < digits; ++d) {
+      b.difference.emplace_back(ext);
+      b.rest.emplace_back(ext);
     }
-    const Basis& ext = rotations > 0 ? gadget.extended(limbs_) : direct_[0]->parts[0].basis();
-    count({.key_switch = rotations,
-           .rotation = rotations,
-           .plain_mul = items.size(),
-           .key_bytes = rotations * gadget.key_bytes(limbs_),
-           .plaintext_bytes = items.size() * ext.size() * n * sizeof(u64)});
+    b.raised_difference = Poly<Eval>(first->raised.basis());
+    b.raised_rest = Poly<Eval>(first->raised.basis());
+    const auto rounded = static_cast<u64>(std::nearbyint(scale_));
+    parallel_for(threads_, ext.size(), [&](std::size_t j) {
+      const auto& m = ext[j].mod();
+      const auto factor = kernels::make_factor(rounded % m.q, m);
+      for (std::size_t d = 0; d < digits; ++d) {
+        const u64 *x = first->digits->polys()[d].limb(j), *y = second->digits->polys()[d].limb(j);
+        kern.sub(b.difference[d].limb(j), x, y, n, m);
+        kern.mul_scalar(b.rest[d].limb(j), y, factor, n, m);
+      }
+      if (j >= limbs_) return;
+      kern.sub(b.raised_difference.limb(j), first->raised.limb(j), second->raised.limb(j), n, m);
+      kern.mul_scalar(b.raised_rest.limb(j), second->raised.limb(j), factor, n, m);
+    });
+    return b;
+  }
+
+  /// sum_t mask_t * Rot_t(base_t), divided by P and the last prime at once. `masks` is where the store has the masks.
+  Parts combine(const std::vector<ShiftTerm>& terms, std::size_t masks) {
+    const std::uint32_t via = terms[0].via, rest = difference(terms[0].step, via);
+    std::vector<SourcePtr> sources;
+    for (const auto& t : terms) sources.push_back(source(t.base, difference(t.step, rest)));
+    count({.plain_mul = terms.size()});
+    const Gadget& gadget = ctx_.gadget();
+    if (rest == 0) {
+      const Basis& basis = direct_[0]->parts[0].basis();
+      Parts acc{Poly<Eval>(basis), Poly<Eval>(basis)};
+      mask_parts(acc, sources, masks);
+      return {gadget.rescale(limbs_).apply(acc[0], threads_), gadget.rescale(limbs_).apply(acc[1], threads_)};
+    }
+    const std::size_t n = ctx_.params().degree();
+    const Basis& ext = gadget.extended(limbs_);
+    const SwitchingKey& k = key(rest);
+    const auto index = ctx_.ring().eval_index(ctx_.rotation_element(rest));
+    const auto& kern = kernels::active();
+    const bool two = terms.size() == 2 && store_->complements(masks + 1, masks);
+    const Blend* pair = two ? &blend(sources[0], sources[1]) : nullptr;
+    for (const auto& s : sources) decompose(*s);
+    const std::size_t digits = sources[0]->digits->polys().size(), products = two ? 1 : terms.size();
+    count({.key_switch = 1,
+           .rotation = 1,
+           .key_bytes = gadget.key_bytes(limbs_),
+           .plaintext_bytes = terms.size() * ext.size() * n * sizeof(u64)});
+
     Parts acc{Poly<Eval>(ext), Poly<Eval>(ext)};
     parallel_for(threads_, ext.size(), [&](std::size_t j) {
       const auto& m = ext[j].mod();
-      u64* t = scratch(3 * kTermsAtOnce * n);
-      alignas(64) u64 tiles[3 * kTermsAtOnce][kBlock];
-      bool begun = false;
-      for (std::size_t first = 0; first < items.size(); first += kTermsAtOnce) {
-        std::array<const u64*, kTermsAtOnce> mask, y0, y1;
-        std::array<const u32*, kTermsAtOnce> index;
-        std::array<std::size_t, kTermsAtOnce> id;
-        std::size_t now = 0;
-        for (std::size_t i = first; i < std::min(items.size(), first + kTermsAtOnce); ++i) {
-          const Item& item = items[i];
-          const Source& s = *item.source;
-          u64 *u0 = t + 3 * now * n, *u1 = u0 + n;
-          if (item.key != nullptr) {
-            key_product_at(u0, u1, s.digits->at(j), *item.key, gadget, limbs_, j);
-            if (j < limbs_) kern.add(u0, u0, s.raised.limb(j), n, m);
-            index[now] = item.index->data();
-          } else {
-            if (j >= limbs_) continue;  // P*c is 0 modulo P's primes
-            for (std::size_t part = 0; part < 2; ++part) {
-              u64* u = part == 0 ? u0 : u1;
-              if (rotations > 0)
-                kern.mul_scalar(u, s.parts[part].limb(j), gadget.p_factor(j), n, m);
-              else
-                std::copy_n(s.parts[part].limb(j), n, u);
-            }
-            index[now] = nullptr;
+      const std::size_t parts = digits + (j < limbs_ ? 1 : 0);  // the digits, and P*c0
+      u64 *t = scratch((2 + products) * n), *u0 = t, *u1 = t + n;
+      std::vector<const u64*> mask(products), x(products), a(products), b(products), key0(digits), key1(digits);
+      for (std::size_t i = 0; i < products; ++i)
+        mask[i] = store_->transforms(masks + i) ? store_->limb(masks + i, j, t + (2 + i) * n) : nullptr;
+      // What each mask multiplies, and what is added without one.
+      const auto factor = [&](std::size_t i, std::size_t d) {
+        if (two) return d < digits ? pair->difference[d].limb(j) : pair->raised_difference.limb(j);
+        return d < digits ? sources[i]->digits->polys()[d].limb(j) : sources[i]->raised.limb(j);
+      };
+      const auto extra = [&](std::size_t d) { return d < digits ? pair->rest[d].limb(j) : pair->raised_rest.limb(j); };
+      WordBuffer tiles((parts + 1 + products) * kBlock);
+      const auto tile = [&](std::size_t i) { return tiles.data() + i * kBlock; };
+      std::vector<const u64*> made(digits);
+      for (std::size_t d = 0; d < digits; ++d) made[d] = tile(d);
+      const std::size_t in_key = j < limbs_ ? j : k.limbs + j - limbs_;
+      for (std::size_t first = 0; first < n; first += kBlock) {
+        for (std::size_t i = 0; i < products; ++i)
+          x[i] = store_->block(masks + i, j, first, kBlock, tile(parts + 1 + i), mask[i]);
+        for (std::size_t d = 0; d < parts; d += 2) {
+          const std::size_t second = std::min(d + 1, parts - 1);
+          u64 *out0 = tile(d), *out1 = second == d ? tile(parts) : tile(second);
+          for (std::size_t i = 0; i < products; ++i) {
+            a[i] = factor(i, d) + first;
+            b[i] = factor(i, second) + first;
           }
-          y0[now] = u0;
-          y1[now] = u1;
-          id[now] = item.mask;
-          mask[now] = store_->transforms(item.mask) ? store_->limb(item.mask, j, u1 + n) : nullptr;
-          ++now;
-        }
-        for (std::size_t b = 0; b < n; b += kBlock) {
-          std::array<const u64*, kTermsAtOnce> x, a, c;
-          for (std::size_t i = 0; i < now; ++i) {
-            x[i] = store_->block(id[i], j, b, kBlock, tiles[2 * kTermsAtOnce + i], mask[i]);
-            a[i] = y0[i] + b;
-            c[i] = y1[i] + b;
-            if (index[i] == nullptr) continue;
-            kern.automorphism_eval(tiles[2 * i], y0[i], index[i] + b, kBlock);
-            kern.automorphism_eval(tiles[2 * i + 1], y1[i], index[i] + b, kBlock);
-            a[i] = tiles[2 * i];
-            c[i] = tiles[2 * i + 1];
+          if (two) {
+            std::copy_n(extra(d) + first, kBlock, out0);
+            std::copy_n(extra(second) + first, kBlock, out1);
           }
-          kern.dot2(acc[0].limb(j) + b, acc[1].limb(j) + b, x.data(), a.data(), c.data(), now, begun, kBlock, m);
+          kern.dot2(out0, out1, x.data(), a.data(), b.data(), products, two, kBlock, m);
         }
-        begun = true;
+        for (std::size_t d = 0; d < digits; ++d) {
+          key0[d] = k.b[d].limb(in_key) + first;
+          key1[d] = k.a[d].limb(in_key) + first;
+        }
+        kern.dot2(u0 + first, u1 + first, made.data(), key0.data(), key1.data(), digits, false, kBlock, m);
+        if (j < limbs_) kern.add(u0 + first, u0 + first, tile(digits), kBlock, m);
+      }
+      kern.automorphism_eval(acc[0].limb(j), u0, index->data(), n);
+      kern.automorphism_eval(acc[1].limb(j), u1, index->data(), n);
+    });
+    const ModulusDrop& drop = gadget.mod_down_rescale(limbs_);
+    return {drop.apply(acc[0], threads_), drop.apply(acc[1], threads_)};
+  }
+
+  /// sum_t mask_t * source_t over Q.
+  void mask_parts(Parts& acc, const std::vector<SourcePtr>& sources, std::size_t masks) const {
+    const std::size_t n = ctx_.params().degree();
+    const auto& kern = kernels::active();
+    count({.plaintext_bytes = sources.size() * limbs_ * n * sizeof(u64)});
+    parallel_for(threads_, limbs_, [&](std::size_t j) {
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const u64* mask = store_->limb(masks + i, j, scratch(n));
+        for (std::size_t part = 0; part < 2; ++part)
+          (i == 0 ? kern.mul : kern.mul_add)(acc[part].limb(j), sources[i]->parts[part].limb(j), mask, n,
+                                             acc[part].basis()[j].mod());
       }
     });
-    const ModulusDrop& drop = rotations > 0 ? gadget.mod_down_rescale(limbs_) : gadget.rescale(limbs_);
-    return {drop.apply(acc[0], threads_), drop.apply(acc[1], threads_)};
   }
 
   const PairSum& sum_;
@@ -221,10 +276,12 @@ class PairSum::Side {
   const bool left_, masked_;
   const std::size_t limbs_;
   const MaskStore* store_;
+  const double scale_;
   const GaloisKeys& keys_;
   const unsigned threads_;
   std::vector<SourcePtr> direct_;
   std::list<std::pair<std::pair<std::uint32_t, std::uint32_t>, SourcePtr>> derived_;
+  std::list<Blend> blends_;
   std::map<std::array<std::uint32_t, 3>, std::size_t> uses_;
   std::map<std::array<std::uint32_t, 3>, PartsPtr> bare_;
 };
@@ -276,8 +333,11 @@ std::vector<std::pair<u64, std::size_t>> PairSum::required_keys() const {
       for (const bool left : {true, false})
         for (const auto& t : left ? pair.left : pair.right) {
           const std::size_t level = (left ? left_masked_ : right_masked_) ? level_ : product_level_;
-          need(t.via, level);
-          need(static_cast<std::uint32_t>((t.step - t.via) & (slots - 1)), level);
+          // All terms of a pair take the first one's last rotation.
+          const auto& first = (left ? pair.left : pair.right)[0];
+          const auto rest = static_cast<std::uint32_t>((first.step - first.via) & (slots - 1));
+          need(static_cast<std::uint32_t>((t.step - rest) & (slots - 1)), level);
+          need(rest, level);
         }
   }
   for (const auto step : plan_.folds) need(step, product_level_ - 1);
@@ -324,38 +384,41 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
   for (const bool left : {true, false}) {
     if (!(left ? left_masked_ : right_masked_)) continue;
     const double scale = left ? left_mask_scale_ : right_mask_scale_;
-    // Which masks this side uses, and which of two is the other's complement.
-    constexpr std::size_t kPlain = ~std::size_t{0};
-    std::map<std::size_t, std::size_t> used;  // mask -> mask it complements
+    // The masks of each pair, before its last rotation; the second of two complements takes no memory.
+    struct Item {
+      const std::vector<std::uint32_t>* slots;
+      std::uint32_t rest;
+      bool complement;
+    };
+    std::vector<Item> items;
+    auto& first_mask = left ? left_masks_ : right_masks_;
+    first_mask.clear();
     bool rotates = false;
     for (const auto& group : plan_.groups)
       for (const auto& pair : group.pairs) {
         const auto& terms = left ? pair.left : pair.right;
-        for (const auto& t : terms) {
-          used.emplace(t.mask, kPlain);
-          rotates |= t.step != t.via;
-        }
-        if (terms.size() != 2 || terms[0].mask == terms[1].mask) continue;
+        first_mask.push_back(items.size());
+        const auto rest = static_cast<std::uint32_t>((terms[0].step - terms[0].via) & (slots - 1));
+        rotates |= rest != 0;
+        for (const auto& t : terms) items.push_back({&plan_.masks[t.mask], rest, false});
+        if (terms.size() != 2) continue;
         const auto &a = plan_.masks[terms[0].mask], &b = plan_.masks[terms[1].mask];
         std::vector<std::uint32_t> both;
         std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-        if (both.empty() && a.size() + b.size() == slots && used[terms[0].mask] == kPlain)
-          used[terms[1].mask] = terms[0].mask;
+        items.back().complement = both.empty() && a.size() + b.size() == slots;
       }
     auto store = std::make_shared<MaskStore>(ctx_, rotates ? ctx_->gadget().extended(level_ + 1) : basis,
-                                             compact ? Keep::coefficients : Keep::limbs, plan_.masks.size());
-    std::vector<std::size_t> plain;
-    for (const auto& [mask, of] : used)
-      if (of == kPlain) plain.push_back(mask);
-    parallel_for(threads, plain.size(), [&](std::size_t i) {
+                                             compact ? Keep::coefficients : Keep::limbs, items.size());
+    parallel_for(threads, items.size(), [&](std::size_t i) {
+      if (items[i].complement) return;
       std::vector<double> values(slots), re(slots), im(slots);
       std::vector<i64> rounded(n);
-      for (const auto s : plan_.masks[plain[i]]) values[s] = 1;
+      for (const auto s : *items[i].slots) values[(s + items[i].rest) & (slots - 1)] = 1;
       ctx_->scatter(values.data(), slots, 1, re.data());
-      store->encode(plain[i], re.data(), im.data(), scale, rounded.data());
+      store->encode(i, re.data(), im.data(), scale, rounded.data());
     });
-    for (const auto& [mask, of] : used)
-      if (of != kPlain) store->complement(mask, of, scale);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (items[i].complement) store->complement(i, i - 1, scale);
     (left ? left_store_ : right_store_) = std::move(store);
   }
 }
@@ -404,7 +467,9 @@ Ciphertext PairSum::describe(const Ciphertext& left, const Ciphertext& right) co
         via |= std::any_of(list.begin(), list.end(), [](const auto& t) { return t.via != 0; });
       }
     const std::size_t limbs = (masked ? level_ : product_level_) + 1;
-    const double turned = gadget.switch_variance(limbs) + (via ? gadget.switch_variance(limbs) + rounding : 0);
+    // A base rotated before it is decomposed has one key switch's noise more.
+    const bool twice = via || terms > 1;
+    const double turned = gadget.switch_variance(limbs) + (twice ? gadget.switch_variance(limbs) + rounding : 0);
     if (!masked) return Noise{c.variance, turned + rounding, c.scale, c.spread};
     const double factor = mask_scale / static_cast<double>(basis[level_].value());
     const double masks = static_cast<double>(terms) * square(c.bound * c.scale) / 12;
@@ -480,8 +545,8 @@ Ciphertext PairSum::run(std::span<const Ciphertext> left, std::span<const Cipher
       const std::size_t now = std::min(kPairsAtOnce, group.pairs.size() - first);
       std::array<PartsPtr, kPairsAtOnce> a, b;
       for (std::size_t i = 0; i < now; ++i) {
-        a[i] = left_side.operand(group.pairs[first + i]);
-        b[i] = right_side.operand(group.pairs[first + i]);
+        a[i] = left_side.operand(group.pairs[first + i], done + i);
+        b[i] = right_side.operand(group.pairs[first + i], done + i);
       }
       parallel_for(threads, limbs, [&](std::size_t j) {
         std::array<const u64*, kPairsAtOnce> a0, a1, b0, b1;

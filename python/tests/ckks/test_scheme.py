@@ -145,14 +145,20 @@ def test_unknown_kernel_set_is_refused() -> None:
 def test_shipped_sets_are_pinned() -> None:
     """Parameter hashes are part of every file: changing one breaks users' data."""
     digest = hashlib.sha256()
+    pinned = {"set-b-54": "dd7a4c0993e49e1d", "matmul-c-128": "2553c2cf84379093"}
+    insecure = {"set-b-54", "matmul-a", "matmul-b", "matmul-c"}
     for name in parameter_sets.names():
         p = parameter_sets.named(name, insecure="pinning the hash")
         digest.update(p.hash)
-        assert p.secure == (name != "set-b-54")
+        assert p.secure == (name not in insecure)
+        if name in pinned:
+            assert digest.hexdigest()[:16] == pinned[name], name
+    assert name == list(pinned)[-1], "a new set is pinned too"
     assert parameter_sets.named("set-a").log_qp == pytest.approx(200, abs=0.1)
     assert parameter_sets.named("set-b").log_qp == pytest.approx(400, abs=0.1)
     assert parameter_sets.named("set-c").log_qp == pytest.approx(750, abs=0.1)
-    assert digest.hexdigest()[:16] == "dd7a4c0993e49e1d"
+    for name, bits in (("matmul-a", 218), ("matmul-b", 855), ("matmul-c", 1693)):
+        assert parameter_sets.named(name, insecure="log Q").log_q == pytest.approx(bits, abs=0.1)
     with pytest.raises(rf.ParameterError, match="insecure="):
         parameter_sets.named("set-b-54")
     with pytest.raises(rf.ParameterError, match="set-a, set-b"):

@@ -141,6 +141,9 @@ class Evaluator {
   /// Left rotation of the slots. @throws MissingKeyError, naming the step and the steps present.
   Ciphertext rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const;
   Ciphertext conjugate(const Ciphertext& a, const GaloisKeys& keys) const;
+  /// a += Rot_step(a) for each step in turn, where in every slot at most one of the two is not zero: copies of the
+  /// contents in empty slots. The declared bound stays. @throws as rotate.
+  Ciphertext replicate(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const;
   /// Twice the real part of every slot, at twice the scale: the real part's value, imaginary parts gone.
   Ciphertext double_real(const Ciphertext& a, const GaloisKeys& keys) const;
   Ciphertext apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const;

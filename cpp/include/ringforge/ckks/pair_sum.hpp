@@ -20,7 +20,8 @@ namespace ringforge::ckks {
 class MaskStore;
 
 /// One rotation of a base, masked. A rotation may be made in two parts, first by `via` and then by the rest: terms
-/// with equal `via` share a ModUp, and far fewer keys are needed than with one for each step.
+/// with equal `via` share a ModUp, and far fewer keys are needed than with one for each step. The terms of a masked
+/// pair are rotated together by the first one's rest; what is missing comes before it.
 struct ShiftTerm {
   static constexpr std::uint32_t kNoMask = ~std::uint32_t{0};
   std::uint32_t base = 0;
@@ -89,6 +90,7 @@ class PairSum {
   Scaling scaling_;
   double left_mask_scale_ = 0, right_mask_scale_ = 0;
   std::shared_ptr<MaskStore> left_store_, right_store_;
+  std::vector<std::size_t> left_masks_, right_masks_;  // where the stores have the masks of each pair
 };
 
 }  // namespace ringforge::ckks
