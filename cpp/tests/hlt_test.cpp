@@ -264,7 +264,8 @@ TEST_P(Transforms, SumsOfProductsAgreeWithPlainNumbers) {
     GaloisKeys keys;
     for (const auto& [element, at] : pairs.required_keys()) keys.insert(client.galois_key(sk, element, at));
     const RelinKey relin = client.relin_key(sk);
-    const std::vector<Ciphertext> left{encrypt(x, level)}, right{encrypt(y0, level), encrypt(y1, level)};
+    const Ciphertext first = encrypt(x, level), second = encrypt(y0, level), third = encrypt(y1, level);
+    const std::vector<const Ciphertext*> left{&first}, right{&second, &third};
     const bool masked = shape.left_masked || shape.right_masked;
     const auto last = static_cast<double>(ctx->basis(level)[level - masked].value());
     const double output = scale * scale / last * (shape.real_part ? 2 : 1) * (masked ? 16 : 1);
@@ -313,12 +314,13 @@ TEST_P(Transforms, BadInputIsRefused) {
   const auto last = static_cast<double>(ctx->basis(level)[level].value());
   EXPECT_THROW(pairs.encode({scale, scale, scale * scale / last, 1, 1, 0x1p300}), ValueError);
   pairs.encode({scale, scale, scale * scale / last, 1, 1, 1});
-  const std::vector<Ciphertext> one{in};
+  const std::vector<const Ciphertext*> one{&in};
   const auto relin = client.relin_key(sk), strange = other.relin_key(foreign);
   EXPECT_THROW((void)pairs.run(one, one, keys, strange), MismatchError);
   EXPECT_THROW((void)pairs.run(one, {}, keys, relin), ShapeError);
-  const std::vector<Ciphertext> alien{
-      other.encrypt(ctx->encode(std::span<const C>(random_slots(params.slots(), 1)), scale, level), foreign)};
+  const Ciphertext theirs =
+      other.encrypt(ctx->encode(std::span<const C>(random_slots(params.slots(), 1)), scale, level), foreign);
+  const std::vector<const Ciphertext*> alien{&theirs};
   EXPECT_THROW((void)pairs.run(one, alien, keys, relin), MismatchError);
 }
 

@@ -115,18 +115,12 @@ void bind_hlt(nb::module_& m) {
           "threads"_a = 1, GilReleased())
       .def(
           "run",
-          [](const PairSum& self, const std::vector<Ciphertext*>& left, const std::vector<Ciphertext*>& right,
-             const GaloisKeys& keys, const RelinKey& relin, unsigned threads,
-             std::optional<std::function<void(double)>> progress) {
-            const auto copies = [](const std::vector<Ciphertext*>& from) {
-              std::vector<Ciphertext> out;
-              for (const auto* c : from) out.push_back(*c);
-              return out;
-            };
-            const auto a = copies(left), b = copies(right);
+          [](const PairSum& self, const std::vector<const Ciphertext*>& left,
+             const std::vector<const Ciphertext*>& right, const GaloisKeys& keys, const RelinKey& relin,
+             unsigned threads, std::optional<std::function<void(double)>> progress) {
             const auto report = reporter(progress);
             nb::gil_scoped_release release;
-            return self.run(a, b, keys, relin, threads, report);
+            return self.run(left, right, keys, relin, threads, report);
           },
           "left"_a, "right"_a, "keys"_a, "relin"_a, "threads"_a = 1, "progress"_a = nb::none())
       .def_prop_ro("level", &PairSum::level)

@@ -39,7 +39,7 @@ using PartsPtr = std::shared_ptr<const Parts>;
 /// product for each digit.
 class PairSum::Side {
  public:
-  Side(const PairSum& sum, bool left, std::span<const Ciphertext> bases, const GaloisKeys& keys, unsigned threads)
+  Side(const PairSum& sum, bool left, Operands bases, const GaloisKeys& keys, unsigned threads)
       : sum_(sum),
         ctx_(*sum.ctx_),
         left_(left),
@@ -49,9 +49,13 @@ class PairSum::Side {
         scale_(left ? sum.left_mask_scale_ : sum.right_mask_scale_),
         keys_(keys),
         threads_(threads) {
-    for (const auto& c : bases) {
+    for (const Ciphertext* c : bases) {
       auto& s = direct_.emplace_back(std::make_shared<Source>());
-      for (const auto& part : c.parts) s->parts.push_back(part.limbs() == limbs_ ? part : part.prefix(limbs_));
+      for (std::size_t part = 0; part < 2; ++part) {
+        const Poly<Eval>& p = c->parts[part];
+        if (p.limbs() != limbs_) s->owned[part] = p.prefix(limbs_);
+        s->parts[part] = p.limbs() == limbs_ ? &p : &s->owned[part];
+      }
     }
     if (masked_) return;
     for (const auto& group : sum.plan_.groups)
@@ -68,7 +72,7 @@ class PairSum::Side {
     if (!made) {
       const SourcePtr s = source(t.base, t.via);
       const std::uint32_t rest = difference(t.step, t.via);
-      made = rest == 0 ? std::make_shared<Parts>(Parts{s->parts[0], s->parts[1]})
+      made = rest == 0 ? std::make_shared<Parts>(Parts{*s->parts[0], *s->parts[1]})
                        : std::make_shared<Parts>(rotated(*s, rest));
     }
     // Kept only while a later pair uses it again.
@@ -81,7 +85,8 @@ class PairSum::Side {
 
  private:
   struct Source {
-    std::vector<Poly<Eval>> parts;
+    std::array<const Poly<Eval>*, 2> parts{};
+    Parts owned;                     // unless they are the caller's
     std::unique_ptr<Digits> digits;  // made when first needed
     Poly<Eval> raised;               // P*c0
   };
@@ -101,10 +106,10 @@ class PairSum::Side {
   void decompose(Source& s) const {
     if (s.digits) return;
     const Gadget& gadget = ctx_.gadget();
-    s.digits = std::make_unique<Digits>(s.parts[1], gadget, threads_);
-    s.raised = Poly<Eval>(s.parts[0].basis());
+    s.digits = std::make_unique<Digits>(*s.parts[1], gadget, threads_);
+    s.raised = Poly<Eval>(s.parts[0]->basis());
     parallel_for(threads_, limbs_, [&](std::size_t j) {
-      kernels::active().mul_scalar(s.raised.limb(j), s.parts[0].limb(j), gadget.p_factor(j), s.raised.degree(),
+      kernels::active().mul_scalar(s.raised.limb(j), s.parts[0]->limb(j), gadget.p_factor(j), s.raised.degree(),
                                    s.raised.basis()[j].mod());
     });
   }
@@ -118,9 +123,9 @@ class PairSum::Side {
         return derived_.front().second;
       }
     if (derived_.size() == kDerived) derived_.pop_back();
-    Parts parts = rotated(*direct_[base], via);
     auto s = std::make_shared<Source>();
-    for (auto& p : parts) s->parts.push_back(std::move(p));
+    s->owned = rotated(*direct_[base], via);
+    s->parts = {&s->owned[0], &s->owned[1]};
     derived_.emplace_front(std::pair(base, via), s);
     return s;
   }
@@ -136,7 +141,7 @@ class PairSum::Side {
     Parts out;
     for (std::size_t part = 0; part < 2; ++part) {
       Poly<Eval> v = gadget.mod_down(limbs_).apply(u[part], threads_);
-      if (part == 0) ringforge::add(v, v, s.parts[0]);
+      if (part == 0) ringforge::add(v, v, *s.parts[0]);
       out[part] = automorphism(v, element);
     }
     count({.rotation = 1});
@@ -188,7 +193,7 @@ class PairSum::Side {
     count({.plain_mul = terms.size()});
     const Gadget& gadget = ctx_.gadget();
     if (rest == 0) {
-      const Basis& basis = direct_[0]->parts[0].basis();
+      const Basis& basis = direct_[0]->parts[0]->basis();
       Parts acc{Poly<Eval>(basis), Poly<Eval>(basis)};
       mask_parts(acc, sources, masks);
       return {gadget.rescale(limbs_).apply(acc[0], threads_), gadget.rescale(limbs_).apply(acc[1], threads_)};
@@ -265,7 +270,7 @@ class PairSum::Side {
       for (std::size_t i = 0; i < sources.size(); ++i) {
         const u64* mask = store_->limb(masks + i, j, scratch(n));
         for (std::size_t part = 0; part < 2; ++part)
-          (i == 0 ? kern.mul : kern.mul_add)(acc[part].limb(j), sources[i]->parts[part].limb(j), mask, n,
+          (i == 0 ? kern.mul : kern.mul_add)(acc[part].limb(j), sources[i]->parts[part]->limb(j), mask, n,
                                              acc[part].basis()[j].mod());
       }
     });
@@ -423,12 +428,12 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
   }
 }
 
-void PairSum::check(std::span<const Ciphertext> bases, std::size_t count, double scale, double bound,
-                    const char* side) const {
+void PairSum::check(Operands bases, std::size_t count, double scale, double bound, const char* side) const {
   if (bases.size() != count)
     throw ShapeError("the plan takes " + std::to_string(count) + " " + side + " bases, " +
                      std::to_string(bases.size()) + " were given");
-  for (const auto& c : bases) {
+  for (const Ciphertext* base : bases) {
+    const Ciphertext& c = *base;
     if (c.parts.size() != 2) throw ShapeError("operands must have two parts: relinearize first");
     if (c.level() != level_)
       throw LevelError("the product is encoded for operands of level " + std::to_string(level_) + ", the " + side +
@@ -505,16 +510,16 @@ Ciphertext PairSum::describe(const Ciphertext& left, const Ciphertext& right) co
   return r;
 }
 
-Ciphertext PairSum::run(std::span<const Ciphertext> left, std::span<const Ciphertext> right, const GaloisKeys& keys,
-                        const RelinKey& relin, unsigned threads, const std::function<void(double)>& progress) const {
+Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, const RelinKey& relin, unsigned threads,
+                        const std::function<void(double)>& progress) const {
   if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
     throw ShapeError("the masks have not been encoded yet");
   check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
   check(right, plan_.right_bases, scaling_.right, scaling_.right_bound, "right");
-  const u64 key_id = left[0].key_id;
+  const u64 key_id = left[0]->key_id;
   for (const auto bases : {left, right})
-    for (const auto& c : bases)
-      if (c.key_id != key_id) throw MismatchError("the two operands were made under different keys");
+    for (const Ciphertext* c : bases)
+      if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
   if (relin.key.key_id != key_id)
     throw MismatchError("the relinearisation key belongs to another secret key than the operands");
   check_covers(relin.key, product_level_ + 1);
@@ -601,7 +606,7 @@ Ciphertext PairSum::run(std::span<const Ciphertext> left, std::span<const Cipher
   if (plan_.real_part) r = ev.add(r, ev.conjugate(r, keys));
   for (const auto step : plan_.folds) r = ev.add(r, ev.rotate(r, step, keys));
   auto parts = std::move(r.parts);
-  r = describe(left[0], right[0]);
+  r = describe(*left[0], *right[0]);
   r.parts = std::move(parts);
   return r;
 }

@@ -14,9 +14,11 @@ import typer
 from rich.console import Console
 
 from ringforge import _native
+from ringforge.bench import matmul as matmul_bench
 from ringforge.bench import matvec as matvec_bench
 from ringforge.bench import ring as ring_bench
 from ringforge.bench.record import Record, environment, save, table
+from ringforge.matmul.paper.parameters import INSECURE_REASON
 
 app = typer.Typer(help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True)
 
@@ -30,8 +32,8 @@ class MatvecPeer(StrEnum):
     none = "none"
 
 
-class RingPeer(StrEnum):
-    """Peers of `bench ring`."""
+class LattigoPeer(StrEnum):
+    """Peers of `bench ring` and `bench matmul`."""
 
     lattigo = "lattigo"
     none = "none"
@@ -107,6 +109,40 @@ def matvec_command(
     _finish(records, f"matvec at {params}, {threads} thread(s)", as_json, save_to, f"matvec-{params}")
 
 
+@app.command("matmul")
+def matmul_command(
+    shape: Annotated[
+        list[str] | None,
+        typer.Option(help="m x l x n, as 64x64x16, or all twelve of the paper's Table III; may be repeated."),
+    ] = None,
+    params: Annotated[
+        str | None,
+        typer.Option(help="Parameter set; set-a, set-b, set-c: the paper's. Default: the paper's for each shape."),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads on our side; Lattigo uses one.")] = 1,
+    peer: Annotated[
+        LattigoPeer, typer.Option(help="lattigo (needs Go 1.21), or none for our side alone.")
+    ] = LattigoPeer.lattigo,
+    algorithm: Annotated[str, typer.Option(help="A method of ours, or auto.")] = "auto",
+    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = INSECURE_REASON,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Products of two encrypted matrices beside Lattigo doing the published Algorithm 2.
+
+    Without --shape: the cubes of the paper's Table III. A peer's product of more than three minutes is put together
+    from samples and marked peer_extrapolated in the record.
+
+    Example: ringforge bench matmul --shape 64x64x64 --params set-a
+    """
+    todo = matmul_bench.cases(shape, params, algorithm=algorithm, threads=threads, insecure=insecure)
+    sets = "-".join(dict.fromkeys(c.params for c in todo))
+    records = matmul_bench.compare(todo, peer=peer is not LattigoPeer.none)
+    _finish(records, f"matmul, {threads} thread(s), the peer on 1", as_json, save_to, f"matmul-{sets}")
+
+
 @app.command("ring")
 def ring_command(
     case: Annotated[
@@ -115,7 +151,7 @@ def ring_command(
     log_n: Annotated[int, typer.Option(min=12, max=16, help="log2 of the ring degree.")] = 14,
     bits: Annotated[list[int] | None, typer.Option(help="Prime sizes; may be repeated. Default: 50 and 54.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; the median is reported.")] = 3,
-    peer: Annotated[RingPeer, typer.Option(help="lattigo (needs Go 1.21), or none.")] = RingPeer.lattigo,
+    peer: Annotated[LattigoPeer, typer.Option(help="lattigo (needs Go 1.21), or none.")] = LattigoPeer.lattigo,
     as_json: Json = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
@@ -129,5 +165,5 @@ def ring_command(
     if unknown := set(wanted) - set(ring_bench.CASES):
         raise typer.BadParameter(f"no case {', '.join(sorted(unknown))}; cases are {', '.join(ring_bench.CASES)}")
     cases = [replace(ring_bench.RingCase(name, log_n=log_n), prime_bits=b) for b in bits or [50, 54] for name in wanted]
-    records = (ring_bench.compare(c, rounds, peer=peer is not RingPeer.none) for c in cases)
+    records = (ring_bench.compare(c, rounds, peer=peer is not LattigoPeer.none) for c in cases)
     _finish(records, f"ring primitives, N = 2^{log_n}, 1 thread", as_json, save_to, "ring")

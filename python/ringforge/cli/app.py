@@ -19,10 +19,14 @@ from ringforge.cli.console import console
 #: Commands that live elsewhere: the module that holds `app`.
 _ELSEWHERE = {
     "matvec": "ringforge.matvec.cli",
+    "matmul": "ringforge.matmul.cli",
     "bench": "ringforge.bench.cli",
     "reproduce": "ringforge.matvec.reproduce_cli",
     "hw": "ringforge.hw.cli",
 }
+
+#: Commands whose subcommands come from further modules, each with an `app` of its own.
+_MORE = {"reproduce": ("ringforge.matmul.reproduce_cli",)}
 
 
 def _exists(module: str) -> bool:
@@ -45,8 +49,11 @@ class LazyGroup(typer.core.TyperGroup):
         module = _ELSEWHERE.get(cmd_name)
         if module is None or not _exists(module):
             return super().get_command(ctx, cmd_name)
-        command = typer.main.get_command(importlib.import_module(module).app)
+        command: Any = typer.main.get_command(importlib.import_module(module).app)
         command.name = cmd_name
+        for other in filter(_exists, _MORE.get(cmd_name, ())):
+            more: Any = typer.main.get_command(importlib.import_module(other).app)
+            command.commands.update(more.commands)
         return command
 
 

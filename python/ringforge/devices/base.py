@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The device interface and the kernels of the matvec system."""
+"""The device interface and the kernels of the matvec and matmul systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge._native import Context, GaloisKeys, Plan, RelinKey
+from ringforge import _native
+from ringforge._native import Context, Diagonals, GaloisKeys, PairSumPlan, Plan, RelinKey, Schedule
 from ringforge.errors import ParameterError
 
 
@@ -61,6 +62,78 @@ class SquareKernel:
 
     context: Context
     level: int
+
+
+@dataclass(frozen=True)
+class HltKernel:
+    """A linear transform of one ciphertext's slots, one level lower.
+
+    Attributes:
+        context: parameters.
+        map: the non-zero diagonals.
+        level: of the input, at least 1.
+        schedule: naive, hoisted, mo or bsgs.
+        babies: for bsgs the baby step of each diagonal, uint32.
+        input_scale, output_scale: scales of input and result.
+        input_bound: declared bound of the input's slots.
+        compact: keep coefficients of the encoded diagonals only.
+    """
+
+    context: Context
+    map: Diagonals
+    level: int
+    schedule: Schedule
+    babies: npt.NDArray[np.uint32]
+    input_scale: float
+    output_scale: float
+    input_bound: float
+    compact: bool = False
+
+    def native(self) -> _native.Hlt:
+        """The library's object, not encoded yet."""
+        return _native.Hlt(self.context, self.map, self.level, self.schedule, self.babies)
+
+
+@dataclass(frozen=True)
+class PairSumKernel:
+    """The sum of products of shifted ciphertexts that ends a matrix product.
+
+    Inputs are the left bases, then the right bases, all of one level.
+
+    Attributes:
+        context: parameters.
+        plan: shifts, masks, groups.
+        level: of the bases.
+        left_scale, right_scale, output_scale: of bases and result.
+        left_bound, right_bound, output_bound: declared bounds of the slots of bases and result.
+        compact: keep coefficients of the encoded masks only.
+    """
+
+    context: Context
+    plan: PairSumPlan
+    level: int
+    left_scale: float
+    right_scale: float
+    output_scale: float
+    left_bound: float
+    right_bound: float
+    output_bound: float
+    compact: bool = False
+
+    def native(self) -> _native.PairSum:
+        """The library's object, not encoded yet."""
+        return _native.PairSum(self.context, self.plan, self.level)
+
+
+@dataclass(frozen=True)
+class MultiplyKernel:
+    """The slot-wise product of two ciphertexts, relinearised and not rescaled."""
+
+    context: Context
+    level: int
+
+
+Kernel = MatvecKernel | SquareKernel | HltKernel | PairSumKernel | MultiplyKernel
 
 
 @dataclass(frozen=True)
@@ -118,7 +191,7 @@ class Handle:
     """A prepared kernel. `state` belongs to the device that made it."""
 
     device: str
-    kernel: MatvecKernel | SquareKernel
+    kernel: Kernel
     #: Seconds that `prepare` took (encoding of operands).
     prepare_seconds: float
     state: Any
@@ -134,7 +207,7 @@ class Device(ABC):
     def capabilities(self) -> Capabilities:
         """What this device can do."""
 
-    def check(self, kernel: MatvecKernel | SquareKernel) -> None:
+    def check(self, kernel: Kernel) -> None:
         """Holds a kernel against the capabilities.
 
         Raises:
@@ -154,7 +227,7 @@ class Device(ABC):
     @abstractmethod
     def prepare(
         self,
-        kernel: MatvecKernel | SquareKernel,
+        kernel: Kernel,
         keys: Keys,
         operands: MatvecOperands | None = None,
         *,
@@ -168,5 +241,7 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def run(self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1) -> tuple[list[Any], Report]:
-        """Applies a prepared kernel to one group of inputs (a ciphertext per column block)."""
+    def run(
+        self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1, progress: Progress | None = None
+    ) -> tuple[list[Any], Report]:
+        """Applies a prepared kernel to one group of inputs."""

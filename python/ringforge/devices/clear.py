@@ -21,6 +21,7 @@ from ringforge.devices.base import (
     Capabilities,
     Device,
     Handle,
+    Kernel,
     Keys,
     MatvecKernel,
     MatvecOperands,
@@ -51,7 +52,7 @@ class ClearDevice(Device):
 
     def prepare(
         self,
-        kernel: MatvecKernel | SquareKernel,
+        kernel: Kernel,
         keys: Keys,  # noqa: ARG002
         operands: MatvecOperands | None = None,
         *,
@@ -69,7 +70,14 @@ class ClearDevice(Device):
             progress(1.0)
         return Handle("clear", kernel, time.perf_counter() - start, state)
 
-    def run(self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1) -> tuple[list[Any], Report]:  # noqa: ARG002
+    def run(
+        self,
+        handle: Handle,
+        inputs: Sequence[Any],
+        *,
+        threads: int = 1,  # noqa: ARG002
+        progress: Progress | None = None,  # noqa: ARG002
+    ) -> tuple[list[Any], Report]:
         start = time.perf_counter()
         kernel = handle.kernel
         for v in inputs:
@@ -79,6 +87,7 @@ class ClearDevice(Device):
             prime = kernel.context.params.q[kernel.level]
             out = [ClearVector(v.slots**2, v.level - 1, v.scale**2 / prime, v.bound**2) for v in inputs]
         else:
+            assert isinstance(kernel, MatvecKernel)
             slots = _matvec(kernel.plan, kernel.batch, handle.state, [v.slots for v in inputs])
             bias = np.abs(handle.state.bias) if handle.state.bias.size else 0.0
             bound = float((np.abs(handle.state.matrix).sum(axis=1) * kernel.input_bound + bias).max())

@@ -13,9 +13,13 @@ from ringforge.devices.base import (
     Capabilities,
     Device,
     Handle,
+    HltKernel,
+    Kernel,
     Keys,
     MatvecKernel,
     MatvecOperands,
+    MultiplyKernel,
+    PairSumKernel,
     Progress,
     Report,
     SquareKernel,
@@ -37,12 +41,12 @@ class CpuDevice(Device):
         return Capabilities(
             "cpu",
             f"this processor, kernel set {_native.kernels.active()}, {_native.hardware_threads()} threads",
-            frozenset({MatvecKernel, SquareKernel}),
+            frozenset({MatvecKernel, SquareKernel, HltKernel, PairSumKernel, MultiplyKernel}),
         )
 
     def prepare(
         self,
-        kernel: MatvecKernel | SquareKernel,
+        kernel: Kernel,
         keys: Keys,
         operands: MatvecOperands | None = None,
         *,
@@ -66,17 +70,45 @@ class CpuDevice(Device):
                 progress,
             )
             state = (native, keys.galois)
+        elif isinstance(kernel, HltKernel):
+            hlt = kernel.native()
+            hlt.encode(kernel.input_scale, kernel.output_scale, kernel.input_bound, kernel.compact, threads, progress)
+            state = (hlt, keys.galois)
+        elif keys.relin is None:
+            raise MissingKeyError("products need a relinearisation key, which this key set lacks")
+        elif isinstance(kernel, PairSumKernel):
+            pairs = kernel.native()
+            pairs.encode(
+                kernel.left_scale,
+                kernel.right_scale,
+                kernel.output_scale,
+                kernel.left_bound,
+                kernel.right_bound,
+                kernel.output_bound,
+                kernel.compact,
+                threads,
+            )
+            state = (pairs, keys.galois, keys.relin, kernel.plan.left_bases)
         else:
-            if keys.relin is None:
-                raise MissingKeyError("squaring needs a relinearisation key, which this key set lacks")
             state = keys.relin
         return Handle("cpu", kernel, time.perf_counter() - start, state)
 
-    def run(self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1) -> tuple[list[Any], Report]:
+    def run(
+        self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1, progress: Progress | None = None
+    ) -> tuple[list[Any], Report]:
         before, start = _native.counted(), time.perf_counter()
         if isinstance(handle.kernel, MatvecKernel):
             native, galois = handle.state
             outputs = list(native.run(list(inputs), galois, threads))
+        elif isinstance(handle.kernel, HltKernel):
+            hlt, galois = handle.state
+            outputs = [hlt.run(inputs[0], galois, threads)]
+        elif isinstance(handle.kernel, PairSumKernel):
+            pairs, galois, relin, bases = handle.state
+            outputs = [pairs.run(list(inputs[:bases]), list(inputs[bases:]), galois, relin, threads, progress)]
+        elif isinstance(handle.kernel, MultiplyKernel):
+            ev = _native.Evaluator(handle.kernel.context, threads)
+            outputs = [ev.relinearize(ev.mul(inputs[0], inputs[1]), handle.state)]
         else:
             ev = _native.Evaluator(handle.kernel.context, threads)
             outputs = [ev.rescale(ev.relinearize(ev.mul(c, c), handle.state)) for c in inputs]

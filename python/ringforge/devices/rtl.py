@@ -24,12 +24,12 @@ from ringforge.devices.base import (
     Capabilities,
     Device,
     Handle,
+    Kernel,
     Keys,
     MatvecKernel,
     MatvecOperands,
     Progress,
     Report,
-    SquareKernel,
 )
 from ringforge.devices.cpu import operation_counts
 from ringforge.errors import ParameterError, ShapeError
@@ -89,7 +89,7 @@ class RtlDevice(Device):
             max_prime_bits=c.word_bits,
         )
 
-    def check(self, kernel: MatvecKernel | SquareKernel) -> None:
+    def check(self, kernel: Kernel) -> None:
         super().check(kernel)
         if isinstance(kernel, MatvecKernel):
             # Placing everything in the card's memory is quick and finds what does not fit.
@@ -99,7 +99,7 @@ class RtlDevice(Device):
 
     def prepare(
         self,
-        kernel: MatvecKernel | SquareKernel,
+        kernel: Kernel,
         keys: Keys,
         operands: MatvecOperands | None = None,
         *,
@@ -134,6 +134,7 @@ class RtlDevice(Device):
         inputs: Sequence[Any],
         *,
         threads: int = 1,  # noqa: ARG002
+        progress: Progress | None = None,  # noqa: ARG002
     ) -> tuple[list[Any], Report]:
         """Runs the machine; `threads` means nothing to it.
 

@@ -62,14 +62,17 @@ class PairSum {
     double left_bound = 1, right_bound = 1;
     double output_bound = 1;  ///< of the result's slots
   };
+  /// Bases of one side.
+  using Operands = std::span<const Ciphertext* const>;
+
   /// The masked side's masks are encoded so that the result has the output scale; without masks on either side
   /// the bases' scales must give it. `compact` as for Hlt.
   /// @throws ScaleError, ValueError.
   void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1);
 
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
-  Ciphertext run(std::span<const Ciphertext> left, std::span<const Ciphertext> right, const GaloisKeys& keys,
-                 const RelinKey& relin, unsigned threads = 1, const std::function<void(double)>& progress = {}) const;
+  Ciphertext run(Operands left, Operands right, const GaloisKeys& keys, const RelinKey& relin, unsigned threads = 1,
+                 const std::function<void(double)>& progress = {}) const;
 
   std::size_t level() const noexcept { return level_; }
   std::size_t output_level() const noexcept { return product_level_ - 1; }
@@ -80,7 +83,7 @@ class PairSum {
 
  private:
   class Side;
-  void check(std::span<const Ciphertext> bases, std::size_t count, double scale, double bound, const char* side) const;
+  void check(Operands bases, std::size_t count, double scale, double bound, const char* side) const;
   Ciphertext describe(const Ciphertext& left, const Ciphertext& right) const;
 
   ContextPtr ctx_;

@@ -22,7 +22,9 @@ from ringforge.bench.peers.child import PeerError, PeerMissingError, ask
 SOURCES = Path(__file__).with_name("lattigo")
 OLDEST_GO = (1, 21)
 
-Case = Literal["ntt", "intt", "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive"]
+Case = Literal[
+    "ntt", "intt", "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive", "matmul_naive"
+]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,11 @@ class Go:
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure. `q` and `p` name the primes; without them `limbs` and `special` many are generated."""
+    """What to measure. `q` and `p` name the primes; without them `limbs` and `special` many are generated.
+
+    `matmul_naive` takes a `shape` (m, l, n) and multiplies two matrices, or `rotations` at `level` and
+    `second_rotations` at `level` - 1 and times those, with products at `level` - 2.
+    """
 
     case: Case
     log_n: int
@@ -48,6 +54,8 @@ class Request:
     log_scale: int = 40
     rotations: tuple[int, ...] = ()
     diagonals: tuple[int, ...] = ()
+    second_rotations: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
     log_bsgs: int | None = None
     budget_s: float = 1.0
     seed: int = 0
@@ -59,7 +67,8 @@ class Result:
 
     `limbs` counts those of the ciphertext worked on, `error` is the largest difference of decrypted values
     (for transforms, the number of wrong coefficients of a product), and the rescaling after a
-    `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`.
+    `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`. `parts` has the seconds of
+    `matmul_naive` by operation.
     """
 
     case: str
@@ -77,6 +86,7 @@ class Result:
     special: int
     error: float
     peak_mib: float
+    parts: dict[str, float] | None = None
 
 
 def run(request: Request, *, timeout_s: float | None = None) -> Result:

@@ -34,6 +34,10 @@ type request struct {
 	LogBSGS   *int     `json:"log_bsgs"` // log2 of baby over giant steps, 1 unless given, negative for none
 	Budget    float64  `json:"budget_s"` // seconds of repeated runs, 1 unless given
 	Seed      int64    `json:"seed"`     // of the messages; keys and noise always come from the system
+
+	// Of matmul_naive: rotations one level lower, or m, l, n of a whole product.
+	SecondRotations []int `json:"second_rotations"`
+	Shape           []int `json:"shape"`
 }
 
 // result is one measurement. Times are seconds: wall time is a median, processor time a mean.
@@ -53,6 +57,9 @@ type result struct {
 	Special        int      `json:"special"`
 	Error          float64  `json:"error"` // largest difference from the expected values
 	PeakMiB        float64  `json:"peak_mib"`
+
+	// Of matmul_naive: medians by operation, and of a whole product the sums by step.
+	Parts map[string]float64 `json:"parts"`
 }
 
 const lattigoPath = "github.com/tuneinsight/lattigo/v6"
@@ -99,10 +106,10 @@ func serve(r request) (result, error) {
 	switch r.Case {
 	case "ntt", "intt":
 		err = transform(r, &res)
-	case "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive":
+	case "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive", "matmul_naive":
 		err = scheme(r, &res)
 	default:
-		names := "ntt, intt, rotate, rotate_hoisted, multiply, linear_transform, rotations_naive"
+		names := "ntt, intt, rotate, rotate_hoisted, multiply, linear_transform, rotations_naive, matmul_naive"
 		err = fmt.Errorf("unknown case %q; known: %s", r.Case, names)
 	}
 	res.PeakMiB = peakMiB()

@@ -132,6 +132,8 @@ func scheme(r request, res *result) error {
 		return b.multiply(res)
 	case "linear_transform":
 		return b.linearTransform(res)
+	case "matmul_naive":
+		return b.matmulNaive(res)
 	default:
 		return b.rotationsNaive(res)
 	}

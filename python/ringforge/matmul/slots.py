@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Linear maps of slots, stored sparsely, diagonal by diagonal; and diagonals split into baby and giant steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge.errors import ShapeError
+
+Indices = npt.NDArray[np.uint32]
+Values = npt.NDArray[np.complex128]
+
+
+class SlotMatrix:
+    """A sparse slots x slots matrix of complex numbers.
+
+    Entries lie sorted by diagonal (source - target) mod slots, then by target. Diagonal z multiplies the
+    input rotated left by z: (U x)[s] = sum over z of U[s, s + z] * x[(s + z) mod slots].
+
+    Args:
+        slots: size, a power of two.
+        target, source: row and column of each entry, 0 ... slots - 1. Entries of one place are added up.
+        value: the entries; those that are (or add up to) zero are dropped.
+
+    Raises:
+        ShapeError: indices outside the slots, arrays of different lengths, slots no power of two.
+    """
+
+    __slots__ = ("__weakref__", "offsets", "slots", "source", "steps", "target", "value")
+
+    def __init__(self, slots: int, target: npt.ArrayLike, source: npt.ArrayLike, value: npt.ArrayLike) -> None:
+        t = np.asarray(target, dtype=np.int64).ravel()
+        s = np.asarray(source, dtype=np.int64).ravel()
+        v = np.asarray(value, dtype=np.complex128).ravel()
+        if slots < 1 or slots & (slots - 1):
+            raise ShapeError(f"a map has a power of two of slots, not {slots}")
+        if not len(t) == len(s) == len(v):
+            raise ShapeError(f"{len(t)} targets, {len(s)} sources and {len(v)} values: one of each makes an entry")
+        if len(t) and (min(t.min(), s.min()) < 0 or max(t.max(), s.max()) >= slots):
+            raise ShapeError(f"an entry lies outside slots 0 ... {slots - 1}")
+        key = ((s - t) % slots) * slots + t
+        places, where = np.unique(key, return_inverse=True)
+        total = np.zeros(len(places), dtype=np.complex128)
+        np.add.at(total, where, v)
+        kept = total != 0
+        places, total = places[kept], total[kept]
+        z, at = places // slots, places % slots
+        first = np.flatnonzero(np.diff(z, prepend=-1))
+        self.slots = slots
+        #: Row and column of each entry, uint32.
+        self.target: Indices = at.astype(np.uint32)
+        self.source: Indices = ((at + z) % slots).astype(np.uint32)
+        #: The entries.
+        self.value: Values = total
+        #: Distinct diagonals, ascending, in [0, slots).
+        self.steps: Indices = z[first].astype(np.uint32)
+        #: Entries of diagonal steps[d] are offsets[d] ... offsets[d + 1] - 1.
+        self.offsets: npt.NDArray[np.int64] = np.append(first, len(z)).astype(np.int64)
+
+    @classmethod
+    def from_map(
+        cls,
+        slots: int,
+        source_map: npt.ArrayLike,
+        imaginary_map: npt.ArrayLike | None = None,
+        imaginary: complex = 1j,
+    ) -> SlotMatrix:
+        """The map that fills slot s from slot source_map[s], plus `imaginary` times slot imaginary_map[s].
+
+        Args:
+            slots: size.
+            source_map, imaginary_map: (slots,) integers; -1 adds nothing.
+            imaginary: factor of the second map's values.
+        """
+        maps = [(np.asarray(source_map, dtype=np.int64), 1 + 0j)]
+        if imaginary_map is not None:
+            maps.append((np.asarray(imaginary_map, dtype=np.int64), imaginary))
+        targets, sources, values = [], [], []
+        for m, factor in maps:
+            if m.shape != (slots,):
+                raise ShapeError(f"a map of {slots} slots lists {slots} sources, not {m.shape}")
+            used = np.flatnonzero(m >= 0)
+            targets.append(used)
+            sources.append(m[used])
+            values.append(np.full(len(used), factor))
+        return cls(slots, np.concatenate(targets), np.concatenate(sources), np.concatenate(values))
+
+    @property
+    def diagonals(self) -> int:
+        """Number of diagonals with an entry."""
+        return len(self.steps)
+
+    @property
+    def real(self) -> bool:
+        """No entry has an imaginary part."""
+        return bool((self.value.imag == 0).all())
+
+    def diagonal(self, index: int) -> tuple[Indices, Values]:
+        """Slots and entries of diagonal number `index` of `steps`."""
+        part = slice(int(self.offsets[index]), int(self.offsets[index + 1]))
+        return self.target[part], self.value[part]
+
+    def apply(self, x: npt.NDArray[Any]) -> Values:
+        """The matrix times a vector in the clear, (slots,)."""
+        out = np.zeros(self.slots, dtype=np.complex128)
+        np.add.at(out, self.target, self.value * x[self.source])
+        return out
+
+    def __matmul__(self, other: SlotMatrix) -> SlotMatrix:
+        """The map that applies `other` first; for tests and for merging two stages into one."""
+        order = np.argsort(other.target, kind="stable")
+        rows = other.target[order]
+        low, high = np.searchsorted(rows, self.source, "left"), np.searchsorted(rows, self.source, "right")
+        count = high - low
+        mine = np.repeat(np.arange(len(self.source)), count)
+        within = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
+        theirs = order[np.repeat(low, count) + within]
+        return SlotMatrix(self.slots, self.target[mine], other.source[theirs], self.value[mine] * other.value[theirs])
+
+    def __repr__(self) -> str:
+        return f"SlotMatrix({self.slots} slots, {len(self.value)} entries on {self.diagonals} diagonals)"
+
+
+def period(slots: int, support: npt.NDArray[Any], value: npt.NDArray[Any] | None = None) -> int:
+    """The least power of two p so that a vector with these values at these ascending slots repeats after p slots."""
+    p, n = slots, len(support)
+    while p > 1 and n % 2 == 0:
+        half = n // 2
+        if n and not (
+            np.array_equal(support[half:n], support[:half] + p // 2)
+            and (value is None or np.array_equal(value[half:n], value[:half]))
+        ):
+            break
+        p, n = p // 2, half
+    return p
+
+
+# ---- baby and giant steps ------------------------------------------------------------------------
+
+#: Most sums of generators that are enumerated, and most splits that are tried for one set of generators.
+MAX_SUMS, MAX_SPLITS = 1 << 17, 1200
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Diagonals as sums of a baby and a giant step, modulo the slots.
+
+    Args:
+        babies, giants: distinct steps, ascending.
+        baby_of: baby step of each diagonal, in the order they were given; the giant step is the rest.
+    """
+
+    babies: tuple[int, ...]
+    giants: tuple[int, ...]
+    baby_of: Indices
+
+
+def split(
+    steps: Sequence[int] | npt.NDArray[Any],
+    slots: int,
+    generators: Sequence[tuple[int, int]] = (),
+    baby_cost: float = 1.0,
+    giant_cost: float = 1.0,
+) -> Split:
+    """Splits diagonals so that baby and giant steps other than 0 cost least.
+
+    Tried are z = giant + baby with babies below a bound, in units of the steps' common divisor, counted from
+    behind the widest gap; and, with the coordinates of z in the generators, babies from the low parts and
+    giants from the high parts of every coordinate. Distinct steps are counted exactly, modulo the slots.
+
+    Args:
+        steps: the diagonals, distinct, in [0, slots).
+        generators: as of :class:`ringforge.matmul.plan.Transform`; an offset common to all diagonals is found here.
+        baby_cost, giant_cost: of each step that is not 0.
+    """
+    z = np.ascontiguousarray(steps, dtype=np.int64)
+    kept = tuple((int(s), int(c)) for s, c in generators)
+    return _split(z.tobytes(), slots, kept, round(giant_cost / baby_cost, 1))
+
+
+@lru_cache(maxsize=4096)
+def _split(steps: bytes, slots: int, generators: tuple[tuple[int, int], ...], giant_cost: float) -> Split:
+    z = np.frombuffer(steps, dtype=np.int64)
+    if not len(z):
+        return Split((), (), np.zeros(0, dtype=np.uint32))
+    best_cost, best = float("inf"), (np.zeros(len(z), dtype=np.int64), z)
+    for coordinates, strides, choices in _coordinates(z, slots, generators):
+        for low in choices:
+            baby = (coordinates % np.array(low, dtype=np.int64)) @ strides % slots
+            giant = (z - baby) % slots
+            found = _count(baby, giant, slots)
+            total = found[0] + giant_cost * found[1]
+            if total < best_cost:
+                best_cost, best = total, ((baby + found[2]) % slots, (giant - found[2]) % slots)
+    baby, giant = best
+    return Split(
+        tuple(np.unique(baby).tolist()),
+        tuple(np.unique(giant).tolist()),
+        baby.astype(np.uint32),
+    )
+
+
+def _count(baby: npt.NDArray[np.int64], giant: npt.NDArray[np.int64], slots: int) -> tuple[int, int, int]:
+    """Babies and giants that are not 0, after moving all babies up and all giants down by the third number."""
+    is_baby, is_giant = np.zeros(slots, dtype=bool), np.zeros(slots, dtype=bool)
+    is_baby[baby] = True
+    is_giant[giant] = True
+    babies, giants = int(np.count_nonzero(is_baby)), int(np.count_nonzero(is_giant))
+    first = np.flatnonzero(is_giant)
+    both = first[is_baby[-first % slots]]
+    if len(both):
+        return babies - 1, giants - 1, int(both[0])
+    # No pair of opposite steps: only one of the two sets can have a 0. Giants are dearer.
+    return babies, giants - 1, int(first[0])
+
+
+def _coordinates(
+    z: npt.NDArray[np.int64], slots: int, generators: tuple[tuple[int, int], ...]
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, ...]]]]:
+    """Ways to write the diagonals: coordinates (diagonals, k), strides (k,), and the bounds of low parts to try."""
+    order = np.sort(z)
+    gaps = np.diff(order, append=order[0] + slots)
+    start = int(order[(int(np.argmax(gaps)) + 1) % len(order)])
+    unit = int(np.gcd.reduce(np.append((z - start) % slots, slots)))
+    t = (z - start) % slots // unit
+    largest = int(t.max()) + 1
+    bounds = {b for b in (*range(1, 65), *(1 << i for i in range(7, slots.bit_length()))) if b < largest} | {largest}
+    yield t[:, None], np.array([unit], dtype=np.int64), [(b,) for b in sorted(bounds)]
+    kept = [(s, c) for s, c in generators if c > 1 and s % slots]
+    if not kept or prod(c for _, c in kept) > MAX_SUMS:
+        return
+    counts = tuple(c for _, c in kept)
+    strides = np.array([s for s, _ in kept], dtype=np.int64)
+    tuples = np.stack([x.ravel() for x in np.meshgrid(*map(np.arange, counts), indexing="ij")], axis=1)
+    sums = tuples @ strides % slots
+    place = np.full(slots, -1, dtype=np.int64)
+    place[sums[::-1]] = np.arange(len(sums))[::-1]
+    offsets = np.unique((z[0] - sums) % slots)
+    # Some of the diagonals, the ends of their range among them, leave few offsets.
+    for step in order[np.linspace(0, len(z) - 1, 24).astype(np.int64)]:
+        offsets = offsets[place[(step - offsets) % slots] >= 0]
+    offsets = offsets[np.linspace(0, len(offsets) - 1, 32).astype(np.int64)] if len(offsets) > 32 else offsets
+    offsets = np.array([o for o in offsets if (place[(z - o) % slots] >= 0).all()], dtype=np.int64)
+    if not len(offsets):
+        return
+    # An offset that uses the small coordinates.
+    offset = min(offsets.tolist(), key=lambda o: int(tuples[place[(z - o) % slots]].sum()))
+    found = tuples[place[(z - offset) % slots]].astype(np.int64)
+    yield found, strides, _bounds(tuple(int(x) + 1 for x in found.max(axis=0)))
+
+
+def _bounds(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Bounds of the low parts: 1, powers of two, all; fewer where that would be too many."""
+    options = [sorted({1, c, *(1 << i for i in range(1, c.bit_length()) if 1 << i < c)}) for c in counts]
+    while prod(map(len, options)) > MAX_SPLITS:
+        most = max(range(len(options)), key=lambda i: len(options[i]))
+        options[most] = options[most][::2] + ([] if len(options[most]) % 2 else options[most][-1:])
+    return list(product(*options))
