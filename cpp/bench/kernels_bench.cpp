@@ -242,6 +242,18 @@ void dot_case(unsigned log_n, unsigned bits, size_t count) {
           0, static_cast<double>((3 * count + 2) * 8 * n)});
 }
 
+/// 2d x d by d terms: half of a class of positions of a batch of d x d products. The rate counts multiply-adds.
+void matmul_case(size_t d, unsigned bits) {
+  const Modulus m = kernels::make_modulus(prime(bits, 4096));
+  Array<u64> a(2 * d * d), b(d * d), out(2 * d * (d + 8));
+  fill(a, 2 * d * d, m.q);
+  fill(b, d * d, m.q);
+  report({"matmul " + std::to_string(2 * d) + " x " + std::to_string(d) + " x " + std::to_string(d) + " q " +
+              std::to_string(bits),
+          [&](const Kernels& k) { k.matmul(out.get(), d + 8, a.get(), b.get(), 2 * d, d, d, m); },
+          2.0 * static_cast<double>(d * d * d), 0});
+}
+
 void convert_case(unsigned log_n, unsigned bits, unsigned y_bits) {
   const size_t n = size_t{1} << log_n, k = 3;
   const Modulus m = kernels::make_modulus(prime(bits, n));
@@ -298,6 +310,8 @@ int main(int argc, char** argv) {
   for (const unsigned bits : {50u, 54u})
     for (const unsigned log_n : {13u, 16u})
       for (const size_t count : {size_t{7}, size_t{64}}) dot_case(log_n, bits, count);
+  for (const unsigned bits : {50u, 54u})
+    for (const size_t d : {size_t{16}, size_t{64}, size_t{128}}) matmul_case(d, bits);
   convert_case(14, 50, 50);
   convert_case(14, 54, 50);
   convert_case(14, 50, 54);

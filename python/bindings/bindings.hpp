@@ -43,6 +43,7 @@ void bind_kernels(nb::module_& m);
 void bind_ckks(nb::module_& m);
 void bind_matvec(nb::module_& m);
 void bind_hlt(nb::module_& m);
+void bind_batch_matmul(nb::module_& m);
 void bind_io(nb::module_& m);
 
 }  // namespace bindings

@@ -149,6 +149,16 @@ void bind_kernels(nb::module_& m) {
                 kernels::make_modulus(q));
     return std::pair(give(o0), give(o1));
   });
+  k.def("matmul", [](const std::string& s, const Words& a, const Words& b, std::size_t rows, std::size_t cols, u64 q) {
+    if (rows % 16 != 0 || cols % 16 != 0 || rows == 0 || cols == 0)
+      throw ShapeError("rows and columns must be multiples of 16");
+    const std::size_t count = a.size() / rows;
+    same_size(a.size(), count * rows);
+    same_size(b.size(), count * cols);
+    WordBuffer out(rows * cols);
+    set(s).matmul(out.data(), cols, aligned(a).data(), aligned(b).data(), rows, cols, count, kernels::make_modulus(q));
+    return give(out);
+  });
   k.def("automorphism_coeff", [](const std::string& s, const Words& a, u64 g, u64 q) {
     WordBuffer out(a.size());
     set(s).automorphism_coeff(out.data(), aligned(a).data(), g, a.size(), kernels::make_modulus(q));

@@ -54,5 +54,6 @@ NB_MODULE(_native, m) {
   bindings::bind_ckks(m);
   bindings::bind_matvec(m);
   bindings::bind_hlt(m);
+  bindings::bind_batch_matmul(m);
   bindings::bind_io(m);
 }

@@ -111,6 +111,13 @@ struct Kernels {
   void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
                bool accumulate, std::size_t n, const Modulus& m) noexcept;
 
+  // ---- matrix product ---------------------------------------------------------------------------
+  /// out[r*stride + c] = sum_{t<count} a[t*rows + r]*b[t*cols + c]: the transpose of a (count x rows) times b
+  /// (count x cols), stored by rows. rows and cols are multiples of 16, stride >= cols is one of 8: with a power
+  /// of two, a column of the result falls into few sets of a cache. out must not alias the inputs. Any count >= 0.
+  void (*matmul)(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
+                 std::size_t count, const Modulus& m) noexcept;
+
   // ---- automorphisms ----------------------------------------------------------------------------
   /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.
   void (*automorphism_coeff)(u64* dst, const u64* src, u64 g, std::size_t n, const Modulus& m) noexcept;

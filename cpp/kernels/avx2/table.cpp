@@ -33,6 +33,7 @@ const Kernels& avx2_kernels() noexcept {
                                  reduce,
                                  reduce_signed,
                                  dot2,
+                                 matmul,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,

@@ -8,43 +8,13 @@
 // registers while all terms pass by. With many, that would open more streams than the prefetchers follow: then the sums
 // of a tile of coefficients stay in the first-level cache, and four terms at a time (12 streams) are read for the whole
 // tile.
-#include "internal.hpp"
+#include "sums.hpp"
 
 namespace ringforge::kernels::avx512 {
 namespace {
 
 constexpr size_t kManyTerms = 16;
 constexpr size_t kTile = 256;
-
-/// q < 2^50: sums of low and high words, below 2^52 and 2^48 a term.
-struct Narrow {
-  static constexpr size_t kMaxTerms = 2048;
-  V lo, hi;
-  RF_MEMBER void add(V x, V y) {
-    lo = lo52(lo, x, y);
-    hi = hi52(hi, x, y);
-  }
-  template <bool Top>
-  RF_MEMBER V reduce(const Sum52& k) const {
-    return k.template reduce<Top>(lo, hi, zero());
-  }
-};
-
-/// q < 2^61: x = x0 + x1*2^52, y alike, x1, y1 < 2^9. The middle sum takes less than 3*2^52 a term.
-struct Wide {
-  static constexpr size_t kMaxTerms = 1024;
-  V lo, mid, hi;
-  RF_MEMBER void add(V x, V y) {
-    const V xh = shr<52>(x), yh = shr<52>(y);
-    lo = lo52(lo, x, y);
-    mid = hi52(lo52(lo52(mid, x, yh), xh, y), x, y);
-    hi = hi52(hi52(lo52(hi, xh, yh), x, yh), xh, y);
-  }
-  template <bool>
-  RF_MEMBER V reduce(const Sum64& k) const {
-    return k.reduce(lo, mid, hi);
-  }
-};
 
 /// Both outputs at 16 coefficients.
 template <class S>

@@ -50,6 +50,8 @@ void reduce_signed(u64* dst, const i64* a, size_t n, const Modulus& m) noexcept;
 
 void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
           bool accumulate, size_t n, const Modulus& m) noexcept;
+void matmul(u64* out, size_t stride, const u64* a, const u64* b, size_t rows, size_t cols, size_t count,
+            const Modulus& m) noexcept;
 
 void automorphism_coeff(u64* dst, const u64* src, u64 g, size_t n, const Modulus& m) noexcept;
 void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noexcept;

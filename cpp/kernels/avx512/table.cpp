@@ -37,6 +37,7 @@ const Kernels& avx512_kernels() noexcept {
                                  reduce,
                                  reduce_signed,
                                  dot2,
+                                 matmul,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,

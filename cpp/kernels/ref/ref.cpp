@@ -107,6 +107,18 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
   }
 }
 
+void matmul(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
+            std::size_t count, const Modulus& m) noexcept {
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < cols; ++c) {
+      u64 sum = 0;
+      for (std::size_t t = 0; t < count; ++t)
+        sum = reduce128(static_cast<u128>(a[t * rows + r]) * b[t * cols + c] + sum, m);
+      out[r * stride + c] = sum;
+    }
+  }
+}
+
 void automorphism_coeff(u64* dst, const u64* src, u64 g, std::size_t n, const Modulus& m) noexcept {
   const u64 mask = 2 * n - 1;
   for (std::size_t i = 0; i < n; ++i) {
@@ -222,6 +234,7 @@ const Kernels& ref_kernels() noexcept {
                                  reduce,
                                  reduce_signed,
                                  dot2,
+                                 matmul,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,

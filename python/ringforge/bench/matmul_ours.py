@@ -158,7 +158,7 @@ def _run(
             "max_error": error,
             "error_bound": c.error_bound,
             "result_level": c.level,
-            "rotation_seconds": _rotation(session, keys, product.level),
+            "rotation_seconds": _rotation(session, product.level),
         },
     )
 
@@ -174,13 +174,13 @@ def _median(function: Callable[[], object], least: int = 5) -> float:
     return statistics.median(times)
 
 
-def _rotation(session: ckks.Session, keys: Keys, level: int) -> float:
+def _rotation(session: ckks.Session, level: int) -> float:
     """CPU seconds of one full rotation at a level."""
+    keys = _native.GaloisKeys()
     element = session.context.rotation_element(1)
-    if element not in keys.galois:
-        keys.galois.insert(session.client.galois_key(session.secret_key, element, level, session.threads))
+    keys.insert(session.client.galois_key(session.secret_key, element, level, session.threads))
     x = session.encrypt([1.0], level=level)
-    return _median(lambda: session.evaluator.rotate(x, 1, keys.galois))
+    return _median(lambda: session.evaluator.rotate(x, 1, keys))
 
 
 # ---- the published product with a full key switch for each diagonal ------------------------------

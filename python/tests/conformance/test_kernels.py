@@ -127,6 +127,26 @@ def test_fused_inner_product(pn: tuple[int, int], count: int, accumulate: bool, 
         assert [oracle.ints(g) for g in got] == expected, name
 
 
+@given(st.sampled_from(BITS), st.sampled_from([16, 32, 48]), st.sampled_from([16, 32]), st.integers(0, 20), st.data())
+def test_matrix_product(bits: int, rows: int, cols: int, count: int, data: st.DataObject) -> None:
+    q = data.draw(st.sampled_from(kernels.primes_below(bits, 3, 32)))
+    a = data.draw(st.composite(lambda draw: residues(draw, count * rows, q))()) if count else []
+    b = data.draw(st.composite(lambda draw: residues(draw, count * cols, q))()) if count else []
+    expected = [
+        sum(a[t * rows + r] * b[t * cols + c] for t in range(count)) % q for r in range(rows) for c in range(cols)
+    ]
+    everywhere("matmul", expected, oracle.words(a), oracle.words(b), rows, cols, q)
+
+
+@pytest.mark.parametrize("bits", [49, 50, 51, 61])
+def test_matrix_products_with_many_terms(bits: int) -> None:
+    """More terms than unreduced sums hold, all at the end of their range."""
+    q = kernels.primes_below(bits, 1, 32)[0]
+    for count in (1024, 1025, 2048, 2049, 4097):
+        full = np.full(count * 16, q - 1, dtype=np.uint64)
+        everywhere("matmul", [count * (q - 1) ** 2 % q] * 256, full, full, 16, 16, q)
+
+
 @given(prime_and_size(), st.data())
 def test_automorphisms(pn: tuple[int, int], data: st.DataObject) -> None:
     q, n = pn
