@@ -62,25 +62,19 @@ class PairSum::Side {
       for (const auto& pair : group.pairs) ++uses_[id((left ? pair.left : pair.right)[0])];
   }
 
-  /// The operand of a pair; `number` counts pairs over all groups.
-  PartsPtr operand(const ShiftPair& pair, std::size_t number) {
-    const auto& terms = left_ ? pair.left : pair.right;
-    if (masked_) return std::make_shared<Parts>(combine(terms, (left_ ? sum_.left_masks_ : sum_.right_masks_)[number]));
-    const ShiftTerm& t = terms[0];
-    const auto known = bare_.find(id(t));
-    PartsPtr made = known != bare_.end() ? known->second : nullptr;
-    if (!made) {
-      const SourcePtr s = source(t.base, t.via);
-      const std::uint32_t rest = difference(t.step, t.via);
-      made = rest == 0 ? std::make_shared<Parts>(Parts{*s->parts[0], *s->parts[1]})
-                       : std::make_shared<Parts>(rotated(*s, rest));
+  /// The operands of some pairs; the first is pair `number` counted over all groups.
+  std::vector<PartsPtr> operands(std::span<const ShiftPair> pairs, std::size_t number) {
+    std::vector<PartsPtr> out;
+    if (!masked_) {
+      for (const auto& pair : pairs) out.push_back(bare((left_ ? pair.left : pair.right)[0]));
+      return out;
     }
-    // Kept only while a later pair uses it again.
-    if (--uses_[id(t)] > 0)
-      bare_.insert_or_assign(id(t), made);
-    else
-      bare_.erase(id(t));
-    return made;
+    std::vector<Work> work;
+    for (const auto& pair : pairs)
+      work.push_back(plan(left_ ? pair.left : pair.right, (left_ ? sum_.left_masks_ : sum_.right_masks_)[number++]));
+    combine(work);
+    for (auto& w : work) out.push_back(std::make_shared<Parts>(std::move(w.result)));
+    return out;
   }
 
  private:
@@ -96,6 +90,17 @@ class PairSum::Side {
     SourcePtr first, second;
     std::vector<Poly<Eval>> difference, rest;
     Poly<Eval> raised_difference, raised_rest;
+  };
+  using BlendPtr = std::shared_ptr<const Blend>;
+  /// A masked shift on its way.
+  struct Work {
+    std::vector<SourcePtr> sources;
+    BlendPtr blend;  // of two complementary masks
+    std::uint32_t rest = 0;
+    std::size_t masks = 0;  // where the store has them
+    const SwitchingKey* key = nullptr;
+    std::shared_ptr<const std::vector<u32>> index;
+    Parts sum, result;
   };
   static std::array<std::uint32_t, 3> id(const ShiftTerm& t) { return {t.base, t.step, t.via}; }
   std::uint32_t difference(std::uint32_t a, std::uint32_t b) const {
@@ -148,16 +153,34 @@ class PairSum::Side {
     return out;
   }
 
-  const Blend& blend(const SourcePtr& first, const SourcePtr& second) {
+  /// A rotation without mask, kept while a later pair uses it again.
+  PartsPtr bare(const ShiftTerm& t) {
+    const auto known = bare_.find(id(t));
+    PartsPtr made = known != bare_.end() ? known->second : nullptr;
+    if (!made) {
+      const SourcePtr s = source(t.base, t.via);
+      const std::uint32_t rest = difference(t.step, t.via);
+      made = rest == 0 ? std::make_shared<Parts>(Parts{*s->parts[0], *s->parts[1]})
+                       : std::make_shared<Parts>(rotated(*s, rest));
+    }
+    if (--uses_[id(t)] > 0)
+      bare_.insert_or_assign(id(t), made);
+    else
+      bare_.erase(id(t));
+    return made;
+  }
+
+  BlendPtr blend(const SourcePtr& first, const SourcePtr& second) {
     for (auto it = blends_.begin(); it != blends_.end(); ++it)
-      if (it->first == first && it->second == second) {
+      if ((*it)->first == first && (*it)->second == second) {
         blends_.splice(blends_.begin(), blends_, it);
         return blends_.front();
       }
     if (blends_.size() == kBlends) blends_.pop_back();
     decompose(*first);
     decompose(*second);
-    Blend& b = blends_.emplace_front();
+    const auto made = std::make_shared<Blend>();
+    Blend& b = *made;
     b.first = first;
     b.second = second;
     const Basis& ext = ctx_.gadget().extended(limbs_);
@@ -182,98 +205,116 @@ class PairSum::Side {
       kern.sub(b.raised_difference.limb(j), first->raised.limb(j), second->raised.limb(j), n, m);
       kern.mul_scalar(b.raised_rest.limb(j), second->raised.limb(j), factor, n, m);
     });
-    return b;
+    blends_.push_front(made);
+    return made;
   }
 
-  /// sum_t mask_t * Rot_t(base_t), divided by P and the last prime at once. `masks` is where the store has the masks.
-  Parts combine(const std::vector<ShiftTerm>& terms, std::size_t masks) {
-    const std::uint32_t via = terms[0].via, rest = difference(terms[0].step, via);
-    std::vector<SourcePtr> sources;
-    for (const auto& t : terms) sources.push_back(source(t.base, difference(t.step, rest)));
+  /// What a masked shift needs; the store has its masks at `masks`.
+  Work plan(const std::vector<ShiftTerm>& terms, std::size_t masks) {
+    Work w;
+    w.masks = masks;
+    w.rest = difference(terms[0].step, terms[0].via);
+    for (const auto& t : terms) w.sources.push_back(source(t.base, difference(t.step, w.rest)));
     count({.plain_mul = terms.size()});
     const Gadget& gadget = ctx_.gadget();
-    if (rest == 0) {
-      const Basis& basis = direct_[0]->parts[0]->basis();
-      Parts acc{Poly<Eval>(basis), Poly<Eval>(basis)};
-      mask_parts(acc, sources, masks);
-      return {gadget.rescale(limbs_).apply(acc[0], threads_), gadget.rescale(limbs_).apply(acc[1], threads_)};
-    }
     const std::size_t n = ctx_.params().degree();
-    const Basis& ext = gadget.extended(limbs_);
-    const SwitchingKey& k = key(rest);
-    const auto index = ctx_.ring().eval_index(ctx_.rotation_element(rest));
-    const auto& kern = kernels::active();
-    const bool two = terms.size() == 2 && store_->complements(masks + 1, masks);
-    const Blend* pair = two ? &blend(sources[0], sources[1]) : nullptr;
-    for (const auto& s : sources) decompose(*s);
-    const std::size_t digits = sources[0]->digits->polys().size(), products = two ? 1 : terms.size();
-    count({.key_switch = 1,
-           .rotation = 1,
-           .key_bytes = gadget.key_bytes(limbs_),
-           .plaintext_bytes = terms.size() * ext.size() * n * sizeof(u64)});
-
-    Parts acc{Poly<Eval>(ext), Poly<Eval>(ext)};
-    parallel_for(threads_, ext.size(), [&](std::size_t j) {
-      const auto& m = ext[j].mod();
-      const std::size_t parts = digits + (j < limbs_ ? 1 : 0);  // the digits, and P*c0
-      u64 *t = scratch((2 + products) * n), *u0 = t, *u1 = t + n;
-      std::vector<const u64*> mask(products), x(products), a(products), b(products), key0(digits), key1(digits);
-      for (std::size_t i = 0; i < products; ++i)
-        mask[i] = store_->transforms(masks + i) ? store_->limb(masks + i, j, t + (2 + i) * n) : nullptr;
-      // What each mask multiplies, and what is added without one.
-      const auto factor = [&](std::size_t i, std::size_t d) {
-        if (two) return d < digits ? pair->difference[d].limb(j) : pair->raised_difference.limb(j);
-        return d < digits ? sources[i]->digits->polys()[d].limb(j) : sources[i]->raised.limb(j);
-      };
-      const auto extra = [&](std::size_t d) { return d < digits ? pair->rest[d].limb(j) : pair->raised_rest.limb(j); };
-      WordBuffer tiles((parts + 1 + products) * kBlock);
-      const auto tile = [&](std::size_t i) { return tiles.data() + i * kBlock; };
-      std::vector<const u64*> made(digits);
-      for (std::size_t d = 0; d < digits; ++d) made[d] = tile(d);
-      const std::size_t in_key = j < limbs_ ? j : k.limbs + j - limbs_;
-      for (std::size_t first = 0; first < n; first += kBlock) {
-        for (std::size_t i = 0; i < products; ++i)
-          x[i] = store_->block(masks + i, j, first, kBlock, tile(parts + 1 + i), mask[i]);
-        for (std::size_t d = 0; d < parts; d += 2) {
-          const std::size_t second = std::min(d + 1, parts - 1);
-          u64 *out0 = tile(d), *out1 = second == d ? tile(parts) : tile(second);
-          for (std::size_t i = 0; i < products; ++i) {
-            a[i] = factor(i, d) + first;
-            b[i] = factor(i, second) + first;
-          }
-          if (two) {
-            std::copy_n(extra(d) + first, kBlock, out0);
-            std::copy_n(extra(second) + first, kBlock, out1);
-          }
-          kern.dot2(out0, out1, x.data(), a.data(), b.data(), products, two, kBlock, m);
-        }
-        for (std::size_t d = 0; d < digits; ++d) {
-          key0[d] = k.b[d].limb(in_key) + first;
-          key1[d] = k.a[d].limb(in_key) + first;
-        }
-        kern.dot2(u0 + first, u1 + first, made.data(), key0.data(), key1.data(), digits, false, kBlock, m);
-        if (j < limbs_) kern.add(u0 + first, u0 + first, tile(digits), kBlock, m);
-      }
-      kern.automorphism_eval(acc[0].limb(j), u0, index->data(), n);
-      kern.automorphism_eval(acc[1].limb(j), u1, index->data(), n);
-    });
-    const ModulusDrop& drop = gadget.mod_down_rescale(limbs_);
-    return {drop.apply(acc[0], threads_), drop.apply(acc[1], threads_)};
+    const Basis& basis = w.rest == 0 ? direct_[0]->parts[0]->basis() : gadget.extended(limbs_);
+    count({.plaintext_bytes = terms.size() * basis.size() * n * sizeof(u64)});
+    w.sum = {Poly<Eval>(basis), Poly<Eval>(basis)};
+    if (w.rest == 0) return w;
+    w.key = &key(w.rest);
+    w.index = ctx_.ring().eval_index(ctx_.rotation_element(w.rest));
+    if (terms.size() == 2 && store_->complements(masks + 1, masks)) w.blend = blend(w.sources[0], w.sources[1]);
+    for (const auto& s : w.sources) decompose(*s);
+    count({.key_switch = 1, .rotation = 1, .key_bytes = gadget.key_bytes(limbs_)});
+    return w;
   }
 
-  /// sum_t mask_t * source_t over Q.
-  void mask_parts(Parts& acc, const std::vector<SourcePtr>& sources, std::size_t masks) const {
-    const std::size_t n = ctx_.params().degree();
-    const auto& kern = kernels::active();
-    count({.plaintext_bytes = sources.size() * limbs_ * n * sizeof(u64)});
-    parallel_for(threads_, limbs_, [&](std::size_t j) {
-      for (std::size_t i = 0; i < sources.size(); ++i) {
-        const u64* mask = store_->limb(masks + i, j, scratch(n));
-        for (std::size_t part = 0; part < 2; ++part)
-          (i == 0 ? kern.mul : kern.mul_add)(acc[part].limb(j), sources[i]->parts[part]->limb(j), mask, n,
-                                             acc[part].basis()[j].mod());
+  /// For each, sum_t mask_t * Rot_t(base_t), divided by P and the last prime at once. Limb by limb, so that shifts of
+  /// the same bases find the limb's digits in the cache.
+  void combine(std::vector<Work>& work) const {
+    const Gadget& gadget = ctx_.gadget();
+    parallel_for(threads_, gadget.extended(limbs_).size(), [&](std::size_t j) {
+      for (auto& w : work) {
+        if (w.key != nullptr)
+          at_limb(w, j);
+        else if (j < limbs_)
+          mask_parts(w, j);
       }
     });
+    for (auto& w : work) {
+      const ModulusDrop& drop = w.key != nullptr ? gadget.mod_down_rescale(limbs_) : gadget.rescale(limbs_);
+      for (std::size_t part = 0; part < 2; ++part) w.result[part] = drop.apply(w.sum[part], threads_);
+    }
+  }
+
+  /// Limb j of a masked shift over Q*P: masks times digits, key product, automorphism.
+  void at_limb(Work& w, std::size_t j) const {
+    const auto& kern = kernels::active();
+    const Prime& prime = ctx_.gadget().extended(limbs_)[j];
+    const auto& m = prime.mod();
+    const bool two = w.blend != nullptr;
+    const std::size_t n = ctx_.params().degree(), digits = w.sources[0]->digits->polys().size(),
+                      products = two ? 1 : w.sources.size();
+    const std::size_t parts = digits + (j < limbs_ ? 1 : 0);  // the digits, and P*c0
+    u64 *t = scratch((2 + products) * n + (parts + 1 + products) * kBlock), *u0 = t, *u1 = t + n;
+    u64* tiles = t + (2 + products) * n;
+    std::vector<const u64*> mask(products), x(products), a(products), b(products), made(digits), key0(digits),
+        key1(digits);
+    for (std::size_t i = 0; i < products; ++i)
+      mask[i] = store_->transforms(w.masks + i) ? store_->limb(w.masks + i, j, t + (2 + i) * n) : nullptr;
+    // What each mask multiplies, and what is added without one.
+    const auto factor = [&](std::size_t i, std::size_t d) {
+      if (two) return d < digits ? w.blend->difference[d].limb(j) : w.blend->raised_difference.limb(j);
+      return d < digits ? w.sources[i]->digits->polys()[d].limb(j) : w.sources[i]->raised.limb(j);
+    };
+    const auto extra = [&](std::size_t d) {
+      return d < digits ? w.blend->rest[d].limb(j) : w.blend->raised_rest.limb(j);
+    };
+    const auto tile = [&](std::size_t i) { return tiles + i * kBlock; };
+    for (std::size_t d = 0; d < digits; ++d) made[d] = tile(d);
+    const std::size_t in_key = j < limbs_ ? j : w.key->limbs + j - limbs_;
+    for (std::size_t first = 0; first < n; first += kBlock) {
+      for (std::size_t i = 0; i < products; ++i)
+        x[i] = store_->block(w.masks + i, j, first, kBlock, tile(parts + 1 + i), mask[i]);
+      for (std::size_t d = 0; d < parts; d += 2) {
+        const std::size_t second = std::min(d + 1, parts - 1);
+        u64 *out0 = tile(d), *out1 = second == d ? tile(parts) : tile(second);
+        if (two) {
+          std::copy_n(extra(d) + first, kBlock, out0);
+          if (second == d) {
+            kern.mul_add(out0, factor(0, d) + first, x[0], kBlock, m);
+            continue;
+          }
+          std::copy_n(extra(second) + first, kBlock, out1);
+        }
+        for (std::size_t i = 0; i < products; ++i) {
+          a[i] = factor(i, d) + first;
+          b[i] = factor(i, second) + first;
+        }
+        kern.dot2(out0, out1, x.data(), a.data(), b.data(), products, two, kBlock, m);
+      }
+      for (std::size_t d = 0; d < digits; ++d) {
+        key0[d] = w.key->b[d].limb(in_key) + first;
+        key1[d] = w.key->a[d].limb(in_key) + first;
+      }
+      kern.dot2(u0 + first, u1 + first, made.data(), key0.data(), key1.data(), digits, false, kBlock, m);
+      if (j < limbs_) kern.add(u0 + first, u0 + first, tile(digits), kBlock, m);
+    }
+    kern.automorphism_eval(w.sum[0].limb(j), u0, w.index->data(), n);
+    kern.automorphism_eval(w.sum[1].limb(j), u1, w.index->data(), n);
+  }
+
+  /// Limb j of sum_t mask_t * source_t over Q.
+  void mask_parts(Work& w, std::size_t j) const {
+    const std::size_t n = ctx_.params().degree();
+    const auto& kern = kernels::active();
+    for (std::size_t i = 0; i < w.sources.size(); ++i) {
+      const u64* mask = store_->limb(w.masks + i, j, scratch(n));
+      for (std::size_t part = 0; part < 2; ++part)
+        (i == 0 ? kern.mul : kern.mul_add)(w.sum[part].limb(j), w.sources[i]->parts[part]->limb(j), mask, n,
+                                           w.sum[part].basis()[j].mod());
+    }
   }
 
   const PairSum& sum_;
@@ -286,7 +327,7 @@ class PairSum::Side {
   const unsigned threads_;
   std::vector<SourcePtr> direct_;
   std::list<std::pair<std::pair<std::uint32_t, std::uint32_t>, SourcePtr>> derived_;
-  std::list<Blend> blends_;
+  std::list<BlendPtr> blends_;
   std::map<std::array<std::uint32_t, 3>, std::size_t> uses_;
   std::map<std::array<std::uint32_t, 3>, PartsPtr> bare_;
 };
@@ -548,11 +589,8 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, c
   for (const auto& group : plan_.groups) {
     for (std::size_t first = 0; first < group.pairs.size(); first += kPairsAtOnce) {
       const std::size_t now = std::min(kPairsAtOnce, group.pairs.size() - first);
-      std::array<PartsPtr, kPairsAtOnce> a, b;
-      for (std::size_t i = 0; i < now; ++i) {
-        a[i] = left_side.operand(group.pairs[first + i], done + i);
-        b[i] = right_side.operand(group.pairs[first + i], done + i);
-      }
+      const std::span pairs(group.pairs.data() + first, now);
+      const auto a = left_side.operands(pairs, done), b = right_side.operands(pairs, done);
       parallel_for(threads, limbs, [&](std::size_t j) {
         std::array<const u64*, kPairsAtOnce> a0, a1, b0, b1;
         for (std::size_t i = 0; i < now; ++i) {

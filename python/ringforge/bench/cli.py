@@ -123,7 +123,16 @@ def matmul_command(
     peer: Annotated[
         LattigoPeer, typer.Option(help="lattigo (needs Go 1.21), or none for our side alone.")
     ] = LattigoPeer.lattigo,
-    algorithm: Annotated[str, typer.Option(help="A method of ours, or auto.")] = "auto",
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ringforge, fame or another method, or naive: the published product with a full key switch for each "
+            "diagonal. May be repeated. Default: ringforge."
+        ),
+    ] = None,
+    level: Annotated[
+        str, typer.Option(help="full, auto or both: inputs at the highest level, or as low as the plan takes.")
+    ] = "full",
     insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = INSECURE_REASON,
     as_json: Json = False,
     save_to: Annotated[
@@ -133,14 +142,33 @@ def matmul_command(
     """Products of two encrypted matrices beside Lattigo doing the published Algorithm 2.
 
     Without --shape: the cubes of the paper's Table III. A peer's product of more than three minutes is put together
-    from samples and marked peer_extrapolated in the record.
+    from samples and marked extrapolated. "ratio" is against one rotation for each non-zero diagonal, as published;
+    "merged" against Lattigo with diagonals merged that agree modulo the slots.
 
     Example: ringforge bench matmul --shape 64x64x64 --params set-a
     """
-    todo = matmul_bench.cases(shape, params, algorithm=algorithm, threads=threads, insecure=insecure)
+    if level not in matmul_bench.LEVELS and level != "both":
+        raise typer.BadParameter("--level is full, auto or both")
+    todo = matmul_bench.cases(
+        shape,
+        params,
+        algorithms=algorithm or ["ringforge"],
+        levels=matmul_bench.LEVELS if level == "both" else (level,),
+        threads=threads,
+        insecure=insecure,
+    )
     sets = "-".join(dict.fromkeys(c.params for c in todo))
+    done: list[Record] = []
     records = matmul_bench.compare(todo, peer=peer is not LattigoPeer.none)
-    _finish(records, f"matmul, {threads} thread(s), the peer on 1", as_json, save_to, f"matmul-{sets}")
+    _finish(
+        (done.append(r) or r for r in records),  # type: ignore[func-returns-value]
+        f"matmul, {threads} thread(s), the peer on 1",
+        as_json,
+        save_to,
+        f"matmul-{sets}",
+    )
+    if not as_json:
+        Console(width=None if Console().is_terminal else 170).print(matmul_bench.details(done))
 
 
 @app.command("ring")

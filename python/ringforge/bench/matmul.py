@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rich.table import Table
+
 from ringforge.bench import matmul_ours, matmul_peer
 from ringforge.bench.matmul_ours import Ours
 from ringforge.bench.peers import lattigo
@@ -28,6 +30,9 @@ from ringforge.params import Parameters, named
 SETS = {"set-a": "matmul-a", "set-b": "matmul-b", "set-c": "matmul-c"}
 """The paper's names of its parameter sets, and ours of the same."""
 
+LEVELS = ("full", "auto")
+"""Levels of our inputs: of all primes, or as low as the plan takes."""
+
 
 @dataclass(frozen=True)
 class MatmulCase:
@@ -35,25 +40,31 @@ class MatmulCase:
 
     shape: Shape
     params: str
-    algorithm: str = "auto"
+    algorithm: str = "ringforge"
+    level: str = "full"
     threads: int = 1
     seed: int = 7
     budget_s: float = 3.0
     insecure: str = INSECURE_REASON
 
 
-def ours(shape: Shape, params: Parameters, *, algorithm: str, threads: int, seed: int, budget_s: float) -> Ours:
+def ours(
+    shape: Shape, params: Parameters, *, algorithm: str, level: str, threads: int, seed: int, budget_s: float
+) -> Ours:
     """Multiplies two encrypted random matrices with entries in [-1, 1), in this process.
 
     Args:
         shape: of the product.
         params: a set whose slots hold its matrices.
         algorithm: name of a method, auto, or naive: the published product with a full key switch for each diagonal.
+        level: one of LEVELS; naive runs at the highest.
         threads: threads of the evaluation.
         seed: of the matrices.
         budget_s: seconds of repeated runs; at least three.
     """
-    return matmul_ours.measure(shape, params, algorithm=algorithm, threads=threads, seed=seed, budget_s=budget_s)
+    return matmul_ours.measure(
+        shape, params, algorithm=algorithm, full=level == "full", threads=threads, seed=seed, budget_s=budget_s
+    )
 
 
 def parse_shape(text: str) -> Shape:
@@ -72,7 +83,8 @@ def cases(
     shapes: Sequence[str] | None,
     params: str | None,
     *,
-    algorithm: str = "auto",
+    algorithms: Sequence[str] = ("ringforge",),
+    levels: Sequence[str] = ("full",),
     threads: int = 1,
     insecure: str = INSECURE_REASON,
 ) -> list[MatmulCase]:
@@ -82,7 +94,8 @@ def cases(
         shapes: such as "64x64x16"; "all" for the twelve of Table III; None for its cubes.
         params: a set's name, or set-a, set-b, set-c for the paper's; None for the one of each shape in Table III, or
             the first of them that holds the shape. Of Table III's shapes those for this set are taken, if any is.
-        algorithm: name of a method, or auto.
+        algorithms: names of methods, auto, or naive.
+        levels: of LEVELS.
         threads: threads on our side.
         insecure: why sets below 128 bits may be used.
 
@@ -109,7 +122,12 @@ def cases(
         have = named(at, insecure).slots
         if shape.largest > have:
             raise ShapeError(f"{shape} needs {shape.largest} slots, {at} has {have}: take a larger set")
-        made.append(MatmulCase(shape, at, algorithm, threads, insecure=insecure))
+        made += [
+            MatmulCase(shape, at, algorithm, level, threads, insecure=insecure)
+            for algorithm in algorithms
+            for level in levels
+            if algorithm != matmul_ours.NAIVE or level == levels[0]
+        ]
     return made
 
 
@@ -132,8 +150,8 @@ from ringforge.params import named
 
 r = json.loads(sys.argv[1])
 made = matmul.ours(
-    Shape(**r["shape"]), named(r["params"], r["insecure"]), algorithm=r["algorithm"], threads=r["threads"],
-    seed=r["seed"], budget_s=r["budget_s"],
+    Shape(**r["shape"]), named(r["params"], r["insecure"]), algorithm=r["algorithm"], level=r["level"],
+    threads=r["threads"], seed=r["seed"], budget_s=r["budget_s"],
 )
 print(json.dumps(dataclasses.asdict(made)))
 """
@@ -175,6 +193,8 @@ def record(c: MatmulCase, mine: Ours, theirs: matmul_peer.PeerProduct | None) ->
         extra |= {
             "peer_threads": 1,
             "peer_extrapolated": theirs.extrapolated,
+            "peer_seconds_merged": theirs.seconds,
+            "peer_merged": list(theirs.merged),
             "peer_cpu_seconds": theirs.cpu_seconds,
             "peer_seconds_bsgs": theirs.seconds_bsgs,
             "peer_step_1": theirs.step_1,
@@ -200,8 +220,55 @@ def record(c: MatmulCase, mine: Ours, theirs: matmul_peer.PeerProduct | None) ->
         encode_seconds=mine.encode_seconds,
         peer=None if theirs is None else "lattigo",
         peer_version=None if theirs is None else theirs.version,
-        peer_seconds=None if theirs is None else theirs.seconds,
+        peer_seconds=None if theirs is None else theirs.seconds_published,
         max_rel_error=mine.max_rel_error,
         peak_mib=mine.peak_mib,
         extra=extra,
     )
+
+
+def details(records: Sequence[Record]) -> Table:
+    """What the common table leaves out."""
+    table = Table(title="details")
+    for name in ("shape", "params", "plan"):
+        table.add_column(name, overflow="fold")
+    for name in (
+        "KS",
+        "keys",
+        "key MiB",
+        "left",
+        "right",
+        "products",
+        "rotation",
+        "merged",
+        "bsgs",
+        "max error",
+        "bound",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+
+    def seconds(x: float | None) -> str:
+        return "-" if x is None else f"{x * 1e3:.3g} ms" if x < 1 else f"{x:.3g} s"
+
+    def ratio(r: Record, name: str) -> str:
+        other = r.extra.get(name)
+        return "-" if other is None else f"{other / r.seconds:.1f}x"
+
+    for r in records:
+        e = r.extra
+        phases = e.get("cpu_phases") or [None] * 3
+        table.add_row(
+            r.case,
+            r.params,
+            str(e.get("plan", "")) + (" (extrapolated)" if e.get("extrapolated") else ""),
+            str(e.get("key_switches", "-")),
+            str(e.get("keys", "-")),
+            f"{e['key_mib']:.0f}" if "key_mib" in e else "-",
+            *map(seconds, phases),
+            seconds(e.get("rotation_seconds")),
+            ratio(r, "peer_seconds_merged"),
+            ratio(r, "peer_seconds_bsgs"),
+            f"{e['max_error']:.1e}" if "max_error" in e else "-",
+            f"{e['error_bound']:.1e}" if "error_bound" in e else "-",
+        )
+    return table

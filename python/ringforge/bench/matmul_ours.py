@@ -76,17 +76,17 @@ def measure(
     threads: int,
     seed: int,
     budget_s: float,
-    level: int | None = -1,
+    full: bool = True,
 ) -> Ours:
     """Seconds of one product; see `ringforge.bench.matmul.ours`.
 
     Args:
-        level: of the inputs: -1 for the highest, None for the lowest that the plan takes.
+        full: inputs at the highest level, or at the lowest that a plan takes.
     """
     session = ckks.Session(params, threads)
     if algorithm == NAIVE:
         return _naive(session, shape, seed)
-    choice = plan_for(session, shape, algorithm, params.max_level if level == -1 else level)
+    choice = plan_for(session, shape, algorithm, params.max_level if full else None)
     product = Product(session.context, choice.plan, choice.level, options=choice.options, threads=threads)
     return _run(session, product, shape, seed, budget_s, {"plan": choice.chosen.name})
 
