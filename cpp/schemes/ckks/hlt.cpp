@@ -431,6 +431,8 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
     }
   });
   source.reset();
+  // The input, and a digit's own limbs once more; inner sums out.
+  move_limbs((rotations > 0 ? 3 : 2) * limbs, 2 * giants_.size() * ext.size(), n);
 
   Parts acc;
   if (giants_[0].step == 0) {
@@ -451,6 +453,7 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
       kern.automorphism_eval_add(acc[1].limb(j), u1.limb(j), index->data(), n, ext[j].mod());
     });
     count({.rotation = 1});
+    move_limbs(5 * ext.size(), 3 * ext.size(), n);
     inner[g].clear();
   }
   Parts out;

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,11 +15,13 @@ import typer
 from rich.console import Console
 
 from ringforge import _native
+from ringforge.bench import hlt as hlt_bench
 from ringforge.bench import matmul as matmul_bench
 from ringforge.bench import matvec as matvec_bench
 from ringforge.bench import ring as ring_bench
 from ringforge.bench.record import Record, environment, save, table
 from ringforge.matmul.paper.parameters import INSECURE_REASON
+from ringforge.params import named
 
 app = typer.Typer(help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True)
 
@@ -169,6 +172,35 @@ def matmul_command(
     )
     if not as_json:
         Console(width=None if Console().is_terminal else 170).print(matmul_bench.details(done))
+
+
+@app.command("hlt")
+def hlt_command(
+    params: Annotated[
+        str, typer.Option(help="Parameter set; set-a, set-b, set-c: those of the matrix-product paper.")
+    ] = "set-a",
+    diagonals: Annotated[int, typer.Option(min=2, help="Diagonals; at set-c each needs a key of 138 MB.")] = 24,
+    schedule: Annotated[
+        list[str] | None, typer.Option(help=f"One of {', '.join(hlt_bench.SCHEDULES)}; may be repeated.")
+    ] = None,
+    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = INSECURE_REASON,
+    as_json: Json = False,
+) -> None:
+    """One linear transform by each schedule: time, ciphertext traffic and working set, counted where they arise.
+
+    Example: ringforge bench hlt --params set-c --diagonals 24 --schedule naive --schedule mo
+    """
+    wanted = schedule or list(hlt_bench.SCHEDULES)
+    if unknown := set(wanted) - set(hlt_bench.SCHEDULES):
+        raise typer.BadParameter(f"no schedule {', '.join(sorted(unknown))}")
+    p = named(matmul_bench.SETS.get(params, params), insecure)
+    rows = []
+    for r in hlt_bench.measure(p, diagonals, wanted):
+        rows.append(r)
+        if as_json:
+            print(json.dumps({"params": p.name, "diagonals": diagonals} | asdict(r)), flush=True)
+    if not as_json:
+        Console(width=None if Console().is_terminal else 170).print(hlt_bench.table(p, diagonals, rows))
 
 
 @app.command("ring")

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""One linear transform by each schedule: time, ciphertext traffic, working set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+
+from ringforge import _native, ckks
+from ringforge.matmul.cost import split_steps
+from ringforge.matmul.engine import diagonals
+from ringforge.matmul.slots import SlotMatrix
+from ringforge.params import Parameters
+
+SCHEDULES = ("naive", "hoisted", "mo", "bsgs")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One schedule of a transform. Bytes are those of one run.
+
+    Attributes:
+        schedule: its name.
+        cpu_seconds: of the run.
+        read, written: ciphertext limbs that operations read from and wrote to memory.
+        spilled: of both, limbs that are put away and fetched again.
+        working: most bytes held as working set at once; 0 for schedules that do not state one.
+        held_out: most bytes held as spilled buffers and outputs.
+        allocated: growth of the allocation high-water mark during the run.
+        equation_24: bytes of the paper's working set, one ciphertext and beta + 1 limbs.
+        max_error: largest difference from the exact result.
+        error_bound: predicted.
+    """
+
+    schedule: str
+    cpu_seconds: float
+    read: int
+    written: int
+    spilled: int
+    working: int
+    held_out: int
+    allocated: int
+    equation_24: int
+    max_error: float
+    error_bound: float
+
+
+def sigma_like(slots: int, count: int) -> SlotMatrix:
+    """A map with `count` diagonals, 0 among them, each with entries in every `count`-th slot: one entry in a row."""
+    target = np.arange(slots, dtype=np.int64)
+    return SlotMatrix(slots, target, (target + target % count * 3) % slots, np.ones(slots))
+
+
+def measure(
+    params: Parameters, count: int, schedules: Sequence[str] = SCHEDULES, threads: int = 1
+) -> Iterator[Measured]:
+    """Runs a transform of `count` diagonals at the highest level by each schedule.
+
+    Args:
+        params: the parameter set.
+        count: diagonals; a key for each is made, which at large sets takes memory.
+        schedules: of SCHEDULES.
+        threads: of the run; traffic and working set are meant for one.
+    """
+    session = ckks.Session(params, threads)
+    level, limb = params.max_level, 8 * params.degree
+    matrix = sigma_like(params.slots, count)
+    x = np.random.default_rng(1).uniform(-1, 1, params.slots)
+    c = session.encrypt(x)
+    exact = matrix.apply(x)
+    beta = -(-(level + 1) // params.limbs_per_digit)
+    for name in schedules:
+        babies = split_steps(session.context, matrix.steps, level) if name == "bsgs" else matrix.steps
+        hlt = _native.Hlt(
+            session.context,
+            diagonals(matrix),
+            level,
+            getattr(_native.Schedule, name),
+            np.ascontiguousarray(babies, dtype=np.uint32),
+        )
+        hlt.encode(c.scale, c.scale, 1.0, False, threads)
+        session.add_rotation_keys(hlt.steps)
+        hlt.run(c, session.galois_keys, threads)
+        before = _native.word_memory().now
+        _native.reset_word_memory()
+        _native.reset_traffic()
+        start = time.process_time()
+        out = hlt.run(c, session.galois_keys, threads)
+        seconds = time.process_time() - start
+        t = _native.traffic()
+        yield Measured(
+            name,
+            seconds,
+            t.read,
+            t.written,
+            t.spilled,
+            t.working,
+            t.held_out,
+            _native.word_memory().most - before,
+            (2 * (level + 1) + beta + 1) * limb,
+            float(np.abs(session.decrypt(out) - exact).max()),
+            out.error_bound,
+        )
+
+
+def table(params: Parameters, count: int, rows: Sequence[Measured]) -> Table:
+    """The rows for people. Keys and encoded diagonals, which stream by once, are not ciphertext traffic."""
+    limb = 8 * params.degree
+    made = Table(
+        title=f"{count} diagonals at {params.name}: N = 2^{params.log_n}, {len(params.q)} + {len(params.p)} limbs of "
+        f"{limb / 2**20:.3g} MiB"
+    )
+    for name in (
+        "schedule",
+        "CPU",
+        "ciphertext read",
+        "written",
+        "of it spilled",
+        "working set",
+        "Eq. 24",
+        "outputs, spilled",
+        "allocated",
+        "error",
+        "bound",
+    ):
+        made.add_column(name, justify="left" if name == "schedule" else "right", no_wrap=True)
+
+    def size(n: int) -> str:
+        return f"{n / 1e9:.3g} GB" if n >= 1e9 else f"{n / 1e6:.3g} MB"
+
+    for r in rows:
+        made.add_row(
+            r.schedule,
+            f"{r.cpu_seconds:.3g} s",
+            size(r.read),
+            size(r.written),
+            size(r.spilled) if r.working else "-",
+            f"{r.working / limb:.0f} limbs" if r.working else "-",
+            f"{r.equation_24 / limb:.0f} limbs" if r.working else "-",
+            f"{r.held_out / limb:.0f} limbs" if r.working else "-",
+            size(r.allocated),
+            f"{r.max_error:.1e}",
+            f"{r.error_bound:.1e}",
+        )
+    return made

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Decides how operations on single ciphertexts are done: plans, levels, places, keys.
+
+Decisions depend on shapes, levels and bounds alone. So a machine that only records
+(:mod:`ringforge.matmul.program`) and one that computes (:mod:`ringforge.matmul.roles`) decide alike.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge._native import Context, Schedule
+from ringforge.devices.base import HltKernel
+from ringforge.errors import LevelError, ParameterError, ShapeError
+from ringforge.matmul import planner
+from ringforge.matmul.cost import Gadget, ProductCost, split_steps
+from ringforge.matmul.engine import Product, diagonals
+from ringforge.matmul.layout import Layout
+from ringforge.matmul.plan import Operand, ProductPlan, Stage, Transform
+from ringforge.matmul.slots import SlotMatrix
+
+Array = npt.NDArray[np.float64]
+
+#: Slots outside of a tile hold partial results or old ones, which are nobody's business.
+MIXED = "mixed"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How products are planned and run.
+
+    Args:
+        method: "auto", or a method of the planner.
+        memory: bytes that keys, encoded diagonals and temporaries of one product may take; None: no limit.
+        keys: "all" gives each rotation its own key; "few" composes rotations.
+        schedule: of linear transforms.
+        level_price: a plan may cost so many times more if it saves a level.
+    """
+
+    method: str = "auto"
+    memory: int | None = None
+    keys: str = "all"
+    schedule: str = "bsgs"
+    level_price: float = 1.5
+
+
+@dataclass(eq=False)
+class Tile:
+    """One ciphertext of a matrix, or what stands for it in a program that is only recorded.
+
+    Args:
+        value: has `level`, `bound`, `error_bound`.
+        layout: where the tile's entries are.
+        outside: what the other slots hold: "" for zeros, MIXED for who knows what, else copies of the entries,
+            named by the rotations that made them.
+        bases: the transformed operand of products it took part in, by product and side.
+    """
+
+    value: Any
+    layout: Layout
+    outside: str = ""
+    bases: dict[tuple[Any, str], Any] = field(default_factory=dict)
+
+    def relabelled(self, layout: Layout) -> Tile:
+        """The same ciphertext seen as another matrix."""
+        return Tile(self.value, layout, self.outside, self.bases)
+
+    def with_value(self, value: Any) -> Tile:
+        """Another ciphertext whose entries lie as here."""
+        return Tile(value, self.layout, self.outside)
+
+
+class Machine(ABC):
+    """Decides how each operation is done, and has it done by the methods that subclasses add.
+
+    Args:
+        context: parameters.
+        settings: planning.
+        threads: threads to use.
+    """
+
+    def __init__(self, context: Context, settings: Settings | None = None, threads: int = 1) -> None:
+        self.context = context
+        self.settings = settings or Settings()
+        self.threads = threads
+        #: Work done so far, in the planner's weights; `progress` is told.
+        self.work = 0.0
+        self.progress: Callable[[float], None] | None = None
+        self._products: dict[Any, Product] = {}
+        self._kernels: dict[Any, HltKernel] = {}
+        self._merges: dict[Any, bool] = {}
+
+    # ---- what subclasses do ----
+
+    @abstractmethod
+    def require(self, keys: Mapping[int, int], relin_level: int | None) -> None:
+        """Told before use: Galois elements with levels, and the level of the relinearisation key."""
+
+    @abstractmethod
+    def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:
+        """The linear transform `matrix`; x has the kernel's level. `again`: the same kernel may come again."""
+
+    @abstractmethod
+    def run_bases(self, product: Product, side: str, x: Any) -> Any:
+        """What products use of an operand; x has the product's level."""
+
+    @abstractmethod
+    def run_product(self, product: Product, cost: ProductCost, left: Any, right: Any) -> Any:
+        """The product of two transformed operands."""
+
+    @abstractmethod
+    def run_sum(self, x: Any, y: Any) -> Any:
+        """x + y of equal levels."""
+
+    @abstractmethod
+    def run_negative(self, x: Any) -> Any:
+        """-x."""
+
+    @abstractmethod
+    def run_plain_sum(self, x: Any, values: Array) -> Any:
+        """x plus plain slots."""
+
+    @abstractmethod
+    def run_drop(self, x: Any, level: int) -> Any:
+        """x at a lower level."""
+
+    def decrypt(self, matrix: Any) -> Any:  # noqa: ARG002
+        """The matrix in the clear, where the machine has a secret key."""
+        raise ParameterError("nobody here can decrypt: give the result to the key holder")
+
+    # ---- decisions ----
+
+    def multiple(self, tile: Tile, factor: float, *, whole: bool) -> Tile:
+        """The tile times a number; a whole one is made of sums, which are exact and take no level."""
+        if not whole:
+            return self.masked(tile, factor, "a product with a number")
+        self.room(tile.value.bound * abs(factor), tile.value.level, "a multiple")
+        x = total = tile.value
+        if factor == 0:
+            return Tile(self.run_sum(x, self.run_negative(x)), tile.layout)
+        for bit in bin(abs(int(factor)))[3:]:
+            total = self.run_sum(total, total)
+            if bit == "1":
+                total = self.run_sum(total, x)
+        return tile.with_value(self.run_negative(total) if factor < 0 else total)
+
+    def masked(self, tile: Tile, factor: float, what: str) -> Tile:
+        """The tile times a number, with zeros in all other slots; one level down."""
+        places = tile.layout.index().ravel()
+        matrix = SlotMatrix(self.slots, places, places, np.full(len(places), factor))
+        return self.transform(tile, matrix, tile.layout, (), what, matrix)
+
+    def plain_sum(self, tile: Tile, block: Array) -> Tile:
+        """The tile plus a plain block of its shape, added to all copies."""
+        self.room(tile.value.bound + float(np.abs(block).max()), tile.value.level, "a sum")
+        slots = tile.layout.pack(block, self.slots)
+        if tile.outside != MIXED:
+            for step in map(int, tile.outside.split()):
+                slots = slots + np.roll(slots, -step)
+        return tile.with_value(self.run_plain_sum(tile.value, slots))
+
+    @property
+    def slots(self) -> int:
+        """Numbers in a ciphertext."""
+        return int(self.context.params.slots)
+
+    def room(self, bound: float, level: int, what: str) -> None:
+        """Refuses results that the modulus of their level cannot hold.
+
+        Raises:
+            LevelError: with the bits needed and there.
+        """
+        p = self.context.params
+        have = sum(math.log2(q) for q in p.q[: level + 1])
+        need = p.log_scale + 1.5 + math.log2(max(bound, 1e-30))
+        if need > have:
+            raise LevelError(
+                f"{what} may have entries up to {bound:.4g}, which takes {need:.1f} bits; level {level} of "
+                f"{p.name} has {have:.1f}: encrypt one level higher or more, declare smaller bounds, or say how large "
+                "entries really get: A.matmul(B, bound=...)"
+            )
+
+    def drop(self, tile: Tile, level: int) -> Tile:
+        """The tile at a level not above its own."""
+        return tile if tile.value.level == level else tile.with_value(self.run_drop(tile.value, level))
+
+    def transform(
+        self,
+        tile: Tile,
+        matrix: SlotMatrix,
+        layout: Layout,
+        generators: tuple[tuple[int, int], ...],
+        what: str,
+        pattern: SlotMatrix | None = None,
+    ) -> Tile:
+        """A linear transform of one ciphertext, one level down.
+
+        `pattern` has all diagonals that matrices of this shape may have: the keys depend on no others.
+        """
+        level = tile.value.level
+        if level < 1:
+            raise LevelError(f"{what} takes 1 level, its operand has {level}: encrypt at a higher level")
+        every = matrix.steps if pattern is None else pattern.steps
+        babies = split_steps(self.context, every, level, generators).astype(np.int64)
+        steps = np.union1d(babies, (every - babies) % self.slots)
+        babies = babies[np.isin(every, matrix.steps)]
+        bound, scale = _rounded(tile.value.bound), 2.0**self.context.params.log_scale
+        kernel = HltKernel(
+            self.context, diagonals(matrix), level, Schedule.bsgs, babies.astype(np.uint32), scale, scale, bound
+        )
+        if pattern is None:
+            # Maps without values come again and again; those with values are encoded for one use.
+            key = (level, bound, matrix.target.tobytes(), matrix.source.tobytes())
+            kernel = self._kernels.setdefault(key, kernel)
+        self.room(tile.value.bound * kernel.map.row_sum, level - 1, what)
+        self.require({self.context.rotation_element(int(s)): level for s in steps if s}, None)
+        moved = Tile(self.run_transform(kernel, matrix, tile.value, pattern is None), layout)
+        self._worked(len(steps) * Gadget.of(self.context.params).step_weights(level + 1)[1])
+        return moved
+
+    def product(
+        self, a: Tile, b: Tile, bound: float | None = None, *, may_move: bool = True
+    ) -> tuple[Tile, planner.Choice]:
+        """The product of two ciphertexts' matrices, with the plan that the planner takes."""
+        shape = (a.layout.rows, a.layout.cols, b.layout.cols)
+        level = min(a.value.level, b.value.level)
+        choice = self.choose(*shape, level)
+        if choice.plan.depth < level and may_move:
+            # A move that costs many diagonals is better made before, if a level is left for it.
+            moved = [self._brought(choice.plan, t, side) for t, side in ((a, "left"), (b, "right"))]
+            if moved[0] is not a or moved[1] is not b:
+                return self.product(moved[0], moved[1], bound, may_move=False)
+        bounds = _rounded(a.value.bound), _rounded(b.value.bound)
+        natural = shape[1] * a.value.bound * b.value.bound
+        largest = natural if bound is None else min(natural, bound)
+        key = (shape, level, a.layout, b.layout, bounds, largest, choice.plan.label)
+        made = self._products.get(key)
+        if made is None:
+            plan = replace(
+                choice.plan,
+                left=_moved(choice.plan.left, a.layout, choice.plan.left_layout, self.slots),
+                right=_moved(choice.plan.right, b.layout, choice.plan.right_layout, self.slots),
+                left_layout=a.layout,
+                right_layout=b.layout,
+            )
+            made = Product(self.context, plan, level, bounds=bounds, options=choice.options, threads=self.threads)
+            made.result_bound = largest
+            self.room(largest, made.result_level, f"a product of {shape[0]} x {shape[1]} by {shape[1]} x {shape[2]}")
+            self._products[key] = made
+        self.require(made.required_keys, made.relin_level)
+        left, right = self._bases(made, "left", a), self._bases(made, "right", b)
+        result = Tile(
+            self.run_product(made, choice.chosen.cost, left, right), made.plan.out_layout, _outside(made.plan)
+        )
+        self._worked(choice.chosen.cost.weight)
+        return result, choice
+
+    def choose(self, m: int, l: int, n: int, level: int) -> planner.Choice:  # noqa: E741
+        """The planner's candidates for a shape, and the one that is best when levels have their price."""
+        s = self.settings
+        choice = planner.choose(
+            self.context, m, l, n, level, method=s.method, memory=s.memory, keys=s.keys, schedule=s.schedule
+        )
+        usable = (c for c in choice.candidates if not c.refused)
+        best = min(usable, key=lambda c: c.cost.weight * s.level_price**c.plan.depth)
+        return choice if best is choice.chosen else replace(choice, chosen=best)
+
+    def _worked(self, weight: float) -> None:
+        self.work += weight
+        if self.progress:
+            self.progress(self.work)
+
+    def _bases(self, product: Product, side: str, tile: Tile) -> Any:
+        key = (product, side)
+        if key not in tile.bases:
+            tile.bases[key] = self.run_bases(product, side, self.drop(tile, product.level).value)
+        return tile.bases[key]
+
+    def _brought(self, plan: ProductPlan, tile: Tile, side: str) -> Tile:
+        """The tile where the plan wants it, if merging that move into the plan's first transform costs more."""
+        operand, want = (plan.left, plan.left_layout) if side == "left" else (plan.right, plan.right_layout)
+        if same_places(tile.layout, want):
+            return tile
+        key = (plan.label, side, tile.layout, want)
+        if key not in self._merges:
+            merged = _moved(operand, tile.layout, want, self.slots)
+            extra = 2 * _move(tile.layout, want, self.slots).diagonals + 16
+            self._merges[key] = _first_diagonals(merged) <= _first_diagonals(operand) + extra
+        return tile if self._merges[key] else self._placed(tile, want)
+
+    def _placed(self, tile: Tile, want: Layout) -> Tile:
+        """The tile with its entries elsewhere: a linear transform, made once."""
+        if same_places(tile.layout, want):
+            return tile
+        key = (self, f"at {want}")
+        if key not in tile.bases:
+            move = _move(tile.layout, want, self.slots)
+            tile.bases[key] = self.transform(tile, move, want, (), "a move to other slots")
+        made: Tile = tile.bases[key]
+        return made
+
+    def add(self, a: Tile, b: Tile, what: str) -> Tile:
+        """The sum of matrices of one shape; the one of higher level is moved where places differ."""
+        if not same_places(a.layout, b.layout):
+            if a.value.level > b.value.level:
+                a = self._placed(a, b.layout)
+            else:
+                b = self._placed(b, a.layout)
+        level = min(a.value.level, b.value.level)
+        self.room(a.value.bound + b.value.bound, level, what)
+        total = self.run_sum(self.drop(a, level).value, self.drop(b, level).value)
+        return Tile(total, a.layout, a.outside if a.outside == b.outside else MIXED)
+
+    def forget(self) -> None:
+        """Frees encoded diagonals and masks; they are made again when needed."""
+        self._products.clear()
+        self._kernels.clear()
+
+
+def _rounded(bound: float) -> float:
+    """A bound rounded up to a power of 2^(1/4), so that kernels serve operands of like size."""
+    return float(2.0 ** (math.ceil(4 * math.log2(max(bound, 2.0**-40)) - 1e-9) / 4))
+
+
+def _outside(plan: ProductPlan) -> str:
+    """What slots outside of the result of a plan hold."""
+    if plan.tail is not None or not plan.folds:
+        return ""
+    # Ringforge's blocks are whole copies; the published methods leave sums of some of their bands.
+    return " ".join(map(str, plan.folds)) if plan.method == "ringforge" else MIXED
+
+
+def same_places(a: Layout, b: Layout) -> bool:
+    return a == b or np.array_equal(a.index(), b.index())
+
+
+def _move(have: Layout, want: Layout, slots: int) -> SlotMatrix:
+    """The map that takes a matrix from one place to another."""
+    target, source = want.index().ravel(), have.index().ravel()
+    return SlotMatrix(slots, target, source, np.ones(len(target)))
+
+
+def _moved(operand: Operand, have: Layout, want: Layout, slots: int) -> Operand:
+    """An operand's stages for a matrix that lies elsewhere: the move is merged into the first transforms.
+
+    Raises:
+        ShapeError: the operand has no transform to merge it into.
+    """
+    if same_places(have, want):
+        return operand
+    move = _move(have, want, slots)
+
+    def merged(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+        if not stages or not isinstance(stages[0], Transform):
+            raise ShapeError("this method takes its operands as they were encrypted only: choose another method")
+        return (Transform(stages[0].matrix @ move), *stages[1:])
+
+    if operand.prefix:
+        return Operand(merged(operand.prefix), operand.bases)
+    return Operand((), tuple(map(merged, operand.bases)))
+
+
+def _first_diagonals(operand: Operand) -> int:
+    first = [operand.prefix] if operand.prefix else list(operand.bases)
+    return sum(s[0].matrix.diagonals for s in first if s and isinstance(s[0], Transform))

@@ -1,0 +1,535 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Encrypted matrices that calculate as numpy's do: products, sums, transposes, blocks.
+
+A matrix with more entries than a ciphertext has slots is a grid of ciphertexts, all holding tiles of one shape;
+what a tile has beyond the matrix's last row or column is zero. A vector (n,) is kept as a column.
+:mod:`ringforge.matmul.machine` decides what becomes of each ciphertext.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Group
+
+from ringforge.errors import MismatchError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matmul.layout import Layout
+from ringforge.matmul.machine import MIXED, Array, Machine, Tile
+from ringforge.matmul.slots import SlotMatrix
+from ringforge.matmul.steps import Step, explain_steps
+
+Indices = npt.NDArray[np.int64]
+Grid = list[list[Tile]]
+
+#: Whole numbers up to this size multiply without a level.
+MAX_WHOLE = 1 << 10
+
+
+@dataclass(frozen=True, eq=False)
+class PlainMatrix:
+    """A plain operand: what is known of it, (m, n) or (n,).
+
+    Args:
+        values: the entries. Where only shape and bound are known, all are the bound.
+        step: what stands for it in programs.
+    """
+
+    values: Array
+    step: Step
+
+    __array_ufunc__ = None
+
+    @classmethod
+    def constant(cls, values: npt.ArrayLike) -> PlainMatrix:
+        """Numbers in the clear.
+
+        Raises:
+            ShapeError, ringforge.ValueError: no vector or matrix of finite real numbers.
+        """
+        a = np.asarray(values)
+        if a.dtype.kind not in "fiub":
+            raise RingforgeValueError(f"a plain operand holds {a.dtype} entries; real numbers are needed")
+        if a.ndim not in (1, 2) or a.size == 0:
+            raise ShapeError(f"a plain operand has shape {a.shape}; (n,) or (m, n) is needed")
+        a = a.astype(np.float64)
+        if not np.isfinite(a).all():
+            raise RingforgeValueError("a plain operand holds NaN or infinity")
+        return cls(a, Step("constant", arguments={"values": a}, shape=a.shape, bound=float(np.abs(a).max())))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of the array."""
+        return self.values.shape
+
+
+def even_tile(rows: int, cols: int, slots: int, tile: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Rows and columns of each ciphertext of a matrix: all if they fit, else about square.
+
+    Then the cut of a dimension depends on its length only, so that matrices cut like this chain.
+
+    Raises:
+        ShapeError: `tile` does not fit into a ciphertext.
+    """
+    if tile is not None:
+        r, c = tile
+        if min(r, c) < 1 or r * c > slots:
+            raise ShapeError(f"a tile of {r} x {c} does not fit: each side is at least 1, the product at most {slots}")
+        return _even(rows, r), _even(cols, c)
+    if rows * cols <= slots:
+        return rows, cols
+    side = math.isqrt(slots)
+    return _even(rows, side), _even(cols, side)
+
+
+def _even(length: int, most: int) -> int:
+    """Length of equal pieces of at most `most`."""
+    return -(-length // -(-length // most))
+
+
+class EncryptedMatrix:
+    """An encrypted matrix (m, n), vector (n,) or number ().
+
+    Made by those who encrypt (:mod:`ringforge.matmul.roles`). Operators are those of numpy: `A @ B` with encrypted or
+    plain operands on either side, `A + B`, `A - B`, `-A`, `2 * A`, `A.T`, `A[2:5, ::2]`. Each takes levels, as
+    `explain()` says; operands at different levels are brought to the lower one.
+    """
+
+    #: numpy leaves operators to us.
+    __array_ufunc__ = None
+
+    def __init__(self, machine: Machine, tiles: Grid, rows: int, cols: int, ndim: int, step: Step) -> None:
+        self.machine = machine
+        self.tiles = tiles
+        self.rows, self.cols, self.ndim = rows, cols, ndim
+        first = tiles[0][0].layout
+        step.shape, step.grid, step.tile = self.shape, (len(tiles), len(tiles[0])), (first.rows, first.cols)
+        step.level, step.bound = self.level, self.bound
+        step.error = max(t.value.error_bound for t in self)
+        #: How it came to be.
+        self.step = step
+        self._recut_to: dict[tuple[int, int], EncryptedMatrix] = {}
+
+    def __iter__(self) -> Iterator[Tile]:
+        """All tiles, row by row."""
+        return (t for row in self.tiles for t in row)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As numpy counts: (m, n), (n,) or ()."""
+        return (self.rows, self.cols)[: self.ndim]
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of each ciphertext."""
+        first = self.tiles[0][0].layout
+        return first.rows, first.cols
+
+    @property
+    def level(self) -> int:
+        """Multiplications in a row that are left: the lowest level of the ciphertexts."""
+        return int(min(t.value.level for t in self))
+
+    @property
+    def bound(self) -> float:
+        """Largest |entry| that is possible by what was declared; public."""
+        return float(max(t.value.bound for t in self))
+
+    @property
+    def error_bound(self) -> float:
+        """Predicted largest error of an entry after decryption."""
+        return self.step.error
+
+    def __repr__(self) -> str:
+        count = len(self.tiles) * len(self.tiles[0])
+        return f"EncryptedMatrix{self.shape} in {count} ciphertext{'s' * (count > 1)}, level {self.level}"
+
+    def decrypt(self) -> Any:
+        """The matrix in the clear, if this is the key holder's; a float for shape ()."""
+        return self.machine.decrypt(self)
+
+    def assemble(self, slots_of: Callable[[Any], Array]) -> Any:
+        """The matrix made of the decrypted slots of its ciphertexts."""
+        blocks = [[t.layout.unpack(slots_of(t.value)) for t in row] for row in self.tiles]
+        whole: Array = np.block(blocks)[: self.rows, : self.cols]
+        return float(whole[0, 0]) if self.ndim == 0 else np.ascontiguousarray(whole.reshape(self.shape))
+
+    def forget(self) -> None:
+        """Frees what is kept for further products with this matrix."""
+        self._recut_to.clear()
+        for t in self:
+            t.bases.clear()
+
+    # ---- products ----
+
+    def __matmul__(self, other: Any) -> EncryptedMatrix:
+        return self.matmul(other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> EncryptedMatrix:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return self._times_plain(_plain(other), left=True)
+
+    def matmul(
+        self, other: EncryptedMatrix | PlainMatrix | npt.NDArray[Any], *, bound: float | None = None
+    ) -> EncryptedMatrix:
+        """self @ other.
+
+        Args:
+            other: encrypted or plain.
+            bound: a promise that no entry of an encrypted product exceeds it; by default inner size times both
+                bounds. Entries above it make the result wrong, once they exceed what the level can hold.
+
+        Raises:
+            ShapeError: inner sizes differ. LevelError: too few levels; the message has the number needed.
+            MismatchError: the operands belong to different keys or parameters.
+        """
+        if not isinstance(other, EncryptedMatrix):
+            return self._times_plain(_plain(other), left=False)
+        self._same_machine(other)
+        if 0 in (self.ndim, other.ndim):
+            raise ShapeError("a number has no matrix products: multiply by plain numbers with *")
+        a, b = (self._as_row() if self.ndim == 1 else self), other
+        if a.cols != b.rows:
+            raise ShapeError(
+                f"matrices of shapes {self.shape} and {other.shape} do not chain: {a.cols} is not {b.rows}"
+            )
+        if bound is not None and not (bound > 0 and math.isfinite(bound)):
+            raise ParameterError(f"bound must be positive and finite, not {bound}")
+        a, b = _fitting(a, b, self.machine.slots)
+        inner = len(b.tiles)
+        share = None if bound is None else bound / inner
+        choice = None
+        tiles: Grid = []
+        for row in a.tiles:
+            tiles.append([])
+            for j in range(len(b.tiles[0])):
+                total: Tile | None = None
+                for k in range(inner):
+                    part, choice = self.machine.product(row[k], b.tiles[k][j], share)
+                    total = part if total is None else self.machine.add(total, part, "a sum of block products")
+                assert total is not None
+                tiles[-1].append(total)
+        assert choice is not None
+        count = len(a.tiles) * inner * len(b.tiles[0])
+        several = f", {count} block products" if count > 1 else ""
+        detail = f"{choice.plan.method} {choice.plan.label}".strip() + several
+        step = Step("product", (self.step, other.step), {} if bound is None else {"bound": bound}, detail=detail)
+        step.choice = choice
+        return self._result(tiles, a.rows, b.cols, self.ndim == 2, other.ndim == 2, step)
+
+    def _result(self, tiles: Grid, rows: int, cols: int, tall: bool, wide: bool, step: Step) -> EncryptedMatrix:
+        """A result whose sides are there or not; a vector is kept as a column."""
+        if wide and not tall:
+            tiles, rows, cols = _flipped(tiles), cols, rows
+        return EncryptedMatrix(self.machine, tiles, rows, cols, tall + wide, step)
+
+    def _times_plain(self, other: PlainMatrix, *, left: bool) -> EncryptedMatrix:
+        """self @ other, or other @ self: one linear transform of each tile."""
+        if self.ndim == 0:
+            raise ShapeError("a number has no matrix products: multiply by plain numbers with *")
+        values = other.values
+        if left:
+            # B^T P^T, whose layouts are those of P B with rows and columns exchanged.
+            tiles, inner, outer = _flipped(self.tiles), self.rows, self.cols
+            values = np.atleast_2d(values).T
+        else:
+            row = self.ndim == 1
+            tiles, inner, outer = (_flipped(self.tiles), self.rows, 1) if row else (self.tiles, self.cols, self.rows)
+            values = values[:, None] if values.ndim == 1 else values
+        if values.shape[0] != inner:
+            shapes = (other.shape, self.shape) if left else (self.shape, other.shape)
+            raise ShapeError(f"matrices of shapes {shapes[0]} and {shapes[1]} do not chain")
+        made = [_plain_products(self.machine, row, values, left) for row in tiles]
+        operands = (other.step, self.step) if left else (self.step, other.step)
+        several = f" for each of {len(list(self))} tiles" if len(list(self)) > 1 else ""
+        step = Step("product", operands, detail="plain matrix, one linear transform" + several)
+        sides = self.ndim == 2, other.values.ndim == 2
+        if left:
+            return self._result(_flipped(made), values.shape[1], outer, sides[1], sides[0], step)
+        return self._result(made, outer, values.shape[1], *sides, step)
+
+    # ---- sums and multiples ----
+
+    def __add__(self, other: Any) -> EncryptedMatrix:
+        return self._sum(other, 1) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __radd__(self, other: Any) -> EncryptedMatrix:
+        return self._sum(other, 1) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __sub__(self, other: Any) -> EncryptedMatrix:
+        return self._sum(other, -1) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rsub__(self, other: Any) -> EncryptedMatrix:
+        return (-self)._sum(other, 1) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def _sum(self, other: EncryptedMatrix | PlainMatrix | npt.NDArray[Any], sign: int) -> EncryptedMatrix:
+        if not isinstance(other, EncryptedMatrix):
+            return self._plain_sum(_plain(other), sign)
+        self._same_machine(other)
+        self._same_shape(other.shape)
+        a, b = self, other._recut(self.tile_shape)
+        machine = self.machine
+        tiles = []
+        for left, right in zip(a.tiles, b.tiles, strict=True):
+            signed = [t if sign > 0 else t.with_value(machine.run_negative(t.value)) for t in right]
+            tiles.append([machine.add(x, y, "a sum") for x, y in zip(left, signed, strict=True)])
+        step = Step("sum" if sign > 0 else "difference", (self.step, other.step))
+        return EncryptedMatrix(machine, tiles, self.rows, self.cols, self.ndim, step)
+
+    def _plain_sum(self, other: PlainMatrix, sign: int) -> EncryptedMatrix:
+        self._same_shape(other.shape)
+        r, c = self.tile_shape
+        padded = np.zeros((len(self.tiles) * r, len(self.tiles[0]) * c))
+        padded[: self.rows, : self.cols] = sign * other.values.reshape(self.rows, self.cols)
+        tiles: Grid = []
+        for i, row in enumerate(self.tiles):
+            tiles.append([])
+            for j, t in enumerate(row):
+                block = padded[i * r : (i + 1) * r, j * c : (j + 1) * c]
+                tiles[-1].append(self.machine.plain_sum(t, block))
+        step = Step("sum" if sign > 0 else "difference", (self.step, other.step), detail="plain matrix")
+        return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, step)
+
+    def __neg__(self) -> EncryptedMatrix:
+        tiles = [[t.with_value(self.machine.run_negative(t.value)) for t in row] for row in self.tiles]
+        return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, Step("negative", (self.step,)))
+
+    def __mul__(self, factor: Any) -> EncryptedMatrix:
+        if not isinstance(factor, numbers.Real):
+            return NotImplemented
+        f = float(factor)
+        if not math.isfinite(f):
+            raise RingforgeValueError("a matrix can be multiplied by finite numbers only")
+        whole = f.is_integer() and abs(f) <= MAX_WHOLE
+        tiles = [[self.machine.multiple(t, f, whole=whole) for t in row] for row in self.tiles]
+        detail = "whole number: no level" if whole else ""
+        step = Step("multiple", (self.step,), {"by": f}, detail=detail)
+        return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, step)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> EncryptedMatrix:
+        if not isinstance(divisor, numbers.Real):
+            return NotImplemented
+        if divisor == 0:
+            raise RingforgeValueError("a matrix cannot be divided by 0")
+        return self * (1 / float(divisor))
+
+    @property
+    def clean(self) -> bool:
+        """The ciphertexts hold nothing but the entries, copies of them, and zeros."""
+        return all(t.outside != MIXED for t in self)
+
+    def cleaned(self) -> EncryptedMatrix:
+        """The same matrix in ciphertexts that hold nothing else: one level where sums have left old values behind.
+
+        Programs do it to their outputs, so that these show whoever decrypts them the result and no more.
+        """
+        if self.clean:
+            return self
+        tiles = [[self.machine.masked(t, 1.0, "clearing other slots") for t in row] for row in self.tiles]
+        return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, Step("clean", (self.step,)))
+
+    # ---- other places ----
+
+    @property
+    def T(self) -> EncryptedMatrix:  # noqa: N802
+        """The transpose: one linear transform; none for vectors, rows and columns."""
+        if self.ndim < 2:
+            return self
+        r, c = self.tile_shape
+        if 1 in (r, c):
+            tiles, detail = _flipped(self.tiles), "same slots"
+        else:
+            detail = ""
+            tiles = [[self._transposed(row[j]) for row in self.tiles] for j in range(len(self.tiles[0]))]
+        step = Step("transpose", (self.step,), detail=detail)
+        return EncryptedMatrix(self.machine, tiles, self.cols, self.rows, 2, step)
+
+    def _transposed(self, tile: Tile) -> Tile:
+        have = tile.layout
+        want = Layout.column_major(have.cols, have.rows)
+        target, source = want.index().T.ravel(), have.index().ravel()
+        move = SlotMatrix(self.machine.slots, target, source, np.ones(len(target)))
+        generators = ((have.row_stride - have.cols, have.rows), (have.col_stride - 1, have.cols))
+        return self.machine.transform(tile, move, want, generators, "a transposition")
+
+    def _as_row(self) -> EncryptedMatrix:
+        return EncryptedMatrix(self.machine, _flipped(self.tiles), self.cols, self.rows, 2, replace(self.step))
+
+    def __getitem__(self, key: Any) -> EncryptedMatrix:
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > self.ndim or Ellipsis in keys:
+            raise ShapeError(
+                f"a block of an array of shape {self.shape} has up to {self.ndim} indices: slices and numbers"
+            )
+        picked, sizes = [], []
+        for k, length in zip((*keys, slice(None), slice(None)), (self.rows, self.cols), strict=False):
+            if not isinstance(k, slice | numbers.Integral) or isinstance(k, bool):
+                raise ShapeError(f"{k!r} is no index of an encrypted matrix: use slices and whole numbers")
+            if not isinstance(k, slice) and not -length <= int(k) < length:
+                raise ShapeError(f"index {int(k)} is outside 0 ... {length - 1}")
+            every = np.arange(length)
+            picked.append(every[k] if isinstance(k, slice) else every[[int(k)]])
+            sizes.append(isinstance(k, slice))
+        rows, cols = picked
+        if not len(rows) or not len(cols):
+            raise ShapeError(f"block {key!r} of an array of shape {self.shape} is empty")
+        index = [[k.start, k.stop, k.step] if isinstance(k, slice) else int(k) for k in keys]
+        step = Step("block", (self.step,), {"index": index})
+        tall, wide = sizes[0], sizes[1] and self.ndim == 2
+        whole = self._whole_tiles(rows, cols)
+        if whole is not None:
+            step.detail = "whole ciphertexts"
+            return self._result(whole, len(rows), len(cols), tall, wide, step)
+        r, c = self.tile_shape
+        tile = _even(len(rows), r), _even(len(cols), c)
+        return self._result(self._gathered(rows, cols, tile), len(rows), len(cols), tall, wide, step)
+
+    def _whole_tiles(self, rows: Indices, cols: Indices) -> Grid | None:
+        """The tiles that make up just this block, or None."""
+        spans = []
+        for index, size, length in zip((rows, cols), self.tile_shape, (self.rows, self.cols), strict=True):
+            first, last = int(index[0]), int(index[-1]) + 1
+            if len(index) != last - first or first % size or (last % size and last != length):
+                return None
+            spans.append(slice(first // size, -(-last // size)))
+        return [row[spans[1]] for row in self.tiles[spans[0]]]
+
+    def _recut(self, tile: tuple[int, int]) -> EncryptedMatrix:
+        """The same matrix in tiles of another shape: one linear transform where they differ."""
+        if tile == self.tile_shape:
+            return self
+        if tile not in self._recut_to:
+            tiles = self._gathered(np.arange(self.rows), np.arange(self.cols), tile)
+            made = EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, replace(self.step))
+            self._recut_to[tile] = made
+        return self._recut_to[tile]
+
+    def _gathered(self, rows: Indices, cols: Indices, tile: tuple[int, int]) -> Grid:
+        """The block of these rows and columns in tiles of a shape, column by column."""
+        want, (r, c) = Layout.column_major(*tile), self.tile_shape
+        place = want.index()
+        tiles: Grid = []
+        for top in range(0, len(rows), tile[0]):
+            tiles.append([])
+            for left in range(0, len(cols), tile[1]):
+                part: Tile | None = None
+                for i, down in _by_tile(rows[top : top + tile[0]], r):
+                    for j, over in _by_tile(cols[left : left + tile[1]], c):
+                        source = self.tiles[i][j]
+                        inside = source.layout.index()[np.ix_(rows[top + down] % r, cols[left + over] % c)]
+                        target = place[np.ix_(down, over)].ravel()
+                        move = SlotMatrix(self.machine.slots, target, inside.ravel(), np.ones(len(target)))
+                        generators = ((source.layout.col_stride - want.col_stride, len(over)),)
+                        moved = self.machine.transform(source, move, want, generators, "a block")
+                        part = moved if part is None else self.machine.add(part, moved, "a block")
+                assert part is not None
+                tiles[-1].append(part)
+        return tiles
+
+    # ---- for people ----
+
+    def explain(self) -> Group:
+        """How this matrix came to be, step by step: plans, levels, bounds, predicted errors."""
+        return explain_steps([self.step])
+
+    def _same_machine(self, other: EncryptedMatrix) -> None:
+        if self.machine is not other.machine:
+            raise MismatchError(
+                "the two matrices belong to different keys, parameters or programs: only matrices of one session, "
+                "program or server can be combined"
+            )
+
+    def _same_shape(self, shape: tuple[int, ...]) -> None:
+        if self.shape != shape:
+            raise ShapeError(f"sums need equal shapes; these are {self.shape} and {shape}")
+
+
+_OPERANDS = (EncryptedMatrix, PlainMatrix, np.ndarray)
+
+
+def _plain(other: Any) -> PlainMatrix:
+    return other if isinstance(other, PlainMatrix) else PlainMatrix.constant(other)
+
+
+def _flipped(tiles: Grid) -> Grid:
+    """The tiles of the transpose, in the same slots."""
+
+    def flip(t: Tile) -> Tile:
+        x = t.layout
+        return t.relabelled(Layout(x.cols, x.rows, x.col_stride, x.row_stride))
+
+    return [[flip(row[j]) for row in tiles] for j in range(len(tiles[0]))]
+
+
+def _by_tile(index: Indices, size: int) -> list[tuple[int, Indices]]:
+    """Tiles of `size` that these rows or columns lie in, and which of the places in `index` do."""
+    return [(int(t), np.flatnonzero(index // size == t)) for t in np.unique(index // size)]
+
+
+def _fitting(a: EncryptedMatrix, b: EncryptedMatrix, slots: int) -> tuple[EncryptedMatrix, EncryptedMatrix]:
+    """Both operands in tiles whose products exist and fit into a ciphertext."""
+    (m, l), (k, n), side = a.tile_shape, b.tile_shape, math.isqrt(slots)  # noqa: E741
+    inner = min(l, k)
+    if m * n > slots and m > side:
+        m = _even(a.rows, side if n > side else slots // n)
+    if m * n > slots:
+        n = _even(b.cols, slots // m)
+    return a._recut((m, inner)), b._recut((inner, n))
+
+
+def _plain_products(machine: Machine, row: list[Tile], values: Array, flipped: bool) -> list[Tile]:
+    """A row of tiles times a plain matrix, (inner, n): the tiles of the result's row.
+
+    The result keeps the strides of its operand or gets dense ones (row by row if `flipped`), whichever takes
+    fewer diagonals.
+    """
+    have, slots = row[0].layout, machine.slots
+    n, side = values.shape[1], math.isqrt(slots)
+    width = n if have.rows * n <= slots else _even(n, side if have.rows <= side else slots // have.rows)
+    padded = np.zeros((have.cols * len(row), width * -(-n // width)))
+    padded[: len(values), :n] = values
+    dense = Layout.row_major(have.rows, width) if flipped else Layout.column_major(have.rows, width)
+    kept = Layout(have.rows, width, have.row_stride, have.col_stride)
+    choices = [w for w in (dense, kept) if w.extent <= slots and len(np.unique(w.index())) == have.rows * width]
+    source = have.index()[:, :, None]
+
+    def steps(want: Layout) -> int:
+        return len(np.unique((source - want.index()[:, None, :]) % slots))
+
+    want = min(choices, key=steps)
+    target = want.index()[:, None, :]
+    generators = (
+        (have.row_stride - want.row_stride, have.rows),
+        (have.col_stride, have.cols),
+        (-want.col_stride, width),
+    )
+
+    def matrix(block: Array) -> SlotMatrix:
+        i, c, j = np.nonzero(np.broadcast_to(block != 0, (have.rows, *block.shape)))
+        return SlotMatrix(slots, target[i, 0, j], source[i, c, 0], block[c, j])
+
+    out = []
+    for left in range(0, padded.shape[1], width):
+        total: Tile | None = None
+        for k, tile in enumerate(row):
+            block = padded[k * have.cols : (k + 1) * have.cols, left : left + width]
+            if not block.any():
+                continue
+            map_, every = matrix(block), matrix(np.ones(block.shape))
+            part = machine.transform(tile, map_, want, generators, "a product with a plain matrix", every)
+            total = part if total is None else machine.add(total, part, "a sum of block products")
+        if total is None:
+            nothing = machine.multiple(row[0], 0.0, whole=True).relabelled(want)
+            total = machine.drop(nothing, max(row[0].value.level - 1, 0))
+        out.append(total)
+    return out

@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Who is who in a product of encrypted matrices.
+
+The key holder makes all keys and alone can decrypt. Contributors encrypt their matrices with its public key. The
+server has ciphertexts and evaluation keys, and computes. A `Session` is all of them in one object, for experiments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge import _native
+from ringforge._native import (
+    Ciphertext,
+    GaloisKey,
+    GaloisKeys,
+    PublicKey,
+    RelinKey,
+    SecretKey,
+)
+from ringforge.ckks import flood_deviation
+from ringforge.devices import Device, Report
+from ringforge.devices.base import Keys
+from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matmul.layout import Layout
+from ringforge.matmul.machine import Tile
+from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
+from ringforge.matmul.program import Program, counted
+from ringforge.matmul.session import Computer, Session, encrypt_tiles, real_slots
+from ringforge.matmul.steps import Step
+from ringforge.matvec.files import new_file
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class EvaluationKeys:
+    """What the server needs to compute, and nothing that decrypts."""
+
+    galois: GaloisKeys
+    relin: RelinKey | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in memory."""
+        return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, program: Program, threads: int = 1, progress: Progress | None = None
+    ) -> EvaluationKeys:
+        """Reads a file of :meth:`KeyHolder.save_evaluation_keys`.
+
+        Raises:
+            FormatError, MismatchError: it is damaged, or for other parameters.
+        """
+        reader = _native.io.Reader(str(path))
+        galois, relin = GaloisKeys(), None
+        while not reader.at_end():
+            if "relinearisation" in reader.peek().type:
+                relin = reader.next_relin_key(program.context, threads)
+            else:
+                key = reader.next_galois_key(program.context, threads)
+                assert key is not None
+                galois.insert(key)
+            if progress:
+                progress(min(1.0, len(galois) / max(len(program.galois_keys), 1)))
+        return cls(galois, relin)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """The ciphertexts of one matrix on their way, row by row of its grid.
+
+    Args:
+        name: of the program's input or output.
+        ciphertexts: as many as the program says.
+    """
+
+    name: str
+    ciphertexts: list[Ciphertext]
+
+    def save(self, path: str | Path, program: Program) -> int:
+        """Writes all ciphertexts to one file; returns its size in bytes."""
+        with new_file(path) as temporary:
+            writer = _native.io.Writer(str(temporary))
+            for c in self.ciphertexts:
+                writer.write(program.context, c)
+            writer.close()
+        return Path(path).stat().st_size
+
+    @classmethod
+    def load(cls, path: str | Path, program: Program, name: str, threads: int = 1) -> Parcel:
+        """Reads a file of ciphertexts of the input or output `name`.
+
+        Raises:
+            FormatError: it is damaged, or has another number of ciphertexts. MismatchError: for other parameters.
+            LevelError: of another level than the program says.
+        """
+        reader = _native.io.Reader(str(path))
+        found = []
+        while (c := reader.next_ciphertext(program.context, threads)) is not None:
+            found.append(c)
+        parcel = cls(name, found)
+        parcel.check(program)
+        return parcel
+
+    def check(self, program: Program) -> None:
+        """Holds number and level of the ciphertexts against the program."""
+        if self.name in program.outputs:
+            result = program.traced.results[self.name]
+            wanted, level = math.prod(result.step.grid), result.level
+        else:
+            spec = program.input(self.name)
+            wanted, level = math.prod(spec.ciphertexts), spec.level
+        if len(self.ciphertexts) != wanted:
+            raise FormatError(f"{self.name} has {counted(len(self.ciphertexts))}, the program says {wanted}")
+        for c in self.ciphertexts:
+            if c.level < level or (c.level != level and self.name not in program.outputs):
+                raise LevelError(f"ciphertexts of {self.name} must have level {level}, this one has {c.level}")
+
+
+def _refuse_insecure(program: Program, reason: str) -> None:
+    params = program.context.params
+    if not params.secure and not reason:
+        raise ParameterError(
+            f"this program has less than 128 bits: {params.insecure}; state why it is used all the same: "
+            'accept_insecure="..."'
+        )
+
+
+class _Encryptor:
+    """Encrypts inputs of a program."""
+
+    program: Program
+
+    def _encrypt(self, name: str, values: npt.ArrayLike, key: Any, client: _native.Client, threads: int) -> Parcel:
+        spec = self.program.input(name)
+        if spec.plain:
+            raise ParameterError(f"input {name} is plain: the server is given it as it is")
+        if np.shape(values) != tuple(spec.shape):
+            raise ShapeError(f"input {name} has shape {tuple(spec.shape)}, this array {np.shape(values)}")
+        grid = encrypt_tiles(
+            values,
+            spec.tile or spec.sides,
+            self.program.context,
+            spec.level,
+            spec.bound,
+            lambda plaintext, bound: client.encrypt(plaintext, key, bound),
+            threads,
+        )
+        return Parcel(name, [t.value for row in grid for t in row])
+
+
+class Contributor(_Encryptor):
+    """Who encrypts a matrix for somebody else: has the key holder's public key, and can decrypt nothing.
+
+    Args:
+        program: what was agreed on.
+        public_key: the key holder's.
+        accept_insecure: why parameters below 128 bits are used all the same.
+
+    Raises:
+        ParameterError: the parameters are insecure and no reason was given.
+    """
+
+    def __init__(self, program: Program, public_key: PublicKey, *, accept_insecure: str = "") -> None:
+        _refuse_insecure(program, accept_insecure)
+        self.program = program
+        self._key = public_key
+        self._client = _native.Client(program.context)
+
+    @classmethod
+    def load(cls, program: Program, public_key_path: str | Path, *, accept_insecure: str = "") -> Contributor:
+        """A contributor with a stored public key."""
+        key = _native.io.Reader(str(public_key_path)).public_key(program.context)
+        return cls(program, key, accept_insecure=accept_insecure)
+
+    def encrypt(self, name: str, values: npt.ArrayLike, threads: int = 1) -> Parcel:
+        """Encrypts the input `name`.
+
+        Raises:
+            ShapeError: another shape. ringforge.ValueError: NaN, infinity, or an entry above the bound.
+        """
+        return self._encrypt(name, values, self._key, self._client, threads)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A result that may be shown to others.
+
+    Args:
+        values: the numbers, with noise.
+        bits: how well the noise hides what decryption errors tell of the secret key.
+        ciphertexts: that this answer counts; more answers under the same key cost log2 of their number in bits.
+        error_bound: predicted largest error, with the noise.
+    """
+
+    values: Any
+    bits: float
+    ciphertexts: int
+    error_bound: float
+
+    def __str__(self) -> str:
+        return (
+            f"hides decryption errors to {self.bits:g} bits over {counted(self.ciphertexts)}; error up to "
+            f"{self.error_bound:.2g}"
+        )
+
+
+class KeyHolder(_Encryptor):
+    """Who makes all keys, and alone can decrypt.
+
+    Args:
+        program: what was agreed on.
+        secret_key: an existing key; by default a new one is made.
+        accept_insecure: why parameters below 128 bits are used all the same.
+        fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+
+    Raises:
+        ParameterError: the parameters are insecure and no reason was given.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        secret_key: SecretKey | None = None,
+        *,
+        accept_insecure: str = "",
+        fixed_seed_for_tests: bytes | None = None,
+    ) -> None:
+        _refuse_insecure(program, accept_insecure)
+        self.program = program
+        self._client = _native.Client(program.context, fixed_seed_for_tests)
+        self._secret = self._client.secret_key() if secret_key is None else secret_key
+
+    @classmethod
+    def load(cls, program: Program, secret_key_path: str | Path, *, accept_insecure: str = "") -> KeyHolder:
+        """A key holder with a stored secret key."""
+        key = _native.io.Reader(str(secret_key_path)).secret_key(program.context)
+        return cls(program, key, accept_insecure=accept_insecure)
+
+    # ---- keys ----
+
+    def public_key(self) -> PublicKey:
+        """What contributors encrypt with."""
+        return self._client.public_key(self._secret)
+
+    def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
+        """The keys the program needs, each for the level it is used at."""
+        galois, relin = GaloisKeys(), None
+        for key in self._keys(threads, progress):
+            if isinstance(key, RelinKey):
+                relin = key
+            else:
+                galois.insert(key)
+        return EvaluationKeys(galois, relin)
+
+    def save_evaluation_keys(self, path: str | Path, threads: int = 1, progress: Progress | None = None) -> int:
+        """Makes and writes the evaluation keys one by one; returns bytes."""
+        with new_file(path) as temporary:
+            writer = _native.io.Writer(str(temporary))
+            for key in self._keys(threads, progress):
+                writer.write(self.program.context, key)
+            writer.close()
+        return Path(path).stat().st_size
+
+    def _keys(self, threads: int, progress: Progress | None) -> Iterator[GaloisKey | RelinKey]:
+        if self.program.relin_level is not None:
+            yield self._client.relin_key(self._secret, self.program.relin_level, threads)
+        for i, (element, level) in enumerate(self.program.galois_keys):
+            yield self._client.galois_key(self._secret, element, level, threads)
+            if progress:
+                progress((i + 1) / len(self.program.galois_keys))
+
+    def save_public_key(self, path: str | Path) -> int:
+        """Writes the public key; returns bytes."""
+        with new_file(path) as temporary:
+            writer = _native.io.Writer(str(temporary))
+            writer.write(self.program.context, self.public_key())
+            writer.close()
+        return Path(path).stat().st_size
+
+    def save_secret_key(self, path: str | Path) -> None:
+        """Writes the secret key, readable by its owner only."""
+        with new_file(path, secret=True) as temporary:
+            writer = _native.io.Writer(str(temporary))
+            writer.write(self.program.context, self._secret)
+            writer.close()
+
+    # ---- data ----
+
+    def encrypt(self, name: str, values: npt.ArrayLike, threads: int = 1) -> Parcel:
+        """Encrypts the input `name` with the secret key: smaller files and less noise than with the public one.
+
+        Raises:
+            ShapeError: another shape. ringforge.ValueError: NaN, infinity, or an entry above the bound.
+        """
+        return self._encrypt(name, values, self._secret, self._client, threads)
+
+    def decrypt(self, result: Parcel, threads: int = 1) -> Any:
+        """A result in the clear, for the key holder itself; for others see `decrypt_to_share`."""
+        plain = [self._client.decrypt(c, self._secret) for c in result.ciphertexts]
+        return self.program.unpack(result.name, lambda i: real_slots(self.program.context, plain[i], threads))
+
+    def decrypt_to_share(self, result: Parcel, bits: float, *, answers: int = 1, threads: int = 1) -> Shared:
+        """A result in the clear, with noise that lets it be shown to others (docs/security.md).
+
+        The noise follows from the error that the program predicts, not from what a file says of itself.
+
+        Args:
+            result: of the server.
+            bits: how well the noise hides what decryption errors tell of the key.
+            answers: results of this size that will ever be shown under this key.
+
+        Raises:
+            LevelError: the noise would leave nothing of the result.
+        """
+        context = self.program.context
+        degree, count = context.params.degree, len(result.ciphertexts) * answers
+        expected = [t.value.variance for t in self.program.traced.results[result.name]]
+        error, plain = 0.0, []
+        for c, variance in zip(result.ciphertexts, expected, strict=True):
+            sigma = flood_deviation(variance, degree, bits, count)
+            # The library's noise grows from the ciphertext's own variance: ask for the bits that give this sigma.
+            asked = 2 * math.log2(sigma / flood_deviation(c.variance, degree, 0, count))
+            spread = sigma**2 + variance
+            error = max(error, float(_native.slot_error_bound(spread, degree)) / c.scale)
+            if error > c.bound:
+                raise LevelError(
+                    f"hiding {bits:g} bits over {counted(count)} adds noise of up to {error:.3g} to results of at "
+                    f"most {c.bound:.3g}: nothing would be left. Ask for fewer bits, or choose parameters with larger "
+                    "primes and a larger default scale"
+                )
+            plain.append(self._client.decrypt_to_share(c, self._secret, max(asked, 0.0), count))
+        values = self.program.unpack(result.name, lambda i: real_slots(context, plain[i], threads))
+        return Shared(values, bits, count, error)
+
+    def error_bound(self, name: str) -> float:
+        """Predicted largest error of an output's entries."""
+        return self.program.traced.results[name].error_bound
+
+
+class Server:
+    """Computes a program on ciphertexts.
+
+    Args:
+        program: what was agreed on.
+        keys: the key holder's evaluation keys.
+        device: name of a device, or a device.
+        threads: threads to use.
+
+    Raises:
+        MissingKeyError: the keys are not those of the program.
+    """
+
+    def __init__(
+        self, program: Program, keys: EvaluationKeys, *, device: str | Device = "cpu", threads: int = 1
+    ) -> None:
+        self.program = program
+        self.machine = Computer(program.context, Keys(keys.galois, keys.relin), program.planning, threads, device)
+        self.machine.require(program.key_levels, program.relin_level)
+
+    def run(
+        self,
+        inputs: Iterable[Parcel],
+        plain: Mapping[str, npt.ArrayLike] | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[dict[str, Parcel], Report]:
+        """The encrypted outputs by name, and what the kernels took.
+
+        Args:
+            inputs: the encrypted inputs.
+            plain: the plain ones by name.
+            progress: called with the fraction done.
+
+        Raises:
+            ParameterError: an input is missing or unknown. FormatError, LevelError: a parcel is not what the program
+            says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain input is
+            not as declared.
+        """
+        given: dict[str, EncryptedMatrix | PlainMatrix] = {}
+        for parcel in inputs:
+            parcel.check(self.program)
+            given[parcel.name] = self._matrix(parcel)
+        for name, values in (plain or {}).items():
+            given[name] = self._plain(name, values)
+        missing = [x.name for x in self.program.inputs if x.name not in given]
+        if missing:
+            raise ParameterError(f"input {missing[0]} is missing: the program takes all of its inputs")
+        machine, total = self.machine, self.program.traced.tracer.work
+        machine.reports.clear()
+        machine.work = 0.0
+        machine.progress = (lambda done: progress(min(1.0, done / total))) if progress and total else None
+        results = self.program.run(given)
+        report = Report(machine.device.capabilities().name, 0.0)
+        for _, part in machine.reports:
+            report = report + part
+        return {name: Parcel(name, [t.value for t in m]) for name, m in results.items()}, report
+
+    def _matrix(self, parcel: Parcel) -> EncryptedMatrix:
+        spec = self.program.input(parcel.name)
+        relin = self.machine.keys.relin
+        for c in parcel.ciphertexts:
+            if relin is not None and c.key_id != relin.key_id:
+                raise MismatchError(
+                    f"input {parcel.name} was encrypted under another key than the evaluation keys: all parties must "
+                    "use the key holder's public key"
+                )
+            if c.bound > spec.bound * (1 + 1e-9):
+                raise RingforgeValueError(
+                    f"input {parcel.name} declares entries up to {c.bound:g}, the program up to {spec.bound:g}"
+                )
+        rows, cols = spec.ciphertexts
+        layout = Layout.column_major(*(spec.tile or spec.sides))
+        it = iter(parcel.ciphertexts)
+        tiles = [[Tile(next(it), layout) for _ in range(cols)] for _ in range(rows)]
+        return EncryptedMatrix(
+            self.machine, tiles, *spec.sides, len(spec.shape), Step("input", (), {"name": spec.name})
+        )
+
+    def _plain(self, name: str, values: npt.ArrayLike) -> PlainMatrix:
+        spec, made = self.program.input(name), PlainMatrix.constant(values)
+        if not spec.plain:
+            raise ParameterError(f"input {name} must come encrypted")
+        if made.shape != tuple(spec.shape):
+            raise ShapeError(f"input {name} has shape {tuple(spec.shape)}, this array {made.shape}")
+        if made.step.bound > spec.bound:
+            raise RingforgeValueError(f"an entry of input {name} exceeds its bound {spec.bound:g}")
+        return made
+
+
+__all__ = ["Contributor", "EvaluationKeys", "KeyHolder", "Parcel", "Server", "Session", "Shared"]

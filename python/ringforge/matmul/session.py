@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Machines that compute on ciphertexts: the server's, and a session with all keys in one object."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge import _native
+from ringforge import params as parameter_sets
+from ringforge._native import (
+    Ciphertext,
+    Context,
+    Evaluator,
+    GaloisKeys,
+    Parameters,
+)
+from ringforge.devices import Device, Report, open_device
+from ringforge.devices.base import Handle, HltKernel, Keys
+from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matmul.cost import ProductCost
+from ringforge.matmul.engine import Bases, Product
+from ringforge.matmul.layout import Layout
+from ringforge.matmul.machine import Array, Machine, Settings, Tile
+from ringforge.matmul.matrix import EncryptedMatrix, Grid, even_tile
+from ringforge.matmul.slots import SlotMatrix
+from ringforge.matmul.steps import Step
+
+
+class Computer(Machine):
+    """A machine that computes on ciphertexts with evaluation keys.
+
+    Args:
+        context, settings, threads: as of a machine.
+        keys: what there is.
+        device: where kernels run.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        keys: Keys,
+        settings: Settings | None = None,
+        threads: int = 1,
+        device: str | Device = "cpu",
+    ) -> None:
+        super().__init__(context, settings, threads)
+        self.keys = keys
+        self.device = open_device(device) if isinstance(device, str) else device
+        self.evaluator = Evaluator(context, threads)
+        #: What kernels took, in order, by what they did.
+        self.reports: list[tuple[str, Report]] = []
+        #: Seconds spent encoding diagonals and masks.
+        self.prepare_seconds = 0.0
+        self._prepared: set[Product] = set()
+        self._handles: dict[int, Handle] = {}
+
+    def require(self, keys: Mapping[int, int], relin_level: int | None) -> None:
+        """Refuses work for which a key is missing, before it starts.
+
+        Raises:
+            MissingKeyError: a key is missing, or made for a lower level.
+        """
+        galois, relin = self.keys.galois, self.keys.relin
+        for element, level in keys.items():
+            if element not in galois or galois.level(element) < level:
+                raise MissingKeyError(
+                    f"the evaluation keys lack the Galois key of element {element} for level {level}: make keys for "
+                    "this program"
+                )
+        if relin_level is not None and (relin is None or relin.level < relin_level):
+            raise MissingKeyError(f"the evaluation keys lack a relinearisation key for level {relin_level}")
+
+    def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:  # noqa: ARG002
+        handle = self._handles.get(id(kernel))
+        if handle is None:
+            self.device.check(kernel)
+            handle = self.device.prepare(kernel, self.keys, threads=self.threads)
+            self.prepare_seconds += handle.prepare_seconds
+            if again:
+                self._handles[id(kernel)] = handle
+        (y,), report = self.device.run(handle, [x], threads=self.threads)
+        self.reports.append(("transform", report))
+        return y
+
+    def run_bases(self, product: Product, side: str, x: Any) -> Any:
+        if product not in self._prepared:
+            before = product.prepare_seconds
+            product.prepare(self.keys)
+            self.prepare_seconds += product.prepare_seconds - before
+            self._prepared.add(product)
+        made: Bases = product.left(x) if side == "left" else product.right(x)
+        self.reports.append((f"{side} operand", made.report))
+        return made
+
+    def run_product(self, product: Product, cost: ProductCost, left: Any, right: Any) -> Any:  # noqa: ARG002
+        y, report = product.multiply(left, right)
+        self.reports.append(("product", report))
+        return y
+
+    def run_sum(self, x: Any, y: Any) -> Any:
+        return self.evaluator.add(x, y)
+
+    def run_negative(self, x: Any) -> Any:
+        return self.evaluator.negate(x)
+
+    def run_plain_sum(self, x: Any, values: Array) -> Any:
+        return self.evaluator.add_plain(
+            x, self.context.encode(values.astype(np.complex128), x.scale, x.level, self.threads)
+        )
+
+    def run_drop(self, x: Any, level: int) -> Any:
+        return self.evaluator.drop_to_level(x, level)
+
+    def forget(self) -> None:
+        super().forget()
+        self._prepared.clear()
+        self._handles.clear()
+
+
+def encrypt_tiles(
+    values: npt.ArrayLike,
+    tile: tuple[int, int],
+    context: Context,
+    level: int,
+    bound: float,
+    encrypt: Callable[[Any, float], Ciphertext],
+    threads: int = 1,
+) -> Grid:
+    """A matrix as a grid of ciphertexts, (m, n) or (n,).
+
+    Raises:
+        ShapeError: no matrix or vector, or an empty one. ringforge.ValueError: complex numbers, NaN, infinity, or an
+            entry above the bound.
+    """
+    a = np.asarray(values)
+    if a.dtype.kind not in "fiub":
+        raise RingforgeValueError(f"a matrix of {a.dtype} entries cannot be encrypted: real numbers are needed")
+    if a.ndim not in (1, 2) or a.size == 0:
+        raise ShapeError(f"an array of shape {a.shape} is neither a matrix nor a vector with entries")
+    a = a.astype(np.float64).reshape(len(a), -1)
+    if not np.isfinite(a).all():
+        raise RingforgeValueError("a matrix with NaN or infinity cannot be encrypted")
+    if not (bound > 0 and math.isfinite(bound)):
+        raise ParameterError(f"the bound must be positive and finite, not {bound}")
+    largest = float(np.abs(a).max())
+    if largest > bound:
+        # The entry itself is secret: it is not named.
+        raise RingforgeValueError(
+            f"an entry exceeds the declared bound {bound:g}: encrypt or plan with a larger bound, or scale the matrix"
+        )
+    layout, (r, c) = Layout.column_major(*tile), tile
+    p = context.params
+    grid: Grid = []
+    for top in range(0, a.shape[0], r):
+        grid.append([])
+        for left in range(0, a.shape[1], c):
+            block = np.zeros(tile)
+            part = a[top : top + r, left : left + c]
+            block[: part.shape[0], : part.shape[1]] = part
+            slots = layout.pack(block, p.slots).astype(np.complex128)
+            grid[-1].append(Tile(encrypt(context.encode(slots, 2.0**p.log_scale, level, threads), bound), layout))
+    return grid
+
+
+def real_slots(context: Context, plaintext: Any, threads: int) -> Array:
+    return np.ascontiguousarray(np.asarray(context.decode(plaintext, threads)).real)
+
+
+class Session(Computer):
+    """All roles in one object, with keys made when they are needed. Deployments keep the roles apart.
+
+    Args:
+        params: a parameter set or its name.
+        method, memory, keys, level_price: as of `Settings`.
+        insecure: why a named set below 128 bits may be used.
+        threads: threads to use.
+        fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+
+    >>> import numpy as np
+    >>> s = Session("matmul-a-128")
+    >>> a, b = np.array([[0.5, -0.5], [0.25, 0.0]]), np.array([[1.0, 0.5], [0.5, -0.5]])
+    >>> np.round((s.encrypt(a) @ s.encrypt(b)).decrypt(), 4).tolist()
+    [[0.25, 0.5], [0.25, 0.125]]
+    """
+
+    def __init__(
+        self,
+        params: Parameters | str = "matmul-a-128",
+        *,
+        method: str = "auto",
+        memory: int | None = None,
+        keys: str = "all",
+        level_price: float = 1.5,
+        insecure: str = "",
+        threads: int = 1,
+        fixed_seed_for_tests: bytes | None = None,
+    ) -> None:
+        chosen = parameter_sets.named(params, insecure) if isinstance(params, str) else params
+        context = Context(chosen)
+        settings = Settings(method, memory, keys, level_price=level_price)
+        super().__init__(context, Keys(GaloisKeys()), settings, threads)
+        self._client = _native.Client(context, fixed_seed_for_tests)
+        self._secret = self._client.secret_key()
+
+    @property
+    def params(self) -> Parameters:
+        return self.context.params
+
+    def require(self, keys: Mapping[int, int], relin_level: int | None) -> None:
+        galois, relin = self.keys.galois, self.keys.relin
+        for element, level in keys.items():
+            if element in galois:
+                if galois.level(element) >= level:
+                    continue
+                galois.erase(element)
+            galois.insert(self._client.galois_key(self._secret, element, level, self.threads))
+        if relin_level is not None and (relin is None or relin.level < relin_level):
+            self.keys = Keys(galois, self._client.relin_key(self._secret, relin_level, self.threads))
+
+    def encrypt(
+        self,
+        values: npt.ArrayLike,
+        *,
+        bound: float = 1.0,
+        level: int | None = None,
+        tile: tuple[int, int] | None = None,
+    ) -> EncryptedMatrix:
+        """Encrypts a matrix (m, n) or a vector (n,).
+
+        Args:
+            values: real numbers.
+            bound: largest |entry|; public, enforced.
+            level: levels it can be multiplied for; the most there are by default. Fewer are faster.
+            tile: rows and columns of each ciphertext; by default all if they fit.
+
+        Raises:
+            ShapeError, LevelError, ringforge.ValueError: as the arguments deserve.
+        """
+        a = np.asarray(values)
+        at = self.params.max_level if level is None else level
+        if not 0 <= at <= self.params.max_level:
+            raise LevelError(f"level {at} is outside 0 ... {self.params.max_level} of {self.params.name}")
+        rows, cols = _sides(a.shape)
+        cut = even_tile(rows, cols, self.slots, tile)
+
+        def encrypt(plaintext: Any, b: float) -> Ciphertext:
+            return self._client.encrypt(plaintext, self._secret, b)
+
+        tiles = encrypt_tiles(a, cut, self.context, at, bound, encrypt, self.threads)
+        return EncryptedMatrix(self, tiles, rows, cols, a.ndim, Step("input", detail="encrypted"))
+
+    def decrypt(self, matrix: EncryptedMatrix) -> Any:
+        return matrix.assemble(lambda c: real_slots(self.context, self._client.decrypt(c, self._secret), self.threads))
+
+
+def _sides(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of an array; a vector is a column."""
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise ShapeError(f"an array of shape {shape} is neither a matrix nor a vector with entries")
+    return shape[0], (shape[1] if len(shape) == 2 else 1)
