@@ -129,8 +129,8 @@ def matmul_command(
     algorithm: Annotated[
         list[str] | None,
         typer.Option(
-            help="ringforge, fame or another method, or naive: the published product with a full key switch for each "
-            "diagonal. May be repeated. Default: ringforge."
+            help="ringforge, fame or another method; naive: the published product with a full key switch for each "
+            "diagonal; batch: one product among as many as fit. May be repeated. Default: ringforge."
         ),
     ] = None,
     level: Annotated[

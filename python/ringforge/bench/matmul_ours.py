@@ -16,17 +16,15 @@ import numpy as np
 
 from ringforge import _native, ckks
 from ringforge.devices.base import Keys
-from ringforge.errors import MemoryLimitError
+from ringforge.errors import ShapeError
+from ringforge.matmul.batch import BatchProduct
 from ringforge.matmul.engine import Options, Product, diagonals, shift_matrix
 from ringforge.matmul.methods import fame
 from ringforge.matmul.paper import Shape
 from ringforge.matmul.plan import ProductPlan, Transform
-from ringforge.matmul.planner import Choice, choose
+from ringforge.matmul.planner import choose, free_memory
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.params import Parameters
-
-#: Of the memory that is free, plans may take this much.
-SHARE = 0.8
 
 #: The naive product is run whole if it takes no longer than this, else put together from this many diagonals.
 LIMIT_S = 180.0
@@ -34,6 +32,9 @@ SAMPLES = 32
 
 #: Schedules of the published product, besides the planner's methods.
 NAIVE = "naive"
+
+#: As many products at once as fit, for the time of one.
+BATCH = "batch"
 
 
 @dataclass(frozen=True)
@@ -47,25 +48,6 @@ class Ours:
     max_rel_error: float
     peak_mib: float
     extra: dict[str, Any]
-
-
-def available_memory() -> int:
-    """Bytes that plans may take on this machine."""
-    with open("/proc/meminfo") as f:
-        fields = dict(line.split(":", 1) for line in f)
-    return int(SHARE * 1024 * int(fields["MemAvailable"].split()[0]))
-
-
-def plan_for(session: ckks.Session, shape: Shape, method: str, level: int | None) -> Choice:
-    """The planner's choice within the memory there is: a key for each rotation if they fit, else few keys."""
-    memory = available_memory()
-    for keys in ("all", "few"):
-        try:
-            return choose(session.context, shape.m, shape.l, shape.n, level, method=method, memory=memory, keys=keys)
-        except MemoryLimitError:
-            if keys == "few":
-                raise
-    raise AssertionError
 
 
 def measure(
@@ -86,7 +68,18 @@ def measure(
     session = ckks.Session(params, threads)
     if algorithm == NAIVE:
         return _naive(session, shape, seed)
-    choice = plan_for(session, shape, algorithm, params.max_level if full else None)
+    if algorithm == BATCH:
+        return _batch(session, shape, seed, budget_s, None if full else 1)
+    choice = choose(
+        session.context,
+        shape.m,
+        shape.l,
+        shape.n,
+        params.max_level if full else None,
+        method=algorithm,
+        memory=free_memory(),
+        keys="auto",
+    )
     product = Product(session.context, choice.plan, choice.level, options=choice.options, threads=threads)
     return _run(session, product, shape, seed, budget_s, {"plan": choice.chosen.name})
 
@@ -112,6 +105,7 @@ def _run(
     keys = make_keys(session, product)
     key_seconds = time.perf_counter() - start
     product.prepare(keys)
+    prepared = product.prepare_seconds
     a, b = _matrices(shape, seed)
     left, right = (
         session.encrypt(layout.pack(x, params.slots), level=product.level)
@@ -123,6 +117,7 @@ def _run(
     before = _native.counted()
     begun = time.perf_counter()
     while len(walls) < 3 or time.perf_counter() - begun < budget_s:
+        encoded = product.prepare_seconds
         marks = [(time.perf_counter(), time.process_time())]
         first = product.left(left)
         marks.append((time.perf_counter(), time.process_time()))
@@ -130,9 +125,12 @@ def _run(
         marks.append((time.perf_counter(), time.process_time()))
         c, _ = product.multiply(first, second)
         marks.append((time.perf_counter(), time.process_time()))
-        walls.append(marks[-1][0] - marks[0][0])
-        cpus.append(marks[-1][1] - marks[0][1])
+        # Plans that are not lazy encode the masks of each pair as they go; that is no part of the product's time.
+        encoded = product.prepare_seconds - encoded
+        walls.append(marks[-1][0] - marks[0][0] - encoded)
+        cpus.append(marks[-1][1] - marks[0][1] - encoded * session.threads)
         phases.append([y[1] - x[1] for x, y in itertools.pairwise(marks)])
+        phases[-1][-1] -= encoded * session.threads
         if len(walls) >= 3 and walls[-1] > LIMIT_S:
             break
     ops = _native.counted() - before
@@ -141,7 +139,7 @@ def _run(
     error = float(np.abs(got - exact).max())
     return Ours(
         statistics.median(walls),
-        product.prepare_seconds,
+        prepared + encoded,
         plan.method,
         product.level,
         error / float(np.abs(exact).max()),
@@ -159,6 +157,52 @@ def _run(
             "error_bound": c.error_bound,
             "result_level": c.level,
             "rotation_seconds": _rotation(session, product.level),
+        },
+    )
+
+
+def _batch(session: ckks.Session, shape: Shape, seed: int, budget_s: float, level: int | None) -> Ours:
+    """A whole batch of square products; seconds are those of the batch divided by its size."""
+    if not shape.m == shape.l == shape.n:
+        raise ShapeError(f"batches are measured on squares, not on {shape}: pad the matrices")
+    params, client, secret = session.params, session.client, session.secret_key
+    product = BatchProduct(session.context, shape.m, threads=session.threads)
+    level = params.max_level if level is None else level
+    start = time.perf_counter()
+    keys = product.make_keys(client, secret, level=level)
+    key_seconds = time.perf_counter() - start
+    rng = np.random.default_rng(seed)
+    a, b = rng.uniform(-1, 1, (2, product.capacity, shape.m, shape.m))
+    left = product.encrypt(client, secret, a, by="columns", level=level)
+    right = product.encrypt(client, secret, b, by="rows", level=level)
+    walls: list[float] = []
+    cpus: list[float] = []
+    before, begun = _native.counted(), time.perf_counter()
+    while len(walls) < 3 or time.perf_counter() - begun < budget_s:
+        wall, cpu = time.perf_counter(), time.process_time()
+        result, _ = product.multiply(left, right, keys)
+        walls.append((time.perf_counter() - wall) / product.capacity)
+        cpus.append((time.process_time() - cpu) / product.capacity)
+    ops = _native.counted() - before
+    error = float(np.abs(product.decrypt(client, secret, result) - a @ b).max())
+    return Ours(
+        statistics.median(walls),
+        0.0,
+        BATCH,
+        level,
+        error / float(np.abs(a @ b).max()),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        {
+            "plan": f"batch of {product.capacity}",
+            "cpu_seconds": statistics.median(cpus),
+            "runs": len(walls),
+            "key_seconds": key_seconds,
+            "keys": len(product.required_keys) + 1,
+            "key_mib": keys.bytes / 2**20,
+            "key_switches": ops.key_switch // len(walls),
+            "max_error": error,
+            "error_bound": product.error_bound(result),
+            "result_level": result.level,
         },
     )
 
@@ -193,7 +237,7 @@ def _naive(session: ckks.Session, shape: Shape, seed: int) -> Ours:
     product = Product(session.context, plan, options=Options("naive"), threads=session.threads)
     sampled = _sample(session, plan, seed)
     memory = len(product.required_keys) * _key_bytes(params)
-    if sampled.seconds < LIMIT_S and memory < available_memory():
+    if sampled.seconds < LIMIT_S and memory < free_memory():
         return _run(session, product, shape, seed, 0.0, {"plan": NAIVE, "extrapolated": False})
     return sampled
 

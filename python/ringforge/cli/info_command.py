@@ -17,7 +17,7 @@ import ringforge
 from ringforge import _native, devices, params
 from ringforge.cli.console import properties, size_text
 from ringforge.errors import FormatError
-from ringforge.matvec.files import naming
+from ringforge.files import naming
 from ringforge.matvec.model import Linear, load_model
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import CLEAR_MAGIC

@@ -148,8 +148,13 @@ class MatvecOperands:
 class Keys:
     """Evaluation keys a kernel may use."""
 
-    galois: GaloisKeys
+    galois: GaloisKeys = field(default_factory=GaloisKeys)
     relin: RelinKey | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in memory."""
+        return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
 
 
 @dataclass(frozen=True)

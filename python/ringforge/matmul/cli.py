@@ -21,12 +21,12 @@ import typer
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, parse_size, progress, say, seconds_text, size_text, thread_count
 from ringforge.errors import ParameterError
+from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matmul.planner import METHODS
 from ringforge.matmul.program import Input, Program, counted, trace
 from ringforge.matmul.roles import Contributor, EvaluationKeys, KeyHolder, Parcel, Server
 from ringforge.matmul.service import Connection, parse_assignment
 from ringforge.matmul.service import serve as serve_program
-from ringforge.matvec.files import check_vectors_name, load_vectors, naming, save_vectors
 
 app = typer.Typer(
     add_completion=False,

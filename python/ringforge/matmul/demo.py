@@ -36,11 +36,11 @@ from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.errors import Error, ParameterError, UnsupportedModelError
+from ringforge.files import writing
 from ringforge.matmul.machine import Array
 from ringforge.matmul.program import Input, Program, trace
 from ringforge.matmul.roles import Contributor, KeyHolder, Parcel
 from ringforge.matmul.service import Connection
-from ringforge.matvec.files import writing
 
 #: Learning rate and ridge penalty.
 RATE, RIDGE = 6.0, 0.001

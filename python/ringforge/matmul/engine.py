@@ -104,6 +104,7 @@ class Product:
         plan: what is computed.
         level: of the inputs; the maximum by default.
         bounds: largest |entry| of A and of B that will be declared.
+        result_bound: promised largest |entry| of the result; by default l times both bounds.
         options: schedules and memory.
         device: where kernels run.
 
@@ -119,6 +120,7 @@ class Product:
         level: int | None = None,
         *,
         bounds: tuple[float, float] = (1.0, 1.0),
+        result_bound: float | None = None,
         options: Options | None = None,
         device: str | Device = "cpu",
         threads: int = 1,
@@ -145,16 +147,18 @@ class Product:
         self.result_level = self.level - plan.depth
         product = params.q[self.product_level] * self.scale / (2 if plan.real_part else 1)
         inner = math.sqrt(product)
-        self._left_scale = inner if plan.left.transforms else self.scale
-        self._right_scale = product / self._left_scale if plan.right.transforms else self.scale
-        self.result_bound = plan.l * bounds[0] * bounds[1]
+        #: Scales of the bases.
+        self.left_scale = inner if plan.left.transforms else self.scale
+        self.right_scale = product / self.left_scale if plan.right.transforms else self.scale
+        self.result_bound = plan.l * bounds[0] * bounds[1] if result_bound is None else result_bound
         self._stages = {
-            "left": self._operand(plan.left, self._left_scale, bounds[0]),
-            "right": self._operand(plan.right, self._right_scale, bounds[1]),
+            "left": self._operand(plan.left, self.left_scale, bounds[0]),
+            "right": self._operand(plan.right, self.right_scale, bounds[1]),
         }
         self._base_bound = {side: stages[1] for side, stages in self._stages.items()}
         self._sum: Handle | None = None
         self._multiply: Handle | None = None
+        self._tail: Handle | None = None
         self._keys: Keys | None = None
         self.prepare_seconds = 0.0
 
@@ -248,8 +252,8 @@ class Product:
             self.context,
             self._pair_plan,
             self.base_level,
-            self._left_scale,
-            self._right_scale,
+            self.left_scale,
+            self.right_scale,
             self.scale,
             self._base_bound["left"],
             self._base_bound["right"],
@@ -328,6 +332,10 @@ class Product:
             self.prepare_seconds += self._sum.prepare_seconds
         else:
             self._multiply = self.device.prepare(MultiplyKernel(self.context, self.product_level), keys)
+        if self.plan.tail is not None:
+            self.device.check(self._tail_kernel)
+            self._tail = self.device.prepare(self._tail_kernel, keys, threads=self.threads)
+            self.prepare_seconds += self._tail.prepare_seconds
         if progress:
             progress(1.0)
 
@@ -342,12 +350,12 @@ class Product:
     def _bases(self, side: str, x: Ciphertext, progress: Progress | None) -> Bases:
         if self._keys is None:
             raise ParameterError("call prepare with the evaluation keys first")
-        if x.level < self.level:
-            raise LevelError(f"the plan is for operands of level {self.level}, this one has level {x.level}")
         ev = Evaluator(self.context, self.threads)
         (prefix, bases), _ = self._stages[side]
         operand = self.plan.left if side == "left" else self.plan.right
         start = self.base_level + operand.transforms
+        if x.level < start:
+            raise LevelError(f"the plan takes {side} operands of level {start} or more, this one has level {x.level}")
         if x.level > start:
             x = ev.drop_to_level(x, start)
         report = Report("cpu", 0.0)
@@ -388,9 +396,8 @@ class Product:
             )
         else:
             c, report = self._multiply_eagerly(left.ciphertexts, right.ciphertexts, progress)
-        if self.plan.tail is not None:
-            handle = self.device.prepare(self._tail_kernel, cast(Keys, self._keys), threads=self.threads)
-            (c,), r = self.device.run(handle, [c], threads=self.threads)
+        if self._tail is not None:
+            (c,), r = self.device.run(self._tail, [c], threads=self.threads)
             report = report + r
         return c, report
 
@@ -408,7 +415,7 @@ class Product:
             return [shift[0].step]
         if any(t.base for t in shift):
             raise ShapeError("plans that are not lazy have one base for each operand")
-        at = self._left_scale if side == "left" else self._right_scale
+        at = self.left_scale if side == "left" else self.right_scale
         return [
             self._transform(
                 shift_matrix(self.plan.slots, shift), (), self.base_level, at, scale or at, self._base_bound[side]
@@ -425,9 +432,9 @@ class Product:
         report, total = Report("cpu", 0.0), None
         product = self.context.params.q[self.product_level] * self.scale / (2 if plan.real_part else 1)
         # A side that is never masked has its bases' scale, the other's masks make the product's scale right.
-        scales = [self._left_scale, product / self._left_scale]
+        scales = [self.left_scale, product / self.left_scale]
         if not any(t.support is not None for k in plan.pairs for t in plan.pair(k)[1]):
-            scales = [product / self._right_scale, self._right_scale]
+            scales = [product / self.right_scale, self.right_scale]
 
         def shifted(side: str, bases: Sequence[Ciphertext], shift: Shift, scale: float) -> Ciphertext:
             nonlocal report

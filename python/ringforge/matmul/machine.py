@@ -40,7 +40,7 @@ class Settings:
     Args:
         method: "auto", or a method of the planner.
         memory: bytes that keys, encoded diagonals and temporaries of one product may take; None: no limit.
-        keys: "all" gives each rotation its own key; "few" composes rotations.
+        keys: "all" gives each rotation its own key; "few" composes rotations; "auto": few if all do not fit.
         schedule: of linear transforms.
         level_price: a plan may cost so many times more if it saves a level.
     """
@@ -251,8 +251,15 @@ class Machine(ABC):
                 left_layout=a.layout,
                 right_layout=b.layout,
             )
-            made = Product(self.context, plan, level, bounds=bounds, options=choice.options, threads=self.threads)
-            made.result_bound = largest
+            made = Product(
+                self.context,
+                plan,
+                level,
+                bounds=bounds,
+                result_bound=largest,
+                options=choice.options,
+                threads=self.threads,
+            )
             self.room(largest, made.result_level, f"a product of {shape[0]} x {shape[1]} by {shape[1]} x {shape[2]}")
             self._products[key] = made
         self.require(made.required_keys, made.relin_level)

@@ -156,7 +156,8 @@ def choose(
         method: one of METHODS.
         memory: bytes that keys, encoded vectors and temporaries may take together. Where there is such a limit,
             vectors kept by their coefficients only are candidates too.
-        keys: "all": each rotation has its own key; "few": rotations of products are composed of two.
+        keys: "all": each rotation has its own key; "few": rotations of products are composed of two; "auto": few if
+            nothing fits with all.
         schedule: of linear transforms, one of naive, hoisted, mo, bsgs.
 
     Raises:
@@ -166,12 +167,24 @@ def choose(
     """
     if method not in METHODS:
         raise ParameterError(f'there is no method "{method}"; choose one of {", ".join(METHODS)}')
-    if keys not in {"all", "few"}:
-        raise ParameterError(f'keys are "all" or "few", not "{keys}"')
+    if keys not in {"all", "few", "auto"}:
+        raise ParameterError(f'keys are "all", "few" or "auto", not "{keys}"')
     if schedule not in SCHEDULES:
         raise ParameterError(f'there is no schedule "{schedule}"; choose one of {", ".join(SCHEDULES)}')
     p = context.params
+    if keys == "auto":
+        try:
+            return _choose(Gadget.of(p), p.max_level, m, l, n, level, method, memory, "all", schedule)
+        except MemoryLimitError:
+            keys = "few"
     return _choose(Gadget.of(p), p.max_level, m, l, n, level, method, memory, keys, schedule)
+
+
+def free_memory(share: float = 0.8) -> int:
+    """Bytes that plans may take on this machine: a share of what is free."""
+    with open("/proc/meminfo", encoding="ascii") as f:
+        fields = dict(line.split(":", 1) for line in f)
+    return int(share * 1024 * int(fields["MemAvailable"].split()[0]))
 
 
 @lru_cache(maxsize=64)

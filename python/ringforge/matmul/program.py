@@ -28,13 +28,13 @@ from ringforge import params as parameter_sets
 from ringforge._native import Context, Parameters
 from ringforge.cli.console import properties, size_text
 from ringforge.errors import Error, FormatError, LevelError, MemoryLimitError, ParameterError, ShapeError
+from ringforge.files import writing
 from ringforge.matmul.cost import Gadget
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix, even_tile
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.matmul.tracer import Tracer
-from ringforge.matvec.files import writing
 from ringforge.matvec.program import ParameterSpec
 
 #: Prices of a level that are tried, from plans with the fewest levels to plans with the least work.

@@ -9,7 +9,7 @@ server has ciphertexts and evaluation keys, and computes. A `Session` is all of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
-from ringforge._native import (
-    Ciphertext,
-    GaloisKey,
-    GaloisKeys,
-    PublicKey,
-    RelinKey,
-    SecretKey,
-)
+from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, Report
 from ringforge.devices.base import Keys
@@ -37,22 +30,11 @@ from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
 from ringforge.matmul.program import Program, counted
 from ringforge.matmul.session import Computer, Session, encrypt_tiles, real_slots
 from ringforge.matmul.steps import Step
-from ringforge.matvec.files import new_file
-
-Progress = Callable[[float], None]
+from ringforge.parties import Progress, collect, make_keys, read_ciphertexts, read_keys, write_records
 
 
-@dataclass(frozen=True)
-class EvaluationKeys:
+class EvaluationKeys(Keys):
     """What the server needs to compute, and nothing that decrypts."""
-
-    galois: GaloisKeys
-    relin: RelinKey | None = None
-
-    @property
-    def bytes(self) -> int:
-        """Bytes in memory."""
-        return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
 
     @classmethod
     def load(
@@ -63,18 +45,7 @@ class EvaluationKeys:
         Raises:
             FormatError, MismatchError: it is damaged, or for other parameters.
         """
-        reader = _native.io.Reader(str(path))
-        galois, relin = GaloisKeys(), None
-        while not reader.at_end():
-            if "relinearisation" in reader.peek().type:
-                relin = reader.next_relin_key(program.context, threads)
-            else:
-                key = reader.next_galois_key(program.context, threads)
-                assert key is not None
-                galois.insert(key)
-            if progress:
-                progress(min(1.0, len(galois) / max(len(program.galois_keys), 1)))
-        return cls(galois, relin)
+        return cls(*read_keys(path, program, threads, progress))
 
 
 @dataclass(frozen=True)
@@ -91,12 +62,7 @@ class Parcel:
 
     def save(self, path: str | Path, program: Program) -> int:
         """Writes all ciphertexts to one file; returns its size in bytes."""
-        with new_file(path) as temporary:
-            writer = _native.io.Writer(str(temporary))
-            for c in self.ciphertexts:
-                writer.write(program.context, c)
-            writer.close()
-        return Path(path).stat().st_size
+        return write_records(path, program.context, self.ciphertexts)
 
     @classmethod
     def load(cls, path: str | Path, program: Program, name: str, threads: int = 1) -> Parcel:
@@ -106,11 +72,7 @@ class Parcel:
             FormatError: it is damaged, or has another number of ciphertexts. MismatchError: for other parameters.
             LevelError: of another level than the program says.
         """
-        reader = _native.io.Reader(str(path))
-        found = []
-        while (c := reader.next_ciphertext(program.context, threads)) is not None:
-            found.append(c)
-        parcel = cls(name, found)
+        parcel = cls(name, read_ciphertexts(path, program.context, threads))
         parcel.check(program)
         return parcel
 
@@ -257,45 +219,22 @@ class KeyHolder(_Encryptor):
 
     def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
         """The keys the program needs, each for the level it is used at."""
-        galois, relin = GaloisKeys(), None
-        for key in self._keys(threads, progress):
-            if isinstance(key, RelinKey):
-                relin = key
-            else:
-                galois.insert(key)
-        return EvaluationKeys(galois, relin)
+        return EvaluationKeys(*collect(self._keys(threads, progress)))
 
     def save_evaluation_keys(self, path: str | Path, threads: int = 1, progress: Progress | None = None) -> int:
         """Makes and writes the evaluation keys one by one; returns bytes."""
-        with new_file(path) as temporary:
-            writer = _native.io.Writer(str(temporary))
-            for key in self._keys(threads, progress):
-                writer.write(self.program.context, key)
-            writer.close()
-        return Path(path).stat().st_size
+        return write_records(path, self.program.context, self._keys(threads, progress))
 
     def _keys(self, threads: int, progress: Progress | None) -> Iterator[GaloisKey | RelinKey]:
-        if self.program.relin_level is not None:
-            yield self._client.relin_key(self._secret, self.program.relin_level, threads)
-        for i, (element, level) in enumerate(self.program.galois_keys):
-            yield self._client.galois_key(self._secret, element, level, threads)
-            if progress:
-                progress((i + 1) / len(self.program.galois_keys))
+        return make_keys(self._client, self._secret, self.program, threads, progress)
 
     def save_public_key(self, path: str | Path) -> int:
         """Writes the public key; returns bytes."""
-        with new_file(path) as temporary:
-            writer = _native.io.Writer(str(temporary))
-            writer.write(self.program.context, self.public_key())
-            writer.close()
-        return Path(path).stat().st_size
+        return write_records(path, self.program.context, [self.public_key()])
 
     def save_secret_key(self, path: str | Path) -> None:
         """Writes the secret key, readable by its owner only."""
-        with new_file(path, secret=True) as temporary:
-            writer = _native.io.Writer(str(temporary))
-            writer.write(self.program.context, self._secret)
-            writer.close()
+        write_records(path, self.program.context, [self._secret], secret=True)
 
     # ---- data ----
 
@@ -367,7 +306,7 @@ class Server:
         self, program: Program, keys: EvaluationKeys, *, device: str | Device = "cpu", threads: int = 1
     ) -> None:
         self.program = program
-        self.machine = Computer(program.context, Keys(keys.galois, keys.relin), program.planning, threads, device)
+        self.machine = Computer(program.context, keys, program.planning, threads, device)
         self.machine.require(program.key_levels, program.relin_level)
 
     def run(

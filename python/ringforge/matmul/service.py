@@ -37,9 +37,9 @@ import numpy.typing as npt
 
 from ringforge import errors
 from ringforge.errors import Error, FormatError, MissingKeyError, ParameterError
+from ringforge.files import load_vectors, naming
 from ringforge.matmul.program import Program
 from ringforge.matmul.roles import EvaluationKeys, Parcel, Server
-from ringforge.matvec.files import load_vectors, naming
 from ringforge.matvec.service import _Handler
 
 

@@ -24,6 +24,7 @@ from ringforge.devices import Device, Report, open_device
 from ringforge.devices.base import Handle, HltKernel, Keys
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
 from ringforge.matmul.layout import Layout
@@ -178,7 +179,8 @@ class Session(Computer):
 
     Args:
         params: a parameter set or its name.
-        method, memory, keys, level_price: as of `Settings`.
+        method, keys, level_price: as of `Settings`; with keys "auto" rotations are composed where keys do not fit.
+        memory: bytes that a product may take; by default 80 % of what is free when the session starts.
         insecure: why a named set below 128 bits may be used.
         threads: threads to use.
         fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
@@ -196,7 +198,7 @@ class Session(Computer):
         *,
         method: str = "auto",
         memory: int | None = None,
-        keys: str = "all",
+        keys: str = "auto",
         level_price: float = 1.5,
         insecure: str = "",
         threads: int = 1,
@@ -204,6 +206,7 @@ class Session(Computer):
     ) -> None:
         chosen = parameter_sets.named(params, insecure) if isinstance(params, str) else params
         context = Context(chosen)
+        memory = planner.free_memory() if memory is None else memory
         settings = Settings(method, memory, keys, level_price=level_price)
         super().__init__(context, Keys(GaloisKeys()), settings, threads)
         self._client = _native.Client(context, fixed_seed_for_tests)

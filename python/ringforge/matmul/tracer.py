@@ -170,7 +170,7 @@ class Tracer(Machine):
     def run_bases(self, product: Product, side: str, x: Any) -> Any:
         self._count()
         operand: Operand = product.plan.left if side == "left" else product.plan.right
-        scale = product._left_scale if side == "left" else product._right_scale
+        scale = product.left_scale if side == "left" else product.right_scale
         x = replace(x, level=product.base_level + operand.transforms)
 
         def run(stages: tuple[Stage, ...], x: Symbol) -> Symbol:

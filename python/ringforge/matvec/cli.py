@@ -27,7 +27,7 @@ from ringforge.cli.console import (
 from ringforge.devices import Device, Report, open_device
 from ringforge.devices.rtl import RtlDevice
 from ringforge.errors import ParameterError
-from ringforge.matvec.files import check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matvec.model import load_model
 from ringforge.matvec.planner import ALGORITHMS
 from ringforge.matvec.program import Backend, Program, compile_model

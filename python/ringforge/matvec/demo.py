@@ -31,8 +31,8 @@ from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.devices import Report
 from ringforge.errors import Error, ParameterError
+from ringforge.files import writing
 from ringforge.matvec import digits
-from ringforge.matvec.files import writing
 from ringforge.matvec.model import Linear, Sequential
 from ringforge.matvec.onnx_import import load_onnx, save_onnx
 from ringforge.matvec.program import Program

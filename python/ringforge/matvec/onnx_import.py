@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
-from ringforge.matvec.files import writing
+from ringforge.files import writing
 from ringforge.matvec.model import Layer, Linear, Model, Sequential, Square, as_sequential
 
 Array = npt.NDArray[np.float64]

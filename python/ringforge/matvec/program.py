@@ -192,7 +192,7 @@ class Program(_Frozen):
 
     def save(self, path: str | Path) -> None:
         """Writes the program as JSON."""
-        from ringforge.matvec.files import writing
+        from ringforge.files import writing
 
         with writing(path) as f:
             f.write(self.model_dump_json(indent=2).encode())

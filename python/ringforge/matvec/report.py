@@ -18,8 +18,8 @@ import numpy.typing as npt
 import ringforge
 from ringforge import params as parameter_sets
 from ringforge.cli.console import seconds_text, size_text
+from ringforge.files import writing
 from ringforge.matvec.digits import SIDE
-from ringforge.matvec.files import writing
 
 if TYPE_CHECKING:
     from ringforge.matvec.demo import DemoResult, Exchange

@@ -9,8 +9,8 @@ client's evaluation keys: it computes, and nothing it has or writes opens a ciph
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
-from ringforge._native import Ciphertext, GaloisKeys, RelinKey, SecretKey
+from ringforge._native import Ciphertext, SecretKey
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, Report, open_device
 from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
 from ringforge.devices.clear import ClearVector
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.matvec.files import new_file, writing
+from ringforge.files import writing
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.program import Program
+from ringforge.parties import Progress, collect, make_keys, read_ciphertexts, read_keys, write_records
 
 Array = npt.NDArray[np.float64]
-Progress = Callable[[float], None]
 Item = Ciphertext | ClearVector
 
 #: What files of the clear backend start with.
 CLEAR_MAGIC = b"ringforge CLEAR (not encrypted)\n"
 
 
-@dataclass(frozen=True)
-class EvaluationKeys:
+class EvaluationKeys(Keys):
     """What the server needs to compute, and nothing that decrypts."""
-
-    galois: GaloisKeys = field(default_factory=GaloisKeys)
-    relin: RelinKey | None = None
-
-    @property
-    def bytes(self) -> int:
-        """Bytes in memory."""
-        return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
 
     @classmethod
     def load(
@@ -60,20 +51,7 @@ class EvaluationKeys:
         """
         if program.backend == "clear":
             return cls()
-        reader = _native.io.Reader(str(path))
-        galois, relin = GaloisKeys(), None
-        wanted = len(program.key_levels)
-        while not reader.at_end():
-            kind = reader.peek().type
-            if "relinearisation" in kind:
-                relin = reader.next_relin_key(program.context, threads)
-            else:
-                key = reader.next_galois_key(program.context, threads)
-                assert key is not None
-                galois.insert(key)
-            if progress:
-                progress(min(1.0, len(galois) / max(wanted, 1)))
-        return cls(galois, relin)
+        return cls(*read_keys(path, program, threads, progress))
 
 
 @dataclass(frozen=True)
@@ -87,16 +65,12 @@ class EncryptedVectors:
         if program.backend == "clear":
             with writing(path) as f:
                 f.write(CLEAR_MAGIC)
-                items = [v for g in self.groups for v in g if isinstance(v, ClearVector)]
-                np.save(f, np.array([[v.level, v.scale, v.bound] for v in items]), allow_pickle=False)
-                np.save(f, np.array([v.slots for v in items]), allow_pickle=False)
+                clear = [v for g in self.groups for v in g if isinstance(v, ClearVector)]
+                np.save(f, np.array([[v.level, v.scale, v.bound] for v in clear]), allow_pickle=False)
+                np.save(f, np.array([v.slots for v in clear]), allow_pickle=False)
             return Path(path).stat().st_size
-        with new_file(path) as temporary:
-            writer = _native.io.Writer(str(temporary))
-            for item in (c for g in self.groups for c in g if isinstance(c, Ciphertext)):
-                writer.write(program.context, item)
-            writer.close()
-        return Path(path).stat().st_size
+        items = (c for g in self.groups for c in g if isinstance(c, Ciphertext))
+        return write_records(path, program.context, items)
 
     @classmethod
     def load(cls, path: str | Path, program: Program, blocks: int, threads: int = 1) -> EncryptedVectors:
@@ -109,12 +83,16 @@ class EncryptedVectors:
         if program.backend == "clear":
             items.extend(_load_clear(Path(path), program))
         else:
-            reader = _native.io.Reader(str(path))
-            while (c := reader.next_ciphertext(program.context, threads)) is not None:
-                items.append(c)
+            items.extend(read_ciphertexts(path, program.context, threads))
         if not items or len(items) % blocks:
             raise FormatError(f"{len(items)} ciphertexts, where the program needs a multiple of {blocks}")
         return cls([items[i : i + blocks] for i in range(0, len(items), blocks)])
+
+
+def _write_clear(path: str | Path, *, secret: bool = False) -> int:
+    """What stands for keys with the clear backend; returns bytes."""
+    with writing(path, secret=secret) as f:
+        return f.write(CLEAR_MAGIC)
 
 
 def _load_clear(path: Path, program: Program) -> Iterator[ClearVector]:
@@ -169,46 +147,21 @@ class Client:
         """The keys the program needs, each for the level it is used at."""
         if self._clear:
             return EvaluationKeys()
-        galois = GaloisKeys()
-        need = self.program.key_levels
-        for i, (element, level) in enumerate(need.items()):
-            galois.insert(self._client.galois_key(self._secret, element, level, threads))
-            if progress:
-                progress((i + 1) / len(need))
-        return EvaluationKeys(galois, self._relin(threads))
-
-    def _relin(self, threads: int) -> RelinKey | None:
-        level = self.program.relin_level
-        return None if level is None else self._client.relin_key(self._secret, level, threads)
+        return EvaluationKeys(*collect(make_keys(self._client, self._secret, self.program, threads, progress)))
 
     def save_evaluation_keys(self, path: str | Path, threads: int = 1, progress: Progress | None = None) -> int:
         """Makes and writes the evaluation keys one by one, so that memory holds a single one; returns bytes."""
-        with new_file(path) as temporary:
-            if self._clear:
-                temporary.write_bytes(CLEAR_MAGIC)
-            else:
-                writer = _native.io.Writer(str(temporary))
-                relin = self._relin(threads)
-                if relin is not None:
-                    writer.write(self.program.context, relin)
-                need = self.program.key_levels
-                for i, (element, level) in enumerate(need.items()):
-                    key = self._client.galois_key(self._secret, element, level, threads)
-                    writer.write(self.program.context, key)
-                    if progress:
-                        progress((i + 1) / len(need))
-                writer.close()
-        return Path(path).stat().st_size
+        if self._clear:
+            return _write_clear(path)
+        keys = make_keys(self._client, self._secret, self.program, threads, progress)
+        return write_records(path, self.program.context, keys)
 
     def save_secret_key(self, path: str | Path) -> None:
         """Writes the secret key, readable by its owner only."""
-        with new_file(path, secret=True) as temporary:
-            if self._clear:
-                temporary.write_bytes(CLEAR_MAGIC)
-            else:
-                writer = _native.io.Writer(str(temporary))
-                writer.write(self.program.context, self._secret)
-                writer.close()
+        if self._clear:
+            _write_clear(path, secret=True)
+        else:
+            write_records(path, self.program.context, [self._secret], secret=True)
 
     @classmethod
     def load(cls, program: Program, secret_key_path: str | Path, *, accept_insecure: str = "") -> Client:
@@ -360,7 +313,6 @@ class Server:
         if len(layers) != len(steps):
             raise ShapeError(f"the model has {len(layers)} layers, the program {len(steps)} steps")
         self._handles: list[Handle] = []
-        bundle = Keys(keys.galois, keys.relin)
         linear_count = max(1, len(program.linear_steps))
         done = 0
 
@@ -385,7 +337,7 @@ class Server:
             self._handles.append(
                 self.device.prepare(
                     kernel,
-                    bundle,
+                    keys,
                     operands,
                     threads=threads,
                     progress=share(done),

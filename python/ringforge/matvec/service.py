@@ -28,7 +28,7 @@ from typing import Any
 from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, FormatError, MissingKeyError, ShapeError
-from ringforge.matvec.files import writing
+from ringforge.files import writing
 from ringforge.matvec.model import Sequential, load_model
 from ringforge.matvec.program import Program, compile_model
 from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Files of the three roles: written whole or not at all, secrets readable by their owner only."""
+"""Files of all parties: written whole or not at all, secrets readable by their owner only."""
 
 from __future__ import annotations
 
