@@ -39,8 +39,8 @@ from ringforge.matmul.slots import SlotMatrix, period, split
 
 SCHEDULES = ("naive", "hoisted", "mo", "bsgs")
 
-#: Weights: of a butterfly, of a word streamed from memory, of a word multiplied and added. Calibrate here.
-BUTTERFLY, STREAMED, MULTIPLIED = 1.0, 2.0, 1.0
+#: Weights: of a butterfly, of a word streamed from memory, of a word multiplied and added, of one in a base conversion.
+BUTTERFLY, STREAMED, MULTIPLIED, CONVERTED = 1.0, 2.0, 1.0, 0.6
 
 #: Freed buffers that wait for another use, as a factor (measured: 3 to 12 % over six plans); maps, tables of rotations.
 KEPT, SMALL_OBJECTS = 1.07, 8 << 20
@@ -72,22 +72,29 @@ class Gadget:
         """Bytes of a switching key for x limbs."""
         return 16 * self.digits(x) * self.extended(x) * self.degree
 
-    def weight(self, transforms: float, streamed: float, multiplied: float) -> float:
-        """Transforms of one limb, limbs streamed and limbs multiplied and added, as one number."""
+    def raising(self, x: int) -> int:
+        """Limb products of the base conversions of a ModUp; digits of one limb need none."""
+        ext = self.extended(x)
+        sizes = (min(self.alpha, x - first) for first in range(0, x, self.alpha))
+        return sum(s * (ext - s) for s in sizes if s > 1)
+
+    def weight(self, transforms: float, streamed: float, multiplied: float, converted: float = 0.0) -> float:
+        """Transforms of one limb, limbs streamed, multiplied and added, and converted, as one number."""
         n = self.degree
         butterflies = transforms * n / 2 * (n.bit_length() - 1)
-        return BUTTERFLY * butterflies + STREAMED * streamed * n + MULTIPLIED * multiplied * n
+        return BUTTERFLY * butterflies + n * (STREAMED * streamed + MULTIPLIED * multiplied + CONVERTED * converted)
 
     def step_weights(self, x: int) -> tuple[float, float]:
         """Weights of a baby step and of a giant step at x limbs."""
         dn, ext = self.digits(x), self.extended(x)
         baby = self.weight(0, 2 * dn * ext, 2 * dn * ext)
-        return baby, baby + self.weight(self.special + x + dn * ext, 0, 0)
+        down = self.special * x if self.special > 1 else 0
+        return baby, baby + self.weight(self.special + x + dn * ext, 0, 0, self.raising(x) + down)
 
 
 @dataclass
 class OpCount:
-    """Counts as the library's counters have them; `multiplied` are limbs multiplied and added, which it has not."""
+    """Counts as the library's counters have them, and limbs multiplied and added, and converted, which it has not."""
 
     ntt: int = 0
     intt: int = 0
@@ -99,6 +106,7 @@ class OpCount:
     key_bytes: int = 0
     plaintext_bytes: int = 0
     multiplied: int = 0
+    converted: int = 0
 
     def __add__(self, other: OpCount) -> OpCount:
         return OpCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -106,7 +114,7 @@ class OpCount:
     def weight(self, g: Gadget) -> float:
         """One number: butterflies, words streamed, words multiplied."""
         words = (self.key_bytes + self.plaintext_bytes) / (8 * g.degree)
-        return g.weight(self.ntt + self.intt, words, self.multiplied)
+        return g.weight(self.ntt + self.intt, words, self.multiplied, self.converted)
 
 
 @dataclass(frozen=True)
@@ -164,11 +172,13 @@ class _Counter:
         self.ops.mod_up += 1
         self.ops.intt += x
         self.ops.ntt += self.g.digits(x) * self.g.extended(x) - x
+        self.ops.converted += self.g.raising(x)
 
     def drop(self, gone: int, kept: int, times: int) -> None:
         self.ops.mod_down += times
         self.ops.intt += gone * times
         self.ops.ntt += kept * times
+        self.ops.converted += gone * kept * times if gone > 1 else 0
 
     def switch(self, x: int, step: int | None) -> None:
         """Inner product with the key of a step, or of relinearisation (None)."""
@@ -219,7 +229,7 @@ def cost(
     *,
     schedule: str = "bsgs",
     via: int = 0,
-    compact: bool = False,
+    compact: str = "",
 ) -> ProductCost:
     """Counts of a plan for inputs of `limbs` limbs (level + 1).
 
@@ -227,7 +237,8 @@ def cost(
         schedule: of the transforms (and of the shifts, if the plan is not lazy).
         via: lazy plans: rotations of the products are made in two parts, a multiple of `via` steps and the rest;
             0: in one.
-        compact: encoded vectors keep coefficients only; their limbs are made at each use.
+        compact: encoded vectors keep coefficients only; their limbs are made at each use: "masks" those of the
+            products, "all", or "" for none.
 
     Raises:
         LevelError: fewer limbs than the plan's depth and one more. ParameterError: unknown schedule.
@@ -241,7 +252,7 @@ def cost(
         )
     base = limbs - plan.transforms
     product = base - int(plan.masked)
-    c = _Counter(gadget, compact)
+    c = _Counter(gadget, compact == "all")
     phases: dict[str, OpCount] = {}
 
     def phase(name: str) -> None:
@@ -252,7 +263,9 @@ def cost(
         _operand(c, operand, base + operand.transforms, schedule)
         phase(name)
     if plan.lazy:
+        c.compact = compact != ""
         _products(c, plan, base, product, via)
+        c.compact = compact == "all"
     else:
         _separate(c, plan, base, product, schedule)
     phase("products")

@@ -38,13 +38,14 @@ class Options:
 
     Args:
         schedule: of linear transforms: naive, hoisted, mo or bsgs.
-        compact: encoded diagonals keep only coefficients; limbs are made when they are used.
+        compact: encoded diagonals keep only coefficients; limbs are made when they are used. "masks": only those
+            of the products do, "all": those of the transforms too, "": none.
         via: rotations of the product's operands are composed of multiples of `via` base steps and the rest, so
             that few keys are needed; 0 gives each rotation its own key.
     """
 
     schedule: str = "bsgs"
-    compact: bool = False
+    compact: str = ""
     via: int = 0
 
 
@@ -215,7 +216,7 @@ class Product:
             input_scale,
             output_scale,
             bound,
-            self.options.compact,
+            self.options.compact == "all",
         )
 
     @cached_property
@@ -258,7 +259,7 @@ class Product:
             self._base_bound["left"],
             self._base_bound["right"],
             self.result_bound,
-            self.options.compact,
+            self.options.compact != "",
         )
 
     # ---- keys ------------------------------------------------------------------------------------

@@ -57,7 +57,8 @@ class Candidate:
     @property
     def name(self) -> str:
         """Variant, with what is unusual about how it is run."""
-        extra = (" compact" if self.options.compact else "") + (f" via {self.options.via}" if self.options.via else "")
+        kept = {"": "", "masks": " compact masks", "all": " compact"}[self.options.compact]
+        extra = kept + (f" via {self.options.via}" if self.options.via else "")
         return (self.plan.label or self.plan.method) + extra
 
 
@@ -240,5 +241,5 @@ def _plans(method: str, m: int, l: int, n: int, slots: int) -> tuple[ProductPlan
 def _options(plan: ProductPlan, memory: int | None, keys: str, schedule: str) -> list[Options]:
     """Ways to run a plan that are worth costing."""
     vias = VIA if keys == "few" and plan.lazy else (0,)
-    compact = (False,) if memory is None else (False, True)
+    compact = ("",) if memory is None else ("", "masks", "all") if plan.lazy else ("", "all")
     return [Options(schedule, c, v) for v in vias for c in compact]

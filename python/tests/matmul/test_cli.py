@@ -142,6 +142,38 @@ def test_plan_explains(run: Run) -> None:
     assert any("fame" in s.get("plan", "") for s in fame["steps"])
 
 
+def test_info_of_programs_and_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def info(name: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main(["info", name])
+        return code, *capsys.readouterr()
+
+    code, text, err = info("p.json")
+    assert (code, err) == (0, "")
+    for words in (
+        "INSECURE",
+        "input A",
+        "4 x 6, |entry| up to 1, 1 ciphertext of level",
+        "output result",
+        "Galois keys and one relinearisation key",
+        "0, 1",  # what the product is of
+        "ringforge r",
+        "matmul-a",
+        "key switching",
+    ):
+        assert words in text, words
+    assert "weight" not in text, "candidates are for `plan`"
+    assert "CKKS public key" in info("p.key")[1]
+    assert "belongs to its owner" in info("s.key")[1]
+    # A program is planned again: one whose plans are not ours is refused.
+    program = json.loads((here / "p.json").read_text())
+    program["steps"][-1]["plan"] = "another"
+    (here / "changed.json").write_text(json.dumps(program))
+    code, _, err = info("changed.json")
+    assert code == 1
+    assert "made by another version" in err
+
+
 def test_plan_of_an_expression(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "p.json"
     run(f'plan --input X=7x4 --input y=7 --input w=4 --expr "(X @ w - y) @ X[:, 1:]" --out {out}')
@@ -216,6 +248,9 @@ def test_a_server_over_a_socket(here: Path, run: Run) -> None:
         ("plan --shape 4x4x4 --method magic", 'no method "magic"'),
         ("plan --shape 4x4x4 --keys some", "all or few"),
         ("plan --shape 4x4x4 --memory 1KiB --params matmul-a-128 --out new.json", "MiB"),
+        ("plan --shape 4x4x4 --memory 1KiB --params matmul-a-128", "take --keys few"),
+        ("plan --shape 4x4x4 --bound 1e30 --params matmul-a-128", "plan in Python, where A.matmul(B, bound=...)"),
+        ('run --in A=a.npy --in B=a.npy --expr "A * B"', "@ takes two matrices"),
         ("plan --shape 9x9x9x9x9 --params matmul-a-128 --out new.json", "levels"),
         ("run --in a.npy", "NAME=FILE"),
         ("run --in A=none.npy", "none.npy"),

@@ -284,7 +284,7 @@ def test_phases_add_up_and_keys_are_counted_once() -> None:
             stored = sum(map(gadget.key_bytes, found.keys.values())) + gadget.key_bytes(found.relin_limbs)
             assert found.key_storage == stored
             assert 0 not in found.keys
-        assert cost(plan, gadget, plan.depth + 2, compact=True).plaintext_storage < found.plaintext_storage
+        assert cost(plan, gadget, plan.depth + 2, compact="all").plaintext_storage < found.plaintext_storage
 
 
 def test_few_keys() -> None:
@@ -311,7 +311,7 @@ def test_planner_refuses() -> None:
         planner.choose(context(), 8, 8, 8, method="best")
     with pytest.raises(ParameterError, match="no schedule"):
         planner.choose(context(), 8, 8, 8, schedule="fast")
-    with pytest.raises(ParameterError, match='"all" or "few"'):
+    with pytest.raises(ParameterError, match='"all", "few" or "auto"'):
         planner.choose(context(), 8, 8, 8, keys="some")
     with pytest.raises(ShapeError, match="N of at least 16384"):
         planner.choose(context(), 65, 64, 64)
