@@ -77,7 +77,7 @@ def measure(
         shape.n,
         params.max_level if full else None,
         method=algorithm,
-        memory=free_memory(),
+        memory=free_memory(0.92),
         keys="auto",
     )
     product = Product(session.context, choice.plan, choice.level, options=choice.options, threads=threads)
