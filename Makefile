@@ -31,18 +31,21 @@ help: ## list the targets
 
 build: $(VENV)/.built ## the library and the command line, at .venv/bin/ringforge
 
-demo: build ## encrypted neural-network inference on real handwritten digits
+demo: build ## encrypted inference on handwritten digits; for encrypted matrices: .venv/bin/ringforge matmul demo
 	$(VENV)/bin/ringforge matvec demo --out demo-out
 
 test: test-cpp test-python test-hw test-install ## all tests that take minutes
 
-test-long: build $(VENV)/.test ## slow proofs: all layers at all sets, sanitizers
+test-long: build $(VENV)/.test ## slow proofs: all layers and products at their sets, sanitizers
 	$(PY) -m pytest -m long --durations=10
 	$(MAKE) sanitize
 
 bench: build $(VENV)/.bench ## side by side with peers; results under bench/results
 	$(VENV)/bin/ringforge bench ring --save bench/results
 	$(VENV)/bin/ringforge bench matvec --save bench/results
+	$(VENV)/bin/ringforge bench matmul --params set-a --shape all --save bench/results
+	$(VENV)/bin/ringforge bench matmul --params set-b --save bench/results
+	$(VENV)/bin/ringforge bench matmul --params set-c --save bench/results
 
 # ---- tools -----------------------------------------------------------------------------------------
 

@@ -69,7 +69,9 @@ def read_keys(
         wanted, count = max(len(program.key_levels), 1), 0
         while not reader.at_end():
             if "relinearisation" in reader.peek().type:
-                yield reader.next_relin_key(program.context, threads)
+                relin = reader.next_relin_key(program.context, threads)
+                assert relin is not None
+                yield relin
             else:
                 key = reader.next_galois_key(program.context, threads)
                 assert key is not None

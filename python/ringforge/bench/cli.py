@@ -23,7 +23,9 @@ from ringforge.bench.record import Record, environment, save, table
 from ringforge.matmul.paper.parameters import INSECURE_REASON
 from ringforge.params import named
 
-app = typer.Typer(help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True)
+app = typer.Typer(
+    help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True, add_completion=False
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")]
 
@@ -116,7 +118,9 @@ def matvec_command(
 def matmul_command(
     shape: Annotated[
         list[str] | None,
-        typer.Option(help="m x l x n, as 64x64x16, or all twelve of the paper's Table III; may be repeated."),
+        typer.Option(
+            help="m x l times l x n, as 64x64x16; or all: the twelve of the paper's Table III. May be repeated."
+        ),
     ] = None,
     params: Annotated[
         str | None,
@@ -136,7 +140,9 @@ def matmul_command(
     level: Annotated[
         str, typer.Option(help="full, auto or both: inputs at the highest level, or as low as the plan takes.")
     ] = "full",
-    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = INSECURE_REASON,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
+    ] = INSECURE_REASON,
     as_json: Json = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
@@ -144,9 +150,10 @@ def matmul_command(
 ) -> None:
     """Products of two encrypted matrices beside Lattigo doing the published Algorithm 2.
 
-    Without --shape: the cubes of the paper's Table III. A peer's product of more than three minutes is put together
-    from samples and marked extrapolated. "ratio" is against one rotation for each non-zero diagonal, as published;
-    "merged" against Lattigo with diagonals merged that agree modulo the slots.
+    The published Algorithm 2 makes 2(l + 1) linear transforms, a rotation and a plaintext product for each non-zero
+    diagonal, and one relinearised product for each k < l. "ratio" compares with that; "merged" with Lattigo saving the
+    rotations by the same number of slots. Without --shape: the cubes of the paper's Table III. A peer's product of
+    more than three minutes is put together from samples and marked extrapolated.
 
     Example: ringforge bench matmul --shape 64x64x64 --params set-a
     """
@@ -183,7 +190,9 @@ def hlt_command(
     schedule: Annotated[
         list[str] | None, typer.Option(help=f"One of {', '.join(hlt_bench.SCHEDULES)}; may be repeated.")
     ] = None,
-    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = INSECURE_REASON,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
+    ] = INSECURE_REASON,
     as_json: Json = False,
 ) -> None:
     """One linear transform by each schedule: time, ciphertext traffic and working set, counted where they arise.

@@ -81,9 +81,14 @@ def root(
 ) -> None:
     """Computing on encrypted data.
 
-    See it work: `ringforge matvec demo` classifies handwritten digits on a server that cannot see them.
+    See it work: `ringforge matvec demo` classifies handwritten digits on a server that cannot see them;
+    `ringforge matmul demo` improves a model with patients' data, both encrypted.
 
-    Do it yourself, a matrix `w.npy` of shape (m, n) and rows `x.csv` of n numbers:
+    Do it yourself. Two matrices, each encrypted, multiplied and compared with numpy:
+
+        ringforge matmul run --in A=a.npy --in B=b.npy
+
+    A matrix `w.npy` of shape (m, n) of the server's, rows `x.csv` of n numbers of the client's:
 
         ringforge matvec plan --model w.npy --out program.json
 

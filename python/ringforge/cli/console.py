@@ -48,6 +48,9 @@ _OPTIONS = {
     ' insecure="..."': ' --insecure "..."',
     "params=None suggests some": "--params auto suggests some",
     "declare a larger bound=": "declare a larger --input-bound",
+    'take keys="few"': "take --keys few",
+    "or say how large entries really get: A.matmul(B, bound=...)": "or plan in Python, where A.matmul(B, bound=...) "
+    "says how large entries really get",
 }
 
 

@@ -21,6 +21,7 @@ from ringforge.files import naming
 from ringforge.matvec.model import Linear, load_model
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import CLEAR_MAGIC
+from ringforge.programs import MAX_FILE
 
 _RECORD_MAGIC = b"RGFG"
 
@@ -131,21 +132,45 @@ def _log2(x: float) -> str:
 
 def _program(path: Path) -> Iterator[RenderableType]:
     try:
-        kind = json.loads(path.read_bytes()).get("format") if path.stat().st_size < 1 << 22 else None
+        kind = json.loads(path.read_bytes()).get("format") if path.stat().st_size <= MAX_FILE else None
     except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, RecursionError):
         kind = None
-    if kind != "ringforge-matvec-program":
-        raise FormatError(f"{path.name} is JSON, but no program: it does not say format ringforge-matvec-program")
+    describe = _PROGRAMS.get(kind) if isinstance(kind, str) else None
+    if describe is None:
+        raise FormatError(f"{path.name} is JSON, but no program: it does not say format {' or '.join(_PROGRAMS)}")
+    yield from describe(path)
+
+
+def _matvec_program(path: Path) -> Iterator[RenderableType]:
     program = Program.load(path)
     yield program.summary()
-    rows = params.describe(program.context.params)
-    rows["shipped as"] = _known_sets().get(program.context.params.hash, "no shipped set")
-    yield properties("parameters", rows)
+    yield _parameters(program.context)
     relin = "" if program.relin_level is None else ", one relinearisation key"
     yield (
         f"backend {program.backend}; vectors of {program.inputs} numbers, size at most "
         f"{program.input_bound:g}, give {program.outputs}; needs {len(program.key_levels)} Galois keys{relin}"
     )
+
+
+def _matmul_program(path: Path) -> Iterator[RenderableType]:
+    # Imported here: the planner takes a while, and only this needs it.
+    from ringforge.matmul.program import Program
+    from ringforge.matmul.steps import steps_table
+
+    program = Program.load(path)
+    yield program.summary()
+    yield steps_table([r.step for r in program.traced.results.values()])
+    yield _parameters(program.context)
+
+
+#: What describes programs, by the format they state.
+_PROGRAMS = {"ringforge-matvec-program": _matvec_program, "ringforge-matmul-program": _matmul_program}
+
+
+def _parameters(context: _native.Context) -> RenderableType:
+    rows = params.describe(context.params)
+    rows["shipped as"] = _known_sets().get(context.params.hash, "no shipped set")
+    return properties("parameters", rows)
 
 
 def _model(path: Path) -> RenderableType:

@@ -20,6 +20,7 @@ import typer
 
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, parse_size, progress, say, seconds_text, size_text, thread_count
+from ringforge.cli.options import Insecure, NewSecret, Params, ProgramFile, Reuse, ShareBits, Threads, keep_secret
 from ringforge.errors import ParameterError
 from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matmul.planner import METHODS
@@ -36,30 +37,38 @@ app = typer.Typer(
     "The **key holder** runs `keygen` and `decrypt`; it and **contributors** run `encrypt`; the **server** runs "
     "`multiply`. The program (from `plan`), the public key, the evaluation keys and the ciphertexts travel; the secret "
     "key stays.\n\n"
-    "`ringforge matmul run` does all of it here with your files; `ringforge matmul demo` shows three parties at work.",
+    "In order: `plan`, `keygen`, `encrypt` for each input, `multiply`, `decrypt`. Over a socket of this machine: "
+    "`serve` and `send`, then `fetch`, in place of `multiply`.\n\n"
+    "To begin with: `ringforge matmul run` does all of it here with your files; `ringforge matmul demo` shows three "
+    "parties at work.",
 )
 
-ProgramFile = Annotated[Path, typer.Option("--program", help="Program written by `plan`; public.")]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The key holder's secret key.")]
 AcceptInsecure = Annotated[str, typer.Option(help="Reason to use parameters below 128 bits.")]
-Threads = Annotated[int, typer.Option("--threads", help="Threads; 0: one for each processor. Results do not differ.")]
-Params = Annotated[str, typer.Option(help="A set of `ringforge params list`, or auto: the smallest that suffices.")]
-Method = Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help=f"auto: the planner's choice; for comparison one of {', '.join(m for m in METHODS if m != 'auto')} "
+        "(docs/matmul-algorithms.md)."
+    ),
+]
 Memory = Annotated[
     str | None, typer.Option(help="What keys, encoded diagonals and temporaries may take: 512MiB, 4GiB, bytes.")
 ]
-KeysOption = Annotated[str, typer.Option("--keys", help="all: a key for each rotation; few: rotations are composed.")]
+KeysOption = Annotated[
+    str, typer.Option("--keys", help="all: a key for each rotation, fastest; few: a fraction of the keys, more work.")
+]
 Expression = Annotated[
     str | None,
     typer.Option(
         "--expr",
-        help="What is computed, with @ + - * .T and [a:b, c:d]; default: the inputs' product in order.",
+        help="What is computed from the inputs, as in Python: @ for matrices, + -, * / with numbers, .T, [a:b, c:d]. "
+        "Default: the inputs' product in order.",
     ),
 ]
 Precision = Annotated[
     float, typer.Option(help="With --params auto: bits after the point that results of size 1 should keep.")
 ]
-Insecure = Annotated[str, typer.Option(metavar="REASON", help="Why a set below 128 bits may be used.")]
 
 
 # ---- expressions ---------------------------------------------------------------------------------
@@ -95,7 +104,12 @@ def expression(text: str) -> Callable[..., Any]:
             case ast.BinOp(left, op, right) if type(op) in _BINARY:
                 try:
                     return _BINARY[type(op)](value(left, names), value(right, names))
-                except (TypeError, ZeroDivisionError) as e:
+                except TypeError:
+                    raise ParameterError(
+                        f'"{ast.unparse(node)}" cannot be computed: @ takes two matrices, + and - two matrices of one '
+                        "shape, * and / a matrix and a number"
+                    ) from None
+                except ZeroDivisionError as e:
                     raise ParameterError(f'"{ast.unparse(node)}" cannot be computed: {e}') from None
             case ast.UnaryOp(ast.USub(), operand):
                 return -value(operand, names)
@@ -319,10 +333,10 @@ def run(
 @app.command()
 def keygen(
     program: ProgramFile,
-    secret: Annotated[Path, typer.Option(help="Secret key to write; read with --reuse.")],
+    secret: NewSecret,
     public: Annotated[Path, typer.Option(help="Public key to write; it goes to contributors.")],
     eval_keys: Annotated[Path, typer.Option(help="Evaluation keys to write; they go to the server.")],
-    reuse: Annotated[bool, typer.Option("--reuse", help="Take the secret key that is there already.")] = False,
+    reuse: Reuse = False,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
@@ -336,8 +350,7 @@ def keygen(
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
-    if secret.exists() and not reuse:
-        raise FileExistsError(17, "exists; a new key would lose it: choose another name, or --reuse", str(secret))
+    keep_secret(secret, reuse)
     holder = _holder(loaded, secret, accept_insecure) if reuse else KeyHolder(loaded, accept_insecure=accept_insecure)
     if not reuse:
         holder.save_secret_key(secret)
@@ -463,13 +476,7 @@ def decrypt(
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `multiply`.")],
     out: Annotated[Path, typer.Option(help="The result: .npy or .csv.")],
     name: Annotated[str | None, typer.Option(help="Which output, if there are several.")] = None,
-    share_bits: Annotated[
-        float | None,
-        typer.Option(
-            help="Set it (10 to 40) if others will see the result: noise hides what errors tell of the key, at the "
-            "cost of precision (docs/security.md)."
-        ),
-    ] = None,
+    share_bits: ShareBits = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:

@@ -18,14 +18,11 @@ The parties are three processes with files and a socket between them; this one i
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +32,9 @@ import numpy as np
 from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
-from ringforge.errors import Error, ParameterError, UnsupportedModelError
+from ringforge.errors import Error, UnsupportedModelError
 from ringforge.files import writing
+from ringforge.local_http import first_line, process, say_error
 from ringforge.matmul.machine import Array
 from ringforge.matmul.program import Input, Program, trace
 from ringforge.matmul.roles import Contributor, KeyHolder, Parcel
@@ -134,43 +132,6 @@ class DemoResult:
         return self.error <= min(self.bound, TOLERANCE) and self.loss_after < self.loss_before
 
 
-@contextlib.contextmanager
-def _process(module: str, *arguments: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another party: a process with these arguments and this folder, and nothing else."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        cwd=folder,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        yield process
-    finally:
-        process.stdin.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-
-
-def _answer(process: subprocess.Popen[bytes], who: str) -> dict[str, Any]:
-    """The JSON line that a party prints."""
-    assert process.stdout is not None
-    try:
-        answer = dict(json.loads(process.stdout.readline()))
-    except (json.JSONDecodeError, TypeError):
-        raise Error(f"the {who}'s process did not start (exit code {process.wait(10)})") from None
-    if "error" in answer:
-        raise ParameterError(f"the {who}: {answer['error']}")
-    return answer
-
-
 def hospital(port: int, program: Path, public_key: Path, threads: int) -> dict[str, Any]:
     """The hospital: loads its data, encrypts them with the public key, sends them to the server."""
     loaded, data = Program.load(program), load_data()
@@ -213,9 +174,9 @@ def run_demo(*, out: Path = Path("demo-out/matmul"), parameters: str = "auto", t
     server_words = ("--program", str(program_file.resolve()), "--folder", ".", "--threads", str(threads))
     with (
         tempfile.TemporaryDirectory() as temporary,
-        _process("ringforge.matmul.service", *server_words, folder=folder) as server,
+        process("ringforge.matmul.service", *server_words, folder=folder) as server,
     ):
-        own, answer = Path(temporary), _answer(server, "server")
+        own, answer = Path(temporary), first_line(server, "server")
         say(f"server process {answer['pid']} listens on 127.0.0.1:{answer['port']}")
         connection = Connection(answer["port"])
 
@@ -232,8 +193,8 @@ def run_demo(*, out: Path = Path("demo-out/matmul"), parameters: str = "auto", t
 
         hospital_words = ("--port", str(answer["port"]), "--program", str(program_file.resolve()))
         key_words = ("--public-key", str(own / "public.key"), "--threads", str(threads))
-        with _process("ringforge.matmul.demo", *hospital_words, *key_words, folder=folder.parent) as other:
-            sent = _answer(other, "hospital")
+        with process("ringforge.matmul.demo", *hospital_words, *key_words, folder=folder.parent) as other:
+            sent = first_line(other, "hospital")
         seconds["hospital encrypts and sends"], sizes["hospital's ciphertexts"] = sent["seconds"], sent["bytes"]
         say(f"hospital, process {sent['pid']}, has encrypted its patients' data and sent them")
 
@@ -331,9 +292,10 @@ def main() -> int:
     try:
         answer = hospital(o.port, o.program, o.public_key, o.threads)
     except (Error, OSError) as e:
-        answer = {"error": " ".join(str(e).split())}
+        say_error(e)
+        return 1
     print(json.dumps(answer), flush=True)
-    return int("error" in answer)
+    return 0
 
 
 if __name__ == "__main__":

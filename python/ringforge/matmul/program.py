@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from rich.console import Group
 from rich.table import Table
 
@@ -35,33 +34,20 @@ from ringforge.matmul.machine import Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix, even_tile
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.matmul.tracer import Tracer
-from ringforge.matvec.program import ParameterSpec
+from ringforge.programs import Frozen, ParameterSpec, first_problem, read_program
 
 #: Prices of a level that are tried, from plans with the fewest levels to plans with the least work.
 LEVEL_PRICES = (100.0, 1.5, 1.0)
 
-#: Bytes of a program file.
-MAX_FILE = 1 << 22
-
 
 # ---- what a program file holds -------------------------------------------------------------------
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 Side = Annotated[int, Field(ge=1, le=1 << 18)]
 
 
-class ParameterSet(ParameterSpec):
-    """A parameter set, with up to 16 special primes."""
-
-    p: Annotated[list[int], Field(min_length=1, max_length=16)]
-
-
-class Input(_Frozen):
+class Input(Frozen):
     """A named operand.
 
     Args:
@@ -95,13 +81,13 @@ class Input(_Frozen):
 Index = int | tuple[int | None, int | None, int | None]
 
 
-class StepSpec(_Frozen):
+class StepSpec(Frozen):
     """An operation: what it is, what it is applied to, and what planning made of it."""
 
     kind: Literal[
         "input", "constant", "product", "sum", "difference", "negative", "multiple", "clean", "transpose", "block"
     ]
-    of: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=2)] = []
+    of: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list, max_length=2)
     name: Name | None = None
     by: float | None = None
     bound: Annotated[float, Field(gt=0)] | None = None
@@ -112,7 +98,7 @@ class StepSpec(_Frozen):
     plan: str = ""
 
 
-class SettingsSpec(_Frozen):
+class SettingsSpec(Frozen):
     """How it was planned."""
 
     method: str = "auto"
@@ -128,12 +114,12 @@ class _Traced:
     results: dict[str, EncryptedMatrix]
 
 
-class Program(_Frozen):
+class Program(Frozen):
     """Everything the parties must agree on. Made by :func:`trace`."""
 
     format: Literal["ringforge-matmul-program"] = "ringforge-matmul-program"
     version: Literal[1] = 1
-    parameters: ParameterSet
+    parameters: ParameterSpec
     parameter_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     settings: SettingsSpec
     inputs: Annotated[list[Input], Field(min_length=1, max_length=64)]
@@ -207,17 +193,7 @@ class Program(_Frozen):
         Raises:
             FormatError: the file is no valid program. ParameterError: its parameters are refused.
         """
-        path = Path(path)
-        if path.stat().st_size > MAX_FILE:
-            raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a program has at most {MAX_FILE}")
-        try:
-            program = cls.model_validate(json.loads(path.read_bytes()))
-        except ValidationError as e:
-            first = e.errors(include_url=False, include_context=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "the file"
-            raise FormatError(f"{path.name} is not a program: {where}: {first['msg']}") from None
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
-            raise FormatError(f"{path.name} is not a program: {e}") from None
+        program = read_program(cls, path)
         program.check()
         return program
 
@@ -438,8 +414,7 @@ def _input(name: str, x: Shape) -> Input:
             return Input(**{**x.model_dump(), "name": name})
         return Input(name=name, shape=tuple(x))
     except ValidationError as e:
-        first = e.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise ShapeError(f"input {name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ShapeError(f"input {name}: {first_problem(e)}") from None
 
 
 def _cheapest(
@@ -537,7 +512,7 @@ def _recorded(
     number = {key: i for i, key in enumerate(steps)}
     p = context.params
     program = Program(
-        parameters=ParameterSet.model_validate(ParameterSet.of(p).model_dump()),
+        parameters=ParameterSpec.of(p),
         parameter_hash=p.hash.hex(),
         settings=SettingsSpec(**settings.__dict__),
         inputs=entered,

@@ -43,6 +43,11 @@ def matmul(
         print(json.dumps({"tables": json.loads(to_json(tables)), "findings": sentences}, indent=2, ensure_ascii=False))
         return
     screen = console()
+    say(
+        "Xu, Kannan, Prasanna: FAME, FPGA Acceleration of Secure Matrix Multiplication with Homomorphic Encryption. "
+        "m-l-n stands for an m x l matrix times an l x n one, both encrypted; docs/matmul-paper.md explains the rest."
+    )
+    say("")
     print(render(tables, width=screen.width, color=screen.is_terminal))
     say("")
     say("Errors, contradictions and gaps of the paper, and how they are resolved here:")

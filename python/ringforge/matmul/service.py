@@ -20,27 +20,23 @@ prints one JSON line with its port, and ends when its standard input is closed.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import http.client
 import json
-import os
 import sys
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from ringforge import errors
-from ringforge.errors import Error, FormatError, MissingKeyError, ParameterError
+from ringforge import local_http
+from ringforge.errors import Error, MissingKeyError, ParameterError
 from ringforge.files import load_vectors, naming
+from ringforge.local_http import BodyHandler, listen, say_error
 from ringforge.matmul.program import Program
 from ringforge.matmul.roles import EvaluationKeys, Parcel, Server
-from ringforge.matvec.service import _Handler
 
 
 class Service:
@@ -101,107 +97,71 @@ class Service:
         }
 
 
-class _ProductHandler(_Handler):
-    """The routes above; bodies are received as the matvec service does."""
+class Handler(BodyHandler):
+    """The routes above."""
 
-    service: Service  # type: ignore[assignment]
+    service: Service
 
     def do_GET(self) -> None:  # noqa: N802
         parts = self.path.strip("/").split("/")
         if parts == ["program"]:
-            self._answer(200, self.service.program.model_dump_json(exclude_none=True).encode())
+            self.answer(200, self.service.program.model_dump_json(exclude_none=True).encode())
         elif len(parts) == 2 and parts[0] == "outputs" and parts[1] in self.service.program.outputs:
             path = self.service.folder / f"{parts[1]}.output"
             if path.exists():
-                self._answer(200, path.read_bytes())
+                self.answer(200, path.read_bytes())
             else:
-                self._answer(400, b"ParameterError: nothing has been computed yet")
+                self.answer(400, b"ParameterError: nothing has been computed yet")
         else:
-            self._answer(404, b"there is no such thing here")
+            self.answer(404, b"there is no such thing here")
 
     def do_POST(self) -> None:  # noqa: N802
         parts = self.path.strip("/").split("/")
         folder, names = self.service.folder, [x.name for x in self.service.program.encrypted_inputs]
-        try:
+        with self.refusing():
             if parts == ["keys"]:
-                answer = self.service.accept_keys(self._receive(folder / "evaluation.keys"))
+                answer = self.service.accept_keys(self.receive(folder / "evaluation.keys"))
             elif len(parts) == 2 and parts[0] == "inputs" and parts[1] in names:
-                path = self._receive(folder / f"{parts[1]}.input")
+                path = self.receive(folder / f"{parts[1]}.input")
                 with naming(path):
                     Parcel.load(path, self.service.program, parts[1], self.service.threads)
                 answer = {"bytes": path.stat().st_size}
             elif parts == ["run"]:
-                if self._length():
-                    self._discard()
+                if self.announced():
+                    self.discard()
                 answer = self.service.run()
             else:
-                self._discard()
-                self._answer(404, b"there is no such input or action")
+                self.discard()
+                self.answer(404, b"there is no such input or action")
                 return
-            self._answer(200, json.dumps(answer).encode())
-        except Error as e:
-            self.close_connection = True
-            self._answer(400, f"{type(e).__name__}: {e}".encode())
-        except OSError as e:
-            self.close_connection = True
-            self._answer(500, f"Error: the server cannot store it: {e.strerror}".encode())
+            self.answer(200, json.dumps(answer).encode())
 
 
-class Connection:
-    """The other end of the socket, for key holders and contributors.
-
-    Args:
-        port: of a service on this machine.
-    """
-
-    def __init__(self, port: int) -> None:
-        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=3600)
+class Connection(local_http.Connection):
+    """The other end of the socket, for key holders and contributors."""
 
     def program(self, path: Path) -> Program:
         """Fetches the program, stores and checks it."""
-        path.write_bytes(self._request("GET", "/program", None))
+        path.write_bytes(self.request("GET", "/program")[0])
         return Program.load(path)
 
     def send_keys(self, path: Path) -> dict[str, Any]:
         """Sends evaluation keys; returns what the server says of them."""
-        return dict(json.loads(self._request("POST", "/keys", path)))
+        return dict(json.loads(self.request("POST", "/keys", path)[0]))
 
     def send_input(self, name: str, path: Path) -> dict[str, Any]:
         """Sends the ciphertexts of an input."""
-        return dict(json.loads(self._request("POST", f"/inputs/{name}", path)))
+        return dict(json.loads(self.request("POST", f"/inputs/{name}", path)[0]))
 
     def run(self) -> dict[str, Any]:
         """Has the outputs computed; returns the server's report."""
-        return dict(json.loads(self._request("POST", "/run", None)))
+        return dict(json.loads(self.request("POST", "/run")[0]))
 
     def fetch(self, name: str, path: Path) -> int:
         """Stores the ciphertexts of an output; returns bytes."""
-        body = self._request("GET", f"/outputs/{name}", None)
+        body = self.request("GET", f"/outputs/{name}")[0]
         path.write_bytes(body)
         return len(body)
-
-    def close(self) -> None:
-        self._http.close()
-
-    def _request(self, method: str, url: str, path: Path | None) -> bytes:
-        """Raises: as the server's error is called; Error when it gives no answer."""
-        try:
-            if path is None:
-                self._http.request(method, url, headers={"Content-Length": "0"} if method == "POST" else {})
-            else:
-                with path.open("rb") as f:
-                    self._http.request(method, url, f, {"Content-Length": str(path.stat().st_size)})
-            response = self._http.getresponse()
-            body = response.read()
-        except ConnectionRefusedError:
-            raise Error(f"nobody listens on port {self._http.port} of this machine: start `serve` first") from None
-        except (http.client.HTTPException, ConnectionError) as e:
-            raise Error(f"the server gave no proper answer ({type(e).__name__}): it may have ended") from None
-        if response.status != 200:
-            name, _, message = body.decode(errors="replace").partition(": ")
-            kind = getattr(errors, name, Error) if name in errors.__all__ else Error
-            raise kind(f"the server refused: {message or name}")
-        return body
 
 
 def parse_assignment(text: str) -> tuple[str, Path]:
@@ -228,25 +188,8 @@ def serve(program: Path, folder: Path, port: int, threads: int, plain: list[str]
         given[name] = values.reshape(loaded.input(name).shape) if values.size == 1 or 1 in values.shape else values
     folder.mkdir(parents=True, exist_ok=True)
     service = Service(loaded, folder, threads, given)
-    handler = type("Handler", (_ProductHandler,), {"service": service})
-    try:
-        httpd = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OverflowError:
-        raise FormatError(f"port {port} is outside 0 ... 65535") from None
-    httpd.daemon_threads = True
-    print(json.dumps({"port": httpd.server_address[1], "pid": os.getpid()}), flush=True)
-
-    def stop_with_parent() -> None:
-        sys.stdin.buffer.read()
-        httpd.shutdown()
-
-    if until_closed:
-        threading.Thread(target=stop_with_parent, daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):
-        httpd.serve_forever()
-    httpd.server_close()
+    listen(Handler, service, port, until_closed=until_closed)
     service.close()
-    handler.service = None  # type: ignore[attr-defined]
 
 
 def main() -> int:
@@ -261,7 +204,7 @@ def main() -> int:
     try:
         serve(o.program, o.folder, o.port, o.threads, o.plain, until_closed=True)
     except (Error, OSError) as e:
-        print(json.dumps({"error": " ".join(str(e).split())}), flush=True)
+        say_error(e)
         return 1
     return 0
 

@@ -58,11 +58,16 @@ class Step:
         return list(found.values())
 
 
-def explain_steps(results: Sequence[Step]) -> Group:
-    """The steps that lead to these results as a table, then what the planner considered for each product."""
+def _leading_to(results: Sequence[Step]) -> dict[int, Step]:
     steps: dict[int, Step] = {}
     for result in results:
         steps.update((id(s), s) for s in result.ancestors())
+    return steps
+
+
+def steps_table(results: Sequence[Step]) -> Table:
+    """The steps that lead to these results."""
+    steps = _leading_to(results)
     number = {key: i for i, key in enumerate(steps)}
     table = Table(title="steps", title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for name in ("", "what", "of"):
@@ -70,7 +75,6 @@ def explain_steps(results: Sequence[Step]) -> Group:
     for name in ("shape", "ciphertexts", "level", "|entry| up to", "error up to"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("how", overflow="fold")
-    choices: dict[int, planner.Choice] = {}
     for s in steps.values():
         plain = s.kind in {"plain", "constant"}
         table.add_row(
@@ -84,6 +88,10 @@ def explain_steps(results: Sequence[Step]) -> Group:
             "" if plain else f"{s.error:.1e}",
             s.detail,
         )
-        if s.choice is not None:
-            choices[id(s.choice)] = s.choice
-    return Group(table, *(c.explain() for c in choices.values()))
+    return table
+
+
+def explain_steps(results: Sequence[Step]) -> Group:
+    """The steps that lead to these results as a table, then what the planner considered for each product."""
+    choices = {id(s.choice): s.choice for s in _leading_to(results).values() if s.choice is not None}
+    return Group(steps_table(results), *(c.explain() for c in choices.values()))

@@ -24,6 +24,7 @@ from ringforge.cli.console import (
     size_text,
     thread_count,
 )
+from ringforge.cli.options import Insecure, NewSecret, Params, ProgramFile, Reuse, ShareBits, Threads, keep_secret
 from ringforge.devices import Device, Report, open_device
 from ringforge.devices.rtl import RtlDevice
 from ringforge.errors import ParameterError
@@ -43,21 +44,17 @@ app = typer.Typer(
     "`ringforge matvec demo` plays both sides on real data.",
 )
 
-ProgramFile = Annotated[Path, typer.Option("--program", help="Program written by `plan`; public.")]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The client's secret key.")]
 AcceptInsecure = Annotated[
     str, typer.Option(help="Reason to use a program of the clear backend, or with parameters below 128 bits.")
 ]
-Threads = Annotated[int, typer.Option("--threads", help="Threads; 0: one for each processor. Results do not differ.")]
 
 
 @app.command()
 def plan(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     out: Annotated[Path, typer.Option(help="Program file to write (JSON).")],
-    params: Annotated[
-        str, typer.Option(help="A set of `ringforge params list`, or auto: the smallest that fits.")
-    ] = "auto",
+    params: Params = "auto",
     batch: Annotated[int, typer.Option(help="Vectors in one ciphertext: a power of two.")] = 1,
     level: Annotated[int | None, typer.Option(help="Level of the inputs; default: the lowest that works.")] = None,
     algorithm: Annotated[str, typer.Option(help=f"One of {', '.join(ALGORITHMS)}.")] = "auto",
@@ -67,7 +64,7 @@ def plan(
     ] = None,
     input_bound: Annotated[float, typer.Option(help="Largest |input|; public, enforced when encrypting.")] = 1.0,
     backend: Annotated[str, typer.Option(help="ckks, or clear: NO ENCRYPTION, for tests.")] = "ckks",
-    insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a set below 128 bits may be used.")] = "",
+    insecure: Insecure = "",
     explain_all: Annotated[bool, typer.Option("--explain-all", help="Print every candidate that was costed.")] = False,
 ) -> None:
     """Server: chooses how the model is computed and writes the program both sides follow.
@@ -122,9 +119,9 @@ def _client(program: Program, secret: Path, accept_insecure: str) -> Client:
 @app.command()
 def keygen(
     program: ProgramFile,
-    secret: Annotated[Path, typer.Option(help="Secret key to write; read with --reuse.")],
+    secret: NewSecret,
     eval_keys: Annotated[Path, typer.Option(help="Evaluation keys to write; they go to the server.")],
-    reuse: Annotated[bool, typer.Option("--reuse", help="Take the secret key that is there already.")] = False,
+    reuse: Reuse = False,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
@@ -136,8 +133,7 @@ def keygen(
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
-    if secret.exists() and not reuse:
-        raise FileExistsError(17, "exists; a new key would lose it: choose another name, or --reuse", str(secret))
+    keep_secret(secret, reuse)
     client = _client(loaded, secret, accept_insecure) if reuse else Client(loaded, accept_insecure=accept_insecure)
     if not reuse:
         client.save_secret_key(secret)
@@ -312,13 +308,7 @@ def decrypt(
     count: Annotated[
         int | None, typer.Option(help="Vectors that were encrypted; default: all places of the batch.")
     ] = None,
-    share_bits: Annotated[
-        float | None,
-        typer.Option(
-            help="Set it (10 to 40) if others will see the results: noise hides what errors tell of the key, "
-            "at the cost of precision (docs/security.md)."
-        ),
-    ] = None,
+    share_bits: ShareBits = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
@@ -353,9 +343,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report, the model and what the server stored.")] = Path(
         "demo-out"
     ),
-    params: Annotated[
-        str, typer.Option(help="A set of `ringforge params list`, or auto: the smallest that fits.")
-    ] = "auto",
+    params: Params = "auto",
     threads: Threads = 0,
     backend: Annotated[str, typer.Option(help="ckks; clear is refused, for it would hide nothing.")] = "ckks",
 ) -> None:

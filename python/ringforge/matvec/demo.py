@@ -10,11 +10,8 @@ socket of this machine. In the end every encrypted prediction is compared with t
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,12 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from rich.table import Table
 
-from ringforge import _native, ckks, errors
+from ringforge import _native, ckks, local_http
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.devices import Report
-from ringforge.errors import Error, ParameterError
+from ringforge.errors import ParameterError
 from ringforge.files import writing
+from ringforge.local_http import first_line, process
 from ringforge.matvec import digits
 from ringforge.matvec.model import Linear, Sequential
 from ringforge.matvec.onnx_import import load_onnx, save_onnx
@@ -132,11 +130,8 @@ class DemoResult:
         return self.batch.latency / len(self.images)
 
 
-class Connection:
+class Connection(local_http.Connection):
     """The client's end of the socket."""
-
-    def __init__(self, port: int) -> None:
-        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
 
     def program(self, name: str) -> Program:
         """Fetches and checks a program.
@@ -144,7 +139,7 @@ class Connection:
         Raises:
             ParameterError: its backend does not encrypt, or its parameters are not secure.
         """
-        body, _ = self._request("GET", f"/programs/{name}", None)
+        body, _ = self.request("GET", f"/programs/{name}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.json"
             path.write_bytes(body)
@@ -156,39 +151,14 @@ class Connection:
 
     def send_keys(self, name: str, path: Path) -> dict[str, Any]:
         """Sends evaluation keys; returns what the server says of them."""
-        body, _ = self._request("POST", f"/programs/{name}/keys", path)
+        body, _ = self.request("POST", f"/programs/{name}/keys", path)
         return dict(json.loads(body))
 
     def evaluate(self, name: str, source: Path, target: Path) -> dict[str, Any]:
         """Sends ciphertexts, stores the answer, returns the server's report."""
-        body, report = self._request("POST", f"/programs/{name}/evaluate", source)
+        body, headers = self.request("POST", f"/programs/{name}/evaluate", source)
         target.write_bytes(body)
-        return dict(json.loads(report))
-
-    def close(self) -> None:
-        self._http.close()
-
-    def _request(self, method: str, url: str, path: Path | None) -> tuple[bytes, str]:
-        try:
-            if path is None:
-                self._http.request(method, url)
-            else:
-                with path.open("rb") as f:
-                    self._http.request(method, url, f, {"Content-Length": str(path.stat().st_size)})
-            response = self._http.getresponse()
-            body = response.read()
-        except (http.client.HTTPException, ConnectionError) as e:
-            raise Error(f"the server process gave no proper answer ({type(e).__name__}): it may have ended") from None
-        if response.status != 200:
-            raise _server_error(body.decode(errors="replace"))
-        return body, response.getheader(REPORT_HEADER, "{}")
-
-
-def _server_error(text: str) -> Error:
-    """The server's refusal, as the exception it was there."""
-    name, _, message = text.partition(": ")
-    kind = getattr(errors, name, None) if name in errors.__all__ else None
-    return kind(f"the server refused: {message}") if kind else Error(f"the server refused: {text}")
+        return dict(json.loads(headers.get(REPORT_HEADER, "{}")))
 
 
 def refuse_unencrypted(backend: str) -> None:
@@ -204,37 +174,10 @@ def refuse_unencrypted(backend: str) -> None:
 @contextlib.contextmanager
 def server_process(model: Path, folder: Path, parameters: str, threads: int) -> Iterator[tuple[int, int]]:
     """Starts the server with a model and a folder, and nothing else; yields its port and process id."""
-    command = [
-        sys.executable,
-        "-m",
-        "ringforge.matvec.service",
-        "--model",
-        str(model.resolve()),
-        "--folder",
-        ".",
-    ]
-    command += ["--params", parameters, "--threads", str(threads)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(p) for p in sys.path if p)}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=folder)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        try:
-            answer = json.loads(line)
-        except json.JSONDecodeError:
-            raise Error(f"the server process did not start (exit code {process.wait(10)})") from None
-        if "error" in answer:
-            raise ParameterError(str(answer["error"]))
+    words = ("--model", str(model.resolve()), "--folder", ".", "--params", parameters, "--threads", str(threads))
+    with process("ringforge.matvec.service", *words, folder=folder) as started:
+        answer = first_line(started, "server")
         yield int(answer["port"]), int(answer["pid"])
-    finally:
-        process.stdin.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
 
 
 def run_demo(

@@ -9,7 +9,6 @@ client, who makes just the keys it needs and packs inputs as it says.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 from rich.console import Group
 from rich.table import Table
 
@@ -25,8 +24,10 @@ from ringforge import params as parameter_sets
 from ringforge._native import Algorithm, Context, Packing, Parameters, Plan, Span
 from ringforge.devices.base import MatvecKernel, SquareKernel
 from ringforge.errors import FormatError, LevelError, ParameterError, ShapeError
+from ringforge.files import writing
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.planner import Choice, choose
+from ringforge.programs import Frozen, ParameterSpec, read_program
 
 Backend = Literal["ckks", "clear"]
 
@@ -37,38 +38,7 @@ MIN_LOG_SCALE = 30.0
 MAX_TERMS = 1 << 18
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class ParameterSpec(_Frozen):
-    """A parameter set in a program file."""
-
-    name: Annotated[str, Field(max_length=64)]
-    log_n: Annotated[int, Field(ge=10, le=17)]
-    q: Annotated[list[int], Field(min_length=1, max_length=64)]
-    p: Annotated[list[int], Field(min_length=1, max_length=8)]
-    limbs_per_digit: Annotated[int, Field(ge=1, le=64)]
-    log_scale: float
-    insecure: Annotated[str, Field(max_length=256)]
-
-    @classmethod
-    def of(cls, p: Parameters) -> ParameterSpec:
-        return cls(
-            name=p.name,
-            log_n=p.log_n,
-            q=p.q,
-            p=p.p,
-            limbs_per_digit=p.limbs_per_digit,
-            log_scale=p.log_scale,
-            insecure=p.insecure,
-        )
-
-    def parameters(self) -> Parameters:
-        return Parameters(**self.model_dump())
-
-
-class LinearStep(_Frozen):
+class LinearStep(Frozen):
     """A matrix product of a program. Level and scale are the input's; bounds are powers of 2^(1/4)."""
 
     kind: Literal["linear"] = "linear"
@@ -84,7 +54,7 @@ class LinearStep(_Frozen):
     input_bound: Annotated[float, Field(gt=0)]
 
 
-class SquareStep(_Frozen):
+class SquareStep(Frozen):
     """A squaring of a program."""
 
     kind: Literal["square"] = "square"
@@ -94,7 +64,7 @@ class SquareStep(_Frozen):
 Step = LinearStep | SquareStep
 
 
-class Program(_Frozen):
+class Program(Frozen):
     """Everything both sides must agree on."""
 
     format: Literal["ringforge-matvec-program"] = "ringforge-matvec-program"
@@ -192,8 +162,6 @@ class Program(_Frozen):
 
     def save(self, path: str | Path) -> None:
         """Writes the program as JSON."""
-        from ringforge.files import writing
-
         with writing(path) as f:
             f.write(self.model_dump_json(indent=2).encode())
 
@@ -204,17 +172,7 @@ class Program(_Frozen):
         Raises:
             FormatError: the file is no valid program. ParameterError: its parameters are refused.
         """
-        path = Path(path)
-        if path.stat().st_size > 1 << 22:
-            raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a program has at most {1 << 22}")
-        try:
-            program = cls.model_validate(json.loads(path.read_bytes()))
-        except ValidationError as e:
-            first = e.errors(include_url=False, include_context=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "the file"
-            raise FormatError(f"{path.name} is not a program: {where}: {first['msg']}") from None
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
-            raise FormatError(f"{path.name} is not a program: {e}") from None
+        program = read_program(cls, path)
         program.check()
         return program
 

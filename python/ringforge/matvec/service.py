@@ -15,27 +15,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from ringforge import params as parameter_sets
 from ringforge.devices import Report
-from ringforge.errors import Error, FormatError, MissingKeyError, ShapeError
-from ringforge.files import writing
+from ringforge.errors import Error, MissingKeyError, ShapeError
+from ringforge.local_http import BodyHandler, listen, say_error
 from ringforge.matvec.model import Sequential, load_model
 from ringforge.matvec.program import Program, compile_model
 from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server
-
-#: Largest body taken, and how much of it is held in memory at a time.
-MAX_BODY = 1 << 32
-CHUNK = 1 << 20
 
 REPORT_HEADER = "Ringforge-Report"
 
@@ -105,79 +99,34 @@ def layer_reports(answer: Mapping[str, Any]) -> list[tuple[str, Report]]:
     return [(str(name), Report(**report)) for name, report in answer["layers"]]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server_version = "ringforge"
+class Handler(BodyHandler):
+    """GET a program; POST keys or ciphertexts to one."""
+
     service: Service
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         parts = self.path.strip("/").split("/")
         if len(parts) == 2 and parts[0] == "programs" and parts[1] in self.service.programs:
-            self._answer(200, self.service.programs[parts[1]].model_dump_json().encode())
+            self.answer(200, self.service.programs[parts[1]].model_dump_json().encode())
         else:
-            self._answer(404, b"there is no such program")
+            self.answer(404, b"there is no such program")
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802
         parts = self.path.strip("/").split("/")
         known = len(parts) == 3 and parts[0] == "programs" and parts[1] in self.service.programs
         if not known or parts[2] not in {"keys", "evaluate"}:
-            self._discard()
-            self._answer(404, b"there is no such program or action")
+            self.discard()
+            self.answer(404, b"there is no such program or action")
             return
         _, name, action = parts
-        try:
-            received = self._receive(self.service.folder / f"{name}.{action}")
+        with self.refusing():
+            received = self.receive(self.service.folder / f"{name}.{action}")
             if action == "keys":
-                self._answer(200, json.dumps(self.service.accept_keys(name, received)).encode())
+                self.answer(200, json.dumps(self.service.accept_keys(name, received)).encode())
             else:
                 target = self.service.folder / f"{name}.results"
                 report = self.service.evaluate(name, received, target)
-                self._answer(200, target.read_bytes(), report)
-        except Error as e:
-            self.close_connection = True
-            self._answer(400, f"{type(e).__name__}: {e}".encode())
-        except OSError as e:
-            self.close_connection = True
-            self._answer(500, f"Error: the server cannot store it: {e.strerror}".encode())
-
-    def _receive(self, path: Path) -> Path:
-        left = self._length()
-        if not left:
-            length = self.headers.get("Content-Length", "")
-            raise FormatError(f'a body of "{length}" bytes; send Content-Length from 1 to {MAX_BODY}')
-        with writing(path) as f:
-            while left:
-                some = self.rfile.read(min(left, CHUNK))
-                if not some:
-                    raise FormatError(f"the body ended {left} bytes early")
-                f.write(some)
-                left -= len(some)
-        return path
-
-    def _length(self) -> int:
-        """Bytes that the sender announces, or 0 if it says nothing acceptable."""
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal() and len(length) < 20):
-            return 0
-        return int(length) if int(length) <= MAX_BODY else 0
-
-    def _discard(self) -> None:
-        """Reads a body that nobody wants, so that the sender is ready to hear why."""
-        self.close_connection = True
-        left = self._length()
-        while left and (some := self.rfile.read(min(left, CHUNK))):
-            left -= len(some)
-
-    def _answer(self, code: int, body: bytes, report: Mapping[str, Any] | None = None) -> None:
-        self.send_response(code)
-        self.send_header("Content-Length", str(len(body)))
-        if report is not None:
-            self.send_header(REPORT_HEADER, json.dumps(report))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Silence: nothing that clients send reaches a log."""
+                self.answer(200, target.read_bytes(), {REPORT_HEADER: json.dumps(report)})
 
 
 def make_programs(model: Sequential, parameters: str, batches: Sequence[int]) -> dict[str, Program]:
@@ -211,21 +160,10 @@ def main() -> int:
         model = load_model(options.model)
         programs = make_programs(model, options.params, [int(b) for b in options.batches.split(",")])
     except (Error, OSError) as e:
-        print(json.dumps({"error": " ".join(str(e).split())}), flush=True)
+        say_error(e)
         return 1
     service = Service(model, programs, options.folder, options.threads)
-    handler = type("Handler", (_Handler,), {"service": service})
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    httpd.daemon_threads = True
-    print(json.dumps({"port": httpd.server_address[1], "pid": os.getpid()}), flush=True)
-
-    def stop_with_parent() -> None:
-        sys.stdin.buffer.read()
-        httpd.shutdown()
-
-    threading.Thread(target=stop_with_parent, daemon=True).start()
-    httpd.serve_forever()
-    httpd.server_close()
+    listen(Handler, service)
     service.close()
     return 0
 

@@ -211,7 +211,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
     def start(programs: dict[str, matvec.Program]) -> int:
         served = service.Service(MODEL, programs, tmp_path, 1)
-        httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("H", (service._Handler,), {"service": served}))
+        httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("H", (service.Handler,), {"service": served}))
         thread = threading.Thread(target=httpd.serve_forever)
         thread.start()
         running.append((httpd, thread, served))

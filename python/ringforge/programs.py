@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What program files of all systems have in common: strict fields, parameters, and how they are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ringforge._native import Parameters
+from ringforge.errors import FormatError
+
+#: Bytes of a program file.
+MAX_FILE = 1 << 22
+
+
+class Frozen(BaseModel):
+    """A part of a program: immutable, without fields that nobody knows, without infinities."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ParameterSpec(Frozen):
+    """A parameter set in a program file."""
+
+    name: Annotated[str, Field(max_length=64)]
+    log_n: Annotated[int, Field(ge=10, le=17)]
+    q: Annotated[list[int], Field(min_length=1, max_length=64)]
+    p: Annotated[list[int], Field(min_length=1, max_length=16)]
+    limbs_per_digit: Annotated[int, Field(ge=1, le=64)]
+    log_scale: float
+    insecure: Annotated[str, Field(max_length=256)]
+
+    @classmethod
+    def of(cls, p: Parameters) -> ParameterSpec:
+        return cls(
+            name=p.name,
+            log_n=p.log_n,
+            q=p.q,
+            p=p.p,
+            limbs_per_digit=p.limbs_per_digit,
+            log_scale=p.log_scale,
+            insecure=p.insecure,
+        )
+
+    def parameters(self) -> Parameters:
+        return Parameters(**self.model_dump())
+
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def read_program(kind: type[Kind], path: str | Path) -> Kind:
+    """Reads a JSON file into a model. The caller still holds its parts against each other.
+
+    Raises:
+        FormatError: it is too large, no JSON, or not of this kind.
+    """
+    path = Path(path)
+    if path.stat().st_size > MAX_FILE:
+        raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a program has at most {MAX_FILE}")
+    try:
+        return kind.model_validate(json.loads(path.read_bytes()))
+    except ValidationError as e:
+        raise FormatError(f"{path.name} is not a program: {first_problem(e)}") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
+        raise FormatError(f"{path.name} is not a program: {e}") from None
+
+
+def first_problem(error: ValidationError) -> str:
+    """Where the first problem is, and what it is; without the value."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
