@@ -46,9 +46,13 @@ class LattigoPeer(StrEnum):
 
 def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> None:
     status = Console(stderr=True)
+    env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
     done: list[Record] = []
     for r in records:
         done.append(r)
+        if folder is not None:
+            # After each: a run of an hour that is cut off leaves what it has.
+            path = save(done, folder, f"{name}-{env['date'][:10]}", env)
         if as_json:
             print(r.to_json(), flush=True)
         else:
@@ -58,12 +62,9 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
         if not console.is_terminal:
             console = Console(width=170)
         console.print(table(done, title))
-        env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
         machine = f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}"
         console.print(f"{machine}, commit {env['commit']}, {env['date']}")
-    if folder is not None:
-        env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
-        path = save(done, folder, f"{name}-{env['date'][:10]}", env)
+    if folder is not None and done:
         status.print(f"written to {path}")
 
 
