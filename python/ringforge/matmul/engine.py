@@ -13,6 +13,7 @@ result), and the multipliers' own scales make up the differences.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -440,7 +441,10 @@ class Product:
         def shifted(side: str, bases: Sequence[Ciphertext], shift: Shift, scale: float) -> Ciphertext:
             nonlocal report
             sums: Ciphertext | None = None
-            for kernel in self._shift_kernels(side, shift, scale):
+            start = time.perf_counter()
+            kernels = self._shift_kernels(side, shift, scale)
+            self.prepare_seconds += time.perf_counter() - start
+            for kernel in kernels:
                 if not isinstance(kernel, HltKernel):
                     base = ev.drop_to_level(bases[shift[0].base], self.product_level)
                     return ev.rotate(base, kernel, keys.galois)
@@ -456,7 +460,9 @@ class Product:
         for group in plan.groups:
             part = None
             for k in group.pairs:
+                start = time.perf_counter()
                 first, second = plan.pair(k)
+                self.prepare_seconds += time.perf_counter() - start
                 operands = [shifted("left", left, first, scales[0]), shifted("right", right, second, scales[1])]
                 (c,), r = self.device.run(self._multiply, operands, threads=self.threads)
                 report = report + r
