@@ -22,6 +22,20 @@ constexpr std::size_t kPairsAtOnce = 4;  // products summed in one pass
 
 double square(double x) { return x * x; }
 
+/// The bases' metadata, noise and bound being the largest of any; no polynomials.
+Ciphertext worst(std::span<const Ciphertext* const> bases) {
+  Ciphertext w;
+  w.scale = bases[0]->scale;
+  w.key_id = bases[0]->key_id;
+  w.bound = 0;
+  for (const Ciphertext* c : bases) {
+    w.variance = std::max(w.variance, c->variance);
+    w.spread = std::max(w.spread, c->spread);
+    w.bound = std::max(w.bound, c->bound);
+  }
+  return w;
+}
+
 }  // namespace
 
 PairSum::PairSum(ContextPtr context, PairSumPlan plan, std::size_t level)
@@ -182,7 +196,8 @@ void PairSum::check(Operands bases, std::size_t count, double scale, double boun
   }
 }
 
-Ciphertext PairSum::describe(const Ciphertext& left, const Ciphertext& right) const {
+Ciphertext PairSum::describe(Operands left_bases, Operands right_bases) const {
+  const Ciphertext left = worst(left_bases), right = worst(right_bases);
   const Gadget& gadget = ctx_->gadget();
   const double rounding = Evaluator(ctx_).rounding_variance(), n = static_cast<double>(ctx_->params().degree());
   const Basis basis = ctx_->basis(level_);
@@ -336,7 +351,7 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, c
   if (plan_.real_part) r = ev.add(r, ev.conjugate(r, keys));
   for (const auto step : plan_.folds) r = ev.add(r, ev.rotate(r, step, keys));
   auto parts = std::move(r.parts);
-  r = describe(*left[0], *right[0]);
+  r = describe(left, right);
   r.parts = std::move(parts);
   return r;
 }

@@ -202,9 +202,8 @@ class Product:
         input_scale: float,
         output_scale: float,
         bound: float,
-        schedule: str | None = None,
     ) -> HltKernel:
-        schedule = schedule or self.options.schedule
+        schedule = self.options.schedule
         babies = matrix.steps
         if schedule == "bsgs":
             babies = split_steps(self.context, matrix.steps, level, generators)

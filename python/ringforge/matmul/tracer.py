@@ -94,7 +94,16 @@ class Noise:
     def product(self, made: Product, left: list[Symbol], right: list[Symbol]) -> Symbol:
         """The second step of a product, after the operands' transforms."""
         p, plan, degree = self.params, made.plan, self.params.degree
-        a, b = left[0], right[0]
+        # The noisiest base of each side stands for all.
+        a, b = (
+            replace(
+                bases[0],
+                variance=max(x.variance for x in bases),
+                spread=max(x.spread for x in bases),
+                bound=max(x.bound for x in bases),
+            )
+            for bases in (left, right)
+        )
         pairs = [plan.pair(k) for k in plan.pairs]
         masked = [any(t.support is not None for pair in pairs for t in pair[side]) for side in (0, 1)]
         prime, last, out = float(p.q[made.base_level]), float(p.q[made.product_level]), made.scale

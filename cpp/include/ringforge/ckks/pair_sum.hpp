@@ -84,7 +84,7 @@ class PairSum {
  private:
   class Side;
   void check(Operands bases, std::size_t count, double scale, double bound, const char* side) const;
-  Ciphertext describe(const Ciphertext& left, const Ciphertext& right) const;
+  Ciphertext describe(Operands left_bases, Operands right_bases) const;
 
   ContextPtr ctx_;
   PairSumPlan plan_;

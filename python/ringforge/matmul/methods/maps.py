@@ -16,9 +16,6 @@ encryption" (2024), which the FAME paper uses; its Eq. 8 takes an index modulo m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -83,42 +80,6 @@ def epsilon_diagonals(m: int, l: int, n: int, k: int) -> tuple[int, ...]:  # noq
 def omega_diagonals(m: int, l: int, n: int, k: int) -> tuple[int, ...]:  # noqa: E741
     """Closed form, k < l: k - w l + j (l - m) for j < n, 0 <= w <= (k + m - 1) div l. Ascending."""
     return tuple(sorted({k - w * l + j * (l - m) for j in range(n) for w in range((k + m - 1) // l + 1)}))
-
-
-def all_maps(m: int, l: int, n: int) -> Iterator[tuple[int, ...]]:  # noqa: E741
-    """Diagonals of sigma, tau, then of eps^k and omega^k for k = 0 ... l - 1."""
-    yield sigma_diagonals(m, l)
-    yield tau_diagonals(l, n)
-    for k in range(l):
-        yield epsilon_diagonals(m, l, n, k)
-        yield omega_diagonals(m, l, n, k)
-
-
-@dataclass(frozen=True)
-class ExactCounts:
-    """Diagonals of all 2 (l + 1) maps of one product.
-
-    Args:
-        total: diagonals with an entry.
-        rotations: those that are not 0 and distinct modulo the slots, within each map.
-        keys: distinct rotations over all maps.
-    """
-
-    total: int
-    rotations: int
-    keys: int
-
-
-def exact_counts(m: int, l: int, n: int, slots: int) -> ExactCounts:  # noqa: E741
-    """What the maps of an m x l x n product really take in ciphertexts of `slots` slots."""
-    total = rotations = 0
-    keys: set[int] = set()
-    for found in all_maps(m, l, n):
-        cyclic = {z % slots for z in found} - {0}
-        total += len(found)
-        rotations += len(cyclic)
-        keys |= cyclic
-    return ExactCounts(total, rotations, len(keys))
 
 
 def equation_12(m: int, l: int) -> int:  # noqa: E741
