@@ -24,7 +24,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-cpp test-python test-hw test-install test-long bench lint hw-lint format sanitize \
-  fuzz clean
+  fuzz proto clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -50,7 +50,7 @@ bench: build $(VENV)/.bench ## side by side with peers; results under bench/resu
 # ---- tools -----------------------------------------------------------------------------------------
 
 $(VENV)/.tools: tools/bootstrap.sh
-	tools/bootstrap.sh $(PYTHON) g++ libssl-dev
+	tools/bootstrap.sh $(PYTHON) g++ libssl-dev libsodium-dev
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade "pip>=23.1" "cmake>=3.25,<5" "ninja>=1.11" "scikit-build-core>=0.11" "nanobind>=2.9"
 	touch $@
@@ -126,6 +126,10 @@ format: $(VENV)/.lint ## rewrites sources in the project's style
 	$(VENV)/bin/ruff check --fix python examples hw
 	$(VENV)/bin/ruff format python examples hw
 	$(VENV)/bin/clang-format -i $(CPP_FILES)
+
+proto: $(VENV)/.tools ## the Python code of .proto files, after they change
+	$(PIP) "grpcio-tools==1.85.1"
+	tools/generate_proto.sh $(PY)
 
 clean: ## removes everything that was built, the virtual environment included
 	rm -rf build $(VENV) demo-out dist

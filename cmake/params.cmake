@@ -5,8 +5,10 @@
 
 file(READ "${PROJECT_SOURCE_DIR}/params/security.json" security)
 file(READ "${PROJECT_SOURCE_DIR}/params/sets.json" sets)
+file(READ "${PROJECT_SOURCE_DIR}/params/fhew.json" fhew)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  "${PROJECT_SOURCE_DIR}/params/security.json" "${PROJECT_SOURCE_DIR}/params/sets.json")
+  "${PROJECT_SOURCE_DIR}/params/security.json" "${PROJECT_SOURCE_DIR}/params/sets.json"
+  "${PROJECT_SOURCE_DIR}/params/fhew.json")
 
 string(JSON source GET "${security}" source)
 set(limits "")
@@ -28,6 +30,45 @@ foreach(i RANGE ${last})
   string(APPEND rows "    {\"${name}\", ${log_n}, \"${q}\", \"${p}\", ${digit}, ${log_scale}, \"${insecure}\",\n     \"${about}\"},\n")
 endforeach()
 
+# JSON's booleans reach us as ON and OFF.
+function(boolean out value)
+  if(value)
+    set(${out} true PARENT_SCOPE)
+  else()
+    set(${out} false PARENT_SCOPE)
+  endif()
+endfunction()
+set(gate_rows "")
+string(JSON count LENGTH "${fhew}" sets)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  foreach(field name insecure about n log_q lwe_secret log_n modulus ap_base)
+    string(JSON ${field} GET "${fhew}" sets ${i} ${field})
+  endforeach()
+  foreach(gadget a b)
+    set(${gadget} "")
+    foreach(field log_base count drop)
+      string(JSON value GET "${fhew}" sets ${i} gadget ${gadget} ${field})
+      list(APPEND ${gadget} ${value})
+    endforeach()
+    list(JOIN ${gadget} ", " ${gadget})
+  endforeach()
+  set(automorphism "")
+  foreach(field log_base count drop)
+    string(JSON value GET "${fhew}" sets ${i} automorphism ${field})
+    list(APPEND automorphism ${value})
+  endforeach()
+  list(JOIN automorphism ", " automorphism)
+  foreach(field modulus base count drop balanced)
+    string(JSON ks_${field} GET "${fhew}" sets ${i} key_switch ${field})
+  endforeach()
+  string(JSON balanced GET "${fhew}" sets ${i} gadget balanced)
+  boolean(balanced ${balanced})
+  boolean(ks_balanced ${ks_balanced})
+  string(APPEND gate_rows "    {\"${name}\", \"${insecure}\", \"${about}\", ${n}, ${log_q}, \"${lwe_secret}\", ${log_n}, ${modulus}u,\n"
+    "     {${a}}, {${b}}, {${automorphism}}, ${balanced}, ${ap_base}, \"${ks_modulus}\", ${ks_base}, ${ks_count}, ${ks_drop}, ${ks_balanced}},\n")
+endforeach()
+
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/params_data.hpp" CONTENT
 "// Generated from params/*.json by cmake/params.cmake.
 #pragma once
@@ -44,4 +85,14 @@ struct Set {
 inline constexpr Set kSets[] = {
 @rows@};
 }  // namespace ringforge::ckks::data
+namespace ringforge::fhew::data {
+// Cuts as log_base, count, drop.
+struct GateSet {
+  const char* name; const char* insecure; const char* about; unsigned n; unsigned log_q; const char* lwe_secret;
+  unsigned log_n; unsigned long long modulus; unsigned a[3]; unsigned b[3]; unsigned automorphism[3]; bool balanced;
+  unsigned ap_base; const char* ks_modulus; unsigned ks_base; unsigned ks_count; unsigned ks_drop; bool ks_balanced;
+};
+inline constexpr GateSet kGateSets[] = {
+@gate_rows@};
+}  // namespace ringforge::fhew::data
 " @ONLY)

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "objects.hpp"
+#include "ringforge/oprf.hpp"
 
 using namespace ringforge;
 using fuzz::Bytes;
@@ -35,6 +36,17 @@ void seeds(const std::filesystem::path& dir) {
         // The parameterless readers see one object of each type; the short ones do.
         if (set == std::string("narrow")) write(dir / "inspect" / (reader + "-" + name + ".rgfg"), bytes);
       }
+  // The OPRF's elements are bare bytes: a sound one, the identity, one with bit 255 set, two together.
+  const auto key = oprf::ServerKey::derive(Bytes(oprf::kSeedBytes), {});
+  const auto at = dir / "oprf_element";
+  const oprf::Element element = oprf::blind_with({}, oprf::Scalar::from_bytes(key.bytes()));
+  Bytes one(element.begin(), element.end()), high = one, two = one;
+  high.back() |= 0x80;
+  two.insert(two.end(), one.begin(), one.end());
+  write(at / "sound", one);
+  write(at / "identity", Bytes(oprf::kElementBytes));
+  write(at / "high_bit", high);
+  write(at / "two", two);
 }
 
 template <class T>

@@ -4,7 +4,7 @@
 #
 # Builds the fuzz targets, runs each in turn, and prints a summary. Fails when a target found something.
 #   cpp/fuzz/run.sh SECONDS [TARGET...]      targets: parameters plaintext ciphertext secret_key public_key
-#                                            relin_key galois_key inspect; default all
+#                                            relin_key galois_key inspect oprf_element; default all
 # Corpora grow in cpp/fuzz/corpus, findings go to build/fuzz/findings.
 set -eu
 
@@ -14,7 +14,7 @@ if [ $# -lt 1 ]; then
 fi
 seconds=$1
 shift
-targets=${*:-parameters plaintext ciphertext secret_key public_key relin_key galois_key inspect}
+targets=${*:-parameters plaintext ciphertext secret_key public_key relin_key galois_key inspect oprf_element}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=$root/build/fuzz

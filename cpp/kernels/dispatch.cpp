@@ -66,6 +66,27 @@ const Kernels& active() {
   return k;
 }
 
+template <class W>
+const SmallKernels<W>* small_find(const char* name) noexcept {
+  const Kernels* k = find(name);
+  if (k == nullptr) return nullptr;
+#if defined(__x86_64__)
+  if (k == &avx2_kernels()) return &avx2_small<W>();
+  if (k == &avx512_kernels()) return &avx512_small<W>();
+#endif
+  return &ref_small<W>();
+}
+template const SmallKernels<u32>* small_find<u32>(const char* name) noexcept;
+template const SmallKernels<u64>* small_find<u64>(const char* name) noexcept;
+
+template <class W>
+const SmallKernels<W>& small_active() {
+  static const SmallKernels<W>& k = *small_find<W>(active().name);
+  return k;
+}
+template const SmallKernels<u32>& small_active<u32>();
+template const SmallKernels<u64>& small_active<u64>();
+
 Modulus make_modulus(u64 q) noexcept {
   using u128 = unsigned __int128;
   Modulus m;

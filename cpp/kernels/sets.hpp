@@ -5,13 +5,20 @@
 #pragma once
 
 #include "ringforge/kernels.hpp"
+#include "ringforge/small_kernels.hpp"
 
 namespace ringforge::kernels {
 
 const Kernels& ref_kernels() noexcept;
+template <class W>
+const SmallKernels<W>& ref_small() noexcept;
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept;
 const Kernels& avx512_kernels() noexcept;
+template <class W>
+const SmallKernels<W>& avx2_small() noexcept;
+template <class W>
+const SmallKernels<W>& avx512_small() noexcept;
 bool cpu_has_avx2() noexcept;    ///< AVX2
 bool cpu_has_avx512() noexcept;  ///< AVX-512 F, DQ, VL, BW and IFMA
 #endif

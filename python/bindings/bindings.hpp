@@ -40,10 +40,15 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const T* data, std::size_t size)
 }
 
 void bind_kernels(nb::module_& m);
+/// k: the submodule `kernels`.
+void bind_small_kernels(nb::module_& k);
 void bind_ckks(nb::module_& m);
 void bind_matvec(nb::module_& m);
 void bind_hlt(nb::module_& m);
 void bind_batch_matmul(nb::module_& m);
 void bind_io(nb::module_& m);
+void bind_gates(nb::module_& m);
+void bind_psi(nb::module_& m);
+void bind_oprf(nb::module_& m);
 
 }  // namespace bindings

@@ -248,6 +248,8 @@ void bind_kernels(nb::module_& m) {
                static_cast<double>(repeat);
       },
       "set"_a, "q"_a, "log_n"_a, "forward"_a, "repeat"_a, "Seconds of one transform, mean over `repeat`.");
+
+  bind_small_kernels(k);
 }
 
 }  // namespace bindings

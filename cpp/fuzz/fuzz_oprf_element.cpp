@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Fuzzes what a peer's bytes reach in the OPRF: oprf::evaluate, oprf::finalize, their batches, and the reading of
+// scalars. Accepted elements must have one encoding, so that none can be told apart from itself.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "ringforge/error.hpp"
+#include "ringforge/oprf.hpp"
+
+using namespace ringforge;
+
+namespace {
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "fuzz: %s\n", what);
+  std::abort();
+}
+
+oprf::ServerKey one() {
+  std::array<std::uint8_t, oprf::kScalarBytes> bytes{1};
+  return oprf::ServerKey::from_bytes(bytes);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const oprf::ServerKey key = oprf::ServerKey::derive(std::array<std::uint8_t, oprf::kSeedBytes>{7}, {});
+  static const oprf::ServerKey unit = one();
+  static const oprf::Scalar blind = oprf::Scalar::from_bytes(key.bytes());
+  const oprf::Bytes input(data, size);
+
+  bool accepted = false;
+  try {
+    const oprf::Element same = oprf::evaluate(unit, input);
+    accepted = true;
+    require(std::equal(same.begin(), same.end(), input.begin(), input.end()), "an element has two encodings");
+    const oprf::Element evaluated = oprf::evaluate(key, input);
+    require(oprf::evaluate(unit, evaluated) == evaluated, "a result is no element");
+    oprf::finalize(input, blind, input);
+  } catch (const FormatError&) {
+    require(size == oprf::kElementBytes, "a wrong length got past the check");
+  } catch (const ShapeError&) {
+    require(size != oprf::kElementBytes, "a right length was refused");
+  }
+  try {
+    const auto batch = oprf::evaluate_batch(key, input);
+    require(batch.size() == size, "a batch lost elements");
+    if (size == oprf::kElementBytes) require(accepted, "a batch accepts what a single call refuses");
+  } catch (const FormatError&) {
+    require(!accepted, "a batch refuses what a single call accepts");
+  } catch (const ShapeError&) {
+    require(size % oprf::kElementBytes != 0, "a right length was refused");
+  }
+  try {
+    const auto scalar = oprf::Scalar::from_bytes(input);
+    require(std::memcmp(scalar.bytes().data(), data, size) == 0, "a scalar was changed");
+  } catch (const FormatError&) {
+  } catch (const ShapeError&) {
+    require(size != oprf::kScalarBytes, "a right length was refused");
+  }
+  return 0;
+}

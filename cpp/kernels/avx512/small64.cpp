@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Small rings on words of 64 bits, q < 2^61.
+//
+// Transforms are lazy where q leaves room (small_ntt.hpp), else those of large rings; sums of products are those of
+// dot.cpp.
+#include "sets.hpp"
+#include "small_lanes.hpp"
+#include "small_ntt.hpp"
+
+namespace ringforge::kernels {
+namespace avx512 {
+namespace {
+
+using T = SmallNtt<u64>;
+
+constexpr unsigned kLazyForwardBits = 47, kLazyInverseBits = 40;
+
+/// 16 words in their order, in [0, 2q) or canonical.
+template <bool Exact>
+struct Ordered {
+  Zip zip = zip_index();
+  RF_MEMBER void operator()(const Lazy& a, u64* p, V even, V odd) const {
+    V u = vand(a.reduce(even), set1(kMask52)), v = vand(a.reduce(odd), set1(kMask52));
+    if constexpr (Exact) {
+      u = csub(u, a.q);
+      v = csub(v, a.q);
+    }
+    permute_pair(u, v, zip);
+    store(p, u);
+    store(p + 8, v);
+  }
+};
+
+void forward(u64* dst, const u64* src, const T& t) noexcept {
+  if (t.mod.bits <= kLazyForwardBits)
+    lazy_forward(dst, src, t.table, Ordered<true>{});
+  else
+    fast(t.mod) ? ntt_forward52(dst, src, t.table) : ntt_forward64(dst, src, t.table);
+}
+void inverse(u64* dst, const u64* src, const T& t) noexcept {
+  if (t.mod.bits <= kLazyInverseBits)
+    lazy_inverse(dst, src, t.table);
+  else
+    fast(t.mod) ? ntt_inverse52(dst, src, t.table) : ntt_inverse64(dst, src, t.table);
+}
+
+void cut(u64* dst, const u64* src, const Cut& c, const T& t) noexcept { cut_rows<false>(dst, src, c, t); }
+
+void dot(u64* out_a, u64* out_b, const u64* x, const u64* y, size_t count, bool accumulate, const T& t) noexcept {
+  constexpr size_t kMost = 64;
+  const u64 *px[kMost] = {}, *pa[kMost] = {}, *pb[kMost] = {};
+  do {
+    const size_t now = count < kMost ? count : kMost;
+    for (size_t d = 0; d < now; ++d) {
+      px[d] = x + d * t.n;
+      pa[d] = y + 2 * d * t.n;
+      pb[d] = pa[d] + t.n;
+    }
+    dot2(out_a, out_b, px, pa, pb, now, accumulate, t.n, t.mod);
+    x += now * t.n;
+    y += 2 * now * t.n;
+    count -= now;
+    accumulate = true;
+  } while (count != 0);
+}
+
+void gadget_product(u64* out_a, u64* out_b, const CutPoly<u64>* polys, size_t count, const u64* key, u64* scratch,
+                    const T& t) noexcept {
+  size_t rows = 0;
+  for (size_t p = 0; p < count; ++p) {
+    cut_rows<true>(scratch + rows * t.n, polys[p].poly, polys[p].cut, t);
+    rows += polys[p].cut.count;
+  }
+  for (size_t r = 0; r < rows; ++r) {
+    u64* row = scratch + r * t.n;
+    if (t.mod.bits <= kLazyForwardBits)
+      lazy_forward(row, row, t.table, Ordered<false>{});
+    else
+      forward(row, row, t);
+  }
+  dot(out_a, out_b, scratch, key, rows, false, t);
+}
+
+void rotate(u64* dst, const u64* src, size_t r, const T& t) noexcept { rotate_any<false>(dst, src, r, t); }
+void rotate_sub(u64* dst, const u64* src, size_t r, const T& t) noexcept { rotate_any<true>(dst, src, r, t); }
+void automorphism(u64* dst, const u64* src, size_t g, const T& t) noexcept {
+  automorphism_coeff(dst, src, g, t.n, t.mod);
+}
+void add(u64* dst, const u64* a, const u64* b, const T& t) noexcept { avx512::add(dst, a, b, t.n, t.mod); }
+void sub(u64* dst, const u64* a, const u64* b, const T& t) noexcept { avx512::sub(dst, a, b, t.n, t.mod); }
+void mul(u64* dst, const u64* a, const u64* b, const T& t) noexcept { avx512::mul(dst, a, b, t.n, t.mod); }
+void mul_scalar(u64* dst, const u64* a, u64 c, const T& t) noexcept {
+  avx512::mul_scalar(dst, a, make_factor(c, t.mod), t.n, t.mod);
+}
+
+constexpr SmallKernels<u64> kSmall64{"avx512",     forward, inverse, cut, gadget_product, dot, rotate_sub, rotate,
+                                     automorphism, add,     sub,     mul, mul_scalar};
+
+}  // namespace
+}  // namespace avx512
+
+template <>
+const SmallKernels<u64>& avx512_small<u64>() noexcept {
+  return avx512::kSmall64;
+}
+
+}  // namespace ringforge::kernels

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Evaluation keys of boolean gates: generation, and their stream format.
+#include <istream>
+#include <mutex>
+#include <ostream>
+
+#include "gate_machine.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/threads.hpp"
+
+namespace ringforge::fhew {
+namespace {
+
+constexpr char kMagic[8] = {'R', 'G', 'F', 'G', 'A', 'T', 'E', '1'};
+
+// Calls back with the fraction done, from any thread, one at a time; ends the loop when the callback says so.
+class Steps {
+ public:
+  Steps(const Progress& progress, std::size_t total) : progress_(progress), total_(total) {}
+  void done() {
+    if (!progress_) return;
+    const std::lock_guard lock(mutex_);
+    if (!progress_(static_cast<double>(++count_) / static_cast<double>(total_))) throw Error("cancelled");
+  }
+
+ private:
+  const Progress& progress_;
+  std::size_t total_, count_ = 0;
+  std::mutex mutex_;
+};
+
+// LWE errors of one coefficient's table entries.
+i64 small_error(u64 word) noexcept {
+  constexpr u64 kMask = (u64{1} << 21) - 1;
+  return __builtin_popcountll(word & kMask) - __builtin_popcountll((word >> 21) & kMask);
+}
+
+u64 power(u64 base, unsigned e) noexcept {
+  u64 r = 1;
+  while (e-- > 0) r *= base;
+  return r;
+}
+
+void put(std::ostream& out, const void* data, std::size_t bytes) {
+  out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  if (!out) throw Error("writing the evaluation key failed");
+}
+void get(std::istream& in, void* data, std::size_t bytes) {
+  in.read(static_cast<char*>(data), static_cast<std::streamsize>(bytes));
+  if (static_cast<std::size_t>(in.gcount()) != bytes) throw FormatError("the evaluation key ends early");
+}
+
+}  // namespace
+
+template <class W>
+void GateMachine<W>::expand_switch(std::size_t i) {
+  const std::size_t entries = params.key_switch.count * digit_values();
+  Stream stream(switch_seed, StreamObject::lwe_row, static_cast<u32>(i));
+  for (std::size_t e = i * entries; e < (i + 1) * entries; ++e) {
+    if (params.key_switch.at_q) {
+      const u64 mask = (u64{1} << params.log_q) - 1;
+      for (unsigned k = 0; k < params.n; ++k)
+        table16_.data()[e * stride_ + k] = static_cast<std::uint16_t>(stream.next() & mask);
+    } else {
+      sample_small(table_.data() + e * stride_, params.n, ring_->q(), ring_->bits(), stream);
+    }
+  }
+}
+
+template <class W>
+void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsigned threads,
+                              const Progress& progress) {
+  const std::size_t n = ring_->n();
+  bootstrap_seed = rng.next_seed();
+  switch_seed = rng.next_seed();
+  const SecretSeed bootstrap_errors = rng.next_seed(), switch_errors = rng.next_seed();
+  SmallPoly coeffs(n);
+  coeffs.coeffs() = secret.ring().coeffs();
+  const RingSecret<W> s(ring_, std::move(coeffs));
+  Steps steps(progress, rgsw_count() + substitution_count() + n);
+
+  const u32 m = static_cast<u32>(2 * n), step = m / params.rotation_modulus();
+  const std::size_t per_lwe = params.ap_digits() * (params.ap_base - 1);
+  parallel_for(threads, rgsw_count(), [&](std::size_t index) {
+    SmallArray<W> message(n);
+    message.zero();
+    if (method == Method::ginx) {
+      const bool ternary = params.lwe_secret == LweSecret::ternary;
+      const i64 bit = secret.lwe()[ternary ? index / 2 : index];
+      message.data()[0] = bit == (ternary && index % 2 == 1 ? -1 : 1) ? 1 : 0;
+    } else {
+      i64 exponent = 0;
+      if (method == Method::ap) {
+        const std::size_t rest = index % per_lwe, v = rest % (params.ap_base - 1) + 1;
+        exponent =
+            static_cast<i64>(v * power(params.ap_base, static_cast<unsigned>(rest / (params.ap_base - 1))) * step % m) *
+            secret.lwe()[index / per_lwe];
+      } else {
+        exponent = secret.lwe()[index];
+      }
+      const auto e = static_cast<std::size_t>(((exponent % m) + m) % m);
+      message.data()[e % n] = e < n ? 1 : ring_->q() - 1;
+    }
+    ring_->forward(message.data(), message.data());
+    encrypt_rgsw(rows_.data() + index * params.rows() * 2 * n, s, message.data(), params.a, params.b, bootstrap_seed,
+                 static_cast<u32>(index * params.rows()), bootstrap_errors);
+    message.wipe();
+    steps.done();
+  });
+  parallel_for(threads, substitution_count(), [&](std::size_t index) {
+    const std::size_t first = rgsw_count() * params.rows() + index * params.automorphism.count;
+    encrypt_substitution_key(rows_.data() + first * 2 * n, s, substitution_element(index), params.automorphism,
+                             bootstrap_seed, static_cast<u32>(first), bootstrap_errors);
+    steps.done();
+  });
+
+  const LweSwitch& ks = params.key_switch;
+  const std::size_t values = digit_values();
+  const u64 q = ks.at_q ? u64{1} << params.log_q : ring_->q();
+  parallel_for(threads, n, [&](std::size_t i) {
+    expand_switch(i);
+    Stream errors(switch_errors, StreamObject::error, static_cast<u32>(i));
+    for (unsigned j = 0; j < ks.count; ++j)
+      for (std::size_t v = 1; v <= values; ++v) {
+        const std::size_t at = ((i * ks.count + j) * values + v - 1) * stride_;
+        const auto factor = static_cast<unsigned __int128>(v) * power(ks.base, j) << ks.drop;
+        __int128 b = static_cast<__int128>(factor % q) * secret.ring().coeffs()[i] + small_error(errors.next());
+        for (unsigned k = 0; k < params.n; ++k)
+          b += static_cast<__int128>(ks.at_q ? table16_.data()[at + k] : table_.data()[at + k]) * secret.lwe()[k];
+        b %= static_cast<__int128>(q);
+        if (b < 0) b += q;
+        if (ks.at_q)
+          table16_.data()[at + params.n] = static_cast<std::uint16_t>(b);
+        else
+          table_.data()[at + params.n] = static_cast<W>(b);
+      }
+    steps.done();
+  });
+}
+
+template <class W>
+void GateMachine<W>::write(std::ostream& out) const {
+  const std::size_t n = ring_->n(), bytes = (n * ring_->bits() + 7) / 8;
+  put(out, bootstrap_seed.data(), bootstrap_seed.size());
+  put(out, switch_seed.data(), switch_seed.size());
+  std::vector<std::uint8_t> packed(bytes);
+  for (std::size_t r = 0; r < row_count(); ++r) {
+    pack_bits(packed.data(), rows_.data() + r * 2 * n + n, n, ring_->bits());
+    put(out, packed.data(), bytes);
+  }
+  const std::size_t entries = params.key_switch.count * digit_values();
+  const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
+  SmallArray<u64> b(entries);
+  packed.resize((entries * bits + 7) / 8);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t e = 0; e < entries; ++e) {
+      const std::size_t at = (i * entries + e) * stride_ + params.n;
+      b.data()[e] = params.key_switch.at_q ? table16_.data()[at] : table_.data()[at];
+    }
+    pack_bits(packed.data(), b.data(), entries, bits);
+    put(out, packed.data(), packed.size());
+  }
+}
+
+template <class W>
+void GateMachine<W>::read(std::istream& in, unsigned threads) {
+  const std::size_t n = ring_->n(), bytes = (n * ring_->bits() + 7) / 8;
+  get(in, bootstrap_seed.data(), bootstrap_seed.size());
+  get(in, switch_seed.data(), switch_seed.size());
+  // Read a block, expand it on all threads, read the next.
+  constexpr std::size_t kBlock = 256;
+  std::vector<std::uint8_t> packed(bytes * kBlock);
+  for (std::size_t r = 0; r < row_count(); r += kBlock) {
+    const std::size_t count = std::min(kBlock, row_count() - r);
+    get(in, packed.data(), count * bytes);
+    parallel_for(threads, count, [&](std::size_t i) {
+      W* row = rows_.data() + (r + i) * 2 * n;
+      expand_row(row, *ring_, bootstrap_seed, static_cast<u32>(r + i));
+      unpack_bits(row + n, packed.data() + i * bytes, n, ring_->bits(), ring_->q());
+    });
+  }
+  const std::size_t entries = params.key_switch.count * digit_values();
+  const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
+  const std::size_t each = (entries * bits + 7) / 8;
+  packed.resize(each * n);
+  get(in, packed.data(), packed.size());
+  const u64 q = params.key_switch.at_q ? u64{1} << params.log_q : ring_->q();
+  parallel_for(threads, n, [&](std::size_t i) {
+    expand_switch(i);
+    SmallArray<u64> b(entries);
+    unpack_bits(b.data(), packed.data() + i * each, entries, bits, q);
+    for (std::size_t e = 0; e < entries; ++e) {
+      const std::size_t at = (i * entries + e) * stride_ + params.n;
+      if (params.key_switch.at_q)
+        table16_.data()[at] = static_cast<std::uint16_t>(b.data()[e]);
+      else
+        table_.data()[at] = static_cast<W>(b.data()[e]);
+    }
+  });
+}
+
+#define RINGFORGE_INSTANTIATE(W)                                                                        \
+  template void GateMachine<W>::expand_switch(std::size_t);                                             \
+  template void GateMachine<W>::generate(const GateSecretKey&, Randomness&, unsigned, const Progress&); \
+  template void GateMachine<W>::write(std::ostream&) const;                                             \
+  template void GateMachine<W>::read(std::istream&, unsigned)
+RINGFORGE_INSTANTIATE(u32);
+RINGFORGE_INSTANTIATE(u64);
+#undef RINGFORGE_INSTANTIATE
+
+// ---- the public class -----------------------------------------------------------------------------
+
+GateEvaluationKey::GateEvaluationKey(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GateEvaluationKey::~GateEvaluationKey() = default;
+GateEvaluationKey::GateEvaluationKey(GateEvaluationKey&&) noexcept = default;
+GateEvaluationKey& GateEvaluationKey::operator=(GateEvaluationKey&&) noexcept = default;
+
+const GateParameters& GateEvaluationKey::params() const noexcept { return impl_->params; }
+Method GateEvaluationKey::method() const noexcept { return impl_->method; }
+std::size_t GateEvaluationKey::bootstrap_bytes() const noexcept { return impl_->bootstrap_bytes(); }
+std::size_t GateEvaluationKey::switch_bytes() const noexcept { return impl_->switch_bytes(); }
+
+GateEvaluationKey GateEvaluationKey::make(const GateSecretKey& secret, Method method, Randomness& rng, unsigned threads,
+                                          const Progress& progress) {
+  auto impl = Impl::make(secret.params(), method);
+  impl->generate(secret, rng, threads, progress);
+  return GateEvaluationKey(std::move(impl));
+}
+
+void GateEvaluationKey::save(std::ostream& out) const {
+  put(out, kMagic, sizeof(kMagic));
+  const auto hash = params().hash();
+  put(out, hash.data(), hash.size());
+  const auto method = static_cast<std::uint8_t>(impl_->method);
+  put(out, &method, 1);
+  impl_->write(out);
+}
+
+GateEvaluationKey GateEvaluationKey::load(std::istream& in, const GateParameters& params, unsigned threads) {
+  char magic[sizeof(kMagic)];
+  get(in, magic, sizeof(magic));
+  if (std::memcmp(magic, kMagic, sizeof(magic)) != 0)
+    throw FormatError("this is no evaluation key for boolean gates of format 1");
+  std::array<std::uint8_t, 32> hash{};
+  get(in, hash.data(), hash.size());
+  if (hash != params.hash()) throw MismatchError("the evaluation key belongs to other parameters than " + params.name);
+  std::uint8_t method = 0;
+  get(in, &method, 1);
+  if (method > 2) throw FormatError("the evaluation key names accumulator " + std::to_string(method) + " of 0, 1, 2");
+  auto impl = Impl::make(params, static_cast<Method>(method));
+  impl->read(in, threads);
+  if (in.peek() != std::istream::traits_type::eof()) throw FormatError("bytes follow the evaluation key");
+  return GateEvaluationKey(std::move(impl));
+}
+
+}  // namespace ringforge::fhew

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The evaluation key of boolean gates for one word type, and the bootstrap that uses it. Internal.
+#pragma once
+
+#include "gate_circuits.hpp"
+#include "ringforge/fhew/gates.hpp"
+
+namespace ringforge::fhew {
+
+/// A gate's blind rotation: what to add and which half circle means one.
+struct Rotation {
+  Decision decision;
+  std::array<const u32*, 3> in;
+};
+/// One key switch: the sum of one or two rotations' results, to `out` (n + 1 words).
+struct Job {
+  Rotation first, second;
+  bool two;
+  u32* out;
+};
+
+struct GateEvaluationKey::Impl {
+  GateParameters params;
+  Method method;
+  Seed bootstrap_seed{}, switch_seed{};
+
+  Impl(GateParameters p, Method m) : params(std::move(p)), method(m) {}
+  virtual ~Impl() = default;
+  virtual void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) = 0;
+  virtual void write(std::ostream& out) const = 0;
+  virtual void read(std::istream& in, unsigned threads) = 0;
+  virtual std::size_t bootstrap_bytes() const noexcept = 0;
+  virtual std::size_t switch_bytes() const noexcept = 0;
+  virtual void run(const Job* jobs, std::size_t count) const = 0;
+  virtual StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const = 0;
+  virtual void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
+                          unsigned threads) const = 0;
+
+  static std::unique_ptr<Impl> make(GateParameters params, Method method);
+};
+
+/// Powers of 5 modulo 2N: every odd residue is +-5^l.
+class DiscreteLogs {
+ public:
+  explicit DiscreteLogs(unsigned log_n);
+  std::size_t order() const noexcept { return powers_.size(); }  ///< N/2
+  u32 power(std::size_t l) const noexcept { return powers_[l % powers_.size()]; }
+  /// l with x = 5^l, or N/2 + l with x = -5^l; x odd.
+  u32 log(u32 x) const noexcept { return logs_[x]; }
+
+ private:
+  std::vector<u32> powers_, logs_;
+};
+
+template <class W>
+class GateMachine final : public GateEvaluationKey::Impl {
+ public:
+  GateMachine(GateParameters params, Method method);
+  void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) override;
+  void write(std::ostream& out) const override;
+  void read(std::istream& in, unsigned threads) override;
+  std::size_t bootstrap_bytes() const noexcept override { return rows_.bytes(); }
+  std::size_t switch_bytes() const noexcept override { return table16_.bytes() + table_.bytes(); }
+  void run(const Job* jobs, std::size_t count) const override;
+  StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const override;
+  void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
+                  unsigned threads) const override;
+
+ private:
+  struct Scratch;
+  std::size_t rgsw_count() const noexcept;
+  std::size_t substitution_count() const noexcept;
+  std::size_t row_count() const noexcept;
+  const W* rgsw(std::size_t index) const noexcept { return rows_.data() + index * params.rows() * 2 * ring_->n(); }
+  const W* substitution_key(std::size_t index) const noexcept {
+    return rows_.data() + (rgsw_count() * params.rows() + index * params.automorphism.count) * 2 * ring_->n();
+  }
+  u32 substitution_element(std::size_t index) const noexcept;
+  std::size_t digit_values() const noexcept;
+  void expand_switch(std::size_t coefficient);  // the a halves of a coefficient's entries
+
+  /// The sum of a rotation's inputs modulo q, rounded to R: n + 1 words.
+  void exponents(u32* dst, const Rotation& rotation) const noexcept;
+  void start(W* acc, u32 b, unsigned half_circle) const noexcept;
+  /// Rotates `count` accumulators of 2N words by -<a, s>, exponents[g*(n + 1) + i] the a's.
+  void rotate(W* accs, const u32* exponents, std::size_t count, Workspace<W>& w) const;
+  void rotate_ap(W* acc, const u32* exponents, Workspace<W>& w) const;
+  void rotate_ginx(W* accs, const u32* exponents, std::size_t count, Workspace<W>& w) const;
+  void rotate_automorphism(W* acc, const u32* exponents, Workspace<W>& w) const;
+  /// Adds the LWE ciphertext of the constant coefficient (N + 1 words) plus Q/8 to `lwe`.
+  void extract_add(W* lwe, const W* acc) const noexcept;
+  /// `sums`: room for n + 64 words.
+  void switch_key(u32* out, const W* lwe, u64* sums) const;
+
+  std::shared_ptr<const SmallRing<W>> ring_;
+  DiscreteLogs logs_;
+  SmallArray<W> rows_;                 // bootstrapping key
+  SmallArray<std::uint16_t> table16_;  // key switching modulo q
+  SmallArray<W> table_;                // key switching modulo Q
+  std::size_t stride_ = 0;             // words of a table entry
+};
+
+}  // namespace ringforge::fhew

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "ringforge/fhew/psi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "ringforge/error.hpp"
+
+namespace ringforge::fhew {
+namespace {
+
+constexpr u64 kPrime54 = 0x3FFFFFFFFED001;  // the paper's
+
+PsiPlan ringforge_plan(unsigned log_bins, unsigned cell_bits, unsigned log_cell, unsigned log_t, unsigned log_onehot) {
+  PsiPlan p;
+  p.algorithm = PsiAlgorithm::ringforge;
+  p.modulus = primes_below(50, 1, 4096)[0];
+  p.log_bins = log_bins;
+  p.cell_bits = cell_bits;
+  p.log_cell = log_cell;
+  p.log_t = log_t;
+  p.log_onehot = log_onehot;
+  p.gadget = {8, 2, 34, true};
+  // Fine digits in the first stages, whose errors grow most, coarse ones in the last, which are most of the work.
+  const unsigned counts[] = {9, 7, 6, 5, 5, 4, 4, 3, 3, 3, 3};
+  const Cut cuts[] = {{},
+                      {},
+                      {},
+                      {12, 3, 14, true},
+                      {10, 4, 10, true},
+                      {8, 5, 10, true},
+                      {7, 6, 8, true},
+                      {6, 7, 8, true},
+                      {},
+                      {5, 9, 5, true}};
+  for (const unsigned c : counts) p.expansion.push_back(cuts[c]);
+  p.reconstruction = {12, 3, 14, true};
+  p.log_reply = 8 + log_t;
+  return p;
+}
+
+PsiPlan paper_plan(unsigned log_bins, unsigned cell_bits) {
+  PsiPlan p;
+  p.algorithm = PsiAlgorithm::paper;
+  p.modulus = kPrime54;
+  p.log_bins = log_bins;
+  p.cell_bits = cell_bits;
+  p.log_t = 3;
+  p.gadget = {9, 6, 0, false};
+  p.expansion.assign(11, p.gadget);
+  p.log_reply = 12;
+  p.insecure = "paper: 54 bits at N = 2048";
+  return p;
+}
+
+// A random table, a random query half of whose cells are set; every word must come back.
+void lookups(const PsiPlan& plan, unsigned threads) {
+  std::mt19937_64 random(plan.cell_bits * 100 + plan.log_bins);
+  std::vector<u64> offsets{0};
+  std::vector<u32> cells;
+  std::vector<std::uint16_t> words;
+  const std::size_t s = plan.cell_words(), each = 24;
+  std::vector<u32> asked(plan.bins());
+  std::vector<std::uint16_t> expected(plan.bins() * s);
+  for (std::size_t bin = 0; bin < plan.bins(); ++bin) {
+    std::vector<u32> here;
+    for (std::size_t i = 0; i < each; ++i) here.push_back(static_cast<u32>(random() % plan.cells()));
+    std::sort(here.begin(), here.end());
+    here.erase(std::unique(here.begin(), here.end()), here.end());
+    asked[bin] = bin % 2 == 0 ? here[random() % here.size()] : static_cast<u32>(random() % plan.cells());
+    for (const u32 c : here) {
+      for (std::size_t j = 0; j < s; ++j) {
+        const std::uint16_t w =
+            plan.log_cell == 0 && plan.log_t < 4 ? 1 : static_cast<std::uint16_t>(random() % (1u << plan.log_t));
+        words.push_back(w);
+        if (c == asked[bin]) expected[bin * s + j] = w;
+      }
+      cells.push_back(c);
+    }
+    offsets.push_back(cells.size());
+  }
+  Randomness rng(Seed{7});
+  PsiClientKey key(plan, rng);
+  std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
+  key.evaluation_keys(keys.data(), threads);
+  key.query(request.data(), asked.data(), threads);
+  const PsiSessionKeys session(plan, keys, threads);
+  const PsiTable table{offsets.data(), cells.data(), words.data(), cells.size()};
+  check_table(plan, table);
+  PsiCounts counts;
+  const auto reply = psi_answer(session, request, table, threads, {}, &counts);
+  EXPECT_EQ(counts, plan.counts());
+  std::vector<std::uint16_t> got(expected.size());
+  double squares = 0;
+  const double worst = key.decode(got.data(), reply, &squares);
+  EXPECT_EQ(got, expected);
+  const double t = std::ldexp(1.0, static_cast<int>(plan.log_t)), q = static_cast<double>(plan.modulus);
+  const double switched = (1 + 2.0 * plan.n() / 3) / 12 / std::ldexp(1.0, 2 * static_cast<int>(plan.log_reply));
+  std::printf("w=%u s=%zu T=2^%u: worst %.3f, std %.4f, predicted %.4f, failure 2^%.0f\n", plan.cell_bits, s,
+              plan.log_t, worst, std::sqrt(squares), t * std::sqrt(plan.variance(each) / (q * q) + switched),
+              plan.failure_log2(each));
+}
+
+TEST(Psi, BitmapByRingforge) {
+  lookups(ringforge_plan(11, 13, 0, 1, 1), 2);
+  lookups(ringforge_plan(4, 14, 0, 1, 2), 1);
+  lookups(ringforge_plan(0, 12, 0, 1, 0), 1);
+}
+TEST(Psi, CellsOfSeveralWords) {
+  lookups(ringforge_plan(5, 12, 3, 5, 2), 2);
+  lookups(ringforge_plan(9, 10, 3, 5, 1), 1);
+}
+TEST(Psi, BitmapByThePaper) {
+  lookups(paper_plan(3, 13), 2);
+  lookups(paper_plan(2, 11), 1);
+}
+
+TEST(Psi, RefusesForeignBytes) {
+  const PsiPlan plan = ringforge_plan(2, 12, 0, 1, 0);
+  Randomness rng(Seed{9});
+  PsiClientKey key(plan, rng);
+  std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
+  const std::vector<u32> cells(plan.bins());
+  key.evaluation_keys(keys.data());
+  key.query(request.data(), cells.data());
+  const PsiSessionKeys session(plan, keys);
+  const std::vector<u64> offsets(plan.bins() + 1);
+  const PsiTable table{offsets.data(), nullptr, nullptr, 0};
+  auto bad = keys;
+  bad.pop_back();
+  EXPECT_THROW(PsiSessionKeys(plan, bad), FormatError);
+  bad = keys;
+  bad[0] ^= 1;
+  EXPECT_THROW(PsiSessionKeys(plan, bad), FormatError);
+  bad = keys;
+  bad[20] ^= 1;
+  EXPECT_THROW(PsiSessionKeys(plan, bad), MismatchError);
+  bad = keys;
+  std::fill(bad.end() - 64, bad.end(), 0xFF);  // residues above Q
+  EXPECT_THROW(PsiSessionKeys(plan, bad), FormatError);
+  auto query = request;
+  query.push_back(0);
+  EXPECT_THROW(psi_answer(session, query, table), FormatError);
+  query = request;
+  std::fill(query.end() - 64, query.end(), 0xFF);
+  EXPECT_THROW(psi_answer(session, query, table), FormatError);
+  EXPECT_THROW(psi_answer(session, request, table, 1, [](double) { return false; }), Error);
+  auto reply = psi_answer(session, request, table);
+  std::vector<std::uint16_t> words(plan.bins());
+  key.decode(words.data(), reply);
+  reply.resize(reply.size() - 1);
+  EXPECT_THROW(key.decode(words.data(), reply), FormatError);
+  const std::vector<u32> high(plan.bins(), static_cast<u32>(plan.cells()));
+  EXPECT_THROW(key.query(request.data(), high.data()), ValueError);
+  PsiPlan wide = plan;
+  wide.modulus = kPrime54;
+  wide.gadget.drop += 5;
+  EXPECT_THROW(wide.check(), ParameterError);  // above the guideline's limit without a reason
+}
+
+}  // namespace
+}  // namespace ringforge::fhew

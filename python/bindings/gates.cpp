@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Boolean gates: parameters, keys, levels of gates.
+#include <fstream>
+#include <mutex>
+
+#include "bindings.hpp"
+#include "progress.hpp"
+#include "ringforge/fhew/gates.hpp"
+
+namespace bindings {
+namespace {
+
+using namespace ringforge;
+using namespace ringforge::fhew;
+using Bits = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Cells = nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Wires = nb::ndarray<u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> matrix(std::vector<T>&& data, std::size_t rows, std::size_t cols) {
+  auto* kept = new std::vector<T>(std::move(data));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<2>>(kept->data(), {rows, cols}, owner);
+}
+
+void check_width(const GateParameters& p, std::size_t width) {
+  if (width != p.n + 1)
+    throw ShapeError("ciphertexts of " + std::to_string(width) + " words; those of " + p.name + " have " +
+                     std::to_string(p.n + 1));
+}
+
+Randomness randomness(const std::optional<nb::bytes>& seed) {
+  if (!seed) return Randomness();
+  if (seed->size() != 32) throw ParameterError("a seed has 32 bytes, not " + std::to_string(seed->size()));
+  Seed s;
+  std::memcpy(s.data(), seed->c_str(), s.size());
+  return Randomness(s);
+}
+
+// A secret key with the generator that its encryptions draw from.
+struct SecretKey {
+  GateSecretKey key;
+  Randomness rng;
+};
+
+}  // namespace
+
+void bind_gates(nb::module_& m) {
+  auto g = m.def_submodule("fhew", "Boolean gates on encrypted bits.");
+
+  nb::enum_<Method>(g, "Method", "The accumulator of the blind rotation.")
+      .value("AP", Method::ap)
+      .value("GINX", Method::ginx)
+      .value("AUTOMORPHISM", Method::automorphism);
+
+  nb::class_<Cut>(g, "Cut", "How residues are cut into digits of base 2^log_base above 2^drop.")
+      .def(
+          "__init__",
+          [](Cut* self, unsigned log_base, unsigned count, unsigned drop, bool balanced) {
+            new (self) Cut{log_base, count, drop, balanced};
+          },
+          "log_base"_a, "count"_a, "drop"_a = 0, "balanced"_a = true)
+      .def_ro("log_base", &Cut::log_base)
+      .def_ro("count", &Cut::count)
+      .def_ro("drop", &Cut::drop)
+      .def_ro("balanced", &Cut::balanced)
+      .def(
+          "__eq__", [](const Cut& a, const Cut& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"))
+      .def("__repr__", [](const Cut& c) {
+        return "Cut(log_base=" + std::to_string(c.log_base) + ", count=" + std::to_string(c.count) +
+               ", drop=" + std::to_string(c.drop) + ", balanced=" + (c.balanced ? "True" : "False") + ")";
+      });
+
+  nb::class_<GateParameters>(g, "GateParameters", "Parameters of boolean gates.")
+      .def_ro("name", &GateParameters::name)
+      .def_ro("insecure", &GateParameters::insecure)
+      .def_ro("about", &GateParameters::about)
+      .def_ro("n", &GateParameters::n)
+      .def_ro("log_q", &GateParameters::log_q)
+      .def_ro("log_n", &GateParameters::log_n)
+      .def_ro("modulus", &GateParameters::modulus)
+      .def_ro("a", &GateParameters::a)
+      .def_ro("b", &GateParameters::b)
+      .def_ro("automorphism", &GateParameters::automorphism)
+      .def_ro("window", &GateParameters::window)
+      .def_ro("ap_base", &GateParameters::ap_base)
+      .def_prop_ro("ternary", [](const GateParameters& p) { return p.lwe_secret == LweSecret::ternary; })
+      .def_prop_ro("rotation_modulus", &GateParameters::rotation_modulus)
+      .def_prop_ro("ap_digits", &GateParameters::ap_digits)
+      .def_prop_ro("word_bits", [](const GateParameters& p) { return p.modulus < u64{1} << 31 ? 32 : 64; })
+      .def_prop_ro("hash", [](const GateParameters& p) {
+        const auto h = p.hash();
+        return nb::bytes(reinterpret_cast<const char*>(h.data()), h.size());
+      });
+  g.def("parameters", &GateParameters::named, "name"_a, "insecure"_a = "", "A named set.");
+  g.def("parameter_names", &GateParameters::names);
+  g.def(
+      "bootstraps", [](unsigned kind) { return bootstraps(static_cast<GateKind>(kind)); }, "kind"_a,
+      "Blind rotations of a gate.");
+  g.def("arity", [](unsigned kind) { return arity(static_cast<GateKind>(kind)); }, "kind"_a, "Inputs of a gate.");
+  g.def("kind_names", [] {
+    std::vector<std::string> names;
+    for (unsigned k = 0; k < kGateKinds; ++k) names.emplace_back(name(static_cast<GateKind>(k)));
+    return names;
+  });
+
+  nb::class_<SecretKey>(g, "SecretKey", "The client's key of boolean gates.")
+      .def(
+          "__init__",
+          [](SecretKey* self, const GateParameters& p, const std::optional<nb::bytes>& seed) {
+            Randomness rng = randomness(seed);
+            GateSecretKey key(p, rng);
+            new (self) SecretKey{std::move(key), std::move(rng)};
+          },
+          "params"_a, "seed"_a = nb::none(), "A fresh key; a fixed seed of 32 bytes is for tests only.")
+      .def_prop_ro("params", [](const SecretKey& s) { return s.key.params(); })
+      .def(
+          "encrypt",
+          [](SecretKey& s, const Bits& bits) {
+            const std::size_t words = s.key.params().n + 1;
+            std::vector<u32> out(bits.size() * words);
+            s.key.encrypt(out.data(), bits.data(), bits.size(), s.rng);
+            return matrix(std::move(out), bits.size(), words);
+          },
+          "bits"_a, "Ciphertexts of bits, one row of n + 1 words each.")
+      .def(
+          "decrypt",
+          [](const SecretKey& s, const Cells& c) {
+            check_width(s.key.params(), c.shape(1));
+            std::vector<std::uint8_t> bits(c.shape(0));
+            s.key.decrypt(bits.data(), c.data(), bits.size());
+            return to_numpy(bits.data(), bits.size());
+          },
+          "ciphertexts"_a)
+      .def(
+          "errors",
+          [](const SecretKey& s, const Cells& c, const Bits& bits) {
+            check_width(s.key.params(), c.shape(1));
+            if (bits.size() != c.shape(0)) throw ShapeError("one bit for each ciphertext");
+            std::vector<double> e(c.shape(0));
+            s.key.errors(e.data(), c.data(), bits.data(), e.size());
+            return to_numpy(e.data(), e.size());
+          },
+          "ciphertexts"_a, "bits"_a, "Noise of ciphertexts whose bits are known, in units of 1/q.")
+      .def(
+          "save",
+          [](const SecretKey& s) {
+            // Magic, parameter hash, coefficients + 1 as bytes (LWE, then ring), checksum.
+            std::string out = "RGFGSEC1";
+            const auto hash = s.key.params().hash();
+            out.append(reinterpret_cast<const char*>(hash.data()), hash.size());
+            for (const i64 x : s.key.lwe()) out.push_back(static_cast<char>(x + 1));
+            for (const i64 x : s.key.ring().coeffs()) out.push_back(static_cast<char>(x + 1));
+            const auto sum = sha256(out.data(), out.size());
+            out.append(reinterpret_cast<const char*>(sum.data()), sum.size());
+            nb::bytes bytes(out.data(), out.size());
+            wipe(out.data(), out.size());
+            return bytes;
+          },
+          "The key as bytes, not encrypted: keep them from others.")
+      .def_static(
+          "load",
+          [](const GateParameters& p, const nb::bytes& bytes) {
+            const std::size_t body = 8 + 32 + p.n + p.degree();
+            if (bytes.size() != body + 32 || std::memcmp(bytes.c_str(), "RGFGSEC1", 8) != 0)
+              throw FormatError("this is no secret key of " + p.name);
+            const auto sum = sha256(bytes.c_str(), body);
+            if (std::memcmp(sum.data(), bytes.c_str() + body, sum.size()) != 0)
+              throw FormatError("the secret key is damaged: its checksum differs");
+            if (std::memcmp(p.hash().data(), bytes.c_str() + 8, 32) != 0)
+              throw MismatchError("the secret key belongs to other parameters than " + p.name);
+            std::vector<i64> lwe(p.n);
+            SmallPoly ring(p.degree());
+            const auto* at = bytes.c_str() + 40;
+            for (auto& x : lwe) x = *at++ - 1;
+            for (auto& x : ring.coeffs()) x = *at++ - 1;
+            return SecretKey{GateSecretKey(p, std::move(lwe), std::move(ring)), Randomness()};
+          },
+          "params"_a, "data"_a);
+
+  nb::class_<GateEvaluationKey>(g, "EvaluationKey", "What the server needs to run gates.")
+      .def_static(
+          "make",
+          [](SecretKey& s, Method method, unsigned threads, std::optional<ProgressCallback> progress) {
+            Progress report = with_gil(progress);
+            nb::gil_scoped_release release;
+            return GateEvaluationKey::make(s.key, method, s.rng, threads, report);
+          },
+          "secret"_a, "method"_a, "threads"_a = 1, "progress"_a = nb::none())
+      .def_prop_ro("params", &GateEvaluationKey::params)
+      .def_prop_ro("method", &GateEvaluationKey::method)
+      .def_prop_ro("bootstrap_bytes", &GateEvaluationKey::bootstrap_bytes)
+      .def_prop_ro("switch_bytes", &GateEvaluationKey::switch_bytes)
+      .def_prop_ro("bytes", [](const GateEvaluationKey& k) { return k.bootstrap_bytes() + k.switch_bytes(); })
+      .def(
+          "save",
+          [](const GateEvaluationKey& k, const std::string& path) {
+            std::ofstream out(path, std::ios::binary);
+            if (!out) throw Error("cannot write " + path);
+            k.save(out);
+            out.close();
+            if (!out) throw Error("writing " + path + " failed");
+          },
+          "path"_a, GilReleased())
+      .def_static(
+          "load",
+          [](const std::string& path, const GateParameters& p, unsigned threads) {
+            std::ifstream in(path, std::ios::binary);
+            if (!in) throw Error("cannot read " + path);
+            return GateEvaluationKey::load(in, p, threads);
+          },
+          "path"_a, "params"_a, "threads"_a = 1, GilReleased());
+
+  g.def(
+      "evaluate",
+      [](const GateEvaluationKey& key, const Bits& kinds,
+         const nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& inputs, const Wires& wires,
+         const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& outputs, unsigned threads,
+         std::optional<ProgressCallback> progress) {
+        check_width(key.params(), wires.shape(1));
+        if (inputs.shape(0) != kinds.size() || inputs.shape(1) != 3 || outputs.size() != kinds.size())
+          throw ShapeError("a level of g gates has g kinds, g x 3 inputs and g outputs");
+        const GateLevel level{kinds.data(), inputs.data(), outputs.data(), kinds.size()};
+        Progress report = with_gil(progress);
+        nb::gil_scoped_release release;
+        evaluate(key, level, wires.data(), wires.shape(0), threads, report);
+      },
+      "key"_a, "kinds"_a, "inputs"_a, "wires"_a, "outputs"_a, "threads"_a = 1, "progress"_a = nb::none(),
+      "Runs one level of gates in place on rows of `wires`.");
+  g.def(
+      "trace",
+      [](const GateEvaluationKey& key, const SecretKey& secret, unsigned kind, const Cells& inputs) {
+        check_width(key.params(), inputs.shape(1));
+        if (inputs.shape(0) != 2 || kind >= kGateKinds) throw ShapeError("a traced gate has two inputs");
+        const StageErrors e =
+            trace(key, secret.key, static_cast<GateKind>(kind), inputs.data(), inputs.data() + inputs.shape(1));
+        return std::array<double, 3>{e.rounded, e.rotated, e.switched};
+      },
+      "key"_a, "secret"_a, "kind"_a, "inputs"_a, GilReleased(),
+      "Noise of one gate at its stages: sum rounded (1/R), blind rotation (1/Q), result (1/q).");
+  g.def(
+      "accumulate",
+      [](const GateEvaluationKey& key, nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu> accumulators,
+         const nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>& indices, unsigned threads) {
+        const GateParameters& p = key.params();
+        const std::size_t word = p.modulus < u64{1} << 31 ? 4 : 8;
+        if (accumulators.itemsize() != word || accumulators.shape(0) != indices.shape(0) ||
+            accumulators.shape(1) != 2 || accumulators.shape(2) != p.degree() ||
+            reinterpret_cast<std::uintptr_t>(accumulators.data()) % 64 != 0)
+          throw ShapeError("accumulators are aligned (count, 2, N) words of " + std::to_string(8 * word) + " bits");
+        nb::gil_scoped_release release;
+        accumulate(key, accumulators.data(), indices.shape(0), indices.data(), indices.shape(1), threads);
+      },
+      "key"_a, "accumulators"_a, "indices"_a, "threads"_a = 1,
+      "The accumulation chain: each accumulator is multiplied by the RGSW ciphertexts of its row of indices.");
+}
+
+}  // namespace bindings

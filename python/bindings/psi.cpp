@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Private set intersection: plans, the client's keys, sessions, tables, answers.
+#include "ringforge/fhew/psi.hpp"
+#include "bindings.hpp"
+#include "progress.hpp"
+
+namespace bindings {
+namespace {
+
+using namespace ringforge;
+using namespace ringforge::fhew;
+template <class T>
+using Flat = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<const std::uint8_t> view(const nb::bytes& b) {
+  return {reinterpret_cast<const std::uint8_t*>(b.c_str()), b.size()};
+}
+nb::bytes to_bytes(const std::vector<std::uint8_t>& v) {
+  return nb::bytes(reinterpret_cast<const char*>(v.data()), v.size());
+}
+
+// A table over numpy arrays, which it keeps alive.
+struct Table {
+  PsiPlan plan;
+  Flat<u64> offsets;
+  Flat<u32> cells;
+  std::optional<nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>> words;
+  PsiTable table;
+};
+
+}  // namespace
+
+void bind_psi(nb::module_& m) {
+  auto p = m.def_submodule("psi", "Private set intersection by encrypted table lookup.");
+
+  nb::enum_<PsiAlgorithm>(p, "Algorithm")
+      .value("PAPER", PsiAlgorithm::paper)
+      .value("RINGFORGE", PsiAlgorithm::ringforge);
+
+  nb::class_<PsiCounts>(p, "Counts", "Operations of one query.")
+      .def(nb::init<>())
+      .def_ro("ntt", &PsiCounts::ntt)
+      .def_ro("intt", &PsiCounts::intt)
+      .def_ro("substitution", &PsiCounts::substitution)
+      .def_ro("external_product", &PsiCounts::external_product)
+      .def_ro("reconstruction", &PsiCounts::reconstruction)
+      .def_ro("row", &PsiCounts::row)
+      .def(
+          "__eq__", [](const PsiCounts& a, const PsiCounts& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"));
+
+  nb::class_<PsiPlan>(p, "Plan", "What client and server agree on.")
+      .def(
+          "__init__",
+          [](PsiPlan* self, const std::string& algorithm, unsigned log_n, u64 modulus, unsigned log_bins,
+             unsigned cell_bits, unsigned log_cell, unsigned log_t, unsigned log_onehot, const Cut& gadget,
+             const std::vector<Cut>& expansion, const std::optional<Cut>& reconstruction, unsigned log_reply,
+             const std::string& insecure) {
+            if (algorithm != "paper" && algorithm != "ringforge")
+              throw ParameterError("algorithm \"" + algorithm + "\"; there are \"paper\" and \"ringforge\"");
+            PsiPlan plan;
+            plan.algorithm = algorithm == "paper" ? PsiAlgorithm::paper : PsiAlgorithm::ringforge;
+            plan.log_n = log_n;
+            plan.modulus = modulus;
+            plan.log_bins = log_bins;
+            plan.cell_bits = cell_bits;
+            plan.log_cell = log_cell;
+            plan.log_t = log_t;
+            plan.log_onehot = log_onehot;
+            plan.gadget = gadget;
+            plan.expansion = expansion;
+            if (reconstruction) plan.reconstruction = *reconstruction;
+            plan.log_reply = log_reply;
+            plan.insecure = insecure;
+            plan.check();
+            new (self) PsiPlan(std::move(plan));
+          },
+          "algorithm"_a, "log_n"_a, "modulus"_a, "log_bins"_a, "cell_bits"_a, "log_cell"_a, "log_t"_a, "log_onehot"_a,
+          "gadget"_a, "expansion"_a, "reconstruction"_a = nb::none(), "log_reply"_a = 13, "insecure"_a = "")
+      .def_prop_ro("algorithm",
+                   [](const PsiPlan& x) { return x.algorithm == PsiAlgorithm::paper ? "paper" : "ringforge"; })
+      .def_ro("log_n", &PsiPlan::log_n)
+      .def_ro("modulus", &PsiPlan::modulus)
+      .def_ro("log_bins", &PsiPlan::log_bins)
+      .def_ro("cell_bits", &PsiPlan::cell_bits)
+      .def_ro("log_cell", &PsiPlan::log_cell)
+      .def_ro("log_t", &PsiPlan::log_t)
+      .def_ro("log_onehot", &PsiPlan::log_onehot)
+      .def_ro("gadget", &PsiPlan::gadget)
+      .def_ro("expansion", &PsiPlan::expansion)
+      .def_ro("reconstruction", &PsiPlan::reconstruction)
+      .def_ro("log_reply", &PsiPlan::log_reply)
+      .def_ro("insecure", &PsiPlan::insecure)
+      .def_prop_ro("bins", &PsiPlan::bins)
+      .def_prop_ro("cells", &PsiPlan::cells)
+      .def_prop_ro("cell_words", &PsiPlan::cell_words)
+      .def_prop_ro("outputs", &PsiPlan::outputs)
+      .def_prop_ro("rotation_bits", &PsiPlan::rotation_bits)
+      .def_prop_ro("tree_bits", &PsiPlan::tree_bits)
+      .def_prop_ro("row_bits", &PsiPlan::row_bits)
+      .def_prop_ro("rgsw_bits", &PsiPlan::rgsw_bits)
+      .def_prop_ro("groups", &PsiPlan::groups)
+      .def_prop_ro("replies", &PsiPlan::replies)
+      .def_prop_ro("key_rows", &PsiPlan::key_rows)
+      .def_prop_ro("key_bytes", &PsiPlan::key_bytes)
+      .def_prop_ro("request_bytes", &PsiPlan::request_bytes)
+      .def_prop_ro("reply_bytes", &PsiPlan::reply_bytes)
+      .def_prop_ro("session_bytes", &PsiPlan::session_bytes)
+      .def("query_bytes", &PsiPlan::query_bytes, "threads"_a, "Memory that one query adds to the server.")
+      .def("counts", &PsiPlan::counts, "Operations of one query, exactly.")
+      .def("variance", &PsiPlan::variance, "entries"_a, "Variance of a reply's error modulo Q.")
+      .def("failure_log2", &PsiPlan::failure_log2, "entries"_a,
+           "log2 of the probability that a bin's words decode wrongly, at most `entries` cells set in the bin.")
+      .def_prop_ro("hash", [](const PsiPlan& x) {
+        const auto h = x.hash();
+        return nb::bytes(reinterpret_cast<const char*>(h.data()), h.size());
+      });
+
+  nb::class_<PsiClientKey>(p, "ClientKey", "A client's secret for one session.")
+      .def(
+          "__init__",
+          [](PsiClientKey* self, const PsiPlan& plan, const std::optional<nb::bytes>& seed) {
+            if (!seed) {
+              Randomness rng;
+              new (self) PsiClientKey(plan, rng);
+              return;
+            }
+            if (seed->size() != 32) throw ParameterError("a seed has 32 bytes");
+            Seed s;
+            std::memcpy(s.data(), seed->c_str(), s.size());
+            Randomness rng(s);
+            new (self) PsiClientKey(plan, rng);
+          },
+          "plan"_a, "seed"_a = nb::none(), "A fresh key; a fixed seed of 32 bytes is for tests only.")
+      .def(
+          "evaluation_keys",
+          [](PsiClientKey& k, unsigned threads) {
+            std::vector<std::uint8_t> out(k.plan().key_bytes());
+            {
+              nb::gil_scoped_release release;
+              k.evaluation_keys(out.data(), threads);
+            }
+            return to_bytes(out);
+          },
+          "threads"_a = 1)
+      .def(
+          "query",
+          [](PsiClientKey& k, const Flat<u32>& cells, unsigned threads) {
+            if (cells.size() != k.plan().bins())
+              throw ShapeError(std::to_string(cells.size()) + " cells for " + std::to_string(k.plan().bins()) +
+                               " bins");
+            std::vector<std::uint8_t> out(k.plan().request_bytes());
+            {
+              nb::gil_scoped_release release;
+              k.query(out.data(), cells.data(), threads);
+            }
+            return to_bytes(out);
+          },
+          "cells"_a, "threads"_a = 1)
+      .def(
+          "decode",
+          [](const PsiClientKey& k, const nb::bytes& reply) {
+            const std::size_t rows = k.plan().bins(), cols = k.plan().cell_words();
+            auto* words = new std::vector<std::uint16_t>(rows * cols);
+            nb::capsule owner(words, [](void* x) noexcept { delete static_cast<std::vector<std::uint16_t>*>(x); });
+            k.decode(words->data(), view(reply));
+            return nb::ndarray<nb::numpy, std::uint16_t, nb::ndim<2>>(words->data(), {rows, cols}, owner);
+          },
+          "reply"_a, "Words of every bin, (bins, s).")
+      .def(
+          "margins",
+          [](const PsiClientKey& k, const nb::bytes& reply) {
+            std::vector<std::uint16_t> words(k.plan().bins() * k.plan().cell_words());
+            double squares = 0;
+            const double worst = k.decode(words.data(), view(reply), &squares);
+            return std::pair(worst, squares);
+          },
+          "reply"_a,
+          "Largest distance of a decoded word from its centre, and the mean square, in words (0.5 is an error).");
+
+  nb::class_<PsiSessionKeys>(p, "SessionKeys", "A client's evaluation keys, checked and expanded.")
+      .def(
+          "__init__",
+          [](PsiSessionKeys* self, const PsiPlan& plan, const nb::bytes& data, unsigned threads) {
+            new (self) PsiSessionKeys(plan, view(data), threads);
+          },
+          "plan"_a, "data"_a, "threads"_a = 1)
+      .def_prop_ro("bytes", &PsiSessionKeys::bytes);
+
+  nb::class_<Table>(p, "Table", "The server's table, over arrays that it keeps alive.")
+      .def(
+          "__init__",
+          [](Table* self, const PsiPlan& plan, const Flat<u64>& offsets, const Flat<u32>& cells,
+             const std::optional<nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>& words) {
+            if (offsets.size() != plan.bins() + 1)
+              throw ShapeError("a table of " + std::to_string(plan.bins()) + " bins has one more offset, not " +
+                               std::to_string(offsets.size()));
+            if (words && (words->shape(0) != cells.size() || words->shape(1) != plan.cell_words()))
+              throw ShapeError("words must be (cells, " + std::to_string(plan.cell_words()) + ")");
+            const PsiTable table{offsets.data(), cells.data(), words ? words->data() : nullptr, cells.size()};
+            check_table(plan, table);
+            new (self) Table{plan, offsets, cells, words, table};
+          },
+          "plan"_a, "offsets"_a, "cells"_a, "words"_a = nb::none());
+
+  p.def(
+      "evaluate",
+      [](const PsiSessionKeys& keys, const nb::bytes& request, const Table& table, unsigned threads,
+         std::optional<ProgressCallback> progress, PsiCounts* counts) {
+        if (keys.plan().hash() != table.plan.hash()) throw MismatchError("keys and table belong to different plans");
+        PsiProgress report = with_gil(progress);
+        std::vector<std::uint8_t> reply;
+        {
+          nb::gil_scoped_release release;
+          reply = psi_answer(keys, view(request), table.table, threads, report, counts);
+        }
+        return to_bytes(reply);
+      },
+      "keys"_a, "request"_a, "table"_a, "threads"_a = 1, "progress"_a = nb::none(), "counts"_a = nb::none(),
+      "The reply to one request; a progress callback that returns False cancels.");
+}
+
+}  // namespace bindings
