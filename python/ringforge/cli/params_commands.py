@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -17,7 +18,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="CKKS parameter sets: list the shipped ones, show one, have one suggested.",
+    help="CKKS parameter sets: list the shipped ones, show one, have one suggested; the security of any LWE instance.",
 )
 
 #: Shown sets may be insecure; this reason never leaves this module.
@@ -100,3 +101,38 @@ def suggest(
     for line in suggestion.why.splitlines():
         say(line)
     say(_source())
+
+
+@app.command()
+def estimate(
+    n: Annotated[int, typer.Option("--n", help="Dimension; of RLWE the ring degree N.")],
+    log_q: Annotated[float, typer.Option("--log-q", help="log2 of the largest modulus of any public key.")],
+    sigma: Annotated[float, typer.Option(help="Standard deviation of the error.")] = 3.19,
+    secret: Annotated[str, typer.Option(help="Distribution of the secret: binary, ternary or gaussian.")] = "ternary",
+    samples: Annotated[int, typer.Option(help="Samples that the attacker has; 0: as many as wanted.")] = 0,
+    model: Annotated[str, typer.Option(help="Cost of lattice reduction: matzov, bdgl16 or core-svp.")] = "matzov",
+) -> None:
+    """Bits of security of an LWE instance: what each known attack costs, and which is the cheapest.
+
+    Example: `ringforge params estimate --n 1024 --log-q 26 --sigma 3.19 --secret ternary`
+    """
+    from ringforge import security
+
+    if samples < 0:
+        raise ParameterError(f"--samples {samples} is negative: take 0 for as many as the attacker wants")
+    instance = security.Instance(n, log_q, sigma, secret, samples or None)
+    result = security.estimate(instance, model)
+    title = f"LWE: n = {n}, log2 q = {log_q:g}, error {sigma:g}, {secret} secret; cost model {model}"
+    table = Table(title=title, title_justify="left")
+    for label in ("attack", "bits", "beta", "dimension", "choices"):
+        table.add_column(label, justify="left" if label in {"attack", "choices"} else "right")
+    for attack in result.attacks:
+        bits = "no way found" if math.isinf(attack.bits) else f"{attack.bits:.1f}"
+        sizes = (str(attack.beta), str(attack.dimension)) if attack.beta else ("", "")
+        table.add_row(attack.name, bits, *sizes, attack.detail)
+    console().print(table)
+    verdict = "at least" if result.secure else "INSECURE: below"
+    say(f"{result.bits:.1f} bits by {result.best.name}: {verdict} {security.TARGET_BITS} bits")
+    limit = params.max_log_qp(n.bit_length() - 1) if n == 1 << (n.bit_length() - 1) else 0
+    if limit and secret == "ternary":
+        say(f"The guideline allows log2 q up to {limit:g} at this dimension. {_source()}")
