@@ -4,6 +4,7 @@
 // Writes the seeds of the fuzz targets and the refused files, the same bytes in every run:
 //   make_corpus seeds DIR      DIR/TARGET/*.rgfg, sound objects to start from
 //   make_corpus refused DIR    DIR/READER.REASON.rgfg, one file for each way to be broken
+//   make_corpus refused-fhew DIR    the same of keys and messages of gates and PSI
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <limits>
 
+#include "fhew_objects.hpp"
 #include "objects.hpp"
 #include "ringforge/oprf.hpp"
 
@@ -47,6 +49,8 @@ void seeds(const std::filesystem::path& dir) {
   write(at / "identity", Bytes(oprf::kElementBytes));
   write(at / "high_bit", high);
   write(at / "two", two);
+  for (const auto& [reader, samples] : fuzz::make_fhew_samples())
+    for (const auto& [name, bytes] : samples) write(dir / reader / name, bytes);
 }
 
 template <class T>
@@ -136,6 +140,38 @@ void refused(const std::filesystem::path& dir) {
   }
 }
 
+// The longest samples are gates' keys: what is refused before the end is cut short.
+void refused_fhew(const std::filesystem::path& dir) {
+  for (const auto& [reader, samples] : fuzz::make_fhew_samples()) {
+    const bool gates = reader == "gate_key";
+    const Bytes& good = gates ? samples.at("tiny-ginx") : samples.at("ringforge");
+    const auto changed = [&, &reader = reader](const std::string& reason, auto&& change) {
+      Bytes b = good;
+      change(b);
+      write(dir / (reader + "." + reason + ".bin"), b);
+    };
+    changed("empty", [](Bytes& b) { b.clear(); });
+    changed("truncated_header", [](Bytes& b) { b.resize(30); });
+    changed("truncated_body", [](Bytes& b) { b.resize(fuzz::kFhewHeader + 1000); });
+    const std::size_t head = gates ? 100 : good.size();
+    changed("wrong_magic", [&](Bytes& b) { b.resize(head), b[0] = 'X'; });
+    changed("wrong_version", [&](Bytes& b) { b.resize(head), b[7] = '2'; });
+    changed("wrong_parameters", [&](Bytes& b) { b.resize(head), b[8] ^= 1; });
+    changed("trailing_byte", [](Bytes& b) { b.push_back(0); });
+    if (gates) {
+      changed("unknown_method", [](Bytes& b) { b.resize(100), b[fuzz::kFhewHeader] = 3; });
+      changed("flipped_checksum", [](Bytes& b) { b.back() ^= 1; });
+      // Past the method and two seeds come the rows.
+      changed("residue_too_large", [](Bytes& b) {
+        std::fill_n(b.begin() + fuzz::kFhewHeader + 1 + 64, 8, std::uint8_t{0xff});
+        fuzz::seal_gate_key(b.data(), b.size());
+      });
+    } else if (reader != "psi_reply") {  // whose words may be anything
+      changed("residue_too_large", [](Bytes& b) { std::fill(b.end() - 8, b.end(), std::uint8_t{0xff}); });
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,8 +180,10 @@ int main(int argc, char** argv) {
       seeds(argv[2]);
     } else if (argc == 3 && std::strcmp(argv[1], "refused") == 0) {
       refused(argv[2]);
+    } else if (argc == 3 && std::strcmp(argv[1], "refused-fhew") == 0) {
+      refused_fhew(argv[2]);
     } else {
-      std::fputs("usage: make_corpus seeds|refused DIR\n", stderr);
+      std::fputs("usage: make_corpus seeds|refused|refused-fhew DIR\n", stderr);
       return 2;
     }
   } catch (const std::exception& e) {

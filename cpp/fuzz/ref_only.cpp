@@ -9,6 +9,18 @@ namespace ringforge::kernels {
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept { return ref_kernels(); }
 const Kernels& avx512_kernels() noexcept { return ref_kernels(); }
+template <class W>
+const SmallKernels<W>& avx2_small() noexcept {
+  return ref_small<W>();
+}
+template <class W>
+const SmallKernels<W>& avx512_small() noexcept {
+  return ref_small<W>();
+}
+template const SmallKernels<u32>& avx2_small<u32>() noexcept;
+template const SmallKernels<u64>& avx2_small<u64>() noexcept;
+template const SmallKernels<u32>& avx512_small<u32>() noexcept;
+template const SmallKernels<u64>& avx512_small<u64>() noexcept;
 #endif
 
 }  // namespace ringforge::kernels

@@ -4,17 +4,19 @@
 #
 # Builds the fuzz targets, runs each in turn, and prints a summary. Fails when a target found something.
 #   cpp/fuzz/run.sh SECONDS [TARGET...]      targets: parameters plaintext ciphertext secret_key public_key
-#                                            relin_key galois_key inspect oprf_element; default all
+#                                            relin_key galois_key inspect oprf_element psi_keys psi_request
+#                                            psi_reply gate_key; default all
 # Corpora grow in cpp/fuzz/corpus, findings go to build/fuzz/findings.
 set -eu
 
 if [ $# -lt 1 ]; then
-  sed -n '5,8s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,9s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 seconds=$1
 shift
-targets=${*:-parameters plaintext ciphertext secret_key public_key relin_key galois_key inspect oprf_element}
+targets=${*:-parameters plaintext ciphertext secret_key public_key relin_key galois_key inspect oprf_element \
+  psi_keys psi_request psi_reply gate_key}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=$root/build/fuzz
@@ -46,8 +48,10 @@ failed=0
 for target in $targets; do
   log=$build/$target.log
   result=clean
+  max_len=65536
+  if [ "$target" = gate_key ]; then max_len=131072; fi
   if ! ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0 "$bin/fuzz_$target" "$corpus/$target" \
-      -max_total_time="$seconds" -rss_limit_mb=1024 -malloc_limit_mb=64 -max_len=65536 -timeout=10 \
+      -max_total_time="$seconds" -rss_limit_mb=1024 -malloc_limit_mb=64 -max_len="$max_len" -timeout=10 \
       -print_final_stats=1 -artifact_prefix="$findings/$target-" > "$log" 2>&1; then
     result="FOUND: see $log"
     failed=1

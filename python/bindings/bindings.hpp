@@ -19,6 +19,7 @@
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/memory.hpp"
+#include "ringforge/random.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -39,6 +40,15 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const T* data, std::size_t size)
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {size}, owner);
 }
 
+/// The operating system's randomness, or a fixed seed of 32 bytes, which is for tests only.
+inline ringforge::Randomness randomness(const std::optional<nb::bytes>& seed) {
+  if (!seed) return ringforge::Randomness();
+  if (seed->size() != 32) throw ringforge::ParameterError("a seed has 32 bytes, not " + std::to_string(seed->size()));
+  ringforge::Seed s;
+  std::memcpy(s.data(), seed->c_str(), s.size());
+  return ringforge::Randomness(s);
+}
+
 void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.
 void bind_small_kernels(nb::module_& k);
@@ -49,6 +59,7 @@ void bind_batch_matmul(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_gates(nb::module_& m);
 void bind_psi(nb::module_& m);
+void bind_rlwe(nb::module_& fhew);
 void bind_oprf(nb::module_& m);
 
 }  // namespace bindings

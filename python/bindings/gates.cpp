@@ -31,14 +31,6 @@ void check_width(const GateParameters& p, std::size_t width) {
                      std::to_string(p.n + 1));
 }
 
-Randomness randomness(const std::optional<nb::bytes>& seed) {
-  if (!seed) return Randomness();
-  if (seed->size() != 32) throw ParameterError("a seed has 32 bytes, not " + std::to_string(seed->size()));
-  Seed s;
-  std::memcpy(s.data(), seed->c_str(), s.size());
-  return Randomness(s);
-}
-
 // A secret key with the generator that its encryptions draw from.
 struct SecretKey {
   GateSecretKey key;
@@ -241,21 +233,26 @@ void bind_gates(nb::module_& m) {
       },
       "key"_a, "secret"_a, "kind"_a, "inputs"_a, GilReleased(),
       "Noise of one gate at its stages: sum rounded (1/R), blind rotation (1/Q), result (1/q).");
-  g.def(
-      "accumulate",
-      [](const GateEvaluationKey& key, nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu> accumulators,
-         const nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>& indices, unsigned threads) {
-        const GateParameters& p = key.params();
-        const std::size_t word = p.modulus < u64{1} << 31 ? 4 : 8;
-        if (accumulators.itemsize() != word || accumulators.shape(0) != indices.shape(0) ||
-            accumulators.shape(1) != 2 || accumulators.shape(2) != p.degree() ||
-            reinterpret_cast<std::uintptr_t>(accumulators.data()) % 64 != 0)
-          throw ShapeError("accumulators are aligned (count, 2, N) words of " + std::to_string(8 * word) + " bits");
-        nb::gil_scoped_release release;
-        accumulate(key, accumulators.data(), indices.shape(0), indices.data(), indices.shape(1), threads);
-      },
-      "key"_a, "accumulators"_a, "indices"_a, "threads"_a = 1,
-      "The accumulation chain: each accumulator is multiplied by the RGSW ciphertexts of its row of indices.");
+  const auto chain = [&g]<class W>(std::type_identity<W>) {
+    g.def(
+        "accumulate",
+        [](const GateEvaluationKey& key, nb::ndarray<W, nb::ndim<3>, nb::c_contig, nb::device::cpu> accumulators,
+           const nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>& indices, unsigned threads) {
+          const GateParameters& p = key.params();
+          if ((p.modulus < u64{1} << 31) != (sizeof(W) == 4) || accumulators.shape(0) != indices.shape(0) ||
+              accumulators.shape(1) != 2 || accumulators.shape(2) != p.degree() ||
+              reinterpret_cast<std::uintptr_t>(accumulators.data()) % 64 != 0)
+            throw ShapeError("accumulators are (count, 2, N) words of " +
+                             std::string(p.modulus < u64{1} << 31 ? "32" : "64") + " bits, aligned to 64 bytes");
+          nb::gil_scoped_release release;
+          accumulate(key, accumulators.data(), indices.shape(0), indices.data(), indices.shape(1), threads);
+        },
+        "key"_a, "accumulators"_a, "indices"_a, "threads"_a = 1,
+        "The accumulation chain: each accumulator is multiplied by the RGSW ciphertexts of its row of indices.");
+  };
+  chain(std::type_identity<u32>{});
+  chain(std::type_identity<u64>{});
+  bind_rlwe(g);
 }
 
 }  // namespace bindings

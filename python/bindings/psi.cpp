@@ -122,15 +122,7 @@ void bind_psi(nb::module_& m) {
       .def(
           "__init__",
           [](PsiClientKey* self, const PsiPlan& plan, const std::optional<nb::bytes>& seed) {
-            if (!seed) {
-              Randomness rng;
-              new (self) PsiClientKey(plan, rng);
-              return;
-            }
-            if (seed->size() != 32) throw ParameterError("a seed has 32 bytes");
-            Seed s;
-            std::memcpy(s.data(), seed->c_str(), s.size());
-            Randomness rng(s);
+            Randomness rng = randomness(seed);
             new (self) PsiClientKey(plan, rng);
           },
           "plan"_a, "seed"_a = nb::none(), "A fresh key; a fixed seed of 32 bytes is for tests only.")

@@ -24,6 +24,7 @@ __all__ = [
     "MemoryLimitError",
     "MismatchError",
     "MissingKeyError",
+    "NetlistError",
     "ParameterError",
     "ScaleError",
     "ShapeError",
@@ -34,6 +35,10 @@ __all__ = [
 
 class UnsupportedModelError(Error):
     """A model uses something that has no encrypted counterpart here; the message names it."""
+
+
+class NetlistError(FormatError):
+    """A netlist is no combinational circuit of known gates; the message names cell, net or line."""
 
 
 class IllegalInstructionError(Error):

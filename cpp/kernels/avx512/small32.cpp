@@ -41,7 +41,9 @@ struct Canonical {
   }
 };
 
-void forward(u32* dst, const u32* src, const T& t) noexcept { lazy_forward(dst, src, t.table, Canonical{L::set(t.q)}); }
+void forward(u32* dst, const u32* src, const T& t) noexcept {
+  lazy_forward<Lazy>(dst, src, t.table, Canonical{L::set(t.q)});
+}
 void inverse(u32* dst, const u32* src, const T& t) noexcept { lazy_inverse(dst, src, t.table); }
 
 // ---- sums of products -----------------------------------------------------------------------------
@@ -146,7 +148,8 @@ void cut(u32* dst, const u32* src, const Cut& c, const T& t) noexcept { cut_rows
 
 /// The products of a digit's transform with its row of the key, added to sums in 64-bit lanes (of 16 coefficients the
 /// even and the odd of a, then of b): no store, reload and split of the digit, and the key streams in under the
-/// arithmetic of the transform.
+/// arithmetic of the transform. A row is prefetched during the one before, the first one of the next key during the
+/// last: hardware prefetchers stop at the end of a page, and at n = 1024 every page is a row of its own.
 struct Sums {
   u64* sums;
   const u32* row;
@@ -154,17 +157,39 @@ struct Sums {
 };
 template <bool Reduce, bool First>
 struct AddTo : Sums {
+  /// One digit.
   RF_MEMBER void operator()(const Lazy& a, const u32* p, V even, V odd) const {
-    if constexpr (Reduce) {
-      even = a.reduce(even);
-      odd = a.reduce(odd);
-    }
+    shorten(a, even, odd);
+    fetch(p + 2 * n);
     const V u = load(p), v = load(p + n);
     u64* s = sums + 2 * (p - row);
     put(s, mul32(even, u));
     put(s + 8, mul32(odd, high32(u)));
     put(s + 16, mul32(even, v));
     put(s + 24, mul32(odd, high32(v)));
+  }
+  /// Two digits and consecutive rows: half the traffic with the sums.
+  RF_MEMBER void operator()(const Lazy& a, const u32* p, V even, V odd, V even2, V odd2) const {
+    shorten(a, even, odd);
+    shorten(a, even2, odd2);
+    fetch(p + 4 * n);
+    fetch(p + 6 * n);
+    const V u = load(p), v = load(p + n), u2 = load(p + 2 * n), v2 = load(p + 3 * n);
+    u64* s = sums + 2 * (p - row);
+    put(s, vadd(mul32(even, u), mul32(even2, u2)));
+    put(s + 8, vadd(mul32(odd, high32(u)), mul32(odd2, high32(u2))));
+    put(s + 16, vadd(mul32(even, v), mul32(even2, v2)));
+    put(s + 24, vadd(mul32(odd, high32(v)), mul32(odd2, high32(v2))));
+  }
+  static RF_MEMBER void shorten(const Lazy& a, V& even, V& odd) {
+    if constexpr (Reduce) {
+      even = a.reduce(even);
+      odd = a.reduce(odd);
+    }
+  }
+  RF_MEMBER void fetch(const u32* p) const {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
+    _mm_prefetch(reinterpret_cast<const char*>(p + n), _MM_HINT_T1);
   }
   static RF_MEMBER void put(u64* s, V x) { store(s, First ? x : vadd(load(s), x)); }
 };
@@ -180,16 +205,28 @@ __attribute__((noinline)) void finish_sums(u32* out_a, u32* out_b, const u64* s,
 /// Sums below 2^64: digits below 2^32 if not reduced, else below 2q.
 template <bool Reduce>
 void fused_product(u32* out_a, u32* out_b, const u32* key, const u32* digits, size_t rows, const T& t) {
-  alignas(64) u64 work[kSmallMax], sums[2 * kSmallMax];
-  const Lazy a(t.table, t.table.w, t.table.w52);
-  for (size_t r = 0; r < rows; ++r) {
-    const u32* row = key + 2 * r * t.n;
-    const Sums s{sums, row, t.n};
-    lazy_fwd_head(a, work, digits + r * t.n, t.log_n);
+  alignas(64) u64 work[2 * kSmallMax], sums[2 * kSmallMax];
+  const Lazy a(t.table);
+  const size_t n = t.n;
+  size_t r = 0;
+  for (; r + 2 <= rows; r += 2) {
+    const u32* row = key + 2 * r * n;
+    const Sums s{sums, row, n};
+    lazy_fwd_head(a, work, digits + r * n, t.log_n);
+    lazy_fwd_head(a, work + n, digits + (r + 1) * n, t.log_n);
     if (r == 0)
-      lazy_fwd_tails(a, AddTo<Reduce, true>{s}, row, work, t.n);
+      lazy_fwd_tails_of_two(a, AddTo<Reduce, true>{s}, row, work, work + n, n);
     else
-      lazy_fwd_tails(a, AddTo<Reduce, false>{s}, row, work, t.n);
+      lazy_fwd_tails_of_two(a, AddTo<Reduce, false>{s}, row, work, work + n, n);
+  }
+  if (r < rows) {
+    const u32* row = key + 2 * r * n;
+    const Sums s{sums, row, n};
+    lazy_fwd_head(a, work, digits + r * n, t.log_n);
+    if (r == 0)
+      lazy_fwd_tails(a, AddTo<Reduce, true>{s}, row, work, n);
+    else
+      lazy_fwd_tails(a, AddTo<Reduce, false>{s}, row, work, n);
   }
   finish_sums(out_a, out_b, sums, t);
 }
@@ -205,7 +242,7 @@ void gadget_product(u32* out_a, u32* out_b, const CutPoly<u32>* polys, size_t co
     return fused_product<false>(out_a, out_b, key, scratch, rows, t);
   if (rows > 0 && rows <= kFusedRows && t.mod.bits <= kFusedBits)
     return fused_product<true>(out_a, out_b, key, scratch, rows, t);
-  for (size_t r = 0; r < rows; ++r) lazy_forward(scratch + r * t.n, scratch + r * t.n, t.table, Reduced{});
+  for (size_t r = 0; r < rows; ++r) lazy_forward<Lazy>(scratch + r * t.n, scratch + r * t.n, t.table, Reduced{});
   dot_below(2 * u64{t.q}, out_a, out_b, scratch, key, rows, false, t);
 }
 

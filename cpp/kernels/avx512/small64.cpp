@@ -15,17 +15,32 @@ namespace {
 
 using T = SmallNtt<u64>;
 
-constexpr unsigned kLazyForwardBits = 47, kLazyInverseBits = 40;
+constexpr unsigned kLazyForwardBits = 47, kLazyInverseBits = 40, kLazy64Bits = 58;
 
-/// 16 words in their order, in [0, 2q) or canonical.
-template <bool Exact>
+/// 16 words in their order, in [0, 2q) or canonical. With Fetch, the digit's row of the key is called in meanwhile,
+/// twice as many words: the sums that need it come after all transforms.
+template <bool Exact, bool Fetch>
 struct Ordered {
+  const u64 *digit = nullptr, *row = nullptr;
   Zip zip = zip_index();
   RF_MEMBER void operator()(const Lazy& a, u64* p, V even, V odd) const {
     V u = vand(a.reduce(even), set1(kMask52)), v = vand(a.reduce(odd), set1(kMask52));
     if constexpr (Exact) {
       u = csub(u, a.q);
       v = csub(v, a.q);
+    }
+    put(p, u, v);
+  }
+  RF_MEMBER void operator()(const Lazy64& a, u64* p, V even, V odd) const {
+    put(p, a.canonical(even), a.canonical(odd));
+  }
+  RF_MEMBER void put(u64* p, V u, V v) const {
+    if constexpr (Fetch) {
+      const u64* k = row + 2 * (p - digit);
+      _mm_prefetch(reinterpret_cast<const char*>(k), _MM_HINT_T1);
+      _mm_prefetch(reinterpret_cast<const char*>(k + 8), _MM_HINT_T1);
+      _mm_prefetch(reinterpret_cast<const char*>(k + 16), _MM_HINT_T1);
+      _mm_prefetch(reinterpret_cast<const char*>(k + 24), _MM_HINT_T1);
     }
     permute_pair(u, v, zip);
     store(p, u);
@@ -35,9 +50,24 @@ struct Ordered {
 
 void forward(u64* dst, const u64* src, const T& t) noexcept {
   if (t.mod.bits <= kLazyForwardBits)
-    lazy_forward(dst, src, t.table, Ordered<true>{});
+    lazy_forward<Lazy>(dst, src, t.table, Ordered<true, false>{});
+  else if (fast(t.mod))
+    lazy_forward<Checked>(dst, src, t.table, Ordered<true, false>{});
+  else if (t.mod.bits <= kLazy64Bits)
+    lazy_forward<Lazy64>(dst, src, t.table, Ordered<true, false>{});
   else
-    fast(t.mod) ? ntt_forward52(dst, src, t.table) : ntt_forward64(dst, src, t.table);
+    ntt_forward64(dst, src, t.table);
+}
+/// A digit in place, next to its row of the key. Sums take [0, 2q) below 2^47.
+void forward_digit(u64* digit, const u64* row, const T& t) {
+  if (t.mod.bits <= kLazyForwardBits)
+    lazy_forward<Lazy>(digit, digit, t.table, Ordered<false, true>{digit, row});
+  else if (fast(t.mod))
+    lazy_forward<Checked>(digit, digit, t.table, Ordered<true, true>{digit, row});
+  else if (t.mod.bits <= kLazy64Bits)
+    lazy_forward<Lazy64>(digit, digit, t.table, Ordered<true, true>{digit, row});
+  else
+    ntt_forward64(digit, digit, t.table);
 }
 void inverse(u64* dst, const u64* src, const T& t) noexcept {
   if (t.mod.bits <= kLazyInverseBits)
@@ -73,13 +103,7 @@ void gadget_product(u64* out_a, u64* out_b, const CutPoly<u64>* polys, size_t co
     cut_rows<true>(scratch + rows * t.n, polys[p].poly, polys[p].cut, t);
     rows += polys[p].cut.count;
   }
-  for (size_t r = 0; r < rows; ++r) {
-    u64* row = scratch + r * t.n;
-    if (t.mod.bits <= kLazyForwardBits)
-      lazy_forward(row, row, t.table, Ordered<false>{});
-    else
-      forward(row, row, t);
-  }
+  for (size_t r = 0; r < rows; ++r) forward_digit(scratch + r * t.n, key + 2 * r * t.n, t);
   dot(out_a, out_b, scratch, key, rows, false, t);
 }
 

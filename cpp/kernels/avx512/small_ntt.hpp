@@ -8,6 +8,8 @@
 // words stay below 26q from an input in [0, 2q): q < 2^47. An inverse level doubles the range: q < 2^40.
 // Only the low 52 bits of a word count. What is above them is never read: the multiply-add ignores it.
 //
+// Forward transforms of larger q take the same passes with another arithmetic (Checked, Lazy64).
+//
 // The last 6 levels (blocks of 64) are one pass, the last 3 of them inside registers; 2 to 4 levels more are one pass
 // each over a buffer that stays in the first-level cache. Vectors are written out, not looped over (see NOTES.md).
 #pragma once
@@ -25,6 +27,7 @@ constexpr size_t kSmallMax = 4096;
 struct Lazy {
   const u64 *tw, *ts;
   V q, q2, neg_q, two, one_s;
+  RF_MEMBER explicit Lazy(const NttTable& t) : Lazy(t, t.w, t.w52) {}
   RF_MEMBER Lazy(const NttTable& t, const u64* w, const u64* s)
       : tw(w),
         ts(s),
@@ -66,6 +69,46 @@ struct Lazy {
   RF_MEMBER V reduce(V x) const { return lo52(x, hi52(zero(), x, one_s), neg_q); }
 };
 
+/// Forward levels for q < 2^50: x to [0, 2q) before each, words below 4q. Two multiply-adds for it, where mask,
+/// difference and minimum are three operations.
+struct Checked : Lazy {
+  using Lazy::Lazy;
+  RF_MEMBER void fwd(V& x, V& y, const Tw& t) const {
+    x = reduce(x);
+    Lazy::fwd(x, y, t);
+  }
+};
+
+/// Forward levels for q < 2^58 on whole words: a product is in [0, 4q) (see ntt64.cpp), 12 levels from [0, 2q) end
+/// below 50q < 2^64.
+struct Lazy64 {
+  const u64 *tw, *ts;
+  V q, q2, q4, one_s, one_sh;
+  RF_MEMBER explicit Lazy64(const NttTable& t)
+      : tw(t.w),
+        ts(t.w64),
+        q(set1(t.mod.q)),
+        q2(set1(2 * t.mod.q)),
+        q4(set1(4 * t.mod.q)),
+        one_s(set1(t.mod.ratio_hi)),
+        one_sh(set1(t.mod.ratio_hi >> 32)) {}
+  struct Tw {
+    V w, s, sh;
+  };
+  static RF_MEMBER Tw make(V w, V s) { return {w, s, shr<32>(s)}; }
+  RF_MEMBER Tw tw1(size_t i) const { return make(set1(tw[i]), set1(ts[i])); }
+  RF_MEMBER Tw tw2(size_t i) const { return make(Lazy::pair(tw + i), Lazy::pair(ts + i)); }
+  RF_MEMBER Tw tw4(size_t i) const { return make(Lazy::quad(tw + i), Lazy::quad(ts + i)); }
+  RF_MEMBER Tw tw8(size_t i) const { return make(load(tw + i), load(ts + i)); }
+  RF_MEMBER void fwd(V& x, V& y, const Tw& t) const {
+    const V v = vsub(mullo(y, t.w), mullo(mulhi_below(y, t.s, t.sh), q));
+    y = vsub(vadd(x, q4), v);
+    x = vadd(x, v);
+  }
+  /// Canonical: the quotient is at most 3 too low.
+  RF_MEMBER V canonical(V x) const { return csub(csub(vsub(x, mullo(mulhi_below(x, one_s, one_sh), q)), q2), q); }
+};
+
 RF_INLINE void load8(V x[8], const u64* p, size_t stride) {
   x[0] = load(p);
   x[1] = load(p + stride);
@@ -104,15 +147,17 @@ RF_INLINE void words8(V x[8], const W* p, size_t stride) {
 
 // ---- forward --------------------------------------------------------------------------------------
 
-RF_INLINE void lazy_fwd4(const Lazy& a, V& x0, V& x1, V& x2, V& x3, size_t h) {
-  const Lazy::Tw w1 = a.tw1(h);
+template <class A>
+RF_INLINE void lazy_fwd4(const A& a, V& x0, V& x1, V& x2, V& x3, size_t h) {
+  const auto w1 = a.tw1(h);
   a.fwd(x0, x2, w1);
   a.fwd(x1, x3, w1);
   a.fwd(x0, x1, a.tw1(2 * h));
   a.fwd(x2, x3, a.tw1(2 * h + 1));
 }
-RF_INLINE void lazy_fwd8(const Lazy& a, V x[8], size_t h) {
-  const Lazy::Tw w1 = a.tw1(h);
+template <class A>
+RF_INLINE void lazy_fwd8(const A& a, V x[8], size_t h) {
+  const auto w1 = a.tw1(h);
   a.fwd(x[0], x[4], w1);
   a.fwd(x[1], x[5], w1);
   a.fwd(x[2], x[6], w1);
@@ -121,9 +166,9 @@ RF_INLINE void lazy_fwd8(const Lazy& a, V x[8], size_t h) {
   lazy_fwd4(a, x[4], x[5], x[6], x[7], 2 * h + 1);
 }
 
-template <class W>
-__attribute__((noinline)) void lazy_fwd_pass4(const Lazy& shared, u64* dst, const W* src, size_t len, size_t h) {
-  const Lazy a = shared;
+template <class A, class W>
+__attribute__((noinline)) void lazy_fwd_pass4(const A& shared, u64* dst, const W* src, size_t len, size_t h) {
+  const A a = shared;
   for (size_t j = 0; j < len; j += 8) {
     V x0 = words8(src + j), x1 = words8(src + j + len), x2 = words8(src + j + 2 * len), x3 = words8(src + j + 3 * len);
     lazy_fwd4(a, x0, x1, x2, x3, h);
@@ -133,9 +178,9 @@ __attribute__((noinline)) void lazy_fwd_pass4(const Lazy& shared, u64* dst, cons
     store(dst + j + 3 * len, x3);
   }
 }
-template <class W>
-__attribute__((noinline)) void lazy_fwd_pass8(const Lazy& shared, u64* dst, const W* src, size_t len, size_t h) {
-  const Lazy a = shared;
+template <class A, class W>
+__attribute__((noinline)) void lazy_fwd_pass8(const A& shared, u64* dst, const W* src, size_t len, size_t h) {
+  const A a = shared;
   for (size_t j = 0; j < len; j += 8) {
     V x[8];
     words8(x, src + j, len);
@@ -143,14 +188,14 @@ __attribute__((noinline)) void lazy_fwd_pass8(const Lazy& shared, u64* dst, cons
     store8(dst + j, len, x);
   }
 }
-template <class W>
-__attribute__((noinline)) void lazy_fwd_pass16(const Lazy& shared, u64* dst, const W* src, size_t len, size_t h) {
-  const Lazy a = shared;
+template <class A, class W>
+__attribute__((noinline)) void lazy_fwd_pass16(const A& shared, u64* dst, const W* src, size_t len, size_t h) {
+  const A a = shared;
   for (size_t j = 0; j < len; j += 8) {
     V x[8], y[8];
     words8(x, src + j, len);
     words8(y, src + j + 8 * len, len);
-    const Lazy::Tw w1 = a.tw1(h);
+    const auto w1 = a.tw1(h);
     a.fwd(x[0], y[0], w1);
     a.fwd(x[1], y[1], w1);
     a.fwd(x[2], y[2], w1);
@@ -166,9 +211,11 @@ __attribute__((noinline)) void lazy_fwd_pass16(const Lazy& shared, u64* dst, con
   }
 }
 
-/// The last 3 levels of 8 pairs of blocks of 8, g the heap index of the first's parent; of each pair the even words to
-/// the first vector, the odd ones to the second. Level by level: the scheduler then sees eight independent chains.
-RF_INLINE void lazy_fwd_pairs(const Lazy& a, V x[8], V y[8], const Zip& zip, size_t g) {
+/// The last 3 levels of 4 + 4 pairs of blocks of 8, g and gy the heap indices of the first ones' parents; of each pair
+/// the even words to the first vector, the odd ones to the second. Level by level: the scheduler then sees eight
+/// independent chains.
+template <class A>
+RF_INLINE void lazy_fwd_pairs(const A& a, V x[8], V y[8], const Zip& zip, size_t g, size_t gy) {
   permute_pair(x[0], x[1], zip);
   permute_pair(x[2], x[3], zip);
   permute_pair(x[4], x[5], zip);
@@ -181,10 +228,10 @@ RF_INLINE void lazy_fwd_pairs(const Lazy& a, V x[8], V y[8], const Zip& zip, siz
   a.fwd(x[2], x[3], a.tw2(2 * g + 2));
   a.fwd(x[4], x[5], a.tw2(2 * g + 4));
   a.fwd(x[6], x[7], a.tw2(2 * g + 6));
-  a.fwd(y[0], y[1], a.tw2(2 * g + 8));
-  a.fwd(y[2], y[3], a.tw2(2 * g + 10));
-  a.fwd(y[4], y[5], a.tw2(2 * g + 12));
-  a.fwd(y[6], y[7], a.tw2(2 * g + 14));
+  a.fwd(y[0], y[1], a.tw2(2 * gy));
+  a.fwd(y[2], y[3], a.tw2(2 * gy + 2));
+  a.fwd(y[4], y[5], a.tw2(2 * gy + 4));
+  a.fwd(y[6], y[7], a.tw2(2 * gy + 6));
   permute_pair(x[0], x[1], zip);
   permute_pair(x[2], x[3], zip);
   permute_pair(x[4], x[5], zip);
@@ -197,10 +244,10 @@ RF_INLINE void lazy_fwd_pairs(const Lazy& a, V x[8], V y[8], const Zip& zip, siz
   a.fwd(x[2], x[3], a.tw4(4 * g + 4));
   a.fwd(x[4], x[5], a.tw4(4 * g + 8));
   a.fwd(x[6], x[7], a.tw4(4 * g + 12));
-  a.fwd(y[0], y[1], a.tw4(4 * g + 16));
-  a.fwd(y[2], y[3], a.tw4(4 * g + 20));
-  a.fwd(y[4], y[5], a.tw4(4 * g + 24));
-  a.fwd(y[6], y[7], a.tw4(4 * g + 28));
+  a.fwd(y[0], y[1], a.tw4(4 * gy));
+  a.fwd(y[2], y[3], a.tw4(4 * gy + 4));
+  a.fwd(y[4], y[5], a.tw4(4 * gy + 8));
+  a.fwd(y[6], y[7], a.tw4(4 * gy + 12));
   permute_pair(x[0], x[1], zip);
   permute_pair(x[2], x[3], zip);
   permute_pair(x[4], x[5], zip);
@@ -213,43 +260,44 @@ RF_INLINE void lazy_fwd_pairs(const Lazy& a, V x[8], V y[8], const Zip& zip, siz
   a.fwd(x[2], x[3], a.tw8(8 * g + 8));
   a.fwd(x[4], x[5], a.tw8(8 * g + 16));
   a.fwd(x[6], x[7], a.tw8(8 * g + 24));
-  a.fwd(y[0], y[1], a.tw8(8 * g + 32));
-  a.fwd(y[2], y[3], a.tw8(8 * g + 40));
-  a.fwd(y[4], y[5], a.tw8(8 * g + 48));
-  a.fwd(y[6], y[7], a.tw8(8 * g + 56));
+  a.fwd(y[0], y[1], a.tw8(8 * gy));
+  a.fwd(y[2], y[3], a.tw8(8 * gy + 8));
+  a.fwd(y[4], y[5], a.tw8(8 * gy + 16));
+  a.fwd(y[6], y[7], a.tw8(8 * gy + 24));
 }
 
-/// Three levels of two neighbouring blocks, interleaved for the same reason.
-RF_INLINE void lazy_fwd8x2(const Lazy& a, V x[8], V y[8], size_t h) {
-  a.fwd(x[0], x[4], a.tw1(1 * h + 0));
-  a.fwd(x[1], x[5], a.tw1(1 * h + 0));
-  a.fwd(x[2], x[6], a.tw1(1 * h + 0));
-  a.fwd(x[3], x[7], a.tw1(1 * h + 0));
-  a.fwd(y[0], y[4], a.tw1(1 * h + 1));
-  a.fwd(y[1], y[5], a.tw1(1 * h + 1));
-  a.fwd(y[2], y[6], a.tw1(1 * h + 1));
-  a.fwd(y[3], y[7], a.tw1(1 * h + 1));
-  a.fwd(x[0], x[2], a.tw1(2 * h + 0));
-  a.fwd(x[1], x[3], a.tw1(2 * h + 0));
+/// Three levels of two blocks, interleaved for the same reason.
+template <class A>
+RF_INLINE void lazy_fwd8x2(const A& a, V x[8], V y[8], size_t h, size_t hy) {
+  a.fwd(x[0], x[4], a.tw1(h));
+  a.fwd(x[1], x[5], a.tw1(h));
+  a.fwd(x[2], x[6], a.tw1(h));
+  a.fwd(x[3], x[7], a.tw1(h));
+  a.fwd(y[0], y[4], a.tw1(hy));
+  a.fwd(y[1], y[5], a.tw1(hy));
+  a.fwd(y[2], y[6], a.tw1(hy));
+  a.fwd(y[3], y[7], a.tw1(hy));
+  a.fwd(x[0], x[2], a.tw1(2 * h));
+  a.fwd(x[1], x[3], a.tw1(2 * h));
   a.fwd(x[4], x[6], a.tw1(2 * h + 1));
   a.fwd(x[5], x[7], a.tw1(2 * h + 1));
-  a.fwd(y[0], y[2], a.tw1(2 * h + 2));
-  a.fwd(y[1], y[3], a.tw1(2 * h + 2));
-  a.fwd(y[4], y[6], a.tw1(2 * h + 3));
-  a.fwd(y[5], y[7], a.tw1(2 * h + 3));
-  a.fwd(x[0], x[1], a.tw1(4 * h + 0));
+  a.fwd(y[0], y[2], a.tw1(2 * hy));
+  a.fwd(y[1], y[3], a.tw1(2 * hy));
+  a.fwd(y[4], y[6], a.tw1(2 * hy + 1));
+  a.fwd(y[5], y[7], a.tw1(2 * hy + 1));
+  a.fwd(x[0], x[1], a.tw1(4 * h));
   a.fwd(x[2], x[3], a.tw1(4 * h + 1));
   a.fwd(x[4], x[5], a.tw1(4 * h + 2));
   a.fwd(x[6], x[7], a.tw1(4 * h + 3));
-  a.fwd(y[0], y[1], a.tw1(4 * h + 4));
-  a.fwd(y[2], y[3], a.tw1(4 * h + 5));
-  a.fwd(y[4], y[5], a.tw1(4 * h + 6));
-  a.fwd(y[6], y[7], a.tw1(4 * h + 7));
+  a.fwd(y[0], y[1], a.tw1(4 * hy));
+  a.fwd(y[2], y[3], a.tw1(4 * hy + 1));
+  a.fwd(y[4], y[5], a.tw1(4 * hy + 2));
+  a.fwd(y[6], y[7], a.tw1(4 * hy + 3));
 }
 
 /// The levels above the tail; the result is in `work`.
-template <class W>
-RF_INLINE void lazy_fwd_head(const Lazy& a, u64* work, const W* src, unsigned log_n) {
+template <class A, class W>
+RF_INLINE void lazy_fwd_head(const A& a, u64* work, const W* src, unsigned log_n) {
   const size_t n = size_t{1} << log_n;
   switch (log_n - kSmallTail) {
     case 2:
@@ -272,18 +320,17 @@ RF_INLINE void lazy_fwd_head(const Lazy& a, u64* work, const W* src, unsigned lo
 }
 
 /// The last 6 levels. Out takes two vectors, the even and the odd words of 16, and a pointer that runs along.
-template <class Out, class W>
-__attribute__((noinline)) void lazy_fwd_tails(const Lazy& shared, const Out& output, W* dst, const u64* work,
-                                              size_t n) {
-  const Lazy a = shared;
+template <class A, class Out, class W>
+__attribute__((noinline)) void lazy_fwd_tails(const A& shared, const Out& output, W* dst, const u64* work, size_t n) {
+  const A a = shared;
   const Out out = output;
   const Zip zip = zip_index();
   for (size_t h = n >> kSmallTail, end = 2 * h; h < end; h += 2, work += 128, dst += 128) {
     V x[8], y[8];
     load8(x, work, 8);
     load8(y, work + 64, 8);
-    lazy_fwd8x2(a, x, y, h);
-    lazy_fwd_pairs(a, x, y, zip, 4 * h);
+    lazy_fwd8x2(a, x, y, h, h + 1);
+    lazy_fwd_pairs(a, x, y, zip, 4 * h, 4 * h + 4);
     out(a, dst, x[0], x[1]);
     out(a, dst + 16, x[2], x[3]);
     out(a, dst + 32, x[4], x[5]);
@@ -295,10 +342,30 @@ __attribute__((noinline)) void lazy_fwd_tails(const Lazy& shared, const Out& out
   }
 }
 
-template <class Out, class W>
+/// The last 6 levels of two transforms at once. Out takes a pair of vectors of each.
+template <class A, class Out, class W>
+__attribute__((noinline)) void lazy_fwd_tails_of_two(const A& shared, const Out& output, W* dst, const u64* work_x,
+                                                     const u64* work_y, size_t n) {
+  const A a = shared;
+  const Out out = output;
+  const Zip zip = zip_index();
+  for (size_t h = n >> kSmallTail, end = 2 * h; h < end; ++h, work_x += 64, work_y += 64, dst += 64) {
+    V x[8], y[8];
+    load8(x, work_x, 8);
+    load8(y, work_y, 8);
+    lazy_fwd8x2(a, x, y, h, h);
+    lazy_fwd_pairs(a, x, y, zip, 4 * h, 4 * h);
+    out(a, dst, x[0], x[1], y[0], y[1]);
+    out(a, dst + 16, x[2], x[3], y[2], y[3]);
+    out(a, dst + 32, x[4], x[5], y[4], y[5]);
+    out(a, dst + 48, x[6], x[7], y[6], y[7]);
+  }
+}
+
+template <class A, class Out, class W>
 RF_INLINE void lazy_forward(W* dst, const W* src, const NttTable& t, const Out& out) {
   alignas(64) u64 work[kSmallMax];
-  const Lazy a(t, t.w, t.w52);
+  const A a(t);
   lazy_fwd_head(a, work, src, t.log_n);
   lazy_fwd_tails(a, out, dst, work, t.n);
 }

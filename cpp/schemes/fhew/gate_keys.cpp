@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "gate_machine.hpp"
+#include "key_stream.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -41,15 +42,6 @@ u64 power(u64 base, unsigned e) noexcept {
   u64 r = 1;
   while (e-- > 0) r *= base;
   return r;
-}
-
-void put(std::ostream& out, const void* data, std::size_t bytes) {
-  out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
-  if (!out) throw Error("writing the evaluation key failed");
-}
-void get(std::istream& in, void* data, std::size_t bytes) {
-  in.read(static_cast<char*>(data), static_cast<std::streamsize>(bytes));
-  if (static_cast<std::size_t>(in.gcount()) != bytes) throw FormatError("the evaluation key ends early");
 }
 
 }  // namespace
@@ -141,14 +133,14 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
 }
 
 template <class W>
-void GateMachine<W>::write(std::ostream& out) const {
+void GateMachine<W>::write(KeyWriter& out) const {
   const std::size_t n = ring_->n(), bytes = (n * ring_->bits() + 7) / 8;
-  put(out, bootstrap_seed.data(), bootstrap_seed.size());
-  put(out, switch_seed.data(), switch_seed.size());
+  out.put(bootstrap_seed.data(), bootstrap_seed.size());
+  out.put(switch_seed.data(), switch_seed.size());
   std::vector<std::uint8_t> packed(bytes);
   for (std::size_t r = 0; r < row_count(); ++r) {
     pack_bits(packed.data(), rows_.data() + r * 2 * n + n, n, ring_->bits());
-    put(out, packed.data(), bytes);
+    out.put(packed.data(), bytes);
   }
   const std::size_t entries = params.key_switch.count * digit_values();
   const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
@@ -160,21 +152,21 @@ void GateMachine<W>::write(std::ostream& out) const {
       b.data()[e] = params.key_switch.at_q ? table16_.data()[at] : table_.data()[at];
     }
     pack_bits(packed.data(), b.data(), entries, bits);
-    put(out, packed.data(), packed.size());
+    out.put(packed.data(), packed.size());
   }
 }
 
 template <class W>
-void GateMachine<W>::read(std::istream& in, unsigned threads) {
+void GateMachine<W>::read(KeyReader& in, unsigned threads) {
   const std::size_t n = ring_->n(), bytes = (n * ring_->bits() + 7) / 8;
-  get(in, bootstrap_seed.data(), bootstrap_seed.size());
-  get(in, switch_seed.data(), switch_seed.size());
+  in.get(bootstrap_seed.data(), bootstrap_seed.size());
+  in.get(switch_seed.data(), switch_seed.size());
   // Read a block, expand it on all threads, read the next.
   constexpr std::size_t kBlock = 256;
   std::vector<std::uint8_t> packed(bytes * kBlock);
   for (std::size_t r = 0; r < row_count(); r += kBlock) {
     const std::size_t count = std::min(kBlock, row_count() - r);
-    get(in, packed.data(), count * bytes);
+    in.get(packed.data(), count * bytes);
     parallel_for(threads, count, [&](std::size_t i) {
       W* row = rows_.data() + (r + i) * 2 * n;
       expand_row(row, *ring_, bootstrap_seed, static_cast<u32>(r + i));
@@ -185,7 +177,7 @@ void GateMachine<W>::read(std::istream& in, unsigned threads) {
   const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
   const std::size_t each = (entries * bits + 7) / 8;
   packed.resize(each * n);
-  get(in, packed.data(), packed.size());
+  in.get(packed.data(), packed.size());
   const u64 q = params.key_switch.at_q ? u64{1} << params.log_q : ring_->q();
   parallel_for(threads, n, [&](std::size_t i) {
     expand_switch(i);
@@ -204,8 +196,8 @@ void GateMachine<W>::read(std::istream& in, unsigned threads) {
 #define RINGFORGE_INSTANTIATE(W)                                                                        \
   template void GateMachine<W>::expand_switch(std::size_t);                                             \
   template void GateMachine<W>::generate(const GateSecretKey&, Randomness&, unsigned, const Progress&); \
-  template void GateMachine<W>::write(std::ostream&) const;                                             \
-  template void GateMachine<W>::read(std::istream&, unsigned)
+  template void GateMachine<W>::write(KeyWriter&) const;                                                \
+  template void GateMachine<W>::read(KeyReader&, unsigned)
 RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);
 #undef RINGFORGE_INSTANTIATE
@@ -229,29 +221,32 @@ GateEvaluationKey GateEvaluationKey::make(const GateSecretKey& secret, Method me
   return GateEvaluationKey(std::move(impl));
 }
 
-void GateEvaluationKey::save(std::ostream& out) const {
-  put(out, kMagic, sizeof(kMagic));
+void GateEvaluationKey::save(std::ostream& stream) const {
+  KeyWriter out(stream);
+  out.put(kMagic, sizeof(kMagic));
   const auto hash = params().hash();
-  put(out, hash.data(), hash.size());
+  out.put(hash.data(), hash.size());
   const auto method = static_cast<std::uint8_t>(impl_->method);
-  put(out, &method, 1);
+  out.put(&method, 1);
   impl_->write(out);
+  out.finish();
 }
 
-GateEvaluationKey GateEvaluationKey::load(std::istream& in, const GateParameters& params, unsigned threads) {
+GateEvaluationKey GateEvaluationKey::load(std::istream& stream, const GateParameters& params, unsigned threads) {
+  KeyReader in(stream);
   char magic[sizeof(kMagic)];
-  get(in, magic, sizeof(magic));
+  in.get(magic, sizeof(magic));
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0)
     throw FormatError("this is no evaluation key for boolean gates of format 1");
   std::array<std::uint8_t, 32> hash{};
-  get(in, hash.data(), hash.size());
+  in.get(hash.data(), hash.size());
   if (hash != params.hash()) throw MismatchError("the evaluation key belongs to other parameters than " + params.name);
   std::uint8_t method = 0;
-  get(in, &method, 1);
+  in.get(&method, 1);
   if (method > 2) throw FormatError("the evaluation key names accumulator " + std::to_string(method) + " of 0, 1, 2");
   auto impl = Impl::make(params, static_cast<Method>(method));
   impl->read(in, threads);
-  if (in.peek() != std::istream::traits_type::eof()) throw FormatError("bytes follow the evaluation key");
+  in.finish();
   return GateEvaluationKey(std::move(impl));
 }
 

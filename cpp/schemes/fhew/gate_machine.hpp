@@ -21,6 +21,9 @@ struct Job {
   u32* out;
 };
 
+class KeyWriter;
+class KeyReader;
+
 struct GateEvaluationKey::Impl {
   GateParameters params;
   Method method;
@@ -29,8 +32,8 @@ struct GateEvaluationKey::Impl {
   Impl(GateParameters p, Method m) : params(std::move(p)), method(m) {}
   virtual ~Impl() = default;
   virtual void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) = 0;
-  virtual void write(std::ostream& out) const = 0;
-  virtual void read(std::istream& in, unsigned threads) = 0;
+  virtual void write(KeyWriter& out) const = 0;
+  virtual void read(KeyReader& in, unsigned threads) = 0;
   virtual std::size_t bootstrap_bytes() const noexcept = 0;
   virtual std::size_t switch_bytes() const noexcept = 0;
   virtual void run(const Job* jobs, std::size_t count) const = 0;
@@ -59,8 +62,8 @@ class GateMachine final : public GateEvaluationKey::Impl {
  public:
   GateMachine(GateParameters params, Method method);
   void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) override;
-  void write(std::ostream& out) const override;
-  void read(std::istream& in, unsigned threads) override;
+  void write(KeyWriter& out) const override;
+  void read(KeyReader& in, unsigned threads) override;
   std::size_t bootstrap_bytes() const noexcept override { return rows_.bytes(); }
   std::size_t switch_bytes() const noexcept override { return table16_.bytes() + table_.bytes(); }
   void run(const Job* jobs, std::size_t count) const override;

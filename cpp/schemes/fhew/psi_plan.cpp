@@ -111,7 +111,7 @@ PsiCounts PsiPlan::counts() const noexcept {
   const u64 products = leaves - 1 + rotation_bits();
   c.external_product += bins() * products;
   c.intt += bins() * 2 * products;
-  c.ntt += bins() * (2 * d * products - (onehot() ? 0 : d * (leaves / 2)));
+  c.ntt += bins() * (2 * d * products - (onehot() ? 0 : (2 * d - 1) * (leaves / 2)));
   for (unsigned p = 0; p < rotation_bits(); ++p) {
     // Packing stage p joins 2^(pack_stages - p) results of each reply in pairs; a stage without partners is a trace.
     const u64 count = p < pack_stages() ? u64{replies()} << p : u64{bins()};

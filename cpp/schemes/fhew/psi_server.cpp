@@ -71,8 +71,11 @@ class Query {
       ring.forward(m, m);
     }
     for (unsigned s = 0; s < plan.log_n; ++s) index_.push_back(r.eval_index((n >> s) + 1));
-    delta =
-        static_cast<u64>(std::llround(std::ldexp(static_cast<double>(plan.modulus), -static_cast<int>(plan.log_t))));
+    // Plain leaves: a power of two next to Q/T, so that the largest gadget element divides it.
+    const unsigned top = plan.gadget.log_base * (plan.gadget.count - 1);
+    const auto log_delta = static_cast<u64>(std::lround(std::log2(static_cast<double>(plan.modulus)))) - plan.log_t;
+    delta = ring.power(2, log_delta);
+    leaf_scale = ring.invert(ring.power(2, top));
     unscale_ = ring.invert(u64{1} << plan.rotation_bits());
     seeds_.reserve(2 * plan.replies());
     Randomness rng;
@@ -89,7 +92,8 @@ class Query {
   const std::size_t n;
   const PsiSessionKeys& keys;
   const PsiTable& table;
-  u64 delta = 0;
+  u64 delta = 0;       ///< of plain leaves
+  u64 leaf_scale = 0;  ///< 1/g, g the largest gadget element
 
   std::size_t node_words() const noexcept { return plan.outputs() * 2 * n; }
   const u64* monomial(unsigned stage) const noexcept { return monomials_.data() + stage * n; }
@@ -188,10 +192,10 @@ class Worker {
     for (const Cut& c : plan.expansion) rows = std::max<std::size_t>(rows, c.count);
     return rows;
   }
-  void count_product(bool both_parts) {
+  void count_product() {
     counts.external_product += 1;
     counts.intt += 2;
-    counts.ntt += (both_parts ? 2 : 1) * plan_.gadget.count;
+    counts.ntt += 2 * plan_.gadget.count;
   }
   const u64* rgsw(unsigned bit) const { return rgsw_.data() + std::size_t{bit} * 2 * plan_.gadget.count * 2 * n_; }
   /// Selects, extracts nothing yet: the row's cell rotated to coefficient 0, scaled for packing.
@@ -326,7 +330,7 @@ void Worker::rebuild(const u64* node) {
         ring_.inverse(coeff + n_, a + n_);
         const kernels::CutPoly<u64> polys[2] = {{coeff, plan_.gadget}, {coeff + n_, plan_.gadget}};
         k.gadget_product(out, out + n_, polys, 2, q_.keys.reconstruction(), work_.digits.data(), t);
-        count_product(true);
+        count_product();
       }
     }
   }
@@ -376,21 +380,25 @@ void Worker::lookup(const u64* node, std::size_t bin, u64* result) {
     for (std::size_t path = i; level < plan_.tree_bits() && (path & 1) == 1; path >>= 1, ++level) {
       u64* left = tree_.data() + std::size_t{level} * 2 * n_;
       if (level == 0 && !plan_.onehot()) {
-        // Plain leaves have no a: only the digits of b are cut.
+        // Plain leaves: their difference times RLWE(bit*g), g the largest gadget element, scaled to match.
         u64* difference = temp_.data();
         u64* product = work_.t.data();
+        const u64* row = rgsw(0) + (2 * std::size_t{cut.count} - 1) * 2 * n_;
         k.sub(difference, current + n_, left + n_, t);
-        const kernels::CutPoly<u64> poly{difference, cut};
-        k.gadget_product(product, product + n_, &poly, 1, rgsw(0) + std::size_t{cut.count} * 2 * n_,
-                         work_.digits.data(), t);
+        k.mul_scalar(difference, difference, q_.leaf_scale, t);
+        ring_.forward(difference, difference);
+        k.mul(product, difference, row, t);
+        k.mul(product + n_, difference, row + n_, t);
         ring_.inverse(product, product);
         ring_.inverse(product + n_, product + n_);
         k.add(left, left, product, t);
         k.add(left + n_, left + n_, product + n_, t);
-        count_product(false);
+        counts.external_product += 1;
+        counts.intt += 2;
+        counts.ntt += 1;
       } else {
         cmux(left, current, rgsw(level), cut, cut, ring_, work_);
-        count_product(true);
+        count_product();
       }
       // The joined subtree is the current one; it goes to the next level's place when it is a left half there.
       const bool is_left = (path >> 1 & 1) == 0 && level + 1 < plan_.tree_bits();
@@ -400,7 +408,7 @@ void Worker::lookup(const u64* node, std::size_t bin, u64* result) {
   std::copy_n(tree_.data() + std::size_t{plan_.tree_bits()} * 2 * n_, 2 * n_, result);
   for (unsigned bit = 0; bit < plan_.rotation_bits(); ++bit) {
     rotate_by_bit(result, 2 * n_ - (std::size_t{1} << bit), rgsw(plan_.tree_bits() + bit), cut, cut, ring_, work_);
-    count_product(true);
+    count_product();
   }
   k.mul_scalar(result, result, q_.unscale(), t);
   k.mul_scalar(result + n_, result + n_, q_.unscale(), t);

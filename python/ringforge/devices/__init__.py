@@ -13,6 +13,7 @@ accelerator, simulated: see `ringforge hw --help`.
 from __future__ import annotations
 
 from ringforge.devices.base import (
+    AccumulateKernel,
     Capabilities,
     Device,
     Handle,
@@ -21,12 +22,14 @@ from ringforge.devices.base import (
     MatvecOperands,
     Report,
     SquareKernel,
+    SubstitutionKernel,
 )
 from ringforge.devices.clear import ClearDevice, ClearVector
 from ringforge.devices.cpu import CpuDevice
 from ringforge.errors import ParameterError
 
 __all__ = [
+    "AccumulateKernel",
     "Capabilities",
     "ClearDevice",
     "ClearVector",
@@ -38,6 +41,7 @@ __all__ = [
     "MatvecOperands",
     "Report",
     "SquareKernel",
+    "SubstitutionKernel",
     "names",
     "open_device",
 ]

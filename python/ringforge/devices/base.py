@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The device interface and the kernels of the matvec and matmul systems."""
+"""The device interface and the kernels of the systems: matvec, matmul, and those of gates and set intersection."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge._native import Context, Diagonals, GaloisKeys, PairSumPlan, Plan, RelinKey, Schedule
 from ringforge.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ringforge._native.fhew import Cut, EvaluationKey, GateParameters, SubstitutionKey
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,65 @@ class MultiplyKernel:
     level: int
 
 
-Kernel = MatvecKernel | SquareKernel | HltKernel | PairSumKernel | MultiplyKernel
+@dataclass(frozen=True)
+class AccumulateKernel:
+    """Accumulation chains: acc <- acc (x) key[index] for each index in turn, with the evaluation key of `ap`.
+
+    Inputs are the accumulators, (batch, 2, N), a then b, coefficients modulo Q, and the indices, (batch, length)
+    uint32: (i d_r + j) B_r + v stands for the RGSW ciphertext of v B_r^j s_i; v = 0 may be skipped. Words have 32 bits
+    for Q below 2^31, else 64. The result is the accumulators.
+
+    Attributes:
+        params: parameters of the gates.
+        batch: accumulators.
+        length: products for each, n d_r for a gate.
+    """
+
+    params: GateParameters
+    batch: int
+    length: int
+
+    @property
+    def degree(self) -> int:
+        """N."""
+        return 1 << self.params.log_n
+
+    @property
+    def modulus(self) -> int:
+        """Q."""
+        return self.params.modulus
+
+
+@dataclass(frozen=True)
+class SubstitutionKernel:
+    """RLWE substitution X -> X^element of a batch of ciphertexts: the map, then a key switch of the a-parts.
+
+    The input is the ciphertexts, (batch, 2, N), a then b, coefficients modulo Q, in words as of
+    :class:`AccumulateKernel`; so is the result.
+
+    Attributes:
+        log_n: log2 N.
+        modulus: the prime Q.
+        element: odd, below 2N.
+        cut: the key's gadget.
+        batch: ciphertexts.
+    """
+
+    log_n: int
+    modulus: int
+    element: int
+    cut: Cut
+    batch: int
+
+    @property
+    def degree(self) -> int:
+        """N."""
+        return 1 << self.log_n
+
+
+#: Kernels over one small prime, whose ciphertexts are arrays.
+SmallKernel = AccumulateKernel | SubstitutionKernel
+Kernel = MatvecKernel | SquareKernel | HltKernel | PairSumKernel | MultiplyKernel | SmallKernel
 
 
 @dataclass(frozen=True)
@@ -150,11 +211,13 @@ class Keys:
 
     galois: GaloisKeys = field(default_factory=GaloisKeys)
     relin: RelinKey | None = None
+    gates: EvaluationKey | None = None
+    substitution: SubstitutionKey | None = None
 
     @property
     def bytes(self) -> int:
         """Bytes in memory."""
-        return int(self.galois.bytes) + (int(self.relin.bytes) if self.relin else 0)
+        return int(self.galois.bytes) + sum(int(k.bytes) for k in (self.relin, self.gates, self.substitution) if k)
 
 
 @dataclass(frozen=True)
@@ -218,13 +281,19 @@ class Device(ABC):
         Raises:
             ParameterError: the device cannot run it; the message says what is needed and what there is.
         """
-        can, params = self.capabilities(), kernel.context.params
+        can = self.capabilities()
         if type(kernel) not in can.kernels:
             raise ParameterError(f"device {can.name} does not run {type(kernel).__name__}")
+        if isinstance(kernel, SmallKernel):
+            degree, limbs, bits = kernel.degree, 1, kernel.modulus.bit_length()
+        else:
+            params = kernel.context.params
+            degree, limbs = params.degree, kernel.level + 1
+            bits = max(q.bit_length() for q in (*params.q, *params.p))
         for what, need, have in (
-            ("ring degree", params.degree, can.max_degree),
-            ("limbs", kernel.level + 1, can.max_limbs),
-            ("bits of a prime", max(q.bit_length() for q in (*params.q, *params.p)), can.max_prime_bits),
+            ("ring degree", degree, can.max_degree),
+            ("limbs", limbs, can.max_limbs),
+            ("bits of a prime", bits, can.max_prime_bits),
         ):
             if have is not None and need > have:
                 raise ParameterError(f"device {can.name} takes {what} up to {have}, the program needs {need}")

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Small messages and keys of the third-generation schemes, the same in each run, for the fuzz targets, their corpora
+// and the tests of the readers. Their parameters are as small as the library takes and secure nothing.
+#pragma once
+
+#include <array>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ringforge/fhew/gates.hpp"
+#include "ringforge/fhew/psi.hpp"
+#include "ringforge/ring.hpp"
+
+namespace ringforge::fuzz {
+
+inline constexpr std::size_t kFhewHeader = 8 + 32;  ///< magic and hash
+inline constexpr std::size_t kFhewChecksum = 32;    ///< of keys of gates
+inline constexpr char kPsiKeysMagic[] = "RGFPSIK1";
+inline constexpr char kPsiRequestMagic[] = "RGFPSIQ1";
+inline constexpr char kPsiReplyMagic[] = "RGFPSIR1";
+inline constexpr char kGateKeyMagic[] = "RGFGATE1";
+
+/// N = 1024 over 25 bits, two bins of 16 cells of 64 one-bit words.
+inline fhew::PsiPlan psi_plan(fhew::PsiAlgorithm algorithm) {
+  constexpr kernels::Cut kOneDigit{12, 1, 13, true};
+  fhew::PsiPlan plan;
+  plan.algorithm = algorithm;
+  plan.log_n = 10;
+  plan.modulus = primes_below(25, 1, 2048)[0];
+  plan.log_bins = 1;
+  plan.cell_bits = 4;
+  plan.log_cell = 6;
+  plan.log_t = 1;
+  plan.gadget = plan.reconstruction = kOneDigit;
+  plan.expansion.assign(plan.log_n, kOneDigit);
+  plan.log_reply = 12;
+  plan.check();
+  return plan;
+}
+
+/// Both plans: what is looked up first is taken for hashes that are neither's.
+inline const std::array<fhew::PsiPlan, 2>& psi_plans() {
+  static const std::array<fhew::PsiPlan, 2> plans{psi_plan(fhew::PsiAlgorithm::ringforge),
+                                                  psi_plan(fhew::PsiAlgorithm::paper)};
+  return plans;
+}
+
+/// n = 64, N = 256 over 18 bits; keys are switched modulo q = 32 by balanced digits, or modulo Q by plain ones.
+inline fhew::GateParameters gate_parameters(bool at_q) {
+  fhew::GateParameters p;
+  p.name = at_q ? "tiny" : "tiny-Q";
+  p.insecure = "test";
+  p.n = 64;
+  p.log_q = 5;
+  p.lwe_secret = at_q ? fhew::LweSecret::binary : fhew::LweSecret::ternary;
+  p.log_n = 8;
+  p.modulus = primes_below(18, 1, 512)[0];
+  p.a = p.b = p.automorphism = at_q ? kernels::Cut{9, 1, 9, true} : kernels::Cut{18, 1, 0, false};
+  p.window = 2;
+  p.ap_base = 32;
+  p.key_switch = at_q ? fhew::LweSwitch{true, 3, 2, 2, true} : fhew::LweSwitch{false, 2, 18, 0, false};
+  p.check();
+  return p;
+}
+
+inline const std::array<fhew::GateParameters, 2>& gate_sets() {
+  static const std::array<fhew::GateParameters, 2> sets{gate_parameters(true), gate_parameters(false)};
+  return sets;
+}
+
+/// The plan or set whose hash follows the magic, the first one otherwise.
+template <class T>
+const T& named_by(const std::array<T, 2>& all, const std::uint8_t* data, std::size_t size) {
+  const auto second = all[1].hash();
+  return size >= kFhewHeader && std::equal(second.begin(), second.end(), data + 8) ? all[1] : all[0];
+}
+
+inline Randomness fhew_randomness() {
+  Seed seed{};
+  seed[0] = 1;
+  return Randomness(seed);
+}
+
+/// Reader name -> samples by a short name. A reply's words may be anything, so that they are drawn.
+inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> make_fhew_samples() {
+  std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> out;
+  for (const fhew::PsiPlan& plan : psi_plans()) {
+    const std::string name = plan.onehot() ? "ringforge" : "paper";
+    Randomness rng = fhew_randomness();
+    fhew::PsiClientKey client(plan, rng);
+    auto& keys = out["psi_keys"][name];
+    keys.resize(plan.key_bytes());
+    client.evaluation_keys(keys.data());
+    auto& request = out["psi_request"][name];
+    request.resize(plan.request_bytes());
+    const u32 cells[] = {3, 12};
+    client.query(request.data(), cells);
+    auto& reply = out["psi_reply"][name];
+    reply.resize(plan.reply_bytes());
+    const auto hash = plan.hash();
+    std::copy_n(kPsiReplyMagic, 8, reply.begin());
+    std::copy(hash.begin(), hash.end(), reply.begin() + 8);
+    Stream words({}, StreamObject::mask);
+    for (std::size_t i = kFhewHeader; i < reply.size(); ++i) reply[i] = static_cast<std::uint8_t>(words.next());
+  }
+  for (const fhew::GateParameters& p : gate_sets())
+    for (const fhew::Method method : {fhew::Method::ginx, fhew::Method::automorphism}) {
+      if (!p.key_switch.at_q && method == fhew::Method::ginx) continue;  // twice as long as the rest
+      Randomness rng = fhew_randomness();
+      const fhew::GateSecretKey secret(p, rng);
+      std::ostringstream stream;
+      fhew::GateEvaluationKey::make(secret, method, rng).save(stream);
+      const std::string bytes = stream.str();
+      out["gate_key"][p.name + "-" + fhew::name(method)].assign(bytes.begin(), bytes.end());
+    }
+  return out;
+}
+
+/// Writes the checksum that a key of gates ends with anew.
+inline void seal_gate_key(std::uint8_t* data, std::size_t size) {
+  const auto sum = sha256(data, size - kFhewChecksum);
+  std::copy(sum.begin(), sum.end(), data + size - kFhewChecksum);
+}
+
+}  // namespace ringforge::fuzz

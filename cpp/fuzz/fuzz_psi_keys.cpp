@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// Fuzzes what a PSI server reads from a new client: fhew::PsiSessionKeys.
+#include "fhew_harness.hpp"
+
+using namespace ringforge;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fhew::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
+  try {
+    const fhew::PsiSessionKeys keys(plan, {data, size});
+    fuzz::require(size == plan.key_bytes() && keys.bytes() == plan.session_bytes(), "keys of another length");
+    // The b half of the last row is the last thing in the message.
+    const auto ring = SmallRing<u64>::get(plan.modulus, plan.log_n);
+    std::vector<std::uint8_t> last((plan.n() * ring->bits() + 7) / 8);
+    fhew::pack_bits(last.data(), keys.zero() + plan.n(), plan.n(), ring->bits());
+    fuzz::require(std::equal(last.begin(), last.end(), data + size - last.size()), "a row differs from what was sent");
+  } catch (const FormatError&) {
+  } catch (const MismatchError&) {
+  }
+  return 0;
+}
+
+RINGFORGE_FUZZ_PSI_MUTATOR(kPsiKeysMagic, key_bytes)

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Encrypted bits in arrays, gates on them, and integers as bits."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge import _native
+from ringforge.errors import MismatchError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.gates.kinds import GateKind
+
+if TYPE_CHECKING:
+    from ringforge._native.fhew import EvaluationKey, GateParameters, SecretKey
+
+Words = npt.NDArray[np.uint32]
+ClearBits = npt.NDArray[np.uint8]
+Progress = Callable[[float], None]
+
+_HIDDEN = "encrypted bits have no value here; gates.decrypt(secret_key, bits) gives it to the key's holder"
+
+
+class Bits:
+    """An array of encrypted bits: LWE ciphertexts of one key, of any shape.
+
+    Indexing, iteration and `reshape` work as with numpy, and share memory with the original. The operators
+    `& | ^ ~` are gates; they broadcast, and need an evaluator: `evaluator.bind(bits)`, or bits that came from one.
+    Numbers are rows of bits along the last axis, the least bit first.
+
+    Args:
+        words: (..., n + 1), n the parameters' LWE dimension.
+        params: the parameters.
+        evaluator: what the operators use.
+
+    Raises:
+        ShapeError: the last axis has another length.
+    """
+
+    __slots__ = ("_evaluator", "params", "words")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, words: Words, params: GateParameters, evaluator: Evaluator | None = None) -> None:
+        if words.ndim < 1 or words.shape[-1] != params.n + 1:
+            raise ShapeError(f"ciphertexts of shape {words.shape}; (..., {params.n + 1}) is needed for {params.name}")
+        self.words = np.asarray(words, dtype=np.uint32)
+        self.params = params
+        self._evaluator = evaluator
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of bits."""
+        return self.words.shape[:-1]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.words.ndim - 1
+
+    @property
+    def size(self) -> int:
+        """Number of bits."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single bit has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Bits:
+        index = index if isinstance(index, tuple) else (index,)
+        if Ellipsis not in [i for i in index if not isinstance(i, np.ndarray)]:
+            index = (*index, Ellipsis)
+        # The words' axis stays out of reach: a trailing full slice takes it.
+        words = self.words[(*index, slice(None))]
+        if words.ndim < 1 or words.shape[-1] != self.params.n + 1:
+            raise IndexError(f"index {index[:-1]} does not fit bits of shape {self.shape}")
+        return Bits(words, self.params, self._evaluator)
+
+    def __iter__(self) -> Iterator[Bits]:
+        return (self[i] for i in range(len(self)))
+
+    def reshape(self, *shape: int) -> Bits:
+        """The same bits in another shape; one length may be -1.
+
+        Raises:
+            ShapeError: the lengths do not fit.
+        """
+        try:
+            found = np.empty(self.shape, dtype=np.bool_).reshape(shape).shape
+        except ValueError:
+            raise ShapeError(f"{self.size} bits do not fit shape {shape}") from None
+        return Bits(self.words.reshape(*found, self.params.n + 1), self.params, self._evaluator)
+
+    def bound(self, evaluator: Evaluator | None) -> Bits:
+        """The same bits, with this evaluator for their operators."""
+        return Bits(self.words, self.params, evaluator)
+
+    def __and__(self, other: Bits) -> Bits:
+        return self._operator(GateKind.AND, other)
+
+    def __or__(self, other: Bits) -> Bits:
+        return self._operator(GateKind.OR, other)
+
+    def __xor__(self, other: Bits) -> Bits:
+        return self._operator(GateKind.XOR, other)
+
+    def __invert__(self) -> Bits:
+        return self._operator(GateKind.NOT)
+
+    def _operator(self, kind: GateKind, *others: Bits) -> Bits:
+        if not all(isinstance(o, Bits) for o in others):
+            raise TypeError("gates take encrypted bits; evaluator.constant makes them of known ones")
+        for bits in (self, *others):
+            if bits._evaluator is not None:
+                return bits._evaluator.gate(kind, self, *others)
+        raise ParameterError("these bits are bound to no evaluator: evaluator.bind(bits), or call its methods")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(_HIDDEN)
+
+    __int__ = __index__ = __float__ = __bool__
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(_HIDDEN + "; evaluator.xnor compares encrypted bits")
+
+    def __repr__(self) -> str:
+        return f"Bits(shape={self.shape}, {self.params.name}, encrypted)"
+
+
+def _common(items: Sequence[Bits]) -> Bits:
+    """The first of these, if all have its parameters."""
+    if not items:
+        raise ShapeError("no bits to put together: give at least one")
+    for bits in items[1:]:
+        check_same(items[0].params, bits.params)
+    return items[0]
+
+
+def check_same(a: GateParameters, b: GateParameters) -> None:
+    """Refuses bits or keys of different parameters.
+
+    Raises:
+        MismatchError: they differ.
+    """
+    if a.hash != b.hash:
+        raise MismatchError(f"bits or keys of {a.name} and of {b.name} do not go together: encrypt under one key")
+
+
+def concatenate(items: Sequence[Bits], axis: int = 0) -> Bits:
+    """Bits one after the other along an axis.
+
+    Raises:
+        ShapeError: their shapes do not fit, or there are none. MismatchError: parameters differ.
+    """
+    return _joined(items, axis, np.concatenate)
+
+
+def stack(items: Sequence[Bits], axis: int = 0) -> Bits:
+    """Bits of one shape side by side along a new axis.
+
+    Raises:
+        ShapeError: their shapes differ, or there are none. MismatchError: parameters differ.
+    """
+    return _joined(items, axis, np.stack)
+
+
+def _joined(items: Sequence[Bits], axis: int, how: Any) -> Bits:
+    first = _common(items)
+    try:
+        words = how([b.words for b in items], axis=axis if axis >= 0 else axis - 1)
+        return Bits(words, first.params, first._evaluator)
+    except ValueError:
+        raise ShapeError(f"bits of shapes {[b.shape for b in items]} cannot be joined along axis {axis}") from None
+
+
+# ---- the key's holder ----------------------------------------------------------------------------
+
+
+def encrypt(secret: SecretKey, bits: npt.ArrayLike) -> Bits:
+    """Encrypts an array of zeros and ones, of any shape.
+
+    Raises:
+        ringforge.ValueError: something else is in it.
+    """
+    clear = np.asarray(bits)
+    if clear.dtype.kind not in "biu" or not np.isin(clear, (0, 1)).all():
+        raise RingforgeValueError("bits to encrypt are 0 and 1; gates.to_bits makes bits of numbers")
+    flat = np.ascontiguousarray(clear, dtype=np.uint8).reshape(-1)
+    return Bits(secret.encrypt(flat).reshape(*clear.shape, secret.params.n + 1), secret.params)
+
+
+def decrypt(secret: SecretKey, bits: Bits) -> ClearBits:
+    """The bits, as an array of zeros and ones of the same shape.
+
+    Raises:
+        MismatchError: they were encrypted with other parameters.
+    """
+    check_same(secret.params, bits.params)
+    flat = np.ascontiguousarray(bits.words).reshape(-1, bits.params.n + 1)
+    return np.asarray(secret.decrypt(flat), dtype=np.uint8).reshape(bits.shape)
+
+
+def to_bits(values: int | Iterable[Any], width: int) -> ClearBits:
+    """Bits of whole numbers, the least first, along a new last axis.
+
+    Args:
+        values: a number or nested lists of them, in -2^(width-1) ... 2^width - 1; negative ones as two's complement.
+        width: bits of each, at least 1.
+
+    Raises:
+        ringforge.ValueError: a number does not fit. ParameterError: the width is no width.
+    """
+    if width < 1:
+        raise ParameterError(f"width {width} is below 1")
+    numbers = np.asarray(values, dtype=object)
+    out = np.empty((numbers.size, width), dtype=np.uint8)
+    for row, number in zip(out, numbers.reshape(-1), strict=True):
+        number = _whole(number)
+        if not -(1 << (width - 1)) <= number < 1 << width:
+            raise RingforgeValueError(f"{number} does not fit {width} bits: -2^{width - 1} ... 2^{width} - 1")
+        row[:] = [number >> i & 1 for i in range(width)]
+    return out.reshape(*numbers.shape, width)
+
+
+def _whole(number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise RingforgeValueError(f"{number!r} is no whole number")
+    return int(number)
+
+
+def from_bits(bits: npt.ArrayLike, signed: bool = False) -> Any:
+    """Whole numbers of bits along the last axis, the least first: an int, or nested lists of them.
+
+    Args:
+        bits: (..., width) of zeros and ones.
+        signed: the last bit counts negative, as in two's complement.
+    """
+    rows = np.asarray(bits, dtype=object)
+    if rows.ndim < 1 or rows.shape[-1] == 0:
+        raise ShapeError(f"bits of shape {rows.shape}: (..., width) is needed")
+    weights = np.array([1 << i for i in range(rows.shape[-1])], dtype=object)
+    if signed:
+        weights[-1] = -weights[-1]
+    numbers = (rows * weights).sum(axis=-1)
+    return numbers.tolist() if isinstance(numbers, np.ndarray) else int(numbers)
+
+
+# ---- the server ----------------------------------------------------------------------------------
+
+
+class Evaluator:
+    """Runs gates with an evaluation key. All inputs broadcast; every bit of the result is a gate of its own.
+
+    Results are refreshed: they may be inputs of any gate, any number of times.
+
+    Args:
+        key: the evaluation key.
+        threads: threads for the gates of one call; results do not depend on it.
+    """
+
+    def __init__(self, key: EvaluationKey, threads: int = 1) -> None:
+        if threads < 1:
+            raise ParameterError(f"threads = {threads}: take at least 1")
+        self.key = key
+        self.params: GateParameters = key.params
+        self.threads = threads
+        #: Gates run so far, by kind.
+        self.counts: Counter[GateKind] = Counter()
+
+    @property
+    def method(self) -> str:
+        """The accumulator that the key is for: ginx, ap or automorphism."""
+        return self.key.method.name.lower()
+
+    @property
+    def bootstraps(self) -> int:
+        """Bootstraps run so far."""
+        return sum(kind.bootstraps * n for kind, n in self.counts.items())
+
+    def bind(self, bits: Bits) -> Bits:
+        """The same bits; their operators use this evaluator.
+
+        Raises:
+            MismatchError: they were encrypted with other parameters.
+        """
+        check_same(self.params, bits.params)
+        return bits.bound(self)
+
+    def gate(self, kind: GateKind, *inputs: Bits, progress: Progress | None = None) -> Bits:
+        """A gate of any kind, on arrays that broadcast to one shape.
+
+        Raises:
+            ParameterError: too few or many inputs. ShapeError: they do not broadcast. MismatchError: other parameters.
+        """
+        if len(inputs) != kind.arity or not inputs:
+            raise ParameterError(f"{kind.name} has {kind.arity} inputs, not {len(inputs)}")
+        for bits in inputs:
+            check_same(self.params, bits.params)
+        try:
+            shape = np.broadcast_shapes(*(b.shape for b in inputs))
+        except ValueError:
+            raise ShapeError(f"bits of shapes {', '.join(str(b.shape) for b in inputs)} do not broadcast") from None
+        count, width = math.prod(shape), self.params.n + 1
+        wires = np.empty((sum(b.size for b in inputs) + count, width), dtype=np.uint32)
+        sources = np.full((count, 3), -1, dtype=np.int32)
+        start = 0
+        for i, bits in enumerate(inputs):
+            wires[start : start + bits.size] = bits.words.reshape(-1, width)
+            numbers = np.arange(start, start + bits.size, dtype=np.int32).reshape(bits.shape)
+            sources[:, i] = np.broadcast_to(numbers, shape).reshape(-1)
+            start += bits.size
+        self.run(np.full(count, kind, dtype=np.uint8), sources, wires, np.arange(start, start + count), progress)
+        return Bits(wires[start:].reshape(*shape, width), self.params, self)
+
+    def run(
+        self,
+        kinds: npt.NDArray[np.uint8],
+        inputs: npt.NDArray[np.int32],
+        wires: Words,
+        outputs: npt.NDArray[Any],
+        progress: Progress | None = None,
+    ) -> None:
+        """Runs gates that do not depend on each other, in place.
+
+        Args:
+            kinds: (gates,) of :class:`GateKind`.
+            inputs: (gates, 3), rows of `wires`; -1 where a gate has fewer inputs.
+            wires: (count, n + 1), contiguous.
+            outputs: (gates,), rows of `wires` that are written, and read by none of these gates.
+            progress: takes the fraction done.
+        """
+        if len(kinds):
+            outputs = np.ascontiguousarray(outputs, dtype=np.int32)
+            _native.fhew.evaluate(self.key, kinds, inputs, wires, outputs, self.threads, progress)
+        numbers, times = np.unique(kinds, return_counts=True)
+        self.counts.update({GateKind(int(k)): int(n) for k, n in zip(numbers, times, strict=True)})
+
+    def constant(self, bits: npt.ArrayLike) -> Bits:
+        """Known bits as ciphertexts without noise or secret, to compute with; anybody can read them."""
+        clear = np.asarray(bits)
+        if clear.dtype.kind not in "biu" or not np.isin(clear, (0, 1)).all():
+            raise RingforgeValueError("constant bits are 0 and 1; gates.to_bits makes bits of numbers")
+        wires = np.zeros((clear.size, self.params.n + 1), dtype=np.uint32)
+        kinds = np.where(clear.reshape(-1) > 0, GateKind.ONE, GateKind.ZERO).astype(np.uint8)
+        self.run(kinds, np.full((clear.size, 3), -1, dtype=np.int32), wires, np.arange(clear.size))
+        return Bits(wires.reshape(*clear.shape, self.params.n + 1), self.params, self)
+
+    def and_(self, a: Bits, b: Bits) -> Bits:
+        """a & b, one bootstrap."""
+        return self.gate(GateKind.AND, a, b)
+
+    def or_(self, a: Bits, b: Bits) -> Bits:
+        """a | b, one bootstrap."""
+        return self.gate(GateKind.OR, a, b)
+
+    def nand(self, a: Bits, b: Bits) -> Bits:
+        """~(a & b), one bootstrap."""
+        return self.gate(GateKind.NAND, a, b)
+
+    def nor(self, a: Bits, b: Bits) -> Bits:
+        """~(a | b), one bootstrap."""
+        return self.gate(GateKind.NOR, a, b)
+
+    def xor(self, a: Bits, b: Bits) -> Bits:
+        """a ^ b, one bootstrap."""
+        return self.gate(GateKind.XOR, a, b)
+
+    def xnor(self, a: Bits, b: Bits) -> Bits:
+        """1 where a and b are equal, one bootstrap."""
+        return self.gate(GateKind.XNOR, a, b)
+
+    def not_(self, a: Bits) -> Bits:
+        """~a, no bootstrap."""
+        return self.gate(GateKind.NOT, a)
+
+    def mux(self, select: Bits, if_one: Bits, if_zero: Bits) -> Bits:
+        """`if_one` where `select` is 1, else `if_zero`; two bootstraps."""
+        return self.gate(GateKind.MUX, select, if_one, if_zero)
+
+    def majority(self, a: Bits, b: Bits, c: Bits) -> Bits:
+        """1 where at least two are 1, one bootstrap."""
+        return self.gate(GateKind.MAJ3, a, b, c)
+
+    def xor3(self, a: Bits, b: Bits, c: Bits) -> Bits:
+        """a ^ b ^ c, one bootstrap."""
+        return self.gate(GateKind.XOR3, a, b, c)
+
+    def __repr__(self) -> str:
+        return f"Evaluator({self.params.name}, {self.threads} threads, {self.bootstraps} bootstraps so far)"

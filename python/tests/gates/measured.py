@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Measured noise and failures of the native gates, beside what `ringforge.gates.noise` predicts for the very keys."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge import _native, gates
+from ringforge.gates import noise, sets
+from ringforge.gates.kinds import GateKind
+
+Floats = npt.NDArray[np.float64]
+
+#: Kinds with a bootstrap.
+KINDS = tuple(k for k in GateKind if k.bootstraps)
+TWO_INPUTS = tuple(k for k in KINDS if k.arity == 2)
+
+#: Gates in a level.
+LEVEL = 64
+
+_WHY = "a measurement of the set's failures"
+
+
+class Bench:
+    """A set with keys of one seed: the same bits and errors in every run.
+
+    Attributes:
+        gate_set: the set.
+        method: its accumulator.
+        lengths: of the secrets drawn.
+        threads: that gates run on.
+    """
+
+    def __init__(self, name: str, method: gates.storage.Method = "ginx", seed: int = 1, threads: int = 1) -> None:
+        self.gate_set, self.method, self.threads = sets.named(name, _WHY), method, threads
+        self.rng = np.random.default_rng(seed)
+        params = _native.fhew.parameters(name, _WHY if self.gate_set.insecure else "")
+        self.secret = _native.fhew.SecretKey(params, seed.to_bytes(32, "little"))
+        self.key = gates.make_evaluation_key(self.secret, method, threads)
+        # The file of a secret key: 40 bytes of header, a byte for each coefficient plus one, 32 bytes of checksum.
+        weights = np.frombuffer(self.secret.save(), np.uint8)[40:-32] != 1
+        n = self.gate_set.n
+        self.lengths = noise.KeyLengths(float(weights[:n].sum()), float(weights[n:].sum()))
+
+    def fresh(self, count: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+        """Encrypted random bits, and the bits."""
+        bits = self.rng.integers(0, 2, count).astype(np.uint8)
+        return self.secret.encrypt(bits), bits
+
+    def level(
+        self, kinds: npt.NDArray[np.uint8], wires: npt.NDArray[np.uint32], inputs: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.uint32]:
+        """Outputs of gates on rows of `wires`; inputs are (gates, 3)."""
+        count, first = len(kinds), len(wires)
+        room = np.concatenate([wires, np.zeros((count, wires.shape[1]), np.uint32)])
+        outputs = np.arange(first, first + count, dtype=np.int32)
+        _native.fhew.evaluate(self.key, kinds, inputs, room, outputs, self.threads)
+        return room[first:]
+
+    def refreshed(self, count: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+        """Outputs of XOR gates of fresh bits, and the bits."""
+        wires, bits = self.fresh(2 * count)
+        pairs = np.stack([np.arange(0, 2 * count, 2), np.arange(1, 2 * count, 2), np.full(count, -1)], axis=1)
+        out = self.level(np.full(count, GateKind.XOR, np.uint8), wires, pairs.astype(np.int32))
+        return out, bits[::2] ^ bits[1::2]
+
+    def stage_errors(self, kind: GateKind, pairs: npt.NDArray[np.uint32]) -> Floats:
+        """Errors of one gate for each pair (count, 2, n + 1): rounded sum, blind rotation, result, each in its unit."""
+
+        def trace(pair: npt.NDArray[np.uint32]) -> tuple[float, ...]:
+            return tuple(_native.fhew.trace(self.key, self.secret, int(kind), pair))
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            return np.array(list(pool.map(trace, pairs)))
+
+    def predicted(self, kind: GateKind, inputs: str) -> Floats:
+        """Variances that :meth:`stage_errors` should show, by the model, with this key's lengths."""
+        s = self.gate_set
+        stage = noise.stages(s, self.method, self.lengths)
+        gate = noise.GATES[kind.name]
+        each = noise.input_variance(s, inputs, self.method, self.lengths)
+        m = s.rotation_modulus
+        return np.array(
+            [
+                gate.inputs * gate.factor**2 * each + stage.rounding,
+                stage.accumulator * (s.modulus / m) ** 2,
+                stage.output() * (2**s.log_q / m) ** 2,
+            ]
+        )
+
+    def measure(self, kind: GateKind, inputs: str, count: int) -> tuple[Floats, Floats]:
+        """Mean squares of the errors of `count` gates, and their predictions; inputs `fresh` or `gate`."""
+        if inputs == "fresh":
+            pairs = self.fresh(2 * count)[0].reshape(count, 2, -1)
+        else:
+            wires, _ = self.refreshed(count)
+            pairs = np.stack([wires, np.roll(wires, 1, axis=0)], axis=1)
+        errors = self.stage_errors(kind, np.ascontiguousarray(pairs))
+        return np.mean(errors**2, axis=0), self.predicted(kind, inputs)
+
+    def wrong(self, kind: GateKind, count: int, pool: int = 128) -> int:
+        """How many of `count` gates of one kind, in one level, on refreshed bits at random, give a wrong bit."""
+        wires, bits = self.refreshed(pool)
+        inputs = self.rng.integers(0, pool, (count, 3)).astype(np.int32)
+        got = self.secret.decrypt(self.level(np.full(count, kind, np.uint8), wires, inputs))
+        want = np.array([kind.of([int(bits[i]) for i in row[: kind.arity]]) for row in inputs])
+        return int(np.sum(got != want))
+
+    def chain(self, kinds: tuple[GateKind, ...], count: int) -> tuple[int, float]:
+        """Runs levels of gates of two inputs, each on outputs of the one before.
+
+        Returns how many of the `count` gates gave another bit than the ones at their inputs imply, and how many
+        should have, by the model.
+        """
+        wires, _ = self.refreshed(LEVEL)
+        wrong, expected = 0, 0.0
+        for _ in range(-(-count // LEVEL)):
+            bits = self.secret.decrypt(wires)
+            chosen = self.rng.choice(kinds, LEVEL).astype(np.uint8)
+            order = self.rng.permutation(LEVEL)
+            inputs = np.stack([order, np.roll(order, 1), np.full(LEVEL, -1)], axis=1).astype(np.int32)
+            wires = self.level(chosen, wires, inputs)
+            want = [GateKind(k).of([int(bits[a]), int(bits[b])]) for k, (a, b, _) in zip(chosen, inputs, strict=True)]
+            wrong += int(np.sum(self.secret.decrypt(wires) != np.array(want)))
+            for k in chosen:
+                log2 = noise.log2_failure(self.gate_set, GateKind(k).name, "gate", self.method, self.lengths)
+                expected += 2.0**log2
+        return wrong, expected
+
+
+def plausible(seen: int, expected: float, chance: float = 1e-4) -> bool:
+    """Whether a Poisson variable of this mean is as small, and as large, as seen with at least this chance."""
+
+    def at_most(k: int) -> float:
+        return sum(math.exp(i * math.log(expected) - expected - math.lgamma(i + 1)) for i in range(k + 1))
+
+    return at_most(seen) >= chance and 1 - at_most(seen - 1) >= chance
