@@ -20,13 +20,15 @@ from ringforge.cli.console import console
 _ELSEWHERE = {
     "matvec": "ringforge.matvec.cli",
     "matmul": "ringforge.matmul.cli",
+    "psi": "ringforge.psi.cli",
+    "gates": "ringforge.gates.cli",
     "bench": "ringforge.bench.cli",
     "reproduce": "ringforge.matvec.reproduce_cli",
     "hw": "ringforge.hw.cli",
 }
 
 #: Commands whose subcommands come from further modules, each with an `app` of its own.
-_MORE = {"reproduce": ("ringforge.matmul.reproduce_cli",)}
+_MORE = {"reproduce": ("ringforge.matmul.reproduce_cli", "ringforge.psi.reproduce_cli")}
 
 
 def _exists(module: str) -> bool:

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""From a server's set to a table: PRF outputs, plan, arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge.errors import ParameterError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.parties import Progress
+from ringforge.psi import engine, planner
+from ringforge.psi.hashing import Bytes
+from ringforge.psi.info import MAX_ELEMENT, MAX_LOG_BINS, Limits, TableInfo, encode_salts
+from ringforge.psi.table import (
+    Allocate,
+    Arrays,
+    SaltsExhaustedError,
+    Shape,
+    check_integers,
+    compile_direct,
+    compile_prf,
+    in_memory,
+    pad_labels,
+)
+
+#: A set to build from: elements, or elements with labels. Byte strings (mode oprf) or integers (mode direct).
+Elements = Iterable[bytes | int] | Mapping[bytes, bytes]
+
+#: Elements whose PRF outputs are computed in one call.
+BATCH = 1 << 14
+
+#: Share of the time of building that the PRF takes, for the progress bar.
+_PRF_SHARE = 0.85
+
+
+@dataclass(frozen=True)
+class Members:
+    """The set as a table keeps it: different members, ascending.
+
+    Args:
+        values: PRF outputs (n, 64) bytes, or integers (n,) in mode direct.
+        labels: one for each, or none at all.
+    """
+
+    values: npt.NDArray[Any] = field(repr=False)
+    labels: list[bytes] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def padded(self, length: int) -> Bytes:
+        """Labels as rows (n, length)."""
+        if not length:
+            return np.zeros((len(self), 0), dtype=np.uint8)
+        return pad_labels(self.labels or [b""] * len(self), length)
+
+
+def check_elements(elements: Iterable[bytes | int]) -> Iterator[bytes]:
+    """The elements of mode oprf, one by one.
+
+    Raises:
+        ringforge.ValueError: one is not bytes, or too long.
+    """
+    for x in elements:
+        if not isinstance(x, bytes):
+            raise RingforgeValueError(f"elements are byte strings in mode oprf, not {type(x).__name__}")
+        if len(x) > MAX_ELEMENT:
+            raise RingforgeValueError(f"an element has {len(x)} bytes; at most {MAX_ELEMENT} are allowed")
+        yield x
+
+
+def prf_outputs(
+    key: Any, elements: Iterable[bytes | int], threads: int, progress: Progress | None = None, total: int = 0
+) -> Bytes:
+    """PRF outputs (n, 64) in the order of the elements, which are taken batch by batch.
+
+    Args:
+        total: the number of elements, for the progress; 0: unknown.
+    """
+    blocks: list[Bytes] = []
+    source, done = check_elements(elements), 0
+    while batch := list(islice(source, BATCH)):
+        blocks.append(key.prf(batch, threads))
+        done += len(batch)
+        if progress and total:
+            progress(done / max(total, done))
+    return np.concatenate(blocks) if blocks else np.zeros((0, 64), dtype=np.uint8)
+
+
+def different(prf: Bytes, labels: Sequence[bytes]) -> Members:
+    """Sorted, each once; of several labels the last."""
+    if len(prf) == 0:
+        return Members(prf, [])
+    order = np.argsort(np.ascontiguousarray(prf[:, :8]).view(">u8")[:, 0], kind="stable")
+    head = np.ascontiguousarray(prf[order, :8]).view(">u8")[:, 0]
+    same_head = np.flatnonzero(head[1:] == head[:-1])
+    last = np.ones(len(prf), dtype=bool)
+    if len(same_head):
+        # Rows with one beginning are one element, up to accidents of probability n^2 / 2^65, which get this too.
+        repeated: dict[bytes, int] = {}
+        for at in np.unique(np.concatenate([same_head, same_head + 1])).tolist():
+            row = prf[order[at]].tobytes()
+            if row in repeated:
+                last[repeated[row]] = False
+            repeated[row] = at
+        order = order[last]
+    return Members(prf[order], [labels[i] for i in order.tolist()] if labels else [])
+
+
+def prf_members(key: Any, elements: Elements, threads: int, progress: Progress | None = None) -> Members:
+    """The set of mode oprf, with labels if `elements` is a mapping."""
+    labels: list[bytes] = []
+    if isinstance(elements, Mapping):
+        labels = list(elements.values())
+        for label in labels:
+            if not isinstance(label, bytes):
+                raise RingforgeValueError(f"labels are byte strings, not {type(label).__name__}")
+    total = len(elements) if isinstance(elements, Sized) else 0
+    return different(prf_outputs(key, elements, threads, progress, total), labels)
+
+
+def compile_members(
+    shape: Shape, members: Members, *, allocate: Allocate = in_memory, progress: Progress | None = None
+) -> tuple[Shape, Arrays]:
+    """A table with a fresh seed, which the returned shape has.
+
+    Raises:
+        ParameterError: no seed gives every bin a salt.
+    """
+    for _ in range(3):
+        shape = replace(shape, seed=secrets.token_bytes(32))
+        if shape.mode == "direct":
+            return shape, compile_direct(shape, members.values, allocate=allocate, progress=progress)
+        labels = members.padded(shape.label_bytes)
+        with contextlib.suppress(SaltsExhaustedError):
+            return shape, compile_prf(shape, members.values, labels, allocate=allocate, progress=progress)
+    raise ParameterError(
+        f"no salts separate the entries of 2^{shape.log_bins} bins of 2^{shape.cell_bits} cells: build with more bins "
+        "or a larger capacity"
+    )
+
+
+def compiled_info(info: TableInfo, shape: Shape, arrays: Arrays) -> TableInfo:
+    """The info of a newer state of a table."""
+    return TableInfo.model_validate(
+        {**info.model_dump(), "seed": shape.seed.hex(), "salts": encode_salts(arrays.salts)}
+    )
+
+
+@dataclass(frozen=True)
+class Built:
+    """A new table with all that belongs to it."""
+
+    info: TableInfo
+    arrays: Arrays
+    members: Members
+    key: Any = field(repr=False)
+
+
+def build(
+    elements: Elements,
+    *,
+    mode: str,
+    log_bins: int,
+    hashes: int,
+    bits: int,
+    tag_bits: int,
+    label_bytes: int | None,
+    capacity: int | None,
+    algorithm: str,
+    threads: int,
+    limits: Limits | None,
+    progress: Progress | None,
+    allocate: Allocate = in_memory,
+) -> Built:
+    """Builds a table (arguments as for `Store.build`) with a new key."""
+    if mode not in ("oprf", "direct"):
+        raise ParameterError(f"mode {mode!r} is none: choose oprf or direct")
+    if not 0 <= log_bins <= MAX_LOG_BINS:
+        raise ParameterError(f"2^{log_bins} bins: from 2^0 to 2^{MAX_LOG_BINS} are possible")
+    if hashes not in (1, 2, 3):
+        raise ParameterError(f"{hashes} hash functions: 1, 2 or 3 are possible")
+    key = None
+    if mode == "direct":
+        if isinstance(elements, Mapping) or label_bytes:
+            raise ParameterError("mode direct has no labels: use mode oprf")
+        if not max(log_bins, 1) <= bits <= 64:
+            raise ParameterError(f"elements of {bits} bits in 2^{log_bins} bins: {max(log_bins, 1)} to 64 are possible")
+        members = Members(check_integers(elements, bits), [])
+        bits_used, tag_bits, sealed = bits, 0, 0
+    else:
+        if not 32 <= tag_bits <= 64 or tag_bits % 8:
+            raise ParameterError(f"tags of {tag_bits} bits: 32, 40, 48, 56 or 64 are possible")
+        key = engine.oprf().ServerKey.random()
+        members = prf_members(key, elements, threads, part(progress, 0.0, _PRF_SHARE))
+        longest = max(map(len, members.labels), default=0)
+        if label_bytes is None:
+            label_bytes = longest if members.labels else 0
+            sealed = label_bytes + 1 if members.labels else 0
+        else:
+            sealed = label_bytes + 1 if label_bytes else 0
+        if longest > label_bytes:
+            raise ParameterError(f"a label has {longest} bytes, label_bytes says {label_bytes}: raise it, or shorten")
+        bits_used = 0
+    count = max(len(members), 1)
+    if capacity is not None and capacity < len(members):
+        raise ParameterError(f"{len(members)} elements exceed the capacity {capacity}: raise it, or leave it away")
+    rounded = 1 << (max(count, capacity or 0) - 1).bit_length()
+    fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, algorithm)
+    plan = fields.native()
+    shape = Shape(
+        mode,
+        bits_used,
+        log_bins,
+        hashes,
+        fields.cell_bits,
+        fields.log_cell,
+        fields.log_t,
+        tag_bits,
+        sealed,
+        b"",
+    )
+    share = _PRF_SHARE if mode == "oprf" else 0.0
+    shape, arrays = compile_members(shape, members, allocate=allocate, progress=part(progress, share, 1.0))
+    info = TableInfo(
+        mode="direct" if mode == "direct" else "oprf",
+        element_bits=bits_used,
+        capacity=rounded,
+        hashes=hashes,
+        tag_bits=tag_bits,
+        label_bytes=sealed,
+        seed=shape.seed.hex(),
+        salts=encode_salts(arrays.salts),
+        plan=fields,
+        plan_hash=bytes(plan.hash).hex(),
+        limits=limits or Limits(request_bytes=plan.request_bytes),
+    )
+    return Built(info, arrays, members, key)
+
+
+def part(progress: Progress | None, first: float, last: float) -> Progress | None:
+    """A progress for one stage of a longer work."""
+    if progress is None:
+        return None
+    whole = progress
+    return lambda f: whole(first + (last - first) * f)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Chooses the plan of a table: gadgets, one-hot selectors, modulus of the replies. docs/psi-algorithm.md derives it.
+
+`ringforge` searches; `paper` is the published algorithm at its published parameters. Costs are counted in transforms of
+one polynomial, by the exact counts of the native plan, with weights for what goes with them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from ringforge import _native
+from ringforge.errors import ParameterError
+from ringforge.psi import engine
+from ringforge.psi.info import CutFields, PlanFields, TableInfo
+
+#: log2 of the probability, at most, that one bin of a reply decodes wrongly.
+FAILURE_LOG2 = -80.0
+
+#: The published parameters: N = 2048, a 54-bit modulus, six plain digits to base 2^9, T = 8.
+PAPER_MODULUS = 0x3FFFFFFFFED001
+PAPER_REASON = "paper: its modulus has 54 bits, at N = 2048 the guideline's limit is 53"
+
+_LOG_N = 11
+_BITS = 50
+_KEY_SQUARE = 2 * (1 << _LOG_N) / 3
+_ERROR = 10.5
+
+# Weights in transforms: what a gadget's row costs beyond its transform (inner product, cut), a product, a
+# substitution and a plain row beyond theirs. From profiles of the answering loop; they only rank plans.
+_ROW, _PRODUCT, _SUBSTITUTION, _PLAIN_ROW = 0.25, 1.0, 1.5, 0.5
+
+
+@functools.cache
+def modulus() -> int:
+    """The largest prime below 2^50 that is 1 modulo 2^18: fast on CPUs, and what accelerators reduce by."""
+    return int(_native.kernels.primes_below(_BITS, 1, 1 << 18)[0])
+
+
+def _switch_variance(count: int, log_base: int, drop: int) -> float:
+    """Variance of a key switch with balanced digits: errors of the key's rows, and the bits left out times the key."""
+    square = (4.0**log_base + 2) / 12
+    return count * (1 << _LOG_N) * square * _ERROR + (4.0**drop / 12 * _KEY_SQUARE if drop else 0.0)
+
+
+@functools.cache
+def _best_cut(count: int) -> tuple[CutFields, float]:
+    """The base of `count` digits with the least variance; few digits leave low bits out."""
+    cuts = []
+    for log_base in range(2, 26):
+        drop = max(0, _BITS - log_base * count)
+        cuts.append((_switch_variance(count, log_base, drop), log_base, drop))
+    variance, log_base, drop = min(cuts)
+    return CutFields(log_base=log_base, count=count, drop=drop), variance
+
+
+@functools.cache
+def _expansions() -> tuple[tuple[int, ...], ...]:
+    """Digits of each stage, cheapest last: 2^s switches at stage s, whose variance grows by 2^(10-s) until the end.
+
+    For a price lambda of a digit, the stages part: each minimises 2^(10-s)*variance + lambda*2^s*digits.
+    """
+    found: list[tuple[int, ...]] = []
+    for exponent in np.arange(10, 60, 0.5):
+        price = 2.0**exponent
+        digits = tuple(
+            min(
+                range(2, 13),
+                key=lambda d, s=s: 2.0 ** (_LOG_N - 1 - s) * _best_cut(d)[1] + price * 2.0**s * d,  # type: ignore[misc]
+            )
+            for s in range(_LOG_N)
+        )
+        if digits not in found:
+            found.append(digits)
+    return tuple(found)
+
+
+def weight(plan: Any) -> float:
+    """Cost of one query in transforms."""
+    c = plan.counts()
+    rows = c.ntt - (c.row if plan.algorithm == "ringforge" else 0)
+    return float(
+        c.ntt + c.intt + _ROW * rows + _PRODUCT * c.external_product + _SUBSTITUTION * c.substitution
+        + _PLAIN_ROW * c.row
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a table must hold, and its cells.
+
+    Attributes:
+        log_bins, cell_bits, log_cell, log_t: as in the native plan.
+        entries: cells set in a bin, at most, but for one bin in many millions.
+    """
+
+    log_bins: int
+    cell_bits: int
+    log_cell: int
+    log_t: int
+    entries: int
+
+
+def shape(
+    mode: str,
+    capacity: int,
+    log_bins: int,
+    tag_bits: int,
+    label_bytes: int,
+    hashes: int,
+    element_bits: int,
+    log_t: int,
+) -> Shape:
+    """Cells for a table of up to `capacity` elements.
+
+    Mode direct: w = b - k + ceil(log2 h) bits, one word. Mode oprf: words for tag and label, and so many cells
+    that a random salt keeps the entries of a full bin apart once in about 50 tries: full^2/2^(w+1) is at most 4.
+    """
+    mean = hashes * capacity / (1 << log_bins)
+    entries = math.ceil(mean + 6 * math.sqrt(mean) + 8)
+    if mode == "direct":
+        log_cell, bits = 0, element_bits - log_bins + (hashes - 1).bit_length()
+    else:
+        log_cell = max(0, math.ceil(math.log2((tag_bits + 8 * label_bytes) / log_t)))
+        bits = math.ceil(math.log2(entries * entries / 8))
+    return Shape(log_bins, max(bits, _LOG_N - log_cell), log_cell, log_t, entries)
+
+
+def candidates(wanted: Shape) -> Iterator[tuple[float, PlanFields]]:
+    """Plans by `ringforge` that fail rarely enough, with their weights."""
+    rows = wanted.cell_bits + wanted.log_cell - _LOG_N
+    expansions = _expansions()
+    for log_onehot in range(max(0, min(rows, 3)), min(rows, 6) + 1):
+        for digits in (1, 2, 3):
+            for log_base in range(6, 17):
+                if log_base * digits > _BITS:
+                    continue
+                gadget = CutFields(log_base=log_base, count=digits, drop=_BITS - log_base * digits)
+
+                def fields(
+                    expansion: tuple[int, ...],
+                    rebuild: int,
+                    log_onehot: int = log_onehot,
+                    gadget: CutFields = gadget,
+                    log_reply: int = wanted.log_t + 9,
+                ) -> PlanFields:
+                    return PlanFields(
+                        algorithm="ringforge",
+                        log_n=_LOG_N,
+                        modulus=modulus(),
+                        log_bins=wanted.log_bins,
+                        cell_bits=wanted.cell_bits,
+                        log_cell=wanted.log_cell,
+                        log_t=wanted.log_t,
+                        log_onehot=log_onehot,
+                        gadget=gadget,
+                        expansion=[_best_cut(d)[0] for d in expansion],
+                        reconstruction=_best_cut(rebuild)[0],
+                        log_reply=log_reply,
+                    )
+
+                def fails(expansion: tuple[int, ...], rebuild: int) -> bool:
+                    plan = fields(expansion, rebuild).native()
+                    return bool(plan.failure_log2(wanted.entries) > FAILURE_LOG2)
+
+                if fails(expansions[0], 6):
+                    continue
+                # Coarser expansions cost less and fail more: the coarsest that holds.
+                low, high = 0, len(expansions) - 1
+                while low < high:
+                    middle = (low + high + 1) // 2
+                    low, high = (low, middle - 1) if fails(expansions[middle], 6) else (middle, high)
+                rebuild = next(r for r in (2, 3, 4, 5, 6) if not fails(expansions[low], r))
+                chosen = fields(expansions[low], rebuild)
+                for log_reply in range(wanted.log_t + 5, wanted.log_t + 9):
+                    smaller = fields(expansions[low], rebuild, log_reply=log_reply)
+                    if smaller.native().failure_log2(wanted.entries) <= FAILURE_LOG2:
+                        chosen = smaller
+                        break
+                yield weight(chosen.native()), chosen
+
+
+def choose(
+    mode: str,
+    capacity: int,
+    log_bins: int,
+    tag_bits: int,
+    label_bytes: int,
+    hashes: int,
+    element_bits: int,
+    algorithm: str,
+) -> PlanFields:
+    """The cheapest plan of a table of up to `capacity` elements in 2^log_bins bins.
+
+    Args:
+        mode: "oprf" or "direct".
+        tag_bits, label_bytes: what a cell holds in mode oprf.
+        element_bits: b in mode direct.
+        algorithm: "ringforge" or "paper".
+
+    Raises:
+        ParameterError: no plan holds such a table; the message says what is too large.
+    """
+    if algorithm == "paper":
+        wanted = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, element_bits, 3)
+        digits = CutFields(log_base=9, count=6, drop=0, balanced=False)
+        return PlanFields(
+            algorithm="paper", log_n=_LOG_N, modulus=PAPER_MODULUS, log_bins=log_bins, cell_bits=wanted.cell_bits,
+            log_cell=wanted.log_cell, log_t=wanted.log_t, log_onehot=0, gadget=digits, expansion=[digits] * _LOG_N,
+            log_reply=wanted.log_t + 9, insecure=PAPER_REASON,
+        )  # fmt: skip
+    best: tuple[float, PlanFields] | None = None
+    for log_t in (1,) if mode == "direct" else (4, 5, 6):
+        wanted = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, element_bits, log_t)
+        if wanted.cell_bits > 26 or wanted.log_cell > 6:
+            continue
+        for found in candidates(wanted):
+            if best is None or found[0] < best[0]:
+                best = found
+    if best is None:
+        raise ParameterError(
+            f"no plan holds {capacity} elements in 2^{log_bins} bins with {tag_bits} bits of tag and labels of "
+            f"{label_bytes} bytes: a bin would need more than 2^26 cells, or a cell more than 64 words; take more "
+            "bins, shorter elements or shorter labels"
+        )
+    return best[1]
+
+
+# ---- what it will take ----------------------------------------------------------------------------
+
+
+def measure(fields: PlanFields, threads: int = 1, log_bins: int = 5) -> float:
+    """Seconds for one bin on this machine: a query of the same shape over few bins and an empty table."""
+    few = fields.model_copy(update={"log_bins": min(log_bins, fields.log_bins)}).native()
+    psi = engine.psi()
+    client = psi.ClientKey(few)
+    keys = psi.SessionKeys(few, client.evaluation_keys())
+    words = np.zeros((0, few.cell_words), np.uint16)
+    table = psi.Table(few, np.zeros(few.bins + 1, np.uint64), np.zeros(0, np.uint32), words)
+    request = client.query(np.zeros(few.bins, np.uint32))
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        psi.evaluate(keys, request, table, threads)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds) / float(few.bins)
+
+
+def estimate(info: TableInfo, threads: int = 1) -> float | None:
+    """Seconds that one query takes on this machine, by a measurement of a few bins."""
+    return measure(info.plan, threads or os.cpu_count() or 1) * info.plan.native().bins
+
+
+def explain(fields: PlanFields, entries: int) -> Table:
+    """The plan's costs as a table: operations of a bin and of a query, bytes, chances.
+
+    Args:
+        entries: cells set in a bin, at most.
+    """
+    plan = fields.native()
+    counts, bins = plan.counts(), plan.bins
+    table = Table(title=f"{fields.algorithm}: 2^{fields.log_bins} bins of 2^{fields.cell_bits} cells", show_header=True)
+    for name in ("", "in each bin", "in a query"):
+        table.add_column(name, justify="left" if not name else "right", overflow="fold")
+
+    def row(name: str, count: int) -> None:
+        table.add_row(name, f"{count / bins:,.1f}", f"{count:,}")
+
+    row("RLWE substitutions (expansion, packing)", counts.substitution)
+    row("external products RLWE x RGSW", counts.external_product)
+    if counts.reconstruction:
+        row("key switches that rebuild RGSW", counts.reconstruction)
+    row("plain rows", counts.row)
+    row("transforms of 2,048 points", counts.ntt + counts.intt)
+    table.add_section()
+    onehot = f"{1 << fields.log_onehot} one-hot selectors, " if fields.algorithm == "ringforge" else ""
+    table.add_row("row", f"{onehot}{plan.tree_bits} levels of CMUX", f"{1 << plan.row_bits} rows of {1 << 11}")
+    table.add_row("cell", f"{plan.rotation_bits} bits of rotation", f"{plan.cell_words} words of {fields.log_t} bits")
+    gadget = fields.gadget
+    table.add_row("gadget", f"{gadget.count} x 2^{gadget.log_base}", f"2^{gadget.drop} and below left out")
+    table.add_row("expansion", "digits by stage", " ".join(str(c.count) for c in fields.expansion))
+    table.add_row("ciphertexts of a bin", str(plan.outputs), f"{plan.outputs * plan.groups} on the wire")
+    table.add_section()
+    for name, size in (
+        ("evaluation keys", plan.key_bytes),
+        ("request", plan.request_bytes),
+        ("reply", plan.reply_bytes),
+    ):
+        table.add_row(name, "", f"{size / 2**20:.2f} MiB")
+    table.add_row("server memory of a query", "", f"{plan.query_bytes(2) / 2**20:.0f} MiB, 2 threads")
+    table.add_row("wrong decoding of a bin", f"2^{plan.failure_log2(entries):.0f}", "at most")
+    if fields.insecure:
+        table.add_row("security", "", fields.insecure)
+    return table

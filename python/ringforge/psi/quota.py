@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What each client may ask for in a day. The counts are in a SQLite file, so a restart forgets nothing.
+
+Evaluations of the pseudorandom function and bins are what a client could enumerate a table with; both are charged
+before any work is done, and are not given back when the work is cancelled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ringforge.errors import Error, FormatError, ParameterError
+
+#: What is counted.
+KINDS = ("prf", "bins")
+
+_VERSION = 1
+_DAY = 86_400
+
+
+class QuotaError(Error):
+    """A client asks for more than its daily quota leaves; the message says how much is left and until when."""
+
+
+class Quota:
+    """Counts per client and UTC day.
+
+    The file holds keyed hashes of clients, not their tokens or addresses; the key is in the same file, which is
+    created with mode 0600.
+
+    Args:
+        path: of the file; made if there is none.
+        limits: for each of `KINDS`, how much one client may ask for in a day.
+        clock: seconds since 1970; for tests.
+
+    Raises:
+        ParameterError: a limit below 0. FormatError: the file is no quota file.
+    """
+
+    def __init__(self, path: str | Path, limits: dict[str, int], clock: Callable[[], float] = time.time) -> None:
+        for kind in KINDS:
+            if limits[kind] < 0:
+                raise ParameterError(f"a daily quota of {limits[kind]} for {kind}: 0 is the least, and lets nobody ask")
+        self.limits = {kind: min(limits[kind], (1 << 63) - 1) for kind in KINDS}
+        self._clock = clock
+        self._lock = threading.Lock()
+        path = Path(path)
+        if not path.exists():
+            with contextlib.suppress(FileExistsError):
+                path.touch(mode=0o600, exist_ok=False)
+        try:
+            self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._key = self._open()
+        except sqlite3.DatabaseError as e:
+            raise FormatError(
+                f"{path.name} is no quota file that this version reads ({e}): name another with --quota-file, or move "
+                "it away to start counting anew"
+            ) from None
+
+    def _open(self) -> bytes:
+        with self._transaction() as db:
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                db.execute("CREATE TABLE secret (value BLOB NOT NULL)")
+                db.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(32),))
+                db.execute(
+                    "CREATE TABLE used (client BLOB, day INTEGER, kind TEXT, count INTEGER NOT NULL, "
+                    "PRIMARY KEY (client, day, kind))"
+                )
+                db.execute(f"PRAGMA user_version = {_VERSION}")
+            elif version != _VERSION:
+                raise sqlite3.DatabaseError(f"it has version {version}, not {_VERSION}")
+            return bytes(db.execute("SELECT value FROM secret").fetchone()[0])
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def client(self, identity: str) -> bytes:
+        """The 16 bytes that stand for a client here and in logs: a keyed hash of its token or address."""
+        return hmac.digest(self._key, identity.encode(), hashlib.sha256)[:16]
+
+    def left(self, client: bytes) -> dict[str, int]:
+        """What the client may still ask for today."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT kind, count FROM used WHERE client = ? AND day = ?", (client, self._today())
+            ).fetchall()
+        used = dict(rows)
+        return {kind: max(0, limit - used.get(kind, 0)) for kind, limit in self.limits.items()}
+
+    def charge(self, client: bytes, kind: str, count: int) -> None:
+        """Counts what is about to be done.
+
+        Raises:
+            QuotaError: it is more than what is left; nothing is counted then.
+        """
+        today, limit = self._today(), self.limits[kind]
+        with self._transaction() as db:
+            db.execute("DELETE FROM used WHERE day < ?", (today - 1,))
+            row = db.execute(
+                "SELECT count FROM used WHERE client = ? AND day = ? AND kind = ?", (client, today, kind)
+            ).fetchone()
+            used = int(row[0]) if row else 0
+            if used + count > limit:
+                name = {"prf": "evaluations of the pseudorandom function", "bins": "bins"}[kind]
+                hours = (today + 1) * 24 - self._clock() / 3600
+                raise QuotaError(
+                    f"{count} {name} are asked for, {max(0, limit - used)} of {limit} a day are left for this client: "
+                    f"ask for less, wait {hours:.1f} hours (until midnight UTC), or agree on a larger quota with the "
+                    "server's operator"
+                )
+            db.execute(
+                "INSERT INTO used VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (client, day, kind) DO UPDATE SET count = count + excluded.count",
+                (client, today, kind, count),
+            )
+
+    def close(self) -> None:
+        """Closes the file."""
+        with self._lock:
+            self._database.close()
+
+    def _today(self) -> int:
+        return int(self._clock() // _DAY)

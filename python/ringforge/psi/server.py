@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The server's side: a table, the OPRF key, and answers to encrypted queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ringforge.errors import FormatError, MismatchError
+from ringforge.parties import Progress
+from ringforge.psi import engine
+from ringforge.psi.build import Elements, build
+from ringforge.psi.info import Limits, TableInfo
+from ringforge.psi.store import Store
+from ringforge.psi.table import Arrays
+
+#: Bytes of a blinded element.
+ELEMENT_BYTES = 32
+
+
+class State:
+    """A table as it is at one time, ready to be asked."""
+
+    def __init__(self, info: TableInfo, arrays: Arrays, key: Any) -> None:
+        self.info, self.key = info, key
+        self.digest = info.digest()
+        self.plan = info.native()
+        self.arrays = arrays  # the native table has views of them
+        self.table = arrays.native(self.plan)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A client's evaluation keys, with the state of the table that the client was told of.
+
+    Holds no secrets. Stays usable while the table is updated: it is answered from the state it was opened with.
+    """
+
+    keys: Any = field(repr=False)
+    state: State = field(repr=False)
+
+    @property
+    def info(self) -> TableInfo:
+        return self.state.info
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the keys."""
+        return int(self.keys.bytes)
+
+
+class Server:
+    """Answers queries; thread-safe: all state is read-only, and `reload` puts another in its place.
+
+    Args:
+        table: directory of a store, or a `Store`.
+        threads: for PRF evaluations and answers.
+        limits: replace the table's own limits in `info`.
+
+    Raises:
+        FormatError: the store is damaged, incomplete or of another version.
+        MismatchError, ParameterError: its plan is one of another release.
+    """
+
+    def __init__(self, table: str | Path | Store, threads: int = 1, *, limits: Limits | None = None) -> None:
+        store = table if isinstance(table, Store) else Store(table)
+        self._start(State(store.info, store.arrays, store.key()), store, threads, limits)
+
+    @classmethod
+    def build(
+        cls,
+        elements: Elements,
+        *,
+        mode: str = "oprf",
+        log_bins: int = 14,
+        hashes: int = 3,
+        bits: int = 32,
+        tag_bits: int = 40,
+        label_bytes: int | None = None,
+        capacity: int | None = None,
+        algorithm: str = "ringforge",
+        threads: int = 1,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Server:
+        """A server with a table in memory only (arguments as for `Store.build`)."""
+        built = build(
+            elements,
+            mode=mode,
+            log_bins=log_bins,
+            hashes=hashes,
+            bits=bits,
+            tag_bits=tag_bits,
+            label_bytes=label_bytes,
+            capacity=capacity,
+            algorithm=algorithm,
+            threads=threads,
+            limits=limits,
+            progress=progress,
+        )
+        server = cls.__new__(cls)
+        server._start(State(built.info, built.arrays, built.key), None, threads, None)
+        return server
+
+    def _start(self, state: State, store: Store | None, threads: int, limits: Limits | None) -> None:
+        self._state, self._store, self.threads, self._limits = state, store, threads, limits
+
+    @property
+    def info(self) -> TableInfo:
+        """What clients are told: public."""
+        info = self._state.info
+        return info if self._limits is None else info.with_limits(self._limits)
+
+    @property
+    def plan(self) -> Any:
+        """The native plan: exact sizes of keys, requests and replies."""
+        return self._state.plan
+
+    def reload(self) -> bool:
+        """Takes a newer state of the store, if there is one; open sessions keep theirs. Returns whether.
+
+        Raises:
+            FormatError: the newer state is damaged; the old one stays.
+        """
+        if self._store is None or self._store.newest():
+            return False
+        store = Store(self._store.path)
+        self._state, self._store = State(store.info, store.arrays, store.key()), store
+        return True
+
+    def evaluate_prf(self, blinded: Sequence[bytes], progress: Progress | None = None) -> list[bytes]:
+        """Evaluates the OPRF on blinded elements of 32 bytes each (RFC 9497, BlindEvaluate); all or none.
+
+        Raises:
+            FormatError: an element has another length or is no valid encoding.
+            MismatchError: the table is of mode direct.
+        """
+        if not blinded:
+            return []
+        key = self._state.key
+        if key is None:
+            raise MismatchError("this table is of mode direct: there is no function to evaluate")
+        return to_list(key.evaluate(to_rows(blinded), self.threads, progress))
+
+    def open(self, keys: bytes, digest: str | None = None) -> Session:
+        """Validates a client's evaluation keys.
+
+        Args:
+            keys: `Client.keys()`; exactly `plan.key_bytes` bytes.
+            digest: `TableInfo.digest` of the client, to refuse one that knows an older state of the table.
+
+        Raises:
+            FormatError: damaged keys, or of the wrong length. MismatchError: for another plan, or an old digest.
+        """
+        state = self._state
+        if digest is not None and digest != state.digest:
+            raise MismatchError("the table has changed since the client asked for its description: ask again")
+        _check_length("evaluation keys", len(keys), state.plan.key_bytes)
+        return Session(engine.psi().SessionKeys(state.plan, keys, self.threads), state)
+
+    def answer(self, session: Session, request: bytes, progress: Callable[[float], bool] | None = None) -> bytes:
+        """The encrypted reply to one request: `plan.request_bytes` in, `plan.reply_bytes` out.
+
+        Args:
+            progress: called with the fraction done; returning False cancels (Error "cancelled").
+
+        Raises:
+            FormatError, MismatchError: a damaged request, of the wrong length, or for another plan.
+        """
+        state = session.state
+        _check_length("a request", len(request), state.plan.request_bytes)
+        reply: bytes = engine.psi().evaluate(session.keys, request, state.table, self.threads, progress)
+        return reply
+
+
+def to_rows(elements: Sequence[bytes]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Elements of 32 bytes as rows (n, 32).
+
+    Raises:
+        FormatError: one has another length.
+    """
+    for element in elements:
+        if len(element) != ELEMENT_BYTES:
+            raise FormatError(f"a group element has {len(element)} bytes instead of {ELEMENT_BYTES}")
+    return np.frombuffer(b"".join(elements), dtype=np.uint8).reshape(-1, ELEMENT_BYTES)
+
+
+def to_list(rows: np.ndarray[Any, np.dtype[np.uint8]]) -> list[bytes]:
+    """Rows (n, 32) as elements."""
+    raw = rows.tobytes()
+    return [raw[i : i + ELEMENT_BYTES] for i in range(0, len(raw), ELEMENT_BYTES)]
+
+
+def _check_length(what: str, have: int, need: int) -> None:
+    if have != need:
+        raise FormatError(f"{what} of {have} bytes, where the plan has {need}: they are cut off, or for another plan")

@@ -1,0 +1,525 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Tables on disk.
+
+A store is a directory with a file CURRENT, which names one state of the table and the checksum of its manifest. Each
+state is a directory of its own, complete, and never changed once it is there:
+
+    elements.sqlite   PRF outputs and labels (mode oprf) or integers (mode direct); never elements of mode oprf
+    oprf.key          the OPRF key, mode oprf only, readable by its owner alone
+    offsets.npy cells.npy words.npy      the compiled table, memory-mapped by the server
+    info.json         what clients are told
+    manifest.json     length and SHA-256 of each of them
+
+A build or an update writes the next state beside the current one, and CURRENT is replaced at the very end: whatever
+stops it leaves the old table as it was. Older states are removed then; a server that has one open keeps it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationError
+
+from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.files import naming, writing
+from ringforge.parties import Progress
+from ringforge.programs import Frozen, first_problem
+from ringforge.psi import engine
+from ringforge.psi.build import (
+    Built,
+    Elements,
+    Members,
+    build,
+    check_elements,
+    compile_members,
+    compiled_info,
+    part,
+    prf_members,
+    prf_outputs,
+)
+from ringforge.psi.info import MAX_INFO, Limits, TableInfo
+from ringforge.psi.table import (
+    Allocate,
+    Arrays,
+    SaltsExhaustedError,
+    Shape,
+    check_integers,
+    compile_prf,
+    in_memory,
+    touched_bins,
+)
+
+__all__ = ["Elements", "Store"]
+
+CURRENT = "CURRENT"
+_HEADER = "ringforge-psi-store 1"
+_ARRAYS = {"offsets": np.uint64, "cells": np.uint32, "words": np.uint16}
+_FETCH = 1 << 14
+
+
+class FileEntry(Frozen):
+    """A file of a state."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(Frozen):
+    """The files of a state."""
+
+    format: Literal["ringforge-psi-state"] = "ringforge-psi-state"
+    version: Literal[1] = 1
+    elements: int = Field(ge=0)
+    files: dict[str, FileEntry]
+
+
+class Store:
+    """A table in a directory.
+
+    Args:
+        path: the directory.
+        verify: compares all files with their checksums.
+
+    Raises:
+        FormatError: no store, damaged, incomplete, or of another version. OSError: it cannot be read.
+    """
+
+    def __init__(self, path: str | Path, *, verify: bool = True) -> None:
+        self.path = Path(path)
+        self._load(verify)
+
+    @classmethod
+    def build(
+        cls,
+        path: str | Path,
+        elements: Elements,
+        *,
+        mode: str = "oprf",
+        log_bins: int = 14,
+        hashes: int = 3,
+        bits: int = 32,
+        tag_bits: int = 40,
+        label_bytes: int | None = None,
+        capacity: int | None = None,
+        algorithm: str = "ringforge",
+        threads: int = 1,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Store:
+        """Builds a table with a new key, in place of one that is there; that one stays usable until the last moment.
+
+        Args:
+            path: the directory, which is made if its parent exists.
+            elements: the set; duplicates count once. A mapping gives every element a label.
+            log_bins: k; queries have 2^k bins, one for each of the client's elements.
+            hashes: bins every element is put into.
+            bits: b, in mode direct: elements are integers below 2^b.
+            tag_bits: in mode oprf; a multiple of 8.
+            label_bytes: length of the longest label, now or after updates; by default of those given. 0: no labels.
+            capacity: number of elements after updates; by default the next power of two.
+            algorithm: "ringforge", or "paper" for the plan of the publication.
+            threads: for the PRF.
+            limits: what a client may ask for.
+            progress: called with the fraction done; an exception it raises ends the build.
+
+        Raises:
+            ringforge.ValueError: elements of the wrong type, too long or too large.
+            ParameterError: no plan for these numbers, or a label that is too long. Error: the store is being changed
+            by another process. OSError: the directory cannot be written.
+        """
+        path = Path(path)
+        if not path.exists():
+            path.mkdir(mode=0o700)
+        elif not path.is_dir() or (any(path.iterdir()) and not _is_store(path)):
+            raise FormatError(f"{path.name} exists and is no table: choose another directory")
+        with _locked(path), _new_state(path) as (directory, finish):
+            built = build(
+                elements,
+                mode=mode,
+                log_bins=log_bins,
+                hashes=hashes,
+                bits=bits,
+                tag_bits=tag_bits,
+                label_bytes=label_bytes,
+                capacity=capacity,
+                algorithm=algorithm,
+                threads=threads,
+                limits=limits,
+                progress=part(progress, 0.0, 0.95),
+                allocate=_mapped(directory),
+            )
+            _write_members(directory, built.members)
+            finish(built)
+        if progress:
+            progress(1.0)
+        return cls(path, verify=False)
+
+    # ---- what it holds ----
+
+    @property
+    def info(self) -> TableInfo:
+        return self._info
+
+    @property
+    def arrays(self) -> Arrays:
+        """The compiled table, memory-mapped."""
+        return self._arrays
+
+    @property
+    def count(self) -> int:
+        """Number of elements: not public."""
+        return self._manifest.elements
+
+    @property
+    def directory(self) -> Path:
+        """Of the current state."""
+        return self.path / self.state
+
+    def key(self) -> Any:
+        """The OPRF key (`ringforge.psi.oprf.ServerKey`), or None in mode direct.
+
+        Raises:
+            FormatError: it is damaged.
+        """
+        if self._info.mode == "direct":
+            return None
+        return engine.oprf().ServerKey.load(self.directory / "oprf.key")
+
+    def newest(self) -> bool:
+        """Whether no newer state has been put here since this object was made."""
+        return _read_current(self.path) == (self.state, self._checksum)
+
+    def members(self) -> Members:
+        """The set as it is kept.
+
+        Raises:
+            FormatError: the database is damaged.
+        """
+        return _read_members(self.directory, self._info)
+
+    # ---- changes ----
+
+    def update(
+        self,
+        add: Elements = (),
+        remove: Iterable[bytes | int] = (),
+        *,
+        reseed: bool = False,
+        threads: int = 1,
+        progress: Progress | None = None,
+    ) -> tuple[int, int, int]:
+        """Removes, then adds (an element that is there gets the new label), as one step: all or nothing.
+
+        Only bins whose elements change are made anew; the public salts can show which those are. Works on the newest
+        state, which this object has afterwards.
+
+        Args:
+            reseed: makes the whole table anew, under another seed, so that nothing shows which bins changed.
+            threads, progress: as for `build`.
+
+        Returns:
+            how many elements were added, removed, and got another label.
+
+        Raises:
+            ringforge.ValueError: elements of the wrong type, too long or too large.
+            ParameterError: more elements than the capacity, or a label longer than the table's: build again.
+        """
+        with _locked(self.path), _new_state(self.path) as (directory, finish):
+            old = Store(self.path)
+            info, key = old.info, old.key()
+            if info.mode == "direct":
+                if isinstance(add, Mapping):
+                    raise ParameterError("mode direct has no labels")
+                gone = Members(check_integers(list(remove), info.element_bits), [])
+                new = Members(check_integers(list(add), info.element_bits), [])
+            else:
+                taken = list(check_elements(remove))
+                gone = Members(prf_outputs(key, taken, threads, part(progress, 0.0, 0.4), len(taken)), [])
+                new = prf_members(key, add, threads, part(progress, 0.4, 0.8))
+                if any(new.labels) and not info.label_bytes:
+                    raise ParameterError("the table has no labels: build it again, with labels")
+                new.padded(info.label_bytes)
+            shutil.copyfile(old.directory / "elements.sqlite", directory / "elements.sqlite")
+            changed, counts = _change_members(directory, gone, new)
+            after = _read_members(directory, info)
+            if len(after) > info.capacity:
+                raise ParameterError(
+                    f"{len(after)} elements exceed the table's capacity {info.capacity}: build it again, larger"
+                )
+            shape, work = Shape.of(info), part(progress, 0.8, 1.0)
+            arrays = None
+            if info.mode == "oprf" and not reseed:
+                with contextlib.suppress(SaltsExhaustedError):
+                    arrays = compile_prf(
+                        shape,
+                        after.values,
+                        after.padded(info.label_bytes),
+                        old=old.arrays,
+                        touched=touched_bins(shape, changed),
+                        allocate=_mapped(directory),
+                        progress=work,
+                    )
+            if arrays is None:
+                shape, arrays = compile_members(shape, after, allocate=_mapped(directory), progress=work)
+            finish(Built(compiled_info(info, shape, arrays), arrays, after, key))
+        self._load(verify=False)
+        return counts
+
+    def _load(self, verify: bool) -> None:
+        for attempt in range(5):
+            self.state, self._checksum = _read_current(self.path)
+            try:
+                self._open(verify)
+                return
+            except FileNotFoundError as e:
+                # Another process may have put a newer state here and removed this one.
+                if attempt == 4 or _read_current(self.path)[0] == self.state:
+                    name = Path(e.filename or "a file").name
+                    raise FormatError(f"{self.path.name}: {name} is missing: build the table again") from None
+
+    def _open(self, verify: bool) -> None:
+        with naming(self.path):
+            raw = (self.directory / "manifest.json").read_bytes()
+            if hashlib.sha256(raw).hexdigest() != self._checksum:
+                raise FormatError(
+                    "manifest.json is damaged: its checksum is wrong; use a copy, or build the table again"
+                )
+            try:
+                self._manifest = Manifest.model_validate_json(raw)
+            except ValidationError as e:
+                raise FormatError(f"manifest.json: {first_problem(e)}") from None
+            files = self._manifest.files
+            missing = {"elements.sqlite", "info.json", *(f"{name}.npy" for name in _ARRAYS)} - files.keys()
+            if missing:
+                raise FormatError(f"manifest.json does not list {', '.join(sorted(missing))}")
+            for name, entry in files.items():
+                _check_file(self.directory / Path(name).name, entry, verify)
+            self._info = TableInfo.from_json((self.directory / "info.json").read_bytes()[: MAX_INFO + 1])
+            self._arrays = _read_arrays(self.directory, self._info)
+
+
+# ---- states ----
+
+
+def _is_store(path: Path) -> bool:
+    return (path / CURRENT).exists() or all(p.name == ".lock" or p.name.startswith(".new-") for p in path.iterdir())
+
+
+def _read_current(path: Path) -> tuple[str, str]:
+    """Name of the current state, and SHA-256 of its manifest."""
+    try:
+        text = (path / CURRENT).read_bytes()[:512].decode("ascii", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        raise FormatError(f"{path.name} is no table: make one with `ringforge psi build`") from None
+    lines = text.split("\n")
+    if lines[0] != _HEADER:
+        raise FormatError(f"{path.name}: CURRENT is damaged, or of another version of ringforge")
+    state, _, checksum = (lines[1] if len(lines) == 3 and not lines[2] else "").partition(" ")
+    if not (state.startswith("state-") and state[6:].isdigit() and len(checksum) == 64):
+        raise FormatError(f"{path.name}: CURRENT is damaged: use a copy, or build the table again")
+    return state, checksum
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keeps other processes from changing the store."""
+    with (path / ".lock").open("ab") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Error(f"{path.name} is being built or updated by another process: wait for it") from None
+        yield
+
+
+@contextlib.contextmanager
+def _new_state(path: Path) -> Iterator[tuple[Path, Any]]:
+    """A directory for the next state, and the function that makes it the current one; removed without that call."""
+    for leftover in path.glob(".new-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    directory = Path(tempfile.mkdtemp(prefix=".new-", dir=path))
+
+    def finish(built: Built) -> None:
+        if built.key is not None:
+            built.key.save(directory / "oprf.key")
+        (directory / "info.json").write_bytes(built.info.to_json())
+        files = {}
+        for file in sorted(directory.iterdir()):
+            _sync(file)
+            files[file.name] = FileEntry(bytes=file.stat().st_size, sha256=_sha256(file))
+        manifest = Manifest(elements=len(built.members), files=files).model_dump_json(indent=1).encode()
+        (directory / "manifest.json").write_bytes(manifest)
+        _sync(directory / "manifest.json")
+        _sync(directory)
+        numbers = [int(p.name[6:]) for p in path.glob("state-*") if p.name[6:].isdigit()]
+        state = path / f"state-{max(numbers, default=0) + 1}"
+        directory.rename(state)
+        try:
+            with writing(path / CURRENT) as f:
+                f.write(f"{_HEADER}\n{state.name} {hashlib.sha256(manifest).hexdigest()}\n".encode())
+                f.flush()
+                os.fsync(f.fileno())
+        except BaseException:
+            shutil.rmtree(state, ignore_errors=True)
+            raise
+        _sync(path)
+        for other in path.glob("state-*"):
+            if other != state:
+                shutil.rmtree(other, ignore_errors=True)
+
+    try:
+        yield directory, finish
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def _check_file(path: Path, entry: FileEntry, verify: bool) -> None:
+    size = path.stat().st_size
+    if size != entry.bytes:
+        raise FormatError(
+            f"{path.name} has {size} bytes instead of {entry.bytes}: use a copy, or build the table again"
+        )
+    if verify and _sha256(path) != entry.sha256:
+        raise FormatError(f"{path.name} is damaged: its checksum is wrong; use a copy, or build the table again")
+
+
+# ---- arrays ----
+
+
+def _mapped(directory: Path) -> Allocate:
+    """Places arrays in files, so that memory need not hold them."""
+
+    def allocate(name: str, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
+        path = directory / f"{name}.npy"
+        if 0 in shape:
+            np.save(path, np.empty(shape, dtype), allow_pickle=False)
+            return in_memory(name, shape, dtype)
+        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+
+    return allocate
+
+
+def _read_arrays(directory: Path, info: TableInfo) -> Arrays:
+    loaded = {}
+    for name, dtype in _ARRAYS.items():
+        try:
+            loaded[name] = np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as e:
+            raise FormatError(f"{name}.npy is damaged: {e}") from None
+        if loaded[name].dtype != dtype:
+            raise FormatError(f"{name}.npy has entries of type {loaded[name].dtype} instead of {np.dtype(dtype)}")
+    offsets, cells, words = loaded["offsets"], loaded["cells"], loaded["words"]
+    fits = offsets.shape == (info.bins + 1,) and cells.ndim == 1 and words.shape == (len(cells), info.words)
+    if not fits or offsets[0] != 0 or int(offsets[-1]) != len(cells) or (offsets[1:] < offsets[:-1]).any():
+        raise FormatError(f"arrays of shapes {offsets.shape}, {cells.shape}, {words.shape} do not go together")
+    return Arrays(offsets, cells, words, info.salt_array)
+
+
+# ---- members ----
+
+
+def _write_members(directory: Path, members: Members) -> None:
+    """Writes a new database: every member's bytes (64 of the PRF, or 8 of an integer, big-endian), and its label."""
+    rows = _rows(members, 8 if members.values.ndim == 1 else 64)
+    with contextlib.closing(sqlite3.connect(directory / "elements.sqlite", isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")  # the files are synchronised together, before they become current
+        db.execute("CREATE TABLE members (value BLOB PRIMARY KEY, label BLOB NOT NULL) WITHOUT ROWID")
+        labels = members.labels
+        db.execute("BEGIN")
+        db.executemany(
+            "INSERT INTO members VALUES (?, ?)",
+            ((value, labels[i] if labels else b"") for i, value in enumerate(rows)),
+        )
+        db.execute("COMMIT")
+
+
+def _read_members(directory: Path, info: TableInfo) -> Members:
+    width = 8 if info.mode == "direct" else 64
+    values: list[npt.NDArray[np.uint8]] = []
+    labels: list[bytes] = []
+    uri = f"{(directory / 'elements.sqlite').absolute().as_uri()}?mode=ro&immutable=1"
+    try:
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as db:
+            rows = db.execute("SELECT value, label FROM members ORDER BY value")
+            while some := rows.fetchmany(_FETCH):
+                block = b"".join(value for value, _ in some)
+                if len(block) != width * len(some):
+                    raise FormatError("elements.sqlite is damaged: an entry has another length")
+                values.append(np.frombuffer(block, dtype=np.uint8).reshape(len(some), width))
+                if info.label_bytes:
+                    labels.extend(label for _, label in some)
+    except (sqlite3.Error, TypeError) as e:
+        raise FormatError(f"elements.sqlite is damaged: {e}") from None
+    stacked = np.concatenate(values) if values else np.zeros((0, width), dtype=np.uint8)
+    if info.mode == "direct":
+        return Members(stacked.view(">u8")[:, 0].astype(np.uint64), labels)
+    return Members(stacked, labels)
+
+
+def _change_members(directory: Path, gone: Members, new: Members) -> tuple[npt.NDArray[np.uint8], tuple[int, int, int]]:
+    """Changes the database of a state that is not current yet.
+
+    Returns:
+        the bytes of all members that are not as before, one a row; and how many were added, removed and labelled anew.
+    """
+    width = 8 if new.values.ndim == 1 else 64
+    before: dict[bytes, bytes | None] = {}
+    after: dict[bytes, bytes | None] = {}
+    with contextlib.closing(sqlite3.connect(directory / "elements.sqlite", isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+
+        def label(value: bytes) -> bytes | None:
+            row = db.execute("SELECT label FROM members WHERE value = ?", (value,)).fetchone()
+            return None if row is None else bytes(row[0])
+
+        db.execute("BEGIN")
+        for value in _rows(gone, width):
+            before.setdefault(value, label(value))
+            db.execute("DELETE FROM members WHERE value = ?", (value,))
+            after[value] = None
+        for i, value in enumerate(_rows(new, width)):
+            there = label(value)
+            before.setdefault(value, there)
+            # Who is there already, and comes without a label, keeps what it has.
+            after[value] = new.labels[i] if new.labels else there or b""
+            db.execute("INSERT OR REPLACE INTO members VALUES (?, ?)", (value, after[value]))
+        db.execute("COMMIT")
+    touched = [v for v, was in before.items() if was != after[v]]
+    added = sum(before[v] is None for v in touched)
+    removed = sum(after[v] is None for v in touched)
+    rows = np.frombuffer(b"".join(touched), dtype=np.uint8).reshape(-1, width)
+    return rows, (added, removed, len(touched) - added - removed)
+
+
+def _rows(members: Members, width: int) -> Iterator[bytes]:
+    """The bytes of each member, as the database has them."""
+    for first in range(0, len(members), _FETCH):
+        values = members.values[first : first + _FETCH]
+        raw = (values.astype(">u8") if values.ndim == 1 else values).tobytes()
+        yield from (raw[i : i + width] for i in range(0, len(raw), width))

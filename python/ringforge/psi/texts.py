@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What the commands of private set intersection print: tables of texts, objects for JSON, progress."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
+
+from ringforge.cli.console import PATIENCE_SECONDS, console, seconds_text, size_text
+from ringforge.psi.client import Element, Result
+from ringforge.psi.info import TableInfo
+from ringforge.psi.sets import Elements
+
+
+def warn(message: str) -> None:
+    """One line on standard error, beside errors."""
+    console(stderr=True).print(f"[bold yellow]warning:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
+
+
+def printable(data: bytes) -> str:
+    """Text for a terminal: bytes that are none, and characters that control it, as escapes."""
+    text = data.decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shown(element: Element) -> str:
+    return printable(element) if isinstance(element, bytes) else str(element)
+
+
+def public(info: TableInfo) -> dict[str, Any]:
+    """What everybody may know of a table."""
+    plan = info.native()
+    return {
+        "mode": info.mode,
+        "algorithm": info.plan.algorithm,
+        "insecure": info.plan.insecure,
+        "capacity": info.capacity,
+        "bins": plan.bins,
+        "cells": plan.cells,
+        "hashes": info.hashes,
+        "tag_bits": info.tag_bits,
+        "label_bytes": max(0, info.label_bytes - 1),
+        "key_bytes": plan.key_bytes,
+        "request_bytes": plan.request_bytes,
+        "reply_bytes": plan.reply_bytes,
+        "limits": info.limits.model_dump(),
+    }
+
+
+def build_rows(figures: dict[str, Any], info: TableInfo) -> dict[str, str]:
+    rows = {"elements": f"{figures['elements']:,}, room for {figures['capacity']:,}"}
+    if figures["duplicates"]:
+        rows["elements"] += f"; {figures['duplicates']:,} lines said nothing new"
+    if "added" in figures:
+        rows["changed"] = ", ".join(f"{figures[k]:,} {k}" for k in ("added", "removed", "relabelled"))
+        rows["to serve it"] = "start psi serve again, or send SIGHUP to the one that runs"
+    rows |= table_rows(info)
+    rows["on disk"] = size_text(figures["bytes_on_disk"])
+    rows["time"] = seconds_text(figures["seconds"])
+    return rows
+
+
+def table_rows(info: TableInfo) -> dict[str, str]:
+    plan = info.native()
+    mode = "oprf: elements of any kind" if info.mode == "oprf" else f"direct: integers below 2^{info.element_bits}"
+    wrong = "none" if info.mode == "direct" else f"2^-{info.tag_bits} for each element asked for"
+    return {
+        "mode": mode,
+        "bins": f"{plan.bins:,} of {plan.cells:,} cells; each element in {info.hashes}",
+        "false positives": wrong,
+        "labels": f"up to {info.label_bytes - 1} bytes" if info.label_bytes else "none",
+        "security": f"BELOW 128 bits: {printable(info.plan.insecure.encode())}" if info.plan.insecure else "128 bits",
+        "a client sends": f"keys {size_text(plan.key_bytes)} once, {size_text(plan.request_bytes)} for each query",
+        "a query returns": size_text(plan.reply_bytes),
+    }
+
+
+def query_object(outcome: Any, matches: list[tuple[Element, bytes]], labelled: bool, found: Elements) -> dict[str, Any]:
+    result: Result = outcome.result
+    return {
+        "matches": [
+            {
+                "element": e if isinstance(e, int) else e.decode(errors="backslashreplace"),
+                **({"label": label.decode(errors="backslashreplace")} if labelled else {}),
+            }
+            for e, label in matches
+        ],
+        "elements": len(found.elements),
+        "duplicates": found.duplicates,
+        "queries": result.queries,
+        "anomalies": result.anomalies,
+        "sent": outcome.traffic.sent,
+        "received": outcome.traffic.received,
+        "seconds": outcome.seconds,
+        "probabilities": {
+            "false_positive": result.probabilities.false_positive,
+            "placement": result.probabilities.placement,
+            "decryption": result.probabilities.decryption,
+        },
+    }
+
+
+def query_rows(outcome: Any) -> dict[str, str]:
+    result: Result = outcome.result
+    sent, received = outcome.traffic.sent, outcome.traffic.received
+    chances = result.probabilities
+    total_sent, total_received = outcome.traffic.total()
+    names = {"keys": "keys", "prf": "PRF", "requests": "requests", "info": "table info"}
+    rows = {
+        "queries": f"{result.queries}, of {outcome.info.bins:,} bins",
+        "sent": f"{size_text(total_sent)}: " + sizes(names, sent),
+        "received": f"{size_text(total_received)}: "
+        + sizes({**names, "requests": "replies", "keys": "for keys"}, received),
+        "time": ", ".join(f"{name} {seconds_text(took)}" for name, took in outcome.seconds.items()),
+        "false positives": f"probability {chance(chances.false_positive)} that some match is none",
+        "placement": f"probability {chance(chances.placement)} that a set of this size takes a query more",
+    }
+    if chances.decryption is not None:
+        rows["decryption"] = f"probability {chance(chances.decryption)} that some reply is read wrongly"
+    if result.anomalies:
+        rows["anomalies"] = f"{result.anomalies} replies that an honest server cannot give: do not trust the result"
+    return rows
+
+
+def sizes(names: dict[str, str], counts: dict[str, int]) -> str:
+    return ", ".join(f"{names[kind]} {size_text(counts[kind])}" for kind in names if counts.get(kind))
+
+
+def chance(p: float) -> str:
+    return "0" if p <= 0 else f"2^{math.log2(p):.0f}" if p < 2**-10 else f"{p:.2g}"
+
+
+@contextlib.contextmanager
+def steps() -> Iterator[Callable[[str, float, int], None]]:
+    """A bar for a run of several steps; only on a terminal, and only when it takes a while."""
+    target = console(stderr=True)
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), console=target, transient=True)
+    task = bar.add_task("", total=1.0)
+    start = time.monotonic()
+    running = False
+
+    def report(step: str, done: float, waiting: int) -> None:
+        nonlocal running
+        if not running and target.is_terminal and time.monotonic() - start > PATIENCE_SECONDS:
+            bar.start()
+            running = True
+        queue = f", {waiting} before it" if waiting else ""
+        bar.update(task, description=f"{step}{queue}", completed=done)
+
+    try:
+        yield report
+    finally:
+        if running:
+            bar.stop()
