@@ -10,6 +10,7 @@ namespace ringforge {
 namespace {
 
 constexpr unsigned kMinLog = 8, kMaxLog = 12;
+constexpr unsigned kCentredBits = 54;
 
 std::shared_ptr<const Prime> checked_prime(u64 q, unsigned log_n, unsigned max_bits) {
   if (log_n < kMinLog || log_n > kMaxLog)
@@ -27,6 +28,23 @@ template <>
 SmallTables<u64>::SmallTables(u64 q, unsigned log_n) : prime_(checked_prime(q, log_n, kernels::kMaxBits)) {
   const kernels::NttTable& t = prime_->table();
   ntt_ = {t.n, log_n, q, t.mod, t.w, t.w64, t.iw, t.iw64, t.n_inv.w, t.n_inv.w64, t.n_inv_w.w, t.n_inv_w.w64, t};
+  if (t.mod.bits <= kernels::kFastBits || t.mod.bits > kCentredBits) return;
+  const std::size_t n = t.n;
+  storage_ = WordBuffer(4 * n);
+  u64 *cw = storage_.data(), *icw = cw + n;
+  double *cf = reinterpret_cast<double*>(icw + n), *icf = cf + n;
+  const auto centred = [q](u64 w, u64& c, double& f) {
+    c = w > q / 2 ? w - q : w;
+    f = static_cast<double>(static_cast<long double>(static_cast<i64>(c)) / static_cast<long double>(q));
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    centred(t.w[i], cw[i], cf[i]);
+    centred(t.iw[i], icw[i], icf[i]);
+  }
+  ntt_.cw = cw;
+  ntt_.icw = icw;
+  ntt_.cf = cf;
+  ntt_.icf = icf;
 }
 
 template <>

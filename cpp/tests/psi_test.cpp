@@ -38,7 +38,7 @@ PsiPlan ringforge_plan(unsigned log_bins, unsigned cell_bits, unsigned log_cell,
                       {},
                       {5, 9, 5, true}};
   for (const unsigned c : counts) p.expansion.push_back(cuts[c]);
-  p.reconstruction = {12, 3, 14, true};
+  p.reconstruction = {9, 5, 5, true};
   p.log_reply = 8 + log_t;
   return p;
 }
@@ -50,7 +50,7 @@ PsiPlan paper_plan(unsigned log_bins, unsigned cell_bits) {
   p.log_bins = log_bins;
   p.cell_bits = cell_bits;
   p.log_t = 3;
-  p.gadget = {9, 6, 0, false};
+  p.gadget = {9, 6, 0, true};
   p.expansion.assign(11, p.gadget);
   p.log_reply = 12;
   p.insecure = "paper: 54 bits at N = 2048";
@@ -156,6 +156,9 @@ TEST(Psi, RefusesForeignBytes) {
   EXPECT_THROW(key.decode(words.data(), reply), FormatError);
   const std::vector<u32> high(plan.bins(), static_cast<u32>(plan.cells()));
   EXPECT_THROW(key.query(request.data(), high.data()), ValueError);
+  PsiPlan plain = paper_plan(2, 11);
+  plain.gadget.balanced = false;
+  EXPECT_THROW(plain.check(), ParameterError);
   PsiPlan wide = plan;
   wide.modulus = kPrime54;
   wide.gadget.drop += 5;

@@ -249,6 +249,27 @@ void bind_gates(nb::module_& m) {
         },
         "key"_a, "accumulators"_a, "indices"_a, "threads"_a = 1,
         "The accumulation chain: each accumulator is multiplied by the RGSW ciphertexts of its row of indices.");
+    g.def(
+        "extract",
+        [](const GateEvaluationKey& key,
+           const nb::ndarray<const W, nb::ndim<3>, nb::c_contig, nb::device::cpu>& accumulators) {
+          const GateParameters& p = key.params();
+          const std::size_t count = accumulators.shape(0), words = std::size_t{2} * p.degree();
+          if ((p.modulus < u64{1} << 31) != (sizeof(W) == 4) || accumulators.shape(1) != 2 ||
+              accumulators.shape(2) != p.degree())
+            throw ShapeError("accumulators are (count, 2, N) words of " +
+                             std::string(p.modulus < u64{1} << 31 ? "32" : "64") + " bits");
+          for (std::size_t i = 0; i < count * words; ++i)
+            if (accumulators.data()[i] >= p.modulus)
+              throw ValueError("coefficient " + std::to_string(accumulators.data()[i]) + " is not below Q");
+          std::vector<u32> out(count * (p.n + 1));
+          {
+            nb::gil_scoped_release release;
+            extract(key, out.data(), accumulators.data(), count);
+          }
+          return matrix(std::move(out), count, p.n + 1);
+        },
+        "key"_a, "accumulators"_a, "The end of a gate: accumulators to ciphertexts of bits, one row each.");
   };
   chain(std::type_identity<u32>{});
   chain(std::type_identity<u64>{});

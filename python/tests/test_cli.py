@@ -130,6 +130,8 @@ def test_help_teaches_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "matvec evaluate",
         "matvec decrypt",
         "matvec demo",
+        "psi explain",
+        "psi demo",
         "reproduce matvec",
         "hw lint",
         "hw test",

@@ -53,6 +53,10 @@ struct SmallNtt {
   W n_inv = 0, n_inv_s = 0;      ///< 1/n and its companion
   W n_inv_w = 0, n_inv_ws = 0;   ///< iw[1]/n and its companion
   NttTable table;                ///< the same tables as kernels.hpp takes them
+  /// Of q between 2^50 and 2^54 in 64-bit words, else null: `w` and `iw` centred, in (-q/2, q/2), as two's complement,
+  /// and their quotients by q.
+  const W *cw = nullptr, *icw = nullptr;
+  const double *cf = nullptr, *icf = nullptr;
 };
 
 /// One polynomial in coefficient form and its cut.

@@ -3,17 +3,17 @@
 //
 // The fused inner product: unreduced sums of 52-bit partial products, one reduction at the end.
 //
-// The kernel is bound by memory: 192 bytes against 4 (q < 2^50), 22 (q < 2^54) or 17 vector operations per term and 8
-// coefficients; the 22 go to two ports, most of the 17 to one. With few terms, the sums of 16 coefficients stay in
-// registers while all terms pass by. With many, that would open more streams than the prefetchers follow: then the sums
-// of a tile of coefficients stay in the first-level cache, and four terms at a time (12 streams) are read for the whole
-// tile.
+// The kernel is bound by memory: 192 bytes against 4 (q < 2^50), 13 (q < 2^54; 22 with many terms) or 17 vector
+// operations per term and 8 coefficients. With few terms, the sums of 16 coefficients stay in registers while all terms
+// pass by. With many, that would open more streams than the prefetchers follow: then the sums of a tile of coefficients
+// stay in the first-level cache, and four terms at a time (12 streams) are read for the whole tile.
 #include "sums.hpp"
 
 namespace ringforge::kernels::avx512 {
 namespace {
 
 constexpr size_t kManyTerms = 16;
+static_assert(kManyTerms <= Rounded::kMaxTerms + 1);
 constexpr size_t kTile = 256;
 
 /// Both outputs at 16 coefficients.
@@ -124,7 +124,7 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
     const size_t now = count < most ? count : most;
     const Operands o{x, y0, y1, now, accumulate};
     if (half && now < kManyTerms)
-      by_16<Half, true>(out0, out1, o, n, SumFloat(m));
+      by_16<Rounded, true>(out0, out1, o, n, SumFloat(m));
     else if (half)
       by_tile<Half, true>(out0, out1, o, n, Sum64(m));
     else if (!narrow && now < kManyTerms)

@@ -210,9 +210,15 @@ struct SumFloat {
   RF_MEMBER V reduce(V a0, V a1) const {
     const D x = _mm512_fmadd_pd(_mm512_cvtepu64_pd(a1), two52, _mm512_cvtepu64_pd(a0));
     const V first = _mm512_cvtpd_epu64(_mm512_mul_pd(x, inverse));
-    V r = vsub(vadd(a0, _mm512_slli_epi64(a1, 52)), mullo(first, q));
-    const V second = _mm512_cvtpd_epi64(_mm512_mul_pd(_mm512_cvtepi64_pd(r), inverse));
-    r = vsub(r, mullo(second, q));
+    return rest(vsub(vadd(a0, _mm512_slli_epi64(a1, 52)), mullo(first, q)));
+  }
+  /// x from x modulo 2^64 and from x rounded, its quotient off by less than 2^9 - 1.
+  RF_MEMBER V reduce_rounded(V lo, D rounded) const {
+    return rest(vsub(lo, mullo(_mm512_cvtpd_epi64(_mm512_mul_pd(rounded, inverse)), q)));
+  }
+  /// Any signed word.
+  RF_MEMBER V rest(V r) const {
+    r = vsub(r, mullo(_mm512_cvtpd_epi64(_mm512_mul_pd(_mm512_cvtepi64_pd(r), inverse)), q));
     return vmin(r, vadd(r, q));  // a negative word is the larger one
   }
 };

@@ -144,7 +144,7 @@ void dot(u32* out_a, u32* out_b, const u32* x, const u32* y, size_t count, bool 
 
 // ---- digits ---------------------------------------------------------------------------------------
 
-void cut(u32* dst, const u32* src, const Cut& c, const T& t) noexcept { cut_rows<false>(dst, src, c, t); }
+void cut(u32* dst, const u32* src, const Cut& c, const T& t) noexcept { cut_rows<Digits::Canonical>(dst, src, c, t); }
 
 /// The products of a digit's transform with its row of the key, added to sums in 64-bit lanes (of 16 coefficients the
 /// even and the odd of a, then of b): no store, reload and split of the digit, and the key streams in under the
@@ -235,7 +235,7 @@ void gadget_product(u32* out_a, u32* out_b, const CutPoly<u32>* polys, size_t co
                     const T& t) noexcept {
   size_t rows = 0;
   for (size_t p = 0; p < count; ++p) {
-    cut_rows<true>(scratch + rows * t.n, polys[p].poly, polys[p].cut, t);
+    cut_rows<Digits::Loose>(scratch + rows * t.n, polys[p].poly, polys[p].cut, t);
     rows += polys[p].cut.count;
   }
   if (rows > 0 && rows <= kFusedRows && t.mod.bits <= kLazyBits)

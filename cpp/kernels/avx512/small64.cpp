@@ -8,6 +8,7 @@
 #include "sets.hpp"
 #include "small_lanes.hpp"
 #include "small_ntt.hpp"
+#include "small_signed.hpp"
 
 namespace ringforge::kernels {
 namespace avx512 {
@@ -17,8 +18,8 @@ using T = SmallNtt<u64>;
 
 constexpr unsigned kLazyForwardBits = 47, kLazyInverseBits = 40, kLazy64Bits = 58;
 
-/// 16 words in their order, in [0, 2q) or canonical. With Fetch, the digit's row of the key is called in meanwhile,
-/// twice as many words: the sums that need it come after all transforms.
+/// 16 words in their order, in [0, 2q) (of Signed54, in [-q, q]) or canonical. With Fetch, the digit's row of the key
+/// is called in meanwhile, twice as many words: the sums that need it come after all transforms.
 template <bool Exact, bool Fetch>
 struct Ordered {
   const u64 *digit = nullptr, *row = nullptr;
@@ -33,6 +34,14 @@ struct Ordered {
   }
   RF_MEMBER void operator()(const Lazy64& a, u64* p, V even, V odd) const {
     put(p, a.canonical(even), a.canonical(odd));
+  }
+  RF_MEMBER void operator()(const Signed54& a, u64* p, V even, V odd) const {
+    V u = a.settle(even), v = a.settle(odd);
+    if constexpr (Exact) {
+      u = a.positive(u);
+      v = a.positive(v);
+    }
+    put(p, u, v);
   }
   RF_MEMBER void put(u64* p, V u, V v) const {
     if constexpr (Fetch) {
@@ -53,17 +62,21 @@ void forward(u64* dst, const u64* src, const T& t) noexcept {
     lazy_forward<Lazy>(dst, src, t.table, Ordered<true, false>{});
   else if (fast(t.mod))
     lazy_forward<Checked>(dst, src, t.table, Ordered<true, false>{});
+  else if (t.cw != nullptr)
+    lazy_forward(dst, src, Signed54::forward(t), t.log_n, Ordered<true, false>{});
   else if (t.mod.bits <= kLazy64Bits)
     lazy_forward<Lazy64>(dst, src, t.table, Ordered<true, false>{});
   else
     ntt_forward64(dst, src, t.table);
 }
-/// A digit in place, next to its row of the key. Sums take [0, 2q) below 2^47.
+/// A digit in place, next to its row of the key. Sums take [0, 2q) below 2^47, [-q, q] of Signed54.
 void forward_digit(u64* digit, const u64* row, const T& t) {
   if (t.mod.bits <= kLazyForwardBits)
     lazy_forward<Lazy>(digit, digit, t.table, Ordered<false, true>{digit, row});
   else if (fast(t.mod))
     lazy_forward<Checked>(digit, digit, t.table, Ordered<true, true>{digit, row});
+  else if (t.cw != nullptr)
+    lazy_forward(digit, digit, Signed54::forward(t), t.log_n, Ordered<false, true>{digit, row});
   else if (t.mod.bits <= kLazy64Bits)
     lazy_forward<Lazy64>(digit, digit, t.table, Ordered<true, true>{digit, row});
   else
@@ -72,17 +85,21 @@ void forward_digit(u64* digit, const u64* row, const T& t) {
 void inverse(u64* dst, const u64* src, const T& t) noexcept {
   if (t.mod.bits <= kLazyInverseBits)
     lazy_inverse(dst, src, t.table);
+  else if (t.cw != nullptr)
+    lazy_inverse(dst, src, Signed54::backward(t), t.table);
   else
     fast(t.mod) ? ntt_inverse52(dst, src, t.table) : ntt_inverse64(dst, src, t.table);
 }
 
-void cut(u64* dst, const u64* src, const Cut& c, const T& t) noexcept { cut_rows<false>(dst, src, c, t); }
+void cut(u64* dst, const u64* src, const Cut& c, const T& t) noexcept { cut_rows<Digits::Canonical>(dst, src, c, t); }
 
 void dot(u64* out_a, u64* out_b, const u64* x, const u64* y, size_t count, bool accumulate, const T& t) noexcept {
   constexpr size_t kMost = 64;
   const u64 *px[kMost] = {}, *pa[kMost] = {}, *pb[kMost] = {};
+  // Signed digits need the sums that take them, of at most 15 terms (Rounded).
+  const size_t most = t.cw != nullptr ? 15 : kMost;
   do {
-    const size_t now = count < kMost ? count : kMost;
+    const size_t now = count < most ? count : most;
     for (size_t d = 0; d < now; ++d) {
       px[d] = x + d * t.n;
       pa[d] = y + 2 * d * t.n;
@@ -100,7 +117,11 @@ void gadget_product(u64* out_a, u64* out_b, const CutPoly<u64>* polys, size_t co
                     const T& t) noexcept {
   size_t rows = 0;
   for (size_t p = 0; p < count; ++p) {
-    cut_rows<true>(scratch + rows * t.n, polys[p].poly, polys[p].cut, t);
+    u64* digits = scratch + rows * t.n;
+    if (t.cw != nullptr)
+      cut_rows<Digits::Signed>(digits, polys[p].poly, polys[p].cut, t);
+    else
+      cut_rows<Digits::Loose>(digits, polys[p].poly, polys[p].cut, t);
     rows += polys[p].cut.count;
   }
   for (size_t r = 0; r < rows; ++r) forward_digit(scratch + r * t.n, key + 2 * r * t.n, t);

@@ -55,9 +55,12 @@ RF_INLINE V wrap(V a, V k) {
   return Lanes<W>::min(a, Lanes<W>::add(a, k));
 }
 
-/// All digits of a polynomial: canonical, or as residues in [0, 2q) if Loose. The words of balanced digits are those of
-/// the reference: what is left, plus B/2, is shifted down.
-template <bool Loose, class W>
+/// Words of digits: canonical, residues in [0, 2q), or the digits themselves, at most q in size.
+enum class Digits { Canonical, Loose, Signed };
+
+/// All digits of a polynomial. The words of balanced digits are those of the reference: what is left, plus B/2, is
+/// shifted down.
+template <Digits Kind, class W>
 void cut_rows(W* dst, const W* src, const Cut& c, const SmallNtt<W>& t) {
   using L = Lanes<W>;
   const W base = W{1} << c.log_base;
@@ -76,7 +79,8 @@ void cut_rows(W* dst, const W* src, const Cut& c, const SmallNtt<W>& t) {
   const V top = L::set(t.q / 2), half = L::set(base / 2), to_residue = L::set(t.q - base / 2);
   const V rounding = L::set(c.drop > 0 ? W{1} << (c.drop - 1) : 0), drop = L::set(c.drop);
   const auto residue = [&](V d) {  // d is a digit + B/2
-    if constexpr (Loose) return L::add(d, to_residue);
+    if constexpr (Kind == Digits::Loose) return L::add(d, to_residue);
+    if constexpr (Kind == Digits::Signed) return L::sub(d, half);
     return wrap<W>(L::sub(d, half), q);
   };
   for (size_t i = 0; i < n; i += L::kCount) {

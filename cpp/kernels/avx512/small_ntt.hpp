@@ -8,7 +8,8 @@
 // words stay below 26q from an input in [0, 2q): q < 2^47. An inverse level doubles the range: q < 2^40.
 // Only the low 52 bits of a word count. What is above them is never read: the multiply-add ignores it.
 //
-// Forward transforms of larger q take the same passes with another arithmetic (Checked, Lazy64).
+// Larger q take the same passes with another arithmetic: Checked and Lazy64 forward, Signed54 (small_signed.hpp) both
+// ways. One that settles (kSettles) brings all words back to a small range at the places marked here.
 //
 // The last 6 levels (blocks of 64) are one pass, the last 3 of them inside registers; 2 to 4 levels more are one pass
 // each over a buffer that stays in the first-level cache. Vectors are written out, not looped over (see NOTES.md).
@@ -25,6 +26,7 @@ constexpr size_t kSmallMax = 4096;
 
 /// Constants of one direction.
 struct Lazy {
+  static constexpr bool kSettles = false;
   const u64 *tw, *ts;
   V q, q2, neg_q, two, one_s;
   RF_MEMBER explicit Lazy(const NttTable& t) : Lazy(t, t.w, t.w52) {}
@@ -53,17 +55,20 @@ struct Lazy {
 
   /// acc + y*w, the product in [0, 2q).
   RF_MEMBER V mul_add(V acc, V y, const Tw& t) const { return lo52(lo52(acc, y, t.w), hi52(zero(), y, t.s), neg_q); }
+  RF_MEMBER V mul(V y, const Tw& t) const { return mul_add(zero(), y, t); }
   /// (x, y) -> (x + w*y, x - w*y + 2q).
   RF_MEMBER void fwd(V& x, V& y, const Tw& t) const {
     const V twice = lo52(q2, x, two);
     x = mul_add(x, y, t);
     y = vsub(twice, x);
   }
+  static RF_MEMBER Tw factor(const Factor& f) { return {set1(f.w), set1(f.w52)}; }
+  static RF_MEMBER V difference(V x, V y, V above) { return vsub(vadd(x, above), y); }
   /// (x, y) -> (x + y, (x - y)*w), y <= above.
   RF_MEMBER void inv(V& x, V& y, const Tw& t, V above) const {
-    const V d = vsub(vadd(x, above), y);
+    const V d = difference(x, y, above);
     x = vadd(x, y);
-    y = mul_add(zero(), d, t);
+    y = mul(d, t);
   }
   /// To [0, 2q).
   RF_MEMBER V reduce(V x) const { return lo52(x, hi52(zero(), x, one_s), neg_q); }
@@ -82,6 +87,7 @@ struct Checked : Lazy {
 /// Forward levels for q < 2^58 on whole words: a product is in [0, 4q) (see ntt64.cpp), 12 levels from [0, 2q) end
 /// below 50q < 2^64.
 struct Lazy64 {
+  static constexpr bool kSettles = false;
   const u64 *tw, *ts;
   V q, q2, q4, one_s, one_sh;
   RF_MEMBER explicit Lazy64(const NttTable& t)
@@ -143,6 +149,24 @@ RF_INLINE void words8(V x[8], const W* p, size_t stride) {
   x[5] = words8(p + 5 * stride);
   x[6] = words8(p + 6 * stride);
   x[7] = words8(p + 7 * stride);
+}
+
+/// What a settling arithmetic does to eight words, and to all.
+template <class A>
+RF_INLINE void settle8(const A& a, V x[8]) {
+  x[0] = a.settle(x[0]);
+  x[1] = a.settle(x[1]);
+  x[2] = a.settle(x[2]);
+  x[3] = a.settle(x[3]);
+  x[4] = a.settle(x[4]);
+  x[5] = a.settle(x[5]);
+  x[6] = a.settle(x[6]);
+  x[7] = a.settle(x[7]);
+}
+template <class A>
+__attribute__((noinline)) void settle_all(const A& shared, u64* x, size_t n) {
+  const A a = shared;
+  for (size_t i = 0; i < n; i += 8) store(x + i, a.settle(load(x + i)));
 }
 
 // ---- forward --------------------------------------------------------------------------------------
@@ -315,6 +339,7 @@ RF_INLINE void lazy_fwd_head(const A& a, u64* work, const W* src, unsigned log_n
       break;
     default:
       lazy_fwd_pass8(a, work, src, n / 8, 1);
+      if constexpr (A::kSettles) settle_all(a, work, n);
       for (size_t i = 0; i < 8; ++i) lazy_fwd_pass8(a, work + i * (n / 8), work + i * (n / 8), n / 64, 8 + i);
   }
 }
@@ -329,6 +354,10 @@ __attribute__((noinline)) void lazy_fwd_tails(const A& shared, const Out& output
     V x[8], y[8];
     load8(x, work, 8);
     load8(y, work + 64, 8);
+    if constexpr (A::kSettles) {
+      settle8(a, x);
+      settle8(a, y);
+    }
     lazy_fwd8x2(a, x, y, h, h + 1);
     lazy_fwd_pairs(a, x, y, zip, 4 * h, 4 * h + 4);
     out(a, dst, x[0], x[1]);
@@ -363,28 +392,35 @@ __attribute__((noinline)) void lazy_fwd_tails_of_two(const A& shared, const Out&
 }
 
 template <class A, class Out, class W>
-RF_INLINE void lazy_forward(W* dst, const W* src, const NttTable& t, const Out& out) {
+RF_INLINE void lazy_forward(W* dst, const W* src, const A& a, unsigned log_n, const Out& out) {
   alignas(64) u64 work[kSmallMax];
-  const A a(t);
-  lazy_fwd_head(a, work, src, t.log_n);
-  lazy_fwd_tails(a, out, dst, work, t.n);
+  lazy_fwd_head(a, work, src, log_n);
+  lazy_fwd_tails(a, out, dst, work, size_t{1} << log_n);
+}
+template <class A, class Out, class W>
+RF_INLINE void lazy_forward(W* dst, const W* src, const NttTable& t, const Out& out) {
+  lazy_forward(dst, src, A(t), t.log_n, out);
 }
 
 // ---- inverse --------------------------------------------------------------------------------------
 
 /// Levels of the whole transform from `level` on (0 is the first, of stride 1); words are below q << level.
-RF_INLINE void lazy_inv4(const Lazy& a, V& x0, V& x1, V& x2, V& x3, size_t h, V above) {
-  const Lazy::Tw w1 = a.tw1(h);
+template <class A>
+RF_INLINE void lazy_inv4(const A& a, V& x0, V& x1, V& x2, V& x3, size_t h, V above) {
+  const auto w1 = a.tw1(h);
   const V twice = vadd(above, above);
   a.inv(x0, x1, a.tw1(2 * h), above);
   a.inv(x2, x3, a.tw1(2 * h + 1), above);
   a.inv(x0, x2, w1, twice);
   a.inv(x1, x3, w1, twice);
 }
-RF_INLINE void lazy_inv8(const Lazy& a, V x[8], size_t h, V above) {
+/// With Settle, the words settle before the last level.
+template <bool Settle, class A>
+RF_INLINE void lazy_inv8(const A& a, V x[8], size_t h, V above) {
   lazy_inv4(a, x[0], x[1], x[2], x[3], 2 * h, above);
   lazy_inv4(a, x[4], x[5], x[6], x[7], 2 * h + 1, above);
-  const Lazy::Tw w1 = a.tw1(h);
+  if constexpr (Settle) settle8(a, x);
+  const auto w1 = a.tw1(h);
   const V four = _mm512_slli_epi64(above, 2);
   a.inv(x[0], x[4], w1, four);
   a.inv(x[1], x[5], w1, four);
@@ -393,7 +429,8 @@ RF_INLINE void lazy_inv8(const Lazy& a, V x[8], size_t h, V above) {
 }
 
 /// The first 3 levels of 4 pairs of blocks of 8 as `split` makes them, g the heap index of the first's parent.
-RF_INLINE void lazy_inv_pairs(const Lazy& a, V x[8], const Zip& unzip, size_t g) {
+template <class A>
+RF_INLINE void lazy_inv_pairs(const A& a, V x[8], const Zip& unzip, size_t g) {
   const V twice = vadd(a.q, a.q), four = vadd(twice, twice);
   a.inv(x[0], x[1], a.tw8(8 * g + 0), a.q);
   a.inv(x[2], x[3], a.tw8(8 * g + 8), a.q);
@@ -434,9 +471,9 @@ RF_INLINE void split(V& even, V& odd, const u64* p, const Zip& unzip) {
 }
 
 /// The first 6 levels.
-template <class W>
-__attribute__((noinline)) void lazy_inv_tails(const Lazy& shared, u64* work, const W* src, size_t n) {
-  const Lazy a = shared;
+template <class A, class W>
+__attribute__((noinline)) void lazy_inv_tails(const A& shared, u64* work, const W* src, size_t n) {
+  const A a = shared;
   const Zip unzip = unzip_index();
   const V above = _mm512_slli_epi64(a.q, 3);
   for (size_t h = n >> kSmallTail, end = 2 * h; h < end; ++h, work += 64, src += 64) {
@@ -446,15 +483,16 @@ __attribute__((noinline)) void lazy_inv_tails(const Lazy& shared, u64* work, con
     split(x[4], x[5], src + 32, unzip);
     split(x[6], x[7], src + 48, unzip);
     lazy_inv_pairs(a, x, unzip, 4 * h);
-    lazy_inv8(a, x, h, above);
+    lazy_inv8<A::kSettles>(a, x, h, above);
     store8(work, 8, x);
   }
 }
 
-__attribute__((noinline)) void lazy_inv_pass2(const Lazy& shared, u64* x, size_t len, size_t h, unsigned level) {
-  const Lazy a = shared;
+template <class A>
+__attribute__((noinline)) void lazy_inv_pass2(const A& shared, u64* x, size_t len, size_t h, unsigned level) {
+  const A a = shared;
   const V above = _mm512_sll_epi64(a.q, _mm_cvtsi32_si128(static_cast<int>(level)));
-  const Lazy::Tw w1 = a.tw1(h);
+  const auto w1 = a.tw1(h);
   for (size_t j = 0; j < len; j += 8) {
     V x0 = load(x + j), x1 = load(x + j + len);
     a.inv(x0, x1, w1, above);
@@ -462,8 +500,9 @@ __attribute__((noinline)) void lazy_inv_pass2(const Lazy& shared, u64* x, size_t
     store(x + j + len, x1);
   }
 }
-__attribute__((noinline)) void lazy_inv_pass4(const Lazy& shared, u64* x, size_t len, size_t h, unsigned level) {
-  const Lazy a = shared;
+template <class A>
+__attribute__((noinline)) void lazy_inv_pass4(const A& shared, u64* x, size_t len, size_t h, unsigned level) {
+  const A a = shared;
   const V above = _mm512_sll_epi64(a.q, _mm_cvtsi32_si128(static_cast<int>(level)));
   for (size_t j = 0; j < len; j += 8) {
     V x0 = load(x + j), x1 = load(x + j + len), x2 = load(x + j + 2 * len), x3 = load(x + j + 3 * len);
@@ -474,48 +513,56 @@ __attribute__((noinline)) void lazy_inv_pass4(const Lazy& shared, u64* x, size_t
     store(x + j + 3 * len, x3);
   }
 }
-__attribute__((noinline)) void lazy_inv_pass8(const Lazy& shared, u64* x, size_t len, size_t h, unsigned level) {
-  const Lazy a = shared;
+template <class A>
+__attribute__((noinline)) void lazy_inv_pass8(const A& shared, u64* x, size_t len, size_t h, unsigned level) {
+  const A a = shared;
   const V above = _mm512_sll_epi64(a.q, _mm_cvtsi32_si128(static_cast<int>(level)));
   for (size_t j = 0; j < len; j += 8) {
     V v[8];
     load8(v, x + j, len);
-    lazy_inv8(a, v, h, above);
+    lazy_inv8<false>(a, v, h, above);
+    if constexpr (A::kSettles) {  // the results of two or three products
+      v[3] = a.settle(v[3]);
+      v[5] = a.settle(v[5]);
+      v[6] = a.settle(v[6]);
+      v[7] = a.settle(v[7]);
+    }
     store8(x + j, len, v);
   }
 }
 
 /// 16 words from [0, 2q) to canonical.
-RF_INLINE void put_words16(u64* p, V a, V b, V q) {
-  store(p, csub(vand(a, set1(kMask52)), q));
-  store(p + 8, csub(vand(b, set1(kMask52)), q));
+RF_INLINE void put_words16(u64* p, V x, V y, const Lazy& a) {
+  store(p, csub(vand(x, set1(kMask52)), a.q));
+  store(p + 8, csub(vand(y, set1(kMask52)), a.q));
 }
-RF_INLINE void put_words16(u32* p, V a, V b, V q) {
+RF_INLINE void put_words16(u32* p, V even, V odd, const Lazy& a) {
   const V low = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-  const V x = _mm512_permutex2var_epi32(a, low, b), q32 = _mm512_shuffle_epi32(q, static_cast<_MM_PERM_ENUM>(0xa0));
+  const V x = _mm512_permutex2var_epi32(even, low, odd),
+          q32 = _mm512_shuffle_epi32(a.q, static_cast<_MM_PERM_ENUM>(0xa0));
   store(p, _mm512_min_epu32(x, _mm512_sub_epi32(x, q32)));
 }
 
 /// The last level, results in [0, 2q).
+template <class A>
 struct LastInv {
-  Lazy::Tw n_inv, n_inv_w;
-  RF_MEMBER explicit LastInv(const NttTable& t)
-      : n_inv{set1(t.n_inv.w), set1(t.n_inv.w52)}, n_inv_w{set1(t.n_inv_w.w), set1(t.n_inv_w.w52)} {}
-  RF_MEMBER void inv(const Lazy& a, V& x, V& y, V above) const {
-    const V d = vsub(vadd(x, above), y);
-    x = a.mul_add(zero(), vadd(x, y), n_inv);
-    y = a.mul_add(zero(), d, n_inv_w);
+  typename A::Tw n_inv, n_inv_w;
+  RF_MEMBER LastInv(const A& a, const NttTable& t) : n_inv(a.factor(t.n_inv)), n_inv_w(a.factor(t.n_inv_w)) {}
+  RF_MEMBER void inv(const A& a, V& x, V& y, V above) const {
+    const V d = a.difference(x, y, above);
+    x = a.mul(vadd(x, y), n_inv);
+    y = a.mul(d, n_inv_w);
   }
 };
 
 /// The last 2 levels.
-template <class W>
-__attribute__((noinline)) void lazy_inv_last4(const Lazy& shared, const LastInv& l, W* dst, const u64* x, size_t len,
+template <class A, class W>
+__attribute__((noinline)) void lazy_inv_last4(const A& shared, const LastInv<A>& l, W* dst, const u64* x, size_t len,
                                               unsigned level) {
-  const Lazy a = shared;
-  const LastInv last = l;
+  const A a = shared;
+  const LastInv<A> last = l;
   const V above = _mm512_sll_epi64(a.q, _mm_cvtsi32_si128(static_cast<int>(level))), twice = vadd(above, above);
-  const Lazy::Tw w2 = a.tw1(2), w3 = a.tw1(3);
+  const auto w2 = a.tw1(2), w3 = a.tw1(3);
   for (size_t j = 0; j < len; j += 16) {
     V x0 = load(x + j), x1 = load(x + j + len), x2 = load(x + j + 2 * len), x3 = load(x + j + 3 * len);
     V y0 = load(x + j + 8), y1 = load(x + j + 8 + len), y2 = load(x + j + 8 + 2 * len), y3 = load(x + j + 8 + 3 * len);
@@ -527,18 +574,17 @@ __attribute__((noinline)) void lazy_inv_last4(const Lazy& shared, const LastInv&
     last.inv(a, x1, x3, twice);
     last.inv(a, y0, y2, twice);
     last.inv(a, y1, y3, twice);
-    put_words16(dst + j, x0, y0, a.q);
-    put_words16(dst + j + len, x1, y1, a.q);
-    put_words16(dst + j + 2 * len, x2, y2, a.q);
-    put_words16(dst + j + 3 * len, x3, y3, a.q);
+    put_words16(dst + j, x0, y0, a);
+    put_words16(dst + j + len, x1, y1, a);
+    put_words16(dst + j + 2 * len, x2, y2, a);
+    put_words16(dst + j + 3 * len, x3, y3, a);
   }
 }
 
-template <class W>
-RF_INLINE void lazy_inverse(W* dst, const W* src, const NttTable& t) {
+template <class A, class W>
+RF_INLINE void lazy_inverse(W* dst, const W* src, const A& a, const NttTable& t) {
   alignas(64) u64 work[kSmallMax];
-  const Lazy a(t, t.iw, t.iw52);
-  const LastInv last(t);
+  const LastInv<A> last(a, t);
   const size_t n = t.n;
   lazy_inv_tails(a, work, src, n);
   switch (t.log_n - kSmallTail) {
@@ -555,9 +601,14 @@ RF_INLINE void lazy_inverse(W* dst, const W* src, const NttTable& t) {
       break;
     default:
       for (size_t i = 0; i < 16; ++i) lazy_inv_pass4(a, work + i * (n / 16), n / 64, 16 + i, 6);
+      if constexpr (A::kSettles) settle_all(a, work, n);
       for (size_t i = 0; i < 4; ++i) lazy_inv_pass4(a, work + i * (n / 4), n / 16, 4 + i, 8);
   }
   lazy_inv_last4(a, last, dst, work, n / 4, t.log_n - 2);
+}
+template <class W>
+RF_INLINE void lazy_inverse(W* dst, const W* src, const NttTable& t) {
+  lazy_inverse(dst, src, Lazy(t, t.iw, t.iw52), t);
 }
 
 }  // namespace

@@ -40,5 +40,23 @@ struct Wide {
   }
 };
 
+/// 2^50 < q < 2^54, signed words of at most q in size: the sum modulo 2^64 and, rounded, in double precision.
+/// In units of 2^54, 15 terms below 2^108 in size add 1 + 2 + 2*4 + 4*8 + 7*16 = 155 in roundings of the sum and 2 each
+/// from factors rounded to 53 bits: 185. The quotient is below 15*2^54 in size; its factor's rounding adds 30 and its
+/// own 16. So the rest is below 232q < 2^62 in size, plus what `lo` began with.
+struct Rounded {
+  static constexpr size_t kMaxTerms = 15;
+  V lo;
+  D sum;
+  RF_MEMBER void add(V x, V y) {
+    lo = vadd(lo, mullo(x, y));
+    sum = _mm512_fmadd_pd(_mm512_cvtepi64_pd(x), _mm512_cvtepi64_pd(y), sum);
+  }
+  template <bool>
+  RF_MEMBER V reduce(const SumFloat& k) const {
+    return k.reduce_rounded(lo, sum);
+  }
+};
+
 }  // namespace
 }  // namespace ringforge::kernels::avx512

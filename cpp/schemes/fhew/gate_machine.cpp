@@ -124,15 +124,17 @@ template <class W>
 void GateMachine<W>::rotate_ap(W* acc, const u32* exps, Workspace<W>& w) const {
   const u32 modulus = params.rotation_modulus(), base = params.ap_base;
   const unsigned digits = params.ap_digits();
+  // Zero digits mean RGSW(1) and are left out.
+  std::vector<const W*> keys;
+  keys.reserve(std::size_t{params.n} * digits + 1);
   for (unsigned i = 0; i < params.n; ++i) {
     u32 v = (modulus - exps[i]) & (modulus - 1);
-    for (unsigned j = 0; j < digits; ++j, v /= base) {
-      const u32 digit = v % base;
-      if (digit == 0) continue;
-      external_product(acc, acc, rgsw((std::size_t{i} * digits + j) * (base - 1) + digit - 1), params.a, params.b,
-                       *ring_, w);
-    }
+    for (unsigned j = 0; j < digits; ++j, v /= base)
+      if (v % base != 0) keys.push_back(rgsw((std::size_t{i} * digits + j) * (base - 1) + v % base - 1));
   }
+  keys.push_back(nullptr);
+  for (std::size_t k = 0; k + 1 < keys.size(); ++k)
+    external_product(acc, acc, keys[k], params.a, params.b, *ring_, w, keys[k + 1]);
 }
 
 template <class W>
@@ -343,6 +345,16 @@ void GateMachine<W>::accumulate(void* accumulators, std::size_t count, const u32
                          *ring_, w);
     }
   });
+}
+
+template <class W>
+void GateMachine<W>::extract(u32* dst, const void* accumulators, std::size_t count) const {
+  Scratch s(params, ring_->n(), 1);
+  for (std::size_t c = 0; c < count; ++c) {
+    s.lwe.zero();
+    extract_add(s.lwe.data(), static_cast<const W*>(accumulators) + c * 2 * ring_->n());
+    switch_key(dst + c * (params.n + 1), s.lwe.data(), s.sums.data());
+  }
 }
 
 template class GateMachine<u32>;

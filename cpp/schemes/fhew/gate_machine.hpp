@@ -40,6 +40,7 @@ struct GateEvaluationKey::Impl {
   virtual StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const = 0;
   virtual void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
                           unsigned threads) const = 0;
+  virtual void extract(u32* dst, const void* accumulators, std::size_t count) const = 0;
 
   static std::unique_ptr<Impl> make(GateParameters params, Method method);
 };
@@ -70,6 +71,7 @@ class GateMachine final : public GateEvaluationKey::Impl {
   StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const override;
   void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
                   unsigned threads) const override;
+  void extract(u32* dst, const void* accumulators, std::size_t count) const override;
 
  private:
   struct Scratch;

@@ -381,4 +381,8 @@ void accumulate(const GateEvaluationKey& key, void* accumulators, std::size_t co
   key.impl().accumulate(accumulators, count, indices, length, threads);
 }
 
+void extract(const GateEvaluationKey& key, u32* dst, const void* accumulators, std::size_t count) {
+  key.impl().extract(dst, accumulators, count);
+}
+
 }  // namespace ringforge::fhew

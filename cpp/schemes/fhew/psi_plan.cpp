@@ -57,6 +57,11 @@ void PsiPlan::check() const {
     refuse("there must be a gadget for each of log_n = " + std::to_string(log_n) + " stages, there are " +
            std::to_string(expansion.size()));
   for (const Cut& c : expansion) check_cut(c, modulus, "PSI plan: gadget of a substitution");
+  // The mean of plain digits, (B-1)/2 in every coefficient, has a value of about N*B/pi at the roots next to 1, and
+  // three products follow each other here: the noise would depend on a few values of the key, without a useful bound.
+  if (!gadget.balanced || (onehot() && !reconstruction.balanced) ||
+      std::any_of(expansion.begin(), expansion.end(), [](const Cut& c) { return !c.balanced; }))
+    refuse("digits must be balanced: the mean of plain ones is amplified in every product");
   if (onehot()) check_cut(reconstruction, modulus, "PSI plan: gadget of the reconstruction");
   double limit = 0;
   for (const auto& l : ckks::data::kLimits)
@@ -140,7 +145,10 @@ double PsiPlan::variance(std::size_t entries) const noexcept {
   }
   // Rows for the digits of a: z times the error of the other rows, and the key switch (or product) that makes them.
   const double d = gadget.count, square = digit_square(gadget), rest = rest_variance(gadget);
-  const double rebuild = onehot() ? switch_variance(reconstruction) : 2 * d * size * square * e + rest * (1 + key);
+  // There the rest of a meets z^2, whose squared length is 2*key^2.
+  const double rebuild = onehot() ? reconstruction.count * size * digit_square(reconstruction) * e +
+                                        rest_variance(reconstruction) * 2 * key * key
+                                  : 2 * d * size * square * e + rest * (key + 2 * key * key);
   const double product = d * size * square * (mean + key * mean + rebuild) + rest * (1 + key);
   double total = (tree_bits() + rotation_bits()) * product;
   if (onehot()) {

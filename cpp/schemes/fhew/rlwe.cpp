@@ -163,11 +163,13 @@ void encrypt_rgsw(W* rows, const RingSecret<W>& s, const W* message, const Cut& 
 
 template <class W>
 void external_product(W* dst, const W* src, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
-                      Workspace<W>& w) noexcept {
+                      Workspace<W>& w, const W* next) noexcept {
   const std::size_t n = ring.n();
   const kernels::CutPoly<W> polys[2] = {{src, cut_a}, {src + n, cut_b}};
   W* t = w.t.data();
   ring.kernels().gadget_product(t, t + n, polys, 2, rgsw, w.digits.data(), ring.table());
+  if (next != nullptr)
+    for (std::size_t i = 0; i < 2 * n; i += 64 / sizeof(W)) __builtin_prefetch(next + i, 0, 2);
   ring.inverse(dst, t);
   ring.inverse(dst + n, t + n);
 }
@@ -255,22 +257,22 @@ void unpack_bits(W* dst, const std::uint8_t* src, std::size_t count, unsigned bi
   if (word != 0) throw FormatError("padding after packed residues is not zero");
 }
 
-#define RINGFORGE_INSTANTIATE(W)                                                                                   \
-  template class RingSecret<W>;                                                                                    \
-  template void expand_row(W*, const SmallRing<W>&, const Seed&, u32);                                             \
-  template void encrypt_rlwe_prime(W*, const RingSecret<W>&, const W*, const Cut&, const Seed&, u32, const Seed&); \
-  template void encrypt_rgsw(W*, const RingSecret<W>&, const W*, const Cut&, const Cut&, const Seed&, u32,         \
-                             const Seed&);                                                                         \
-  template void external_product(W*, const W*, const W*, const Cut&, const Cut&, const SmallRing<W>&,              \
-                                 Workspace<W>&) noexcept;                                                          \
-  template void rotate_by_bit(W*, std::size_t, const W*, const Cut&, const Cut&, const SmallRing<W>&,              \
-                              Workspace<W>&) noexcept;                                                             \
-  template void cmux(W*, const W*, const W*, const Cut&, const Cut&, const SmallRing<W>&, Workspace<W>&) noexcept; \
-  template void substitute(W*, const W*, std::size_t, const W*, const Cut&, const SmallRing<W>&,                   \
-                           Workspace<W>&) noexcept;                                                                \
-  template void encrypt_substitution_key(W*, const RingSecret<W>&, std::size_t, const Cut&, const Seed&, u32,      \
-                                         const Seed&);                                                             \
-  template void pack_bits(std::uint8_t*, const W*, std::size_t, unsigned) noexcept;                                \
+#define RINGFORGE_INSTANTIATE(W)                                                                                     \
+  template class RingSecret<W>;                                                                                      \
+  template void expand_row(W*, const SmallRing<W>&, const Seed&, u32);                                               \
+  template void encrypt_rlwe_prime(W*, const RingSecret<W>&, const W*, const Cut&, const Seed&, u32, const Seed&);   \
+  template void encrypt_rgsw(W*, const RingSecret<W>&, const W*, const Cut&, const Cut&, const Seed&, u32,           \
+                             const Seed&);                                                                           \
+  template void external_product(W*, const W*, const W*, const Cut&, const Cut&, const SmallRing<W>&, Workspace<W>&, \
+                                 const W*) noexcept;                                                                 \
+  template void rotate_by_bit(W*, std::size_t, const W*, const Cut&, const Cut&, const SmallRing<W>&,                \
+                              Workspace<W>&) noexcept;                                                               \
+  template void cmux(W*, const W*, const W*, const Cut&, const Cut&, const SmallRing<W>&, Workspace<W>&) noexcept;   \
+  template void substitute(W*, const W*, std::size_t, const W*, const Cut&, const SmallRing<W>&,                     \
+                           Workspace<W>&) noexcept;                                                                  \
+  template void encrypt_substitution_key(W*, const RingSecret<W>&, std::size_t, const Cut&, const Seed&, u32,        \
+                                         const Seed&);                                                               \
+  template void pack_bits(std::uint8_t*, const W*, std::size_t, unsigned) noexcept;                                  \
   template void unpack_bits(W*, const std::uint8_t*, std::size_t, unsigned, u64)
 RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);

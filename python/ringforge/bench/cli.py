@@ -8,16 +8,20 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from ringforge import _native
+from ringforge.bench import gates as gates_bench
 from ringforge.bench import hlt as hlt_bench
 from ringforge.bench import matmul as matmul_bench
 from ringforge.bench import matvec as matvec_bench
+from ringforge.bench import psi as psi_bench
 from ringforge.bench import ring as ring_bench
 from ringforge.bench.record import Record, environment, save, table
 from ringforge.matmul.paper.parameters import INSECURE_REASON
@@ -44,7 +48,23 @@ class LattigoPeer(StrEnum):
     none = "none"
 
 
-def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> None:
+class TfhePeer(StrEnum):
+    """Peers of `bench gates`."""
+
+    tfhe = "tfhe"
+    none = "none"
+
+
+class PsiAlgorithm(StrEnum):
+    """Algorithms of `bench psi`."""
+
+    ringforge = "ringforge"
+    paper = "paper"
+    both = "both"
+
+
+def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> list[Record]:
+    """Prints and saves records as they come; returns them."""
     status = Console(stderr=True)
     env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
     done: list[Record] = []
@@ -56,7 +76,8 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
         if as_json:
             print(r.to_json(), flush=True)
         else:
-            status.print(f"  {r.case} at level {r.level}: {r.seconds:.3g} s", style="dim")
+            level = "" if r.level is None else f" at level {r.level}"
+            status.print(f"  {r.case}{level}: {r.seconds:.3g} s", style="dim")
     if not as_json:
         console = Console()
         if not console.is_terminal:
@@ -66,6 +87,11 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
         console.print(f"{machine}, commit {env['commit']}, {env['date']}")
     if folder is not None and done:
         status.print(f"written to {path}")
+    return done
+
+
+def _print(shown: Table) -> None:
+    Console(width=None if Console().is_terminal else 170).print(shown)
 
 
 @app.command("matvec")
@@ -169,17 +195,15 @@ def matmul_command(
         insecure=insecure,
     )
     sets = "-".join(dict.fromkeys(c.params for c in todo))
-    done: list[Record] = []
-    records = matmul_bench.compare(todo, peer=peer is not LattigoPeer.none)
-    _finish(
-        (done.append(r) or r for r in records),  # type: ignore[func-returns-value]
+    done = _finish(
+        matmul_bench.compare(todo, peer=peer is not LattigoPeer.none),
         f"matmul, {threads} thread(s), the peer on 1",
         as_json,
         save_to,
         f"matmul-{sets}",
     )
     if not as_json:
-        Console(width=None if Console().is_terminal else 170).print(matmul_bench.details(done))
+        _print(matmul_bench.details(done))
 
 
 @app.command("hlt")
@@ -210,7 +234,7 @@ def hlt_command(
         if as_json:
             print(json.dumps({"params": p.name, "diagonals": diagonals} | asdict(r)), flush=True)
     if not as_json:
-        Console(width=None if Console().is_terminal else 170).print(hlt_bench.table(p, diagonals, rows))
+        _print(hlt_bench.table(p, diagonals, rows))
 
 
 @app.command("ring")
@@ -237,3 +261,114 @@ def ring_command(
     cases = [replace(ring_bench.RingCase(name, log_n=log_n), prime_bits=b) for b in bits or [50, 54] for name in wanted]
     records = (ring_bench.compare(c, rounds, peer=peer is not LattigoPeer.none) for c in cases)
     _finish(records, f"ring primitives, N = 2^{log_n}, 1 thread", as_json, save_to, "ring")
+
+
+@app.command("gates")
+def gates_command(
+    params: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Parameter set of `ringforge gates params`; may be repeated. Default: gates-128."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="ginx, ap or automorphism. Default: ap for the paper's sets, ginx for others.")
+    ] = "",
+    gates: Annotated[str, typer.Option(help="Gates to time one by one, with commas between them.")] = "NAND,XOR,MUX",
+    batch: Annotated[int, typer.Option(min=0, help="Independent gates of a level; 0 measures no levels.")] = 64,
+    threads: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Threads for levels, on both sides; may be repeated. Default: 1 and 2."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; medians are reported.")] = 5,
+    budget: Annotated[float, typer.Option(min=0.0, help="Seconds for each gate and level in a round.")] = 1.0,
+    peer: Annotated[
+        TfhePeer, typer.Option(help="tfhe (needs Rust 1.91; built once, in minutes), or none.")
+    ] = TfhePeer.tfhe,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
+    ] = INSECURE_REASON,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Gates on encrypted bits beside tfhe-rs, which is given the faster of its two sets with the same promise.
+
+    A single gate runs on one thread, and its time is processor time; levels of independent NAND gates have the wall
+    time of a gate. The paper's sets have no peer: by AP they stand beside the paper's accelerator and software.
+
+    Examples:
+
+        ringforge bench gates --set gates-128 --threads 1
+
+        ringforge bench gates --set paper-std128-ap --gates NAND
+    """
+    names = [g.strip().upper() for g in gates.split(",") if g.strip()]
+    workers = tuple(dict.fromkeys(threads or (1, 2)))
+    chosen = list(dict.fromkeys(params or ["gates-128"]))
+    cases = [
+        gates_bench.GatesCase(name, method, tuple(names), workers, batch, rounds, budget, insecure) for name in chosen
+    ]
+    for case in cases:
+        case.check()
+    records = chain.from_iterable(gates_bench.compare(case, peer=peer is not TfhePeer.none) for case in cases)
+    done = _finish(records, f"gates, {rounds} rounds", as_json, save_to, f"gates-{'-'.join(chosen)}")
+    if not as_json:
+        _print(gates_bench.details(done))
+
+
+@app.command("psi")
+def psi_command(
+    mode: Annotated[str, typer.Option(help="direct or oprf.")] = "direct",
+    bits: Annotated[int, typer.Option(help="Mode direct: bits of an element.")] = 32,
+    bins: Annotated[int, typer.Option(help="log2 of the bins.")] = 14,
+    elements: Annotated[int, typer.Option(min=0, max=26, help="log2 of the server's elements.")] = 20,
+    client: Annotated[int, typer.Option(min=0, max=20, help="log2 of the client's elements.")] = 13,
+    hashes: Annotated[int, typer.Option(min=1, max=3, help="Bins each element is put into.")] = 3,
+    algorithm: Annotated[
+        PsiAlgorithm, typer.Option(help="ringforge, paper (the published one), or both in turn.")
+    ] = PsiAlgorithm.ringforge,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the server, and of the client.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each algorithm or size; the median is reported.")] = 1,
+    sizes: Annotated[
+        str, typer.Option(help="Instead: log2 of several servers' elements, as 12,16,20, planned for the largest.")
+    ] = "",
+    instances: Annotated[int, typer.Option(min=1, help="With --sizes: random sets, each with two clients.")] = 3,
+    seed: Annotated[int, typer.Option(help="Of the random sets.")] = 1,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """A server and a client as two processes over loopback, beside the paper's Table 4.
+
+    Builds a table of random elements in a temporary folder, asks, and compares the result with the intersection in the
+    clear. The time is the server's wall time of the queries; with --sizes it is its processor time of a whole run, and
+    shows that it does not depend on how many elements the server has.
+
+    Examples:
+
+        ringforge bench psi --bins 14 --bits 32
+
+        ringforge bench psi --bits 26 --bins 10 --client 9 --sizes 12,14,16,18,20,22
+    """
+    kinds = psi_bench.ALGORITHMS if algorithm is PsiAlgorithm.both else (algorithm.value,)
+    first = psi_bench.PsiCase(mode, bits, bins, elements, client, kinds[0], hashes, threads, seed=seed)
+    name = f"psi-{mode}-{bins}"
+    if not sizes:
+        cases = [replace(first, algorithm=kind) for kind in kinds]
+        done = _finish(psi_bench.compare(cases, rounds), f"psi, {rounds} round(s)", as_json, save_to, name)
+    else:
+        try:
+            wanted = [int(size) for size in sizes.split(",")]
+        except ValueError:
+            raise typer.BadParameter("--sizes are integers with commas between them, as 12,16,20") from None
+        if len(kinds) > 1:
+            raise typer.BadParameter("--sizes measures one algorithm at a time")
+        records = psi_bench.independence(first, wanted, instances, rounds)
+        done = _finish(
+            records, f"psi, server's processor time, {instances} instance(s)", as_json, save_to, name + "-sizes"
+        )
+    if not as_json:
+        _print(psi_bench.details(done))
+        if sizes:
+            Console().print(psi_bench.verdict(done))

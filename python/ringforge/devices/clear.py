@@ -80,6 +80,7 @@ class ClearDevice(Device):
     ) -> tuple[list[Any], Report]:
         start = time.perf_counter()
         kernel = handle.kernel
+        assert isinstance(kernel, MatvecKernel | SquareKernel)
         for v in inputs:
             if v.level != kernel.level:
                 raise LevelError(f"the kernel takes inputs of level {kernel.level}, this one has {v.level}")
@@ -87,7 +88,6 @@ class ClearDevice(Device):
             prime = kernel.context.params.q[kernel.level]
             out = [ClearVector(v.slots**2, v.level - 1, v.scale**2 / prime, v.bound**2) for v in inputs]
         else:
-            assert isinstance(kernel, MatvecKernel)
             slots = _matvec(kernel.plan, kernel.batch, handle.state, [v.slots for v in inputs])
             bias = np.abs(handle.state.bias) if handle.state.bias.size else 0.0
             bound = float((np.abs(handle.state.matrix).sum(axis=1) * kernel.input_bound + bias).max())

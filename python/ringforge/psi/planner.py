@@ -27,7 +27,8 @@ from ringforge.psi.info import CutFields, PlanFields, TableInfo
 #: log2 of the probability, at most, that one bin of a reply decodes wrongly.
 FAILURE_LOG2 = -80.0
 
-#: The published parameters: N = 2048, a 54-bit modulus, six plain digits to base 2^9, T = 8.
+#: The published parameters: N = 2048, a 54-bit modulus, six digits to base 2^9, T = 8. Digits are balanced
+#: here: plain ones decrypt wrongly with some keys (docs/psi-algorithm.md).
 PAPER_MODULUS = 0x3FFFFFFFFED001
 PAPER_REASON = "paper: its modulus has 54 bits, at N = 2048 the guideline's limit is 53"
 
@@ -35,6 +36,7 @@ _LOG_N = 11
 _BITS = 50
 _KEY_SQUARE = 2 * (1 << _LOG_N) / 3
 _ERROR = 10.5
+_MOST_REBUILD = 8
 
 # Weights in transforms: what a gadget's row costs beyond its transform (inner product, cut), a product, a
 # substitution and a plain row beyond theirs. From profiles of the answering loop; they only rank plans.
@@ -47,19 +49,22 @@ def modulus() -> int:
     return int(_native.kernels.primes_below(_BITS, 1, 1 << 18)[0])
 
 
-def _switch_variance(count: int, log_base: int, drop: int) -> float:
+def _switch_variance(count: int, log_base: int, drop: int, length: float) -> float:
     """Variance of a key switch with balanced digits: errors of the key's rows, and the bits left out times the key."""
     square = (4.0**log_base + 2) / 12
-    return count * (1 << _LOG_N) * square * _ERROR + (4.0**drop / 12 * _KEY_SQUARE if drop else 0.0)
+    return count * (1 << _LOG_N) * square * _ERROR + (4.0**drop / 12 * length if drop else 0.0)
 
 
 @functools.cache
-def _best_cut(count: int) -> tuple[CutFields, float]:
-    """The base of `count` digits with the least variance; few digits leave low bits out."""
+def _best_cut(count: int, length: float = _KEY_SQUARE) -> tuple[CutFields, float]:
+    """The base of `count` digits with the least variance; few digits leave low bits out.
+
+    length: squared length of what the left-out bits meet, the key z or, when RGSW ciphertexts are rebuilt, z^2.
+    """
     cuts = []
     for log_base in range(2, 26):
         drop = max(0, _BITS - log_base * count)
-        cuts.append((_switch_variance(count, log_base, drop), log_base, drop))
+        cuts.append((_switch_variance(count, log_base, drop, length), log_base, drop))
     variance, log_base, drop = min(cuts)
     return CutFields(log_base=log_base, count=count, drop=drop), variance
 
@@ -165,7 +170,7 @@ def candidates(wanted: Shape) -> Iterator[tuple[float, PlanFields]]:
                         log_onehot=log_onehot,
                         gadget=gadget,
                         expansion=[_best_cut(d)[0] for d in expansion],
-                        reconstruction=_best_cut(rebuild)[0],
+                        reconstruction=_best_cut(rebuild, 2 * _KEY_SQUARE**2)[0],
                         log_reply=log_reply,
                     )
 
@@ -173,14 +178,14 @@ def candidates(wanted: Shape) -> Iterator[tuple[float, PlanFields]]:
                     plan = fields(expansion, rebuild).native()
                     return bool(plan.failure_log2(wanted.entries) > FAILURE_LOG2)
 
-                if fails(expansions[0], 6):
+                if fails(expansions[0], _MOST_REBUILD):
                     continue
                 # Coarser expansions cost less and fail more: the coarsest that holds.
                 low, high = 0, len(expansions) - 1
                 while low < high:
                     middle = (low + high + 1) // 2
-                    low, high = (low, middle - 1) if fails(expansions[middle], 6) else (middle, high)
-                rebuild = next(r for r in (2, 3, 4, 5, 6) if not fails(expansions[low], r))
+                    low, high = (low, middle - 1) if fails(expansions[middle], _MOST_REBUILD) else (middle, high)
+                rebuild = next(r for r in range(2, _MOST_REBUILD + 1) if not fails(expansions[low], r))
                 chosen = fields(expansions[low], rebuild)
                 for log_reply in range(wanted.log_t + 5, wanted.log_t + 9):
                     smaller = fields(expansions[low], rebuild, log_reply=log_reply)
@@ -213,7 +218,7 @@ def choose(
     """
     if algorithm == "paper":
         wanted = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, element_bits, 3)
-        digits = CutFields(log_base=9, count=6, drop=0, balanced=False)
+        digits = CutFields(log_base=9, count=6, drop=0)
         return PlanFields(
             algorithm="paper", log_n=_LOG_N, modulus=PAPER_MODULUS, log_bins=log_bins, cell_bits=wanted.cell_bits,
             log_cell=wanted.log_cell, log_t=wanted.log_t, log_onehot=0, gadget=digits, expansion=[digits] * _LOG_N,
@@ -258,7 +263,7 @@ def measure(fields: PlanFields, threads: int = 1, log_bins: int = 5) -> float:
 
 def estimate(info: TableInfo, threads: int = 1) -> float | None:
     """Seconds that one query takes on this machine, by a measurement of a few bins."""
-    return measure(info.plan, threads or os.cpu_count() or 1) * info.plan.native().bins
+    return measure(info.plan, threads or os.cpu_count() or 1) * (1 << info.plan.log_bins)
 
 
 def explain(fields: PlanFields, entries: int) -> Table:

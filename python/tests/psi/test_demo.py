@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,20 +87,35 @@ def test_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     assert "the client has exactly the plain intersection of 20 passwords" in out
 
 
-def test_a_wrong_result_is_a_failure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"got": {}}, "differs from the plain intersection"),
+        ({"leaked": {"a password"}}, "FOUND 1 of"),
+        ({"found_planted": 99}, "finds 99 of 100"),
+        ({"second_refused": ""}, "WAS SERVED TWICE"),
+    ],
+)
+def test_what_is_wrong_is_a_failure(
+    shown: tuple[Path, demo.DemoResult],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: dict[str, Any],
+    words: str,
 ) -> None:
-    monkeypatch.setitem(demo.SIZES, "small", (SMALL["elements"], SMALL["log_bins"]))
-    monkeypatch.setattr(demo, "read_label", lambda label: len(label) if label == "2" else int(label, 36))
-    monkeypatch.setattr(demo.Search, "data", lambda *_: {"a password"})
-    assert main(["psi", "demo", "--out", str(tmp_path)]) == 1
+    monkeypatch.setenv("COLUMNS", "400")
+    result = dataclasses.replace(shown[1], **wrong)
+    assert not result.good
+    demo.print_result(result)
     out = capsys.readouterr().out
-    assert "FOUND 1" in out
+    assert words in out
     assert "FAILED" in out
+    monkeypatch.setattr(demo, "run_demo", lambda **_: result)
+    assert main(["psi", "demo"]) == 1
 
 
 def test_without_the_list(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "zxcvbn.frequency_lists", None)
+    monkeypatch.setitem(sys.modules, "zxcvbn.frequency_lists", None)
     assert main(["psi", "demo", "--out", str(tmp_path / "out")]) == 1
     assert 'pip install "ringforge[demo]"' in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -173,5 +173,7 @@ StageErrors trace(const GateEvaluationKey& key, const GateSecretKey& secret, Gat
 /// accumulator is 2N words in coefficient form. Indices address RGSW ciphertexts of an AP key: (i*d_r + j)*B_r + v.
 void accumulate(const GateEvaluationKey& key, void* accumulators, std::size_t count, const u32* indices,
                 std::size_t length, unsigned threads = 1);
+/// The end of a gate: `count` accumulators, as `accumulate` leaves them, to LWE ciphertexts of n + 1 words.
+void extract(const GateEvaluationKey& key, u32* dst, const void* accumulators, std::size_t count);
 
 }  // namespace ringforge::fhew

@@ -75,10 +75,11 @@ struct Workspace {
 };
 
 /// (a, b) <- (a, b) (x) RGSW, 2n words in coefficient form, a then b. dst may be src. This is the step of the
-/// accumulation chain.
+/// accumulation chain. `next`, if any, is the RGSW ciphertext of the product after this one: its first row is fetched
+/// from memory while this one's result is transformed back.
 template <class W>
 void external_product(W* dst, const W* src, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
-                      Workspace<W>& w) noexcept;
+                      Workspace<W>& w, const W* next = nullptr) noexcept;
 /// acc <- acc + (X^r - 1)*acc (x) RGSW(bit): acc*X^(r*bit), a CMUX of acc and its rotation. r in [0, 2N).
 template <class W>
 void rotate_by_bit(W* acc, std::size_t r, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,

@@ -3,17 +3,27 @@
 """Talking to a peer: one JSON request in, JSON lines out."""
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from ringforge.errors import Error
 
-class PeerError(RuntimeError):
+
+class PeerError(Error):
     """A peer could not do what was asked; the message carries its own words."""
 
 
 class PeerMissingError(PeerError):
     """A peer is not installed; the message says what to install."""
+
+
+def cache_folder() -> Path:
+    """Where built peers are kept."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "ringforge"
 
 
 def ask(

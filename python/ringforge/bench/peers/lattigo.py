@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from ringforge.bench.peers.child import PeerError, PeerMissingError, ask
+from ringforge.bench.peers.child import PeerError, PeerMissingError, ask, cache_folder
 
 SOURCES = Path(__file__).with_name("lattigo")
 OLDEST_GO = (1, 21)
@@ -106,12 +106,6 @@ def program() -> Path:
     if not target.is_file():
         _build(find_go(), target)
     return target
-
-
-def cache_folder() -> Path:
-    """Where built peers are kept."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "ringforge"
 
 
 def find_go() -> Go:

@@ -211,8 +211,8 @@ def table3_ours(taken: OperationTime) -> Table:
             for row, ours in pairs
         ),
         (
-            "CPU time at N = 2048 with the same 54-bit modulus and six plain digits, from queries that differ in one "
-            "count; a substitution includes its sum and difference in the expansion.",
+            "CPU time at N = 2048 with the same 54-bit modulus and six digits, from queries that differ in one "
+            "count. A substitution is what remains: sum and difference in the expansion, and memory traffic, included.",
         ),
     )
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The programs of `examples/` run, and print what is right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ringforge
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("private_set_intersection.py", ("user7@example.org +1 555 0007\nuser1234@example.org +1 555 1234\n1 query",)),
+        ("gates.py", ("11 + 6 = 17\n8 gates, each with a bootstrap\n", "64 bootstraps, 32 levels")),
+    ],
+)
+def test_example(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
+    roots = [str(Path(ringforge.__file__).parents[1]), *sys.path]
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(roots)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for text in words:
+        assert text in done.stdout
+    assert list(tmp_path.iterdir()) == []
