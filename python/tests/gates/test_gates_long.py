@@ -7,12 +7,15 @@ The published sets' keys take gigabytes: each is made for its own test and gone 
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ringforge import gates
 from ringforge.gates import noise, sets
+from ringforge.gates.circuit import Circuit
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.storage import Method
 from tests.gates.measured import KINDS, TWO_INPUTS, Bench, plausible
@@ -78,3 +81,22 @@ def test_published_sets_fail_as_often_as_predicted(name: str, method: Method) ->
     need_memory(name, method)
     wrong, expected = Bench(name, method, threads=THREADS).chain(TWO_INPUTS, 1000)
     assert plausible(wrong, expected, 1e-5), (wrong, expected)
+
+
+@pytest.mark.parametrize("name", ["adder32", "adder32_prefix"])
+def test_a_hundred_encrypted_sums(name: str) -> None:
+    secret, key = gates.keygen("gates-128", threads=THREADS)
+    rng = np.random.default_rng(32)
+    a, b = (rng.integers(0, 1 << 32, 100).tolist() for _ in range(2))
+    carry = rng.integers(0, 2, 100).tolist()
+    numbers = (("a", a, 32), ("b", b, 32), ("carry_in", carry, 1))
+    inputs = {port: gates.encrypt(secret, gates.to_bits(x, width)) for port, x, width in numbers}
+    circuit = Circuit(name)
+    start = time.perf_counter()
+    found = circuit.evaluate(gates.Evaluator(key, threads=THREADS), inputs)
+    seconds = time.perf_counter() - start
+    print(f"{name}: {100 * circuit.report().bootstraps / seconds:.0f} bootstraps a second on {THREADS} threads")
+    low, high = (gates.from_bits(gates.decrypt(secret, found[port])) for port in ("sum", "carry_out"))
+    assert [x + (y << 32) for x, y in zip(low, high, strict=True)] == [
+        x + y + z for x, y, z in zip(a, b, carry, strict=True)
+    ]

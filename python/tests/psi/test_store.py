@@ -382,7 +382,7 @@ def test_killed_builds_leave_the_old_table(tmp_path):
     Store.build(tmp_path / "t", numbered(0, 20), log_bins=4)
     code = f"""
         import os, signal, sys
-        sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+        sys.path.append({str(Path(__file__).parents[2])!r})
         from tests.psi.running import stand_ins
         from ringforge.psi import Store, store
         store._sha256 = lambda path: os.kill(os.getpid(), signal.SIGKILL)
