@@ -28,9 +28,9 @@ enum class StreamObject : u32 {
   switching_key = 3,  ///< second halves of evaluation keys, per digit and limb
   secret = 4,
   error = 5,
-  mask = 6,   ///< ephemeral ternary polynomial of public-key encryption
-  flood = 7,  ///< noise added before a result is shared
-  fork = 8,   ///< children of a Randomness
+  mask = 6,       ///< ephemeral ternary polynomial of public-key encryption
+  flood = 7,      ///< noise added before a result is shared
+  fork = 8,       ///< children of a Randomness
   small_row = 9,  ///< first half of a row of an evaluation key or ciphertext over a small ring
   lwe_row = 10,   ///< first halves of key-switching entries between LWE keys, per coefficient
 };

@@ -50,9 +50,9 @@ struct SmallNtt {
   const W* ws = nullptr;
   const W* iw = nullptr;
   const W* iws = nullptr;
-  W n_inv = 0, n_inv_s = 0;      ///< 1/n and its companion
-  W n_inv_w = 0, n_inv_ws = 0;   ///< iw[1]/n and its companion
-  NttTable table;                ///< the same tables as kernels.hpp takes them
+  W n_inv = 0, n_inv_s = 0;     ///< 1/n and its companion
+  W n_inv_w = 0, n_inv_ws = 0;  ///< iw[1]/n and its companion
+  NttTable table;               ///< the same tables as kernels.hpp takes them
   /// Of q between 2^50 and 2^54 in 64-bit words, else null: `w` and `iw` centred, in (-q/2, q/2), as two's complement,
   /// and their quotients by q.
   const W *cw = nullptr, *icw = nullptr;
