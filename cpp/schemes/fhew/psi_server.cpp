@@ -198,11 +198,12 @@ class Worker {
     counts.ntt += 2 * plan_.gadget.count;
   }
   const u64* rgsw(unsigned bit) const { return rgsw_.data() + std::size_t{bit} * 2 * plan_.gadget.count * 2 * n_; }
-  /// Selects, extracts nothing yet: the row's cell rotated to coefficient 0, scaled for packing.
+  /// The bin's cell: its words at multiples of N/s, scaled for packing, other coefficients arbitrary.
   void lookup(const u64* node, std::size_t bin, u64* result);
   void rebuild(const u64* node);
   void leaf(u64* dst, const u64* node, std::size_t leaf, std::size_t bin);
-  void fill(std::size_t row, std::size_t bin, u64 scale);
+  /// Writes a row's words into `sparse_`, which is zero otherwise; `clear` takes them out again.
+  void fill(std::size_t row, std::size_t bin);
   void clear(std::size_t row, std::size_t bin);
 
   Query& q_;
@@ -287,13 +288,13 @@ void Worker::descend(const u64* node, unsigned stage, std::size_t prefix, std::s
   }
 }
 
-void Worker::fill(std::size_t row, std::size_t bin, u64 scale) {
+void Worker::fill(std::size_t row, std::size_t bin) {
   const u64 base = q_.table.offsets[bin];
   const std::size_t s = plan_.cell_words(), stride = plan_.stride();
   for (u64 e = base + starts_[row]; e < base + starts_[row + 1]; ++e) {
     const std::size_t at = q_.table.cells[e] & (stride - 1);
     for (std::size_t j = 0; j < s; ++j)
-      sparse_.data()[at + j * stride] = q_.table.words == nullptr ? scale : scale * q_.table.words[e * s + j];
+      sparse_.data()[at + j * stride] = q_.table.words == nullptr ? 1 : q_.table.words[e * s + j];
   }
 }
 
@@ -340,7 +341,7 @@ void Worker::leaf(u64* dst, const u64* node, std::size_t leaf, std::size_t bin) 
   const auto& k = ring_.kernels();
   if (!plan_.onehot()) {
     std::fill_n(dst, n_, u64{0});
-    fill(leaf, bin, 1);
+    fill(leaf, bin);
     k.mul_scalar(dst + n_, sparse_.data(), q_.delta, ring_.table());
     clear(leaf, bin);
     counts.row += 1;
@@ -349,7 +350,7 @@ void Worker::leaf(u64* dst, const u64* node, std::size_t leaf, std::size_t bin) 
   const std::size_t selectors = std::size_t{1} << plan_.log_onehot;
   for (std::size_t i = 0; i < selectors; ++i) {
     const std::size_t row = (i << plan_.tree_bits()) + leaf;
-    fill(row, bin, 1);
+    fill(row, bin);
     ring_.forward(rows_.data() + i * n_, sparse_.data());
     clear(row, bin);
   }
