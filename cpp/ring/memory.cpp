@@ -11,6 +11,8 @@
 #include <new>
 #include <vector>
 
+#include "fork_mutex.hpp"
+
 namespace ringforge {
 namespace {
 
@@ -27,7 +29,7 @@ constexpr bool kUsePool = true;
 #endif
 
 struct WordPool {
-  std::mutex mutex;
+  ForkMutex mutex{3};
   std::map<std::size_t, std::vector<void*>> free;  // by size in bytes
   std::size_t idle = 0;
 };

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bits.hpp"
+#include "fork_mutex.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -20,7 +21,7 @@ namespace ringforge {
 namespace {
 
 std::shared_ptr<const std::vector<u32>> bit_reversal(unsigned log_n) {
-  static std::mutex mutex;
+  static ForkMutex mutex{2};
   static std::map<unsigned, std::shared_ptr<const std::vector<u32>>> cache;
   const std::lock_guard lock(mutex);
   auto& entry = cache[log_n];
@@ -78,7 +79,7 @@ std::shared_ptr<const std::vector<u32>> Ring::eval_index(u64 g) const {
   // Plans use at most a few hundred elements at a time; older tables are dropped, not kept for ever.
   constexpr std::size_t kKeep = 512;
   using Key = std::pair<std::size_t, u64>;
-  static std::mutex mutex;
+  static ForkMutex mutex{2};
   static std::map<Key, std::shared_ptr<const std::vector<u32>>> cache;
   static std::deque<Key> order;
   const Key key{degree_, g};
@@ -185,7 +186,7 @@ Prime::Prime(u64 q, const Ring& ring) {
 }
 
 std::shared_ptr<const Prime> Prime::get(u64 q, const Ring& ring) {
-  static std::mutex mutex;
+  static ForkMutex mutex{1};
   static std::map<std::pair<u64, std::size_t>, std::weak_ptr<const Prime>> cache;
   const std::lock_guard lock(mutex);
   auto& slot = cache[{q, ring.degree()}];
