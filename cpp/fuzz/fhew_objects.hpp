@@ -79,10 +79,10 @@ const T& named_by(const std::array<T, 2>& all, const std::uint8_t* data, std::si
   return size >= kFhewHeader && std::equal(second.begin(), second.end(), data + 8) ? all[1] : all[0];
 }
 
-inline Randomness fhew_randomness() {
+inline TestRandomness fhew_randomness() {
   Seed seed{};
   seed[0] = 1;
-  return Randomness(seed);
+  return TestRandomness(seed);
 }
 
 /// Reader name -> samples by a short name. A reply's words may be anything, so that they are drawn.
@@ -90,7 +90,7 @@ inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> m
   std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> out;
   for (const fhew::PsiPlan& plan : psi_plans()) {
     const std::string name = plan.onehot() ? "ringforge" : "paper";
-    Randomness rng = fhew_randomness();
+    TestRandomness rng = fhew_randomness();
     fhew::PsiClientKey client(plan, rng);
     auto& keys = out["psi_keys"][name];
     keys.resize(plan.key_bytes());
@@ -110,7 +110,7 @@ inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> m
   for (const fhew::GateParameters& p : gate_sets())
     for (const fhew::Method method : {fhew::Method::ginx, fhew::Method::automorphism}) {
       if (!p.key_switch.at_q && method == fhew::Method::ginx) continue;  // twice as long as the rest
-      Randomness rng = fhew_randomness();
+      TestRandomness rng = fhew_randomness();
       const fhew::GateSecretKey secret(p, rng);
       std::ostringstream stream;
       fhew::GateEvaluationKey::make(secret, method, rng).save(stream);

@@ -9,7 +9,7 @@ using namespace ringforge;
 namespace {
 
 fhew::PsiClientKey client(const fhew::PsiPlan& plan) {
-  Randomness rng = fuzz::fhew_randomness();
+  TestRandomness rng = fuzz::fhew_randomness();
   return fhew::PsiClientKey(plan, rng);
 }
 

@@ -9,7 +9,7 @@ using namespace ringforge;
 namespace {
 
 fhew::PsiSessionKeys session(const fhew::PsiPlan& plan) {
-  Randomness rng = fuzz::fhew_randomness();
+  TestRandomness rng = fuzz::fhew_randomness();
   fhew::PsiClientKey client(plan, rng);
   std::vector<std::uint8_t> bytes(plan.key_bytes());
   client.evaluation_keys(bytes.data());

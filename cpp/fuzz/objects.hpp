@@ -74,7 +74,7 @@ using Samples = std::map<std::string, Bytes>;
 /// Reader name -> samples. The first sample of each reader is its smallest.
 inline std::map<std::string, Samples> make_samples(const ckks::ContextPtr& context) {
   const ckks::Context& ctx = *context;
-  ckks::Client client(context, seed_of(1));
+  ckks::Client client(context, TestRandomness(seed_of(1)));
   const std::size_t top = ctx.params().max_level();
   std::map<std::string, Samples> out;
   const auto put = [&](const char* reader, const std::string& name, const auto& object) {

@@ -10,9 +10,9 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <string>
 
+#include "progress.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -161,17 +161,13 @@ void check_elements(Bytes elements) {
 /// Runs body(first, last) over chunks of [0, count) and reports.
 template <class Body>
 void in_chunks(std::size_t count, unsigned threads, const Progress& progress, Body&& body) {
-  std::atomic<std::size_t> done{0};
-  std::mutex reporting;
   const std::size_t chunks = (count + kChunk - 1) / kChunk;
+  Reports<void> reports(progress, chunks);
   parallel_for(threads, chunks, [&](std::size_t c) {
     body(c * kChunk, std::min(count, (c + 1) * kChunk));
-    const std::size_t finished = done.fetch_add(1) + 1;
-    // One report at a time; a thread that finds another reporting goes on with its work. The last is below.
-    const std::unique_lock report(reporting, std::try_to_lock);
-    if (progress && report && finished < chunks) progress(static_cast<double>(finished) / static_cast<double>(chunks));
+    reports.add(1);
   });
-  if (progress) progress(1.0);
+  if (progress && chunks == 0) progress(1.0);
 }
 
 /// The first bad element, whatever thread finds which: only elements behind a bad one are skipped.

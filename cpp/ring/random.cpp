@@ -4,11 +4,15 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <numbers>
+#include <string>
 
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -62,17 +66,27 @@ void Stream::refill() noexcept {
   used_ = 0;
 }
 
-Randomness::Randomness() {
-  if (RAND_priv_bytes(root_.data(), static_cast<int>(root_.size())) != 1)
-    throw Error("the operating system's random generator failed");
-}
-Randomness::Randomness(const Seed& fixed_for_tests) : root_(fixed_for_tests) {}
-Randomness::~Randomness() { wipe(root_.data(), root_.size()); }
+struct Randomness::Fixed {
+  Seed root;
+  std::atomic<u64> drawn{0};
+};
 
-SecretSeed Randomness::next_seed() {
-  Stream s(root_, StreamObject::fork, static_cast<u32>(counter_), static_cast<u32>(counter_ >> 32));
-  ++counter_;
+TestRandomness::TestRandomness(const Seed& root) {
+  fixed_ = std::make_shared<Fixed>();
+  fixed_->root = root;
+}
+
+// The kernel is asked each time: a generator in this process would have a state, and a state is what forks, copies
+// and restored snapshots repeat.
+SecretSeed Randomness::next_seed() const {
   SecretSeed seed;
+  if (!fixed_) {
+    if (::getentropy(seed.data(), sizeof(Seed)) != 0)
+      throw Error(std::string("the operating system's random generator failed: ") + std::strerror(errno));
+    return seed;
+  }
+  const u64 index = fixed_->drawn.fetch_add(1, std::memory_order_relaxed);
+  Stream s(fixed_->root, StreamObject::fork, static_cast<u32>(index), static_cast<u32>(index >> 32));
   for (std::size_t i = 0; i < sizeof(Seed); i += 8) {
     const u64 w = s.next();
     std::memcpy(seed.data() + i, &w, 8);

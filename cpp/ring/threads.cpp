@@ -2,27 +2,39 @@
 // Copyright 2026 The Ringforge authors
 #include "ringforge/threads.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "ringforge/counters.hpp"
+#include "ringforge/error.hpp"
 
 namespace ringforge {
 namespace {
 
 thread_local bool inside_loop = false;
+std::atomic<unsigned> forks{0};  // between the first process and this one
 
-/// One parallel loop: workers draw indices from `next` until none is left.
+/// One parallel loop: its caller and its helpers draw indices from `next` until none is left.
 struct Loop {
   const std::function<void(std::size_t)>* body = nullptr;
   std::size_t count = 0;
   std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
   std::exception_ptr error;
-  std::mutex error_mutex;
+  CountScope* counts = CountScope::current();
+  // Guarded by the pool's mutex:
+  unsigned seats = 0, helpers = 0;
+  std::condition_variable done;
+
+  bool drawn() const noexcept { return next.load(std::memory_order_relaxed) >= count; }
 
   void work() {
     inside_loop = true;
@@ -30,8 +42,7 @@ struct Loop {
       try {
         (*body)(i);
       } catch (...) {
-        const std::lock_guard lock(error_mutex);
-        if (!error) error = std::current_exception();
+        if (!failed.exchange(true)) error = std::current_exception();
         next.store(count, std::memory_order_relaxed);
       }
     }
@@ -39,61 +50,108 @@ struct Loop {
   }
 };
 
-/// Workers that sleep between loops. They are started when first needed and joined at exit.
+/// Workers that sleep while no loop wants them. A caller works on its own loop, whoever joins; a worker joins the loop
+/// that has the fewest, and stays until its indices are drawn.
 class Pool {
  public:
-  ~Pool() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    for (auto& t : workers_) t.join();
-  }
-
   void run(Loop& loop, unsigned helpers) {
-    const std::lock_guard one_loop(run_mutex_);
-    while (workers_.size() < helpers) workers_.emplace_back([this] { serve(); });
+    const unsigned forked = forks.load();
+    unsigned sleeping = 0;
     {
       const std::lock_guard lock(mutex_);
-      loop_ = &loop;
-      seats_ = helpers;
+      hire(helpers);
+      loop.seats = helpers;
+      loops_.push_back(&loop);
+      sleeping = idle_;
     }
-    wake_.notify_all();
+    if (helpers < sleeping)
+      for (unsigned i = 0; i < helpers; ++i) wake_.notify_one();
+    else if (sleeping > 0)
+      wake_.notify_all();
     loop.work();
     std::unique_lock lock(mutex_);
-    seats_ = 0;
-    done_.wait(lock, [this] { return busy_ == 0; });
-    loop_ = nullptr;
+    std::erase(loops_, &loop);
+    if (loop.helpers > 0 && forks.load() != forked)
+      throw Error("a process that was forked from within a parallel loop cannot end that loop");
+    loop.done.wait(lock, [&] { return loop.helpers == 0; });
   }
 
+  std::mutex& mutex() noexcept { return mutex_; }
+
  private:
+  // As many workers as the widest loop asks for: loops that run at once share them. Fewer do when the system refuses.
+  void hire(unsigned helpers) {
+    try {
+      for (; workers_ < helpers; ++workers_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+    }
+  }
+
+  Loop* choose() const noexcept {
+    Loop* best = nullptr;
+    for (Loop* l : loops_)
+      if (l->seats > 0 && !l->drawn() && (best == nullptr || l->helpers < best->helpers)) best = l;
+    return best;
+  }
+
   void serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [this] { return stop_ || seats_ > 0; });
-      if (stop_) return;
-      --seats_;
-      ++busy_;
-      Loop* loop = loop_;
+      Loop* loop = nullptr;
+      ++idle_;
+      wake_.wait(lock, [&] { return (loop = choose()) != nullptr; });
+      --idle_;
+      --loop->seats;
+      ++loop->helpers;
       lock.unlock();
-      loop->work();
+      {
+        const CountScope::Lent lent(loop->counts);
+        loop->work();
+      }
       lock.lock();
-      if (--busy_ == 0) done_.notify_all();
+      // Under the lock: the loop ends with its caller's wait.
+      if (--loop->helpers == 0) loop->done.notify_one();
     }
   }
 
-  std::mutex run_mutex_, mutex_;
-  std::condition_variable wake_, done_;
-  std::vector<std::thread> workers_;
-  Loop* loop_ = nullptr;
-  unsigned seats_ = 0, busy_ = 0;
-  bool stop_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Loop*> loops_;
+  unsigned workers_ = 0, idle_ = 0;
 };
 
+// Never destroyed, and its workers never joined: at exit they sleep, or work for a thread that is itself cut off.
+std::atomic<Pool*> shared{nullptr};
+
+// A fork copies the pool without its workers, so the child makes a pool of its own when it first needs one. The mutex
+// is held over the fork: a loop of the forking thread then finds its helpers counted right in the child.
+Pool* held_over_fork = nullptr;
+void before_fork() {
+  held_over_fork = shared.load();
+  if (held_over_fork != nullptr) held_over_fork->mutex().lock();
+}
+void after_fork_in_parent() {
+  if (held_over_fork != nullptr) held_over_fork->mutex().unlock();
+}
+void after_fork_in_child() {
+  after_fork_in_parent();
+  shared.store(nullptr);
+  forks.fetch_add(1);
+  inside_loop = false;
+}
+
 Pool& pool() {
-  static Pool p;
-  return p;
+  static const int registered = ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  (void)registered;
+  Pool* p = shared.load(std::memory_order_acquire);
+  if (p == nullptr) {
+    auto* fresh = new Pool;
+    if (shared.compare_exchange_strong(p, fresh))
+      p = fresh;
+    else
+      delete fresh;
+  }
+  return *p;
 }
 
 }  // namespace

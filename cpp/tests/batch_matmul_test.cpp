@@ -50,7 +50,7 @@ struct Setting {
   explicit Setting(const Case& c)
       : params(small_params(c.log_n, c.limbs, c.bits, c.special, c.alpha, c.log_scale)),
         ctx(std::make_shared<const Context>(params)),
-        client(ctx, fixed_seed()),
+        client(ctx, fixed_randomness()),
         sk(client.secret_key()),
         matmul(ctx, c.dim),
         relin(client.relin_key(sk)),
@@ -103,13 +103,13 @@ TEST_P(Batches, ProductsAreRightWithinTheirBoundsAndCounts) {
   const auto test = [&](std::size_t level, Lines left, Lines right, Lines by) {
     const auto x = s.encrypt(a, left, level), y = s.encrypt(b, right, level);
     BatchMatmulReport report;
-    const OpCounts before = counted();
+    const CountScope did;
     const std::size_t held = word_memory().now;
     reset_word_memory();
     const auto z = s.matmul.multiply(x, y, s.galois, s.relin, by, 2, &report);
     const auto cost = s.matmul.cost(level, (left == Lines::rows) + (right == Lines::columns), 2);
     EXPECT_LE(word_memory().most - held, cost.working);
-    EXPECT_EQ(counted() - before, cost.ops);
+    EXPECT_EQ(did.operations(), cost.ops);
     EXPECT_EQ(report.multiply_adds, cost.multiply_adds);
     EXPECT_EQ(report.butterflies, cost.butterflies);
     EXPECT_EQ(z.level(), level - 1);
@@ -239,7 +239,7 @@ TEST(BatchMatmul, ErrorsAreTypedAndNameTheRemedy) {
   large.bound = 1e6;
   EXPECT_THROW((void)product(large, y), ValueError);
 
-  Client other(s.ctx, fixed_seed(9));
+  Client other(s.ctx, TestRandomness(fixed_seed(9)));
   const auto foreign = other.secret_key();
   const auto theirs = s.matmul.encrypt(other, foreign, a, Lines::rows, s.scale, 1);
   EXPECT_THROW((void)product(x, theirs), MismatchError);

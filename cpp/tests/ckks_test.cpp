@@ -31,7 +31,7 @@ class Scheme : public testing::TestWithParam<Case> {
       : params(small_params(GetParam().log_n, GetParam().limbs, GetParam().bits, GetParam().special, GetParam().alpha,
                             GetParam().log_scale)),
         ctx(std::make_shared<const Context>(params)),
-        client(ctx, fixed_seed()),
+        client(ctx, fixed_randomness()),
         sk(client.secret_key()),
         ev(ctx, 2),
         scale(std::exp2(params.spec().log_scale)),
@@ -134,7 +134,7 @@ class Errors : public testing::Test {
  protected:
   Parameters params = small_params(10, 2);
   ContextPtr ctx = std::make_shared<const Context>(params);
-  Client client{ctx, fixed_seed()};
+  Client client{ctx, fixed_randomness()};
   SecretKey sk = client.secret_key();
   Evaluator ev{ctx};
   Ciphertext encrypt(double scale = 0x1p40, std::size_t level = 1) {
@@ -169,7 +169,7 @@ TEST_F(Errors, AreTypedAndNameTheRemedy) {
   EXPECT_THROW(client.galois_key(sk, 1), ParameterError);
   EXPECT_THROW(client.relin_key(sk, 2), LevelError);
 
-  Client other(ctx, fixed_seed(9));
+  Client other(ctx, TestRandomness(fixed_seed(9)));
   const auto foreign = other.secret_key();
   EXPECT_THROW(client.decrypt(a, foreign), MismatchError);
   EXPECT_THROW(ev.relinearize(ev.mul(a, a), other.relin_key(foreign)), MismatchError);
@@ -261,7 +261,7 @@ TEST(ParameterSets, SuggestionsAreSecureAndMinimal) {
 TEST(Matvec, CountsEqualThePlannersAndErrorsAreBounded) {
   const auto params = small_params(11, 3);
   const auto ctx = std::make_shared<const Context>(params);
-  Client client(ctx, fixed_seed());
+  Client client(ctx, fixed_randomness());
   const auto sk = client.secret_key();
   std::mt19937_64 rng(3);
   std::uniform_real_distribution<double> u(-1, 1);
@@ -289,9 +289,9 @@ TEST(Matvec, CountsEqualThePlannersAndErrorsAreBounded) {
           }
           in.push_back(client.encrypt(ctx->encode(std::span<const C>(slots), 0x1p36, 2), sk));
         }
-        const OpCounts before = counted();
+        const CountScope did;
         const auto out = mv.run(in, keys, 2);
-        EXPECT_EQ(counted() - before, Matvec::cost(*ctx, plan, 2).ops);
+        EXPECT_EQ(did.operations(), Matvec::cost(*ctx, plan, 2).ops);
         ASSERT_EQ(out.size(), packing.row_blocks());
         double worst = 0;
         for (std::size_t r = 0; r < s.rows; ++r) {

@@ -20,7 +20,7 @@ using Bytes = std::vector<std::uint8_t>;
 // Reads a file of one of the readers, as the fuzz targets do.
 void read(const std::string& reader, const Bytes& b) {
   const fhew::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), b.data(), b.size());
-  Randomness rng = fuzz::fhew_randomness();
+  TestRandomness rng = fuzz::fhew_randomness();
   fhew::PsiClientKey client(plan, rng);
   if (reader == "psi_keys") {
     const fhew::PsiSessionKeys keys(plan, b);

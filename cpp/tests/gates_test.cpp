@@ -96,7 +96,7 @@ bool expected(GateKind kind, bool a, bool b, bool c) {
 // The published sets are for gates of two inputs: their noise leaves no room for a third.
 void truth_tables(const GateParameters& p, Method method, unsigned threads) {
   const bool published = !p.key_switch.at_q;
-  Randomness rng(seed(1));
+  TestRandomness rng(seed(1));
   const GateSecretKey secret(p, rng);
   const GateEvaluationKey key = GateEvaluationKey::make(secret, method, rng, threads);
   const std::size_t gates = kGateKinds * 8, words = p.n + 1;
@@ -148,7 +148,7 @@ TEST(Gates, TruthTablesWideWords) {
 TEST(Gates, NoiseOfNamedSets) {
   for (const char* set : {"gates-128", "gates-128-f128"}) {
     const GateParameters p = GateParameters::named(set);
-    Randomness rng(seed(2));
+    TestRandomness rng(seed(2));
     const GateSecretKey secret(p, rng);
     const GateEvaluationKey key = GateEvaluationKey::make(secret, Method::ginx, rng, 2);
     std::vector<u32> wires(2 * (p.n + 1));
@@ -168,7 +168,7 @@ TEST(Gates, NoiseOfNamedSets) {
 
 TEST(Gates, KeysRoundTripAndGiveTheSameBits) {
   for (const auto& p : {small_set(), small_paper_set(), small_wide_set()}) {
-    Randomness rng(seed(3));
+    TestRandomness rng(seed(3));
     const GateSecretKey secret(p, rng);
     for (const Method m : {Method::ginx, Method::ap, Method::automorphism}) {
       const GateEvaluationKey key = GateEvaluationKey::make(secret, m, rng, 2);
@@ -206,7 +206,7 @@ TEST(Gates, KeysRoundTripAndGiveTheSameBits) {
 
 TEST(Gates, LevelsAreChecked) {
   const GateParameters p = small_set();
-  Randomness rng(seed(4));
+  TestRandomness rng(seed(4));
   const GateSecretKey secret(p, rng);
   const GateEvaluationKey key = GateEvaluationKey::make(secret, Method::ginx, rng, 1);
   std::vector<u32> wires(3 * (p.n + 1));

@@ -64,7 +64,7 @@ class Transforms : public testing::TestWithParam<Sizes> {
   Transforms()
       : params(small_params(10, GetParam().limbs, GetParam().bits, GetParam().special, GetParam().alpha)),
         ctx(std::make_shared<const Context>(params)),
-        client(ctx, fixed_seed()),
+        client(ctx, fixed_randomness()),
         sk(client.secret_key()),
         scale(std::exp2(40)) {}
   Ciphertext encrypt(const std::vector<C>& x, std::size_t level) {
@@ -149,9 +149,9 @@ TEST_P(Transforms, FusedScheduleMovesLittleAndHoldsWhatItSays) {
     (void)hlt.run(in, keys);  // scratch buffers of the thread stay from here on
     const std::size_t before = word_memory().now;
     reset_word_memory();
-    reset_traffic();
+    const CountScope counts;
     (void)hlt.run(in, keys);
-    moved[schedule == Schedule::mo] = traffic();
+    moved[schedule == Schedule::mo] = counts.traffic();
     grown = word_memory().most - before;
   }
   const std::size_t special = gadget.p().size(), limb = 8 * n;
@@ -181,9 +181,9 @@ TEST_P(Transforms, CountsOfOperations) {
     GaloisKeys keys;
     for (const auto step : hlt.steps()) add_key(keys, step);
     hlt.encode({in.scale, in.scale, 1});
-    const OpCounts before = counted();
+    const CountScope counts;
     (void)hlt.run(in, keys);
-    const OpCounts did = counted() - before;
+    const OpCounts did = counts.operations();
     EXPECT_EQ(did.intt, up.intt + 2 * (special + 1));
     // The fused schedule transforms nothing that is there already.
     EXPECT_EQ(did.ntt, up.ntt + 2 * (limbs - 1));
@@ -299,7 +299,7 @@ TEST_P(Transforms, BadInputIsRefused) {
   EXPECT_THROW(hlt.encode({in.scale, in.scale * 0x1p30, 1}), ScaleError);
   hlt.encode({in.scale, in.scale, 1});
   EXPECT_THROW((void)hlt.run(in, keys), MissingKeyError);
-  Client other(ctx, fixed_seed(9));
+  Client other(ctx, TestRandomness(fixed_seed(9)));
   const auto foreign = other.secret_key();
   for (const auto step : hlt.steps()) keys.insert(other.galois_key(foreign, ctx->rotation_element(step)));
   EXPECT_THROW((void)hlt.run(in, keys), MismatchError);

@@ -56,7 +56,7 @@ std::vector<Set> sets() {
 class IoTest : public ::testing::TestWithParam<Set> {
  protected:
   ckks::ContextPtr ctx = std::make_shared<const ckks::Context>(ckks::Parameters(GetParam().spec));
-  ckks::Client client{ctx, seed_of(7)};
+  ckks::Client client{ctx, TestRandomness(seed_of(7))};
   SecretKey sk = client.secret_key();
 
   ckks::Plaintext plain(std::size_t level) const {
@@ -401,7 +401,7 @@ TEST(Io, HeaderIsAsDocumented) {
 
 TEST(Io, PeekIndexAndVerifySayWhatIsThere) {
   const auto ctx = fuzz::narrow_context();
-  ckks::Client client(ctx, seed_of(1));
+  ckks::Client client(ctx, TestRandomness(seed_of(1)));
   const SecretKey sk = client.secret_key();
   std::stringstream file;
   file << "prefix";
@@ -651,7 +651,7 @@ TEST(IoStreams, FilesOnDisk) {
   const auto ctx = fuzz::narrow_context();
   const auto path = std::filesystem::temp_directory_path() /
                     ("ringforge-io-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(&ctx)) + ".rgfg");
-  ckks::Client client(ctx, seed_of(1));
+  ckks::Client client(ctx, TestRandomness(seed_of(1)));
   const SecretKey sk = client.secret_key();
   {
     std::ofstream out(path, std::ios::binary);
@@ -667,7 +667,7 @@ TEST(IoStreams, FilesOnDisk) {
 
 TEST(IoWriters, RefuseWhatReadersWould) {
   const auto ctx = fuzz::narrow_context(), other = fuzz::wide_context();
-  ckks::Client client(ctx, seed_of(1));
+  ckks::Client client(ctx, TestRandomness(seed_of(1)));
   const SecretKey sk = client.secret_key();
   std::ostringstream out;
   const ckks::Plaintext good{sample_uniform(ctx->basis(1), seed_of(2), StreamObject::mask), 4096, 2};

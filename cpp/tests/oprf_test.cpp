@@ -37,10 +37,10 @@ std::string hex(Bytes bytes) {
 
 Bytes text(std::string_view s) { return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()}; }
 
-Randomness fixed(std::uint8_t tag) {
+TestRandomness fixed(std::uint8_t tag) {
   Seed s;
   s.fill(tag);
-  return Randomness(s);
+  return TestRandomness(s);
 }
 
 /// Random strings: empty, short, around the hash's block, long.

@@ -83,7 +83,7 @@ void lookups(const PsiPlan& plan, unsigned threads) {
     }
     offsets.push_back(cells.size());
   }
-  Randomness rng(Seed{7});
+  TestRandomness rng(Seed{7});
   PsiClientKey key(plan, rng);
   std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
   key.evaluation_keys(keys.data(), threads);
@@ -121,7 +121,7 @@ TEST(Psi, BitmapByThePaper) {
 
 TEST(Psi, RefusesForeignBytes) {
   const PsiPlan plan = ringforge_plan(2, 12, 0, 1, 0);
-  Randomness rng(Seed{9});
+  TestRandomness rng(Seed{9});
   PsiClientKey key(plan, rng);
   std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
   const std::vector<u32> cells(plan.bins());

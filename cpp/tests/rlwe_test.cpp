@@ -110,16 +110,16 @@ TEST_P(GadgetKinds, SwitchingKeepsThePhaseWithinTheNoiseBound) {
   const auto primes = primes_below(45, g.limbs + g.special, u64{1} << 18);
   const Basis q(ring, std::span(primes).subspan(g.special)), p(ring, std::span(primes).first(g.special));
   const Gadget gadget(q, p, {g.alpha, g.log_base});
-  Randomness rng(fixed_seed());
+  TestRandomness rng(fixed_seed());
   const Basis all = gadget.extended(g.limbs);
   const SecretKey from(all, rng), to(all, rng);
   const auto key = SwitchingKey::make(from.eval(), to.eval(), to.id(), gadget, g.limbs, rng);
   EXPECT_EQ(key.bytes(), gadget.key_bytes(g.limbs));
   for (std::size_t limbs = g.limbs; limbs >= 1; --limbs) {
     const auto c = random_poly<Eval>(q.prefix(limbs), static_cast<unsigned>(limbs));
-    const OpCounts before = counted();
+    const CountScope counts;
     const Digits digits(c, gadget);
-    const OpCounts used = counted() - before;
+    const OpCounts used = counts.operations();
     EXPECT_EQ(used.ntt, gadget.mod_up_cost(limbs).ntt);
     EXPECT_EQ(used.intt, gadget.mod_up_cost(limbs).intt);
     EXPECT_EQ(digits.polys().size(), gadget.digits(limbs));
@@ -171,7 +171,7 @@ TEST(KeyProduct, ThreadsAndKernelsDoNotChangeBits) {
   const Gadget gadget(Basis(ring, std::span(primes).first(3)), Basis(ring, std::span(primes).subspan(3)), {1, 0});
   Poly<Eval> reference;
   for (const unsigned threads : {1U, 2U, 3U}) {
-    Randomness rng(fixed_seed());
+    TestRandomness rng(fixed_seed());
     const SecretKey s(gadget.extended(3), rng);
     const auto key = SwitchingKey::make(s.eval(), s.eval(), s.id(), gadget, 3, rng, threads);
     const Digits digits(random_poly<Eval>(gadget.q(), 5), gadget, threads);

@@ -21,6 +21,8 @@ inline Seed fixed_seed(std::uint8_t tag = 7) {
   return s;
 }
 
+inline TestRandomness fixed_randomness() { return TestRandomness(fixed_seed()); }
+
 /// `limbs` + `special` primes of `bits` bits at degree 2^log_n; not secure, which tests do not need.
 inline ckks::Parameters small_params(unsigned log_n, std::size_t limbs, unsigned bits = 50, std::size_t special = 1,
                                      unsigned alpha = 1, double log_scale = 40) {

@@ -35,20 +35,20 @@ void bind_batch_matmul(nb::module_& m) {
           [](MatrixBatch* self, const std::vector<Ciphertext>& lines, Lines by, double bound) {
             new (self) MatrixBatch{lines, by, bound};
           },
-          "lines"_a, "by"_a, "bound"_a = 1.0)
+          "lines"_a, "by"_a, "bound"_a = 1.0, GilReleased())
       .def("__len__", [](const MatrixBatch& b) { return b.lines.size(); })
       .def(
           "line",
           [](const MatrixBatch& b, std::size_t j) {
             if (j >= b.lines.size()) throw nb::index_error();
-            return b.lines[j];
+            return unlocked([&] { return b.lines[j]; });
           },
           "index"_a, "A copy of one ciphertext.")
       .def_ro("by", &MatrixBatch::by)
       .def_ro("bound", &MatrixBatch::bound)
       .def_prop_ro("level", &MatrixBatch::level)
       .def_prop_ro("scale", &MatrixBatch::scale)
-      .def("transposed", &MatrixBatch::transposed,
+      .def("transposed", &MatrixBatch::transposed, GilReleased(),
            "The transposed matrices: the same ciphertexts, read the other way.");
   nb::class_<BatchMatmulCost>(m, "BatchMatmulCost")
       .def_ro("ops", &BatchMatmulCost::ops)
@@ -69,7 +69,7 @@ void bind_batch_matmul(nb::module_& m) {
       .def(
           "__init__",
           [](BatchMatmul* self, std::shared_ptr<Context> ctx, std::size_t dim) { new (self) BatchMatmul(ctx, dim); },
-          "context"_a, "dim"_a)
+          "context"_a, "dim"_a, GilReleased())
       .def_prop_ro("dim", &BatchMatmul::dim)
       .def_prop_ro("capacity", &BatchMatmul::capacity)
       .def_prop_ro("required_keys", &BatchMatmul::required_keys)

@@ -40,15 +40,25 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const T* data, std::size_t size)
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {size}, owner);
 }
 
-/// The operating system's randomness, or a fixed seed of 32 bytes, which is for tests only.
-inline ringforge::Randomness randomness(const std::optional<nb::bytes>& seed) {
-  if (!seed) return ringforge::Randomness();
-  if (seed->size() != 32) throw ringforge::ParameterError("a seed has 32 bytes, not " + std::to_string(seed->size()));
-  ringforge::Seed s;
-  std::memcpy(s.data(), seed->c_str(), s.size());
-  return ringforge::Randomness(s);
+/// A fixed seed, which is for tests only: Python passes this type where it wants one.
+struct TestSeed {
+  ringforge::Seed value;
+};
+
+/// The operating system's randomness, or what follows from a fixed seed.
+inline ringforge::Randomness randomness(const std::optional<TestSeed>& fixed_for_tests) {
+  if (!fixed_for_tests) return {};
+  return ringforge::TestRandomness(fixed_for_tests->value);
 }
 
+/// What f returns, which it computes without the interpreter's lock: f touches no Python object.
+template <class F>
+auto unlocked(F&& f) {
+  const nb::gil_scoped_release release;
+  return f();
+}
+
+void bind_counting(nb::module_& m);
 void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.
 void bind_small_kernels(nb::module_& k);

@@ -10,13 +10,6 @@ namespace {
 using namespace ringforge;
 using namespace ringforge::ckks;
 
-Seed fixed(const nb::bytes& seed) {
-  Seed out;
-  if (seed.size() != out.size()) throw ParameterError("a seed has 32 bytes");
-  std::memcpy(out.data(), seed.c_str(), out.size());
-  return out;
-}
-
 nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<1>> slots(const std::vector<std::complex<double>>& v) {
   return to_numpy<std::complex<double>>(v.data(), v.size());
 }
@@ -31,8 +24,9 @@ void bind_ckks(nb::module_& m) {
              unsigned limbs_per_digit, double log_scale, const std::string& insecure) {
             new (self) Parameters({name, log_n, std::move(q), std::move(p), limbs_per_digit, log_scale, insecure});
           },
-          "name"_a, "log_n"_a, "q"_a, "p"_a, "limbs_per_digit"_a = 1, "log_scale"_a = 40.0, "insecure"_a = "")
-      .def_static("named", &Parameters::named, "name"_a, "insecure"_a = "")
+          "name"_a, "log_n"_a, "q"_a, "p"_a, "limbs_per_digit"_a = 1, "log_scale"_a = 40.0, "insecure"_a = "",
+          GilReleased())
+      .def_static("named", &Parameters::named, "name"_a, "insecure"_a = "", GilReleased())
       .def_static("names", &Parameters::names)
       .def_prop_ro("name", [](const Parameters& p) { return p.spec().name; })
       .def_prop_ro("log_n", [](const Parameters& p) { return p.spec().log_n; })
@@ -63,7 +57,7 @@ void bind_ckks(nb::module_& m) {
         Parameters p = suggest(depth, precision_bits, slots, &why, headroom_bits);
         return std::pair(std::move(p), why);
       },
-      "depth"_a, "precision_bits"_a, "slots"_a, "headroom_bits"_a = 9);
+      "depth"_a, "precision_bits"_a, "slots"_a, "headroom_bits"_a = 9, GilReleased());
 
   nb::class_<Plaintext>(m, "Plaintext")
       .def_ro("scale", &Plaintext::scale)
@@ -81,7 +75,8 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("level", &Ciphertext::level)
       .def_prop_ro("size", [](const Ciphertext& c) { return c.parts.size(); })
       .def_prop_ro("error_bound", [](const Ciphertext& c) { return error_bound(c); })
-      .def("copy", [](const Ciphertext& c) { return c; })
+      .def(
+          "copy", [](const Ciphertext& c) { return c; }, GilReleased())
       .def("limb", [](const Ciphertext& c, std::size_t part, std::size_t i) {
         if (part >= c.parts.size() || i >= c.parts[part].limbs()) throw nb::index_error();
         return to_numpy<u64>(c.parts[part].limb(i), c.parts[part].degree());
@@ -154,11 +149,8 @@ void bind_ckks(nb::module_& m) {
   nb::class_<Client>(m, "Client", "Key generation, encryption, decryption.")
       .def(
           "__init__",
-          [](Client* self, std::shared_ptr<Context> ctx, std::optional<nb::bytes> seed) {
-            if (seed)
-              new (self) Client(ctx, fixed(*seed));
-            else
-              new (self) Client(ctx);
+          [](Client* self, std::shared_ptr<Context> ctx, const std::optional<TestSeed>& seed) {
+            new (self) Client(ctx, randomness(seed));
           },
           "context"_a, "fixed_seed_for_tests"_a = nb::none())
       .def("secret_key", &Client::secret_key, GilReleased())
@@ -180,7 +172,7 @@ void bind_ckks(nb::module_& m) {
       .def(
           "__init__",
           [](Evaluator* self, std::shared_ptr<Context> ctx, unsigned threads) { new (self) Evaluator(ctx, threads); },
-          "context"_a, "threads"_a = 1)
+          "context"_a, "threads"_a = 1, GilReleased())
       .def("add", &Evaluator::add, GilReleased())
       .def("sub", &Evaluator::sub, GilReleased())
       .def("negate", &Evaluator::negate, GilReleased())

@@ -31,7 +31,7 @@ void check_width(const GateParameters& p, std::size_t width) {
                      std::to_string(p.n + 1));
 }
 
-// A secret key with the generator that its encryptions draw from.
+// A secret key with the randomness that its encryptions draw from.
 struct SecretKey {
   GateSecretKey key;
   Randomness rng;
@@ -102,19 +102,19 @@ void bind_gates(nb::module_& m) {
   nb::class_<SecretKey>(g, "SecretKey", "The client's key of boolean gates.")
       .def(
           "__init__",
-          [](SecretKey* self, const GateParameters& p, const std::optional<nb::bytes>& seed) {
+          [](SecretKey* self, const GateParameters& p, const std::optional<TestSeed>& seed) {
             Randomness rng = randomness(seed);
             GateSecretKey key(p, rng);
             new (self) SecretKey{std::move(key), std::move(rng)};
           },
-          "params"_a, "seed"_a = nb::none(), "A fresh key; a fixed seed of 32 bytes is for tests only.")
+          "params"_a, "fixed_seed_for_tests"_a = nb::none(), GilReleased(), "A fresh key.")
       .def_prop_ro("params", [](const SecretKey& s) { return s.key.params(); })
       .def(
           "encrypt",
           [](SecretKey& s, const Bits& bits) {
             const std::size_t words = s.key.params().n + 1;
             std::vector<u32> out(bits.size() * words);
-            s.key.encrypt(out.data(), bits.data(), bits.size(), s.rng);
+            unlocked([&] { s.key.encrypt(out.data(), bits.data(), bits.size(), s.rng); });
             return matrix(std::move(out), bits.size(), words);
           },
           "bits"_a, "Ciphertexts of bits, one row of n + 1 words each.")
@@ -123,7 +123,7 @@ void bind_gates(nb::module_& m) {
           [](const SecretKey& s, const Cells& c) {
             check_width(s.key.params(), c.shape(1));
             std::vector<std::uint8_t> bits(c.shape(0));
-            s.key.decrypt(bits.data(), c.data(), bits.size());
+            unlocked([&] { s.key.decrypt(bits.data(), c.data(), bits.size()); });
             return to_numpy(bits.data(), bits.size());
           },
           "ciphertexts"_a)
@@ -133,7 +133,7 @@ void bind_gates(nb::module_& m) {
             check_width(s.key.params(), c.shape(1));
             if (bits.size() != c.shape(0)) throw ShapeError("one bit for each ciphertext");
             std::vector<double> e(c.shape(0));
-            s.key.errors(e.data(), c.data(), bits.data(), e.size());
+            unlocked([&] { s.key.errors(e.data(), c.data(), bits.data(), e.size()); });
             return to_numpy(e.data(), e.size());
           },
           "ciphertexts"_a, "bits"_a, "Noise of ciphertexts whose bits are known, in units of 1/q.")
@@ -259,14 +259,13 @@ void bind_gates(nb::module_& m) {
               accumulators.shape(2) != p.degree())
             throw ShapeError("accumulators are (count, 2, N) words of " +
                              std::string(p.modulus < u64{1} << 31 ? "32" : "64") + " bits");
-          for (std::size_t i = 0; i < count * words; ++i)
-            if (accumulators.data()[i] >= p.modulus)
-              throw ValueError("coefficient " + std::to_string(accumulators.data()[i]) + " is not below Q");
           std::vector<u32> out(count * (p.n + 1));
-          {
-            nb::gil_scoped_release release;
+          unlocked([&] {
+            for (std::size_t i = 0; i < count * words; ++i)
+              if (accumulators.data()[i] >= p.modulus)
+                throw ValueError("coefficient " + std::to_string(accumulators.data()[i]) + " is not below Q");
             extract(key, out.data(), accumulators.data(), count);
-          }
+          });
           return matrix(std::move(out), count, p.n + 1);
         },
         "key"_a, "accumulators"_a, "The end of a gate: accumulators to ciphertexts of bits, one row each.");

@@ -3,8 +3,8 @@
 #include "ringforge/ckks/hlt.hpp"
 
 #include "bindings.hpp"
+#include "progress.hpp"
 #include "ringforge/ckks/pair_sum.hpp"
-#include "ringforge/traffic.hpp"
 
 namespace bindings {
 namespace {
@@ -17,15 +17,6 @@ using Steps = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::de
 
 std::vector<std::uint32_t> list(const Steps& a) { return {a.data(), a.data() + a.size()}; }
 
-/// Calls back into Python from a thread that does not hold the interpreter.
-std::function<void(double)> reporter(const std::optional<std::function<void(double)>>& progress) {
-  if (!progress) return {};
-  return [&progress](double done) {
-    nb::gil_scoped_acquire acquire;
-    (*progress)(done);
-  };
-}
-
 }  // namespace
 
 void bind_hlt(nb::module_& m) {
@@ -34,8 +25,10 @@ void bind_hlt(nb::module_& m) {
           "__init__",
           [](Diagonals* self, std::size_t slots, const Steps& steps, const Words& offsets, const Steps& targets,
              const Complexes& values) {
-            new (self) Diagonals(slots, list(steps), {offsets.data(), offsets.data() + offsets.size()}, list(targets),
-                                 {values.data(), values.data() + values.size()});
+            unlocked([&] {
+              new (self) Diagonals(slots, list(steps), {offsets.data(), offsets.data() + offsets.size()}, list(targets),
+                                   {values.data(), values.data() + values.size()});
+            });
           },
           "slots"_a, "steps"_a, "offsets"_a, "targets"_a, "values"_a)
       .def_prop_ro("slots", &Diagonals::slots)
@@ -52,12 +45,12 @@ void bind_hlt(nb::module_& m) {
           "__init__",
           [](Hlt* self, std::shared_ptr<Context> ctx, const Diagonals& map, std::size_t level, Schedule schedule,
              const Steps& babies) { new (self) Hlt(ctx, map, level, schedule, list(babies)); },
-          "context"_a, "map"_a, "level"_a, "schedule"_a, "babies"_a)
+          "context"_a, "map"_a, "level"_a, "schedule"_a, "babies"_a, GilReleased())
       .def(
           "encode",
           [](Hlt& self, double input_scale, double output_scale, double input_bound, bool compact, unsigned threads,
              std::optional<std::function<void(double)>> progress) {
-            const auto report = reporter(progress);
+            const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             self.encode({input_scale, output_scale, input_bound}, compact, threads, report);
           },
@@ -104,7 +97,7 @@ void bind_hlt(nb::module_& m) {
           [](PairSum* self, std::shared_ptr<Context> ctx, const PairSumPlan& plan, std::size_t level) {
             new (self) PairSum(ctx, plan, level);
           },
-          "context"_a, "plan"_a, "level"_a)
+          "context"_a, "plan"_a, "level"_a, GilReleased())
       .def(
           "encode",
           [](PairSum& self, double left, double right, double output, double left_bound, double right_bound,
@@ -118,7 +111,7 @@ void bind_hlt(nb::module_& m) {
           [](const PairSum& self, const std::vector<const Ciphertext*>& left,
              const std::vector<const Ciphertext*>& right, const GaloisKeys& keys, const RelinKey& relin,
              unsigned threads, std::optional<std::function<void(double)>> progress) {
-            const auto report = reporter(progress);
+            const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             return self.run(left, right, keys, relin, threads, report);
           },
@@ -128,14 +121,6 @@ void bind_hlt(nb::module_& m) {
       .def_prop_ro("required_keys", &PairSum::required_keys)
       .def_prop_ro("storage", &PairSum::storage);
 
-  nb::class_<Traffic>(m, "Traffic", "Bytes moved and held, as the schedules count them.")
-      .def_ro("read", &Traffic::read)
-      .def_ro("written", &Traffic::written)
-      .def_ro("spilled", &Traffic::spilled)
-      .def_ro("working", &Traffic::working)
-      .def_ro("held_out", &Traffic::held_out);
-  m.def("traffic", &traffic);
-  m.def("reset_traffic", &reset_traffic);
   nb::class_<WordMemory>(m, "WordMemory").def_ro("now", &WordMemory::now).def_ro("most", &WordMemory::most);
   m.def("word_memory", &word_memory, "Bytes of residues allocated now, and the most since the last reset.");
   m.def("reset_word_memory", &reset_word_memory);

@@ -25,7 +25,8 @@ using namespace ringforge::ckks;
 /// Writes records to a file one after the other.
 class Writer {
  public:
-  explicit Writer(const std::string& path) : path_(path), out_(path, std::ios::binary | std::ios::trunc) {
+  explicit Writer(const std::string& path) : path_(path) {
+    unlocked([&] { out_.open(path, std::ios::binary | std::ios::trunc); });
     if (!out_) raise_os_error(path_);
   }
   template <class T>
@@ -34,7 +35,7 @@ class Writer {
   }
   void write_parameters(const Parameters& p) { io::save(out_, p); }
   void close() {
-    out_.close();
+    unlocked([&] { out_.close(); });
     if (!out_) raise_os_error(path_);
   }
 
@@ -46,7 +47,8 @@ class Writer {
 /// Reads records from a file one after the other.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : in_(path, std::ios::binary) {
+  explicit Reader(const std::string& path) {
+    unlocked([&] { in_.open(path, std::ios::binary); });
     if (!in_) raise_os_error(path);
   }
   std::istream& stream() { return in_; }
@@ -58,17 +60,23 @@ class Reader {
 template <class T>
 nb::bytes to_bytes(const Context& ctx, const T& object) {
   std::vector<std::uint8_t> buffer(io::saved_size(ctx, object));
-  io::ByteSink sink(buffer);
-  io::save(sink, ctx, object);
-  nb::bytes result(buffer.data(), sink.written());
+  const std::size_t written = unlocked([&] {
+    io::ByteSink sink(buffer);
+    io::save(sink, ctx, object);
+    return sink.written();
+  });
+  nb::bytes result(buffer.data(), written);
   wipe(buffer.data(), buffer.size());
   return result;
 }
 
 template <class F>
 auto from_bytes(const nb::bytes& data, F load) {
-  io::ByteSource source({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
-  return load(source);
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(data.data()), data.size());
+  return unlocked([&] {
+    io::ByteSource source(bytes);
+    return load(source);
+  });
 }
 
 }  // namespace
@@ -93,7 +101,7 @@ void bind_io(nb::module_& m) {
 
   nb::class_<Writer>(s, "Writer")
       .def(nb::init<const std::string&>(), "path"_a)
-      .def("write", &Writer::write_parameters)
+      .def("write", &Writer::write_parameters, GilReleased())
       .def("write", &Writer::write<Plaintext>, GilReleased())
       .def("write", &Writer::write<Ciphertext>, GilReleased())
       .def("write", &Writer::write<SecretKey>, GilReleased())
@@ -103,17 +111,24 @@ void bind_io(nb::module_& m) {
       .def("close", &Writer::close);
   nb::class_<Reader>(s, "Reader")
       .def(nb::init<const std::string&>(), "path"_a)
-      .def("peek", [](Reader& r) { return io::peek(r.stream()); })
-      .def("index", [](Reader& r) { return io::index(r.stream()); })
+      .def(
+          "peek", [](Reader& r) { return io::peek(r.stream()); }, GilReleased())
+      .def(
+          "index", [](Reader& r) { return io::index(r.stream()); }, GilReleased())
       .def(
           "verify", [](Reader& r) { return io::verify(r.stream()); }, GilReleased())
-      .def("at_end", [](Reader& r) { return r.stream().rdbuf()->sgetc() == std::istream::traits_type::eof(); })
-      .def("seek",
-           [](Reader& r, u64 offset) {
-             r.stream().clear();
-             r.stream().seekg(static_cast<std::streamoff>(offset));
-           })
-      .def("parameters", [](Reader& r) { return io::load_parameters(r.stream()); })
+      .def(
+          "at_end", [](Reader& r) { return r.stream().rdbuf()->sgetc() == std::istream::traits_type::eof(); },
+          GilReleased())
+      .def(
+          "seek",
+          [](Reader& r, u64 offset) {
+            r.stream().clear();
+            r.stream().seekg(static_cast<std::streamoff>(offset));
+          },
+          GilReleased())
+      .def(
+          "parameters", [](Reader& r) { return io::load_parameters(r.stream()); }, GilReleased())
       .def(
           "next_ciphertext",
           [](Reader& r, const Context& c, unsigned t) { return io::next_ciphertext(r.stream(), c, t); }, "context"_a,

@@ -60,7 +60,7 @@ void bind_kernels(nb::module_& m) {
   });
   k.def(
       "primes_below", [](unsigned bits, std::size_t count, u64 step) { return primes_below(bits, count, step); },
-      "bits"_a, "count"_a, "step"_a);
+      "bits"_a, "count"_a, "step"_a, GilReleased());
   k.def("is_prime", &is_prime);
 
   const auto transform = [](const std::string& name, const Words& x, u64 q, bool forward) {
@@ -247,7 +247,8 @@ void bind_kernels(nb::module_& m) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
                static_cast<double>(repeat);
       },
-      "set"_a, "q"_a, "log_n"_a, "forward"_a, "repeat"_a, "Seconds of one transform, mean over `repeat`.");
+      "set"_a, "q"_a, "log_n"_a, "forward"_a, "repeat"_a, GilReleased(),
+      "Seconds of one transform, mean over `repeat`.");
 
   bind_small_kernels(k);
 }

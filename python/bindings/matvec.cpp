@@ -6,6 +6,7 @@
 #include <span>
 
 #include "bindings.hpp"
+#include "progress.hpp"
 
 namespace bindings {
 namespace {
@@ -29,7 +30,7 @@ void bind_matvec(nb::module_& m) {
       .def_ro("diagonals", &ColumnBlock::diagonals);
   nb::class_<Packing>(m, "Packing", "Where matrix entries and results sit in slots.")
       .def(nb::init<std::size_t, std::size_t, std::size_t, Span, std::size_t>(), "rows"_a, "cols"_a, "slots"_a,
-           "span"_a, "input_period"_a = 0)
+           "span"_a, "input_period"_a = 0, GilReleased())
       .def_prop_ro("rows", &Packing::rows)
       .def_prop_ro("cols", &Packing::cols)
       .def_prop_ro("slots", &Packing::slots)
@@ -56,7 +57,7 @@ void bind_matvec(nb::module_& m) {
       .def_ro("giant", &Term::giant)
       .def_ro("shift", &Term::shift);
   nb::class_<Plan>(m, "Plan", "A packing with an algorithm.")
-      .def(nb::init<Packing, Algorithm, std::size_t>(), "packing"_a, "algorithm"_a, "baby"_a = 1)
+      .def(nb::init<Packing, Algorithm, std::size_t>(), "packing"_a, "algorithm"_a, "baby"_a = 1, GilReleased())
       .def_prop_ro("packing", &Plan::packing)
       .def_prop_ro("algorithm", &Plan::algorithm)
       .def_prop_ro("baby", &Plan::baby)
@@ -80,7 +81,7 @@ void bind_matvec(nb::module_& m) {
           [](Matvec* self, std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level, std::size_t batch) {
             new (self) Matvec(ctx, plan, level, batch);
           },
-          "context"_a, "plan"_a, "level"_a, "batch"_a = 1)
+          "context"_a, "plan"_a, "level"_a, "batch"_a = 1, GilReleased())
       .def(
           "encode",
           [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
@@ -91,12 +92,7 @@ void bind_matvec(nb::module_& m) {
               throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +
                                std::to_string(matrix.shape(1)) + ", the plan is for " + std::to_string(packing.rows()) +
                                " x " + std::to_string(packing.cols()));
-            std::function<void(double)> report;
-            if (progress)
-              report = [&](double done) {
-                nb::gil_scoped_acquire acquire;
-                (*progress)(done);
-              };
+            const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()),
                         {input_scale, output_scale, input_bound, fresh_inputs}, threads, report);
@@ -111,7 +107,7 @@ void bind_matvec(nb::module_& m) {
           "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())
       .def(
           "check_inputs", [](const Matvec& self, const std::vector<Ciphertext>& inputs) { self.check_inputs(inputs); },
-          "inputs"_a, "Raises what `run` would raise for these inputs.")
+          "inputs"_a, GilReleased(), "Raises what `run` would raise for these inputs.")
       .def(
           "assemble",
           [](const Matvec& self, const std::vector<Ciphertext>& inputs,
@@ -123,7 +119,7 @@ void bind_matvec(nb::module_& m) {
               for (std::size_t i = 0; i < 2; ++i)
                 for (const auto& limb : pair[i]) view[i].emplace_back(limb.data(), limb.size());
             }
-            return self.assemble(inputs, views);
+            return unlocked([&] { return self.assemble(inputs, views); });
           },
           "inputs"_a, "parts"_a,
           "Ciphertexts from residues that another machine computed: parts[row block][part][limb].")
@@ -133,7 +129,7 @@ void bind_matvec(nb::module_& m) {
             const std::size_t degree = self.degree();
             auto* words = new u64[degree];
             nb::capsule owner(words, [](void* p) noexcept { delete[] static_cast<u64*>(p); });
-            self.copy_term(term, limb, {words, degree});
+            unlocked([&] { self.copy_term(term, limb, {words, degree}); });
             return nb::ndarray<nb::numpy, u64, nb::ndim<1>>(words, {degree}, owner);
           },
           "term"_a, "limb"_a, "One limb of an encoded product of the plan.")
@@ -147,7 +143,7 @@ void bind_matvec(nb::module_& m) {
           [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level) {
             return Matvec::cost(*ctx, plan, level);
           },
-          "context"_a, "plan"_a, "level"_a);
+          "context"_a, "plan"_a, "level"_a, GilReleased());
 }
 
 }  // namespace bindings

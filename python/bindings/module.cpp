@@ -46,9 +46,22 @@ NB_MODULE(_native, m) {
       .def(
           "__eq__", [](const OpCounts& a, const OpCounts& b) { return a == b; }, nb::is_operator(),
           nb::sig("def __eq__(self, arg: object, /) -> bool"));
-  m.def("counted", &counted, "Process-wide counts since start.");
+  bindings::bind_counting(m);
   m.def("hardware_threads", &hardware_threads);
-  m.def("trim_memory", &trim_word_pool, "Gives idle buffers back to the system.");
+  m.def("trim_memory", &trim_word_pool, bindings::GilReleased(), "Gives idle buffers back to the system.");
+
+  nb::class_<bindings::TestSeed>(m, "TestSeed", "32 bytes from which everything follows, and so nothing is secret.")
+      .def(
+          "__init__",
+          [](bindings::TestSeed* self, const nb::bytes& seed) {
+            bindings::TestSeed made;
+            if (seed.size() != made.value.size())
+              throw ParameterError("a seed has 32 bytes, not " + std::to_string(seed.size()));
+            std::memcpy(made.value.data(), seed.c_str(), made.value.size());
+            new (self) bindings::TestSeed(made);
+          },
+          "seed"_a)
+      .attr("__test__") = false;  // pytest collects classes named so
 
   bindings::bind_kernels(m);
   bindings::bind_ckks(m);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bindings.hpp"
+#include "progress.hpp"
 
 namespace bindings {
 namespace {
@@ -53,15 +54,6 @@ class Packed {
   std::vector<std::uint64_t> offsets_;
 };
 
-/// Calls back into Python from a thread that does not hold the interpreter.
-Progress reporter(const Report& progress) {
-  if (!progress) return {};
-  return [&progress](double done) {
-    nb::gil_scoped_acquire acquire;
-    (*progress)(done);
-  };
-}
-
 /// A numpy array of rows of `width` bytes that takes `data` over.
 NewRows rows(std::vector<std::uint8_t>&& data, std::size_t width) {
   auto kept = std::make_unique<std::vector<std::uint8_t>>(std::move(data));
@@ -82,7 +74,7 @@ Bytes elements_of(const Rows& rows) {
 /// Runs f without the interpreter.
 template <class F>
 auto released(const Report& progress, F&& f) {
-  const auto report = reporter(progress);
+  const auto report = with_gil(progress);
   nb::gil_scoped_release release;
   return f(report);
 }
@@ -97,11 +89,13 @@ void bind_oprf(nb::module_& m) {
   s.attr("MAX_INPUT_BYTES") = kMaxInputBytes;
 
   nb::class_<ServerKey>(s, "ServerKey", "The server's secret scalar.")
-      .def_static("random",
-                  [] {
-                    Randomness rng;
-                    return ServerKey::random(rng);
-                  })
+      .def_static(
+          "random",
+          [] {
+            Randomness rng;
+            return ServerKey::random(rng);
+          },
+          GilReleased())
       .def_static(
           "derive",
           [](const nb::bytes& seed, const nb::bytes& info) { return ServerKey::derive(span(seed), span(info)); },
@@ -110,10 +104,17 @@ void bind_oprf(nb::module_& m) {
           "from_bytes", [](const nb::bytes& b) { return ServerKey::from_bytes(span(b)); }, "data"_a)
       .def("secret_bytes", [](const ServerKey& k) { return nb::bytes(k.bytes().data(), k.bytes().size()); })
       .def(
-          "evaluate", [](const ServerKey& k, const nb::bytes& e) { return to_bytes(evaluate(k, span(e))); },
+          "evaluate",
+          [](const ServerKey& k, const nb::bytes& e) {
+            return to_bytes(unlocked([&, in = span(e)] { return evaluate(k, in); }));
+          },
           "element"_a)
       .def(
-          "prf", [](const ServerKey& k, const nb::bytes& input) { return to_bytes(prf(k, span(input))); }, "input"_a)
+          "prf",
+          [](const ServerKey& k, const nb::bytes& input) {
+            return to_bytes(unlocked([&, in = span(input)] { return prf(k, in); }));
+          },
+          "input"_a)
       .def(
           "evaluate_batch",
           [](const ServerKey& k, const Rows& elements, unsigned threads, const Report& progress) {
@@ -139,17 +140,20 @@ void bind_oprf(nb::module_& m) {
       "blind",
       [](const nb::bytes& input) {
         Randomness rng;
-        auto b = blind(span(input), rng);
+        auto b = unlocked([&, in = span(input)] { return blind(in, rng); });
         return std::pair(std::move(b.blind), to_bytes(b.element));
       },
       "input"_a, "The blind and the element for the server.");
   s.def(
-      "blind_with", [](const nb::bytes& input, const Scalar& b) { return to_bytes(blind_with(span(input), b)); },
+      "blind_with",
+      [](const nb::bytes& input, const Scalar& b) {
+        return to_bytes(unlocked([&, in = span(input)] { return blind_with(in, b); }));
+      },
       "input"_a, "blind"_a, "For test vectors: a blind must never be used twice.");
   s.def(
       "finalize",
       [](const nb::bytes& input, const Scalar& b, const nb::bytes& evaluated) {
-        return to_bytes(finalize(span(input), b, span(evaluated)));
+        return to_bytes(unlocked([&, in = span(input), out = span(evaluated)] { return finalize(in, b, out); }));
       },
       "input"_a, "blind"_a, "evaluated"_a);
   s.def(

@@ -24,4 +24,13 @@ inline std::function<bool(double)> with_gil(std::optional<ProgressCallback>& cal
   };
 }
 
+/// The same for callbacks that cannot cancel.
+inline std::function<void(double)> with_gil(const std::optional<std::function<void(double)>>& callback) {
+  if (!callback) return {};
+  return [&callback](double done) {
+    const nb::gil_scoped_acquire lock;
+    (*callback)(done);
+  };
+}
+
 }  // namespace bindings

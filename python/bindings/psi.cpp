@@ -121,11 +121,11 @@ void bind_psi(nb::module_& m) {
   nb::class_<PsiClientKey>(p, "ClientKey", "A client's secret for one session.")
       .def(
           "__init__",
-          [](PsiClientKey* self, const PsiPlan& plan, const std::optional<nb::bytes>& seed) {
+          [](PsiClientKey* self, const PsiPlan& plan, const std::optional<TestSeed>& seed) {
             Randomness rng = randomness(seed);
             new (self) PsiClientKey(plan, rng);
           },
-          "plan"_a, "seed"_a = nb::none(), "A fresh key; a fixed seed of 32 bytes is for tests only.")
+          "plan"_a, "fixed_seed_for_tests"_a = nb::none(), GilReleased(), "A fresh key.")
       .def(
           "evaluation_keys",
           [](PsiClientKey& k, unsigned threads) {
@@ -157,7 +157,7 @@ void bind_psi(nb::module_& m) {
             const std::size_t rows = k.plan().bins(), cols = k.plan().cell_words();
             auto* words = new std::vector<std::uint16_t>(rows * cols);
             nb::capsule owner(words, [](void* x) noexcept { delete static_cast<std::vector<std::uint16_t>*>(x); });
-            k.decode(words->data(), view(reply));
+            unlocked([&, bytes = view(reply)] { k.decode(words->data(), bytes); });
             return nb::ndarray<nb::numpy, std::uint16_t, nb::ndim<2>>(words->data(), {rows, cols}, owner);
           },
           "reply"_a, "Words of every bin, (bins, s).")
@@ -166,7 +166,7 @@ void bind_psi(nb::module_& m) {
           [](const PsiClientKey& k, const nb::bytes& reply) {
             std::vector<std::uint16_t> words(k.plan().bins() * k.plan().cell_words());
             double squares = 0;
-            const double worst = k.decode(words.data(), view(reply), &squares);
+            const double worst = unlocked([&, bytes = view(reply)] { return k.decode(words.data(), bytes, &squares); });
             return std::pair(worst, squares);
           },
           "reply"_a,
@@ -176,7 +176,8 @@ void bind_psi(nb::module_& m) {
       .def(
           "__init__",
           [](PsiSessionKeys* self, const PsiPlan& plan, const nb::bytes& data, unsigned threads) {
-            new (self) PsiSessionKeys(plan, view(data), threads);
+            const auto bytes = view(data);
+            unlocked([&] { new (self) PsiSessionKeys(plan, bytes, threads); });
           },
           "plan"_a, "data"_a, "threads"_a = 1)
       .def_prop_ro("bytes", &PsiSessionKeys::bytes);
@@ -192,7 +193,7 @@ void bind_psi(nb::module_& m) {
             if (words && (words->shape(0) != cells.size() || words->shape(1) != plan.cell_words()))
               throw ShapeError("words must be (cells, " + std::to_string(plan.cell_words()) + ")");
             const PsiTable table{offsets.data(), cells.data(), words ? words->data() : nullptr, cells.size()};
-            check_table(plan, table);
+            unlocked([&] { check_table(plan, table); });
             new (self) Table{plan, offsets, cells, words, table};
           },
           "plan"_a, "offsets"_a, "cells"_a, "words"_a = nb::none());

@@ -22,7 +22,7 @@ using Room = nb::ndarray<W, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 bool narrow(u64 modulus) noexcept { return modulus < u64{1} << 31; }
 
-// A secret with the generator that its encryptions and keys draw from.
+// A secret with the randomness that its encryptions and keys draw from.
 struct Secret {
   std::variant<RingSecret<u32>, RingSecret<u64>> key;
   Randomness rng;
@@ -92,20 +92,22 @@ void bind_words(nb::class_<Secret>& secret, nb::class_<SubstitutionKey>& key) {
         if (messages.shape(1) != n)
           throw ShapeError("messages of " + std::to_string(messages.shape(1)) + " coefficients; the ring has " +
                            std::to_string(n));
-        check_residues<W>(messages.data(), count * n, ring.q());
-        const Seed seed = s.rng.next_seed();
-        const SecretSeed errors = s.rng.next_seed();
         std::vector<W> out(count * 2 * n);
-        SmallArray<W> message(n), row(2 * n);
-        for (std::size_t c = 0; c < count; ++c) {
-          std::copy_n(messages.data() + c * n, n, message.data());
-          ring.forward(message.data(), message.data());
-          k.encrypt_row(row.data(), message.data(), seed, static_cast<u32>(c), errors);
-          ring.inverse(row.data(), row.data());
-          ring.inverse(row.data() + n, row.data() + n);
-          std::copy_n(row.data(), 2 * n, out.data() + c * 2 * n);
-        }
-        message.wipe();
+        unlocked([&] {
+          check_residues<W>(messages.data(), count * n, ring.q());
+          const Seed seed = s.rng.next_seed();
+          const SecretSeed errors = s.rng.next_seed();
+          SmallArray<W> message(n), row(2 * n);
+          for (std::size_t c = 0; c < count; ++c) {
+            std::copy_n(messages.data() + c * n, n, message.data());
+            ring.forward(message.data(), message.data());
+            k.encrypt_row(row.data(), message.data(), seed, static_cast<u32>(c), errors);
+            ring.inverse(row.data(), row.data());
+            ring.inverse(row.data() + n, row.data() + n);
+            std::copy_n(row.data(), 2 * n, out.data() + c * 2 * n);
+          }
+          message.wipe();
+        });
         return owned<W, 3>(std::move(out), {count, 2, n});
       },
       "messages"_a, "Ciphertexts (m, 2, N) of polynomials (m, N), coefficients modulo Q.");
@@ -117,16 +119,18 @@ void bind_words(nb::class_<Secret>& secret, nb::class_<SubstitutionKey>& key) {
         const std::size_t count = ciphertexts.shape(0), n = ring.n();
         if (ciphertexts.shape(1) != 2 || ciphertexts.shape(2) != n)
           throw ShapeError("ciphertexts are (m, 2, " + std::to_string(n) + ")");
-        check_residues<W>(ciphertexts.data(), count * 2 * n, ring.q());
         std::vector<i64> out(count * n);
-        SmallArray<W> row(2 * n), phase(n);
-        for (std::size_t c = 0; c < count; ++c) {
-          std::copy_n(ciphertexts.data() + c * 2 * n, 2 * n, row.data());
-          ring.forward(row.data(), row.data());
-          ring.forward(row.data() + n, row.data() + n);
-          k.phase(phase.data(), row.data());
-          for (std::size_t i = 0; i < n; ++i) out[c * n + i] = ring.centre(phase.data()[i]);
-        }
+        unlocked([&] {
+          check_residues<W>(ciphertexts.data(), count * 2 * n, ring.q());
+          SmallArray<W> row(2 * n), phase(n);
+          for (std::size_t c = 0; c < count; ++c) {
+            std::copy_n(ciphertexts.data() + c * 2 * n, 2 * n, row.data());
+            ring.forward(row.data(), row.data());
+            ring.forward(row.data() + n, row.data() + n);
+            k.phase(phase.data(), row.data());
+            for (std::size_t i = 0; i < n; ++i) out[c * n + i] = ring.centre(phase.data()[i]);
+          }
+        });
         return owned<i64, 2>(std::move(out), {count, n});
       },
       "ciphertexts"_a, "b - a*s of ciphertexts (m, 2, N), centred: (m, N).");
@@ -140,10 +144,10 @@ void bind_words(nb::class_<Secret>& secret, nb::class_<SubstitutionKey>& key) {
           throw ShapeError("ciphertexts are (m, 2, " + std::to_string(n) + ") words of " +
                            (narrow(k.modulus) ? "32" : "64") + " bits, aligned to 64 bytes");
         const std::size_t count = ciphertexts.shape(0);
-        check_residues<W>(ciphertexts.data(), count * 2 * n, static_cast<W>(k.modulus));
-        const auto ring = SmallRing<W>::get(k.modulus, k.log_n);
         W* data = ciphertexts.data();
         nb::gil_scoped_release release;
+        check_residues<W>(data, count * 2 * n, static_cast<W>(k.modulus));
+        const auto ring = SmallRing<W>::get(k.modulus, k.log_n);
         parallel_for(threads, count, [&](std::size_t c) {
           Workspace<W> w(n, k.cut.count);
           substitute(data + c * 2 * n, data + c * 2 * n, k.element, rows->data(), k.cut, *ring, w);
@@ -158,15 +162,15 @@ void bind_rlwe(nb::module_& fhew) {
   nb::class_<Secret> secret(fhew, "RingSecret", "A ternary secret of the ring modulo a prime Q = 1 mod 2N.");
   secret.def(
       "__init__",
-      [](Secret* self, u64 modulus, unsigned log_n, const std::optional<nb::bytes>& seed) {
+      [](Secret* self, u64 modulus, unsigned log_n, const std::optional<TestSeed>& seed) {
         Randomness rng = randomness(seed);
         auto key = make_secret(modulus, log_n, rng);
         new (self) Secret{std::move(key), std::move(rng)};
       },
-      "modulus"_a, "log_n"_a, "seed"_a = nb::none(), "A fresh one; a fixed seed of 32 bytes is for tests only.");
+      "modulus"_a, "log_n"_a, "fixed_seed_for_tests"_a = nb::none(), GilReleased(), "A fresh one.");
 
   nb::class_<SubstitutionKey> key(fhew, "SubstitutionKey", "What the substitution X -> X^element needs.");
-  key.def_static("make", &make_key, "secret"_a, "element"_a, "cut"_a)
+  key.def_static("make", &make_key, "secret"_a, "element"_a, "cut"_a, GilReleased())
       .def_ro("modulus", &SubstitutionKey::modulus)
       .def_ro("log_n", &SubstitutionKey::log_n)
       .def_ro("element", &SubstitutionKey::element)

@@ -35,6 +35,7 @@ from ringforge._native import (
     PublicKey,
     RelinKey,
     SecretKey,
+    TestSeed,
 )
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.params import Parameters
@@ -52,6 +53,7 @@ __all__ = [
     "RelinKey",
     "SecretKey",
     "Session",
+    "TestSeed",
     "flood_deviation",
     "precision",
 ]
@@ -105,9 +107,10 @@ class Session:
     Args:
         params: the parameter set.
         threads: threads for evaluation.
+        fixed_seed_for_tests: makes everything reproducible, and nothing secret.
     """
 
-    def __init__(self, params: Parameters, threads: int = 1, fixed_seed_for_tests: bytes | None = None) -> None:
+    def __init__(self, params: Parameters, threads: int = 1, fixed_seed_for_tests: TestSeed | None = None) -> None:
         self.context = Context(params)
         self.client = Client(self.context, fixed_seed_for_tests)
         self.secret_key = self.client.secret_key()

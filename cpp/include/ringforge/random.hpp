@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Randomness. Secrets and seeds come from OpenSSL's CSPRNG, seeded by the operating system.
+// Randomness. Secrets and seeds come from the operating system's generator (getentropy).
 //
 // Seed expansion, format "ringforge-xof-1" (part of every file format that stores seeds):
 //   k || iv = SHAKE256("ringforge-xof-1" || seed || le32(object) || le32(digit) || le32(limb)), 32 + 16 bytes;
@@ -30,7 +30,7 @@ enum class StreamObject : u32 {
   error = 5,
   mask = 6,       ///< ephemeral ternary polynomial of public-key encryption
   flood = 7,      ///< noise added before a result is shared
-  fork = 8,       ///< children of a Randomness
+  fork = 8,       ///< seeds of a TestRandomness
   small_row = 9,  ///< first half of a row of an evaluation key or ciphertext over a small ring
   lwe_row = 10,   ///< first halves of key-switching entries between LWE keys, per coefficient
 };
@@ -71,25 +71,26 @@ class SecretSeed {
   Seed value_{};
 };
 
-/// Source of fresh seeds. Move-only, wiped at the end.
+/// Source of fresh seeds: the operating system's generator, asked anew for each. It has no state, so seeds are
+/// unique over threads, forks, copies and moves; any threads may share one.
 class Randomness {
  public:
-  /// Seeded by the operating system.
+  Randomness() = default;
+  /// A new seed, independent of all others; publishing it reveals nothing of them.
   /// @throws Error when the system's generator fails.
-  Randomness();
-  /// Fixed seed: for tests only; anything made from it is not secret.
-  explicit Randomness(const Seed& fixed_for_tests);
-  ~Randomness();
-  Randomness(Randomness&&) noexcept = default;
-  Randomness& operator=(Randomness&&) noexcept = default;
-  Randomness(const Randomness&) = delete;
-  Randomness& operator=(const Randomness&) = delete;
-  /// A new seed, independent of all earlier ones and one-way: publishing it reveals nothing of the root.
-  SecretSeed next_seed();
+  SecretSeed next_seed() const;
 
  private:
-  Seed root_;
-  u64 counter_ = 0;
+  friend class TestRandomness;
+  struct Fixed;
+  std::shared_ptr<Fixed> fixed_;  // of TestRandomness; null otherwise
+};
+
+/// Seeds that follow from one, for tests only: nothing made from it is secret. It passes as Randomness; copies draw
+/// from the same sequence and threads may share it, but a forked child repeats its parent.
+class TestRandomness : public Randomness {
+ public:
+  explicit TestRandomness(const Seed& root);
 };
 
 /// Small signed coefficients that may be secret: move-only, wiped at the end.

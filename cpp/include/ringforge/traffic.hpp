@@ -11,7 +11,9 @@
 
 namespace ringforge {
 
-/// Bytes since the last reset, process-wide.
+class CountScope;
+
+/// Bytes moved and held in a scope (counters.hpp).
 struct Traffic {
   std::uint64_t read = 0;      ///< ciphertext limbs read by operations
   std::uint64_t written = 0;   ///< ciphertext limbs written by operations
@@ -20,15 +22,12 @@ struct Traffic {
   std::uint64_t held_out = 0;  ///< most bytes registered as spilled buffers and outputs at once
 };
 
-Traffic traffic() noexcept;
-void reset_traffic() noexcept;
-
 /// Counts limbs of n words that an operation reads and writes.
 void move_limbs(std::uint64_t read, std::uint64_t written, std::uint64_t n) noexcept;
 /// Counts limbs that are written now and read again later, each once.
 void spill_limbs(std::uint64_t limbs, std::uint64_t n) noexcept;
 
-/// Registers limbs of n words as held while it lives.
+/// Registers limbs of n words as held while it lives, within the scope in which it was made.
 class Held {
  public:
   enum class As { working, out };
@@ -38,6 +37,7 @@ class Held {
   Held& operator=(const Held&) = delete;
 
  private:
+  CountScope* scope_;
   As as_;
   std::uint64_t bytes_;
 };

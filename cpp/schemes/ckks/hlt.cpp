@@ -3,13 +3,12 @@
 #include "ringforge/ckks/hlt.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "mask_store.hpp"
+#include "progress.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -88,10 +87,9 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
   std::vector<std::size_t> shift(map_.size());
   for (const auto& g : giants_)
     for (const std::size_t t : g.terms) shift[t] = g.step;
-  std::atomic<std::size_t> done{0};
-  std::mutex reporting;
   constexpr std::size_t kRun = 4;
   const std::size_t runs = (map_.size() + kRun - 1) / kRun;
+  Reports<void> reports(progress, runs);
   parallel_for(threads, runs, [&](std::size_t run) {
     std::vector<double> re(slots), im(slots), values(slots), imaginary(slots);
     std::vector<i64> rounded(n);
@@ -101,11 +99,8 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
       ctx_->scatter(imaginary.data(), slots, 1, im.data());
       store_->encode(i, re.data(), im.data(), plain_scale_, rounded.data());
     }
-    const std::size_t finished = done.fetch_add(1) + 1;
-    const std::unique_lock report(reporting, std::try_to_lock);
-    if (progress && report) progress(static_cast<double>(finished) / static_cast<double>(runs));
+    reports.add(1);
   });
-  if (progress) progress(1.0);
 }
 
 void Hlt::check_input(const Ciphertext& in, const GaloisKeys& keys) const {

@@ -12,11 +12,10 @@
 #include "ringforge/ckks/matvec.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <mutex>
 #include <string>
 
+#include "progress.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -100,13 +99,12 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   const auto& terms = plan_.terms();
   std::vector<double> squares(packing.row_blocks() * virtual_slots);
   store_ = WordBuffer(limbs * blocks * terms.size() * kBlock);
-  std::atomic<std::size_t> done{0};
-  std::mutex reporting;
   // Each task encodes a run of terms; runs are cut at row blocks so that squares are summed without races.
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   constexpr std::size_t kRun = 16;
   for (std::size_t t = 0; t < terms.size(); t += kRun) runs.emplace_back(t, std::min(terms.size(), t + kRun));
   std::vector<std::vector<double>> partial(runs.size());
+  Reports<void> reports(progress, runs.size() + 1);
 
   parallel_for(threads, runs.size(), [&](std::size_t run) {
     std::vector<double> re(slots), im(slots), values(virtual_slots);
@@ -136,10 +134,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
         for (std::size_t b = 0; b < blocks; ++b)
           std::memcpy(words(l, b, t), out.limb(l) + b * kBlock, kBlock * sizeof(u64));
     }
-    const std::size_t finished = done.fetch_add(1) + 1;
-    // One report at a time; a thread that finds another reporting goes on with its work.
-    const std::unique_lock report(reporting, std::try_to_lock);
-    if (progress && report) progress(static_cast<double>(finished) / static_cast<double>(runs.size()));
+    reports.add(1);
   });
   for (std::size_t run = 0; run < runs.size(); ++run) {
     const std::size_t rb = terms[runs[run].first].row_block;
@@ -159,7 +154,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
       bias_.push_back(ctx_->encode(std::span<const double>(values), scaling.output_scale, level_ - 1, threads));
     }
   }
-  if (progress) progress(1.0);
+  reports.add(1);
 }
 
 void Matvec::check_inputs(std::span<const Ciphertext> inputs) const {

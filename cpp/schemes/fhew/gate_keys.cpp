@@ -3,11 +3,11 @@
 //
 // Evaluation keys of boolean gates: generation, and their stream format.
 #include <istream>
-#include <mutex>
 #include <ostream>
 
 #include "gate_machine.hpp"
 #include "key_stream.hpp"
+#include "progress.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -15,22 +15,6 @@ namespace ringforge::fhew {
 namespace {
 
 constexpr char kMagic[8] = {'R', 'G', 'F', 'G', 'A', 'T', 'E', '1'};
-
-// Calls back with the fraction done, from any thread, one at a time; ends the loop when the callback says so.
-class Steps {
- public:
-  Steps(const Progress& progress, std::size_t total) : progress_(progress), total_(total) {}
-  void done() {
-    if (!progress_) return;
-    const std::lock_guard lock(mutex_);
-    if (!progress_(static_cast<double>(++count_) / static_cast<double>(total_))) throw Error("cancelled");
-  }
-
- private:
-  const Progress& progress_;
-  std::size_t total_, count_ = 0;
-  std::mutex mutex_;
-};
 
 // LWE errors of one coefficient's table entries.
 i64 small_error(u64 word) noexcept {
@@ -71,7 +55,7 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
   SmallPoly coeffs(n);
   coeffs.coeffs() = secret.ring().coeffs();
   const RingSecret<W> s(ring_, std::move(coeffs));
-  Steps steps(progress, rgsw_count() + substitution_count() + n);
+  Reports<bool> reports(progress, rgsw_count() + substitution_count() + n);
 
   const u32 m = static_cast<u32>(2 * n), step = m / params.rotation_modulus();
   const std::size_t per_lwe = params.ap_digits() * (params.ap_base - 1);
@@ -99,13 +83,13 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
     encrypt_rgsw(rows_.data() + index * params.rows() * 2 * n, s, message.data(), params.a, params.b, bootstrap_seed,
                  static_cast<u32>(index * params.rows()), bootstrap_errors);
     message.wipe();
-    steps.done();
+    reports.add(1);
   });
   parallel_for(threads, substitution_count(), [&](std::size_t index) {
     const std::size_t first = rgsw_count() * params.rows() + index * params.automorphism.count;
     encrypt_substitution_key(rows_.data() + first * 2 * n, s, substitution_element(index), params.automorphism,
                              bootstrap_seed, static_cast<u32>(first), bootstrap_errors);
-    steps.done();
+    reports.add(1);
   });
 
   const LweSwitch& ks = params.key_switch;
@@ -128,7 +112,7 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
         else
           table_.data()[at + params.n] = static_cast<W>(b);
       }
-    steps.done();
+    reports.add(1);
   });
 }
 

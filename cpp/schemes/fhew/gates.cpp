@@ -3,13 +3,12 @@
 #include "ringforge/fhew/gates.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <mutex>
 
 #include "gate_machine.hpp"
 #include "params_data.hpp"
+#include "progress.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -255,20 +254,14 @@ struct Pass {
   }
 };
 
-void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned threads, std::atomic<std::size_t>& done,
-              std::size_t total, const Progress& progress) {
+void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned threads, Reports<bool>& reports) {
   if (pass.jobs.empty()) return;
   const std::size_t share = (pass.jobs.size() + threads - 1) / std::max(threads, 1u);
   const std::size_t batch = std::clamp<std::size_t>(share, 1, kBatch);
-  std::mutex mutex;
   parallel_for(threads, (pass.jobs.size() + batch - 1) / batch, [&](std::size_t i) {
     const std::size_t count = std::min(batch, pass.jobs.size() - i * batch);
     impl.run(pass.jobs.data() + i * batch, count);
-    const std::size_t now = done += count;
-    if (progress) {
-      const std::lock_guard lock(mutex);
-      if (!progress(static_cast<double>(now) / static_cast<double>(total))) throw Error("cancelled");
-    }
+    reports.add(count);
   });
 }
 
@@ -352,10 +345,9 @@ void evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, 
         first.add({{decision(kind), in}, {}, false, out});
     }
   }
-  std::atomic<std::size_t> done = 0;
-  const std::size_t total = first.jobs.size() + second.jobs.size();
-  run_pass(key.impl(), first, threads, done, total, progress);
-  run_pass(key.impl(), second, threads, done, total, progress);
+  Reports<bool> reports(progress, first.jobs.size() + second.jobs.size());
+  run_pass(key.impl(), first, threads, reports);
+  run_pass(key.impl(), second, threads, reports);
 }
 
 StageErrors trace(const GateEvaluationKey& key, const GateSecretKey& secret, GateKind kind, const u32* in0,

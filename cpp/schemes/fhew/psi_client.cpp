@@ -20,7 +20,7 @@ PsiPlan checked(PsiPlan plan) {
 PsiClientKey::PsiClientKey(PsiPlan plan, Randomness& rng)
     : plan_(checked(std::move(plan))),
       ring_(SmallRing<u64>::get(plan_.modulus, plan_.log_n)),
-      rng_(static_cast<const Seed&>(rng.next_seed())),
+      rng_(rng),
       secret_(ring_, rng_) {}
 
 void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {

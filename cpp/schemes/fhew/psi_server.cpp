@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "progress.hpp"
 #include "psi_format.hpp"
 #include "ringforge/threads.hpp"
 
@@ -60,7 +61,7 @@ class Query {
         keys(keys),
         table(table),
         reply_(reply),
-        progress_(progress) {
+        reports_(progress, keys.plan().bins()) {
     // X^(-2^s) in Eval form, one for each stage, and where its substitution takes slots from.
     monomials_ = SmallArray<u64>(plan.stages() * n);
     monomials_.zero();
@@ -103,23 +104,22 @@ class Query {
   /// Adds a fresh encryption of zero, switches the modulus, and writes reply ciphertext number `r`.
   void finish(std::size_t r, u64* acc, Workspace<u64>& w);
   void step(std::size_t bins, const PsiCounts& counts) {
-    const std::lock_guard lock(mutex_);
-    counts_ += counts;
-    done_ += bins;
-    if (progress_ && !progress_(static_cast<double>(done_) / static_cast<double>(plan.bins())))
-      throw Error("cancelled");
+    {
+      const std::lock_guard lock(mutex_);
+      counts_ += counts;
+    }
+    reports_.add(bins);
   }
   const PsiCounts& counts() const noexcept { return counts_; }
 
  private:
   std::uint8_t* reply_;
-  const PsiProgress& progress_;
+  Reports<bool> reports_;
   SmallArray<u64> monomials_;
   std::vector<std::shared_ptr<const std::vector<u32>>> index_;
   u64 unscale_ = 0;
   std::vector<SecretSeed> seeds_;
   std::mutex mutex_;
-  std::size_t done_ = 0;
   PsiCounts counts_;
 };
 

@@ -88,11 +88,11 @@ def measure(
         hlt.run(c, session.galois_keys, threads)
         before = _native.word_memory().now
         _native.reset_word_memory()
-        _native.reset_traffic()
-        start = time.process_time()
-        out = hlt.run(c, session.galois_keys, threads)
-        seconds = time.process_time() - start
-        t = _native.traffic()
+        with _native.counting() as did:
+            start = time.process_time()
+            out = hlt.run(c, session.galois_keys, threads)
+            seconds = time.process_time() - start
+        t = did.traffic
         yield Measured(
             name,
             seconds,

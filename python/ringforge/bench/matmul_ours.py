@@ -114,26 +114,26 @@ def _run(
     walls: list[float] = []
     cpus: list[float] = []
     phases: list[list[float]] = []
-    before = _native.counted()
     begun = time.perf_counter()
-    while len(walls) < 3 or time.perf_counter() - begun < budget_s:
-        encoded = product.prepare_seconds
-        marks = [(time.perf_counter(), time.process_time())]
-        first = product.left(left)
-        marks.append((time.perf_counter(), time.process_time()))
-        second = product.right(right)
-        marks.append((time.perf_counter(), time.process_time()))
-        c, _ = product.multiply(first, second)
-        marks.append((time.perf_counter(), time.process_time()))
-        # Plans that are not lazy encode the masks of each pair as they go; that is no part of the product's time.
-        encoded = product.prepare_seconds - encoded
-        walls.append(marks[-1][0] - marks[0][0] - encoded)
-        cpus.append(marks[-1][1] - marks[0][1] - encoded * session.threads)
-        phases.append([y[1] - x[1] for x, y in itertools.pairwise(marks)])
-        phases[-1][-1] -= encoded * session.threads
-        if len(walls) >= 3 and walls[-1] > LIMIT_S:
-            break
-    ops = _native.counted() - before
+    with _native.counting() as did:
+        while len(walls) < 3 or time.perf_counter() - begun < budget_s:
+            encoded = product.prepare_seconds
+            marks = [(time.perf_counter(), time.process_time())]
+            first = product.left(left)
+            marks.append((time.perf_counter(), time.process_time()))
+            second = product.right(right)
+            marks.append((time.perf_counter(), time.process_time()))
+            c, _ = product.multiply(first, second)
+            marks.append((time.perf_counter(), time.process_time()))
+            # Plans that are not lazy encode the masks of each pair as they go; that is no part of the product's time.
+            encoded = product.prepare_seconds - encoded
+            walls.append(marks[-1][0] - marks[0][0] - encoded)
+            cpus.append(marks[-1][1] - marks[0][1] - encoded * session.threads)
+            phases.append([y[1] - x[1] for x, y in itertools.pairwise(marks)])
+            phases[-1][-1] -= encoded * session.threads
+            if len(walls) >= 3 and walls[-1] > LIMIT_S:
+                break
+    ops = did.operations
     exact = a @ b
     got = plan.out_layout.unpack(session.decrypt(c)).real
     error = float(np.abs(got - exact).max())
@@ -178,13 +178,14 @@ def _batch(session: ckks.Session, shape: Shape, seed: int, budget_s: float, leve
     right = product.encrypt(client, secret, b, by="rows", level=level)
     walls: list[float] = []
     cpus: list[float] = []
-    before, begun = _native.counted(), time.perf_counter()
-    while len(walls) < 3 or time.perf_counter() - begun < budget_s:
-        wall, cpu = time.perf_counter(), time.process_time()
-        result, _ = product.multiply(left, right, keys)
-        walls.append((time.perf_counter() - wall) / product.capacity)
-        cpus.append((time.process_time() - cpu) / product.capacity)
-    ops = _native.counted() - before
+    begun = time.perf_counter()
+    with _native.counting() as did:
+        while len(walls) < 3 or time.perf_counter() - begun < budget_s:
+            wall, cpu = time.perf_counter(), time.process_time()
+            result, _ = product.multiply(left, right, keys)
+            walls.append((time.perf_counter() - wall) / product.capacity)
+            cpus.append((time.process_time() - cpu) / product.capacity)
+    ops = did.operations
     error = float(np.abs(product.decrypt(client, secret, result) - a @ b).max())
     return Ours(
         statistics.median(walls),

@@ -182,23 +182,24 @@ class CpuDevice(Device):
     ) -> tuple[list[Any], Report]:
         if isinstance(handle.kernel, SmallKernel):
             return _run_small(handle.kernel, handle.state, inputs, threads)
-        before, start = _native.counted(), time.perf_counter()
-        if isinstance(handle.kernel, MatvecKernel):
-            native, galois = handle.state
-            outputs = list(native.run(list(inputs), galois, threads))
-        elif isinstance(handle.kernel, HltKernel):
-            hlt, galois = handle.state
-            outputs = [hlt.run(inputs[0], galois, threads)]
-        elif isinstance(handle.kernel, PairSumKernel):
-            pairs, galois, relin, bases = handle.state
-            outputs = [pairs.run(list(inputs[:bases]), list(inputs[bases:]), galois, relin, threads, progress)]
-        elif isinstance(handle.kernel, MultiplyKernel):
-            ev = _native.Evaluator(handle.kernel.context, threads)
-            outputs = [ev.relinearize(ev.mul(inputs[0], inputs[1]), handle.state)]
-        else:
-            ev = _native.Evaluator(handle.kernel.context, threads)
-            outputs = [ev.rescale(ev.relinearize(ev.mul(c, c), handle.state)) for c in inputs]
-        seconds, ops = time.perf_counter() - start, _native.counted() - before
+        start = time.perf_counter()
+        with _native.counting() as did:
+            if isinstance(handle.kernel, MatvecKernel):
+                native, galois = handle.state
+                outputs = list(native.run(list(inputs), galois, threads))
+            elif isinstance(handle.kernel, HltKernel):
+                hlt, galois = handle.state
+                outputs = [hlt.run(inputs[0], galois, threads)]
+            elif isinstance(handle.kernel, PairSumKernel):
+                pairs, galois, relin, bases = handle.state
+                outputs = [pairs.run(list(inputs[:bases]), list(inputs[bases:]), galois, relin, threads, progress)]
+            elif isinstance(handle.kernel, MultiplyKernel):
+                ev = _native.Evaluator(handle.kernel.context, threads)
+                outputs = [ev.relinearize(ev.mul(inputs[0], inputs[1]), handle.state)]
+            else:
+                ev = _native.Evaluator(handle.kernel.context, threads)
+                outputs = [ev.rescale(ev.relinearize(ev.mul(c, c), handle.state)) for c in inputs]
+        seconds, ops = time.perf_counter() - start, did.operations
         degree = handle.kernel.context.params.degree
         traffic = {
             "keys": int(ops.key_bytes),

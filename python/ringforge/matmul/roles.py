@@ -186,7 +186,7 @@ class KeyHolder(_Encryptor):
         program: what was agreed on.
         secret_key: an existing key; by default a new one is made.
         accept_insecure: why parameters below 128 bits are used all the same.
-        fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+        fixed_seed_for_tests: a `ckks.TestSeed`, which makes everything reproducible, and nothing secret.
 
     Raises:
         ParameterError: the parameters are insecure and no reason was given.
@@ -198,7 +198,7 @@ class KeyHolder(_Encryptor):
         secret_key: SecretKey | None = None,
         *,
         accept_insecure: str = "",
-        fixed_seed_for_tests: bytes | None = None,
+        fixed_seed_for_tests: _native.TestSeed | None = None,
     ) -> None:
         _refuse_insecure(program, accept_insecure)
         self.program = program

@@ -183,7 +183,7 @@ class Session(Computer):
         memory: bytes that a product may take; by default 80 % of what is free when the session starts.
         insecure: why a named set below 128 bits may be used.
         threads: threads to use.
-        fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+        fixed_seed_for_tests: a `ckks.TestSeed`, which makes everything reproducible, and nothing secret.
 
     >>> import numpy as np
     >>> s = Session("matmul-a-128")
@@ -202,7 +202,7 @@ class Session(Computer):
         level_price: float = 1.5,
         insecure: str = "",
         threads: int = 1,
-        fixed_seed_for_tests: bytes | None = None,
+        fixed_seed_for_tests: _native.TestSeed | None = None,
     ) -> None:
         chosen = parameter_sets.named(params, insecure) if isinstance(params, str) else params
         context = Context(chosen)

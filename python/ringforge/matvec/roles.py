@@ -117,7 +117,7 @@ class Client:
         secret_key: an existing key; by default a new one is made.
         accept_insecure: why a program that does not protect data is used all the same: one for the clear
             backend, or with parameters below 128 bits. Without a reason such programs are refused.
-        fixed_seed_for_tests: 32 bytes that make everything reproducible, and nothing secret.
+        fixed_seed_for_tests: a `ckks.TestSeed`, which makes everything reproducible, and nothing secret.
 
     Raises:
         ParameterError: the program is insecure and no reason was given.
@@ -129,7 +129,7 @@ class Client:
         secret_key: SecretKey | None = None,
         *,
         accept_insecure: str = "",
-        fixed_seed_for_tests: bytes | None = None,
+        fixed_seed_for_tests: _native.TestSeed | None = None,
     ) -> None:
         self.program = program
         self._clear = program.backend == "clear"

@@ -17,7 +17,7 @@ import ringforge as rf
 from ringforge import _native, ckks
 from ringforge import params as parameter_sets
 
-SEED = bytes(range(32))
+SEED = ckks.TestSeed(bytes(range(32)))
 
 
 def slots(n: int, seed: int = 0) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_records_travel_as_bytes() -> None:
 DIGEST = """
 import hashlib, numpy as np
 from ringforge import _native, ckks, params
-s = ckks.Session(params.named("set-a"), threads={threads}, fixed_seed_for_tests=bytes(range(32)))
+s = ckks.Session(params.named("set-a"), threads={threads}, fixed_seed_for_tests=ckks.TestSeed(bytes(range(32))))
 x = np.random.default_rng(5).uniform(-0.7, 0.7, s.params.slots)
 a = s.encrypt(x)
 s.add_rotation_keys([3])

@@ -40,7 +40,7 @@ class Bench:
         self.gate_set, self.method, self.threads = sets.named(name, _WHY), method, threads
         self.rng = np.random.default_rng(seed)
         params = _native.fhew.parameters(name, _WHY if self.gate_set.insecure else "")
-        self.secret = _native.fhew.SecretKey(params, seed.to_bytes(32, "little"))
+        self.secret = _native.fhew.SecretKey(params, _native.TestSeed(seed.to_bytes(32, "little")))
         self.key = gates.make_evaluation_key(self.secret, method, threads)
         # The file of a secret key: 40 bytes of header, a byte for each coefficient plus one, 32 bytes of checksum.
         weights = np.frombuffer(self.secret.save(), np.uint8)[40:-32] != 1

@@ -152,7 +152,7 @@ def test_inputs_stay_and_wrong_ones_are_refused(bench: Bench) -> None:
 def test_substitution_maps_messages(log_n: int, modulus: int, cut: tuple[int, int, int, bool]) -> None:
     native = _native.fhew
     n, gadget = 1 << log_n, native.Cut(*cut)
-    secret = native.RingSecret(modulus, log_n, bytes(32))
+    secret = native.RingSecret(modulus, log_n, _native.TestSeed(bytes(32)))
     dtype = np.uint32 if modulus < 1 << 31 else np.uint64
     rng = np.random.default_rng(1)
     messages = rng.integers(0, modulus, (3, n)).astype(dtype)

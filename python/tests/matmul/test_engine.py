@@ -41,13 +41,12 @@ def multiply(session: ckks.Session, choice: Choice, seed: int = 0) -> tuple[floa
     a, b = rng.uniform(-1, 1, (plan.m, plan.l)), rng.uniform(-1, 1, (plan.l, plan.n))
     left = session.encrypt(plan.left_layout.pack(a, plan.slots), level=choice.level)
     right = session.encrypt(plan.right_layout.pack(b, plan.slots), level=choice.level)
-    before = _native.counted()
-    c, _ = product(left, right)
-    ops = _native.counted() - before
+    with _native.counting() as did:
+        c, _ = product(left, right)
     got = plan.out_layout.unpack(session.decrypt(c))
     assert c.level == product.result_level
     assert c.scale == product.scale
-    return float(np.abs(got.real - a @ b).max()), c, ops
+    return float(np.abs(got.real - a @ b).max()), c, did.operations
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 from rich.console import Console
 
 import ringforge as rf
-from ringforge import matmul
+from ringforge import ckks, matmul
 from ringforge import params as parameter_sets
 from ringforge._native import Parameters
 from ringforge.errors import LevelError, MemoryLimitError, MismatchError, ParameterError, ShapeError
 from ringforge.matmul.planner import METHODS
 
-SEED = bytes(range(32))
+SEED = ckks.TestSeed(bytes(range(32)))
 
 
 def small(levels: int = 4) -> Parameters:

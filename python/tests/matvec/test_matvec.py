@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ringforge as rf
-from ringforge import matvec
+from ringforge import ckks, matvec
 from ringforge._native import Algorithm
 from ringforge.matvec.paper import LAYERS
 from ringforge.matvec.roles import exact_error
 
-SEED = bytes(range(32))
+SEED = ckks.TestSeed(bytes(range(32)))
 RNG = np.random.default_rng(2026)
 
 

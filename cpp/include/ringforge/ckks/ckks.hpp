@@ -70,12 +70,10 @@ using ContextPtr = std::shared_ptr<const Context>;
 /// suffices; single normal values, the other case, have lighter tails.
 double slot_error_bound(double variance, std::size_t degree) noexcept;
 
-/// Key generation, encryption and decryption: everything that touches a secret.
+/// Key generation, encryption and decryption: everything that touches a secret. Any threads may share one.
 class Client {
  public:
-  explicit Client(ContextPtr context) : ctx_(std::move(context)) {}
-  /// Deterministic: for tests only.
-  Client(ContextPtr context, const Seed& fixed_for_tests) : ctx_(std::move(context)), rng_(fixed_for_tests) {}
+  explicit Client(ContextPtr context, Randomness rng = {}) : ctx_(std::move(context)), rng_(std::move(rng)) {}
 
   SecretKey secret_key();
   PublicKey public_key(const SecretKey& sk);

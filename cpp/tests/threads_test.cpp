@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The pool of workers under several callers, under forks, and with callbacks that wait. Bodies meet at barriers, so
+// each of these tests ends only if the threads that it needs do run.
+#include "ringforge/threads.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "ringforge/oprf.hpp"
+#include "support.hpp"
+
+namespace ringforge {
+namespace {
+
+/// Ends only when `threads` threads run bodies at the same time.
+void meet(unsigned threads) {
+  std::barrier<> all(threads);
+  parallel_for(threads, threads, [&](std::size_t) { all.arrive_and_wait(); });
+}
+
+/// Exit status of a forked child that runs f; a child that hangs is ended by its alarm.
+template <class F>
+int in_child(const F& f) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    f();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(Threads, ACallerDoesNotWaitForTheLoopOfAnother) {
+  std::latch begun(2), go_on(1);
+  std::jthread other([&] {
+    parallel_for(2, 2, [&](std::size_t) {
+      begun.count_down();
+      go_on.wait();
+    });
+  });
+  begun.wait();  // the pool's worker and another caller are inside a loop, and stay there
+  std::atomic<int> done = 0;
+  for (int i = 0; i < 100; ++i) parallel_for(2, 10, [&](std::size_t) { ++done; });
+  EXPECT_EQ(done, 1000);
+  go_on.count_down();
+}
+
+TEST(Threads, WorkersOfAnEndedLoopHelpTheNext) {
+  meet(3);  // two workers
+  std::barrier<> together(3);
+  std::latch taken(3), release(1);
+  std::jthread other([&] {
+    parallel_for(3, 3, [&](std::size_t) {
+      taken.count_down();
+      release.wait();
+    });
+  });
+  taken.wait();
+  // Both workers are busy. The first body here lets them go; the loop ends only with their help.
+  std::atomic<bool> released = false;
+  parallel_for(3, 3, [&](std::size_t) {
+    if (!released.exchange(true)) release.count_down();
+    together.arrive_and_wait();
+  });
+}
+
+TEST(Threads, ManyCallersAtOnceComplete) {
+  std::vector<std::atomic<int>> hits(64);
+  {
+    std::vector<std::jthread> callers;
+    for (unsigned c = 0; c < 8; ++c)
+      callers.emplace_back([&, c] {
+        for (int round = 0; round < 500; ++round)
+          parallel_for(1 + c % 5, hits.size(), [&](std::size_t i) { hits[i].fetch_add(1, std::memory_order_relaxed); });
+      });
+  }
+  for (const auto& h : hits) EXPECT_EQ(h, 8 * 500);
+}
+
+TEST(Threads, AForkedChildHasWorkersOfItsOwn) {
+  meet(4);
+  EXPECT_EQ(in_child([] { meet(4); }), 0);
+  EXPECT_EQ(in_child([] {
+              meet(4);
+              EXPECT_EQ(in_child([] { meet(4); }), 0);
+              std::exit(::testing::Test::HasFailure() ? 1 : 0);  // the ordinary way out, with destructors
+            }),
+            0);
+  EXPECT_EQ(in_child([] { std::exit(0); }), 0);  // the pool unused in the child
+  meet(4);
+}
+
+TEST(Threads, AChildForkedWhileOthersUseThePoolGoesOn) {
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> busy;
+  for (int i = 0; i < 3; ++i)
+    busy.emplace_back([&] {
+      while (!stop) parallel_for(3, 20, [](std::size_t) {});
+    });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(in_child([] { meet(3); }), 0);
+  stop = true;
+}
+
+TEST(Threads, AChildForkedInsideALoopIsToldThatItCannotEndIt) {
+  const auto caller = std::this_thread::get_id();
+  std::barrier<> both(2);
+  std::latch forked(1);
+  bool is_child = false;
+  int status = -1;
+  try {
+    parallel_for(2, 2, [&](std::size_t) {
+      both.arrive_and_wait();
+      if (std::this_thread::get_id() != caller) return forked.wait();
+      const pid_t child = ::fork();
+      if (child == 0) {
+        is_child = true;
+        ::alarm(60);
+        return;
+      }
+      ::waitpid(child, &status, 0);
+      forked.count_down();
+    });
+    if (is_child) ::_exit(1);
+  } catch (const Error&) {
+    ::_exit(is_child ? 7 : 1);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+// A callback may wait for another caller's parallel work: nothing that work needs is held while it does.
+TEST(Threads, ProgressMayWaitForAnotherCaller) {
+  TestRandomness rng(test::fixed_seed());
+  const auto key = oprf::ServerKey::random(rng);
+  const std::vector<std::uint8_t> bytes(600, 5);
+  std::vector<std::uint64_t> offsets;
+  for (std::size_t i = 0; i <= bytes.size(); ++i) offsets.push_back(i);
+  const oprf::Inputs inputs{bytes, offsets};
+  std::latch reached(1), finished(1);
+  std::atomic<bool> waited = false;
+  std::jthread other([&] {
+    reached.wait();
+    (void)oprf::prf_batch(key, inputs, 4);
+    finished.count_down();
+  });
+  (void)oprf::prf_batch(key, inputs, 4, [&](double) {
+    if (waited.exchange(true)) return;
+    reached.count_down();
+    finished.wait();
+  });
+  EXPECT_TRUE(waited);
+}
+
+TEST(Threads, ProgressNeverFallsNeverOverlapsAndEndsAtOne) {
+  TestRandomness rng(test::fixed_seed());
+  const auto key = oprf::ServerKey::random(rng);
+  const std::vector<std::uint8_t> bytes(2'000, 5);
+  std::vector<std::uint64_t> offsets;
+  for (std::size_t i = 0; i <= bytes.size(); ++i) offsets.push_back(i);
+  std::atomic<int> inside = 0, overlaps = 0;
+  double last = 0;
+  bool falls = false;
+  (void)oprf::prf_batch(key, {bytes, offsets}, 8, [&](double done) {
+    if (inside.fetch_add(1) != 0) ++overlaps;
+    falls = falls || done < last;
+    last = done;
+    inside.fetch_sub(1);
+  });
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_FALSE(falls);
+  EXPECT_EQ(last, 1.0);
+}
+
+}  // namespace
+}  // namespace ringforge
