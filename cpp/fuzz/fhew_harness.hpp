@@ -41,7 +41,9 @@ std::size_t mutate_message(std::uint8_t* data, std::size_t size, std::size_t max
   // All ones are above every modulus.
   if (rng() % 8 == 0 && body.size() >= 8) std::memset(body.data() + rng() % (body.size() - 7), 0xff, 8);
   const auto hash = chosen.hash();
+  const std::uint8_t version = data[7] == '1' ? '1' : static_cast<std::uint8_t>(magic[7]);
   std::memcpy(data, magic, 8);
+  data[7] = version;  // gates have two
   std::memcpy(data + 8, hash.data(), hash.size());
   std::memcpy(data + kFhewHeader, body.data(), wanted - kFhewHeader - tail);
   if (rng() % 16 == 0) data[rng() % kFhewHeader] = static_cast<std::uint8_t>(rng());

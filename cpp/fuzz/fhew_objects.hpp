@@ -19,10 +19,11 @@ namespace ringforge::fuzz {
 
 inline constexpr std::size_t kFhewHeader = 8 + 32;  ///< magic and hash
 inline constexpr std::size_t kFhewChecksum = 32;    ///< of keys of gates
+inline constexpr std::size_t kGateKeyId = 8;        ///< after the header of keys of gates of format 2
 inline constexpr char kPsiKeysMagic[] = "RGFPSIK1";
 inline constexpr char kPsiRequestMagic[] = "RGFPSIQ1";
 inline constexpr char kPsiReplyMagic[] = "RGFPSIR1";
-inline constexpr char kGateKeyMagic[] = "RGFGATE1";
+inline constexpr char kGateKeyMagic[] = "RGFGATE2";
 
 /// N = 1024 over 25 bits, two bins of 16 cells of 64 one-bit words.
 inline fhew::PsiPlan psi_plan(fhew::PsiAlgorithm algorithm) {
@@ -85,6 +86,11 @@ inline TestRandomness fhew_randomness() {
   return TestRandomness(seed);
 }
 
+/// A secret of zeros with an id of choice; 0 makes a key of format 1.
+inline fhew::GateSecretKey gate_secret(const fhew::GateParameters& p, u64 id) {
+  return {p, SmallPoly(p.n), SmallPoly(p.degree()), id};
+}
+
 /// Reader name -> samples by a short name. A reply's words may be anything, so that they are drawn.
 inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> make_fhew_samples() {
   std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> out;
@@ -112,10 +118,14 @@ inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> m
       if (!p.key_switch.at_q && method == fhew::Method::ginx) continue;  // twice as long as the rest
       TestRandomness rng = fhew_randomness();
       const fhew::GateSecretKey secret(p, rng);
-      std::ostringstream stream;
-      fhew::GateEvaluationKey::make(secret, method, rng).save(stream);
-      const std::string bytes = stream.str();
-      out["gate_key"][p.name + "-" + fhew::name(method)].assign(bytes.begin(), bytes.end());
+      const auto emit = [&](const fhew::GateSecretKey& s, const std::string& name) {
+        std::ostringstream stream;
+        fhew::GateEvaluationKey::make(s, method, rng).save(stream);
+        const std::string bytes = stream.str();
+        out["gate_key"][p.name + "-" + fhew::name(method) + name].assign(bytes.begin(), bytes.end());
+      };
+      emit(secret, "");
+      if (method == fhew::Method::ginx) emit(gate_secret(p, 0), "-format1");
     }
   return out;
 }

@@ -155,15 +155,17 @@ void refused_fhew(const std::filesystem::path& dir) {
     changed("truncated_body", [](Bytes& b) { b.resize(fuzz::kFhewHeader + 1000); });
     const std::size_t head = gates ? 100 : good.size();
     changed("wrong_magic", [&](Bytes& b) { b.resize(head), b[0] = 'X'; });
-    changed("wrong_version", [&](Bytes& b) { b.resize(head), b[7] = '2'; });
+    changed("wrong_version", [&](Bytes& b) { b.resize(head), b[7] = gates ? '3' : '2'; });
     changed("wrong_parameters", [&](Bytes& b) { b.resize(head), b[8] ^= 1; });
     changed("trailing_byte", [](Bytes& b) { b.push_back(0); });
     if (gates) {
-      changed("unknown_method", [](Bytes& b) { b.resize(100), b[fuzz::kFhewHeader] = 3; });
+      changed("no_id",
+              [&](Bytes& b) { b.resize(head), std::fill_n(b.begin() + fuzz::kFhewHeader, 8, std::uint8_t{0}); });
+      changed("unknown_method", [&](Bytes& b) { b.resize(head), b[fuzz::kFhewHeader + fuzz::kGateKeyId] = 3; });
       changed("flipped_checksum", [](Bytes& b) { b.back() ^= 1; });
-      // Past the method and two seeds come the rows.
+      // Past the id, the method and two seeds come the rows.
       changed("residue_too_large", [](Bytes& b) {
-        std::fill_n(b.begin() + fuzz::kFhewHeader + 1 + 64, 8, std::uint8_t{0xff});
+        std::fill_n(b.begin() + fuzz::kFhewHeader + fuzz::kGateKeyId + 1 + 64, 8, std::uint8_t{0xff});
         fuzz::seal_gate_key(b.data(), b.size());
       });
     } else if (reader != "psi_reply") {  // whose words may be anything

@@ -62,7 +62,57 @@ TEST(FhewHostile, RefusedFiles) {
       EXPECT_THROW(read(reader, b), FormatError) << file;
     ++seen;
   }
-  EXPECT_GE(seen, 33U) << "files are missing from " << dir;
+  EXPECT_GE(seen, 34U) << "files are missing from " << dir;
+}
+
+// A key that release 3d84ca5 wrote, before keys had ids: fuzz::gate_parameters(true) by GINX.
+TEST(FhewHostile, GateKeyOfFormat1IsReadAndWrittenAgain) {
+  const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "gate_key.format1.bin";
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  ASSERT_EQ(bytes.substr(0, 8), "RGFGATE1") << path;
+  std::istringstream stream(bytes);
+  const auto key = fhew::GateEvaluationKey::load(stream, fuzz::gate_parameters(true));
+  EXPECT_EQ(key.id(), 0U);
+  std::ostringstream again;
+  key.save(again);
+  EXPECT_EQ(again.str(), bytes);
+}
+
+// Keys of gates by format, damaged in each byte of the header, cut everywhere.
+TEST(FhewHostile, GateSecretKeys) {
+  const fhew::GateParameters& p = fuzz::gate_sets()[0];
+  for (const u64 id : {u64{0}, u64{0x0123456789abcdef}}) {
+    const fhew::GateSecretKey secret = fuzz::gate_secret(p, id);
+    Bytes bytes(secret.bytes());
+    secret.save(bytes.data());
+    const fhew::GateSecretKey loaded = fhew::GateSecretKey::load(bytes, p);
+    EXPECT_EQ(loaded.id(), id);
+    EXPECT_EQ(loaded.lwe(), secret.lwe());
+    EXPECT_EQ(bytes[7], id == 0 ? '1' : '2');
+    for (std::size_t at = 0; at < bytes.size(); at += at < 64 ? 1 : 37) {
+      Bytes bad = bytes;
+      bad[at] ^= 1;
+      if (at >= 8 && at < fuzz::kFhewHeader)
+        EXPECT_THROW(fhew::GateSecretKey::load(bad, p), MismatchError) << at;
+      else
+        EXPECT_THROW(fhew::GateSecretKey::load(bad, p), FormatError) << at;
+      EXPECT_THROW(fhew::GateSecretKey::load({bytes.data(), at}, p), FormatError) << at;
+    }
+    Bytes more = bytes;
+    more.push_back(0);
+    EXPECT_THROW(fhew::GateSecretKey::load(more, p), FormatError);
+    // A coefficient of 2 under a right checksum; 0 for an id.
+    Bytes two = bytes;
+    two[bytes.size() - 40] = 3;
+    fuzz::seal_gate_key(two.data(), two.size());
+    EXPECT_THROW(fhew::GateSecretKey::load(two, p), FormatError);
+    if (id == 0) continue;
+    Bytes none = bytes;
+    std::fill_n(none.begin() + fuzz::kFhewHeader, 8, std::uint8_t{0});
+    fuzz::seal_gate_key(none.data(), none.size());
+    EXPECT_THROW(fhew::GateSecretKey::load(none, p), FormatError);
+  }
 }
 
 }  // namespace

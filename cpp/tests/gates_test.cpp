@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -99,31 +101,38 @@ void truth_tables(const GateParameters& p, Method method, unsigned threads) {
   TestRandomness rng(seed(1));
   const GateSecretKey secret(p, rng);
   const GateEvaluationKey key = GateEvaluationKey::make(secret, method, rng, threads);
-  const std::size_t gates = kGateKinds * 8, words = p.n + 1;
-  std::vector<u32> wires((6 + 2 * gates) * words);
-  const std::uint8_t bits[2] = {0, 1};
-  secret.encrypt(wires.data(), bits, 2, rng);
+  const std::size_t gates = kGateKinds * 8, words = p.n + 1, first = 12;
+  std::vector<u32> wires((first + 2 * gates) * words);
+  // 0 and 1 for each input, then the same refreshed: inputs of a gate are different ciphertexts.
+  const std::uint8_t bits[6] = {0, 1, 0, 1, 0, 1};
+  secret.encrypt(wires.data(), bits, 6, rng);
   for (int round = 0; round < 2; ++round) {
     std::vector<std::uint8_t> kinds;
     std::vector<std::int32_t> in, out;
-    const std::int32_t base = round == 0 ? 0 : 2;  // wires 2, 3: refreshed 0 and 1
+    const std::int32_t base = round == 0 ? 0 : 6;
     for (unsigned k = 0; k < kGateKinds; ++k)
       for (unsigned v = 0; v < 8; ++v) {
         kinds.push_back(static_cast<std::uint8_t>(k));
-        for (unsigned i = 0; i < 3; ++i) in.push_back(base + static_cast<std::int32_t>(v >> i & 1));
-        out.push_back(static_cast<std::int32_t>(6 + round * gates + kinds.size() - 1));
+        for (unsigned i = 0; i < 3; ++i) in.push_back(base + static_cast<std::int32_t>(2 * i + (v >> i & 1)));
+        out.push_back(static_cast<std::int32_t>(first + static_cast<std::size_t>(round) * gates + kinds.size() - 1));
       }
+    std::size_t rotations = 8 * (8 + 2 * 5);
     if (round == 0) {
-      kinds.insert(kinds.end(), {static_cast<std::uint8_t>(GateKind::and_), static_cast<std::uint8_t>(GateKind::or_)});
-      in.insert(in.end(), {0, 1, -1, 0, 1, -1});
-      out.insert(out.end(), {2, 3});
+      for (std::int32_t i = 0; i < 6; ++i) {
+        kinds.push_back(static_cast<std::uint8_t>(i % 2 == 0 ? GateKind::and_ : GateKind::or_));
+        in.insert(in.end(), {i, (i + 3) % 6, -1});
+        out.push_back(6 + i);
+      }
+      rotations += 6;
     }
-    evaluate(key, {kinds.data(), in.data(), out.data(), kinds.size()}, wires.data(), wires.size() / words, threads);
+    EXPECT_EQ(
+        evaluate(key, {kinds.data(), in.data(), out.data(), kinds.size()}, wires.data(), wires.size() / words, threads),
+        rotations);
     for (std::size_t g = 0; g < gates; ++g) {
       if (published && arity(static_cast<GateKind>(kinds[g])) == 3 && bootstraps(static_cast<GateKind>(kinds[g])) == 1)
         continue;
       std::uint8_t got = 2;
-      secret.decrypt(&got, wires.data() + (6 + static_cast<std::size_t>(round) * gates + g) * words, 1);
+      secret.decrypt(&got, wires.data() + (first + static_cast<std::size_t>(round) * gates + g) * words, 1);
       const unsigned v = g % 8;
       EXPECT_EQ(got, expected(static_cast<GateKind>(kinds[g]), v & 1, v >> 1 & 1, v >> 2 & 1))
           << name(static_cast<GateKind>(kinds[g])) << " of " << v << " by " << name(method) << ", round " << round;
@@ -143,6 +152,148 @@ TEST(Gates, TruthTablesPlainDigits) {
 }
 TEST(Gates, TruthTablesWideWords) {
   for (const Method m : {Method::ginx, Method::ap, Method::automorphism}) truth_tables(small_wide_set(), m, 2);
+}
+
+// Every kind on every choice of inputs among x, NOT x, y, NOT y, copies of x and y, and the constants: the right bit,
+// by no more rotations than a function of x and y takes, and never the sum of dependent ciphertexts.
+TEST(Gates, DependentInputsAreReplaced) {
+  const GateParameters p = small_set();
+  Randomness rng(seed(5));
+  const GateSecretKey secret(p, rng);
+  const GateEvaluationKey key = GateEvaluationKey::make(secret, Method::ginx, rng, 2);
+  const std::size_t words = p.n + 1;
+  // Wires: x, y, NOT x, NOT y, copies of x and y with bits above q in their words, 0, 1, then the outputs.
+  constexpr std::size_t kWires = 8;
+  for (unsigned values = 0; values < 4; ++values) {
+    const bool x = values & 1, y = values >> 1;
+    const std::array<bool, kWires> bit{x, y, !x, !y, x, y, false, true};
+    std::vector<u32> wires(kWires * words);
+    const std::uint8_t clear[2] = {x, y};
+    secret.encrypt(wires.data(), clear, 2, rng);
+    const std::uint8_t free_kinds[6] = {
+        static_cast<std::uint8_t>(GateKind::not_), static_cast<std::uint8_t>(GateKind::not_),
+        static_cast<std::uint8_t>(GateKind::copy), static_cast<std::uint8_t>(GateKind::copy),
+        static_cast<std::uint8_t>(GateKind::zero), static_cast<std::uint8_t>(GateKind::one)};
+    const std::int32_t from[18] = {0, -1, -1, 1, -1, -1, 0, -1, -1, 1, -1, -1, -1, -1, -1, -1, -1, -1};
+    const std::int32_t to[6] = {2, 3, 4, 5, 6, 7};
+    EXPECT_EQ(evaluate(key, {free_kinds, from, to, 6}, wires.data(), kWires, 1), 0U);
+    for (std::size_t i = 4 * words; i < 6 * words; ++i) wires[i] += 1u << p.log_q;
+    std::vector<std::uint8_t> kinds;
+    std::vector<std::int32_t> in, out;
+    for (unsigned k = 0; k < kGateKinds; ++k) {
+      if (bootstraps(static_cast<GateKind>(k)) == 0) continue;
+      const unsigned inputs = arity(static_cast<GateKind>(k));
+      for (std::int32_t a = 0; a < 8; ++a)
+        for (std::int32_t b = 0; b < 8; ++b)
+          for (std::int32_t c = 0; c < (inputs == 3 ? 8 : 1); ++c) {
+            kinds.push_back(static_cast<std::uint8_t>(k));
+            in.insert(in.end(), {a, b, inputs == 3 ? c : -1});
+            out.push_back(static_cast<std::int32_t>(kWires + kinds.size() - 1));
+          }
+    }
+    wires.resize((kWires + kinds.size()) * words);
+    for (std::size_t g = 0; g < kinds.size(); ++g) {
+      const auto kind = static_cast<GateKind>(kinds[g]);
+      const std::int32_t* i = &in[3 * g];
+      const auto at = [&](int k) { return i[k] < 0 ? 0 : static_cast<std::size_t>(i[k]); };
+      const std::size_t took = evaluate(key, {&kinds[g], i, &out[g], 1}, wires.data(), wires.size() / words, 1);
+      std::uint8_t got = 2;
+      secret.decrypt(&got, wires.data() + static_cast<std::size_t>(out[g]) * words, 1);
+      const bool want = expected(kind, bit[at(0)], bit[at(1)], bit[at(2)]);
+      const std::string what = std::string(name(kind)) + " of wires " + std::to_string(i[0]) + ", " +
+                               std::to_string(i[1]) + ", " + std::to_string(i[2]);
+      EXPECT_EQ(got, want) << what;
+      // Whether x and y are both needed, by the function itself.
+      const auto with = [&](bool u, bool v) {
+        const std::array<bool, kWires> w{u, v, !u, !v, u, v, false, true};
+        return expected(kind, w[at(0)], w[at(1)], w[at(2)]);
+      };
+      bool needs_x = false, needs_y = false;
+      for (const bool other : {false, true}) {
+        needs_x |= with(false, other) != with(true, other);
+        needs_y |= with(other, false) != with(other, true);
+      }
+      EXPECT_EQ(took, needs_x && needs_y ? 1U : 0U) << what;
+    }
+  }
+}
+
+// Gates of one kind on the same inputs give the same words, in any order of the inputs: AND3(x, y, AND(y, x)) meets its
+// own first half again.
+TEST(Gates, ReconvergingGatesAreFound) {
+  const GateParameters p = small_set();
+  Randomness rng(seed(6));
+  const GateSecretKey secret(p, rng);
+  const std::size_t words = p.n + 1;
+  for (const Method m : {Method::ginx, Method::ap, Method::automorphism}) {
+    const GateEvaluationKey key = GateEvaluationKey::make(secret, m, rng, 2);
+    std::vector<u32> wires(6 * words);
+    const std::uint8_t bits[2] = {1, 1};
+    secret.encrypt(wires.data(), bits, 2, rng);
+    const auto run = [&](GateKind kind, std::array<std::int32_t, 3> in, std::int32_t out) {
+      const auto k = static_cast<std::uint8_t>(kind);
+      return evaluate(key, {&k, in.data(), &out, 1}, wires.data(), 6, 2);
+    };
+    EXPECT_EQ(run(GateKind::and_, {0, 1, -1}, 2), 1U);
+    EXPECT_EQ(run(GateKind::and_, {1, 0, -1}, 3), 1U);
+    EXPECT_TRUE(std::equal(wires.begin() + static_cast<std::ptrdiff_t>(2 * words),
+                           wires.begin() + static_cast<std::ptrdiff_t>(3 * words),
+                           wires.begin() + static_cast<std::ptrdiff_t>(3 * words)));
+    EXPECT_EQ(run(GateKind::xor_, {2, 3, -1}, 4), 0U);
+    EXPECT_EQ(run(GateKind::nand3, {0, 1, 3}, 4), 1U);  // the second half is NOT of the first
+    std::uint8_t got = 2;
+    secret.decrypt(&got, wires.data() + 4 * words, 1);
+    EXPECT_EQ(got, 0);
+    run(GateKind::not_, {2, -1, -1}, 5);
+    EXPECT_EQ(run(GateKind::and3, {0, 1, 5}, 4), 1U);  // AND of a bit and its complement
+    secret.decrypt(&got, wires.data() + 4 * words, 1);
+    EXPECT_EQ(got, 0);
+  }
+}
+
+// What a key's ciphertexts have in common is small beside what each has of its own: their noise is independent. (Plain
+// digits have a mean; substitutions that nothing rotates apart would add it up.)
+TEST(Gates, NoiseHasNoCommonPart) {
+  constexpr int kSamples = 48;
+  for (const auto& p : {small_set(), small_paper_set()})
+    for (const Method m : {Method::ginx, Method::ap, Method::automorphism})
+      for (std::uint8_t s = 1; s <= 3; ++s) {
+        Randomness rng(seed(s));
+        const GateSecretKey secret(p, rng);
+        const GateEvaluationKey key = GateEvaluationKey::make(secret, m, rng, 2);
+        std::vector<u32> wires(2 * kSamples * (p.n + 1));
+        std::vector<std::uint8_t> bits(2 * kSamples);
+        for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = i % 3 == 0;
+        secret.encrypt(wires.data(), bits.data(), bits.size(), rng);
+        double sum = 0, squares = 0;
+        for (std::size_t i = 0; i < kSamples; ++i) {
+          const u32* in = wires.data() + 2 * i * (p.n + 1);
+          const StageErrors e = trace(key, secret, GateKind::nand_, in, in + p.n + 1);
+          sum += e.rotated;
+          squares += e.rotated * e.rotated;
+        }
+        const double mean = sum / kSamples, deviation = std::sqrt(squares / kSamples - mean * mean);
+        // 5 standard deviations of the mean of independent samples; and 0.2 of one sample's for what there may be.
+        EXPECT_LT(std::abs(mean), deviation * (5 / std::sqrt(kSamples) + 0.2))
+            << p.modulus << " by " << name(m) << ", seed " << int{s} << ": mean " << mean << " of " << deviation;
+      }
+}
+
+TEST(Gates, KeysHaveIds) {
+  const GateParameters p = small_set();
+  Randomness rng(seed(7));
+  const GateSecretKey one(p, rng), other(p, rng);
+  EXPECT_NE(one.id(), 0U);
+  EXPECT_NE(one.id(), other.id());
+  const GateEvaluationKey key = GateEvaluationKey::make(one, Method::ginx, rng, 2);
+  EXPECT_EQ(key.id(), one.id());
+  std::vector<u32> wires(2 * (p.n + 1));
+  const std::uint8_t bits[2] = {0, 1};
+  one.encrypt(wires.data(), bits, 2, rng);
+  EXPECT_NO_THROW(trace(key, one, GateKind::nand_, wires.data(), wires.data() + p.n + 1));
+  EXPECT_THROW(trace(key, other, GateKind::nand_, wires.data(), wires.data() + p.n + 1), MismatchError);
+  const GateSecretKey ternary(small_set(LweSecret::ternary), rng);
+  EXPECT_THROW(trace(key, ternary, GateKind::nand_, wires.data(), wires.data() + p.n + 1), MismatchError);
 }
 
 TEST(Gates, NoiseOfNamedSets) {

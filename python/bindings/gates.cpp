@@ -31,6 +31,19 @@ void check_width(const GateParameters& p, std::size_t width) {
                      std::to_string(p.n + 1));
 }
 
+template <class W>
+void check_residues(const GateParameters& p, const W* data, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (data[i] >= p.modulus) throw ValueError("coefficient " + std::to_string(data[i]) + " is not below Q");
+}
+
+GateKind gate_kind(unsigned kind) {
+  if (kind >= kGateKinds)
+    throw ParameterError("there is no kind " + std::to_string(kind) + " of gates; there are " +
+                         std::to_string(kGateKinds));
+  return static_cast<GateKind>(kind);
+}
+
 // A secret key with the randomness that its encryptions draw from.
 struct SecretKey {
   GateSecretKey key;
@@ -90,9 +103,8 @@ void bind_gates(nb::module_& m) {
   g.def("parameters", &GateParameters::named, "name"_a, "insecure"_a = "", "A named set.");
   g.def("parameter_names", &GateParameters::names);
   g.def(
-      "bootstraps", [](unsigned kind) { return bootstraps(static_cast<GateKind>(kind)); }, "kind"_a,
-      "Blind rotations of a gate.");
-  g.def("arity", [](unsigned kind) { return arity(static_cast<GateKind>(kind)); }, "kind"_a, "Inputs of a gate.");
+      "bootstraps", [](unsigned kind) { return bootstraps(gate_kind(kind)); }, "kind"_a, "Blind rotations of a gate.");
+  g.def("arity", [](unsigned kind) { return arity(gate_kind(kind)); }, "kind"_a, "Inputs of a gate.");
   g.def("kind_names", [] {
     std::vector<std::string> names;
     for (unsigned k = 0; k < kGateKinds; ++k) names.emplace_back(name(static_cast<GateKind>(k)));
@@ -137,39 +149,22 @@ void bind_gates(nb::module_& m) {
             return to_numpy(e.data(), e.size());
           },
           "ciphertexts"_a, "bits"_a, "Noise of ciphertexts whose bits are known, in units of 1/q.")
+      .def_prop_ro(
+          "key_id", [](const SecretKey& s) { return s.key.id(); },
+          "Public, shared by all that belongs to this key; 0 for a key of format 1.")
       .def(
           "save",
           [](const SecretKey& s) {
-            // Magic, parameter hash, coefficients + 1 as bytes (LWE, then ring), checksum.
-            std::string out = "RGFGSEC1";
-            const auto hash = s.key.params().hash();
-            out.append(reinterpret_cast<const char*>(hash.data()), hash.size());
-            for (const i64 x : s.key.lwe()) out.push_back(static_cast<char>(x + 1));
-            for (const i64 x : s.key.ring().coeffs()) out.push_back(static_cast<char>(x + 1));
-            const auto sum = sha256(out.data(), out.size());
-            out.append(reinterpret_cast<const char*>(sum.data()), sum.size());
-            nb::bytes bytes(out.data(), out.size());
-            wipe(out.data(), out.size());
+            nb::bytearray bytes("", 0);
+            bytes.resize(s.key.bytes());
+            s.key.save(static_cast<std::uint8_t*>(bytes.data()));
             return bytes;
           },
-          "The key as bytes, not encrypted: keep them from others.")
+          "The key as bytes, not encrypted: keep them from others, and overwrite them after use.")
       .def_static(
           "load",
-          [](const GateParameters& p, const nb::bytes& bytes) {
-            const std::size_t body = 8 + 32 + p.n + p.degree();
-            if (bytes.size() != body + 32 || std::memcmp(bytes.c_str(), "RGFGSEC1", 8) != 0)
-              throw FormatError("this is no secret key of " + p.name);
-            const auto sum = sha256(bytes.c_str(), body);
-            if (std::memcmp(sum.data(), bytes.c_str() + body, sum.size()) != 0)
-              throw FormatError("the secret key is damaged: its checksum differs");
-            if (std::memcmp(p.hash().data(), bytes.c_str() + 8, 32) != 0)
-              throw MismatchError("the secret key belongs to other parameters than " + p.name);
-            std::vector<i64> lwe(p.n);
-            SmallPoly ring(p.degree());
-            const auto* at = bytes.c_str() + 40;
-            for (auto& x : lwe) x = *at++ - 1;
-            for (auto& x : ring.coeffs()) x = *at++ - 1;
-            return SecretKey{GateSecretKey(p, std::move(lwe), std::move(ring)), Randomness()};
+          [](const GateParameters& p, const Bits& bytes) {
+            return SecretKey{GateSecretKey::load({bytes.data(), bytes.size()}, p), Randomness()};
           },
           "params"_a, "data"_a);
 
@@ -184,6 +179,7 @@ void bind_gates(nb::module_& m) {
           "secret"_a, "method"_a, "threads"_a = 1, "progress"_a = nb::none())
       .def_prop_ro("params", &GateEvaluationKey::params)
       .def_prop_ro("method", &GateEvaluationKey::method)
+      .def_prop_ro("key_id", &GateEvaluationKey::id, "The secret key's.")
       .def_prop_ro("bootstrap_bytes", &GateEvaluationKey::bootstrap_bytes)
       .def_prop_ro("switch_bytes", &GateEvaluationKey::switch_bytes)
       .def_prop_ro("bytes", [](const GateEvaluationKey& k) { return k.bootstrap_bytes() + k.switch_bytes(); })
@@ -218,17 +214,17 @@ void bind_gates(nb::module_& m) {
         const GateLevel level{kinds.data(), inputs.data(), outputs.data(), kinds.size()};
         Progress report = with_gil(progress);
         nb::gil_scoped_release release;
-        evaluate(key, level, wires.data(), wires.shape(0), threads, report);
+        return evaluate(key, level, wires.data(), wires.shape(0), threads, report);
       },
       "key"_a, "kinds"_a, "inputs"_a, "wires"_a, "outputs"_a, "threads"_a = 1, "progress"_a = nb::none(),
-      "Runs one level of gates in place on rows of `wires`.");
+      "Runs one level of gates in place on rows of `wires`; returns the blind rotations that it took, fewer than the "
+      "gates have where inputs are equal, complementary or known.");
   g.def(
       "trace",
       [](const GateEvaluationKey& key, const SecretKey& secret, unsigned kind, const Cells& inputs) {
         check_width(key.params(), inputs.shape(1));
-        if (inputs.shape(0) != 2 || kind >= kGateKinds) throw ShapeError("a traced gate has two inputs");
-        const StageErrors e =
-            trace(key, secret.key, static_cast<GateKind>(kind), inputs.data(), inputs.data() + inputs.shape(1));
+        if (inputs.shape(0) != 2) throw ShapeError("a traced gate has two inputs");
+        const StageErrors e = trace(key, secret.key, gate_kind(kind), inputs.data(), inputs.data() + inputs.shape(1));
         return std::array<double, 3>{e.rounded, e.rotated, e.switched};
       },
       "key"_a, "secret"_a, "kind"_a, "inputs"_a, GilReleased(),
@@ -245,6 +241,7 @@ void bind_gates(nb::module_& m) {
             throw ShapeError("accumulators are (count, 2, N) words of " +
                              std::string(p.modulus < u64{1} << 31 ? "32" : "64") + " bits, aligned to 64 bytes");
           nb::gil_scoped_release release;
+          check_residues(p, accumulators.data(), accumulators.size());
           accumulate(key, accumulators.data(), indices.shape(0), indices.data(), indices.shape(1), threads);
         },
         "key"_a, "accumulators"_a, "indices"_a, "threads"_a = 1,
@@ -261,9 +258,7 @@ void bind_gates(nb::module_& m) {
                              std::string(p.modulus < u64{1} << 31 ? "32" : "64") + " bits");
           std::vector<u32> out(count * (p.n + 1));
           unlocked([&] {
-            for (std::size_t i = 0; i < count * words; ++i)
-              if (accumulators.data()[i] >= p.modulus)
-                throw ValueError("coefficient " + std::to_string(accumulators.data()[i]) + " is not below Q");
+            check_residues(p, accumulators.data(), count * words);
             extract(key, out.data(), accumulators.data(), count);
           });
           return matrix(std::move(out), count, p.n + 1);

@@ -2,6 +2,7 @@
 // Copyright 2026 The Ringforge authors
 //
 // Evaluation keys of boolean gates: generation, and their stream format.
+#include <cstring>
 #include <istream>
 #include <ostream>
 
@@ -14,7 +15,41 @@
 namespace ringforge::fhew {
 namespace {
 
-constexpr char kMagic[8] = {'R', 'G', 'F', 'G', 'A', 'T', 'E', '1'};
+// Format 2 has the key's id after the hash of the parameters. Format 1 has none; keys that were read from it are
+// written in it again, so that every key has one encoding.
+constexpr char kSecretMagic[] = "RGFGSEC", kEvaluationMagic[] = "RGFGATE";
+constexpr std::size_t kMagicBytes = 8, kHashBytes = 32;
+
+constexpr std::size_t header_bytes(u64 id) noexcept { return kMagicBytes + kHashBytes + (id == 0 ? 0 : sizeof(id)); }
+
+void write_header(std::uint8_t* dst, const char* magic, const GateParameters& params, u64 id) {
+  std::memcpy(dst, magic, kMagicBytes - 1);
+  dst[kMagicBytes - 1] = id == 0 ? '1' : '2';
+  const auto hash = params.hash();
+  std::memcpy(dst + kMagicBytes, hash.data(), kHashBytes);
+  if (id != 0) std::memcpy(dst + kMagicBytes + kHashBytes, &id, sizeof(id));
+}
+
+// Reads a header by `get(data, bytes)`; `what` is in the nominative, with its article.
+template <class Get>
+u64 read_header(const char* magic, const std::string& what, const GateParameters& params, Get&& get) {
+  std::array<char, kMagicBytes> found{};
+  get(found.data(), found.size());
+  if (std::memcmp(found.data(), magic, kMagicBytes - 1) != 0)
+    throw FormatError("this is no " + what + " of gates: those begin with " + magic);
+  const char version = found.back();
+  if (version != '1' && version != '2')
+    throw FormatError("this " + what + " has a format that this release does not read; it reads 1 and 2");
+  std::array<std::uint8_t, kHashBytes> hash{};
+  get(hash.data(), hash.size());
+  if (hash != params.hash()) throw MismatchError("this " + what + " belongs to other parameters than " + params.name);
+  u64 id = 0;
+  if (version == '2') {
+    get(&id, sizeof(id));
+    if (id == 0) throw FormatError("this " + what + " has the id 0, which no key has");
+  }
+  return id;
+}
 
 // LWE errors of one coefficient's table entries.
 i64 small_error(u64 word) noexcept {
@@ -98,11 +133,12 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
   parallel_for(threads, n, [&](std::size_t i) {
     expand_switch(i);
     Stream errors(switch_errors, StreamObject::error, static_cast<u32>(i));
+    __int128 b = 0;
     for (unsigned j = 0; j < ks.count; ++j)
       for (std::size_t v = 1; v <= values; ++v) {
         const std::size_t at = ((i * ks.count + j) * values + v - 1) * stride_;
         const auto factor = static_cast<unsigned __int128>(v) * power(ks.base, j) << ks.drop;
-        __int128 b = static_cast<__int128>(factor % q) * secret.ring().coeffs()[i] + small_error(errors.next());
+        b = static_cast<__int128>(factor % q) * secret.ring().coeffs()[i] + small_error(errors.next());
         for (unsigned k = 0; k < params.n; ++k)
           b += static_cast<__int128>(ks.at_q ? table16_.data()[at + k] : table_.data()[at + k]) * secret.lwe()[k];
         b %= static_cast<__int128>(q);
@@ -112,6 +148,7 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
         else
           table_.data()[at + params.n] = static_cast<W>(b);
       }
+    wipe(&b, sizeof(b));
     reports.add(1);
   });
 }
@@ -186,6 +223,42 @@ RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);
 #undef RINGFORGE_INSTANTIATE
 
+// ---- the secret key's bytes -----------------------------------------------------------------------
+
+std::size_t GateSecretKey::bytes() const noexcept {
+  return header_bytes(id_) + params_.n + params_.degree() + kHashBytes;
+}
+
+void GateSecretKey::save(std::uint8_t* dst) const {
+  write_header(dst, kSecretMagic, params_, id_);
+  std::uint8_t* at = dst + header_bytes(id_);
+  for (const i64 x : lwe()) *at++ = static_cast<std::uint8_t>(x + 1);
+  for (const i64 x : ring_.coeffs()) *at++ = static_cast<std::uint8_t>(x + 1);
+  const auto sum = sha256(dst, static_cast<std::size_t>(at - dst));
+  std::memcpy(at, sum.data(), sum.size());
+}
+
+GateSecretKey GateSecretKey::load(std::span<const std::uint8_t> bytes, const GateParameters& params) {
+  std::size_t read = 0;
+  const u64 id = read_header(kSecretMagic, "secret key", params, [&](void* dst, std::size_t count) {
+    if (bytes.size() - read < count) throw FormatError("the secret key ends early");
+    std::memcpy(dst, bytes.data() + read, count);
+    read += count;
+  });
+  const std::size_t body = header_bytes(id) + params.n + params.degree();
+  if (bytes.size() != body + kHashBytes)
+    throw FormatError("the secret key has " + std::to_string(bytes.size()) + " bytes; one of " + params.name + " has " +
+                      std::to_string(body + kHashBytes));
+  const auto sum = sha256(bytes.data(), body);
+  if (std::memcmp(sum.data(), bytes.data() + body, sum.size()) != 0)
+    throw FormatError("the secret key is damaged: its checksum differs");
+  SmallPoly lwe(params.n), ring(params.degree());
+  const std::uint8_t* at = bytes.data() + read;
+  for (auto& x : lwe.coeffs()) x = *at++ - i64{1};
+  for (auto& x : ring.coeffs()) x = *at++ - i64{1};
+  return GateSecretKey(params, std::move(lwe), std::move(ring), id);
+}
+
 // ---- the public class -----------------------------------------------------------------------------
 
 GateEvaluationKey::GateEvaluationKey(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -195,21 +268,23 @@ GateEvaluationKey& GateEvaluationKey::operator=(GateEvaluationKey&&) noexcept = 
 
 const GateParameters& GateEvaluationKey::params() const noexcept { return impl_->params; }
 Method GateEvaluationKey::method() const noexcept { return impl_->method; }
+u64 GateEvaluationKey::id() const noexcept { return impl_->id; }
 std::size_t GateEvaluationKey::bootstrap_bytes() const noexcept { return impl_->bootstrap_bytes(); }
 std::size_t GateEvaluationKey::switch_bytes() const noexcept { return impl_->switch_bytes(); }
 
 GateEvaluationKey GateEvaluationKey::make(const GateSecretKey& secret, Method method, Randomness& rng, unsigned threads,
                                           const Progress& progress) {
   auto impl = Impl::make(secret.params(), method);
+  impl->id = secret.id();
   impl->generate(secret, rng, threads, progress);
   return GateEvaluationKey(std::move(impl));
 }
 
 void GateEvaluationKey::save(std::ostream& stream) const {
   KeyWriter out(stream);
-  out.put(kMagic, sizeof(kMagic));
-  const auto hash = params().hash();
-  out.put(hash.data(), hash.size());
+  std::array<std::uint8_t, header_bytes(1)> header{};
+  write_header(header.data(), kEvaluationMagic, params(), id());
+  out.put(header.data(), header_bytes(id()));
   const auto method = static_cast<std::uint8_t>(impl_->method);
   out.put(&method, 1);
   impl_->write(out);
@@ -218,17 +293,13 @@ void GateEvaluationKey::save(std::ostream& stream) const {
 
 GateEvaluationKey GateEvaluationKey::load(std::istream& stream, const GateParameters& params, unsigned threads) {
   KeyReader in(stream);
-  char magic[sizeof(kMagic)];
-  in.get(magic, sizeof(magic));
-  if (std::memcmp(magic, kMagic, sizeof(magic)) != 0)
-    throw FormatError("this is no evaluation key for boolean gates of format 1");
-  std::array<std::uint8_t, 32> hash{};
-  in.get(hash.data(), hash.size());
-  if (hash != params.hash()) throw MismatchError("the evaluation key belongs to other parameters than " + params.name);
+  const u64 id = read_header(kEvaluationMagic, "evaluation key", params,
+                             [&](void* dst, std::size_t count) { in.get(dst, count); });
   std::uint8_t method = 0;
   in.get(&method, 1);
   if (method > 2) throw FormatError("the evaluation key names accumulator " + std::to_string(method) + " of 0, 1, 2");
   auto impl = Impl::make(params, static_cast<Method>(method));
+  impl->id = id;
   impl->read(in, threads);
   in.finish();
   return GateEvaluationKey(std::move(impl));

@@ -27,6 +27,7 @@ class KeyReader;
 struct GateEvaluationKey::Impl {
   GateParameters params;
   Method method;
+  u64 id = 0;  // of the secret key
   Seed bootstrap_seed{}, switch_seed{};
 
   Impl(GateParameters p, Method m) : params(std::move(p)), method(m) {}

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
+#include "gate_inputs.hpp"
 #include "gate_machine.hpp"
 #include "params_data.hpp"
 #include "progress.hpp"
@@ -165,13 +167,13 @@ GateParameters GateParameters::named(const std::string& name, const std::string&
 
 // ---- the secret key -------------------------------------------------------------------------------
 
-GateSecretKey::GateSecretKey(GateParameters params, std::vector<i64> lwe, SmallPoly&& ring)
-    : params_(std::move(params)), lwe_(std::move(lwe)), ring_(std::move(ring)) {
+GateSecretKey::GateSecretKey(GateParameters params, SmallPoly&& lwe, SmallPoly&& ring, u64 id)
+    : params_(std::move(params)), lwe_(std::move(lwe)), ring_(std::move(ring)), id_(id) {
   params_.check();
   const i64 low = params_.lwe_secret == LweSecret::ternary ? -1 : 0;
-  if (lwe_.size() != params_.n || ring_.coeffs().size() != params_.degree())
+  if (lwe_.coeffs().size() != params_.n || ring_.coeffs().size() != params_.degree())
     throw FormatError("the secret key's lengths do not fit its parameters");
-  for (const i64 s : lwe_)
+  for (const i64 s : lwe_.coeffs())
     if (s < low || s > 1) throw FormatError("a coefficient of the LWE secret is out of range");
   for (const i64 s : ring_.coeffs())
     if (s < -1 || s > 1) throw FormatError("a coefficient of the ring secret is out of range");
@@ -179,64 +181,88 @@ GateSecretKey::GateSecretKey(GateParameters params, std::vector<i64> lwe, SmallP
 
 namespace {
 
-std::vector<i64> sample_lwe(const GateParameters& params, Randomness& rng) {
+SmallPoly sample_lwe(const GateParameters& params, Randomness& rng) {
   params.check();
-  if (params.lwe_secret == LweSecret::ternary) {
-    SmallPoly s = sample_ternary(params.n, rng.next_seed(), StreamObject::secret);
-    return std::move(s.coeffs());
-  }
   const SecretSeed seed = rng.next_seed();
+  if (params.lwe_secret == LweSecret::ternary) return sample_ternary(params.n, seed, StreamObject::secret);
   Stream stream(seed, StreamObject::secret);
-  std::vector<i64> s(params.n);
-  for (auto& x : s) x = static_cast<i64>(stream.next() & 1);
+  SmallPoly s(params.n);
+  for (auto& x : s.coeffs()) x = static_cast<i64>(stream.next() & 1);
   return s;
 }
+
+// Public, and drawn apart from the secrets; 0 stands for a key of format 1, which has none.
+u64 sample_id(Randomness& rng) {
+  u64 id = 0;
+  while (id == 0) {
+    const SecretSeed seed = rng.next_seed();
+    std::memcpy(&id, static_cast<const Seed&>(seed).data(), sizeof(id));
+  }
+  return id;
+}
+
+// What decides over a secret together with public ciphertexts, wiped at the end.
+struct Phase {
+  i64 value;
+  explicit Phase(i64 start) noexcept : value(start) {}
+  ~Phase() { wipe(&value, sizeof(value)); }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+};
 
 }  // namespace
 
 GateSecretKey::GateSecretKey(GateParameters params, Randomness& rng)
     : params_(std::move(params)),
       lwe_(sample_lwe(params_, rng)),
-      ring_(sample_ternary(params_.degree(), rng.next_seed(), StreamObject::secret)) {}
+      ring_(sample_ternary(params_.degree(), rng.next_seed(), StreamObject::secret)),
+      id_(sample_id(rng)) {}
 
 void GateSecretKey::encrypt(u32* dst, const std::uint8_t* bits, std::size_t count, Randomness& rng) const {
   const SecretSeed uniform = rng.next_seed(), noise = rng.next_seed();
   Stream a(uniform, StreamObject::lwe_row), e(noise, StreamObject::error);
   constexpr u64 kMask = (u64{1} << 21) - 1;
   const u32 mask = (1u << params_.log_q) - 1;
+  const i64* s = lwe().data();
+  Phase word(0), b(0);
   for (std::size_t c = 0; c < count; ++c) {
     if (bits[c] > 1) throw ValueError("bit " + std::to_string(c) + " is " + std::to_string(bits[c]) + ", not 0 or 1");
     u32* row = dst + c * (params_.n + 1);
-    const u64 w = e.next();
-    i64 b = std::popcount(w & kMask) - std::popcount((w >> 21) & kMask);
-    b += static_cast<i64>(bits[c]) << (params_.log_q - 2);
+    word.value = static_cast<i64>(e.next());
+    const auto w = static_cast<u64>(word.value);
+    b.value = std::popcount(w & kMask) - std::popcount((w >> 21) & kMask);
+    b.value += static_cast<i64>(bits[c]) << (params_.log_q - 2);
     for (unsigned i = 0; i < params_.n; ++i) {
       row[i] = static_cast<u32>(a.next()) & mask;
-      b += row[i] * lwe_[i];
+      b.value += row[i] * s[i];
     }
-    row[params_.n] = static_cast<u32>(b) & mask;
+    row[params_.n] = static_cast<u32>(b.value) & mask;
   }
 }
 
 void GateSecretKey::decrypt(std::uint8_t* bits, const u32* src, std::size_t count) const {
   const u32 q = 1u << params_.log_q;
+  const i64* s = lwe().data();
+  Phase phase(0);
   for (std::size_t c = 0; c < count; ++c) {
     const u32* row = src + c * (params_.n + 1);
-    i64 phase = row[params_.n];
-    for (unsigned i = 0; i < params_.n; ++i) phase -= row[i] * lwe_[i];
+    phase.value = row[params_.n];
+    for (unsigned i = 0; i < params_.n; ++i) phase.value -= row[i] * s[i];
     // 0 is the quarter around 0, 1 the one around q/4; the rest goes to the nearer.
-    bits[c] = ((static_cast<u32>(phase) - q / 8) & (q - 1)) < q / 2 ? 1 : 0;
+    bits[c] = ((static_cast<u32>(phase.value) - q / 8) & (q - 1)) < q / 2 ? 1 : 0;
   }
 }
 
 void GateSecretKey::errors(double* dst, const u32* src, const std::uint8_t* bits, std::size_t count) const {
   const i64 q = i64{1} << params_.log_q;
+  const i64* s = lwe().data();
+  Phase phase(0);
   for (std::size_t c = 0; c < count; ++c) {
     const u32* row = src + c * (params_.n + 1);
-    i64 phase = row[params_.n] - static_cast<i64>(bits[c]) * (q / 4);
-    for (unsigned i = 0; i < params_.n; ++i) phase -= row[i] * lwe_[i];
-    phase = ((phase % q) + q) % q;
-    dst[c] = static_cast<double>(phase >= q / 2 ? phase - q : phase);
+    phase.value = row[params_.n] - static_cast<i64>(bits[c]) * (q / 4);
+    for (unsigned i = 0; i < params_.n; ++i) phase.value -= row[i] * s[i];
+    phase.value = ((phase.value % q) + q) % q;
+    dst[c] = static_cast<double>(phase.value >= q / 2 ? phase.value - q : phase.value);
   }
 }
 
@@ -254,6 +280,13 @@ struct Pass {
   }
 };
 
+// The second half of a gate that is a chain of two.
+struct Chained {
+  GateKind kind;
+  std::array<const u32*, 3> in;
+  u32* out;
+};
+
 void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned threads, Reports<bool>& reports) {
   if (pass.jobs.empty()) return;
   const std::size_t share = (pass.jobs.size() + threads - 1) / std::max(threads, 1u);
@@ -267,8 +300,8 @@ void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned th
 
 }  // namespace
 
-void evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, std::size_t wire_count,
-              unsigned threads, const Progress& progress) {
+std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, std::size_t wire_count,
+                     unsigned threads, const Progress& progress) {
   const GateParameters& p = key.params();
   const std::size_t words = p.n + 1;
   const u32 mask = (1u << p.log_q) - 1, quarter = 1u << (p.log_q - 2);
@@ -297,30 +330,58 @@ void evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, 
                          ", which its own level writes");
 
   std::vector<u32> between(chained * words);
+  std::vector<Chained> chains;
+  chains.reserve(chained);
   Pass first, second;
-  std::size_t chain = 0;
+  const auto constant = [&](u32* out, bool value) {
+    std::fill_n(out, words, 0);
+    out[p.n] = value ? quarter : 0;
+  };
+  const auto inverse = [&](u32* out, const u32* in) {
+    for (std::size_t i = 0; i < words; ++i) out[i] = ((i + 1 == words ? quarter : 0) - in[i]) & mask;
+  };
+  // Whether a gate was settled or queued as what its dependent inputs leave of it.
+  const auto reduced = [&](GateKind kind, const std::array<const u32*, 3>& in, u32* out, Pass& pass) {
+    const ReducedGate r = reduce(p, kind, in);
+    switch (r.form) {
+      case ReducedGate::Form::whole:
+        return false;
+      case ReducedGate::Form::constant:
+        constant(out, r.value);
+        break;
+      case ReducedGate::Form::wire:
+        std::copy_n(r.in[0], words, out);
+        break;
+      case ReducedGate::Form::inverse:
+        inverse(out, r.in[0]);
+        break;
+      case ReducedGate::Form::rotation:
+        pass.add({{r.decision, r.in}, {}, false, out});
+    }
+    return true;
+  };
   for (std::size_t g = 0; g < level.count; ++g) {
     const auto kind = static_cast<GateKind>(level.kinds[g]);
     std::array<const u32*, 3> in{};
     for (unsigned k = 0; k < arity(kind); ++k)
       in[k] = wires + static_cast<std::size_t>(level.inputs[3 * g + k]) * words;
     u32* out = wires + static_cast<std::size_t>(level.outputs[g]) * words;
+    if (bootstraps(kind) > 0 && reduced(kind, in, out, first)) continue;
     const auto two = [&](GateKind head, GateKind tail) {
-      u32* t = between.data() + chain++ * words;
+      u32* t = between.data() + chains.size() * words;
       first.add({{decision(head), {in[0], in[1], nullptr}}, {}, false, t});
-      second.add({{decision(tail), {t, in[2], nullptr}}, {}, false, out});
+      chains.push_back({tail, {t, in[2], nullptr}, out});
     };
     switch (kind) {
       case GateKind::not_:
-        for (std::size_t i = 0; i < words; ++i) out[i] = ((i + 1 == words ? quarter : 0) - in[0][i]) & mask;
+        inverse(out, in[0]);
         break;
       case GateKind::copy:
         std::copy_n(in[0], words, out);
         break;
       case GateKind::zero:
       case GateKind::one:
-        std::fill_n(out, words, 0);
-        out[p.n] = kind == GateKind::one ? quarter : 0;
+        constant(out, kind == GateKind::one);
         break;
       case GateKind::mux: {
         // (s AND x) + ((NOT s) AND y): at most one of the two is 1.
@@ -345,13 +406,20 @@ void evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, 
         first.add({{decision(kind), in}, {}, false, out});
     }
   }
-  Reports<bool> reports(progress, first.jobs.size() + second.jobs.size());
+  Reports<bool> reports(progress, first.jobs.size() + chains.size());
   run_pass(key.impl(), first, threads, reports);
+  // The first half's result may be its other input once more: both come of the same gate.
+  for (const Chained& c : chains)
+    if (!reduced(c.kind, c.in, c.out, second)) second.add({{decision(c.kind), c.in}, {}, false, c.out});
+  if (chains.size() > second.jobs.size()) reports.add(chains.size() - second.jobs.size());
   run_pass(key.impl(), second, threads, reports);
+  return first.rotations + second.rotations;
 }
 
 StageErrors trace(const GateEvaluationKey& key, const GateSecretKey& secret, GateKind kind, const u32* in0,
                   const u32* in1) {
+  if (key.params().hash() != secret.params().hash() || key.id() != secret.id())
+    throw MismatchError("the evaluation key belongs to another secret key than the one given");
   if (bootstraps(kind) != 1 || arity(kind) != 2)
     throw ParameterError(std::string("stages are traced for gates of two inputs and one bootstrap, not ") + name(kind));
   std::array<std::uint8_t, 2> bits{};

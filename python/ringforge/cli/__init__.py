@@ -3,16 +3,17 @@
 """The command line: `ringforge`, or `python -m ringforge.cli`.
 
 `main` is the entry point. Errors of the library and of the operating system end a command with one line on
-standard error and exit code 1; wrong usage ends it with code 2.
+standard error and exit code 1; wrong usage ends it with code 2. Warnings of the library are lines on standard error.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from ringforge.cli.app import app
-from ringforge.cli.console import print_error
+from ringforge.cli.console import print_error, print_warning
 from ringforge.errors import Error
 
 __all__ = ["app", "main"]
@@ -27,8 +28,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        shown = warnings.showwarning
+        warnings.showwarning = lambda text, category, *where, **more: (
+            print_warning(str(text)) if category is UserWarning else shown(text, category, *where, **more)
+        )
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        app(args=list(sys.argv[1:] if arguments is None else arguments), prog_name="ringforge")
+        app(args=arguments, prog_name="ringforge")
     except SystemExit as e:
         return e.code if isinstance(e.code, int) else int(e.code is not None)
     except Error as e:

@@ -62,6 +62,11 @@ def print_error(message: str) -> None:
     console(stderr=True).print(f"[bold red]error:[/] {_escape(line)}", soft_wrap=True)
 
 
+def print_warning(message: str) -> None:
+    """One line on standard error; the command goes on."""
+    console(stderr=True).print(f"[bold yellow]warning:[/] {_escape(' '.join(message.split()))}", soft_wrap=True)
+
+
 def _escape(text: str) -> str:
     from rich.markup import escape
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,18 @@ Progress = Callable[[float], None]
 _HIDDEN = "encrypted bits have no value here; gates.decrypt(secret_key, bits) gives it to the key's holder"
 
 
+class Keyed(Protocol):
+    """What belongs to a key: bits, keys, evaluators."""
+
+    @property
+    def params(self) -> GateParameters:
+        """The parameters."""
+
+    @property
+    def key_id(self) -> int:
+        """The secret key's public number, or 0 for what was made before keys had one."""
+
+
 class Bits:
     """An array of encrypted bits: LWE ciphertexts of one key, of any shape.
 
@@ -38,20 +50,28 @@ class Bits:
         words: (..., n + 1), n the parameters' LWE dimension.
         params: the parameters.
         evaluator: what the operators use.
+        key_id: of the secret key; 0 where nobody knows it.
 
     Raises:
         ShapeError: the last axis has another length.
     """
 
-    __slots__ = ("_evaluator", "params", "words")
+    __slots__ = ("_evaluator", "key_id", "params", "words")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, words: Words, params: GateParameters, evaluator: Evaluator | None = None) -> None:
+    def __init__(
+        self, words: Words, params: GateParameters, evaluator: Evaluator | None = None, *, key_id: int = 0
+    ) -> None:
         if words.ndim < 1 or words.shape[-1] != params.n + 1:
             raise ShapeError(f"ciphertexts of shape {words.shape}; (..., {params.n + 1}) is needed for {params.name}")
         self.words = np.asarray(words, dtype=np.uint32)
         self.params = params
+        self.key_id = key_id
         self._evaluator = evaluator
+
+    def _like(self, words: Words) -> Bits:
+        """Other words of the same key and evaluator."""
+        return Bits(words, self.params, self._evaluator, key_id=self.key_id)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -81,7 +101,7 @@ class Bits:
         words = self.words[(*index, slice(None))]
         if words.ndim < 1 or words.shape[-1] != self.params.n + 1:
             raise IndexError(f"index {index[:-1]} does not fit bits of shape {self.shape}")
-        return Bits(words, self.params, self._evaluator)
+        return self._like(words)
 
     def __iter__(self) -> Iterator[Bits]:
         return (self[i] for i in range(len(self)))
@@ -96,11 +116,11 @@ class Bits:
             found = np.empty(self.shape, dtype=np.bool_).reshape(shape).shape
         except ValueError:
             raise ShapeError(f"{self.size} bits do not fit shape {shape}") from None
-        return Bits(self.words.reshape(*found, self.params.n + 1), self.params, self._evaluator)
+        return self._like(self.words.reshape(*found, self.params.n + 1))
 
     def bound(self, evaluator: Evaluator | None) -> Bits:
         """The same bits, with this evaluator for their operators."""
-        return Bits(self.words, self.params, evaluator)
+        return Bits(self.words, self.params, evaluator, key_id=self.key_id)
 
     def __and__(self, other: Bits) -> Bits:
         return self._operator(GateKind.AND, other)
@@ -135,29 +155,42 @@ class Bits:
 
 
 def _common(items: Sequence[Bits]) -> Bits:
-    """The first of these, if all have its parameters."""
+    """The first of these, if all have its parameters and key."""
     if not items:
         raise ShapeError("no bits to put together: give at least one")
     for bits in items[1:]:
-        check_same(items[0].params, bits.params)
+        check_same(items[0], bits)
     return items[0]
 
 
-def check_same(a: GateParameters, b: GateParameters) -> None:
-    """Refuses bits or keys of different parameters.
+def check_same(a: Keyed, b: Keyed) -> None:
+    """Refuses bits or keys of different parameters, or of different keys.
+
+    What has no id goes with its like only: keys with an id give it to all that is made with them.
 
     Raises:
         MismatchError: they differ.
     """
-    if a.hash != b.hash:
-        raise MismatchError(f"bits or keys of {a.name} and of {b.name} do not go together: encrypt under one key")
+    if a.params.hash != b.params.hash:
+        raise MismatchError(
+            f"bits or keys of {a.params.name} and of {b.params.name} do not go together: encrypt under one key"
+        )
+    if a.key_id != b.key_id:
+        raise MismatchError(
+            f"bits or keys of {key_text(a.key_id)} and of {key_text(b.key_id)} do not go together: take those of one keygen"
+        )
+
+
+def key_text(key_id: int) -> str:
+    """A key in messages."""
+    return f"key {key_id:016x}" if key_id else "a key without an id (format 1)"
 
 
 def concatenate(items: Sequence[Bits], axis: int = 0) -> Bits:
     """Bits one after the other along an axis.
 
     Raises:
-        ShapeError: their shapes do not fit, or there are none. MismatchError: parameters differ.
+        ShapeError: their shapes do not fit, or there are none. MismatchError: parameters or keys differ.
     """
     return _joined(items, axis, np.concatenate)
 
@@ -166,7 +199,7 @@ def stack(items: Sequence[Bits], axis: int = 0) -> Bits:
     """Bits of one shape side by side along a new axis.
 
     Raises:
-        ShapeError: their shapes differ, or there are none. MismatchError: parameters differ.
+        ShapeError: their shapes differ, or there are none. MismatchError: parameters or keys differ.
     """
     return _joined(items, axis, np.stack)
 
@@ -175,7 +208,7 @@ def _joined(items: Sequence[Bits], axis: int, how: Any) -> Bits:
     first = _common(items)
     try:
         words = how([b.words for b in items], axis=axis if axis >= 0 else axis - 1)
-        return Bits(words, first.params, first._evaluator)
+        return first._like(words)
     except ValueError:
         raise ShapeError(f"bits of shapes {[b.shape for b in items]} cannot be joined along axis {axis}") from None
 
@@ -193,16 +226,17 @@ def encrypt(secret: SecretKey, bits: npt.ArrayLike) -> Bits:
     if clear.dtype.kind not in "biu" or not np.isin(clear, (0, 1)).all():
         raise RingforgeValueError("bits to encrypt are 0 and 1; gates.to_bits makes bits of numbers")
     flat = np.ascontiguousarray(clear, dtype=np.uint8).reshape(-1)
-    return Bits(secret.encrypt(flat).reshape(*clear.shape, secret.params.n + 1), secret.params)
+    words = secret.encrypt(flat).reshape(*clear.shape, secret.params.n + 1)
+    return Bits(words, secret.params, key_id=secret.key_id)
 
 
 def decrypt(secret: SecretKey, bits: Bits) -> ClearBits:
     """The bits, as an array of zeros and ones of the same shape.
 
     Raises:
-        MismatchError: they were encrypted with other parameters.
+        MismatchError: they were encrypted with other parameters or another key.
     """
-    check_same(secret.params, bits.params)
+    check_same(secret, bits)
     flat = np.ascontiguousarray(bits.words).reshape(-1, bits.params.n + 1)
     return np.asarray(secret.decrypt(flat), dtype=np.uint8).reshape(bits.shape)
 
@@ -258,7 +292,9 @@ def from_bits(bits: npt.ArrayLike, signed: bool = False) -> Any:
 class Evaluator:
     """Runs gates with an evaluation key. All inputs broadcast; every bit of the result is a gate of its own.
 
-    Results are refreshed: they may be inputs of any gate, any number of times.
+    Results are refreshed: they may be inputs of any gate, any number of times. Where inputs of a gate are the same
+    ciphertext, wherever it came from, or one the other's NOT, or constants, the gate is replaced by what is left of it: `a & a` is
+    `a`, without a bootstrap. So the noise that a gate adds up is always independent.
 
     Args:
         key: the evaluation key.
@@ -271,38 +307,41 @@ class Evaluator:
         self.key = key
         self.params: GateParameters = key.params
         self.threads = threads
-        #: Gates run so far, by kind.
+        #: Gates asked for so far, by kind.
         self.counts: Counter[GateKind] = Counter()
+        #: Bootstraps run so far, fewer than those gates have where inputs were equal, complementary or known.
+        self.bootstraps = 0
+
+    @property
+    def key_id(self) -> int:
+        """The key's."""
+        return self.key.key_id
 
     @property
     def method(self) -> str:
         """The accumulator that the key is for: ginx, ap or automorphism."""
         return self.key.method.name.lower()
 
-    @property
-    def bootstraps(self) -> int:
-        """Bootstraps run so far."""
-        return sum(kind.bootstraps * n for kind, n in self.counts.items())
-
     def bind(self, bits: Bits) -> Bits:
         """The same bits; their operators use this evaluator.
 
         Raises:
-            MismatchError: they were encrypted with other parameters.
+            MismatchError: they were encrypted with other parameters or another key.
         """
-        check_same(self.params, bits.params)
+        check_same(self, bits)
         return bits.bound(self)
 
     def gate(self, kind: GateKind, *inputs: Bits, progress: Progress | None = None) -> Bits:
         """A gate of any kind, on arrays that broadcast to one shape.
 
         Raises:
-            ParameterError: too few or many inputs. ShapeError: they do not broadcast. MismatchError: other parameters.
+            ParameterError: too few or many inputs. ShapeError: they do not broadcast. MismatchError: other parameters,
+            or another key.
         """
         if len(inputs) != kind.arity or not inputs:
             raise ParameterError(f"{kind.name} has {kind.arity} inputs, not {len(inputs)}")
         for bits in inputs:
-            check_same(self.params, bits.params)
+            check_same(self, bits)
         try:
             shape = np.broadcast_shapes(*(b.shape for b in inputs))
         except ValueError:
@@ -317,7 +356,7 @@ class Evaluator:
             sources[:, i] = np.broadcast_to(numbers, shape).reshape(-1)
             start += bits.size
         self.run(np.full(count, kind, dtype=np.uint8), sources, wires, np.arange(start, start + count), progress)
-        return Bits(wires[start:].reshape(*shape, width), self.params, self)
+        return Bits(wires[start:].reshape(*shape, width), self.params, self, key_id=self.key_id)
 
     def run(
         self,
@@ -338,7 +377,7 @@ class Evaluator:
         """
         if len(kinds):
             outputs = np.ascontiguousarray(outputs, dtype=np.int32)
-            _native.fhew.evaluate(self.key, kinds, inputs, wires, outputs, self.threads, progress)
+            self.bootstraps += _native.fhew.evaluate(self.key, kinds, inputs, wires, outputs, self.threads, progress)
         numbers, times = np.unique(kinds, return_counts=True)
         self.counts.update({GateKind(int(k)): int(n) for k, n in zip(numbers, times, strict=True)})
 
@@ -350,7 +389,7 @@ class Evaluator:
         wires = np.zeros((clear.size, self.params.n + 1), dtype=np.uint32)
         kinds = np.where(clear.reshape(-1) > 0, GateKind.ONE, GateKind.ZERO).astype(np.uint8)
         self.run(kinds, np.full((clear.size, 3), -1, dtype=np.int32), wires, np.arange(clear.size))
-        return Bits(wires.reshape(*clear.shape, self.params.n + 1), self.params, self)
+        return Bits(wires.reshape(*clear.shape, self.params.n + 1), self.params, self, key_id=self.key_id)
 
     def and_(self, a: Bits, b: Bits) -> Bits:
         """a & b, one bootstrap."""

@@ -128,7 +128,7 @@ class Circuit:
 
         Raises:
             ParameterError: a port is missing or unknown. ShapeError: bits do not fit it. MismatchError: bits of other
-            parameters than the evaluator's.
+            parameters than the evaluator's, or of another key.
         """
         batch = self._check(evaluator, inputs)
         schedule = self.schedule
@@ -155,6 +155,7 @@ class Circuit:
                 np.ascontiguousarray(np.moveaxis(wires[slots], 0, 1)).reshape(*batch, len(slots), width),
                 evaluator.params,
                 evaluator,
+                key_id=evaluator.key_id,
             )
             for name, slots in schedule.outputs.items()
         }
@@ -164,7 +165,7 @@ class Circuit:
         check_ports(self.inputs, inputs)
         for port in self.inputs:
             bits = inputs[port.name]
-            check_same(evaluator.params, bits.params)
+            check_same(evaluator, bits)
             if bits.ndim < 1 or bits.shape[-1] != port.width:
                 raise ShapeError(f'input "{port.name}" has shape {bits.shape}; (..., {port.width}) is needed')
         leading = [inputs[p.name].shape[:-1] for p in self.inputs]

@@ -2,8 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Noise of gates: variances of each stage, and the probability that a gate or a circuit fails.
 
-Errors add independently (the heuristic of Ducas, Micciancio, EUROCRYPT 2015, and Chillotti et al., J. Cryptology 2020);
-what they sum to is Gaussian, being sums of hundreds of thousands of terms. Lengths of keys are those of all but about
+Errors of different ciphertexts add independently (the heuristic of Ducas, Micciancio, EUROCRYPT 2015, and Chillotti et al., J.
+Cryptology 2020); what they sum to is Gaussian, being sums of hundreds of thousands of terms. The evaluator adds
+different ciphertexts only; what a gate would do with one ciphertext at several inputs is its `wiring`. Lengths of keys are those of all but about
 one key in 30,000, mean plus four standard deviations, unless a key's own are given (:class:`KeyLengths`).
 
 All variances of an LWE phase are given in squared units of the rotation modulus M (2N, or q in the paper's sets):
@@ -13,7 +14,8 @@ M units are a full turn, a bit is M/4, decisions are M/8 away from sums of bits 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ringforge.errors import ParameterError
@@ -30,31 +32,54 @@ WINDOW = 10
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate: a linear combination of its inputs, and a decision between two half circles.
+    """A gate: linear combinations of its inputs, and a decision between two half circles for each.
 
     Attributes:
-        inputs: ciphertexts in the combination.
-        factor: that they are multiplied with, 1 or 2.
-        rotations: blind rotations whose results are added before one key switch: 2 in MUX.
-        chained: gates of this kind one after another: 2 in AND3.
+        sums: weights of the inputs in the combination of each blind rotation; two rotations, as MUX has, are added before
+            one key switch.
+        chained: gates of this kind one after another: 2 in AND3, the second with the first one's result.
     """
 
-    inputs: int
-    factor: int
-    rotations: int = 1
+    sums: tuple[tuple[int, ...], ...]
     chained: int = 1
 
+    @property
+    def doubled(self) -> bool:
+        """Whether sums are of bits counted twice, which lie M/4 from both ends of the half circle."""
+        return max(map(abs, self.sums[0])) == 2
 
-_SUM, _DOUBLED = Gate(2, 1), Gate(2, 2)
+
+_SUM, _DOUBLED = Gate(((1, 1),)), Gate(((2, -2),))
 
 GATES: dict[str, Gate] = {
     **dict.fromkeys(("AND", "OR", "NAND", "NOR"), _SUM),
     **dict.fromkeys(("XOR", "XNOR"), _DOUBLED),
-    "MUX": Gate(2, 1, rotations=2),
-    "MAJ3": Gate(3, 1),
-    "XOR3": Gate(3, 2),
-    **dict.fromkeys(("AND3", "OR3", "NAND3", "NOR3"), Gate(2, 1, chained=2)),
+    "MUX": Gate(((1, 1, 0), (-1, 0, 1))),
+    "MAJ3": Gate(((1, 1, 1),)),
+    "XOR3": Gate(((2, 2, 2),)),
+    **dict.fromkeys(("AND3", "OR3", "NAND3", "NOR3"), Gate(((1, 1, 0),), chained=2)),
 }
+
+
+def weight_square(weights: Sequence[int], wiring: str = "") -> int:
+    """By how much a combination's variance exceeds that of one input: the squared weights of its different ciphertexts.
+
+    Args:
+        weights: of the inputs.
+        wiring: which inputs are the same ciphertext: a letter for each, a capital for the complement (whose
+            noise is the same, negated), 0 and 1 for constants, which have none. All are different by default.
+
+    Raises:
+        ParameterError: the wiring has another length, or other characters.
+    """
+    if not wiring:
+        return sum(w * w for w in weights)
+    if len(wiring) != len(weights) or not all(x.isascii() and (x.isalpha() or x in "01") for x in wiring):
+        raise ParameterError(f'wiring "{wiring}": {len(weights)} of a, b, c, capitals for complements, 0 and 1 are needed')
+    together: Counter[str] = Counter()
+    for weight, x in zip(weights, wiring, strict=True):
+        together[x.lower()] += 0 if x in "01" else -weight if x.isupper() else weight
+    return sum(w * w for w in together.values())
 
 
 @dataclass(frozen=True)
@@ -127,11 +152,14 @@ def substitution_variance(s: GateSet, key: KeyLengths | None = None) -> float:
 def substitutions(s: GateSet, window: int = WINDOW) -> float:
     """Expected substitutions of the automorphism accumulator.
 
-    n coefficients fall into the N classes +-g^k. One substitution leads from a class to the next non-empty one, more
-    where the gap is wider than the window; p of the classes are non-empty and gaps are geometric.
+    n coefficients fall into the N classes +-g^k, or the N/2 classes g^k when exponents are multiples of 4 before they are
+    made odd. One substitution leads from a class to the next non-empty one, more where the gap is wider than the window;
+    p of the classes are non-empty and gaps are geometric.
     """
-    p = 1 - (1 - 1 / s.ring_degree) ** s.n
-    return s.ring_degree * p / (1 - (1 - p) ** window) + 2
+    positive = 2 * s.ring_degree // s.rotation_modulus >= 4
+    classes = s.ring_degree // 2 if positive else s.ring_degree
+    p = 1 - (1 - 1 / classes) ** s.n
+    return classes * p / (1 - (1 - p) ** window) + (0 if positive else 2)
 
 
 def accumulator_variance(s: GateSet, method: str = "ginx", key: KeyLengths | None = None) -> float:
@@ -235,20 +263,21 @@ def input_variance(s: GateSet, inputs: str, method: str = "ginx", key: KeyLength
     """
     if inputs == "fresh":
         return s.error_variance * (s.rotation_modulus / 2.0**s.log_q) ** 2
-    kinds = {"gate": 1, "mux": GATES["MUX"].rotations}
+    kinds = {"gate": 1, "mux": len(GATES["MUX"].sums)}
     if inputs not in kinds:
         raise ParameterError(f'unknown kind of input "{inputs}": take fresh, gate or mux')
     return stages(s, method, key).output(kinds[inputs])
 
 
-def _decision(s: GateSet, gate: Gate, variance: float, rounded: float) -> float:
-    """log2 of the probability that one blind rotation decides wrongly.
+def _decision(s: GateSet, doubled: bool, variance: float) -> float:
+    """log2 of the probability that one blind rotation decides wrongly, from the variance of what it rounds.
 
     Sums of bits lie M/8 from one end of the half circle and 3M/8 from the other, doubled ones M/4 from both.
     """
-    m = s.rotation_modulus
-    deviation = math.sqrt(gate.inputs * gate.factor**2 * variance + rounded)
-    if gate.factor == 2:
+    if not variance:
+        return -math.inf
+    m, deviation = s.rotation_modulus, math.sqrt(variance)
+    if doubled:
         return 1 + log2_tail(m / 4 / deviation)
     return log2_add(log2_tail(m / 8 / deviation), log2_tail(3 * m / 8 / deviation))
 
@@ -260,7 +289,12 @@ def log2_add(*terms: float) -> float:
 
 
 def log2_failure(
-    s: GateSet, gate: str, inputs: str = "mux", method: str = "ginx", key: KeyLengths | None = None
+    s: GateSet,
+    gate: str,
+    inputs: str = "mux",
+    method: str = "ginx",
+    key: KeyLengths | None = None,
+    wiring: str = "",
 ) -> float:
     """log2 of a bound on the probability that a gate outputs a wrong bit.
 
@@ -270,18 +304,21 @@ def log2_failure(
         inputs: `fresh`, `gate` or `mux`, all inputs alike.
         method: the accumulator.
         key: lengths of one key; without, those that nearly all keys stay below.
+        wiring: inputs that depend on each other, run as they are (:func:`weight_square`). The evaluator replaces such
+            gates by others that fail no more than the gate does with different inputs.
 
     Raises:
-        ParameterError: an unknown gate, kind of input or method.
+        ParameterError: an unknown gate, kind of input or method, or no proper wiring.
     """
     if gate not in GATES:
         raise ParameterError(f'unknown gate "{gate}": take one of {", ".join(GATES)}')
     kind, rounded = GATES[gate], stages(s, method, key).rounding
-    one = _decision(s, kind, input_variance(s, inputs, method, key), rounded)
+    each = input_variance(s, inputs, method, key)
+    links = [_decision(s, kind.doubled, weight_square(w, wiring) * each + rounded) for w in kind.sums]
     # A chained gate's second link has the first one's output and one input; the noisier counts for both.
-    later = max(input_variance(s, inputs, method, key), input_variance(s, "gate", method, key))
-    links = [one] + [_decision(s, kind, later, rounded)] * (kind.chained - 1)
-    return min(0.0, log2_add(*(link + math.log2(kind.rotations) for link in links)))
+    later = max(each, input_variance(s, "gate", method, key))
+    links += [_decision(s, kind.doubled, 2 * later + rounded)] * (kind.chained - 1)
+    return min(0.0, log2_add(*links))
 
 
 def worst_gate(s: GateSet, method: str = "ginx") -> tuple[str, float]:

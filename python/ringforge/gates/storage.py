@@ -2,8 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Keys and encrypted bits: made, written, read.
 
-Files of keys begin with eight bytes that name their kind and the 32-byte hash of the parameters, so that readers find
-the parameters by themselves. Files of bits do too, and end with a SHA-256 of all before.
+Files begin with eight bytes that name their kind and format, the 32-byte hash of the parameters and the eight bytes of the
+key's id, so that readers find the parameters by themselves and what belongs together is known. All end with a SHA-256
+of what comes before. Files of format 1 have no id: they are read, with a warning.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,18 +25,27 @@ from ringforge import _native
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.files import naming, new_file, writing
 from ringforge.gates import noise
-from ringforge.gates.bits import Bits, Progress, check_same
+from ringforge.gates.bits import Bits, Keyed, Progress, check_same, key_text
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import EvaluationKey, GateParameters, SecretKey
 
 Method = Literal["ginx", "ap", "automorphism"]
 
-BITS_MAGIC = b"RGFBITS1"
-_MAGIC_BYTES, _HASH_BYTES = 8, 32
+#: Kinds of files by their magic, less the format: what they are, and which command writes them.
+KINDS = {
+    b"RGFGSEC": ("secret key of gates", "`gates keygen --secret`"),
+    b"RGFGATE": ("evaluation key of gates", "`gates keygen --eval-key`"),
+    b"RGFBITS": ("encrypted bits", "`gates encrypt` or `gates run`"),
+}
+SECRET, EVALUATION, BITS = KINDS
+_MAGIC_BYTES, _HASH_BYTES, _ID_BYTES, _SUM_BYTES = 8, 32, 8, 32
 
-#: Bytes of a file of bits.
-MAX_BITS_FILE = 1 << 32
+#: Bytes of a header of format 2; format 1 has no id.
+HEADER_BYTES = _MAGIC_BYTES + _HASH_BYTES + _ID_BYTES
+
+#: Bytes of a file of bits, of a file of a secret key.
+MAX_BITS_FILE, MAX_SECRET_FILE = 1 << 32, 1 << 16
 _MAX_AXES = 8
 
 
@@ -85,10 +98,115 @@ def parameter_names() -> list[str]:
     return list(_native.fhew.parameter_names())
 
 
+# ---- headers -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Header:
+    """How a file of keys or bits begins.
+
+    Attributes:
+        kind: of :data:`KINDS`.
+        format: 1 or 2.
+        parameter_hash: of the parameters.
+        key_id: of the secret key that it belongs to, or 0 where format 1 does not say.
+    """
+
+    kind: bytes
+    format: int
+    parameter_hash: bytes
+    key_id: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the header."""
+        return HEADER_BYTES - (0 if self.key_id else _ID_BYTES)
+
+    def to_bytes(self) -> bytes:
+        """The header; what has no id is written in format 1, as it was read."""
+        number = struct.pack("<Q", self.key_id) if self.key_id else b""
+        return self.kind + (b"2" if self.key_id else b"1") + self.parameter_hash + number
+
+
+def read_header(data: bytes, wanted: bytes | None = None) -> Header:
+    """Reads the beginning of a file.
+
+    Args:
+        data: at least as much as there is of the first :data:`HEADER_BYTES`.
+        wanted: the kind that it must be of.
+
+    Raises:
+        FormatError: it is no header, or one of another kind or format.
+    """
+    kind, version = data[: _MAGIC_BYTES - 1], data[_MAGIC_BYTES - 1 : _MAGIC_BYTES]
+    if wanted and kind != wanted:
+        what, writer = KINDS[wanted]
+        found = f" but {KINDS[kind][0]}" if kind in KINDS else ""
+        raise FormatError(f"no {what}{found}: take a file that {writer} wrote")
+    if kind not in KINDS:
+        raise FormatError("no file of gates: take one that `gates keygen`, `gates encrypt` or `gates run` wrote")
+    what = KINDS[kind][0]
+    if version not in (b"1", b"2"):
+        shown = version.decode("ascii", "backslashreplace")
+        raise FormatError(f'{what} of format "{shown}"; this release reads 1 and 2: take the release that wrote it')
+    length = HEADER_BYTES - (_ID_BYTES if version == b"1" else 0)
+    if len(data) < length:
+        raise FormatError(f"{what}, cut off after {len(data)} bytes: copy the file again")
+    number = 0 if version == b"1" else struct.unpack("<Q", data[length - _ID_BYTES : length])[0]
+    if version == b"2" and not number:
+        raise FormatError(f"{what} with the key id 0, which no key has: the file is damaged, copy it again")
+    return Header(kind, int(version), bytes(data[_MAGIC_BYTES : _MAGIC_BYTES + _HASH_BYTES]), number)
+
+
+def _warn_of_format_1(path: str | Path, header: Header) -> None:
+    if not header.key_id:
+        warnings.warn(
+            f"{Path(path).name}: format 1, without a key id: nothing tells whether it belongs to the other files; "
+            "new keys (`gates keygen`) have ids",
+            stacklevel=3,
+        )
+
+
+def parameters_by_hash(wanted: bytes, accept_insecure: str = "") -> GateParameters:
+    """The shipped set with this hash.
+
+    Raises:
+        FormatError: there is none. ParameterError: it is below 128 bits and `accept_insecure` states no reason.
+    """
+    name = set_name(wanted)
+    if not name:
+        raise FormatError(
+            f"its parameters ({wanted.hex()[:8]}...) are no shipped set: take the release of Ringforge that has it"
+        )
+    return parameters(name, accept_insecure)
+
+
+def set_name(parameter_hash: bytes) -> str:
+    """The name of the shipped set with this hash, or nothing."""
+    shown = "compared by its hash, not used"
+    return next((n for n in parameter_names() if parameters(n, shown).hash == parameter_hash), "")
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _wiped(data: bytearray) -> Iterator[bytearray]:
+    """Overwrites the bytes at the end."""
+    try:
+        yield data
+    finally:
+        data[:] = bytes(len(data))
+
+
 def save_secret_key(path: str | Path, secret: SecretKey) -> None:
     """Writes a secret key into a file that only its owner can read."""
-    with writing(path, secret=True) as f:
-        f.write(secret.save())
+    with new_file(path, secret=True) as temporary, _wiped(secret.save()) as data:
+        # Unbuffered: no second copy stays in memory.
+        with temporary.open("wb", buffering=0) as f:
+            view = memoryview(data)
+            while view:
+                view = view[f.write(view) :]
 
 
 def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
@@ -100,10 +218,22 @@ def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
 
     Raises:
         FormatError: it is damaged, or none. ParameterError: its parameters are insecure.
+
+    Warns:
+        UserWarning: the key has no id, so that nothing tells what belongs to it.
     """
-    with naming(path):
-        params = _parameters_of(path, accept_insecure)
-        return _native.fhew.SecretKey.load(params, Path(path).read_bytes())
+    with naming(path), _wiped(bytearray(MAX_SECRET_FILE + 1)) as data:
+        size = 0
+        with Path(path).open("rb", buffering=0) as f, memoryview(data) as view:
+            while size < len(data) and (more := f.readinto(view[size:])):
+                size += more
+        header = read_header(bytes(data[: min(size, HEADER_BYTES)]), SECRET)
+        if size > MAX_SECRET_FILE:
+            raise FormatError(f"more than {MAX_SECRET_FILE} bytes, which no secret key has: copy the file again")
+        params = parameters_by_hash(header.parameter_hash, accept_insecure)
+        key = _native.fhew.SecretKey.load(params, memoryview(data)[:size])
+    _warn_of_format_1(path, header)
+    return key
 
 
 def save_evaluation_key(path: str | Path, key: EvaluationKey) -> int:
@@ -118,28 +248,17 @@ def load_evaluation_key(path: str | Path, threads: int = 1, accept_insecure: str
 
     Raises:
         FormatError: it is damaged, or none. ParameterError: its parameters are insecure.
+
+    Warns:
+        UserWarning: the key has no id, so that nothing tells what belongs to it.
     """
     with naming(path):
-        return _native.fhew.EvaluationKey.load(str(path), _parameters_of(path, accept_insecure), threads)
-
-
-def _parameters_of(path: str | Path, accept_insecure: str) -> GateParameters:
-    """The parameters that a file of ours names by their hash."""
-    with Path(path).open("rb") as f:
-        head = f.read(_MAGIC_BYTES + _HASH_BYTES)
-    return parameters_by_hash(head[_MAGIC_BYTES:], accept_insecure)
-
-
-def parameters_by_hash(wanted: bytes, accept_insecure: str = "") -> GateParameters:
-    """The shipped set with this hash.
-
-    Raises:
-        FormatError: there is none. ParameterError: it is below 128 bits and `accept_insecure` states no reason.
-    """
-    for name in parameter_names():
-        if parameters(name, "compared by its hash, not used").hash == wanted:
-            return parameters(name, accept_insecure)
-    raise FormatError("no key or bits of a shipped set of gate parameters")
+        with Path(path).open("rb") as f:
+            header = read_header(f.read(HEADER_BYTES), EVALUATION)
+        params = parameters_by_hash(header.parameter_hash, accept_insecure)
+        key = _native.fhew.EvaluationKey.load(str(path), params, threads)
+    _warn_of_format_1(path, header)
+    return key
 
 
 # ---- bits ----------------------------------------------------------------------------------------
@@ -154,21 +273,22 @@ def bits_to_bytes(items: Mapping[str, Bits]) -> bytes:
     """Named arrays of bits as one string of bytes; see docs/gates.md for the format.
 
     Raises:
-        ParameterError: there is none, or a name is longer than 255 bytes. MismatchError: parameters differ.
+        ParameterError: there is none, or a name is longer than 255 bytes. MismatchError: parameters or keys differ.
     """
     if not items:
         raise ParameterError("no bits to write: give at least one array")
-    params = next(iter(items.values())).params
+    first = next(iter(items.values()))
     parts = [struct.pack("<H", len(items))]
     for name, bits in items.items():
-        check_same(params, bits.params)
+        check_same(first, bits)
         label = name.encode()
         if not 0 < len(label) < 256 or bits.ndim > _MAX_AXES:
             raise ParameterError(f'"{name}": names have 1 to 255 bytes, arrays up to {_MAX_AXES} axes')
         parts.append(struct.pack(f"<B{len(label)}sB{bits.ndim}I", len(label), label, bits.ndim, *bits.shape))
-        parts.append(np.ascontiguousarray(bits.words).astype(_word(params)).tobytes())
+        parts.append(np.ascontiguousarray(bits.words).astype(_word(bits.params)).tobytes())
     body = b"".join(parts)
-    record = BITS_MAGIC + params.hash + struct.pack("<Q", len(body)) + body
+    header = Header(BITS, 2 if first.key_id else 1, first.params.hash, first.key_id)
+    record = header.to_bytes() + struct.pack("<Q", len(body)) + body
     return record + hashlib.sha256(record).digest()
 
 
@@ -178,7 +298,7 @@ class _Reader:
 
     def take(self, count: int) -> bytes:
         if count > len(self.data) - self.at:
-            raise FormatError(f"encrypted bits end early: {count} bytes are missing at byte {self.at}")
+            raise FormatError(f"encrypted bits end early, at byte {self.at}: copy the file again")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -186,34 +306,47 @@ class _Reader:
         return int(struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0])
 
 
-def bits_from_bytes(data: bytes, params: GateParameters) -> dict[str, Bits]:
+def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bits]:
     """Reads what :func:`bits_to_bytes` wrote.
 
+    Args:
+        data: the bytes.
+        owner: a key, or an evaluator, that the bits must belong to; or their parameters, whatever the key.
+
     Raises:
-        FormatError: it is damaged, or no encrypted bits. MismatchError: they belong to other parameters.
+        FormatError: it is damaged, or no encrypted bits. MismatchError: they belong to other parameters or another key.
     """
-    if data[:_MAGIC_BYTES] != BITS_MAGIC:
-        raise FormatError("no encrypted bits of format 1: take a file that `gates encrypt` or `gates run` wrote")
-    if hashlib.sha256(data[:-32]).digest() != data[-32:]:
-        raise FormatError("encrypted bits are damaged: their checksum differs")
-    reader = _Reader(data[:-32])
-    reader.take(_MAGIC_BYTES)
-    if reader.take(_HASH_BYTES) != params.hash:
-        raise MismatchError(f"encrypted bits belong to other parameters than {params.name}")
+    header = read_header(data[:HEADER_BYTES], BITS)
+    if hashlib.sha256(data[:-_SUM_BYTES]).digest() != data[-_SUM_BYTES:]:
+        raise FormatError("encrypted bits are damaged, their checksum differs: copy the file again, or make it anew")
+    params: GateParameters = getattr(owner, "params", owner)
+    if header.parameter_hash != params.hash:
+        other = set_name(header.parameter_hash) or "no shipped set"
+        raise MismatchError(
+            f"encrypted bits belong to other parameters ({other}) than {params.name}: take the keys that they were made with"
+        )
+    key_id = getattr(owner, "key_id", header.key_id)
+    if key_id != header.key_id:
+        raise MismatchError(
+            f"encrypted bits belong to {key_text(header.key_id)}, this is {key_text(key_id)}: "
+            "take the keys and bits of one `gates keygen`"
+        )
+    reader = _Reader(data[:-_SUM_BYTES])
+    reader.take(header.size)
     if reader.number("Q") != len(reader.data) - reader.at:
-        raise FormatError("encrypted bits have another length than they say")
+        raise FormatError("encrypted bits have another length than they say: the file is damaged")
     found: dict[str, Bits] = {}
     for _ in range(reader.number("H")):
-        name, bits = _entry(reader, params)
+        name, bits = _entry(reader, params, header.key_id)
         if name in found:
-            raise FormatError(f'encrypted bits have "{name}" twice')
+            raise FormatError(f'encrypted bits have "{name}" twice: the file is damaged')
         found[name] = bits
     if reader.at != len(reader.data):
-        raise FormatError("bytes follow the encrypted bits")
+        raise FormatError("bytes follow the encrypted bits: the file is damaged")
     return found
 
 
-def _entry(reader: _Reader, params: GateParameters) -> tuple[str, Bits]:
+def _entry(reader: _Reader, params: GateParameters, key_id: int) -> tuple[str, Bits]:
     try:
         name = reader.take(reader.number("B")).decode()
     except UnicodeDecodeError:
@@ -228,7 +361,7 @@ def _entry(reader: _Reader, params: GateParameters) -> tuple[str, Bits]:
     words = np.frombuffer(reader.take(size), dtype=_word(params)).astype(np.uint32)
     if words.size and int(words.max()) >> params.log_q:
         raise FormatError(f'encrypted bits "{name}" hold a word of more than {params.log_q} bits')
-    return name, Bits(words.reshape(*shape, params.n + 1), params)
+    return name, Bits(words.reshape(*shape, params.n + 1), params, key_id=key_id)
 
 
 def save_bits(path: str | Path, items: Mapping[str, Bits]) -> int:
@@ -239,14 +372,24 @@ def save_bits(path: str | Path, items: Mapping[str, Bits]) -> int:
     return len(data)
 
 
-def load_bits(path: str | Path, params: GateParameters) -> dict[str, Bits]:
+def load_bits(path: str | Path, owner: Keyed | GateParameters) -> dict[str, Bits]:
     """Reads a file of :func:`save_bits`.
 
+    Args:
+        path: the file.
+        owner: a key, or an evaluator, that the bits must belong to; or their parameters, whatever the key.
+
     Raises:
-        FormatError: it is damaged, or none. MismatchError: it belongs to other parameters.
+        FormatError: it is damaged, or none. MismatchError: it belongs to other parameters or another key.
+
+    Warns:
+        UserWarning: the bits have no key id, so that nothing tells whether they belong to the key.
     """
-    with naming(path), Path(path).open("rb") as f:
-        data = f.read(MAX_BITS_FILE + 1)
+    with naming(path):
+        with Path(path).open("rb") as f:
+            data = f.read(MAX_BITS_FILE + 1)
         if len(data) > MAX_BITS_FILE:
             raise FormatError(f"more than {MAX_BITS_FILE >> 30} GiB of encrypted bits: split them")
-        return bits_from_bytes(data, params)
+        found = bits_from_bytes(data, owner)
+    _warn_of_format_1(path, read_header(data[:HEADER_BYTES]))
+    return found

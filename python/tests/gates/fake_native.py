@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,13 +62,29 @@ def parameter_names() -> list[str]:
     return sets.names()
 
 
+def _header(magic: bytes, params: GateParameters, key_id: int) -> bytes:
+    """As of the native keys: format 2 with an id, format 1 without."""
+    number = key_id.to_bytes(8, "little") if key_id else b""
+    return magic + (b"2" if key_id else b"1") + params.hash + number
+
+
+def _body(what: str, magic: bytes, params: GateParameters, data: Any) -> tuple[int, bytes]:
+    data = bytes(data)
+    if data[:7] != magic:
+        raise FormatError(f"this is no {what} of gates")
+    if data[8:40] != params.hash:
+        raise MismatchError(f"the {what} belongs to other parameters")
+    return (0, data[40:]) if data[7:8] == b"1" else (int.from_bytes(data[40:48], "little"), data[48:])
+
+
 class SecretKey:
     """A secret s; ciphertexts (a, <a, s> + bit*q/4)."""
 
-    MAGIC = b"FAKESECR"
+    MAGIC = b"RGFGSEC"
 
-    def __init__(self, params: GateParameters, secret: Any = None) -> None:
+    def __init__(self, params: GateParameters, secret: Any = None, key_id: int | None = None) -> None:
         self.params = params
+        self.key_id = secrets.randbits(64) | 1 if key_id is None else key_id
         self.secret = np.random.default_rng().integers(0, 2, params.n, dtype=np.uint32) if secret is None else secret
 
     def encrypt(self, bits: Any) -> Any:
@@ -90,25 +107,24 @@ class SecretKey:
     def _mask(self) -> int:
         return (1 << self.params.log_q) - 1
 
-    def save(self) -> bytes:
-        return self.MAGIC + self.params.hash + self.secret.astype(np.uint8).tobytes()
+    def save(self) -> bytearray:
+        return bytearray(_header(self.MAGIC, self.params, self.key_id) + self.secret.astype(np.uint8).tobytes())
 
     @classmethod
-    def load(cls, params: GateParameters, data: bytes) -> SecretKey:
-        if data[:8] != cls.MAGIC or len(data) != 40 + params.n:
-            raise FormatError("this is no secret key for boolean gates")
-        if data[8:40] != params.hash:
-            raise MismatchError("the secret key belongs to other parameters")
-        return cls(params, np.frombuffer(data[40:], dtype=np.uint8).astype(np.uint32))
+    def load(cls, params: GateParameters, data: Any) -> SecretKey:
+        key_id, body = _body("secret key", cls.MAGIC, params, data)
+        if len(body) != params.n:
+            raise FormatError("the secret key has another length")
+        return cls(params, np.frombuffer(body, dtype=np.uint8).astype(np.uint32), key_id)
 
 
 class EvaluationKey:
     """Gates by decrypting."""
 
-    MAGIC = b"FAKEEVAL"
+    MAGIC = b"RGFGATE"
 
     def __init__(self, secret: SecretKey, method: Method) -> None:
-        self.secret, self.params, self.method = secret, secret.params, method
+        self.secret, self.params, self.method, self.key_id = secret, secret.params, method, secret.key_id
 
     @property
     def bytes(self) -> int:
@@ -122,20 +138,19 @@ class EvaluationKey:
         return cls(secret, method)
 
     def save(self, path: str) -> None:
-        Path(path).write_bytes(self.MAGIC + self.params.hash + bytes([self.method.value]) + self.secret.save())
+        header = _header(self.MAGIC, self.params, self.key_id)
+        Path(path).write_bytes(header + bytes([self.method.value]) + self.secret.save())
 
     @classmethod
     def load(cls, path: str, params: GateParameters, threads: int = 1) -> EvaluationKey:
         assert threads >= 1
-        data = Path(path).read_bytes()
-        if data[:8] != cls.MAGIC:
-            raise FormatError("this is no evaluation key for boolean gates")
-        return cls(SecretKey.load(params, data[41:]), Method(data[40]))
+        _, body = _body("evaluation key", cls.MAGIC, params, Path(path).read_bytes())
+        return cls(SecretKey.load(params, body[1:]), Method(body[0]))
 
 
 def evaluate(
     key: EvaluationKey, kinds: Any, inputs: Any, wires: Any, outputs: Any, threads: int = 1, progress: Any = None
-) -> None:
+) -> int:
     """One level, in place, held to the contract of the native one."""
     assert (kinds.dtype, inputs.dtype, wires.dtype, outputs.dtype) == (np.uint8, np.int32, np.uint32, np.int32)
     assert inputs.shape == (len(kinds), 3)
@@ -158,3 +173,4 @@ def evaluate(
     wires[outputs] = key.secret.encrypt(np.array(results, dtype=np.uint8))
     if progress:
         progress(1.0)
+    return sum(Kind(k).bootstraps for k in kinds.tolist())

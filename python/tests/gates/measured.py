@@ -42,8 +42,8 @@ class Bench:
         params = _native.fhew.parameters(name, _WHY if self.gate_set.insecure else "")
         self.secret = _native.fhew.SecretKey(params, _native.TestSeed(seed.to_bytes(32, "little")))
         self.key = gates.make_evaluation_key(self.secret, method, threads)
-        # The file of a secret key: 40 bytes of header, a byte for each coefficient plus one, 32 bytes of checksum.
-        weights = np.frombuffer(self.secret.save(), np.uint8)[40:-32] != 1
+        # The file of a secret key: 48 bytes of header, a byte for each coefficient plus one, 32 bytes of checksum.
+        weights = np.frombuffer(self.secret.save(), np.uint8)[48:-32] != 1
         n = self.gate_set.n
         self.lengths = noise.KeyLengths(float(weights[:n].sum()), float(weights[n:].sum()))
 
@@ -78,7 +78,7 @@ class Bench:
         with ThreadPoolExecutor(self.threads) as pool:
             return np.array(list(pool.map(trace, pairs)))
 
-    def predicted(self, kind: GateKind, inputs: str) -> Floats:
+    def predicted(self, kind: GateKind, inputs: str, wiring: str = "") -> Floats:
         """Variances that :meth:`stage_errors` should show, by the model, with this key's lengths."""
         s = self.gate_set
         stage = noise.stages(s, self.method, self.lengths)
@@ -87,7 +87,7 @@ class Bench:
         m = s.rotation_modulus
         return np.array(
             [
-                gate.inputs * gate.factor**2 * each + stage.rounding,
+                noise.weight_square(gate.sums[0], wiring) * each + stage.rounding,
                 stage.accumulator * (s.modulus / m) ** 2,
                 stage.output() * (2**s.log_q / m) ** 2,
             ]

@@ -77,7 +77,7 @@ def rotation_errors(bench: Bench, accumulators: npt.NDArray[np.uint32], bits: np
     """Phases of the constant coefficients, Q/8 added, less what each bit should give: centred modulo Q."""
     s = bench.gate_set
     file = np.frombuffer(bench.secret.save(), np.uint8)
-    secret = file[40 + s.n : -32].astype(np.int64) - 1
+    secret = file[48 + s.n : -32].astype(np.int64) - 1
     a, b = accumulators[:, 0].astype(np.int64), accumulators[:, 1, 0].astype(np.int64)
     # The constant coefficient of a s modulo X^N + 1.
     product = (a[:, 0] * secret[0] - a[:, :0:-1] @ secret[1:]) % s.modulus

@@ -12,6 +12,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,19 +92,29 @@ unsigned bootstraps(GateKind kind) noexcept;
 /// Inputs of a gate: 0 ... 3. MUX takes (select, if one, if zero).
 unsigned arity(GateKind kind) noexcept;
 
-/// The client's key: the LWE secret and the ring secret. Move-only, wiped at the end.
+/// The client's key: the LWE secret and the ring secret, and a random number by which what belongs to it is known.
+/// Move-only, wiped at the end.
 class GateSecretKey {
  public:
   GateSecretKey(GateParameters params, Randomness& rng);
-  GateSecretKey(GateParameters params, std::vector<i64> lwe, SmallPoly&& ring);
-  ~GateSecretKey() { wipe(lwe_.data(), lwe_.size() * sizeof(i64)); }
+  /// @throws FormatError for lengths or coefficients that do not fit the parameters.
+  GateSecretKey(GateParameters params, SmallPoly&& lwe, SmallPoly&& ring, u64 id);
   GateSecretKey(GateSecretKey&&) noexcept = default;
   GateSecretKey(const GateSecretKey&) = delete;
   GateSecretKey& operator=(const GateSecretKey&) = delete;
 
   const GateParameters& params() const noexcept { return params_; }
-  const std::vector<i64>& lwe() const noexcept { return lwe_; }
+  const std::vector<i64>& lwe() const noexcept { return lwe_.coeffs(); }
   const SmallPoly& ring() const noexcept { return ring_; }
+  /// Public, shared with the evaluation keys made of it; 0 when it came from a file of format 1, which has none.
+  u64 id() const noexcept { return id_; }
+
+  /// Bytes that `save` writes.
+  std::size_t bytes() const noexcept;
+  /// Writes the key, not encrypted.
+  void save(std::uint8_t* dst) const;
+  /// @throws FormatError, MismatchError for bytes that are no such key.
+  static GateSecretKey load(std::span<const std::uint8_t> bytes, const GateParameters& params);
 
   /// `count` ciphertexts of n + 1 words (a, then b), row after row. @throws ValueError for bits other than 0 and 1.
   void encrypt(u32* dst, const std::uint8_t* bits, std::size_t count, Randomness& rng) const;
@@ -113,8 +124,8 @@ class GateSecretKey {
 
  private:
   GateParameters params_;
-  std::vector<i64> lwe_;
-  SmallPoly ring_;
+  SmallPoly lwe_, ring_;
+  u64 id_;
 };
 
 using Progress = std::function<bool(double)>;
@@ -134,6 +145,8 @@ class GateEvaluationKey {
 
   const GateParameters& params() const noexcept;
   Method method() const noexcept;
+  /// The secret key's.
+  u64 id() const noexcept;
   /// In memory: bootstrapping key, key-switching table.
   std::size_t bootstrap_bytes() const noexcept;
   std::size_t switch_bytes() const noexcept;
@@ -156,16 +169,24 @@ struct GateLevel {
 };
 /// Runs a level in place; gates are spread over the threads, and each thread takes several at once so that a row of
 /// the key is read once for all of them.
+///
+/// Ciphertexts are told apart by their words: a gate with inputs that are equal, one another's NOT, or constants is
+/// replaced by the gate, wire or constant that is left of it, so that every sum is one of different ciphertexts, whose
+/// noise is independent. An output that is a wire is a copy of it, as noisy as that input.
+/// @returns the blind rotations that were run, at most those of `bootstraps` for each gate.
 /// @throws ParameterError for an unknown kind, ShapeError for a wire out of range, Error when `progress` returns false.
-void evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, std::size_t wire_count,
-              unsigned threads = 1, const Progress& progress = {});
+std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, std::size_t wire_count,
+                     unsigned threads = 1, const Progress& progress = {});
 
-/// Noise at each stage of one bootstrap of a gate, for validating the model: phase minus its exact value.
+/// Noise at each stage of one bootstrap of a gate, for validating the model: phase minus its exact value. The gate is
+/// run as it stands: equal and complementary inputs are not replaced.
 struct StageErrors {
   double rounded = 0;   ///< of the sum after rounding to R, in units of 1/R, inputs' noise included
   double rotated = 0;   ///< after the blind rotation, modulo Q
   double switched = 0;  ///< of the result, modulo q
 };
+/// @throws MismatchError when the keys do not belong together, ParameterError for other gates than those of two inputs
+/// and one bootstrap.
 StageErrors trace(const GateEvaluationKey& key, const GateSecretKey& secret, GateKind kind, const u32* in0,
                   const u32* in1);
 
