@@ -31,6 +31,16 @@ class SmallArray {
   std::size_t size_ = 0;
 };
 
+/// A SmallArray for secrets: wiped at the end, however the block that has it is left.
+template <class W>
+class SecretArray : public SmallArray<W> {
+ public:
+  using SmallArray<W>::SmallArray;
+  ~SecretArray() { this->wipe(); }
+  SecretArray(const SecretArray&) = delete;
+  SecretArray& operator=(const SecretArray&) = delete;
+};
+
 /// The ring with its transform tables and the kernels in use. Immutable; one object for each (q, N).
 template <class W>
 class SmallRing {
@@ -53,6 +63,8 @@ class SmallRing {
     const i64 r = x % static_cast<i64>(q());
     return static_cast<W>(r < 0 ? r + static_cast<i64>(q()) : r);
   }
+  /// The residue of a secret number in (-q, q): no branch, no division.
+  W lift_secret(i64 x) const noexcept { return static_cast<W>(x + (static_cast<i64>(q()) & (x >> 63))); }
   /// The representative in (-q/2, q/2).
   i64 centre(W x) const noexcept {
     return x > q() / 2 ? static_cast<i64>(x) - static_cast<i64>(q()) : static_cast<i64>(x);

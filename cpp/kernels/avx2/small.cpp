@@ -282,8 +282,8 @@ template <class W>
 void automorphism(W* dst, const W* src, size_t g, const SmallNtt<W>& t) noexcept {
   const size_t low = t.n - 1;
   for (size_t i = 0, e = 0; i < t.n; ++i, e += g) {
-    const W minus = src[i] == 0 ? 0 : t.q - src[i];
-    dst[e & low] = (e & t.n) != 0 ? minus : src[i];
+    const W x = src[i], minus = (t.q - x) & (0 - static_cast<W>(x != 0));  // no branch on a value
+    dst[e & low] = (e & t.n) != 0 ? minus : x;
   }
 }
 

@@ -12,17 +12,22 @@ template <class W>
 W product(W a, W b, const SmallNtt<W>& t) {
   return static_cast<W>(arith::mul(a, b, t.mod));
 }
+/// (-q, q) to [0, q) without a branch, which the compiler makes of a comparison here.
+template <class W>
+W wrapped(i64 x, const SmallNtt<W>& t) {
+  return static_cast<W>(x + (static_cast<i64>(t.q) & (x >> 63)));
+}
 template <class W>
 W sum(W a, W b, const SmallNtt<W>& t) {
-  return static_cast<W>(arith::add(a, b, t.q));
+  return wrapped(static_cast<i64>(a) + static_cast<i64>(b) - static_cast<i64>(t.q), t);
 }
 template <class W>
 W difference(W a, W b, const SmallNtt<W>& t) {
-  return static_cast<W>(arith::sub(a, b, t.q));
+  return wrapped(static_cast<i64>(a) - static_cast<i64>(b), t);
 }
 template <class W>
 W negative(W a, const SmallNtt<W>& t) {
-  return static_cast<W>(arith::neg(a, t.q));
+  return wrapped(-static_cast<i64>(a), t);
 }
 
 template <class W>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The client of private set intersection: keys, queries, replies.
+// The client of private set intersection: keys, queries, replies. The cells asked for, the key, and what comes back
+// are secret: no branch, no address and no division here depends on them (cpp/tests/constant_time checks it).
 #include <cmath>
 
 #include "psi_format.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge::fhew {
@@ -13,6 +15,13 @@ namespace {
 PsiPlan checked(PsiPlan plan) {
   plan.check();
   return plan;
+}
+
+// The seed of the uniform halves, which goes to the server.
+Seed public_seed(Randomness& rng) {
+  const Seed seed = rng.next_seed();
+  declassify(seed.data(), seed.size());
+  return seed;
 }
 
 }  // namespace
@@ -25,7 +34,7 @@ PsiClientKey::PsiClientKey(PsiPlan plan, Randomness& rng)
 
 void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
   const std::size_t n = plan_.n(), each = (n * ring_->bits() + 7) / 8;
-  const Seed seed = rng_.next_seed();
+  const Seed seed = public_seed(rng_);
   const SecretSeed errors = rng_.next_seed();
   dst = put_header(dst, kPsiKeys, plan_);
   std::memcpy(dst, seed.data(), seed.size());
@@ -36,7 +45,8 @@ void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
   first[jobs - 1] = plan_.key_rows() - 1;
   parallel_for(threads, jobs, [&](std::size_t job) {
     const std::size_t count = (job + 1 == jobs ? plan_.key_rows() : first[job + 1]) - first[job];
-    SmallArray<u64> rows(count * 2 * n), message(n);
+    SmallArray<u64> rows(count * 2 * n);
+    SecretArray<u64> message(n);
     const auto index = static_cast<u32>(first[job]);
     if (job < plan_.expansion.size()) {
       encrypt_substitution_key(rows.data(), secret_, (n >> job) + 1, plan_.expansion[job], seed, index, errors);
@@ -51,17 +61,16 @@ void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
     }
     for (std::size_t r = 0; r < count; ++r)
       pack_bits(dst + (first[job] + r) * each, rows.data() + r * 2 * n + n, n, ring_->bits());
-    message.wipe();
   });
 }
 
 void PsiClientKey::query(std::uint8_t* dst, const u32* cells, unsigned threads) {
   const std::size_t n = plan_.n(), each = (n * ring_->bits() + 7) / 8, packed = std::size_t{1} << plan_.stages();
-  for (std::size_t i = 0; i < plan_.bins(); ++i)
-    if (cells[i] >= plan_.cells())
-      throw ValueError("cell " + std::to_string(cells[i]) + " of bin " + std::to_string(i) + "; a bin has " +
-                       std::to_string(plan_.cells()));
-  const Seed seed = rng_.next_seed();
+  u32 beyond = 0;
+  for (std::size_t i = 0; i < plan_.bins(); ++i) beyond |= cells[i] >> plan_.cell_bits;
+  declassify(&beyond, sizeof(beyond));  // not zero: nothing is sent
+  if (beyond != 0) throw ValueError("a cell is out of range: bins have " + std::to_string(plan_.cells()) + " cells");
+  const Seed seed = public_seed(rng_);
   const SecretSeed errors = rng_.next_seed();
   dst = put_header(dst, kPsiRequest, plan_);
   std::memcpy(dst, seed.data(), seed.size());
@@ -71,43 +80,41 @@ void PsiClientKey::query(std::uint8_t* dst, const u32* cells, unsigned threads) 
   const auto times = [&](u64 a, u64 b) { return static_cast<u64>(static_cast<unsigned __int128>(a) * b % q); };
   const u64 selector = times(
       static_cast<u64>(std::llround(std::ldexp(static_cast<double>(q), -static_cast<int>(plan_.log_t)))), inverse);
+  std::vector<u64> gadget;
+  for (unsigned j = 0; j < plan_.gadget.count; ++j)
+    gadget.push_back(times(gadget_element(plan_.gadget, j, q), inverse));
   const std::size_t selectors = plan_.onehot() ? std::size_t{1} << plan_.log_onehot : 0;
   const unsigned row_shift = plan_.rotation_bits(), tree = plan_.tree_bits();
   parallel_for(threads, plan_.groups() * plan_.outputs(), [&](std::size_t job) {
-    const std::size_t group = job / plan_.outputs(), o = job % plan_.outputs();
-    SmallArray<u64> message(n), row(2 * n);
+    const std::size_t o = job % plan_.outputs();
+    const u32* cell = cells + job / plan_.outputs() * packed;
+    SmallArray<u64> row(2 * n);
+    SecretArray<u64> message(n);
     message.zero();
-    for (std::size_t i = 0; i < packed; ++i) {
-      const u32 cell = cells[group * packed + i], index = cell >> row_shift;
-      if (o < selectors) {
-        message.data()[i] = index >> tree == o ? selector : 0;
-        continue;
-      }
-      // Bits: those of the tree, then those of the rotation.
-      const std::size_t bit = (o - selectors) / plan_.gadget.count;
-      const auto digit = static_cast<unsigned>((o - selectors) % plan_.gadget.count);
-      const u32 value = bit < tree ? index >> bit & 1 : cell >> (bit - tree) & 1;
-      message.data()[i] = value != 0 ? times(gadget_element(plan_.gadget, digit, q), inverse) : 0;
+    if (o < selectors) {
+      for (std::size_t i = 0; i < packed; ++i)
+        message.data()[i] = selector & mask_of_equal(cell[i] >> (row_shift + tree), o);
+    } else {
+      // Bits: those of the tree, then those of the rotation; for each the elements of the gadget.
+      const auto bit = static_cast<unsigned>((o - selectors) / plan_.gadget.count);
+      const u64 element = gadget[(o - selectors) % plan_.gadget.count];
+      const unsigned shift = bit < tree ? row_shift + bit : bit - tree;
+      for (std::size_t i = 0; i < packed; ++i) message.data()[i] = element & mask_of_bit(cell[i] >> shift);
     }
     ring_->forward(message.data(), message.data());
     secret_.encrypt_row(row.data(), message.data(), seed, static_cast<u32>(job), errors);
     pack_bits(dst + job * each, row.data() + n, n, ring_->bits());
-    message.wipe();
   });
 }
 
-void PsiClientKey::decode(std::uint16_t* words, std::span<const std::uint8_t> reply) const {
-  decode(words, reply, nullptr);
-}
-
-double PsiClientKey::decode(std::uint16_t* words, std::span<const std::uint8_t> reply, double* squares) const {
+template <class Take>
+void PsiClientKey::phases(std::span<const std::uint8_t> reply, Take&& take) const {
   const std::size_t n = plan_.n(), each = (n * plan_.log_reply + 7) / 8;
   const std::uint8_t* src = check_header(reply, plan_.reply_bytes(), kPsiReply, plan_, "reply");
-  const u64 modulus = u64{1} << plan_.log_reply;
-  const u64 q = ring_->q();
-  SmallArray<u64> a(n), b(n);
+  const u64 modulus = u64{1} << plan_.log_reply, q = ring_->q();
+  SmallArray<u64> b(n);
+  SecretArray<u64> a(n);
   const unsigned skipped = plan_.stages() - plan_.pack_stages();
-  double worst = 0, sum = 0;
   for (std::size_t r = 0; r < plan_.replies(); ++r, src += 2 * each) {
     unpack_bits(a.data(), src, n, plan_.log_reply, modulus);
     unpack_bits(b.data(), src + each, n, plan_.log_reply, modulus);
@@ -119,18 +126,31 @@ double PsiClientKey::decode(std::uint16_t* words, std::span<const std::uint8_t> 
     for (std::size_t i = 0; i < std::size_t{1} << plan_.pack_stages(); ++i)
       for (std::size_t j = 0; j < plan_.cell_words(); ++j) {
         const std::size_t at = i + j * plan_.stride();
-        const u64 as = a.data()[at] > q / 2 ? a.data()[at] - q : a.data()[at];  // modulo 2^64
-        const u64 phase = (b.data()[at] - as) & (modulus - 1);
-        const double scaled =
-            std::ldexp(static_cast<double>(phase), static_cast<int>(plan_.log_t) - static_cast<int>(plan_.log_reply));
-        const double word = std::nearbyint(scaled), off = std::abs(scaled - word);
-        worst = std::max(worst, off);
-        sum += off * off;
+        const u64 negative = mask_of_bit((q / 2 - a.data()[at]) >> 63);
+        const u64 as = a.data()[at] - (q & negative);  // modulo 2^64
         const std::size_t bin = (group << plan_.stages()) + (i << skipped) + prefix;
-        words[bin * plan_.cell_words() + j] =
-            static_cast<std::uint16_t>(static_cast<u64>(word) & ((u64{1} << plan_.log_t) - 1));
+        take(bin * plan_.cell_words() + j, (b.data()[at] - as) & (modulus - 1));
       }
   }
+}
+
+void PsiClientKey::decode(std::uint16_t* words, std::span<const std::uint8_t> reply) const {
+  const unsigned shift = plan_.log_reply - plan_.log_t;
+  const u64 half = u64{1} << (shift - 1), mask = (u64{1} << plan_.log_t) - 1;
+  phases(reply,
+         [&](std::size_t at, u64 phase) { words[at] = static_cast<std::uint16_t>(((phase + half) >> shift) & mask); });
+}
+
+double PsiClientKey::decode(std::uint16_t* words, std::span<const std::uint8_t> reply, double* squares) const {
+  decode(words, reply);
+  const int shift = static_cast<int>(plan_.log_t) - static_cast<int>(plan_.log_reply);
+  double worst = 0, sum = 0;
+  phases(reply, [&](std::size_t, u64 phase) {
+    const double scaled = std::ldexp(static_cast<double>(phase), shift),
+                 off = std::abs(scaled - std::nearbyint(scaled));
+    worst = std::max(worst, off);
+    sum += off * off;
+  });
   if (squares != nullptr) *squares = sum / static_cast<double>(plan_.bins() * plan_.cell_words());
   return worst;
 }

@@ -129,7 +129,7 @@ void Query::finish(std::size_t r, u64* acc, Workspace<u64>& w) {
   u64* u = w.t.data();
   u64* v = u + n;
   const SmallPoly mask = sample_ternary(n, seeds_[2 * r], StreamObject::mask);
-  for (std::size_t i = 0; i < n; ++i) u[i] = ring.lift(mask.coeffs()[i]);
+  for (std::size_t i = 0; i < n; ++i) u[i] = ring.lift_secret(mask.coeffs()[i]);
   ring.forward(u, u);
   const std::size_t each = (n * plan.log_reply + 7) / 8;
   std::uint8_t* dst = reply_ + kPsiHeader + r * 2 * each;
@@ -148,6 +148,7 @@ void Query::finish(std::size_t r, u64* acc, Workspace<u64>& w) {
     }
     pack_bits(dst + part * each, x, n, plan.log_reply);
   }
+  wipe(u, 2 * n * sizeof(u64));  // the mask, and its product with what the client encrypted
 }
 
 // One thread's part of a query: buffers, and the recursion over a subtree.

@@ -97,7 +97,7 @@ double rest_variance(const Cut& cut) noexcept {
 template <class W>
 RingSecret<W>::RingSecret(std::shared_ptr<const SmallRing<W>> ring, SmallPoly&& coeffs)
     : ring_(std::move(ring)), coeffs_(std::move(coeffs)), eval_(ring_->n()) {
-  for (std::size_t i = 0; i < ring_->n(); ++i) eval_.data()[i] = ring_->lift(coeffs_.coeffs()[i]);
+  for (std::size_t i = 0; i < ring_->n(); ++i) eval_.data()[i] = ring_->lift_secret(coeffs_.coeffs()[i]);
   ring_->forward(eval_.data(), eval_.data());
 }
 
@@ -118,12 +118,9 @@ void RingSecret<W>::encrypt_row(W* row, const W* message, const Seed& seed, u32 
   expand_row(row, *ring_, seed, index);
   W* b = row + n;
   const SmallPoly e = sample_error(n, errors, index);
-  for (std::size_t i = 0; i < n; ++i) {
-    const i64 x = e.coeffs()[i];
-    b[i] = static_cast<W>(x < 0 ? static_cast<i64>(ring_->q()) + x : x);
-  }
+  for (std::size_t i = 0; i < n; ++i) b[i] = ring_->lift_secret(e.coeffs()[i]);
   ring_->forward(b, b);
-  SmallArray<W> t(n);
+  SecretArray<W> t(n);  // a*s, which with a gives s
   k.mul(t.data(), row, eval(), ring_->table());
   k.add(b, b, t.data(), ring_->table());
   if (message != nullptr) k.add(b, b, message, ring_->table());
@@ -132,7 +129,7 @@ void RingSecret<W>::encrypt_row(W* row, const W* message, const Seed& seed, u32 
 template <class W>
 void RingSecret<W>::phase(W* dst, const W* row) const {
   const std::size_t n = ring_->n();
-  SmallArray<W> t(n);
+  SecretArray<W> t(n);
   ring_->kernels().mul(t.data(), row, eval(), ring_->table());
   ring_->kernels().sub(t.data(), row + n, t.data(), ring_->table());
   ring_->inverse(dst, t.data());
@@ -142,24 +139,24 @@ template <class W>
 void encrypt_rlwe_prime(W* rows, const RingSecret<W>& s, const W* message, const Cut& cut, const Seed& seed, u32 first,
                         const Seed& errors) {
   const auto& ring = s.ring();
-  SmallArray<W> m(ring.n());
+  SecretArray<W> m(ring.n());
   for (unsigned j = 0; j < cut.count; ++j) {
     ring.kernels().mul_scalar(m.data(), message, static_cast<W>(gadget_element(cut, j, ring.q())), ring.table());
     s.encrypt_row(rows + 2 * ring.n() * j, m.data(), seed, first + j, errors);
   }
-  m.wipe();
 }
 
 template <class W>
 void encrypt_rgsw(W* rows, const RingSecret<W>& s, const W* message, const Cut& a, const Cut& b, const Seed& seed,
                   u32 first, const Seed& errors) {
   const auto& ring = s.ring();
-  SmallArray<W> m(ring.n());
-  ring.kernels().mul(m.data(), message, s.eval(), ring.table());
-  for (std::size_t i = 0; i < ring.n(); ++i) m.data()[i] = m.data()[i] == 0 ? 0 : ring.q() - m.data()[i];
+  SecretArray<W> m(ring.n());
+  m.zero();
+  SecretArray<W> product(ring.n());
+  ring.kernels().mul(product.data(), message, s.eval(), ring.table());
+  ring.kernels().sub(m.data(), m.data(), product.data(), ring.table());
   encrypt_rlwe_prime(rows, s, m.data(), a, seed, first, errors);
   encrypt_rlwe_prime(rows + 2 * ring.n() * a.count, s, message, b, seed, first + a.count, errors);
-  m.wipe();
 }
 
 template <class W>
@@ -222,13 +219,11 @@ template <class W>
 void encrypt_substitution_key(W* rows, const RingSecret<W>& s, std::size_t g, const Cut& cut, const Seed& seed,
                               u32 first, const Seed& errors) {
   const auto& ring = s.ring();
-  SmallArray<W> image(ring.n()), coeffs(ring.n());
-  for (std::size_t i = 0; i < ring.n(); ++i) coeffs.data()[i] = ring.lift(s.coeffs()[i]);
+  SecretArray<W> image(ring.n()), coeffs(ring.n());
+  for (std::size_t i = 0; i < ring.n(); ++i) coeffs.data()[i] = ring.lift_secret(s.coeffs()[i]);
   ring.kernels().automorphism(image.data(), coeffs.data(), g, ring.table());
   ring.forward(image.data(), image.data());
   encrypt_rlwe_prime(rows, s, image.data(), cut, seed, first, errors);
-  image.wipe();
-  coeffs.wipe();
 }
 
 template <class W>

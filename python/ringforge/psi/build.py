@@ -137,7 +137,7 @@ def compile_members(
         ParameterError: no seed gives every bin a salt.
     """
     for _ in range(3):
-        shape = replace(shape, seed=secrets.token_bytes(32))
+        shape = replace(shape, seed=secrets.token_bytes(32)).renewed()
         if shape.mode == "direct":
             return shape, compile_direct(shape, members.values, allocate=allocate, progress=progress)
         labels = members.padded(shape.label_bytes)
@@ -152,7 +152,13 @@ def compile_members(
 def compiled_info(info: TableInfo, shape: Shape, arrays: Arrays) -> TableInfo:
     """The info of a newer state of a table."""
     return TableInfo.model_validate(
-        {**info.model_dump(), "seed": shape.seed.hex(), "salts": encode_salts(arrays.salts)}
+        {
+            **info.model_dump(),
+            "version": 2,
+            "seed": shape.seed.hex(),
+            "nonce": shape.nonce.hex(),
+            "salts": encode_salts(arrays.salts),
+        }
     )
 
 
@@ -196,13 +202,14 @@ def build(
         if not max(log_bins, 1) <= bits <= 64:
             raise ParameterError(f"elements of {bits} bits in 2^{log_bins} bins: {max(log_bins, 1)} to 64 are possible")
         members = Members(check_integers(elements, bits), [])
-        bits_used, tag_bits, sealed = bits, 0, 0
+        bits_used, tag_bits, sealed, fill = bits, 0, 0, False
     else:
         if not 32 <= tag_bits <= 64 or tag_bits % 8:
             raise ParameterError(f"tags of {tag_bits} bits: 32, 40, 48, 56 or 64 are possible")
         key = engine.oprf().ServerKey.random()
         members = prf_members(key, elements, threads, part(progress, 0.0, _PRF_SHARE))
         longest = max(map(len, members.labels), default=0)
+        fill = label_bytes is None and bool(members.labels)
         if label_bytes is None:
             label_bytes = longest if members.labels else 0
             sealed = label_bytes + 1 if members.labels else 0
@@ -217,6 +224,14 @@ def build(
     rounded = 1 << (max(count, capacity or 0) - 1).bit_length()
     fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, algorithm)
     plan = fields.native()
+    if fill:
+        # All that the cells have room for: the length of the longest label stays the server's, up to its class.
+        sealed = ((fields.log_t << fields.log_cell) - tag_bits) // 8
+    if limits is not None and plan.request_bytes > limits.request_bytes:
+        raise ParameterError(
+            f"requests have {plan.request_bytes} bytes, the limit is {limits.request_bytes}: raise it, or take fewer "
+            "bins"
+        )
     shape = Shape(
         mode,
         bits_used,
@@ -239,6 +254,7 @@ def build(
         tag_bits=tag_bits,
         label_bytes=sealed,
         seed=shape.seed.hex(),
+        nonce=shape.nonce.hex(),
         salts=encode_salts(arrays.salts),
         plan=fields,
         plan_hash=bytes(plan.hash).hex(),

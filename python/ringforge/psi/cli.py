@@ -8,11 +8,10 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -30,9 +29,10 @@ from ringforge.cli.options import Threads
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.psi.info import Limits as Daily
-from ringforge.psi.info import TableInfo
+from ringforge.psi.info import Mode, TableInfo
 from ringforge.psi.sets import Elements, read_elements, small_domain
 from ringforge.psi.store import Store
+from ringforge.psi.table import LONGEST_LABEL
 from ringforge.psi.texts import (
     build_rows,
     chance,
@@ -79,6 +79,17 @@ JsonLines = Annotated[
         help='The file has {"element": ..., "label": ...} on each line, as files named .jsonl and .ndjson have.',
     ),
 ]
+RequestLimit = Annotated[
+    str, typer.Option(help="Refuse a table whose keys or requests are larger: 64MiB, 4GiB.", metavar="SIZE")
+]
+ExactSizes = Annotated[
+    bool,
+    typer.Option(
+        "--exact-sizes",
+        help="Ask as often as the set needs, not as often as its size class: less to compute, but the server learns "
+        "the number of elements.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 
 
@@ -104,7 +115,13 @@ def _guessable(elements: Elements, limits: Daily | None = None) -> None:
 def build(
     table: Annotated[Path, typer.Argument(help="Directory to make, or with --update to change.")],
     elements: Annotated[Path, typer.Option("--set", help="File with one element on each line; - for standard input.")],
-    labels: Annotated[bool, typer.Option("--labels", help="On each line: element, tab, label.")] = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="On each line of text: element, tab, label. JSON lines and CSV say it.")
+    ] = False,
+    label_bytes: Annotated[
+        int | None,
+        typer.Option(min=1, max=LONGEST_LABEL, help="Bytes of the longest label there may be after updates."),
+    ] = None,
     json_lines: JsonLines = False,
     mode: Annotated[
         str, typer.Option(help="oprf: any elements, clients need not be trusted; direct: integers, trusted clients.")
@@ -141,15 +158,17 @@ def build(
         raise ParameterError(f'--update is add or remove, not "{update}"')
     _one_of("--mode", mode, ("oprf", "direct"))
     _one_of("--algorithm", algorithm, ("ringforge", "paper"))
-    if labels and mode == "direct":
+    if label_bytes and update:
+        raise ParameterError("--label-bytes is for new tables: build the table again")
+    if (labels or label_bytes) and mode == "direct":
         raise ParameterError("mode direct has no labels: leave --labels away, or take mode oprf")
     if update and replace:
         raise ParameterError("--update changes a table, --replace builds a new one: give one of them")
     start = time.perf_counter()
     if update:
-        store = Store(table)
-        found = _read(elements, store.info.mode == "direct", labels and update == "add", json_lines)
-        if update == "add" and store.info.label_bytes and not labels:
+        store = Store(table, verify=False)
+        found = _read(elements, store.info.mode == "direct", (labels or None) if update == "add" else False, json_lines)
+        if update == "add" and store.info.label_bytes and found.labels is None:
             raise ParameterError("the table has labels: give --labels, and a tab and a label on each line")
         given: Any = found.mapping() if found.labels is not None else found.elements
         with progress("updating") as bar:
@@ -166,10 +185,10 @@ def build(
                 "exists; a new table has another key: --update changes it, --replace builds anew, or name another",
                 str(table),
             )
-        found = _read(elements, mode == "direct", labels, json_lines)
+        found = _read(elements, mode == "direct", labels or (False if mode == "direct" else None), json_lines)
         _guessable(found)
         given = found.mapping() if found.labels is not None else found.elements
-        with progress("building") as bar, _nothing_left(table):
+        with progress("building") as bar:
             store = Store.build(
                 table,
                 given,
@@ -177,6 +196,7 @@ def build(
                 log_bins=bins,
                 hashes=hashes,
                 bits=bits,
+                label_bytes=label_bytes,
                 capacity=capacity,
                 algorithm=algorithm,
                 threads=workers,
@@ -198,19 +218,7 @@ def build(
     console().print(properties(f"table {table}", build_rows(figures, store.info)))
 
 
-@contextlib.contextmanager
-def _nothing_left(table: Path) -> Iterator[None]:
-    """Removes a directory that was not there before, when the block does not end well."""
-    before = table.exists()
-    try:
-        yield
-    except BaseException:
-        if not before:
-            shutil.rmtree(table, ignore_errors=True)
-        raise
-
-
-def _read(path: Path, direct: bool, labels: bool, json_lines: bool) -> Elements:
+def _read(path: Path, direct: bool, labels: bool | None, json_lines: bool) -> Elements:
     return read_elements(path, direct=direct, labels=labels, json_lines=True if json_lines else None)
 
 
@@ -339,6 +347,9 @@ def query(
     plaintext: Plaintext = False,
     timeout: Timeout = None,
     accept_insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a plan below 128 bits may be used.")] = "",
+    mode: Annotated[str | None, typer.Option(help="oprf or direct: refuse a table of the other mode.")] = None,
+    request_limit: RequestLimit = "1GiB",
+    exact_sizes: ExactSizes = False,
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -355,6 +366,9 @@ def query(
     from ringforge.psi import remote
 
     workers = thread_count(threads)
+    if mode is not None:
+        _one_of("--mode", mode, ("oprf", "direct"))
+    most = parse_size(request_limit)
     token = _token(token_file)
     with (
         remote.Connection(server, ca=tls_ca, token=token, timeout=timeout, plaintext=plaintext) as connection,
@@ -369,6 +383,9 @@ def query(
             found.elements,
             threads=workers,
             accept_insecure=accept_insecure,
+            mode=cast("Mode | None", mode),
+            request_bytes=most,
+            exact_sizes=exact_sizes,
             report=report,
             known=(info, left),
         )
@@ -423,6 +440,8 @@ def estimate(
     token_file: TokenFile = None,
     plaintext: Plaintext = False,
     timeout: Timeout = 30.0,
+    request_limit: RequestLimit = "1GiB",
+    exact_sizes: ExactSizes = False,
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -439,7 +458,8 @@ def estimate(
     from ringforge.psi.estimate import estimate as of
 
     info, left = _info(server, table, tls_ca, token_file, plaintext, timeout)
-    found = of(info, count, thread_count(threads))
+    most = parse_size(request_limit)
+    found = of(info, count, thread_count(threads), request_bytes=most, exact_sizes=exact_sizes)
     if as_json:
         say(json.dumps({**found.as_dict(), "left_today": left, **public(info)}))
         return
@@ -455,8 +475,8 @@ def estimate(
     )
     rows["server's time"] = (
         "unknown: no measurements for this plan"
-        if found.seconds is None
-        else seconds_text(found.seconds * found.queries)
+        if found.seconds is None or found.seconds_per_query is None
+        else f"{seconds_text(found.seconds)}, {seconds_text(found.seconds_per_query)} for each query"
     )
     rows["false positives"] = f"probability {chance(found.false_positive)} that some match is none"
     if left is not None:

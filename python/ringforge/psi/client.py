@@ -3,7 +3,9 @@
 """The client's side: its set, its secret key, its queries. Nothing here talks to a network.
 
 Order of calls: `blinded` → `finish_prf` (mode oprf only), `keys`, then `next_request` / `accept` until
-`next_request` returns None, then `result`. How many requests there are is fixed before the first is sent.
+`next_request` returns None, then `result`, after the session is closed: only there replies are decrypted, so that a
+server cannot measure what they hold. How many evaluations and requests there are depends on the class of the set's size
+alone (`ringforge.psi.hashing.size_class`), never on its elements.
 """
 
 from __future__ import annotations
@@ -16,25 +18,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import FormatError, MismatchError
+from ringforge.errors import Error, FormatError, MismatchError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.psi import engine
 from ringforge.psi.build import check_elements
 from ringforge.psi.hashing import (
+    FEW_BITS,
     FULLEST_LOG,
-    LOAD,
+    PLACEMENT_LOG2,
+    U16,
     U32,
     Bytes,
     fullest_bin,
     place_all,
     placement_failure,
-    planned_queries,
+    room,
+    size_class,
 )
-from ringforge.psi.info import TableInfo
+from ringforge.psi.info import Mode, TableInfo
 from ringforge.psi.server import to_list, to_rows
-from ringforge.psi.table import Shape, check_integers, unpack, unpad_label
+from ringforge.psi.table import Shape, check_integers, label_lengths, unpack
 
 Element = bytes | int
+
+#: Bytes of evaluation keys or of a request that a client sends, unless it is told to send more.
+REQUEST_BYTES = 1 << 30
+
+#: log2 of the probability, at most, that a run decrypts some element's cell wrongly.
+DECRYPTION_LOG2 = -20.0
+
+#: A query with a bin for each element that it takes is one in so many bins at least.
+_MOST_BINS_EACH = 64
+
+#: Bytes of the random elements that fill up a size class.
+_FILLER = 32
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,7 @@ class Probabilities:
 
     Args:
         false_positive: some element is reported though the table has it not (0 in mode direct).
-        placement: the elements did not fit into the fewest possible queries (costs a query, never an answer).
+        placement: some element finds no place in the planned queries, so that the run ends without a result.
         decryption: the words of some element's cell decrypt to others.
     """
 
@@ -59,7 +76,7 @@ class Result:
     Args:
         matches: the elements found, with their labels (b"" without).
         elements: different elements asked for.
-        queries: requests sent.
+        queries: requests sent, those that hide the size of the set too.
         anomalies: values that an honest server's reply has only if decryption failed (words other than 0 and 1 in
             mode direct, labels with wrong padding): do not trust the result then, and do not tell the server.
     """
@@ -79,13 +96,27 @@ class Client:
         elements: byte strings of up to 65535 bytes (mode oprf) or integers below 2^bits (mode direct);
             duplicates are asked for once.
         threads: for blinding and unblinding.
+        mode: refuses a table of the other mode.
+        request_bytes: refuses a table whose keys or requests are larger.
+        exact_sizes: asks for as many evaluations and queries as the set needs. It takes less, and tells the server the
+            number of elements; without it, the number's class (`hashing.size_class`).
 
     Raises:
         ringforge.ValueError: an element of the wrong type, too long or too large.
         MismatchError, ParameterError: the plan cannot be built here.
+        ParameterError: the table is one that this client does not ask (`check_table`).
     """
 
-    def __init__(self, info: TableInfo, elements: Iterable[Element], *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        info: TableInfo,
+        elements: Iterable[Element],
+        *,
+        threads: int = 1,
+        mode: Mode | None = None,
+        request_bytes: int = REQUEST_BYTES,
+        exact_sizes: bool = False,
+    ) -> None:
         self.info, self._threads = info, threads
         self._shape = Shape.of(info)
         try:
@@ -99,7 +130,8 @@ class Client:
             check_integers([x for x in self._elements if isinstance(x, int)], info.element_bits)
             if not all(isinstance(x, int) for x in self._elements):
                 raise RingforgeValueError("elements are integers in mode direct")
-        self._plan = info.native()
+        self._plan = check_table(info, len(self._elements), mode=mode, request_bytes=request_bytes)
+        self._planned, self._evaluations = asked(info, len(self._elements), exact=exact_sizes)
         self._key = engine.psi().ClientKey(self._plan)
         self._keys: bytes | None = None
         self._blinding: Any = None
@@ -107,12 +139,18 @@ class Client:
         self._cells: U32 | None = None
         self._placed: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] | None = None
         self._bins: U32 = np.zeros((0, info.hashes), dtype=np.uint32)
-        self._sent = self._accepted = 0
-        self._matches: dict[Element, bytes] = {}
-        self._anomalies = 0
+        self._left = 0
+        self._sent = 0
+        self._replies: list[bytes] = []
+        self._result: Result | None = None
         if info.mode == "direct":
-            self._bins, self._cells = self._shape.direct().places(np.array(self._elements, dtype=np.uint64))
-            self._place()
+            values = np.array(self._elements, dtype=np.uint64)
+            self._bins, self._cells = self._shape.direct().places(values)
+            if _few_values(info):
+                groups = [np.flatnonzero(values >> info.plan.log_bins == v) for v in range(self._planned)]
+                self._placed = [(some, np.zeros(len(some), dtype=np.int64)) for some in groups]
+            else:
+                self._place()
 
     def __repr__(self) -> str:
         return f"<Client, {len(self._elements)} elements, secret>"
@@ -124,17 +162,22 @@ class Client:
 
     @property
     def queries(self) -> int:
-        """Number of requests of this run; known once placement is done (after `finish_prf` in mode oprf)."""
-        return len(self._queries())
+        """Number of requests of this run."""
+        return self._planned
 
     # ---- oblivious PRF ----
 
     def blinded(self) -> list[bytes]:
-        """Blinded elements for the server, 32 bytes each, uniform whatever the elements are; empty in mode direct."""
+        """Blinded elements for the server, 32 bytes each, uniform whatever the elements are; empty in mode direct.
+
+        Random elements fill them up to the size class.
+        """
         if self.info.mode == "direct" or not self._elements:
             return []
         if self._blinding is None and self._placed is None:
-            self._blinding = engine.oprf().Request(self._elements, self._threads)
+            fill = self._evaluations - len(self._elements)
+            inputs = [*self._elements, *(secrets.token_bytes(_FILLER) for _ in range(fill))]
+            self._blinding = engine.oprf().Request(inputs, self._threads)
         if self._blinding is None:
             raise MismatchError("the PRF values are there already: make a new client for a new run")
         return to_list(self._blinding.elements)
@@ -145,7 +188,7 @@ class Client:
         Raises:
             FormatError: wrong number or length, or no valid encoding. MismatchError: called before `blinded`.
         """
-        wanted = 0 if self.info.mode == "direct" else len(self._elements)
+        wanted = 0 if self.info.mode == "direct" else self._evaluations
         if len(evaluated) != wanted:
             raise FormatError(f"{len(evaluated)} evaluated elements, where {wanted} were asked for")
         if self._placed is not None:
@@ -155,14 +198,16 @@ class Client:
         if wanted:
             if self._blinding is None:
                 raise MismatchError("nothing was blinded yet: call blinded() first")
-            self._prf = self._blinding.finalize(to_rows(evaluated), self._threads)
+            values = self._blinding.finalize(to_rows(evaluated), self._threads)
+            self._prf = values[: len(self._elements)].copy()
             self._blinding = None
         hashing = self._shape.prf()
         self._bins = hashing.bins(hashing.words(self._prf)[0])
         self._place()
 
     def _place(self) -> None:
-        self._placed = place_all(self._bins, self._shape.bins, LOAD[self._shape.hashes])
+        self._placed, left = place_all(self._bins, self._shape.bins, self._planned)
+        self._left = len(left)
 
     # ---- queries ----
 
@@ -191,54 +236,68 @@ class Client:
         return request
 
     def accept(self, reply: bytes) -> None:
-        """Takes the reply to the oldest request without one.
+        """Takes the reply to the oldest request without one, and keeps it for `result`.
 
         Raises:
-            FormatError: damaged, or of the wrong length. MismatchError: no request is waiting.
+            FormatError: it has the wrong length. MismatchError: no request is waiting.
         """
-        if self._accepted == self._sent:
+        if len(self._replies) == self._sent:
             raise MismatchError("no request is waiting for a reply")
         if len(reply) != self._plan.reply_bytes:
             raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self._plan.reply_bytes}")
-        words = np.asarray(self._key.decode(reply))
-        some, choice = self._queries()[self._accepted]
-        self._accepted += 1
-        words = words[self._bins[some, choice]]
-        if self.info.mode == "direct":
-            self._anomalies += int((words[:, 0] > 1).sum())
-            for i in some[words[:, 0] == 1].tolist():
-                self._matches[self._elements[i]] = b""
-            return
-        hashing = self._shape.prf()
-        tags, labels = unpack(words, self._shape)
-        hit = tags == hashing.tags(hashing.words(self._prf[some])[2], choice)
-        if not hit.any():
-            return
-        some, choice, labels = some[hit], choice[hit], labels[hit]
-        if self._shape.label_bytes:
-            salt = self.info.salt_array[self._bins[some, choice]]
-            labels = hashing.seal(labels, self._prf[some], choice, salt)
-        for i, row in zip(some.tolist(), labels, strict=True):
-            try:
-                self._matches[self._elements[i]] = unpad_label(row.tobytes()) if self._shape.label_bytes else b""
-            except FormatError:
-                self._anomalies += 1
+        self._replies.append(reply)
 
     def result(self) -> Result:
-        """The intersection, when all replies are there.
+        """The intersection, when all replies are there: decrypts them. Close the session first.
 
         Raises:
-            MismatchError: replies are missing.
+            MismatchError: replies are missing. FormatError: a reply is damaged.
+            Error: some element found no place (`Probabilities.placement`), so that the answer would not be whole.
         """
-        missing = len(self._queries()) - self._accepted
+        if self._result is not None:
+            return self._result
+        missing = self._planned - len(self._replies)
         if missing:
             raise MismatchError(f"{missing} of {self.queries} replies are missing: the result is not known yet")
-        matches = {x: self._matches[x] for x in self._elements if x in self._matches}
-        return Result(matches, len(self._elements), self.queries, self.probabilities(), self._anomalies)
+        if self._left:
+            raise Error(
+                f"{self._left} of {len(self._elements)} elements found no place in {self.queries} queries, which is "
+                "rare: ask for the set in two parts"
+            )
+        matches: dict[Element, bytes] = {}
+        anomalies = 0
+        for (some, choice), reply in zip(self._queries(), self._replies, strict=True):
+            words: U16 = np.asarray(self._key.decode(reply))[self._bins[some, choice]]
+            found, labels, wrong = self._open(words, some, choice)
+            anomalies += wrong
+            matches.update((self._elements[i], label) for i, label in zip(found.tolist(), labels, strict=True))
+        ordered = {x: matches[x] for x in self._elements if x in matches}
+        self._result = Result(ordered, len(self._elements), self.queries, self.probabilities(), anomalies)
+        return self._result
+
+    def _open(
+        self, words: U16, some: npt.NDArray[np.int64], choice: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], list[bytes], int]:
+        """What the words (m, s) of the cells of elements `some` say: which of them match, their labels, and how many
+        values cannot be. Every row is compared and unsealed, whether it matches or not."""
+        if self.info.mode == "direct":
+            found = some[words[:, 0] == 1]
+            return found, [b""] * len(found), int((words[:, 0] > 1).sum())
+        hashing = self._shape.prf()
+        tags, labels = unpack(words, self._shape)
+        prf = self._prf[some]
+        hit = tags == hashing.tags(hashing.words(prf)[2], choice)
+        if not self._shape.label_bytes:
+            return some[hit], [b""] * int(hit.sum()), 0
+        labels = hashing.seal(labels, prf, choice, self.info.salt_array[self._bins[some, choice]])
+        lengths = label_lengths(labels)
+        good = hit & (lengths >= 0)
+        opened = [labels[i, : lengths[i]].tobytes() for i in np.flatnonzero(good).tolist()]
+        return some[good], opened, int((hit & (lengths < 0)).sum())
 
     def probabilities(self) -> Probabilities:
         """Bounds for this run; nothing of them depends on the elements but their number."""
-        return probabilities(self.info, len(self._elements), self._plan)
+        return probabilities(self.info, len(self._elements), self._plan, self._planned)
 
     def _queries(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         if self._placed is None:
@@ -253,11 +312,69 @@ class Client:
         return hashing.cells(word, choice, self.info.salt_array[self._bins[some, choice]])
 
 
-def probabilities(info: TableInfo, elements: int, plan: Any) -> Probabilities:
-    """What may go wrong when `elements` elements are asked for (docs/psi-protocol.md)."""
-    queries = planned_queries(elements, info.bins, LOAD[info.hashes])
+def check_table(info: TableInfo, elements: int, *, mode: Mode | None = None, request_bytes: int = REQUEST_BYTES) -> Any:
+    """The plan of a table that a client with so many elements may ask.
+
+    The server chooses its table's parameters. Some would make the run long, large, or wrong; they are refused before
+    anything but the question for the table's description has been sent.
+
+    Args:
+        mode, request_bytes: as for `Client`.
+
+    Raises:
+        ParameterError: the other mode; keys or requests above `request_bytes` or above the table's own limit; elements
+        that find a place, or decrypt, with less than 1 - 2^-20 (PLACEMENT_LOG2, DECRYPTION_LOG2).
+        MismatchError, ParameterError: the plan cannot be built here.
+    """
+    plan = info.native()
+    if mode is not None and info.mode != mode:
+        raise ParameterError(f"the table is of mode {info.mode}, not {mode}: ask for another table")
+    largest = max(plan.key_bytes, plan.request_bytes)
+    if largest > request_bytes:
+        raise ParameterError(
+            f"keys and requests of this table take up to {largest} bytes, this client sends {request_bytes} at most: "
+            "allow more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
+        )
+    if plan.request_bytes > info.limits.request_bytes:
+        raise ParameterError(
+            f"a request to this table has {plan.request_bytes} bytes, its own limit is {info.limits.request_bytes}: "
+            "its operator must raise it, or build with fewer bins"
+        )
+    each = room(info.bins, info.hashes)
+    if each * _MOST_BINS_EACH < info.bins and elements > 0 and not _few_values(info):
+        raise ParameterError(
+            f"placement: a query of {info.bins} bins with hashes={info.hashes} takes {each} or fewer elements if it is "
+            f"to fail with at most 2^{PLACEMENT_LOG2:.0f}: ask for a table with three hash functions"
+        )
+    wrong = probabilities(info, elements, plan).decryption
+    if wrong > 2.0**DECRYPTION_LOG2:
+        raise ParameterError(
+            f"decryption: replies of this table are read wrongly with a probability up to {wrong:.2g} for {elements} "
+            f"elements, this client allows 2^{DECRYPTION_LOG2:.0f}: ask for a table with another plan"
+        )
+    return plan
+
+
+def asked(info: TableInfo, elements: int, *, exact: bool = False) -> tuple[int, int]:
+    """Queries, and evaluations of the PRF, of a client with so many elements (`hashing.size_class`)."""
+    if _few_values(info):
+        return (1 << (info.element_bits - info.plan.log_bins)) * (elements > 0), 0
+    queries, evaluations = size_class(elements, room(info.bins, info.hashes), exact=exact)
+    return queries, evaluations if info.mode == "oprf" else 0
+
+
+def _few_values(info: TableInfo) -> bool:
+    """Whether each value of the bits above a bin's gets a query of its own."""
+    return info.mode == "direct" and info.element_bits - info.plan.log_bins <= FEW_BITS
+
+
+def probabilities(info: TableInfo, elements: int, plan: Any, queries: int | None = None) -> Probabilities:
+    """What may go wrong when `elements` elements are asked for in `queries` queries, by default as many as their class
+    has (docs/psi-protocol.md)."""
+    if queries is None:
+        queries = asked(info, elements)[0]
     false = elements * (2.0**-info.tag_bits + 2.0 ** (1 - 2 * info.tag_bits)) if info.mode == "oprf" else 0.0
-    each = placement_failure(-(-elements // max(queries, 1)), info.bins, info.hashes)
+    each = placement_failure(-(-elements // max(queries, 1)), info.bins, info.hashes) if not _few_values(info) else 0.0
     entries = min(fullest_bin(info.capacity, info.bins, info.hashes), plan.cells)
     decryption = elements * (2.0 ** float(plan.failure_log2(entries)) + 2.0**-FULLEST_LOG)
     return Probabilities(min(1.0, false), min(1.0, queries * each), min(1.0, decryption))

@@ -41,8 +41,9 @@ SIZES = {"small": (1 << 15, 8), "full": (1 << 20, 14)}
 #: Passwords of the client, and how many of them are common ones.
 COUNT, WEAK = 100, 20
 
-#: Evaluations that the server grants each client in a day: one run, not two.
-QUOTA = COUNT + COUNT // 2
+#: Evaluations that the server grants each client in a day: one run, not two. A run asks for 128 or more, the class of
+#: its number of passwords.
+QUOTA = 250
 
 #: Label of the entries that are generated. Ranks are in capitals, so none looks like this.
 GENERATED = b"gen"

@@ -9,21 +9,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringforge.errors import ParameterError
-from ringforge.psi import hashing, planner, wire
+from ringforge.psi import planner, wire
+from ringforge.psi.client import REQUEST_BYTES, asked, check_table
 from ringforge.psi.info import TableInfo
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes by kind (sent, received), the fewest queries, seconds the server computes, and chances.
+    """Bytes by kind (sent, received), queries, seconds the server computes, and chances.
 
-    seconds: of one query on the machine that estimates, or None when the planner has no measurements.
+    seconds_per_query, seconds: of one query and of all, on the machine that estimates; None when the planner has no
+    measurements. evaluations, bins_asked: what counts against the quota.
     """
 
     elements: int
     queries: int
     sent: dict[str, int]
     received: dict[str, int]
+    seconds_per_query: float | None
     seconds: float | None
     false_positive: float
     evaluations: int
@@ -34,27 +37,29 @@ class Estimate:
         return dataclasses.asdict(self)
 
 
-def estimate(info: TableInfo, count: int, threads: int = 1) -> Estimate:
-    """For `count` different elements.
+def estimate(
+    info: TableInfo, count: int, threads: int = 1, *, request_bytes: int = REQUEST_BYTES, exact_sizes: bool = False
+) -> Estimate:
+    """For `count` different elements; `request_bytes` and `exact_sizes` are as for `Client`.
 
     Raises:
-        ParameterError: no elements.
+        ParameterError: no elements, or a table that the client does not ask.
     """
     if count < 1:
         raise ParameterError(f"{count} elements: 1 is the least")
-    plan = info.native()
-    queries = -(-count // max(1, int(hashing.LOAD[info.hashes] * info.bins)))
+    plan = check_table(info, count, request_bytes=request_bytes)
+    queries, evaluations = asked(info, count, exact=exact_sizes)
     oprf = info.mode == "oprf"
-    batches = -(-count // wire.PRF_BATCH) if oprf else 0
+    batches = -(-evaluations // wire.PRF_BATCH)
     chunks = -(-len(info.to_json()) // wire.CHUNK)
     sent = {
-        "prf": count * wire.ELEMENT_BYTES * oprf + 41 * batches,
+        "prf": evaluations * wire.ELEMENT_BYTES + 41 * batches,
         "keys": _framed(plan.key_bytes),
         "requests": queries * _framed(plan.request_bytes),
     }
     received = {
         "info": len(info.to_json()) + 8 * (chunks + 4),
-        "prf": count * wire.ELEMENT_BYTES * oprf + 4 * batches,
+        "prf": evaluations * wire.ELEMENT_BYTES + 4 * batches,
         "requests": queries * (_framed(plan.reply_bytes) + 17 * (wire.STEPS + 1)),
     }
     seconds: Any = getattr(planner, "estimate", lambda *_: None)(info, threads)
@@ -63,9 +68,10 @@ def estimate(info: TableInfo, count: int, threads: int = 1) -> Estimate:
         queries=queries,
         sent=sent,
         received=received,
-        seconds=None if seconds is None else float(seconds),
+        seconds_per_query=None if seconds is None else float(seconds),
+        seconds=None if seconds is None else queries * float(seconds),
         false_positive=min(1.0, count * 2.0**-info.tag_bits) if oprf else 0.0,
-        evaluations=count if oprf else 0,
+        evaluations=evaluations,
         bins_asked=queries * plan.bins,
     )
 

@@ -15,8 +15,10 @@ The PRF output F of an element has 64 uniform bytes (RFC 9497), which are used a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -145,12 +147,15 @@ class PrfHash:
 
     Args:
         seed: 32 bytes, public. log_bins: k. hashes: h. cell_bits: w. tag_bits: a multiple of 8, at most 64.
+        nonce: 8 bytes, of the seals; empty: made of the seed, as tables of version 1 have it.
     """
 
-    def __init__(self, seed: bytes, log_bins: int, hashes: int, cell_bits: int, tag_bits: int) -> None:
+    def __init__(
+        self, seed: bytes, log_bins: int, hashes: int, cell_bits: int, tag_bits: int, nonce: bytes = b""
+    ) -> None:
         self._log_bins, self._hashes, self.cell_bits, self._tag_bits = log_bins, hashes, cell_bits, tag_bits
         constants = _words(seed, "prf", 2 + 3)
-        self._nonce = _words(seed, "seal", 1).view(np.uint32)
+        self._nonce = np.frombuffer(nonce, dtype="<u4") if nonce else _words(seed, "seal", 1).view(np.uint32)
         self._bin_key, self._cell_key, self._tag_keys = constants[0], constants[1], constants[2:]
 
     def words(self, prf: Bytes) -> tuple[U64, U64, U64]:
@@ -188,8 +193,9 @@ class PrfHash:
     def seal(self, labels: Bytes, prf: Bytes, index: npt.NDArray[np.integer], salt: npt.NDArray[np.integer]) -> Bytes:
         """Labels (m, L) xor a key stream of their own: opens what it sealed.
 
-        The stream is ChaCha20 with F[32:64] as the key; the nonce is made of the table's seed, the hash function and
-        the salt. A bin whose labels change gets a salt that it never had, so that no stream is used twice.
+        The stream is ChaCha20 with F[32:64] as the key. Its nonce is that of the table's state, which is random and
+        new for each update, beside the hash function and the salt: no stream ever covers two labels, in no copy of the
+        table either.
 
         Args:
             labels: (m, L). prf: F (m, 64). index, salt: (m,).
@@ -247,8 +253,8 @@ def find_salts(
 
 # ---- placement ----
 
-#: Elements per bin that the client asks one query to take: below the thresholds (1/2 and 0.917 for two and three hash
-#: functions; Dietzfelbinger et al., ICALP 2010), where a search takes long and some element is left over.
+#: Elements per bin that the client asks one query to take, at most: below the thresholds (1/2 and 0.917 for two and
+#: three hash functions; Dietzfelbinger et al., ICALP 2010), where a search takes long and some element is left over.
 LOAD = {1: 1.0, 2: 0.4, 3: 0.85}
 
 
@@ -302,23 +308,24 @@ def _augment(element: int, rows: list[list[int]], owner: list[int], choice: list
     return False
 
 
-def place_all(bins: U32, count: int, load: float) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Spreads elements over as few queries as the load allows; who finds no place goes into the next one.
+def place_all(
+    bins: U32, count: int, queries: int
+) -> tuple[list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]], npt.NDArray[np.int64]]:
+    """Spreads elements evenly over a fixed number of queries; who finds no place goes into the next one.
 
     Returns:
-        for each query the elements' positions and their hash functions, both (elements of the query,).
+        for each query the elements' positions and their hash functions, both (elements of the query,); and the
+        positions of those that no query took, which is rare (`placement_failure`).
     """
     waiting = np.arange(len(bins))
-    planned = planned_queries(len(bins), count, load)
     out: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
-    while len(waiting):
-        ahead = max(1, planned - len(out))
+    for ahead in range(queries, 0, -1):
         some = waiting[: -(-len(waiting) // ahead)]
         choice = place(bins[some], count)
         placed = choice >= 0
         out.append((some[placed], choice[placed]))
         waiting = np.concatenate([some[~placed], waiting[len(some) :]])
-    return out
+    return out, waiting
 
 
 def fullest_bin(elements: int, count: int, hashes: int) -> int:
@@ -329,17 +336,71 @@ def fullest_bin(elements: int, count: int, hashes: int) -> int:
     return min(hashes * elements, math.ceil(mean + x / 3 + math.sqrt(x * x / 9 + 2 * mean * x)))
 
 
-def planned_queries(elements: int, count: int, load: float) -> int:
-    """Queries for a number of elements if all are placed."""
-    return -(-elements // max(1, int(load * count)))
+# ---- how many elements a query takes ----
+
+#: log2 of the probability, at most, that a query does not take all elements that `room` says it takes.
+PLACEMENT_LOG2 = -20.0
+
+#: Fewest evaluations of the PRF that a client asks for.
+LEAST_CLASS = 64
+
+
+#: Bits above the bin's of elements of mode direct, up to which each of their values gets a query of its own. Elements
+#: that share those bits have different bins under each function, so a query takes all of them; while functions of so
+#: few values are no random ones, and placement would fail more often than the bound says.
+FEW_BITS = 4
+
+
+@functools.lru_cache(maxsize=256)
+def room(count: int, hashes: int) -> int:
+    """Elements that one query of `count` bins takes: as many as LOAD allows with a failure below 2^PLACEMENT_LOG2."""
+    low, high = 1, max(1, int(LOAD[hashes] * count))
+    while low < high:
+        middle = high if high == int(LOAD[hashes] * count) else (low + high + 1) // 2
+        if placement_failure(middle, count, hashes) <= 2.0**PLACEMENT_LOG2:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def size_class(elements: int, each: int, *, exact: bool = False) -> tuple[int, int]:
+    """What a client with `elements` elements asks for, when a query takes `each`: a function of the class of the
+    number, so that its requests do not tell the number itself.
+
+    Numbers up to `each` are rounded up to a power of two from LEAST_CLASS on, or to `each`; larger ones to as many
+    full queries as 1, 2, 3, 4, 6, 8, 12, 16, ...: powers of two, and those times 3/2. No element: nothing is asked.
+
+    Returns:
+        queries, and evaluations of the PRF. exact: the fewest queries, and `elements`.
+    """
+    queries = -(-elements // each)
+    if exact or not elements:
+        return queries, elements
+    if queries == 1:
+        return 1, min(each, max(LEAST_CLASS, 1 << (elements - 1).bit_length()))
+    power = 1 << (queries - 1).bit_length()
+    queries = 3 * power // 4 if queries <= 3 * power // 4 else power
+    return queries, queries * each
 
 
 def placement_failure(elements: int, count: int, hashes: int) -> float:
     """Upper bound of the probability that one query of `count` bins does not take all elements, for uniform bins.
 
-    h = 1: exact (birthdays). Otherwise the union bound over the smallest sets that break Hall's condition: j + 1
-    elements whose h(j+1) choices all lie in j bins and meet each of them at least twice. The number of such choices
-    is N! [z^N] (e^z - 1 - z)^j with N = h(j+1), at most N! (e^z - 1 - z)^j / z^N for every z > 0.
+    h = 1: exact (birthdays). Otherwise let the elements come in order, and t be the first that finds no place among
+    those before it. Call a set T of j bins tight if j + 1 of these t elements have all their choices in it. Element t
+    is one of them and none has more than j + 1, since the t - 1 elements before could be placed; by Hall's theorem
+    there is a tight set. Two union bounds over t, T and its elements, with p = j/n and N = h(j + 1) choices in T:
+
+    - a smallest tight set: its bins are each chosen at least twice (without the one element of a bin chosen once, a
+      smaller set is tight), and the t - 1 - j other elements do not lie in T;
+    - a largest one: its bins are each chosen at least once (without a bin not chosen, j + 1 elements lie in j - 1
+      bins), and the others have at least two different bins outside of T (one that lies in T and one more bin makes a
+      larger set tight).
+
+    A smallest set that has more than J bins makes the largest have more than J too. So the bound is the least, over J,
+    of the first sum up to J plus the second beyond it. The maps from N choices to j bins that meet each at least r
+    times number N! [z^N] f_r(z)^j <= N! f_r(z)^j / z^N for every z > 0, f_1 = e^z - 1, f_2 = e^z - 1 - z.
     """
     m, n, h = elements, count, hashes
     if m > n:
@@ -348,21 +409,58 @@ def placement_failure(elements: int, count: int, hashes: int) -> float:
         return -math.expm1(sum(math.log1p(-i / n) for i in range(m)))
     if m < 2:
         return 0.0
-    j = np.arange(1, m)
+    j, size, z_once, z_twice, logs = _tight_sets(n, h)
+    j, size, z_once, z_twice = j[: m - 1], size[: m - 1], z_once[: m - 1], z_twice[: m - 1]
+    p = j / n
+    # A choice may repeat another: exactly one bin outside, by i of the h choices.
+    beside = sum(math.comb(h, i) * p ** (h - i) * (1 - p) / n ** (i - 1.0) for i in range(1, h + 1))
+    sums = []
+    for once, f, apart in (
+        (False, np.log(np.expm1(z_twice) - z_twice), 1 - p**h),
+        (True, np.log(np.expm1(z_once)), 1 - p**h - beside),
+    ):
+        maps = logs[size] + j * f - size * np.log(z_once if once else z_twice)
+        maps = np.minimum(maps, size * np.log(j)) - size * math.log(n)
+        sets = logs[n] - logs[j] - logs[n - j]
+        sums.append(np.exp(np.minimum(sets + maps + _elements_beside(m, j, apart, logs), 0.0)))
+    smallest = np.concatenate([[0.0], np.cumsum(sums[0])])
+    largest = np.concatenate([np.cumsum(sums[1][::-1])[::-1], [0.0]])
+    return float(min(1.0, (smallest + largest).min()))
+
+
+@functools.lru_cache(maxsize=4)
+def _tight_sets(n: int, h: int) -> tuple[npt.NDArray[Any], ...]:
+    """Sizes j of tight sets in n bins, choices h(j + 1), the best z for each kind, and logarithms of factorials."""
+    j = np.arange(1, max(n, 2))
     size = h * (j + 1)
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max(n, h * m) + 1, dtype=np.float64)))])
-    z = _twice_covered(size / j)
-    choices = logs[size] + j * np.log(np.expm1(z) - z) - size * np.log(z)
-    choices = np.minimum(choices, size * np.log(j))
-    sets = logs[m] - logs[j + 1] - logs[m - j - 1] + logs[n] - logs[j] - logs[n - j]
-    return float(min(1.0, np.exp(np.minimum(sets + choices - size * math.log(n), 0.0)).sum()))
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, h * n + h + 1, dtype=np.float64)))])
+    return j, size, _covered(size / j, 1), _covered(size / j, 2), logs
 
 
-def _twice_covered(mean: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """z with z (e^z - 1) / (e^z - 1 - z) = mean > 2, where the bound is tightest: by bisection."""
+def _covered(mean: npt.NDArray[np.float64], least: int) -> npt.NDArray[np.float64]:
+    """The z where the bound for maps that meet each bin at least `least` times is tightest, by bisection: where a
+    Poisson variable with parameter z, given that it is at least `least`, has this mean."""
     low, high = np.full(len(mean), 1e-6), mean.copy()
     for _ in range(60):
         z = (low + high) / 2
-        above = z * np.expm1(z) > mean * (np.expm1(z) - z)
+        above = z * np.expm1(z) > mean * (np.expm1(z) - z) if least == 2 else z * np.exp(z) > mean * np.expm1(z)
         high, low = np.where(above, z, high), np.where(above, low, z)
     return high
+
+
+def _elements_beside(
+    m: int, j: npt.NDArray[np.int64], apart: npt.NDArray[np.float64], logs: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Logarithm of a bound of the sum over t = j+1 ... m of C(t-1, j) x^(t-1-j), x = `apart`.
+
+    For x <= 1 it is at most C(m, j+1) and, as a series, (1-x)^-(j+1). Terms grow by the factor (t/(t-j)) x, which
+    falls with t; while its last value r is above 1, the sum is at most the last term times r/(r-1).
+    """
+    x = np.clip(apart, 1e-300, 1.0)
+    bounds = [logs[m] - logs[j + 1] - logs[m - j - 1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bounds.append(-(j + 1) * np.log1p(-x))
+        r = np.where(m - 1 > j, (m - 1) / np.maximum(m - 1 - j, 1) * x, np.inf)
+        last = logs[m - 1] - logs[j] - logs[m - 1 - j] + (m - 1 - j) * np.log(x)
+        bounds.append(np.where(r > 1, last - np.log1p(-1 / r), np.inf))
+    return np.minimum.reduce(bounds)

@@ -95,11 +95,12 @@ class TableInfo(Frozen):
     `element_bits` is b in mode direct and 0 in mode oprf. `capacity` is the number of elements the table was
     planned for, a power of two: the exact number stays the server's. `label_bytes` counts the bytes of a sealed
     label, one more than the longest label can have; 0: no labels. `seed` (32 bytes) is random;
-    `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64.
+    `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64. `nonce` (8 bytes) is random for each state
+    of a table with labels, and part of what seals them; tables of version 1 have none and seal by their seed.
     """
 
     format: Literal["ringforge-psi-table"] = "ringforge-psi-table"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     mode: Mode
     element_bits: Annotated[int, Field(ge=0, le=64)]
     capacity: Annotated[int, Field(ge=1, le=1 << 32)]
@@ -108,6 +109,7 @@ class TableInfo(Frozen):
     label_bytes: Annotated[int, Field(ge=0, le=4096)]
     seed: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     salts: Annotated[str, Field(max_length=(1 << MAX_LOG_BINS) * 2 * 4 // 3 + 4)] = ""
+    nonce: Annotated[str, Field(pattern="^([0-9a-f]{16})?$")] = ""
     plan: PlanFields
     plan_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     limits: Limits = Limits()
@@ -118,6 +120,8 @@ class TableInfo(Frozen):
     def _consistent(self) -> TableInfo:
         """Holds the fields against each other; messages name the fields, no values of the server's set."""
         plan, k = self.plan, self.plan.log_bins
+        if bool(self.nonce) != (self.version > 1 and self.label_bytes > 0):
+            raise ValueError("a nonce belongs to labels, in tables of version 2")
         if self.capacity & (self.capacity - 1):
             raise ValueError(f"capacity {self.capacity} is no power of two")
         if self.mode == "direct":

@@ -23,8 +23,8 @@ from ringforge import errors
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.psi import wire
 from ringforge.psi.access import bearer, client_credentials, require_cover, split_address
-from ringforge.psi.client import Client, Element, Result
-from ringforge.psi.info import MAX_INFO, TableInfo
+from ringforge.psi.client import REQUEST_BYTES, Client, Element, Result
+from ringforge.psi.info import MAX_INFO, Mode, TableInfo
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.quota import QuotaError
 from ringforge.psi.sessions import BusyError
@@ -348,22 +348,27 @@ def intersect(
     *,
     threads: int = 1,
     accept_insecure: str = "",
+    mode: Mode | None = None,
+    request_bytes: int = REQUEST_BYTES,
+    exact_sizes: bool = False,
     report: Report | None = None,
     known: tuple[TableInfo, dict[str, int]] | None = None,
 ) -> Outcome:
-    """A whole run with fresh keys.
+    """A whole run with fresh keys. Replies are decrypted after the session is closed.
 
     Args:
         connection: to the server.
         elements: this client's set, as for `Client`.
         threads: for this side's work.
         accept_insecure: reason to use a plan below 128 bits.
+        mode, request_bytes, exact_sizes: as for `Client`.
         report: told what is going on.
         known: what `Connection.info` said, if it was asked already.
 
     Raises:
         Error: the server cannot be reached, refuses, breaks off, or is late. QuotaError, BusyError: it refuses for
-        now. FormatError: it answers what it must not. ParameterError: its plan is insecure.
+        now. FormatError: it answers what it must not. ParameterError: its plan is insecure, or one that the client
+        does not ask (`client.check_table`).
     """
 
     def say(step: str, done: float, waiting: int) -> None:
@@ -384,7 +389,7 @@ def intersect(
         require_secure(info, accept_insecure)
         plan = info.native()
     table = bytes.fromhex(info.digest())
-    client = Client(info, elements, threads=threads)
+    client = Client(info, elements, threads=threads, mode=mode, request_bytes=request_bytes, exact_sizes=exact_sizes)
     with step("blind"):
         blinded = client.blinded()
     if info.mode == "oprf":
@@ -411,11 +416,12 @@ def intersect(
             start = time.perf_counter()
             reply = connection.query(table, session, request, plan.reply_bytes, functools.partial(say, name))
             seconds["query"] = seconds.get("query", 0.0) + time.perf_counter() - start
-            with step("decrypt"):
-                client.accept(reply)
+            client.accept(reply)
     finally:
         connection.close_session(session)
-    return Outcome(client.result(), info, connection.traffic, seconds)
+    with step("decrypt"):
+        result = client.result()
+    return Outcome(result, info, connection.traffic, seconds)
 
 
 def _enough(kind: str, need: int, left: dict[str, int], what: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ringforge.errors import FormatError, MismatchError
+from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.parties import Progress
 from ringforge.psi import engine
 from ringforge.psi.build import Elements, build
@@ -65,6 +65,7 @@ class Server:
     Raises:
         FormatError: the store is damaged, incomplete or of another version.
         MismatchError, ParameterError: its plan is one of another release.
+        ParameterError: its requests are larger than its limits allow.
     """
 
     def __init__(self, table: str | Path | Store, threads: int = 1, *, limits: Limits | None = None) -> None:
@@ -108,6 +109,12 @@ class Server:
         return server
 
     def _start(self, state: State, store: Store | None, threads: int, limits: Limits | None) -> None:
+        allowed = (limits or state.info.limits).request_bytes
+        if state.plan.request_bytes > allowed:
+            raise ParameterError(
+                f"requests to this table have {state.plan.request_bytes} bytes, its limit is {allowed}: raise "
+                "Limits.request_bytes, or build with fewer bins"
+            )
         self._state, self._store, self.threads, self._limits = state, store, threads, limits
 
     @property

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import csv
+import functools
+import io
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,8 +20,9 @@ import numpy as np
 from ringforge.errors import FormatError
 from ringforge.psi.info import MAX_ELEMENT
 
-#: Suffixes of files that hold JSON objects, one a line.
+#: Suffixes of files that hold JSON objects, one a line; and of tables.
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+CSV_SUFFIX = ".csv"
 
 #: Sets of values below 2^40 can be tried out: 2^40 evaluations take one machine some days.
 SMALL_BITS = 40
@@ -45,34 +49,48 @@ class Elements:
 
 
 def read_elements(
-    path: str | Path, *, direct: bool = False, labels: bool = False, json_lines: bool | None = None
+    path: str | Path, *, direct: bool = False, labels: bool | None = None, json_lines: bool | None = None
 ) -> Elements:
     """Reads a set.
 
     Text files have one element a line, in UTF-8, spaces included, without the line's end; empty lines do not count.
     With `labels` a tab separates element and label. Files of JSON lines have an object on each: {"element": "text"} or
-    {"element": 17}, with "label": "text".
+    {"element": 17}, with "label": "text". Files of comma-separated values have a first line `element` or
+    `element,label`.
 
     Args:
         path: "-" for standard input.
         direct: elements are integers, decimal or with 0x.
-        labels: every element has one.
-        json_lines: whether the file has JSON lines; None goes by its name (.jsonl, .ndjson).
+        labels: True: every element has one. False: none has. None: as the file says; text has none.
+        json_lines: whether the file has JSON lines; None goes by its name (.jsonl, .ndjson; .csv likewise).
 
     Raises:
-        FormatError: a line is none of these, or one element has two labels; the message has the line's number, not
-        its text. OSError: it cannot be read.
+        FormatError: a line is none of these, has a label where none belongs or none where others have one, or one
+        element has two labels; the message has the line's number, not its text. OSError: it cannot be read.
     """
     name = "standard input" if str(path) == "-" else Path(path).name
-    as_json = Path(path).suffix in JSON_SUFFIXES if json_lines is None else json_lines
+    suffix = Path(path).suffix.lower()
+    as_json = suffix in JSON_SUFFIXES if json_lines is None else json_lines
+    records = _json_lines if as_json else _csv_lines if suffix == CSV_SUFFIX else _text_lines
     found: dict[bytes | int, bytes | None] = {}
     lines = 0
+    wanted = labels
 
     def take(file: BinaryIO) -> None:
-        nonlocal lines
-        for number, line in _lines(file, name):
+        nonlocal lines, wanted
+        for number, read in records(file, name, bool(labels)):
             try:
-                element, label = _json_line(line, labels) if as_json else _text_line(line, labels)
+                element, label = read()
+                if wanted is None:
+                    wanted = label is not None
+                if wanted and label is None:
+                    raise _LineError("no label; every element has one, or none has")
+                if label is not None and not wanted:
+                    raise _LineError(
+                        "a label, where none is of use: leave it away"
+                        if labels is False
+                        else "a label, which elements further up have not: every element has one, or none has"
+                    )
                 value = _integer(element) if direct else _bytes(element)
             except _LineError as e:
                 raise FormatError(f"{name}, line {number}: {e}") from None
@@ -88,12 +106,17 @@ def read_elements(
             take(f)
     if not found:
         raise FormatError(f"{name} holds no elements: put one on each line")
-    kept = [label if label is not None else b"" for label in found.values()] if labels else None
+    kept = [label if label is not None else b"" for label in found.values()] if wanted else None
     return Elements(list(found), kept, lines - len(found))
 
 
 class _LineError(Exception):
     """What is wrong with a line."""
+
+
+#: An element and its label, if it has one; and a line's number with what reads one from the line.
+_Record = tuple[str | int, bytes | None]
+_Numbered = tuple[int, Callable[[], _Record]]
 
 
 def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -109,37 +132,84 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _text_line(line: bytes, labels: bool) -> tuple[str, bytes | None]:
+def _text_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[_Numbered]:
+    def read(line: bytes) -> _Record:
+        text = _text(line)
+        if not labels:
+            return text, None
+        element, tab, label = text.partition("\t")
+        if not tab:
+            raise _LineError("no tab between element and label; without labels leave --labels away")
+        return element, label.encode()
+
+    return ((number, functools.partial(read, line)) for number, line in _lines(file, name))
+
+
+def _text(line: bytes) -> str:
     try:
-        text = line.decode()
+        return line.decode()
     except UnicodeDecodeError:
         raise _LineError("no UTF-8: convert the file, for instance with iconv") from None
-    if not labels:
-        return text, None
-    element, tab, label = text.partition("\t")
-    if not tab:
-        raise _LineError("no tab between element and label; without labels leave --labels away")
-    return element, label.encode()
 
 
-def _json_line(line: bytes, labels: bool) -> tuple[str | int, bytes | None]:
+def _json_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[_Numbered]:
+    del labels
+    return ((number, functools.partial(_json_line, line)) for number, line in _lines(file, name))
+
+
+def _json_line(line: bytes) -> _Record:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
         raise _LineError('no JSON: write {"element": "text"} on each line') from None
     if not isinstance(value, dict) or not {"element"} <= value.keys() <= {"element", "label"}:
         raise _LineError('not an object with "element", and "label" if there are labels')
-    element, label = value["element"], value.get("label")
+    element = value["element"]
     if isinstance(element, bool) or not isinstance(element, str | int):
         raise _LineError("the element is neither a text nor an integer")
-    if not labels:
+    if "label" not in value:
         return element, None
-    if not isinstance(label, str):
-        raise _LineError('no "label" that is a text; without labels leave --labels away')
+    if not isinstance(value["label"], str):
+        raise _LineError('"label" is no text')
     try:
-        return element, label.encode()
+        return element, value["label"].encode()
     except UnicodeEncodeError:
         raise _LineError("the label is no Unicode text") from None
+
+
+def _csv_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[_Numbered]:
+    """Rows of comma-separated values. The first one must name the columns: otherwise it could as well be an element."""
+    del labels
+    lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    rows = csv.reader(lines, strict=True)
+    columns: list[str] | None = None
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if columns is None:
+                columns = [c.strip().lower() for c in row]
+                if columns not in (["element"], ["element", "label"], ["label", "element"]):
+                    raise FormatError(
+                        f"{name}, line {rows.line_num}: a file of comma-separated values begins with the line element, "
+                        "or element,label: write that line, with no other columns; for elements that are whole lines, "
+                        "give the file another name, .txt"
+                    )
+                continue
+            yield rows.line_num, functools.partial(_csv_row, row, columns)
+    except csv.Error as e:
+        raise FormatError(f"{name}, line {rows.line_num}: no comma-separated values: {e}") from None
+    except UnicodeDecodeError:
+        raise FormatError(f"{name}: no UTF-8: convert the file, for instance with iconv") from None
+    finally:
+        lines.detach()
+
+
+def _csv_row(row: list[str], columns: list[str]) -> _Record:
+    if len(row) != len(columns):
+        raise _LineError(f"{len(row)} values, where the first line names {len(columns)}: quote what holds a comma")
+    values = dict(zip(columns, row, strict=True))
+    return values["element"], values["label"].encode() if "label" in values else None
 
 
 def _bytes(element: str | int) -> bytes:

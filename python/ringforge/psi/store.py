@@ -7,19 +7,23 @@ state is a directory of its own, complete, and never changed once it is there:
 
     elements.sqlite   PRF outputs and labels (mode oprf) or integers (mode direct); never elements of mode oprf
     oprf.key          the OPRF key, mode oprf only, readable by its owner alone
-    offsets.npy cells.npy words.npy      the compiled table, memory-mapped by the server
+    offsets.npy cells.npy words.npy      the compiled table, which a server reads into memory
     info.json         what clients are told
     manifest.json     length and SHA-256 of each of them
 
 A build or an update writes the next state beside the current one, and CURRENT is replaced at the very end: whatever
-stops it leaves the old table as it was. Older states are removed then; a server that has one open keeps it.
+stops it, a full disk too, leaves the old table as it was. Older states are removed then; a server that has one open
+keeps it, since it works on a copy in memory: nothing that happens to the files reaches it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
+import io
+import math
 import os
 import shutil
 import sqlite3
@@ -68,6 +72,9 @@ _HEADER = "ringforge-psi-store 1"
 _ARRAYS = {"offsets": np.uint64, "cells": np.uint32, "words": np.uint16}
 _FETCH = 1 << 14
 
+#: What to do when there is no room.
+_FULL = "free space, or name a directory where there is more; a table that was here is as it was"
+
 
 class FileEntry(Frozen):
     """A file of a state."""
@@ -98,6 +105,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, verify: bool = True) -> None:
         self.path = Path(path)
+        self._arrays: Arrays | None = None
         self._load(verify)
 
     @classmethod
@@ -140,11 +148,12 @@ class Store:
             by another process. OSError: the directory cannot be written.
         """
         path = Path(path)
-        if not path.exists():
+        made = not path.exists()
+        if made:
             path.mkdir(mode=0o700)
         elif not path.is_dir() or (any(path.iterdir()) and not _is_store(path)):
             raise FormatError(f"{path.name} exists and is no table: choose another directory")
-        with _locked(path), _new_state(path) as (directory, finish):
+        with _removed_unless_done(path if made else None), _locked(path), _new_state(path) as (directory, finish):
             built = build(
                 elements,
                 mode=mode,
@@ -174,7 +183,14 @@ class Store:
 
     @property
     def arrays(self) -> Arrays:
-        """The compiled table, memory-mapped."""
+        """The compiled table: read into memory at first use, and held against the checksums once more.
+
+        Raises:
+            FormatError: a file is damaged. OSError: it cannot be read.
+        """
+        if self._arrays is None:
+            with naming(self.path):
+                self._arrays = _read_arrays(self.directory, self._manifest, self._info)
         return self._arrays
 
     @property
@@ -222,8 +238,9 @@ class Store:
     ) -> tuple[int, int, int]:
         """Removes, then adds (an element that is there gets the new label), as one step: all or nothing.
 
-        Only bins whose elements change are made anew; the public salts can show which those are. Works on the newest
-        state, which this object has afterwards.
+        Without labels only bins whose elements change are made anew; labels are all sealed again, under a new random
+        nonce. Salts change where they do not serve any more, which shows that such a bin has changed. Works on the
+        newest state, which this object has afterwards.
 
         Args:
             reseed: makes the whole table anew, under another seed, so that nothing shows which bins changed.
@@ -258,7 +275,7 @@ class Store:
                 raise ParameterError(
                     f"{len(after)} elements exceed the table's capacity {info.capacity}: build it again, larger"
                 )
-            shape, work = Shape.of(info), part(progress, 0.8, 1.0)
+            shape, work = Shape.of(info).renewed(), part(progress, 0.8, 1.0)
             arrays = None
             if info.mode == "oprf" and not reseed:
                 with contextlib.suppress(SaltsExhaustedError):
@@ -305,9 +322,11 @@ class Store:
             if missing:
                 raise FormatError(f"manifest.json does not list {', '.join(sorted(missing))}")
             for name, entry in files.items():
-                _check_file(self.directory / Path(name).name, entry, verify)
+                _check_file(self.directory / Path(name).name, entry, verify and not name.endswith(".npy"))
             self._info = TableInfo.from_json((self.directory / "info.json").read_bytes()[: MAX_INFO + 1])
-            self._arrays = _read_arrays(self.directory, self._info)
+        self._arrays = None
+        if verify:
+            _ = self.arrays
 
 
 # ---- states ----
@@ -380,8 +399,25 @@ def _new_state(path: Path) -> Iterator[tuple[Path, Any]]:
 
     try:
         yield directory, finish
+    except sqlite3.Error as e:
+        raise Error(f"{path.name}: its database cannot be written ({e}): {_FULL}") from None
+    except OSError as e:
+        if e.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise OSError(e.errno, f"{e.strerror}: {_FULL}", str(path)) from None
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _removed_unless_done(path: Path | None) -> Iterator[None]:
+    """Removes a directory that was made for the block, when the block does not end well."""
+    try:
+        yield
+    except BaseException:
+        if path is not None:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def _sync(path: Path) -> None:
@@ -398,38 +434,45 @@ def _sha256(path: Path) -> str:
 
 
 def _check_file(path: Path, entry: FileEntry, verify: bool) -> None:
-    size = path.stat().st_size
-    if size != entry.bytes:
-        raise FormatError(
-            f"{path.name} has {size} bytes instead of {entry.bytes}: use a copy, or build the table again"
-        )
+    _check_length(path.name, path.stat().st_size, entry)
     if verify and _sha256(path) != entry.sha256:
-        raise FormatError(f"{path.name} is damaged: its checksum is wrong; use a copy, or build the table again")
+        raise _damaged(path.name)
+
+
+def _check_length(name: str, size: int, entry: FileEntry) -> None:
+    if size != entry.bytes:
+        raise FormatError(f"{name} has {size} bytes instead of {entry.bytes}: use a copy, or build the table again")
+
+
+def _damaged(name: str) -> FormatError:
+    return FormatError(f"{name} is damaged: its checksum is wrong; use a copy, or build the table again")
 
 
 # ---- arrays ----
 
 
 def _mapped(directory: Path) -> Allocate:
-    """Places arrays in files, so that memory need not hold them."""
+    """Places arrays in files, so that memory need not hold them. Their space is reserved first: a disk that is full
+    gives an error then, and not a signal (SIGBUS) when a page is written."""
 
     def allocate(name: str, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-        path = directory / f"{name}.npy"
-        if 0 in shape:
-            np.save(path, np.empty(shape, dtype), allow_pickle=False)
-            return in_memory(name, shape, dtype)
-        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+        path, kind = directory / f"{name}.npy", np.dtype(dtype)
+        with path.open("wb") as f:
+            header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(f, header)
+            f.flush()
+            first, size = f.tell(), math.prod(shape) * kind.itemsize
+            if not size:
+                return in_memory(name, shape, dtype)
+            os.posix_fallocate(f.fileno(), first, size)
+        return np.memmap(path, dtype=kind, mode="r+", offset=first, shape=shape)
 
     return allocate
 
 
-def _read_arrays(directory: Path, info: TableInfo) -> Arrays:
-    loaded = {}
+def _read_arrays(directory: Path, manifest: Manifest, info: TableInfo) -> Arrays:
+    loaded = {name: _read_array(directory / f"{name}.npy", manifest.files[f"{name}.npy"]) for name in _ARRAYS}
     for name, dtype in _ARRAYS.items():
-        try:
-            loaded[name] = np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as e:
-            raise FormatError(f"{name}.npy is damaged: {e}") from None
         if loaded[name].dtype != dtype:
             raise FormatError(f"{name}.npy has entries of type {loaded[name].dtype} instead of {np.dtype(dtype)}")
     offsets, cells, words = loaded["offsets"], loaded["cells"], loaded["words"]
@@ -437,6 +480,25 @@ def _read_arrays(directory: Path, info: TableInfo) -> Arrays:
     if not fits or offsets[0] != 0 or int(offsets[-1]) != len(cells) or (offsets[1:] < offsets[:-1]).any():
         raise FormatError(f"arrays of shapes {offsets.shape}, {cells.shape}, {words.shape} do not go together")
     return Arrays(offsets, cells, words, info.salt_array)
+
+
+def _read_array(path: Path, entry: FileEntry) -> npt.NDArray[Any]:
+    """A file of numpy as a read-only array in memory: what the checksum was made of is what is used."""
+    with path.open("rb") as f:
+        data = f.read(entry.bytes + 1)
+    _check_length(path.name, len(data), entry)
+    if hashlib.sha256(data).hexdigest() != entry.sha256:
+        raise _damaged(path.name)
+    stream = io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("its header is of another version")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        if math.prod(shape) == 0:
+            return np.empty(shape, dtype)
+        return np.frombuffer(data, dtype, offset=stream.tell()).reshape(shape)
+    except Exception as e:  # numpy's parser of headers raises whatever Python's own parsers do
+        raise FormatError(f"{path.name} is no array of numpy: {type(e).__name__}; build the table again") from None
 
 
 # ---- members ----
@@ -473,6 +535,8 @@ def _read_members(directory: Path, info: TableInfo) -> Members:
                 values.append(np.frombuffer(block, dtype=np.uint8).reshape(len(some), width))
                 if info.label_bytes:
                     labels.extend(label for _, label in some)
+        if not all(isinstance(label, bytes) for label in labels):
+            raise FormatError("elements.sqlite is damaged: a label is not bytes")
     except (sqlite3.Error, TypeError) as e:
         raise FormatError(f"elements.sqlite is damaged: {e}") from None
     stacked = np.concatenate(values) if values else np.zeros((0, width), dtype=np.uint8)

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.parties import Progress
 from ringforge.psi import engine
@@ -28,6 +28,9 @@ BLOCK = 4096
 
 #: First salts of a new table are random below this, so that they do not tell how many had conflicts.
 FIRST_SALTS = 1 << 15
+
+#: Bytes of the longest label that a cell of 64 words of 6 bits holds beside a tag of 40 bits.
+LONGEST_LABEL = 42
 
 Allocate = Callable[[str, tuple[int, ...], Any], npt.NDArray[Any]]
 
@@ -50,6 +53,7 @@ class Shape:
     tag_bits: int
     label_bytes: int
     seed: bytes
+    nonce: bytes = b""
 
     @classmethod
     def of(cls, info: TableInfo) -> Shape:
@@ -65,6 +69,7 @@ class Shape:
             info.tag_bits,
             info.label_bytes,
             info.seed_bytes,
+            bytes.fromhex(info.nonce),
         )
 
     @property
@@ -79,7 +84,11 @@ class Shape:
         return DirectHash(self.seed, self.element_bits, self.log_bins, self.hashes)
 
     def prf(self) -> PrfHash:
-        return PrfHash(self.seed, self.log_bins, self.hashes, self.cell_bits, self.tag_bits)
+        return PrfHash(self.seed, self.log_bins, self.hashes, self.cell_bits, self.tag_bits, self.nonce)
+
+    def renewed(self) -> Shape:
+        """This one with a new nonce for the seals of labels, which every state of a table needs for itself."""
+        return replace(self, nonce=secrets.token_bytes(8) if self.label_bytes else b"")
 
 
 @dataclass(frozen=True)
@@ -124,24 +133,23 @@ def pad_labels(labels: Sequence[bytes], length: int) -> Bytes:
     rows = bytearray()
     for label in labels:
         if len(label) >= max(length, 1):
+            again = (
+                f"shorten it, or build the table again with room for it: label_bytes={len(label)} (psi build "
+                f"--label-bytes {len(label)})"
+                if len(label) <= LONGEST_LABEL
+                else f"shorten it, {LONGEST_LABEL} bytes are the most; a number can stand for what is longer"
+            )
             raise ParameterError(
-                f"a label of {len(label)} bytes, where the table has room for {max(length - 1, 0)}: build it "
-                f"again with label_bytes={len(label)}"
+                f"a label of {len(label)} bytes, where the table has room for {max(length - 1, 0)}: {again}"
             )
         rows += (label + b"\x80").ljust(length, b"\0")
     return np.frombuffer(bytes(rows), dtype=np.uint8).reshape(len(labels), length)
 
 
-def unpad_label(row: bytes) -> bytes:
-    """What `pad_labels` made a row of.
-
-    Raises:
-        FormatError: the row is none.
-    """
-    label = row.rstrip(b"\0")
-    if not label.endswith(b"\x80"):
-        raise FormatError("a label is damaged: its padding is wrong")
-    return label[:-1]
+def label_lengths(rows: Bytes) -> npt.NDArray[np.int64]:
+    """Bytes of each label that `pad_labels` made rows (m, L) of; -1 for a row that it cannot have made."""
+    last = rows.shape[1] - 1 - np.argmax(rows[:, ::-1] != 0, axis=1)
+    return np.where(rows[np.arange(len(rows)), last] == 0x80, last, -1)
 
 
 def pack(tags: U64, labels: Bytes, shape: Shape, out: U16) -> None:
@@ -167,7 +175,7 @@ def unpack(words: U16, shape: Shape) -> tuple[U64, Bytes]:
     """Tags (m,) and labels (m, L) of words (m, s)."""
     m, tag_bytes = len(words), shape.tag_bits // 8
     bits = (words[:, :, None] >> np.arange(shape.log_t, dtype=np.uint16)) & np.uint16(1)
-    raw = np.packbits(bits.reshape(m, -1).astype(np.uint8), axis=1, bitorder="little")
+    raw = np.packbits(bits.reshape(m, words.shape[1] * shape.log_t).astype(np.uint8), axis=1, bitorder="little")
     tags = np.zeros((m, 8), dtype=np.uint8)
     tags[:, :tag_bytes] = raw[:, :tag_bytes]
     return tags.view("<u8")[:, 0].astype(np.uint64), raw[:, tag_bytes : tag_bytes + shape.label_bytes]
@@ -232,8 +240,8 @@ def compile_prf(
 
     Args:
         prf: different outputs (n, 64). labels: padded, (n, L).
-        old, touched: an earlier state, and the bins (2^k,) whose entries are not those of then: only these
-            are made anew. Those with labels get a salt they never had; others keep theirs if it still serves.
+        old, touched: an earlier state, and the bins (2^k,) whose entries are not those of then: without labels only
+            these are made anew; labels are all sealed again, under the shape's nonce. Salts stay where they serve.
 
     Raises:
         SaltsExhaustedError: a bin has no salt left.
@@ -258,13 +266,14 @@ def compile_prf(
     offsets[1:] = np.cumsum(sizes)
     cells = allocate("cells", (n * h,), np.uint32)
     words = allocate("words", (n * h, shape.words), np.uint16)
-    if old is None:
+    if old is None or shape.label_bytes:
         touched = np.ones(bins, dtype=bool)
+    assert touched is not None
+    if old is None:
         random = np.frombuffer(secrets.token_bytes(2 * bins), dtype="<u2").astype(np.int64)
         salts = random % FIRST_SALTS
     else:
-        assert touched is not None
-        salts = old.salts.astype(np.int64) + (touched if shape.label_bytes else 0)
+        salts = old.salts.astype(np.int64)
     for a, b, fresh in _runs(touched, offsets):
         low, high = int(offsets[a]), int(offsets[b])
         if not fresh:

@@ -120,7 +120,7 @@ def query_rows(outcome: Any) -> dict[str, str]:
         + sizes({**names, "requests": "replies", "keys": "for keys"}, received),
         "time": ", ".join(f"{name} {seconds_text(took)}" for name, took in outcome.seconds.items()),
         "false positives": f"probability {chance(chances.false_positive)} that some match is none",
-        "placement": f"probability {chance(chances.placement)} that a set of this size takes a query more",
+        "placement": f"probability {chance(chances.placement)} that some element finds no place",
     }
     if chances.decryption is not None:
         rows["decryption"] = f"probability {chance(chances.decryption)} that some reply is read wrongly"

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ringforge.psi import hashing
-from ringforge.psi.hashing import LOAD, DirectHash, PrfHash, chacha20, find_salts, mix, place, place_all
+from ringforge.psi.hashing import DirectHash, PrfHash, chacha20, find_salts, mix, place, place_all
 
 SEED = bytes(range(32))
 
@@ -201,18 +201,21 @@ def test_placement_is_a_maximum_matching(hashes, count, elements, seed):
 @given(st.integers(1, 3), st.integers(0, 300), st.integers(0, 2**32))
 def test_queries_together_take_every_element_once(hashes, elements, seed):
     bins = np.random.default_rng(seed).integers(0, 32, (elements, hashes), dtype=np.uint32)
-    queries = place_all(bins, 32, LOAD[hashes])
-    assert sorted(np.concatenate([q[0] for q in queries]).tolist() if queries else []) == list(range(elements))
+    planned = -(-elements // 20)
+    queries, left = place_all(bins, 32, planned)
+    assert len(queries) == planned
+    assert sorted(np.concatenate([left, *(q[0] for q in queries)]).tolist()) == list(range(elements))
     for some, choice in queries:
         taken = bins[some, choice]
-        assert 0 < len(taken) == len(set(taken.tolist()))
+        assert len(taken) == len(set(taken.tolist()))
 
 
-def test_what_finds_no_place_goes_into_further_queries():
+def test_what_finds_no_place_goes_into_further_queries_but_not_into_more():
     bins = np.array([[3, 3, 3]] * 4 + [[1, 2, 3]], dtype=np.uint32)
-    queries = place_all(bins, 8, LOAD[3])
-    assert len(queries) == 4
-    assert [len(q[0]) for q in queries] == [2, 1, 1, 1]
+    for planned, sizes, rest in ((1, [2], 3), (2, [1, 2], 2), (4, [1, 1, 1, 2], 0), (6, [1, 1, 1, 1, 1, 0], 0)):
+        queries, left = place_all(bins, 8, planned)
+        assert [len(q[0]) for q in queries] == sizes
+        assert len(left) == rest
 
 
 def test_three_functions_at_load_one_half_take_all_at_once():

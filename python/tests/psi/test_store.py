@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -24,6 +25,9 @@ from hypothesis import strategies as st
 
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.psi import Limits, Server, Store, store, table
+from ringforge.psi.info import TableInfo, encode_salts
+from ringforge.psi.server import State
+from ringforge.psi.table import Shape, compile_prf, pad_labels, unpack
 
 from .running import run, stand_ins
 
@@ -124,7 +128,7 @@ def test_files_hold_neither_elements_nor_the_key(tmp_path, labelled):
 
 def test_the_info_does_not_tell_the_number_of_elements(tmp_path):
     infos = [Store.build(tmp_path / str(n), numbered(0, n), log_bins=4).info for n in (600, 1000)]
-    a, b = (i.model_dump(exclude={"seed", "salts"}) for i in infos)
+    a, b = (i.model_dump(exclude={"seed", "salts", "nonce"}) for i in infos)
     assert a == b
 
 
@@ -185,7 +189,7 @@ def test_who_is_added_again_without_a_label_keeps_it(tmp_path):
     assert found(tmp_path / "t", [b"a", b"b", b"c"]) == {b"a": b"1", b"b": b"2", b"c": b""}
 
 
-def test_only_bins_that_change_get_new_salts_and_with_labels_all_of_them_do(tmp_path):
+def test_only_bins_that_change_get_new_salts(tmp_path):
     for labelled in (False, True):
         path = tmp_path / str(labelled)
         made = Store.build(
@@ -195,7 +199,8 @@ def test_only_bins_that_change_get_new_salts_and_with_labels_all_of_them_do(tmp_
         made.update({b"new": b"l"} if labelled else [b"new"])
         assert made.info.seed == before.seed
         changed = int((made.info.salt_array != before.salt_array).sum())
-        assert (1 <= changed <= 3) if labelled else changed <= 3
+        assert changed <= 3
+        assert (made.info.nonce != before.nonce) == labelled
         made.update(remove=[b"new"], reseed=True)
         assert made.info.seed != before.seed
         assert made.info.digest() != before.digest()
@@ -212,9 +217,8 @@ def test_no_cell_stream_is_used_twice(tmp_path):
         made.update({b"a": label})
         for b in range(4):
             if made.arrays.offsets[b + 1] > made.arrays.offsets[b]:
-                seen.add((b, made.info.seed, int(made.info.salt_array[b])))
-    bins = len({b for b, _, _ in seen})
-    assert len(seen) == 3 * bins
+                seen.add((b, made.info.seed, int(made.info.salt_array[b]), made.info.nonce))
+    assert len(seen) == 3 * len({b for b, *_ in seen})
 
 
 def test_a_bin_without_salts_gets_another_seed(tmp_path, monkeypatch):
@@ -232,7 +236,7 @@ def test_refused_updates_change_nothing(tmp_path):
     state = made.state
     with pytest.raises(ParameterError, match="capacity 8"):
         made.update({b"one too many": b"l"})
-    with pytest.raises(ParameterError, match="label_bytes=20"):
+    with pytest.raises(ParameterError, match="--label-bytes 20"):
         made.update({b"element 0 of the set": b"x" * 20})
     plain = Store.build(tmp_path / "p", numbered(0, 8), log_bins=3)
     with pytest.raises(ParameterError, match="no labels"):
@@ -408,7 +412,93 @@ def test_only_one_process_changes_a_store(tmp_path):
         assert len(found(tmp_path / "t", numbered(0, 90))) == 20
 
 
-def test_arrays_are_mapped_not_read(tmp_path):
+def test_arrays_are_a_copy_that_nobody_changes(tmp_path):
     made = Store.build(tmp_path / "t", numbered(0, 20), log_bins=4)
-    assert all(isinstance(a, np.memmap) for a in (made.arrays.offsets, made.arrays.cells, made.arrays.words))
-    assert not made.arrays.words.flags.writeable
+    arrays = made.arrays
+    before = [a.copy() for a in (arrays.offsets, arrays.cells, arrays.words)]
+    for name in ("offsets", "cells", "words"):
+        (made.directory / f"{name}.npy").write_bytes(b"")
+    assert all((a == b).all() for a, b in zip((arrays.offsets, arrays.cells, arrays.words), before, strict=True))
+    assert not arrays.words.flags.writeable
+    with pytest.raises(FormatError, match=r"offsets.npy has 0 bytes"):
+        _ = Store(tmp_path / "t", verify=False).arrays
+
+
+def test_diverging_copies_of_a_table_share_no_key_stream(tmp_path):
+    """One table, copied, and both copies changed: whoever reads both must not see the difference of two labels. The
+    words of an element's cells are tag and sealed label; tags are equal, so their xor is that of the sealed labels."""
+    one = Store.build(tmp_path / "one", {b"a": b"before"}, log_bins=3, capacity=4, label_bytes=8)
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    two = Store(tmp_path / "two")
+    labels = (b"one label", b"other one")
+    for store, label in zip((one, two), labels, strict=True):
+        store.update({b"a": label[:8]})
+        assert found(store.path, [b"a"]) == {b"a": label[:8]}
+    assert one.info.seed == two.info.seed
+    assert one.info.nonce != two.info.nonce
+    shape = Shape.of(one.info)
+    sealed = [unpack(np.asarray(s.arrays.words), shape) for s in (one, two)]
+    assert (sealed[0][0] == sealed[1][0]).all(), "the same tags"
+    difference = pad_labels([labels[0][:8]], 9) ^ pad_labels([labels[1][:8]], 9)
+    assert ((sealed[0][1] ^ sealed[1][1]) != difference).any(axis=1).all()
+
+
+def test_tables_of_version_1_open_and_get_a_nonce_with_the_first_update(tmp_path):
+    made = Store.build(tmp_path / "t", {b"a": b"1", b"b": b"2"}, log_bins=3, capacity=8)
+    old = TableInfo.model_validate({**made.info.model_dump(), "version": 1, "nonce": ""})
+    members = made.members()
+    arrays = compile_prf(Shape.of(old), members.values, members.padded(old.label_bytes))
+    old = TableInfo.model_validate({**old.model_dump(), "salts": encode_salts(arrays.salts)})
+    server = Server.__new__(Server)
+    server._start(State(old, arrays, made.key()), None, 1, None)
+    assert run(server, [b"a", b"c"]).matches == {b"a": b"1"}
+    manifest = json.loads((made.directory / "manifest.json").read_text())
+    for name in ("offsets", "cells", "words"):
+        np.save(made.directory / f"{name}.npy", getattr(arrays, name))
+    (made.directory / "info.json").write_bytes(old.to_json())
+    signed(made.path, made.state, manifest)
+    assert found(made.path, [b"a", b"b"]) == {b"a": b"1", b"b": b"2"}
+    made.update({b"b": b"3"})
+    assert (made.info.version, len(made.info.nonce)) == (2, 16)
+    assert found(made.path, [b"a", b"b"]) == {b"a": b"1", b"b": b"3"}
+
+
+def signed(path, state, manifest):
+    """Writes the checksums of a state's files as they are now."""
+    directory = path / state
+    for name in manifest["files"]:
+        data = (directory / name).read_bytes()
+        manifest["files"][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    text = json.dumps(manifest).encode()
+    (directory / "manifest.json").write_bytes(text)
+    (path / "CURRENT").write_text(f"ringforge-psi-store 1\n{state} {hashlib.sha256(text).hexdigest()}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("offsets.npy", lambda d: d[:6] + b"\x02" + d[7:]),
+        ("cells.npy", lambda d: d[:10] + b"(" * (len(d) - 10)),
+        ("cells.npy", lambda d: d.replace(b"(60,)", b"(6e9)")),
+        ("words.npy", lambda d: d.replace(b"<u2", b"|O8")),
+        ("words.npy", lambda d: b""),
+        ("elements.sqlite", lambda d: d[:200]),
+        ("elements.sqlite", lambda d: b"SQLite format 3\0" + bytes(5000)),
+        ("info.json", lambda d: d.replace(b'"hashes":3', b'"hashes":' + b"9" * 30)),
+        ("info.json", lambda d: d.replace(b'"capacity":', b'"capacity":1' + b"0" * 6000)),
+        ("info.json", lambda d: d.replace(b'"log_t":4', b'"log_t":1e400')),
+        ("info.json", lambda d: b"[" * 100_000),
+    ],
+)
+def test_files_that_are_not_what_they_should_be_give_one_line(tmp_path, name, change):
+    """With right checksums: what a program that writes nonsense would leave behind."""
+    made = Store.build(tmp_path / "t", numbered(0, 20), log_bins=4)
+    file = made.directory / name
+    changed = change(file.read_bytes())
+    assert changed != file.read_bytes()
+    file.write_bytes(changed)
+    signed(made.path, made.state, json.loads((made.directory / "manifest.json").read_text()))
+    with pytest.raises(FormatError) as refused:
+        Store(tmp_path / "t").members()
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.psi import table
 from ringforge.psi.build import different
@@ -25,11 +25,11 @@ from ringforge.psi.table import (
     check_integers,
     compile_direct,
     compile_prf,
+    label_lengths,
     pack,
     pad_labels,
     touched_bins,
     unpack,
-    unpad_label,
 )
 
 SEED = bytes(range(32))
@@ -111,15 +111,18 @@ def test_packing_is_undone(log_t, tag_bits, label_bytes, count, seed):
 def test_labels_of_all_lengths_come_back(labels):
     rows = pad_labels(labels, 10)
     assert rows.shape == (len(labels), 10)
-    assert [unpad_label(r.tobytes()) for r in rows] == labels
+    lengths = label_lengths(rows)
+    assert [row.tobytes()[:length] for row, length in zip(rows, lengths, strict=True)] == labels
 
 
 def test_wrong_labels_are_refused():
-    with pytest.raises(ParameterError, match="label_bytes=10"):
+    with pytest.raises(ParameterError, match="--label-bytes 10"):
         pad_labels([b"0123456789"], 10)
-    for row in (bytes(4), b"abcd", b"abc\x01"):
-        with pytest.raises(FormatError, match="padding"):
-            unpad_label(row)
+    with pytest.raises(ParameterError, match=r"shorten it, 42 bytes are the most") as refused:
+        pad_labels([bytes(60)], 10)
+    assert "label_bytes" not in str(refused.value), "no option makes room for it"
+    rows = np.frombuffer(bytes(4) + b"abcd" + b"abc\x01" + b"\x80abc" + b"abc\x80" + b"\x80\0\0\0", np.uint8)
+    assert label_lengths(rows.reshape(-1, 4)).tolist() == [-1, -1, -1, -1, 3, 0]
 
 
 # ---- mode oprf ----

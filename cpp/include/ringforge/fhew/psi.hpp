@@ -106,14 +106,20 @@ class PsiClientKey {
   const PsiPlan& plan() const noexcept { return plan_; }
   /// The evaluation keys: plan.key_bytes() bytes.
   void evaluation_keys(std::uint8_t* dst, unsigned threads = 1);
-  /// A query: one cell for every bin; plan.request_bytes() bytes. @throws ValueError for a cell out of range.
+  /// A query: one cell for every bin; plan.request_bytes() bytes. The work is the same whatever the cells are.
+  /// @throws ValueError for a cell out of range.
   void query(std::uint8_t* dst, const u32* cells, unsigned threads = 1);
   /// The words of every bin, bins x s. @throws FormatError.
   void decode(std::uint16_t* words, std::span<const std::uint8_t> reply) const;
-  /// The largest distance of a decoded word from its centre, in parts of T: below 0.5 when all are right.
+  /// Also the largest distance of a decoded word from its centre, in parts of T: below 0.5 when all are right. For
+  /// measurements: it takes time that depends on the noise.
   double decode(std::uint16_t* words, std::span<const std::uint8_t> reply, double* squares) const;
 
  private:
+  /// Calls take(word's index, its phase modulo 2^log_reply) for every word.
+  template <class Take>
+  void phases(std::span<const std::uint8_t> reply, Take&& take) const;
+
   PsiPlan plan_;
   std::shared_ptr<const SmallRing<u64>> ring_;
   Randomness rng_;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The client of private set intersection, for valgrind to watch; `constant_time_test.cpp` runs it.
+//
+//   constant_time secrets   Key, cells and all randomness are undefined memory: memcheck reports every branch and every
+//                           address that depends on them. What goes to the server is declassified by the library.
+//   constant_time leak      The same, and then one branch on a cell: memcheck must report it.
+//   constant_time zeros | ones | random    Makes one query for such cells, for callgrind to count instructions.
+#include <valgrind/callgrind.h>
+#include <valgrind/memcheck.h>
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "ringforge/fhew/psi.hpp"
+
+namespace {
+
+using namespace ringforge;
+using namespace ringforge::fhew;
+
+PsiPlan small_plan(PsiAlgorithm algorithm) {
+  PsiPlan p;
+  p.algorithm = algorithm;
+  p.modulus = primes_below(50, 1, 4096)[0];
+  p.log_bins = 3;
+  p.cell_bits = 12;
+  p.log_cell = 2;
+  p.log_t = 4;
+  p.log_onehot = algorithm == PsiAlgorithm::ringforge ? 1 : 0;
+  p.gadget = {8, 2, 34, true};
+  p.expansion.assign(11, Cut{12, 3, 14, true});
+  p.reconstruction = {9, 5, 5, true};
+  p.log_reply = 12;
+  return p;
+}
+
+template <class T>
+void taint(std::vector<T>& v) {
+  VALGRIND_MAKE_MEM_UNDEFINED(v.data(), v.size() * sizeof(T));
+}
+/// Whether memcheck still takes some of it for undefined: secrets have reached it.
+template <class T>
+bool tainted(const std::vector<T>& v) {
+  std::vector<unsigned char> bits(v.size() * sizeof(T));
+  if (VALGRIND_GET_VBITS(v.data(), bits.data(), bits.size()) != 1) return false;
+  for (const unsigned char b : bits)
+    if (b != 0) return true;
+  return false;
+}
+
+/// A reply with random residues: decoding takes any.
+std::vector<std::uint8_t> random_reply(const PsiPlan& plan) {
+  std::mt19937 random(5);
+  std::vector<std::uint8_t> reply(plan.reply_bytes());
+  for (auto& b : reply) b = static_cast<std::uint8_t>(random());
+  const auto hash = plan.hash();
+  std::memcpy(reply.data(), "RGFPSIR1", 8);
+  std::memcpy(reply.data() + 8, hash.data(), hash.size());
+  return reply;
+}
+
+int watch_secrets(PsiAlgorithm algorithm, bool leak) {
+  const PsiPlan plan = small_plan(algorithm);
+  const std::vector<std::uint8_t> reply = random_reply(plan);
+  Seed seed{3};
+  VALGRIND_MAKE_MEM_UNDEFINED(seed.data(), seed.size());
+  Randomness rng(seed);
+  PsiClientKey key(plan, rng);
+  std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
+  key.evaluation_keys(keys.data());
+  std::vector<u32> cells(plan.bins(), 0);
+  taint(cells);
+  key.query(request.data(), cells.data());
+  std::vector<std::uint16_t> words(plan.bins() * plan.cell_words());
+  key.decode(words.data(), reply);
+  if (RUNNING_ON_VALGRIND != 0 && (!tainted(keys) || !tainted(request) || !tainted(words))) {
+    std::fputs("secrets did not reach the output: nothing was checked\n", stderr);
+    return 1;
+  }
+  if (leak && cells[1] == 1) std::puts("cell 1");
+  return 0;
+}
+
+int count_work(const std::string& which) {
+  const PsiPlan plan = small_plan(PsiAlgorithm::ringforge);
+  Randomness rng(Seed{3});
+  PsiClientKey key(plan, rng);
+  std::vector<std::uint8_t> request(plan.request_bytes());
+  std::vector<u32> cells(plan.bins(), which == "zeros" ? 0 : static_cast<u32>(plan.cells() - 1));
+  std::mt19937 random(9);
+  if (which == "random")
+    for (auto& c : cells) c = static_cast<u32>(random() % plan.cells());
+  CALLGRIND_TOGGLE_COLLECT;
+  key.query(request.data(), cells.data());
+  CALLGRIND_TOGGLE_COLLECT;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc == 2 ? argv[1] : "";
+  if (mode == "zeros" || mode == "ones" || mode == "random") return count_work(mode);
+  if (mode == "secrets")
+    return watch_secrets(PsiAlgorithm::ringforge, false) + watch_secrets(PsiAlgorithm::paper, false);
+  if (mode == "leak") return watch_secrets(PsiAlgorithm::ringforge, true);
+  std::fputs("usage: constant_time secrets|leak|zeros|ones|random\n", stderr);
+  return 2;
+}
