@@ -176,7 +176,9 @@ void bind_psi(nb::module_& m) {
       .def(
           "__init__",
           [](PsiSessionKeys* self, const PsiPlan& plan, const nb::bytes& data, unsigned threads) {
-            new (self) PsiSessionKeys(plan, view(data), threads);
+            const auto bytes = view(data);
+            nb::gil_scoped_release release;
+            new (self) PsiSessionKeys(plan, bytes, threads);
           },
           "plan"_a, "data"_a, "threads"_a = 1)
       .def_prop_ro("bytes", &PsiSessionKeys::bytes);
