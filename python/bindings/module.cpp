@@ -51,6 +51,7 @@ NB_MODULE(_native, m) {
   m.def("trim_memory", &trim_word_pool, "Gives idle buffers back to the system.");
 
   bindings::bind_kernels(m);
+  bindings::bind_planning(m);
   bindings::bind_ckks(m);
   bindings::bind_matvec(m);
   bindings::bind_hlt(m);

@@ -21,7 +21,7 @@ from ringforge._native import Context, Schedule
 from ringforge.devices.base import HltKernel
 from ringforge.errors import LevelError, ParameterError, ShapeError
 from ringforge.matmul import planner
-from ringforge.matmul.cost import Gadget, ProductCost, split_steps
+from ringforge.matmul.cost import ProductCost, split_steps
 from ringforge.matmul.engine import Product, diagonals
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.plan import Operand, ProductPlan, Stage, Transform
@@ -223,7 +223,7 @@ class Machine(ABC):
         self.room(tile.value.bound * kernel.map.row_sum, level - 1, what)
         self.require({self.context.rotation_element(int(s)): level for s in steps if s}, None)
         moved = Tile(self.run_transform(kernel, matrix, tile.value, pattern is None), layout)
-        self._worked(len(steps) * Gadget.of(self.context.params).step_weights(level + 1)[1])
+        self._worked(len(steps) * self.context.gadget.step_weights(level + 1)[1])
         return moved
 
     def product(

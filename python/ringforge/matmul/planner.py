@@ -15,8 +15,9 @@ from typing import Any
 
 from rich.table import Table
 
+from ringforge._native import GadgetShape
 from ringforge.errors import LevelError, MemoryLimitError, ParameterError, ShapeError
-from ringforge.matmul.cost import SCHEDULES, Gadget, ProductCost, cost
+from ringforge.matmul.cost import SCHEDULES, ProductCost, cost
 from ringforge.matmul.engine import Options
 from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang, ringforge
 from ringforge.matmul.plan import ProductPlan
@@ -175,10 +176,10 @@ def choose(
     p = context.params
     if keys == "auto":
         try:
-            return _choose(Gadget.of(p), p.max_level, m, l, n, level, method, memory, "all", schedule)
+            return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, "all", schedule)
         except MemoryLimitError:
             keys = "few"
-    return _choose(Gadget.of(p), p.max_level, m, l, n, level, method, memory, keys, schedule)
+    return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, keys, schedule)
 
 
 def free_memory(share: float = 0.8) -> int:
@@ -190,7 +191,7 @@ def free_memory(share: float = 0.8) -> int:
 
 @lru_cache(maxsize=64)
 def _choose(
-    gadget: Gadget,
+    gadget: GadgetShape,
     max_level: int,
     m: int,
     l: int,  # noqa: E741

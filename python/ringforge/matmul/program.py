@@ -28,7 +28,6 @@ from ringforge._native import Context, Parameters
 from ringforge.cli.console import properties, size_text
 from ringforge.errors import Error, FormatError, LevelError, MemoryLimitError, ParameterError, ShapeError
 from ringforge.files import writing
-from ringforge.matmul.cost import Gadget
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix, even_tile
@@ -246,12 +245,12 @@ class Program(Frozen):
     @property
     def memory(self) -> dict[str, int]:
         """Bytes the server needs: for keys, encoded diagonals and masks, temporaries, the encrypted inputs."""
-        gadget = Gadget.of(self.context.params)
+        gadget = self.context.gadget
         keys = sum(gadget.key_bytes(level + 1) for level in self.key_levels.values())
         keys += gadget.key_bytes(self.relin_level + 1) if self.relin_level is not None else 0
         t = self.traced.tracer
         cipher = sum(16 * gadget.degree * (x.level + 1) * math.prod(x.ciphertexts) for x in self.encrypted_inputs)
-        return {"keys": keys, "diagonals and masks": t.storage, "temporaries": t.working, "inputs": cipher}
+        return {"keys": keys, "diagonals and masks": t.storage + t.passing, "temporaries": t.working, "inputs": cipher}
 
     def summary(self) -> Table:
         """Parameters, inputs, outputs, keys and memory as a table."""
