@@ -26,7 +26,8 @@ namespace {
 
 double square(double x) { return x * x; }
 /// Results carry these values to the client, so they are blurred: up to the next power of 2^(1/4).
-double round_up(double x) { return x > 0 ? std::exp2(std::ceil(4 * std::log2(x)) / 4) : 0; }
+/// A value that is one of these but for rounding stays what it is: sums in another order give the same.
+double round_up(double x) { return x > 0 ? std::exp2(std::ceil(4 * std::log2(x) - 1e-9) / 4) : 0; }
 
 }  // namespace
 

@@ -9,11 +9,12 @@ standard error and exit code 1; wrong usage ends it with code 2.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from ringforge.cli.app import app
-from ringforge.cli.console import print_error
-from ringforge.errors import Error
+from ringforge.cli.console import print_error, print_warning
+from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
 
 __all__ = ["app", "main"]
 
@@ -27,6 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
     """
+    with warnings.catch_warnings():
+        for kind in (PrecisionWarning, UnidentifiedWarning):
+            warnings.simplefilter("always", kind)
+        warnings.showwarning = print_warning
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         app(args=list(sys.argv[1:] if arguments is None else arguments), prog_name="ringforge")
     except SystemExit as e:
@@ -39,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(f"{where}{e.strerror or e}")
         return 1
     except MemoryError:
-        print_error("out of memory: --memory limits what a plan may use, --explain-all shows smaller plans")
+        print_error("out of memory: `plan --memory` limits what a program may take")
         return 1
     except KeyboardInterrupt:
         print_error("interrupted")
