@@ -304,6 +304,7 @@ ckks::Ciphertext read_ciphertext(std::istream& in, const Context& context, unsig
   c.variance = info.variance;
   c.spread = static_cast<double>(context.params().slots());
   c.bound = info.bound;
+  c.float_error = ckks::encoding_error(context.params().degree()) * c.bound;
   c.parts.reserve(info.parts);
   if (info.seeded) r.bytes(c.seed.emplace().data(), kSeedBytes);
   for (std::size_t i = 0; i < (info.seeded ? 1 : info.parts); ++i) c.parts.push_back(r.poly(basis));

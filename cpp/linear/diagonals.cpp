@@ -28,7 +28,8 @@ Diagonals::Diagonals(std::size_t slots, std::vector<std::uint32_t> steps, std::v
     throw ShapeError("diagonals must ascend, and they and their slots be below " + std::to_string(slots));
   std::vector<double> rows(slots), squares(slots), columns(slots);
   std::vector<std::size_t> entries(slots);
-  for (std::size_t i = 0; i < steps_.size(); ++i)
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    double peak = 0;
     for (std::size_t e = offsets_[i]; e < offsets_[i + 1]; ++e) {
       const double size = values_.empty() ? 1 : std::abs(values_[e]);
       if (!std::isfinite(size)) throw ValueError("diagonal " + std::to_string(steps_[i]) + " is not finite everywhere");
@@ -37,7 +38,10 @@ Diagonals::Diagonals(std::size_t slots, std::vector<std::uint32_t> steps, std::v
       squares[s] += size * size;
       columns[(s + steps_[i]) & (slots - 1)] += size;
       ++entries[s];
+      peak = std::max(peak, size);
     }
+    peak_sum_ += peak;
+  }
   row_sum_ = *std::max_element(rows.begin(), rows.end());
   row_square_ = *std::max_element(squares.begin(), squares.end());
   column_sum_ = *std::max_element(columns.begin(), columns.end());

@@ -16,6 +16,13 @@
 
 namespace ringforge {
 
+std::size_t GadgetShape::conversions(std::size_t limbs) const noexcept {
+  std::size_t products = 0;
+  for (std::size_t first = 0; first < limbs; first += alpha)
+    if (const std::size_t size = std::min(alpha, limbs - first); size > 1) products += size * (extended(limbs) - size);
+  return products;
+}
+
 // ---- Gadget ---------------------------------------------------------------------------------------
 
 Gadget::Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec) : q_(q), p_(p), spec_(spec) {
@@ -71,7 +78,7 @@ unsigned Gadget::parts(std::size_t limb) const noexcept {
 }
 
 std::size_t Gadget::digits(std::size_t limbs) const noexcept {
-  if (spec_.log_base == 0) return (limbs + spec_.limbs_per_digit - 1) / spec_.limbs_per_digit;
+  if (spec_.log_base == 0) return shape().digits(limbs);
   std::size_t n = 0;
   for (std::size_t i = 0; i < limbs; ++i) n += parts(i);
   return n;
@@ -105,13 +112,13 @@ double Gadget::switch_variance(std::size_t limbs) const noexcept {
 }
 
 Gadget::Cost Gadget::mod_up_cost(std::size_t limbs) const noexcept {
-  const std::size_t ext = limbs + p_.size();
-  if (spec_.log_base > 0) return {limbs, digits(limbs) * ext};
-  return {limbs, digits(limbs) * ext - limbs};
+  if (spec_.log_base > 0) return {limbs, digits(limbs) * shape().extended(limbs)};
+  return {limbs, shape().mod_up_transforms(limbs)};
 }
 
 std::size_t Gadget::key_bytes(std::size_t limbs) const noexcept {
-  return 2 * digits(limbs) * (limbs + p_.size()) * q_.ring().degree() * sizeof(u64);
+  if (spec_.log_base > 0) return 2 * digits(limbs) * (limbs + p_.size()) * q_.ring().degree() * sizeof(u64);
+  return shape().key_bytes(limbs);
 }
 
 // ---- Digits ---------------------------------------------------------------------------------------

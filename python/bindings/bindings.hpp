@@ -63,6 +63,8 @@ void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.
 void bind_small_kernels(nb::module_& k);
 void bind_ckks(nb::module_& m);
+/// After the counters; before ciphertexts, which derive from metadata.
+void bind_planning(nb::module_& m);
 void bind_matvec(nb::module_& m);
 void bind_hlt(nb::module_& m);
 void bind_batch_matmul(nb::module_& m);

@@ -67,11 +67,8 @@ void bind_ckks(nb::module_& m) {
         if (i >= p.poly.limbs()) throw nb::index_error();
         return to_numpy<u64>(p.poly.limb(i), p.poly.degree());
       });
-  nb::class_<Ciphertext>(m, "Ciphertext")
-      .def_ro("scale", &Ciphertext::scale)
+  nb::class_<Ciphertext, Metadata>(m, "Ciphertext")
       .def_ro("key_id", &Ciphertext::key_id)
-      .def_ro("variance", &Ciphertext::variance)
-      .def_ro("bound", &Ciphertext::bound)
       .def_prop_ro("level", &Ciphertext::level)
       .def_prop_ro("size", [](const Ciphertext& c) { return c.parts.size(); })
       .def_prop_ro("error_bound", [](const Ciphertext& c) { return error_bound(c); })
@@ -85,6 +82,7 @@ void bind_ckks(nb::module_& m) {
   nb::class_<Context>(m, "Context", "Everything derived from a parameter set.")
       .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), GilReleased())
       .def_prop_ro("params", &Context::params)
+      .def_prop_ro("gadget", [](const Context& c) { return c.gadget().shape(); })
       .def("rotation_element", &Context::rotation_element)
       .def_prop_ro("conjugation_element", &Context::conjugation_element)
       .def(
@@ -164,7 +162,7 @@ void bind_ckks(nb::module_& m) {
            "key"_a, "bound"_a = 1.0, GilReleased())
       .def("decrypt", &Client::decrypt, GilReleased())
       .def("decrypt_to_share", &Client::decrypt_to_share, "ciphertext"_a, "secret_key"_a, "share_bits"_a,
-           "queries"_a = 1, GilReleased());
+           "queries"_a = 1, "variance"_a = nb::none(), GilReleased());
   m.def("slot_error_bound", &slot_error_bound, "variance"_a, "degree"_a);
   m.def("flood_deviation", &flood_deviation, "variance"_a, "degree"_a, "bits"_a, "queries"_a);
 

@@ -33,6 +33,7 @@ void bind_hlt(nb::module_& m) {
           "slots"_a, "steps"_a, "offsets"_a, "targets"_a, "values"_a)
       .def_prop_ro("slots", &Diagonals::slots)
       .def("__len__", &Diagonals::size)
+      .def_prop_ro("steps", [](const Diagonals& d) { return to_numpy(d.steps().data(), d.size()); })
       .def_prop_ro("row_sum", &Diagonals::row_sum)
       .def_prop_ro("row_square", &Diagonals::row_square);
   nb::enum_<Schedule>(m, "Schedule")
@@ -57,6 +58,13 @@ void bind_hlt(nb::module_& m) {
           "input_scale"_a, "output_scale"_a, "input_bound"_a, "compact"_a = false, "threads"_a = 1,
           "progress"_a = nb::none())
       .def("run", &Hlt::run, "input"_a, "keys"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "describe",
+          [](const Hlt& self, const Metadata& in, double input_scale, double output_scale, double input_bound) {
+            return self.describe(in, {input_scale, output_scale, input_bound});
+          },
+          "input"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a,
+          "Metadata of the result; nothing needs to be encoded.")
       .def_prop_ro("level", &Hlt::level)
       .def_prop_ro("schedule", &Hlt::schedule)
       .def_prop_ro("steps", &Hlt::steps)
@@ -116,6 +124,15 @@ void bind_hlt(nb::module_& m) {
             return self.run(left, right, keys, relin, threads, report);
           },
           "left"_a, "right"_a, "keys"_a, "relin"_a, "threads"_a = 1, "progress"_a = nb::none())
+      .def(
+          "describe",
+          [](const PairSum& self, const std::vector<const Metadata*>& left_bases,
+             const std::vector<const Metadata*>& right_bases, double left, double right, double output,
+             double left_bound, double right_bound, double output_bound) {
+            return self.describe(left_bases, right_bases, {left, right, output, left_bound, right_bound, output_bound});
+          },
+          "left_bases"_a, "right_bases"_a, "left"_a, "right"_a, "output"_a, "left_bound"_a, "right_bound"_a,
+          "output_bound"_a, "Metadata of the result; nothing needs to be encoded.")
       .def_prop_ro("level", &PairSum::level)
       .def_prop_ro("output_level", &PairSum::output_level)
       .def_prop_ro("required_keys", &PairSum::required_keys)

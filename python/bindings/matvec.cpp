@@ -75,6 +75,17 @@ void bind_matvec(nb::module_& m) {
       .def_ro("plaintext_storage", &MatvecCost::plaintext_storage)
       .def_ro("working", &MatvecCost::working)
       .def_ro("weight", &MatvecCost::weight);
+  nb::class_<Matvec::Sums>(m, "MatvecSums", "What predictions need of a matrix and its bias.")
+      .def(
+          "__init__",
+          [](Matvec::Sums* self, double bound, double square, double norm, double rotated_norm) {
+            new (self) Matvec::Sums{bound, square, norm, rotated_norm};
+          },
+          "bound"_a, "square"_a, "norm"_a, "rotated_norm"_a)
+      .def_ro("bound", &Matvec::Sums::bound, "Of results.")
+      .def_ro("square", &Matvec::Sums::square, "Largest sum of squares over the diagonals of one slot.")
+      .def_ro("norm", &Matvec::Sums::norm, "Square of the operator norm.")
+      .def_ro("rotated_norm", &Matvec::Sums::rotated_norm, "The same with columns split by rotation and slot.");
   nb::class_<Matvec>(m, "Matvec", "A matrix encoded for one plan and level.")
       .def(
           "__init__",
@@ -138,6 +149,25 @@ void bind_matvec(nb::module_& m) {
       .def_prop_ro("storage", &Matvec::storage)
       .def_prop_ro("level", &Matvec::level)
       .def_prop_ro("plan", &Matvec::plan)
+      .def_static(
+          "sums",
+          [](const Plan& plan, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
+             const Doubles& bias, double input_bound) {
+            const std::span<const double> entries(matrix.data(), matrix.size()), added(bias.data(), bias.size());
+            nb::gil_scoped_release release;
+            return Matvec::rounded_up(Matvec::sums(plan, entries, added, input_bound));
+          },
+          "plan"_a, "matrix"_a, "bias"_a, "input_bound"_a, "Rounded up to powers of 2^(1/4), as programs state them.")
+      .def_static(
+          "describe",
+          [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level, double input_scale, double output_scale,
+             double input_bound, bool fresh_inputs, const Matvec::Sums& sums, const Metadata& input) {
+            const std::array<const Metadata*, 1> inputs{&input};
+            return Matvec::describe(ctx, plan, level, {input_scale, output_scale, input_bound, fresh_inputs}, sums,
+                                    inputs);
+          },
+          "context"_a, "plan"_a, "level"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "fresh_inputs"_a,
+          "sums"_a, "input"_a, "Metadata of the results for inputs that are all as this one.")
       .def_static(
           "cost",
           [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level) {

@@ -64,6 +64,7 @@ NB_MODULE(_native, m) {
       .attr("__test__") = false;  // pytest collects classes named so
 
   bindings::bind_kernels(m);
+  bindings::bind_planning(m);
   bindings::bind_ckks(m);
   bindings::bind_matvec(m);
   bindings::bind_hlt(m);

@@ -26,11 +26,21 @@ __all__ = [
     "MissingKeyError",
     "NetlistError",
     "ParameterError",
+    "PrecisionWarning",
     "ScaleError",
     "ShapeError",
+    "UnidentifiedWarning",
     "UnsupportedModelError",
     "ValueError",
 ]
+
+
+class PrecisionWarning(UserWarning):
+    """Results may carry errors as large as they are; the message names the remedy."""
+
+
+class UnidentifiedWarning(UserWarning):
+    """A file does not say what it holds, so that nothing of it can be checked."""
 
 
 class UnsupportedModelError(Error):

@@ -83,13 +83,14 @@ def read_keys(
     return collect(found())
 
 
-def read_ciphertexts(path: str | Path, context: Context, threads: int = 1) -> list[Ciphertext]:
-    """All ciphertexts of a file.
+def read_ciphertexts(path: str | Path, context: Context, threads: int = 1, start: int = 0) -> list[Ciphertext]:
+    """All ciphertexts of a file from byte `start` on.
 
     Raises:
         FormatError, MismatchError: the file is damaged, or for other parameters.
     """
     reader, found = _native.io.Reader(str(path)), []
+    reader.seek(start)
     while (c := reader.next_ciphertext(context, threads)) is not None:
         found.append(c)
     return found

@@ -33,6 +33,25 @@ struct GadgetSpec {
   friend bool operator==(const GadgetSpec&, const GadgetSpec&) = default;
 };
 
+/// What counts and sizes of key switching depend on, for digits of whole limbs.
+struct GadgetShape {
+  std::size_t degree = 0;   ///< N
+  std::size_t special = 0;  ///< primes of P
+  std::size_t alpha = 1;    ///< limbs of a digit
+  friend auto operator<=>(const GadgetShape&, const GadgetShape&) = default;
+
+  std::size_t digits(std::size_t limbs) const noexcept { return (limbs + alpha - 1) / alpha; }
+  std::size_t extended(std::size_t limbs) const noexcept { return limbs + special; }
+  /// Forward transforms of a ModUp.
+  std::size_t mod_up_transforms(std::size_t limbs) const noexcept { return digits(limbs) * extended(limbs) - limbs; }
+  /// Limb products of the base conversions of a ModUp; digits of one limb need none.
+  std::size_t conversions(std::size_t limbs) const noexcept;
+  /// Bytes of a switching key, both halves expanded.
+  std::size_t key_bytes(std::size_t limbs) const noexcept {
+    return 2 * digits(limbs) * extended(limbs) * degree * sizeof(u64);
+  }
+};
+
 /// A gadget over Q with special primes P, for every number of limbs of Q at once. Immutable.
 class Gadget {
  public:
@@ -41,6 +60,7 @@ class Gadget {
   Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec);
 
   const GadgetSpec& spec() const noexcept { return spec_; }
+  GadgetShape shape() const noexcept { return {q_.ring().degree(), p_.size(), spec_.limbs_per_digit}; }
   const Basis& q() const noexcept { return q_; }
   const Basis& p() const noexcept { return p_; }
   /// Number of digits of a polynomial with this many limbs.

@@ -298,7 +298,10 @@ MatrixBatch BatchMatmul::multiply(const MatrixBatch& left, const MatrixBatch& ri
   to_lines(values, threads, part);
   part.transform = watch.lap();
   const auto [variance, spread] = predict(*x, *y);
-  MatrixBatch out = described(left, result, product_scale(left, right), product_bound(left, right), variance, spread);
+  const double fl = float_error(left), fr = float_error(right);
+  const double lost = static_cast<double>(dim_) * (fl * right.bound + fr * left.bound + fl * fr);
+  MatrixBatch out =
+      described(left, result, product_scale(left, right), product_bound(left, right), variance, spread, lost);
   divide(out, values, ctx_->gadget().mod_down_rescale(left.level() + 1), threads);
   part.division = watch.lap();
   if (report != nullptr) *report = total += part;
@@ -424,7 +427,7 @@ MatrixBatch BatchMatmul::convert(const MatrixBatch& batch, Lines to, const Galoi
   const double added =
       static_cast<double>(dim_ - 1) * gadget.switch_variance(limbs) + Evaluator(ctx_).rounding_variance();
   MatrixBatch out = described(batch, to, batch.scale(), batch.bound, variance + added,
-                              (variance * spread + added) / (variance + added));
+                              (variance * spread + added) / (variance + added), float_error(batch));
   divide(out, values, gadget.mod_down(limbs), threads);
   r.division = watch.lap();
   if (report != nullptr) *report = r;

@@ -240,9 +240,10 @@ double BatchMatmul::product_scale(const MatrixBatch& left, const MatrixBatch& ri
 }
 
 MatrixBatch BatchMatmul::described(const MatrixBatch& from, Lines by, double scale, double bound, double variance,
-                                   double spread) const {
+                                   double spread, double float_error) const {
   Ciphertext line;
   line.key_id = from.lines[0].key_id;
+  line.float_error = float_error;
   line.scale = scale;
   line.variance = variance;
   line.spread = spread;
@@ -340,9 +341,16 @@ double BatchMatmul::error_bound(const MatrixBatch& batch) const {
   check(batch);
   double variance = 0;
   for (const auto& c : batch.lines) variance = std::max(variance, c.variance);
+  const double precision = float_error(batch) + decoding_error(ctx_->params().degree()) * batch.lines[0].bound;
   // An entry is a slot of N/d coefficients, and there are d*N/2 entries: the rest is as in slot_error_bound.
   const double n = static_cast<double>(ctx_->params().degree()), d = static_cast<double>(dim_);
-  return std::sqrt(n / d * variance) * (std::log(d * n / 2 * 0x1p40) + 3) / 2 / batch.scale();
+  return std::sqrt(n / d * variance) * (std::log(d * n / 2 * 0x1p40) + 3) / 2 / batch.scale() + precision;
+}
+
+double BatchMatmul::float_error(const MatrixBatch& batch) {
+  double most = 0;
+  for (const auto& c : batch.lines) most = std::max(most, c.float_error);
+  return most;
 }
 
 }  // namespace ringforge::ckks

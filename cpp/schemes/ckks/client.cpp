@@ -31,12 +31,7 @@ void check_bound(const Plaintext& p, double bound) {
 
 }  // namespace
 
-double slot_error_bound(double variance, std::size_t degree) noexcept {
-  const auto n = static_cast<double>(degree);
-  return std::sqrt(n * variance) * (std::log(n / 2 * 0x1p40) + 3) / 2;
-}
-
-double error_bound(const Ciphertext& c) { return slot_error_bound(c.variance, c.parts.at(0).degree()) / c.scale; }
+double error_bound(const Ciphertext& c) { return error_bound(c, c.parts.at(0).degree()); }
 
 double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept {
   const double n = static_cast<double>(degree), floor = (1 + 2 * n / 3) / 12;
@@ -107,15 +102,11 @@ GaloisKey Client::galois_key(const SecretKey& sk, u64 element, std::optional<std
   return key;
 }
 
-// c = (m + e - a*s, a): e has variance 10.5, the encoding's rounding adds 1/12.
 Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk, double bound) {
   check_bound(p, bound);
   const Basis& basis = p.poly.basis();
-  Ciphertext c;
-  c.scale = p.scale;
-  c.bound = bound;
+  Ciphertext c{MetadataRules(ctx_).encrypted(p.scale, bound, false)};
   c.key_id = sk.id();
-  c.variance = kErrorVariance + 1.0 / 12;
   c.seed = rng_.next_seed();
   Poly<Eval> a = sample_uniform(basis, *c.seed, StreamObject::ciphertext);
   Poly<Eval> b = sample_error(p.poly.degree(), rng_.next_seed()).lift(basis);
@@ -129,18 +120,14 @@ Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk, double bound
   return c;
 }
 
-// c = (v*b + e0 + m, v*a + e1): phase error v*e + e0 + e1*s, of variance 10.5*(2N/3 + 1 + 2N/3).
 Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk, double bound) {
   check_bound(p, bound);
   const Basis& basis = p.poly.basis();
   const std::size_t n = p.poly.degree();
   if (pk.b.limbs() < basis.size() || !(pk.b.basis().prefix(basis.size()) == basis))
     throw MismatchError("the public key belongs to other parameters than the plaintext");
-  Ciphertext c;
-  c.scale = p.scale;
-  c.bound = bound;
+  Ciphertext c{MetadataRules(ctx_).encrypted(p.scale, bound, true)};
   c.key_id = pk.key_id;
-  c.variance = kErrorVariance * (4.0 * static_cast<double>(n) / 3 + 1) + 1.0 / 12;
   Poly<Eval> v = sample_ternary(n, rng_.next_seed(), StreamObject::mask).lift(basis);
   for (const Poly<Eval>* half : {&pk.b, &pk.a}) {
     Poly<Eval> part = sample_error(n, rng_.next_seed()).lift(basis);
@@ -165,11 +152,15 @@ Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk) {
   return {std::move(m), c.scale, c.bound};
 }
 
-Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries) {
+Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries,
+                                   std::optional<double> variance) {
+  const double covered = variance.value_or(c.variance);
   if (!(share_bits >= 0 && share_bits <= 128) || queries < 1)
     throw ParameterError("share_bits must be 0 ... 128 and queries at least 1");
+  if (!(covered >= 0) || !std::isfinite(covered))
+    throw ParameterError("the variance that noise must cover has to be a finite number, 0 or more");
   Plaintext p = decrypt(c, sk);
-  const double sigma = flood_deviation(c.variance, p.poly.degree(), share_bits, queries);
+  const double sigma = flood_deviation(covered, p.poly.degree(), share_bits, queries);
   const double needed = std::log2(9 * sigma + c.bound * c.scale) + 1, have = p.poly.basis().log2();
   if (needed > have || sigma > 0x1p57)
     throw LevelError("noise that hides " + std::to_string(static_cast<int>(share_bits)) + " bits needs " +

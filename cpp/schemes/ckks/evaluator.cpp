@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Homomorphic operations. Noise rules: `variance` is that of each error coefficient; a slot error then has
-// variance N*variance, and multiplying by slots of size at most B*scale multiplies it by (B*scale)^2. Errors
-// of two operands may depend on each other (c + c, c * c), so standard deviations are added, not variances;
-// noise that an operation adds is fresh, so its variance is.
+// Homomorphic operations on polynomials; what they do to noise, bounds and scales is in metadata.cpp.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -19,22 +16,16 @@
 namespace ringforge::ckks {
 namespace {
 
-double square(double x) { return x * x; }
-
 void check_scales(double a, double b) {
   if (std::fabs(a / b - 1) > 0x1p-30)
     throw ScaleError("scales differ: 2^" + std::to_string(std::log2(a)) + " and 2^" + std::to_string(std::log2(b)) +
                      "; rescale, or multiply one side by 1 at a scale that makes them equal");
 }
 
-/// Metadata of a result that starts from `a`, without polynomials.
-Ciphertext like(const Ciphertext& a) {
-  Ciphertext r;
-  r.scale = a.scale;
+/// A result under the key of `a`, without polynomials.
+Ciphertext result(const Ciphertext& a, const Metadata& known) {
+  Ciphertext r{known};
   r.key_id = a.key_id;
-  r.variance = a.variance;
-  r.spread = a.spread;
-  r.bound = a.bound;
   return r;
 }
 
@@ -56,27 +47,22 @@ void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
                      "; drop the higher one with drop_to_level");
 }
 
-double Evaluator::rounding_variance() const noexcept {
-  return (1 + 2.0 * static_cast<double>(ctx_->ring().degree()) / 3) / 12;
-}
+double Evaluator::rounding_variance() const noexcept { return MetadataRules(ctx_).rounding(); }
 
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
   check_pair(a, b);
   check_scales(a.scale, b.scale);
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).sum(a, b));
   const Ciphertext& longer = a.parts.size() >= b.parts.size() ? a : b;
   const std::size_t common = std::min(a.parts.size(), b.parts.size());
   r.parts = longer.parts;
   for (std::size_t i = 0; i < common; ++i) ringforge::add(r.parts[i], a.parts[i], b.parts[i]);
-  r.variance = square(std::sqrt(a.variance) + std::sqrt(b.variance));
-  r.spread = std::max(a.spread, b.spread);
-  r.bound = a.bound + b.bound;
   return r;
 }
 
 Ciphertext Evaluator::negate(const Ciphertext& a) const {
   check(a);
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, a);
   r.parts = a.parts;
   for (auto& p : r.parts) neg(p, p);
   return r;
@@ -90,11 +76,9 @@ Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& p) const {
   if (a.level() != p.level())
     throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
                      std::to_string(a.level()) + ": encode at the ciphertext's level");
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).plain_sum(a, p.scale, p.bound));
   r.parts = a.parts;
   ringforge::add(r.parts[0], r.parts[0], p.poly);
-  r.variance += 1.0 / 12;
-  r.bound += p.bound;
   return r;
 }
 
@@ -105,13 +89,11 @@ Ciphertext Evaluator::sub_plain(const Ciphertext& a, const Plaintext& p) const {
 Ciphertext Evaluator::add_scalar(const Ciphertext& a, double value) const {
   check(a);
   const auto residues = ctx_->encode_constant(value, a.scale, a.level());
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).number_sum(a, value));
   r.parts = a.parts;
   for (std::size_t i = 0; i < residues.size(); ++i)
     kernels::active().add_scalar(r.parts[0].limb(i), r.parts[0].limb(i), residues[i], r.parts[0].degree(),
                                  r.parts[0].basis()[i].mod());
-  r.variance += 1.0 / 12;
-  r.bound += std::fabs(value);
   return r;
 }
 
@@ -120,16 +102,13 @@ Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Plaintext& p) const {
   if (a.level() != p.level())
     throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
                      std::to_string(a.level()) + ": encode at the ciphertext's level");
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).plain_product(a, p.scale, p.bound));
   for (const auto& part : a.parts) {
     r.parts.emplace_back(part.basis());
     ringforge::mul(r.parts.back(), part, p.poly);
   }
   count({.plain_mul = 1, .plaintext_bytes = p.poly.words().size() * sizeof(u64)});
   move_limbs(a.parts.size() * (a.level() + 1), a.parts.size() * (a.level() + 1), p.poly.degree());
-  r.scale = a.scale * p.scale;
-  r.variance = a.variance * square(p.bound * p.scale) + square(a.bound * a.scale) / 12;
-  r.bound = a.bound * p.bound;
   return r;
 }
 
@@ -138,17 +117,12 @@ Ciphertext Evaluator::mul_scalar(const Ciphertext& a, double value, std::optiona
   const Basis& basis = a.parts[0].basis();
   const double s = scale.value_or(static_cast<double>(basis[basis.size() - 1].value()));
   const auto residues = ctx_->encode_constant(value, s, a.level());
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).number_product(a, value, s));
   r.parts = a.parts;
   for (auto& part : r.parts)
     for (std::size_t i = 0; i < residues.size(); ++i)
       kernels::active().mul_scalar(part.limb(i), part.limb(i), kernels::make_factor(residues[i], basis[i].mod()),
                                    part.degree(), basis[i].mod());
-  r.scale = a.scale * s;
-  // The rounded constant is off by at most 1/2 in every slot at once.
-  r.variance =
-      a.variance * square(value * s) + square(a.bound * a.scale) / (4 * static_cast<double>(a.parts[0].degree()));
-  r.bound = a.bound * std::fabs(value);
   return r;
 }
 
@@ -156,7 +130,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   check_pair(a, b);
   if (a.parts.size() != 2 || b.parts.size() != 2)
     throw ShapeError("a product needs operands of two parts: relinearize first");
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).product(a, b));
   const Basis& basis = a.parts[0].basis();
   for (int i = 0; i < 3; ++i) r.parts.emplace_back(basis);
   ringforge::mul(r.parts[0], a.parts[0], b.parts[0]);
@@ -164,11 +138,6 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   mul_add(r.parts[1], a.parts[1], b.parts[0]);
   ringforge::mul(r.parts[2], a.parts[1], b.parts[1]);
   move_limbs(4 * basis.size(), 3 * basis.size(), basis.ring().degree());
-  r.scale = a.scale * b.scale;
-  r.variance = square(std::sqrt(a.variance) * b.bound * b.scale + std::sqrt(b.variance) * a.bound * a.scale) +
-               static_cast<double>(basis.ring().degree()) * a.variance * b.variance;
-  r.spread = std::max(a.spread, b.spread);
-  r.bound = a.bound * b.bound;
   return r;
 }
 
@@ -183,12 +152,11 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) cons
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
   switch_key(u0, u1, a.parts[2], key.key, gadget, threads_);
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).switched(a, limbs));
   r.parts.push_back(gadget.mod_down(limbs).apply(u0, threads_));
   r.parts.push_back(gadget.mod_down(limbs).apply(u1, threads_));
   ringforge::add(r.parts[0], r.parts[0], a.parts[0]);
   ringforge::add(r.parts[1], r.parts[1], a.parts[1]);
-  r.variance += gadget.switch_variance(limbs) + rounding_variance();
   return r;
 }
 
@@ -197,12 +165,8 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   if (a.level() == 0)
     throw LevelError("the ciphertext is at level 0 and cannot be rescaled: choose parameters with more primes");
   const ModulusDrop& drop = ctx_->gadget().rescale(a.level() + 1);
-  const auto q = static_cast<double>(drop.input()[a.level()].value());
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).rescaled(a, a.level() + 1, a.parts.size()));
   for (const auto& part : a.parts) r.parts.push_back(drop.apply(part, threads_));
-  r.scale = a.scale / q;
-  r.variance = a.variance / square(q) + rounding_variance();
-  if (a.parts.size() == 3) r.variance += square(2.0 * static_cast<double>(ctx_->ring().degree()) / 3) / 12;
   return r;
 }
 
@@ -211,7 +175,7 @@ Ciphertext Evaluator::drop_to_level(const Ciphertext& a, std::size_t level) cons
   if (level > a.level())
     throw LevelError("cannot raise a ciphertext from level " + std::to_string(a.level()) + " to " +
                      std::to_string(level));
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, a);
   for (const auto& part : a.parts) r.parts.push_back(part.prefix(level + 1));
   return r;
 }
@@ -241,10 +205,9 @@ Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, 
   Poly<Eval> v0 = gadget.mod_down(limbs).apply(u0, threads_);
   const Poly<Eval> v1 = gadget.mod_down(limbs).apply(u1, threads_);
   ringforge::add(v0, v0, a.parts[0]);
-  Ciphertext r = like(a);
+  Ciphertext r = result(a, MetadataRules(ctx_).switched(a, limbs));
   r.parts.push_back(automorphism(v0, element));
   r.parts.push_back(automorphism(v1, element));
-  r.variance += gadget.switch_variance(limbs) + rounding_variance();
   count({.rotation = 1});
   return r;
 }
@@ -272,22 +235,14 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) con
 
 Ciphertext Evaluator::replicate(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const {
   Ciphertext r = a;
-  for (const i64 step : steps) {
-    const Ciphertext turned = rotate(r, step, keys);
-    const Ciphertext before = like(r);
-    r = add(r, turned);
-    // Errors of two different slots meet, and each slot's error is in two results.
-    r.variance = before.variance * before.spread + turned.variance * turned.spread;
-    r.spread = 2;
-    r.bound = before.bound;
-  }
+  for (const i64 step : steps) r = add(r, rotate(r, step, keys));
+  static_cast<Metadata&>(r) = MetadataRules(ctx_).replicated(a, a.level() + 1, steps.size());
   return r;
 }
 
 Ciphertext Evaluator::double_real(const Ciphertext& a, const GaloisKeys& keys) const {
   Ciphertext r = add(a, conjugate(a, keys));
-  r.scale *= 2;
-  r.bound = a.bound;
+  static_cast<Metadata&>(r) = MetadataRules(ctx_).doubled_real(a, a.level() + 1);
   return r;
 }
 

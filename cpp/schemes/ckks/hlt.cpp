@@ -76,10 +76,9 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
       !std::isfinite(scaling.input_bound))
     throw ValueError("scales must be at least 1, and the input's bound positive and finite");
   scaling_ = scaling;
-  plain_scale_ =
-      static_cast<double>(ctx_->basis(level_)[level_].value()) * (scaling.output_scale / scaling.input_scale);
-  if (!(plain_scale_ >= 0x1p16 && plain_scale_ <= 0x1p61))
-    throw ScaleError("the diagonals would be encoded at scale 2^" + std::to_string(std::log2(plain_scale_)) +
+  const double scale = plain_scale(scaling);
+  if (!(scale >= 0x1p16 && scale <= 0x1p61))
+    throw ScaleError("the diagonals would be encoded at scale 2^" + std::to_string(std::log2(scale)) +
                      ", outside 2^16 ... 2^61: choose input and output scales closer to each other");
   const bool extended = rotates_ && schedule_ != Schedule::naive;
   store_ = std::make_shared<MaskStore>(ctx_, extended ? ctx_->gadget().extended(level_ + 1) : ctx_->basis(level_),
@@ -97,7 +96,7 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
       map_.fill(i, shift[i], values.data(), imaginary.data());
       ctx_->scatter(values.data(), slots, 1, re.data());
       ctx_->scatter(imaginary.data(), slots, 1, im.data());
-      store_->encode(i, re.data(), im.data(), plain_scale_, rounded.data());
+      store_->encode(i, re.data(), im.data(), scale, rounded.data());
     }
     reports.add(1);
   });
@@ -133,34 +132,42 @@ const SwitchingKey& Hlt::key(const GaloisKeys& keys, std::uint32_t step, u64 key
   return k;
 }
 
-Ciphertext Hlt::describe(const Ciphertext& in) const {
+double Hlt::plain_scale(const Scaling& scaling) const {
+  return static_cast<double>(ctx_->gadget().q()[level_].value()) * (scaling.output_scale / scaling.input_scale);
+}
+
+Metadata Hlt::describe(const Metadata& in, const Scaling& scaling) const {
   const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1;
-  const double rounding = Evaluator(ctx_).rounding_variance(), switched = gadget.switch_variance(limbs);
-  const auto prime = static_cast<double>(ctx_->basis(level_)[level_].value());
+  const std::size_t limbs = level_ + 1, degree = ctx_->params().degree();
+  const double rounding = MetadataRules(ctx_).rounding(), switched = gadget.switch_variance(limbs);
+  const auto prime = static_cast<double>(gadget.q()[level_].value());
+  const double scale = plain_scale(scaling);
   const bool bsgs = schedule_ == Schedule::bsgs, naive = schedule_ == Schedule::naive;
   // An output slot gathers the errors of the slots of its row; with one entry in each row, correlation of the
   // input's errors plays no part. A rotated copy errs on its own; only masked slots of it arrive.
   const double inherited = in.variance * (map_.row_entries() > 1 ? in.spread : 1),
                turned = rotates_ ? switched + (naive ? rounding : 0) : 0;
-  const double gathered = (inherited + turned) * map_.row_square() * square(plain_scale_);
-  double fresh = static_cast<double>(map_.size()) * square(scaling_.input_bound * scaling_.input_scale) / 12;
+  const double gathered = (inherited + turned) * map_.row_square() * square(scale);
+  double fresh = static_cast<double>(map_.size()) * square(scaling.input_bound * scaling.input_scale) / 12;
   if (bsgs)
     for (const auto& g : giants_) fresh += g.step != 0 ? switched + rounding : 0;
-  Ciphertext r;
-  r.key_id = in.key_id;
-  r.scale = scaling_.output_scale;
+  Metadata r;
+  r.scale = scaling.output_scale;
   r.bound = in.bound * map_.row_sum();
   r.variance = (gathered + fresh) / square(prime) + rounding;
   // Weights on the outputs become weights on the inputs: the norm is at most that of row and column sums.
-  const double peak = (in.variance * in.spread + turned) * map_.row_sum() * map_.column_sum() * square(plain_scale_);
+  const double peak = (in.variance * in.spread + turned) * map_.row_sum() * map_.column_sum() * square(scale);
   r.spread = std::max(1.0, ((peak + fresh) / square(prime) + rounding) / r.variance);
+  // An encoded diagonal errs in all slots, also where it is zero, by a part of its largest entry.
+  r.float_error =
+      in.float_error * map_.row_sum() + encoding_error(degree) * map_.peak_sum() * (in.bound + in.float_error);
   return r;
 }
 
 Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
   check_input(in, keys);
-  Ciphertext r = describe(in);
+  Ciphertext r{describe(in, scaling_)};
+  r.key_id = in.key_id;
   if (schedule_ == Schedule::naive || !rotates_)
     r.parts = run_naive(in, keys, threads);
   else if (schedule_ == Schedule::hoisted)

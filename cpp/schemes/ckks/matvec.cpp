@@ -16,6 +16,7 @@
 #include <string>
 
 #include "progress.hpp"
+#include "ringforge/ckks/cost.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -24,7 +25,8 @@ namespace {
 
 double square(double x) { return x * x; }
 /// Results carry these values to the client, so they are blurred: up to the next power of 2^(1/4).
-double round_up(double x) { return x > 0 ? std::exp2(std::ceil(4 * std::log2(x)) / 4) : 0; }
+/// A value that is one of these but for rounding stays what it is: sums in another order give the same.
+double round_up(double x) { return x > 0 ? std::exp2(std::ceil(4 * std::log2(x) - 1e-9) / 4) : 0; }
 
 }  // namespace
 
@@ -54,12 +56,6 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   const std::size_t rows = packing.rows(), cols = packing.cols(), period = packing.row_period();
   const std::size_t n = ctx_->params().degree(), slots = n / 2, virtual_slots = packing.slots();
   const std::size_t limbs = level_ + 1, blocks = n / kBlock;
-  if (matrix.size() != rows * cols)
-    throw ShapeError("the matrix has " + std::to_string(matrix.size()) + " entries, the plan is for " +
-                     std::to_string(rows) + " x " + std::to_string(cols));
-  if (!bias.empty() && bias.size() != rows)
-    throw ShapeError("the bias has " + std::to_string(bias.size()) + " entries, the matrix " + std::to_string(rows) +
-                     " rows");
   if (!(scaling.input_scale >= 1) || !(scaling.output_scale >= 1) || !(scaling.input_bound > 0) ||
       !std::isfinite(scaling.input_bound))
     throw ValueError("scales must be at least 1, and the inputs' bound positive and finite");
@@ -68,42 +64,21 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   if (!(plain_scale_ >= 0x1p16 && plain_scale_ <= 0x1p62))
     throw ScaleError("the matrix would be encoded at scale 2^" + std::to_string(std::log2(plain_scale_)) +
                      ", outside 2^16 ... 2^62: choose input and output scales closer to each other");
-  row_sum_ = 0;
-  for (std::size_t r = 0; r < rows; ++r) {
-    double sum = 0;
-    for (std::size_t c = 0; c < cols; ++c) {
-      const double x = matrix[r * cols + c];
-      if (!std::isfinite(x))
-        throw ValueError("matrix entry (" + std::to_string(r) + ", " + std::to_string(c) + ") is not a finite number");
-      sum += std::fabs(x);
-    }
-    sum *= scaling.input_bound;
-    if (!bias.empty()) {
-      if (!std::isfinite(bias[r])) throw ValueError("bias entry " + std::to_string(r) + " is not a finite number");
-      sum += std::fabs(bias[r]);
-    }
-    row_sum_ = std::max(row_sum_, sum);
-  }
-  norms_ = linear::norms(plan_, matrix);
+  sums_ = sums(plan_, matrix, bias, scaling.input_bound);
   const double have = ctx_->basis(level_ - 1).log2() - 1,
-               need = std::log2(std::max(row_sum_, 1e-300) * scaling.output_scale);
+               need = std::log2(std::max(sums_.bound, 1e-300) * scaling.output_scale);
   if (need > have)
-    throw ValueError("results of size up to 2^" + std::to_string(std::log2(row_sum_)) + " at scale 2^" +
+    throw ValueError("results of size up to 2^" + std::to_string(std::log2(sums_.bound)) + " at scale 2^" +
                      std::to_string(std::log2(scaling.output_scale)) + " do not fit level " +
                      std::to_string(level_ - 1) + ", which has room for 2^" + std::to_string(have) +
                      ": use a higher level or a smaller scale");
   scaling_ = scaling;
 
-  // Sum of squares seen by each slot: how much input noise a result slot gathers before folding.
-  slot_square_ = 0;
   const auto& terms = plan_.terms();
-  std::vector<double> squares(packing.row_blocks() * virtual_slots);
   store_ = WordBuffer(limbs * blocks * terms.size() * kBlock);
-  // Each task encodes a run of terms; runs are cut at row blocks so that squares are summed without races.
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   constexpr std::size_t kRun = 16;
   for (std::size_t t = 0; t < terms.size(); t += kRun) runs.emplace_back(t, std::min(terms.size(), t + kRun));
-  std::vector<std::vector<double>> partial(runs.size());
   Reports<void> reports(progress, runs.size() + 1);
 
   parallel_for(threads, runs.size(), [&](std::size_t run) {
@@ -112,20 +87,14 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
     Poly<Eval> out(ctx_->basis(level_));
     std::vector<u64*> limb_ptr(limbs);
     for (std::size_t l = 0; l < limbs; ++l) limb_ptr[l] = out.limb(l);
-    auto& sums = partial[run];
-    sums.assign(virtual_slots * 2, 0);
-    const std::size_t first_rb = terms[runs[run].first].row_block;
     for (std::size_t t = runs[run].first; t < runs[run].second; ++t) {
       const linear::Term& term = terms[t];
-      double* sum = sums.data() + (term.row_block == first_rb ? 0 : virtual_slots);
       for (std::size_t s = 0; s < virtual_slots; ++s) {
         // The pre-rotated diagonal at slot s is the diagonal at slot s - shift.
         const std::size_t from = (s - term.shift) & (virtual_slots - 1);
         const std::size_t row = term.row_block * period + (from & (period - 1));
         const std::size_t col = packing.column(term.block, from + term.index);
-        const double x = row < rows && col < cols ? matrix[row * cols + col] : 0.0;
-        values[s] = x;
-        sum[from] += x * x;
+        values[s] = row < rows && col < cols ? matrix[row * cols + col] : 0.0;
       }
       ctx_->scatter(values.data(), virtual_slots, batch_, re.data());
       std::fill(im.begin(), im.end(), 0.0);
@@ -136,12 +105,6 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
     }
     reports.add(1);
   });
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    const std::size_t rb = terms[runs[run].first].row_block;
-    for (std::size_t i = 0; i < partial[run].size(); ++i)
-      if (rb * virtual_slots + i < squares.size()) squares[rb * virtual_slots + i] += partial[run][i];
-  }
-  for (const double s : squares) slot_square_ = std::max(slot_square_, s);
 
   bias_.clear();
   if (!bias.empty()) {
@@ -197,10 +160,10 @@ std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const Ga
                             std::to_string(element(use.step)) + "): generate keys for this plan");
   auto results = plan_.algorithm() == linear::Algorithm::bsgs ? run_bsgs(inputs, keys, threads)
                                                               : run_diagonal(inputs, keys, threads);
-  const Ciphertext described = describe(inputs);
+  const Ciphertext known = described(inputs);
   for (auto& r : results) {
     auto parts = std::move(r.parts);
-    r = described;
+    r = known;
     r.parts = std::move(parts);
   }
   return results;
@@ -214,10 +177,10 @@ std::vector<Ciphertext> Matvec::assemble(
   if (parts.size() != rows)
     throw ShapeError("the plan gives " + std::to_string(rows) + " results, " + std::to_string(parts.size()) +
                      " were computed");
-  const Ciphertext described = describe(inputs);
+  const Ciphertext known = described(inputs);
   std::vector<Ciphertext> results;
   for (const auto& pair : parts) {
-    Ciphertext r = described;
+    Ciphertext r = known;
     for (const auto& limbs : pair) {
       if (limbs.size() != basis.size())
         throw ShapeError("a result has " + std::to_string(limbs.size()) + " limbs instead of " +
@@ -247,56 +210,114 @@ void Matvec::copy_term(std::size_t term, std::size_t limb, std::span<u64> out) c
     std::memcpy(out.data() + b * kBlock, words(limb, b, term), kBlock * sizeof(u64));
 }
 
-Matvec::Propagated Matvec::propagate(std::span<const Ciphertext> inputs, double rotated) const {
-  double input = 0;
-  for (const auto& c : inputs) input = std::max(input, c.variance * (scaling_.fresh_inputs ? 1 : c.spread));
-  const double factor = square(plain_scale_ / static_cast<double>(ctx_->basis(level_)[level_].value()));
-  return {(input + rotated) * slot_square_ * factor, (input * norms_.matrix + rotated * norms_.rotated) * factor};
+Matvec::Sums Matvec::sums(const linear::Plan& plan, std::span<const double> matrix, std::span<const double> bias,
+                          double input_bound) {
+  const auto& packing = plan.packing();
+  const std::size_t rows = packing.rows(), cols = packing.cols(), slots = packing.slots();
+  if (matrix.size() != rows * cols)
+    throw ShapeError("the matrix has " + std::to_string(matrix.size()) + " entries, the plan is for " +
+                     std::to_string(rows) + " x " + std::to_string(cols));
+  if (!bias.empty() && bias.size() != rows)
+    throw ShapeError("the bias has " + std::to_string(bias.size()) + " entries, the matrix " + std::to_string(rows) +
+                     " rows");
+  Sums r;
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (std::size_t c = 0; c < cols; ++c) {
+      const double x = matrix[row * cols + c];
+      if (!std::isfinite(x))
+        throw ValueError("matrix entry (" + std::to_string(row) + ", " + std::to_string(c) +
+                         ") is not a finite number");
+      sum += std::fabs(x);
+    }
+    sum *= input_bound;
+    if (!bias.empty()) {
+      if (!std::isfinite(bias[row])) throw ValueError("bias entry " + std::to_string(row) + " is not a finite number");
+      sum += std::fabs(bias[row]);
+    }
+    r.bound = std::max(r.bound, sum);
+  }
+  const linear::Norms norms = linear::norms(plan, matrix);
+  r.norm = norms.matrix;
+  r.rotated_norm = norms.rotated;
+  // Sum of squares seen by each slot: how much input noise a result slot gathers before folding.
+  std::vector<double> squares(slots);
+  const auto& terms = plan.terms();
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    if (t > 0 && terms[t].row_block != terms[t - 1].row_block) squares.assign(slots, 0);
+    const std::size_t first = terms[t].row_block * packing.row_period();
+    for (std::size_t s = 0; s < slots; ++s) {
+      const std::size_t row = first + (s & (packing.row_period() - 1));
+      const std::size_t col = packing.column(terms[t].block, s + terms[t].index);
+      if (row >= rows || col >= cols) continue;
+      squares[s] += square(matrix[row * cols + col]);
+      r.square = std::max(r.square, squares[s]);
+    }
+  }
+  return r;
 }
 
-Ciphertext Matvec::describe(std::span<const Ciphertext> inputs) const {
-  const auto& packing = plan_.packing();
-  const Gadget& gadget = ctx_->gadget();
-  const double rounding = Evaluator(ctx_).rounding_variance();
-  const auto prime = static_cast<double>(ctx_->basis(level_)[level_].value());
-  const std::size_t limbs = level_ + 1;
-  Ciphertext r;
-  r.key_id = inputs[0].key_id;
-  r.scale = scaling_.output_scale;
-  Propagated noise;
-  // Predictions take the matrix's own sums, not the evaluator's assumption of full slots in every product.
-  if (plan_.algorithm() == linear::Algorithm::bsgs) {
-    const std::size_t giants = plan_.giants(), products = plan_.terms().size() / packing.row_blocks();
-    double rotated = 0;
-    for (std::size_t c = 0; c < inputs.size(); ++c)
-      if (plan_.babies(c) > 1) {
-        const double turned = inputs[c].variance + (gadget.switch_variance(limbs) + rounding);
-        rotated = std::max(rotated, turned - inputs[c].variance);
-      }
-    noise = propagate(inputs, rotated);
-    double variance = static_cast<double>(products) * square(scaling_.input_bound * scaling_.input_scale) / 12;
-    if (giants > 1) variance += static_cast<double>(giants - 1) * gadget.switch_variance(limbs);
-    r.variance = noise.gathered + variance / square(prime) + rounding;
-  } else {
-    noise = propagate(inputs, 0);
-    const double per_rotation = gadget.switch_variance(limbs - 1) + rounding;
-    const auto diagonals = static_cast<double>(packing.diagonals());
-    const auto products = static_cast<double>(packing.diagonals() * packing.blocks().size());
-    r.variance = noise.gathered +
-                 products * (square(scaling_.input_bound * scaling_.input_scale / prime) / 12 + rounding) +
-                 diagonals * per_rotation;
+Matvec::Sums Matvec::rounded_up(const Sums& sums) noexcept {
+  return {round_up(sums.bound), round_up(sums.square), round_up(sums.norm), round_up(sums.rotated_norm)};
+}
+
+Metadata Matvec::describe(const ContextPtr& context, const linear::Plan& plan, std::size_t level,
+                          const Scaling& scaling, const Sums& sums, std::span<const Metadata* const> inputs) {
+  const auto& packing = plan.packing();
+  const MetadataRules rules(context);
+  const Gadget& gadget = context->gadget();
+  const auto prime = static_cast<double>(gadget.q()[level].value());
+  const std::size_t limbs = level + 1, degree = context->params().degree();
+  // The errors of an encoded product, at the scale of the result.
+  const double rounded = square(scaling.input_bound * scaling.input_scale / prime) / 12;
+  const double factor = square(scaling.output_scale / scaling.input_scale);
+  const double products = static_cast<double>(plan.terms().size() / packing.row_blocks());
+  double input = 0, lost = 0;
+  for (const Metadata* c : inputs) {
+    input = std::max(input, c->variance * (scaling.fresh_inputs ? 1 : c->spread));
+    lost = std::max(lost, c->float_error);
   }
-  double gathered = noise.gathered;
+  // Predictions take the matrix's own sums, not the assumption of full slots in every product.
+  double rotated = 0, fresh = 0;
+  if (plan.algorithm() == linear::Algorithm::bsgs) {
+    for (std::size_t c = 0; c < packing.blocks().size(); ++c)
+      if (plan.babies(c) > 1) rotated = rules.turned(limbs);
+    fresh = products * rounded +
+            static_cast<double>(plan.giants() - 1) * gadget.switch_variance(limbs) / square(prime) + rules.rounding();
+  } else {
+    fresh =
+        products * (rounded + rules.rounding()) + static_cast<double>(packing.diagonals()) * rules.turned(limbs - 1);
+  }
+  // What the matrix makes of errors at its input: for one result slot before folding, and for the worst
+  // combination of result slots of unit norm.
+  double gathered = (input + rotated) * sums.square * factor;
+  const double peak = (input * sums.norm + rotated * sums.rotated_norm) * factor;
+  Metadata r;
+  r.variance = gathered + fresh;
+  // An encoded diagonal errs in all slots by a part of its largest entry, which is below the root of a sum of squares.
+  double encoded = products * std::sqrt(sums.square);
   for (std::size_t i = 0; i < packing.folds().size(); ++i) {
     // The two halves of a fold meet in different slots of one row: their variances add.
-    const double turned = r.variance + (gadget.switch_variance(limbs - 1) + rounding);
-    r.variance = r.variance + turned;
+    r.variance = 2 * r.variance + rules.turned(limbs - 1);
     gathered *= 2;
+    encoded *= 2;
   }
-  if (!bias_.empty()) r.variance += 1.0 / 12;
-  r.bound = round_up(row_sum_);
-  r.spread = std::max(1.0, (noise.peak + r.variance - gathered) / r.variance);
+  r.variance += 1.0 / 12;  // of the bias
+  r.scale = scaling.output_scale;
+  r.bound = round_up(sums.bound);
+  r.spread = std::max(1.0, (peak + r.variance - gathered) / r.variance);
   r.variance = round_up(r.variance);
+  // The bias is encoded once, and scales and primes are doubles.
+  r.float_error = lost * sums.bound / scaling.input_bound +
+                  encoding_error(degree) * (encoded * (scaling.input_bound + lost) + r.bound) + 0x1p-51 * r.bound;
+  return r;
+}
+
+Ciphertext Matvec::described(std::span<const Ciphertext> inputs) const {
+  std::vector<const Metadata*> known;
+  for (const Ciphertext& c : inputs) known.push_back(&c);
+  Ciphertext r{describe(ctx_, plan_, level_, scaling_, sums_, known)};
+  r.key_id = inputs[0].key_id;
   return r;
 }
 
@@ -452,73 +473,50 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
 
 MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::size_t level) {
   const auto& packing = plan.packing();
-  const Gadget& gadget = context.gadget();
-  const std::size_t n = context.params().degree(), limbs = level + 1, special = gadget.p().size();
-  const std::size_t limb_bytes = n * sizeof(u64), rows = packing.row_blocks();
-  const auto folds = packing.folds().size();
-  MatvecCost cost;
-  auto& ops = cost.ops;
-  const auto mod_up = [&](std::size_t l, std::size_t times) {
-    const auto c = gadget.mod_up_cost(l);
-    ops.intt += times * c.intt;
-    ops.ntt += times * c.ntt;
-    ops.mod_up += times;
-  };
-  const auto drop = [&](std::size_t kept, std::size_t gone, std::size_t times) {  // of single polynomials
-    ops.intt += times * gone;
-    ops.ntt += times * kept;
-    ops.mod_down += times;
-  };
-  const auto product = [&](std::size_t l, std::size_t times) {
-    ops.key_switch += times;
-    ops.key_bytes += times * gadget.key_bytes(l);
-  };
-  const auto rotate = [&](std::size_t l, std::size_t times) {  // a full rotation on its own
-    mod_up(l, times);
-    product(l, times);
-    drop(l, special, 2 * times);
-    ops.rotation += times;
+  const GadgetShape g = context.gadget().shape();
+  const std::size_t limbs = level + 1, limb_bytes = g.degree * sizeof(u64), rows = packing.row_blocks();
+  Tally tally(g);
+  const auto repeat = [](std::size_t times, const auto& action) {
+    for (std::size_t i = 0; i < times; ++i) action();
   };
   const std::size_t terms = plan.terms().size();
-  ops.plain_mul = terms;
-  ops.plaintext_bytes = terms * limbs * limb_bytes;
+  tally.multiply(terms, limbs);
   std::size_t working = 0;
   if (plan.algorithm() == linear::Algorithm::bsgs) {
     std::size_t baby_count = 0;
     for (std::size_t c = 0; c < packing.blocks().size(); ++c) {
       const std::size_t b = plan.babies(c);
       baby_count += b;
-      if (b > 1) mod_up(limbs, 1);
-      product(limbs, b - 1);
-      drop(limbs, special, 2 * (b - 1));
-      ops.rotation += b - 1;
+      if (b > 1) tally.mod_up(limbs);
+      for (std::size_t i = 1; i < b; ++i) tally.key_switch(limbs, static_cast<std::int64_t>(i));
+      tally.mod_down(g.special, limbs, 2 * (b - 1));
     }
     const std::size_t giants = plan.giants();
-    if (giants > 1) {
-      mod_up(limbs, rows * (giants - 1));
-      product(limbs, rows * (giants - 1));
-      ops.rotation += rows * (giants - 1);
-      drop(limbs - 1, special + 1, 2 * rows);
-    } else {
-      drop(limbs - 1, 1, 2 * rows);
-    }
-    working = (baby_count + giants) * 2 * limbs + std::max(gadget.digits(limbs) * (limbs + special), limbs) +
-              4 * (limbs + special) + 2 * rows * limbs;
+    repeat(rows * (giants - 1), [&] {
+      tally.mod_up(limbs);
+      tally.key_switch(limbs, 1);
+    });
+    tally.mod_down(giants > 1 ? g.special + 1 : 1, limbs - 1, 2 * rows);
+    working = (baby_count + giants) * 2 * limbs + std::max(g.digits(limbs) * g.extended(limbs), limbs) +
+              4 * g.extended(limbs) + 2 * rows * limbs;
   } else {
-    drop(limbs - 1, 1, 2 * terms);
-    rotate(limbs - 1, rows * (packing.diagonals() - 1));
-    working = 12 * limbs + gadget.digits(limbs) * (limbs + special) + 2 * rows * limbs;
+    tally.mod_down(1, limbs - 1, 2 * terms);
+    repeat(rows * (packing.diagonals() - 1), [&] { tally.rotate(limbs - 1, 1); });
+    working = 12 * limbs + g.digits(limbs) * g.extended(limbs) + 2 * rows * limbs;
   }
-  rotate(limbs - 1, rows * folds);
+  repeat(rows * packing.folds().size(), [&] { tally.rotate(limbs - 1, 1); });
+  MatvecCost cost;
+  cost.ops = tally.work;
   cost.working = (working + 2 * packing.blocks().size() * limbs) * limb_bytes;
   for (const auto& use : plan.keys()) {
     ++cost.keys;
-    cost.key_storage += gadget.key_bytes(limbs - use.stage);
+    cost.key_storage += g.key_bytes(limbs - use.stage);
   }
   cost.plaintext_storage = (terms * limbs + rows * (limbs - 1)) * limb_bytes;
-  // A word streamed from memory costs about as much as two butterflies here.
-  cost.weight = static_cast<double>(ops.ntt + ops.intt) * static_cast<double>(n) / 2 * context.params().spec().log_n +
-                2.0 * static_cast<double>(ops.key_bytes + ops.plaintext_bytes) / sizeof(u64);
+  // Products and conversions are left out: here they go along with what is streamed.
+  Work streamed = tally.work;
+  streamed.multiplied = streamed.converted = 0;
+  cost.weight = weight(g, streamed);
   return cost;
 }
 

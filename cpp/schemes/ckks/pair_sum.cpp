@@ -22,16 +22,17 @@ constexpr std::size_t kPairsAtOnce = 4;  // products summed in one pass
 
 double square(double x) { return x * x; }
 
-/// The bases' metadata, noise and bound being the largest of any; no polynomials.
-Ciphertext worst(std::span<const Ciphertext* const> bases) {
-  Ciphertext w;
+/// The bases' metadata, everything being the largest of any.
+Metadata worst(std::span<const Metadata* const> bases) {
+  if (bases.empty()) throw ShapeError("each side of a product has a base at least");
+  Metadata w;
   w.scale = bases[0]->scale;
-  w.key_id = bases[0]->key_id;
   w.bound = 0;
-  for (const Ciphertext* c : bases) {
+  for (const Metadata* c : bases) {
     w.variance = std::max(w.variance, c->variance);
     w.spread = std::max(w.spread, c->spread);
     w.bound = std::max(w.bound, c->bound);
+    w.float_error = std::max(w.float_error, c->float_error);
   }
   return w;
 }
@@ -111,17 +112,10 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
     throw ValueError("scales must be at least 1, and bounds positive");
   scaling_ = scaling;
   const Basis basis = ctx_->basis(level_);
-  const auto prime = static_cast<double>(basis[level_].value()),
-             last = static_cast<double>(basis[product_level_].value());
-  // The product of the operands' scales, before the rescale.
-  const double product = last * scaling.output / (plan_.real_part ? 2 : 1);
-  left_mask_scale_ = left_masked_ ? prime : 0;
-  right_mask_scale_ = 0;
-  if (right_masked_)
-    right_mask_scale_ = prime * (product / scaling.left) / scaling.right;
-  else if (left_masked_)
-    left_mask_scale_ = prime * (product / scaling.right) / scaling.left;
-  else if (std::fabs(scaling.left * scaling.right / product - 1) > 0x1p-30)
+  const double product = product_scale(scaling);
+  left_mask_scale_ = mask_scales(scaling).left;
+  right_mask_scale_ = mask_scales(scaling).right;
+  if (!left_masked_ && !right_masked_ && std::fabs(scaling.left * scaling.right / product - 1) > 0x1p-30)
     throw ScaleError("without masks the operands' scales must multiply to 2^" + std::to_string(std::log2(product)) +
                      ", not 2^" + std::to_string(std::log2(scaling.left * scaling.right)));
   for (const double s : {left_mask_scale_, right_mask_scale_})
@@ -196,11 +190,25 @@ void PairSum::check(Operands bases, std::size_t count, double scale, double boun
   }
 }
 
-Ciphertext PairSum::describe(Operands left_bases, Operands right_bases) const {
-  const Ciphertext left = worst(left_bases), right = worst(right_bases);
+double PairSum::product_scale(const Scaling& scaling) const {
+  return static_cast<double>(ctx_->gadget().q()[product_level_].value()) * scaling.output / (plan_.real_part ? 2 : 1);
+}
+
+PairSum::MaskScales PairSum::mask_scales(const Scaling& scaling) const {
+  const auto prime = static_cast<double>(ctx_->gadget().q()[level_].value());
+  const double product = product_scale(scaling);
+  if (right_masked_) return {left_masked_ ? prime : 0, prime * (product / scaling.left) / scaling.right};
+  return {left_masked_ ? prime * (product / scaling.right) / scaling.left : 0, 0};
+}
+
+Metadata PairSum::describe(std::span<const Metadata* const> left_bases, std::span<const Metadata* const> right_bases,
+                           const Scaling& scaling) const {
+  const Metadata left = worst(left_bases), right = worst(right_bases);
+  const MaskScales masks = mask_scales(scaling);
   const Gadget& gadget = ctx_->gadget();
-  const double rounding = Evaluator(ctx_).rounding_variance(), n = static_cast<double>(ctx_->params().degree());
-  const Basis basis = ctx_->basis(level_);
+  const double rounding = MetadataRules(ctx_).rounding(), n = static_cast<double>(ctx_->params().degree());
+  const double encoding = encoding_error(ctx_->params().degree());
+  const Basis& basis = gadget.q();
   std::size_t pairs = 0, outer = 0;
   for (const auto& g : plan_.groups) {
     pairs += g.pairs.size();
@@ -208,9 +216,9 @@ Ciphertext PairSum::describe(Operands left_bases, Operands right_bases) const {
   }
   // Errors of a shifted operand: inherited from its base, and fresh.
   struct Noise {
-    double inherited, fresh, scale, spread;
+    double inherited, fresh, scale, spread, float_error;
   };
-  const auto side = [&](const Ciphertext& c, bool masked, double mask_scale, bool is_left) {
+  const auto side = [&](const Metadata& c, bool masked, double mask_scale, bool is_left) {
     std::size_t terms = 0;
     bool via = false;
     for (const auto& g : plan_.groups)
@@ -223,15 +231,15 @@ Ciphertext PairSum::describe(Operands left_bases, Operands right_bases) const {
     // A base rotated before it is decomposed has one key switch's noise more.
     const bool twice = via || terms > 1;
     const double turned = gadget.switch_variance(limbs) + (twice ? gadget.switch_variance(limbs) + rounding : 0);
-    if (!masked) return Noise{c.variance, turned + rounding, c.scale, c.spread};
+    if (!masked) return Noise{c.variance, turned + rounding, c.scale, c.spread, c.float_error};
     const double factor = mask_scale / static_cast<double>(basis[level_].value());
-    const double masks = static_cast<double>(terms) * square(c.bound * c.scale) / 12;
+    const double rounded = static_cast<double>(terms) * square(c.bound * c.scale) / 12;
     return Noise{c.variance * square(factor),
-                 turned * square(factor) + masks / square(static_cast<double>(basis[level_].value())) + rounding,
-                 c.scale * factor, c.spread};
+                 turned * square(factor) + rounded / square(static_cast<double>(basis[level_].value())) + rounding,
+                 c.scale * factor, c.spread,
+                 c.float_error + static_cast<double>(terms) * encoding * (c.bound + c.float_error)};
   };
-  const Noise a = side(left, left_masked_, left_mask_scale_, true),
-              b = side(right, right_masked_, right_mask_scale_, false);
+  const Noise a = side(left, left_masked_, masks.left, true), b = side(right, right_masked_, masks.right, false);
   const auto count = static_cast<double>(pairs);
   // A result slot sums `pairs` products: errors of one operand weighted by values of the other.
   const double va = (a.inherited * a.spread + a.fresh) * count * square(right.bound * b.scale),
@@ -241,7 +249,8 @@ Ciphertext PairSum::describe(Operands left_bases, Operands right_bases) const {
        static_cast<double>(outer) * (gadget.switch_variance(product_level_ + 1) + rounding);
   v = v / square(static_cast<double>(basis[product_level_].value())) + rounding;
   const double turned = gadget.switch_variance(product_level_) + rounding;
-  Ciphertext r;
+  Metadata r;
+  r.float_error = count * (a.float_error * right.bound + b.float_error * left.bound + a.float_error * b.float_error);
   // Each base slot meets one result slot in each pair: row and column sums are `pairs` times the bound.
   r.spread = std::max(a.spread, b.spread) * count;
   if (plan_.real_part) {
@@ -250,11 +259,12 @@ Ciphertext PairSum::describe(Operands left_bases, Operands right_bases) const {
   for (std::size_t i = 0; i < plan_.folds.size(); ++i) {
     v = v + (v + turned);
     r.spread *= 2;
+    r.float_error *= 2;
   }
   r.variance = v;
-  r.scale = scaling_.output;
-  r.key_id = left.key_id;
-  r.bound = scaling_.output_bound;
+  r.scale = scaling.output;
+  r.bound = scaling.output_bound;
+  r.float_error += 0x1p-51 * r.bound;  // scales and primes as doubles
   return r;
 }
 
@@ -350,9 +360,8 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, c
   const Evaluator ev(ctx_, threads);
   if (plan_.real_part) r = ev.add(r, ev.conjugate(r, keys));
   for (const auto step : plan_.folds) r = ev.add(r, ev.rotate(r, step, keys));
-  auto parts = std::move(r.parts);
-  r = describe(left, right);
-  r.parts = std::move(parts);
+  const std::vector<const Metadata*> known_left(left.begin(), left.end()), known_right(right.begin(), right.end());
+  static_cast<Metadata&>(r) = describe(known_left, known_right, scaling_);
   return r;
 }
 

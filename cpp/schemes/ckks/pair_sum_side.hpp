@@ -71,8 +71,6 @@ class PairSum::Side {
 
  private:
   static constexpr std::size_t kBlock = 512;  // coefficients that stay in the first-level cache
-  static constexpr std::size_t kDerived = 4;  // rotated bases that are kept
-  static constexpr std::size_t kBlends = 2;   // blends of two bases that are kept
 
   struct Source {
     std::array<const Poly<Eval>*, 2> parts{};

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from ringforge.cli.app import app
 from ringforge.cli.console import print_error, print_warning
-from ringforge.errors import Error
+from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
 
 __all__ = ["app", "main"]
 
@@ -29,11 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        shown = warnings.showwarning
-        warnings.showwarning = lambda text, category, *where, **more: (
-            print_warning(str(text)) if category is UserWarning else shown(text, category, *where, **more)
-        )
+        for kind in (PrecisionWarning, UnidentifiedWarning):
+            warnings.simplefilter("always", kind)
+        warnings.showwarning = print_warning
         return _run(list(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -50,7 +48,7 @@ def _run(arguments: list[str]) -> int:
         print_error(f"{where}{e.strerror or e}")
         return 1
     except MemoryError:
-        print_error("out of memory: --memory limits what a plan may use, --explain-all shows smaller plans")
+        print_error("out of memory: `plan --memory` limits what a program may take")
         return 1
     except KeyboardInterrupt:
         print_error("interrupted")

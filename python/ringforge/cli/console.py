@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from ringforge import _native
 from ringforge.errors import ParameterError
+from ringforge.shown import ShownTable
 
 #: Least width of what is printed into a file or pipe, so that tables keep all their columns.
 MIN_WIDTH = 120
@@ -47,11 +47,16 @@ _OPTIONS = {
     'accept_insecure="..."': '--accept-insecure "..."',
     ' insecure="..."': ' --insecure "..."',
     "params=None suggests some": "--params auto suggests some",
-    "declare a larger bound=": "declare a larger --input-bound",
     'take keys="few"': "take --keys few",
+    "give the number that was encrypted, count=...": "give the number that was encrypted, --count",
     "or say how large entries really get: A.matmul(B, bound=...)": "or plan in Python, where A.matmul(B, bound=...) "
     "says how large entries really get",
 }
+
+
+def print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """One line on standard error; the place in the source does not help who runs a command."""
+    console(stderr=True).print(f"[bold yellow]warning:[/] {_escape(' '.join(str(message).split()))}", soft_wrap=True)
 
 
 def print_error(message: str) -> None:
@@ -60,11 +65,6 @@ def print_error(message: str) -> None:
     for python, option in _OPTIONS.items():
         line = line.replace(python, option)
     console(stderr=True).print(f"[bold red]error:[/] {_escape(line)}", soft_wrap=True)
-
-
-def print_warning(message: str) -> None:
-    """One line on standard error; the command goes on."""
-    console(stderr=True).print(f"[bold yellow]warning:[/] {_escape(' '.join(message.split()))}", soft_wrap=True)
 
 
 def _escape(text: str) -> str:
@@ -78,9 +78,9 @@ def say(message: str) -> None:
     console().print(message, markup=False, soft_wrap=True)
 
 
-def properties(title: str, rows: Mapping[str, str]) -> Table:
+def properties(title: str, rows: Mapping[str, str]) -> ShownTable:
     """A table of labels and texts."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = ShownTable(title=title, title_justify="left", show_header=False)
     table.add_column("", style="bold", no_wrap=True)
     table.add_column("", overflow="fold")
     for label, text in rows.items():

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 import ringforge
-from ringforge import _native, devices, params
+from ringforge import _native, bundles, devices, params
 from ringforge.cli.console import properties, size_text
 from ringforge.errors import FormatError
 from ringforge.files import naming
@@ -60,10 +60,14 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     Raises:
         FormatError: it is none of ours, or damaged. OSError: it cannot be read.
     """
-    with path.open("rb") as f:
+    with path.open("rb") as f, naming(path):
+        label = bundles.read_label(f)
+        behind = f.tell()
         start = f.read(64)
+    if label is not None:
+        yield _label(path, label)
     if start.startswith(_RECORD_MAGIC):
-        yield from _records(path)
+        yield from _records(path, behind)
     elif start.startswith(CLEAR_MAGIC):
         yield f"{path.name}: file of the clear backend, NOT ENCRYPTED, {size_text(path.stat().st_size)}"
     elif path.suffix in {".onnx", ".npz", ".npy"}:
@@ -81,10 +85,25 @@ def _known_sets() -> dict[bytes, str]:
     return {params.named(name, _SHOWN).hash: name for name in params.names()}
 
 
-def _records(path: Path) -> Iterator[RenderableType]:
+def _label(path: Path, label: bundles.Label) -> RenderableType:
+    return properties(
+        f"{path.name}: label, checksum matches",
+        {
+            "program": f"digest {label.program[:16]}",
+            "holds": label.title,
+            "shape": " x ".join(map(str, label.shape)) or "a number",
+            "number": "not known" if label.count is None else str(label.count),
+            "ciphertexts": str(label.ciphertexts),
+        },
+    )
+
+
+def _records(path: Path, start: int) -> Iterator[RenderableType]:
     with naming(path):
-        records = _native.io.Reader(str(path)).index()
-        check = _native.io.Reader(str(path))
+        reader, check = _native.io.Reader(str(path)), _native.io.Reader(str(path))
+        reader.seek(start)
+        check.seek(start)
+        records = reader.index()
         for _ in records:
             check.verify()
     known = _known_sets()
@@ -150,6 +169,9 @@ def _matvec_program(path: Path) -> Iterator[RenderableType]:
         f"backend {program.backend}; vectors of {program.inputs} numbers, size at most "
         f"{program.input_bound:g}, give {program.outputs}; needs {len(program.key_levels)} Galois keys{relin}"
     )
+    if program.error_bound is not None:
+        yield f"predicted error of results: at most {program.error_bound:.3g}"
+    yield f"digest {program.digest[:16]}, which files of its ciphertexts name"
 
 
 def _matmul_program(path: Path) -> Iterator[RenderableType]:
@@ -161,6 +183,7 @@ def _matmul_program(path: Path) -> Iterator[RenderableType]:
     yield program.summary()
     yield steps_table([r.step for r in program.traced.results.values()])
     yield _parameters(program.context)
+    yield f"digest {program.digest[:16]}, which files of its ciphertexts name"
 
 
 #: What describes programs, by the format they state.

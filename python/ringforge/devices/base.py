@@ -67,7 +67,7 @@ class SquareKernel:
     level: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HltKernel:
     """A linear transform of one ciphertext's slots, one level lower.
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ringforge import _native
-from ringforge.errors import FormatError, MismatchError, ParameterError
+from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
 from ringforge.files import naming, new_file, writing
 from ringforge.gates import noise
 from ringforge.gates.bits import Bits, Keyed, Progress, check_same, key_text
@@ -163,6 +163,7 @@ def _warn_of_format_1(path: str | Path, header: Header) -> None:
         warnings.warn(
             f"{Path(path).name}: format 1, without a key id: nothing tells whether it belongs to the other files; "
             "new keys (`gates keygen`) have ids",
+            UnidentifiedWarning,
             stacklevel=3,
         )
 
@@ -220,7 +221,7 @@ def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
         FormatError: it is damaged, or none. ParameterError: its parameters are insecure.
 
     Warns:
-        UserWarning: the key has no id, so that nothing tells what belongs to it.
+        UnidentifiedWarning: the key has no id, so that nothing tells what belongs to it.
     """
     with naming(path), _wiped(bytearray(MAX_SECRET_FILE + 1)) as data:
         size = 0
@@ -250,7 +251,7 @@ def load_evaluation_key(path: str | Path, threads: int = 1, accept_insecure: str
         FormatError: it is damaged, or none. ParameterError: its parameters are insecure.
 
     Warns:
-        UserWarning: the key has no id, so that nothing tells what belongs to it.
+        UnidentifiedWarning: the key has no id, so that nothing tells what belongs to it.
     """
     with naming(path):
         with Path(path).open("rb") as f:
@@ -383,7 +384,7 @@ def load_bits(path: str | Path, owner: Keyed | GateParameters) -> dict[str, Bits
         FormatError: it is damaged, or none. MismatchError: it belongs to other parameters or another key.
 
     Warns:
-        UserWarning: the bits have no key id, so that nothing tells whether they belong to the key.
+        UnidentifiedWarning: the bits have no key id, so that nothing tells whether they belong to the key.
     """
     with naming(path):
         with Path(path).open("rb") as f:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -67,14 +68,47 @@ class Bases:
 
 @dataclass
 class _Stage:
-    """A transform with its place, or the steps of a replication."""
+    """A transform with its level, or the steps of a replication."""
 
     level: int
-    input_scale: float
-    output_scale: float
     kernel: HltKernel | None
     steps: tuple[int, ...] = ()
-    handle: Handle | None = field(default=None)
+
+
+class Operations(ABC):
+    """What running a plan does to ciphertexts, or to what stands for them where only noise is predicted."""
+
+    @abstractmethod
+    def drop(self, x: Any, level: int) -> Any:
+        """x at a level not above its own."""
+
+    @abstractmethod
+    def transform(self, kernel: HltKernel, x: Any) -> Any:
+        """A linear transform; x has the kernel's level."""
+
+    @abstractmethod
+    def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
+        """For each step in turn, x += x rotated left by it, where slots are empty."""
+
+    @abstractmethod
+    def rotate(self, x: Any, step: int) -> Any:
+        """x rotated left."""
+
+    @abstractmethod
+    def multiply(self, x: Any, y: Any) -> Any:
+        """The product slot by slot, relinearised and not rescaled."""
+
+    @abstractmethod
+    def add(self, x: Any, y: Any) -> Any:
+        """x + y of equal levels."""
+
+    @abstractmethod
+    def rescale(self, x: Any) -> Any:
+        """x divided by its last prime."""
+
+    @abstractmethod
+    def double_real(self, x: Any) -> Any:
+        """Twice the real part at twice the scale."""
 
 
 def diagonals(matrix: SlotMatrix) -> _native.Diagonals:
@@ -158,9 +192,7 @@ class Product:
             "right": self._operand(plan.right, self.right_scale, bounds[1]),
         }
         self._base_bound = {side: stages[1] for side, stages in self._stages.items()}
-        self._sum: Handle | None = None
-        self._multiply: Handle | None = None
-        self._tail: Handle | None = None
+        self._handles: dict[Any, Handle] = {}
         self._keys: Keys | None = None
         self.prepare_seconds = 0.0
 
@@ -177,11 +209,11 @@ class Product:
             made = []
             for s in stages:
                 if isinstance(s, Replicate):
-                    made.append(_Stage(level, at, at, None, s.steps))
+                    made.append(_Stage(level, None, s.steps))
                     # Copies go to slots that are empty: the bound stays.
                     continue
                 kernel = self._transform(s.matrix, s.generators, level, at, scale, bound)
-                made.append(_Stage(level, at, scale, kernel))
+                made.append(_Stage(level, kernel))
                 bound *= kernel.map.row_sum
                 level, at = level - 1, scale
             return made, level, at, bound
@@ -309,36 +341,48 @@ class Product:
     # ---- running ---------------------------------------------------------------------------------
 
     def prepare(self, keys: Keys, progress: Progress | None = None) -> None:
-        """Encodes diagonals and masks; runs do it when it has not been done."""
+        """Encodes diagonals and masks; to be done before runs."""
         self._keys = keys
-        stages = [
-            s
+        kernels: list[HltKernel | PairSumKernel | MultiplyKernel] = [
+            s.kernel
             for (prefix, bases), _ in self._stages.values()
             for s in [*prefix, *(x for b in bases for x in b)]
             if s.kernel is not None
         ]
-        for i, s in enumerate(stages):
-            assert s.kernel is not None
-            self.device.check(s.kernel)
+        kernels.append(self._second_step)
+        if self.plan.tail is not None:
+            kernels.append(self._tail_kernel)
+        for i, kernel in enumerate(kernels):
+            self.device.check(kernel)
 
             def part(done: float, i: int = i) -> None:
                 if progress:
-                    progress((i + done) / (len(stages) + 1))
+                    progress((i + done) / len(kernels))
 
-            s.handle = self.device.prepare(s.kernel, keys, threads=self.threads, progress=part)
-            self.prepare_seconds += s.handle.prepare_seconds
-        if self.plan.lazy:
-            self.device.check(self._pair_kernel)
-            self._sum = self.device.prepare(self._pair_kernel, keys, threads=self.threads)
-            self.prepare_seconds += self._sum.prepare_seconds
-        else:
-            self._multiply = self.device.prepare(MultiplyKernel(self.context, self.product_level), keys)
-        if self.plan.tail is not None:
-            self.device.check(self._tail_kernel)
-            self._tail = self.device.prepare(self._tail_kernel, keys, threads=self.threads)
-            self.prepare_seconds += self._tail.prepare_seconds
+            self._handles[kernel] = self.device.prepare(kernel, keys, threads=self.threads, progress=part)
+            self.prepare_seconds += self._handles[kernel].prepare_seconds
         if progress:
             progress(1.0)
+
+    @property
+    def prepared(self) -> bool:
+        """Diagonals and masks are encoded."""
+        return self._keys is not None
+
+    @property
+    def storage(self) -> int:
+        """Bytes of what is encoded now."""
+        states = (h.state for h in self._handles.values())
+        return sum(int(getattr(s[0], "storage", 0)) for s in states if isinstance(s, tuple))
+
+    def release(self) -> None:
+        """Frees diagonals, masks and keys; `prepare` makes them again."""
+        self._handles.clear()
+        self._keys = None
+
+    @cached_property
+    def _second_step(self) -> PairSumKernel | MultiplyKernel:
+        return self._pair_kernel if self.plan.lazy else MultiplyKernel(self.context, self.product_level)
 
     def left(self, a: Ciphertext, progress: Progress | None = None) -> Bases:
         """A after its transforms; may be used for any number of products."""
@@ -351,38 +395,34 @@ class Product:
     def _bases(self, side: str, x: Ciphertext, progress: Progress | None) -> Bases:
         if self._keys is None:
             raise ParameterError("call prepare with the evaluation keys first")
-        ev = Evaluator(self.context, self.threads)
-        (prefix, bases), _ = self._stages[side]
         operand = self.plan.left if side == "left" else self.plan.right
         start = self.base_level + operand.transforms
         if x.level < start:
             raise LevelError(f"the plan takes {side} operands of level {start} or more, this one has level {x.level}")
-        if x.level > start:
-            x = ev.drop_to_level(x, start)
-        report = Report("cpu", 0.0)
+        operations = _Ciphertexts(self, self._keys)
+        out = self.run_operand(side, x, operations, progress)
+        return Bases(side, out, operations.report)
+
+    def run_operand(self, side: str, x: Any, operations: Operations, progress: Progress | None = None) -> list[Any]:
+        """The bases of an operand: what its transforms make of it."""
+        (prefix, bases), _ = self._stages[side]
+        operand = self.plan.left if side == "left" else self.plan.right
         done, total = 0, max(1, len(prefix) + sum(map(len, bases)))
 
-        def run(stage: _Stage, x: Ciphertext) -> Ciphertext:
-            nonlocal report, done
-            if stage.handle is not None:
-                (x,), r = self.device.run(stage.handle, [x], threads=self.threads)
-                report = report + r
-            if stage.steps:
-                x = ev.replicate(x, list(stage.steps), cast(Keys, self._keys).galois)
-            done += 1
-            if progress:
-                progress(done / total)
+        def run(stages: Sequence[_Stage], x: Any) -> Any:
+            nonlocal done
+            for stage in stages:
+                if stage.kernel is not None:
+                    x = operations.transform(stage.kernel, x)
+                if stage.steps:
+                    x = operations.replicate(x, stage.steps)
+                done += 1
+                if progress:
+                    progress(done / total)
             return x
 
-        for stage in prefix:
-            x = run(stage, x)
-        out = []
-        for stages in bases:
-            y = x
-            for stage in stages:
-                y = run(stage, y)
-            out.append(y)
-        return Bases(side, out, report)
+        x = run(prefix, operations.drop(x, self.base_level + operand.transforms))
+        return [run(stages, x) for stages in bases]
 
     def multiply(self, left: Bases, right: Bases, progress: Progress | None = None) -> tuple[Ciphertext, Report]:
         """The product of two transformed operands."""
@@ -390,17 +430,37 @@ class Product:
             raise ShapeError(f"operands were transformed for the sides {left.side} and {right.side}")
         if left.ciphertexts[0].key_id != right.ciphertexts[0].key_id:
             raise MismatchError("the two operands were made under different keys")
+        if self._keys is None:
+            raise ParameterError("call prepare with the evaluation keys first")
+        operations = _Ciphertexts(self, self._keys)
+        c: Ciphertext
         if self.plan.lazy:
-            assert self._sum is not None
-            (c,), report = self.device.run(
-                self._sum, [*left.ciphertexts, *right.ciphertexts], threads=self.threads, progress=progress
+            (c,), operations.report = self.device.run(
+                self._handles[self._second_step],
+                [*left.ciphertexts, *right.ciphertexts],
+                threads=self.threads,
+                progress=progress,
             )
         else:
-            c, report = self._multiply_eagerly(left.ciphertexts, right.ciphertexts, progress)
-        if self._tail is not None:
-            (c,), r = self.device.run(self._tail, [c], threads=self.threads)
-            report = report + r
-        return c, report
+            c = self._separately(left.ciphertexts, right.ciphertexts, operations, progress)
+        if self.plan.tail is not None:
+            c = operations.transform(self._tail_kernel, c)
+        return c, operations.report
+
+    def describe(self, left: Sequence[Any], right: Sequence[Any], operations: Operations) -> Any:
+        """What `multiply` makes of two lists of symbols, as far as noise, bound and level go."""
+        if self.plan.lazy:
+            k = self._pair_kernel
+            known = k.native().describe(
+                [x.known for x in left],
+                [x.known for x in right],
+                *(k.left_scale, k.right_scale, k.output_scale),
+                *(k.left_bound, k.right_bound, k.output_bound),
+            )
+            made = type(left[0])(self.product_level - 1, known, left[0].degree)
+        else:
+            made = self._separately(left, right, operations, None)
+        return made if self.plan.tail is None else operations.transform(self._tail_kernel, made)
 
     @cached_property
     def _tail_kernel(self) -> HltKernel:
@@ -423,63 +483,60 @@ class Product:
             )
         ]
 
-    def _multiply_eagerly(
-        self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], progress: Progress | None
-    ) -> tuple[Ciphertext, Report]:
-        """One transform for each shift, one relinearisation for each pair: Algorithm 2 of the FAME paper."""
-        assert self._multiply is not None
-        assert self._keys is not None
-        ev, keys, plan = Evaluator(self.context, self.threads), self._keys, self.plan
-        report, total = Report("cpu", 0.0), None
-        product = self.context.params.q[self.product_level] * self.scale / (2 if plan.real_part else 1)
-        # A side that is never masked has its bases' scale, the other's masks make the product's scale right.
-        scales = [self.left_scale, product / self.left_scale]
-        if not any(t.support is not None for k in plan.pairs for t in plan.pair(k)[1]):
-            scales = [product / self.right_scale, self.right_scale]
+    @property
+    def _shift_scales(self) -> tuple[float, float]:
+        """Scales of the shifted operands of plans that are not lazy.
 
-        def shifted(side: str, bases: Sequence[Ciphertext], shift: Shift, scale: float) -> Ciphertext:
-            nonlocal report
-            sums: Ciphertext | None = None
+        A side that is never masked has its bases' scale, the other's masks make the product's scale right.
+        """
+        plan = self.plan
+        product = self.context.params.q[self.product_level] * self.scale / (2 if plan.real_part else 1)
+        if any(t.support is not None for k in plan.pairs for t in plan.pair(k)[1]):
+            return self.left_scale, product / self.left_scale
+        return product / self.right_scale, self.right_scale
+
+    def _separately(
+        self, left: Sequence[Any], right: Sequence[Any], operations: Operations, progress: Progress | None
+    ) -> Any:
+        """One transform for each shift, one relinearisation for each pair: Algorithm 2 of the FAME paper."""
+        plan, scales = self.plan, self._shift_scales
+
+        def shifted(side: str, bases: Sequence[Any], shift: Shift, scale: float) -> Any:
+            sums = None
             start = time.perf_counter()
             kernels = self._shift_kernels(side, shift, scale)
             self.prepare_seconds += time.perf_counter() - start
             for kernel in kernels:
                 if not isinstance(kernel, HltKernel):
-                    base = ev.drop_to_level(bases[shift[0].base], self.product_level)
-                    return ev.rotate(base, kernel, keys.galois)
-                handle = self.device.prepare(kernel, keys, threads=self.threads)
-                (y,), r = self.device.run(handle, [bases[0]], threads=self.threads)
-                self.prepare_seconds += handle.prepare_seconds
-                report = report + r
-                sums = y if sums is None else ev.add(sums, y)
+                    return operations.rotate(operations.drop(bases[shift[0].base], self.product_level), kernel)
+                y = operations.transform(kernel, bases[0])
+                sums = y if sums is None else operations.add(sums, y)
             assert sums is not None
             return sums
 
-        done, pairs = 0, len(plan.pairs)
+        done, total = 0, None
         for group in plan.groups:
             part = None
             for k in group.pairs:
                 start = time.perf_counter()
                 first, second = plan.pair(k)
                 self.prepare_seconds += time.perf_counter() - start
-                operands = [shifted("left", left, first, scales[0]), shifted("right", right, second, scales[1])]
-                (c,), r = self.device.run(self._multiply, operands, threads=self.threads)
-                report = report + r
-                part = c if part is None else ev.add(part, c)
+                c = operations.multiply(
+                    shifted("left", left, first, scales[0]), shifted("right", right, second, scales[1])
+                )
+                part = c if part is None else operations.add(part, c)
                 done += 1
                 if progress:
-                    progress(done / pairs)
-            assert part is not None
+                    progress(done / len(plan.pairs))
             if group.outer:
-                part = ev.rotate(part, group.outer, keys.galois)
-            total = part if total is None else ev.add(total, part)
-        assert total is not None
-        c = ev.rescale(total)
+                part = operations.rotate(part, group.outer)
+            total = part if total is None else operations.add(total, part)
+        c = operations.rescale(total)
         if plan.real_part:
-            c = ev.double_real(c, keys.galois)
+            c = operations.double_real(c)
         for step in plan.folds:
-            c = ev.add(c, ev.rotate(c, step, keys.galois))
-        return c, report
+            c = operations.add(c, operations.rotate(c, step))
+        return c
 
     def __call__(self, a: Ciphertext, b: Ciphertext, progress: Progress | None = None) -> tuple[Ciphertext, Report]:
         """A times B, both of the plan's level or above."""
@@ -495,6 +552,50 @@ class Product:
         right = self.right(b, part(0.2, 0.2))
         c, report = self.multiply(left, right, part(0.4, 0.6))
         return c, left.report + right.report + report
+
+
+class _Ciphertexts(Operations):
+    """Operations on ciphertexts, with a product's prepared kernels and the keys it was prepared with."""
+
+    def __init__(self, product: Product, keys: Keys) -> None:
+        self.product, self.keys = product, keys
+        self.evaluator = Evaluator(product.context, product.threads)
+        self.report = Report("cpu", 0.0)
+
+    def drop(self, x: Any, level: int) -> Any:
+        return x if x.level == level else self.evaluator.drop_to_level(x, level)
+
+    def transform(self, kernel: HltKernel, x: Any) -> Any:
+        p = self.product
+        handle = p._handles.get(kernel)
+        if handle is None:
+            # A shift of a plan that is not lazy: encoded for this use.
+            handle = p.device.prepare(kernel, self.keys, threads=p.threads)
+            p.prepare_seconds += handle.prepare_seconds
+        return self._run(handle, [x])
+
+    def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
+        return self.evaluator.replicate(x, list(steps), self.keys.galois)
+
+    def rotate(self, x: Any, step: int) -> Any:
+        return self.evaluator.rotate(x, step, self.keys.galois)
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        return self._run(self.product._handles[self.product._second_step], [x, y])
+
+    def add(self, x: Any, y: Any) -> Any:
+        return self.evaluator.add(x, y)
+
+    def rescale(self, x: Any) -> Any:
+        return self.evaluator.rescale(x)
+
+    def double_real(self, x: Any) -> Any:
+        return self.evaluator.double_real(x, self.keys.galois)
+
+    def _run(self, handle: Handle, inputs: list[Any]) -> Any:
+        (y,), report = self.product.device.run(handle, inputs, threads=self.product.threads)
+        self.report = self.report + report
+        return y
 
 
 def _compose(groups: list[Any], slots: int, unit: int) -> None:

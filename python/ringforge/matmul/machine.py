@@ -21,7 +21,7 @@ from ringforge._native import Context, Schedule
 from ringforge.devices.base import HltKernel
 from ringforge.errors import LevelError, ParameterError, ShapeError
 from ringforge.matmul import planner
-from ringforge.matmul.cost import Gadget, ProductCost, split_steps
+from ringforge.matmul.cost import ProductCost, split_steps
 from ringforge.matmul.engine import Product, diagonals
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.plan import Operand, ProductPlan, Stage, Transform
@@ -142,7 +142,7 @@ class Machine(ABC):
         """The tile times a number; a whole one is made of sums, which are exact and take no level."""
         if not whole:
             return self.masked(tile, factor, "a product with a number")
-        self.room(tile.value.bound * abs(factor), tile.value.level, "a multiple")
+        self.room(tile.value.bound * abs(factor), tile.value.level, "a multiple", tile.value.level)
         x = total = tile.value
         if factor == 0:
             return Tile(self.run_sum(x, self.run_negative(x)), tile.layout)
@@ -160,7 +160,7 @@ class Machine(ABC):
 
     def plain_sum(self, tile: Tile, block: Array) -> Tile:
         """The tile plus a plain block of its shape, added to all copies."""
-        self.room(tile.value.bound + float(np.abs(block).max()), tile.value.level, "a sum")
+        self.room(tile.value.bound + float(np.abs(block).max()), tile.value.level, "a sum", tile.value.level)
         slots = tile.layout.pack(block, self.slots)
         if tile.outside != MIXED:
             for step in map(int, tile.outside.split()):
@@ -172,8 +172,12 @@ class Machine(ABC):
         """Numbers in a ciphertext."""
         return int(self.context.params.slots)
 
-    def room(self, bound: float, level: int, what: str) -> None:
+    def room(self, bound: float, level: int, what: str, at: int) -> None:
         """Refuses results that the modulus of their level cannot hold.
+
+        Args:
+            bound, level, what: of the result.
+            at: level of the operands.
 
         Raises:
             LevelError: with the bits needed and there.
@@ -182,10 +186,16 @@ class Machine(ABC):
         have = sum(math.log2(q) for q in p.q[: level + 1])
         need = p.log_scale + 1.5 + math.log2(max(bound, 1e-30))
         if need > have:
+            wanted = next((i for i in range(level, len(p.q)) if sum(map(math.log2, p.q[: i + 1])) >= need), len(p.q))
+            more = wanted - level
+            higher = f"choose parameters with {more} more primes"
+            if at + more <= p.max_level:
+                levels = f"{more} level{'s' * (more > 1)}"
+                higher = f"encrypt {levels} higher (the highest is {p.max_level}; else {higher})"
             raise LevelError(
                 f"{what} may have entries up to {bound:.4g}, which takes {need:.1f} bits; level {level} of "
-                f"{p.name} has {have:.1f}: encrypt one level higher or more, declare smaller bounds, or say how large "
-                "entries really get: A.matmul(B, bound=...)"
+                f"{p.name} has {have:.1f}: {higher}, declare smaller bounds, or say how large entries really get: "
+                "A.matmul(B, bound=...)"
             )
 
     def drop(self, tile: Tile, level: int) -> Tile:
@@ -207,7 +217,10 @@ class Machine(ABC):
         """
         level = tile.value.level
         if level < 1:
-            raise LevelError(f"{what} takes 1 level, its operand has {level}: encrypt at a higher level")
+            raise LevelError(
+                f"{what} takes 1 level, its operand has {level}: encrypt at a higher level (the highest is "
+                f"{self.context.params.max_level}), or use parameters with more primes"
+            )
         every = matrix.steps if pattern is None else pattern.steps
         babies = split_steps(self.context, every, level, generators).astype(np.int64)
         steps = np.union1d(babies, (every - babies) % self.slots)
@@ -220,10 +233,10 @@ class Machine(ABC):
             # Maps without values come again and again; those with values are encoded for one use.
             key = (level, bound, matrix.target.tobytes(), matrix.source.tobytes())
             kernel = self._kernels.setdefault(key, kernel)
-        self.room(tile.value.bound * kernel.map.row_sum, level - 1, what)
+        self.room(tile.value.bound * kernel.map.row_sum, level - 1, what, level)
         self.require({self.context.rotation_element(int(s)): level for s in steps if s}, None)
         moved = Tile(self.run_transform(kernel, matrix, tile.value, pattern is None), layout)
-        self._worked(len(steps) * Gadget.of(self.context.params).step_weights(level + 1)[1])
+        self._worked(len(steps) * self.context.gadget.step_weights(level + 1)[1])
         return moved
 
     def product(
@@ -260,7 +273,8 @@ class Machine(ABC):
                 options=choice.options,
                 threads=self.threads,
             )
-            self.room(largest, made.result_level, f"a product of {shape[0]} x {shape[1]} by {shape[1]} x {shape[2]}")
+            what = f"a product of {shape[0]} x {shape[1]} by {shape[1]} x {shape[2]}"
+            self.room(largest, made.result_level, what, level)
             self._products[key] = made
         self.require(made.required_keys, made.relin_level)
         left, right = self._bases(made, "left", a), self._bases(made, "right", b)
@@ -322,7 +336,7 @@ class Machine(ABC):
             else:
                 b = self._placed(b, a.layout)
         level = min(a.value.level, b.value.level)
-        self.room(a.value.bound + b.value.bound, level, what)
+        self.room(a.value.bound + b.value.bound, level, what, level)
         total = self.run_sum(self.drop(a, level).value, self.drop(b, level).value)
         return Tile(total, a.layout, a.outside if a.outside == b.outside else MIXED)
 

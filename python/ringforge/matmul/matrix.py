@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Group
 
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -25,6 +24,7 @@ from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import MIXED, Array, Machine, Tile
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
+from ringforge.shown import ShownGroup
 
 Indices = npt.NDArray[np.int64]
 Grid = list[list[Tile]]
@@ -33,8 +33,52 @@ Grid = list[list[Tile]]
 MAX_WHOLE = 1 << 10
 
 
+class NotAnArray:
+    """What numpy is to do with matrices that are none of its own: leave operators to them, and refuse the rest.
+
+    Without this, numpy would make arrays of objects of them.
+    """
+
+    #: numpy leaves operators to us.
+    __array_ufunc__ = None
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        known = _NUMPY.get(function)
+        if known is None:
+            raise ParameterError(
+                f"numpy.{function.__name__} does not work on encrypted matrices: they have @, +, -, * with numbers, "
+                ".T and [...]; numpy.dot, numpy.transpose, numpy.shape, numpy.ndim and numpy.size do"
+            )
+        return known(*args, **kwargs)
+
+    def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
+        raise ParameterError("an encrypted matrix is no array: decrypt() gives one to whoever has the key")
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    if out is not None:
+        raise ParameterError("numpy.dot of encrypted matrices makes a new one: leave out= away")
+    return a * b if () in (np.shape(a), np.shape(b)) else a @ b
+
+
+def _transpose(a: Any, axes: Any = None) -> Any:
+    if axes is not None and tuple(int(x) % a.ndim for x in axes) != tuple(range(a.ndim))[::-1]:
+        raise ShapeError(f"axes {axes} do not transpose a matrix: leave them away")
+    return a.T
+
+
+#: What numpy's functions do with encrypted matrices; any other is refused.
+_NUMPY: dict[Any, Callable[..., Any]] = {
+    np.dot: _dot,
+    np.transpose: _transpose,
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: len(a.shape),
+    np.size: lambda a: math.prod(a.shape),
+}
+
+
 @dataclass(frozen=True, eq=False)
-class PlainMatrix:
+class PlainMatrix(NotAnArray):
     """A plain operand: what is known of it, (m, n) or (n,).
 
     Args:
@@ -44,8 +88,6 @@ class PlainMatrix:
 
     values: Array
     step: Step
-
-    __array_ufunc__ = None
 
     @classmethod
     def constant(cls, values: npt.ArrayLike) -> PlainMatrix:
@@ -94,16 +136,13 @@ def _even(length: int, most: int) -> int:
     return -(-length // -(-length // most))
 
 
-class EncryptedMatrix:
+class EncryptedMatrix(NotAnArray):
     """An encrypted matrix (m, n), vector (n,) or number ().
 
     Made by those who encrypt (:mod:`ringforge.matmul.roles`). Operators are those of numpy: `A @ B` with encrypted or
     plain operands on either side, `A + B`, `A - B`, `-A`, `2 * A`, `A.T`, `A[2:5, ::2]`. Each takes levels, as
     `explain()` says; operands at different levels are brought to the lower one.
     """
-
-    #: numpy leaves operators to us.
-    __array_ufunc__ = None
 
     def __init__(self, machine: Machine, tiles: Grid, rows: int, cols: int, ndim: int, step: Step) -> None:
         self.machine = machine
@@ -438,7 +477,7 @@ class EncryptedMatrix:
 
     # ---- for people ----
 
-    def explain(self) -> Group:
+    def explain(self) -> ShownGroup:
         """How this matrix came to be, step by step: plans, levels, bounds, predicted errors."""
         return explain_steps([self.step])
 

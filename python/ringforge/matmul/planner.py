@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rich.table import Table
-
+from ringforge._native import GadgetShape
 from ringforge.errors import LevelError, MemoryLimitError, ParameterError, ShapeError
-from ringforge.matmul.cost import SCHEDULES, Gadget, ProductCost, cost
+from ringforge.matmul.cost import SCHEDULES, ProductCost, cost
 from ringforge.matmul.engine import Options
 from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang, ringforge
 from ringforge.matmul.plan import ProductPlan
+from ringforge.shown import ShownTable
 
 #: Methods by name; "auto" is Ringforge's own, the others are the published ones that it is compared with.
 METHODS: dict[str, Callable[[int, int, int, int], list[ProductPlan]]] = {
@@ -85,9 +85,9 @@ class Choice:
         """Level of the inputs."""
         return self.chosen.level
 
-    def explain(self, everything: bool = False) -> Table:
+    def explain(self, everything: bool = False) -> ShownTable:
         """The candidates as a table, the chosen one marked; the best of each kind unless `everything`."""
-        table = Table(title=f"{self.m} x {self.l} times {self.l} x {self.n}, both encrypted", show_lines=False)
+        table = ShownTable(title=f"{self.m} x {self.l} times {self.l} x {self.n}, both encrypted", show_lines=False)
         table.add_column("", no_wrap=True)
         table.add_column("plan", overflow="fold")
         for name in ("level", "rot", "KS", "NTT", "pt·ct", "keys", "key MiB", "pt MiB", "weight"):
@@ -175,10 +175,10 @@ def choose(
     p = context.params
     if keys == "auto":
         try:
-            return _choose(Gadget.of(p), p.max_level, m, l, n, level, method, memory, "all", schedule)
+            return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, "all", schedule)
         except MemoryLimitError:
             keys = "few"
-    return _choose(Gadget.of(p), p.max_level, m, l, n, level, method, memory, keys, schedule)
+    return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, keys, schedule)
 
 
 def free_memory(share: float = 0.8) -> int:
@@ -190,7 +190,7 @@ def free_memory(share: float = 0.8) -> int:
 
 @lru_cache(maxsize=64)
 def _choose(
-    gadget: Gadget,
+    gadget: GadgetShape,
     max_level: int,
     m: int,
     l: int,  # noqa: E741

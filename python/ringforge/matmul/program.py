@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,24 +21,34 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
-from rich.console import Group
-from rich.table import Table
 
+from ringforge import bundles
 from ringforge import params as parameter_sets
 from ringforge._native import Context, Parameters
 from ringforge.cli.console import properties, size_text
-from ringforge.errors import Error, FormatError, LevelError, MemoryLimitError, ParameterError, ShapeError
+from ringforge.errors import (
+    Error,
+    FormatError,
+    LevelError,
+    MemoryLimitError,
+    ParameterError,
+    PrecisionWarning,
+    ShapeError,
+)
 from ringforge.files import writing
-from ringforge.matmul.cost import Gadget
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix, even_tile
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.matmul.tracer import Tracer
 from ringforge.programs import Frozen, ParameterSpec, first_problem, read_program
+from ringforge.shown import ShownGroup, ShownTable
 
 #: Prices of a level that are tried, from plans with the fewest levels to plans with the least work.
 LEVEL_PRICES = (100.0, 1.5, 1.0)
+
+#: Results that may err by more than this part of their largest size are warned of.
+MAX_RELATIVE_ERROR = 1 / 16
 
 
 # ---- what a program file holds -------------------------------------------------------------------
@@ -134,6 +145,11 @@ class Program(Frozen):
     @cached_property
     def context(self) -> Context:
         return Context(self.parameters.parameters())
+
+    @cached_property
+    def digest(self) -> str:
+        """What files of ciphertexts name the program by."""
+        return bundles.digest(self)
 
     @property
     def planning(self) -> Settings:
@@ -246,14 +262,14 @@ class Program(Frozen):
     @property
     def memory(self) -> dict[str, int]:
         """Bytes the server needs: for keys, encoded diagonals and masks, temporaries, the encrypted inputs."""
-        gadget = Gadget.of(self.context.params)
+        gadget = self.context.gadget
         keys = sum(gadget.key_bytes(level + 1) for level in self.key_levels.values())
         keys += gadget.key_bytes(self.relin_level + 1) if self.relin_level is not None else 0
         t = self.traced.tracer
         cipher = sum(16 * gadget.degree * (x.level + 1) * math.prod(x.ciphertexts) for x in self.encrypted_inputs)
-        return {"keys": keys, "diagonals and masks": t.storage, "temporaries": t.working, "inputs": cipher}
+        return {"keys": keys, "diagonals and masks": t.storage + t.passing, "temporaries": t.working, "inputs": cipher}
 
-    def summary(self) -> Table:
+    def summary(self) -> ShownTable:
         """Parameters, inputs, outputs, keys and memory as a table."""
         p = self.context.params
         verdict = "at least 128 bits" if p.secure else f"INSECURE: below 128 bits (used because: {p.insecure})"
@@ -273,9 +289,9 @@ class Program(Frozen):
         rows["server's memory"] = ", ".join(f"{k} {size_text(v)}" for k, v in self.memory.items())
         return properties("program", rows)
 
-    def explain(self) -> Group:
+    def explain(self) -> ShownGroup:
         """Summary, steps, and what was considered for each product."""
-        return Group(self.summary(), explain_steps([r.step for r in self.traced.results.values()]))
+        return ShownGroup(self.summary(), explain_steps([r.step for r in self.traced.results.values()]))
 
 
 def counted(ciphertexts: int) -> str:
@@ -405,6 +421,15 @@ def trace(
         if level is not None:
             raise ParameterError("a level is one of given parameters: name a set, or leave the level out")
         found = _suggested(function, named, base, precision)
+    for name, r in found.traced.results.items():
+        if r.error_bound > MAX_RELATIVE_ERROR * r.bound:
+            warnings.warn(
+                f"entries of {name}, of size up to {r.bound:.3g}, may err by {r.error_bound:.3g}, so little or nothing "
+                "is left of them: scale the inputs up and divide the decrypted result, or choose parameters with "
+                "larger primes and a larger default scale",
+                PrecisionWarning,
+                stacklevel=2,
+            )
     return found
 
 

@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
+from ringforge.bundles import Wanted, load_ciphertexts, save_ciphertexts
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, Report
 from ringforge.devices.base import Keys
-from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
+from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Tile
@@ -30,7 +31,7 @@ from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
 from ringforge.matmul.program import Program, counted
 from ringforge.matmul.session import Computer, Session, encrypt_tiles, real_slots
 from ringforge.matmul.steps import Step
-from ringforge.parties import Progress, collect, make_keys, read_ciphertexts, read_keys, write_records
+from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
 
 
 class EvaluationKeys(Keys):
@@ -55,29 +56,44 @@ class Parcel:
     Args:
         name: of the program's input or output.
         ciphertexts: as many as the program says.
+        program: digest of the program, or empty where that is not known.
     """
 
     name: str
     ciphertexts: list[Ciphertext]
+    program: str = ""
 
     def save(self, path: str | Path, program: Program) -> int:
-        """Writes all ciphertexts to one file; returns its size in bytes."""
-        return write_records(path, program.context, self.ciphertexts)
+        """Writes all ciphertexts to one file that says what they are; returns its size in bytes.
+
+        Raises:
+            MismatchError, FormatError, LevelError: they are not what the program says.
+        """
+        self.check(program)
+        label = _wanted(program, self.name).label(1, len(self.ciphertexts))
+        return save_ciphertexts(path, label, program.context, self.ciphertexts)
 
     @classmethod
     def load(cls, path: str | Path, program: Program, name: str, threads: int = 1) -> Parcel:
         """Reads a file of ciphertexts of the input or output `name`.
 
         Raises:
-            FormatError: it is damaged, or has another number of ciphertexts. MismatchError: for other parameters.
-            LevelError: of another level than the program says.
+            FormatError: it is damaged, or has another number of ciphertexts. MismatchError: it belongs to another
+            program, holds another matrix, or is for other parameters. LevelError: of another level than the program
+            says. ParameterError: the program has no matrix of this name.
         """
-        parcel = cls(name, read_ciphertexts(path, program.context, threads))
+        found, label = load_ciphertexts(path, _wanted(program, name), program.context, threads)
+        parcel = cls(name, found, "" if label is None else label.program)
         parcel.check(program)
         return parcel
 
     def check(self, program: Program) -> None:
-        """Holds number and level of the ciphertexts against the program."""
+        """Holds program, number, level and scale of the ciphertexts against the program."""
+        if self.program and self.program != program.digest:
+            raise MismatchError(
+                f"{self.name} was encrypted for another program (digest {self.program[:8]}, this one has "
+                f"{program.digest[:8]}): encrypt it for this one"
+            )
         if self.name in program.outputs:
             result = program.traced.results[self.name]
             wanted, level = math.prod(result.step.grid), result.level
@@ -86,9 +102,21 @@ class Parcel:
             wanted, level = math.prod(spec.ciphertexts), spec.level
         if len(self.ciphertexts) != wanted:
             raise FormatError(f"{self.name} has {counted(len(self.ciphertexts))}, the program says {wanted}")
+        scale = 2.0**program.context.params.log_scale
         for c in self.ciphertexts:
             if c.level < level or (c.level != level and self.name not in program.outputs):
                 raise LevelError(f"ciphertexts of {self.name} must have level {level}, this one has {c.level}")
+            if abs(c.scale / scale - 1) > 2**-30:
+                raise ScaleError(
+                    f"ciphertexts of {self.name} must have scale 2^{math.log2(scale):.2f}, this one has "
+                    f"2^{math.log2(c.scale):.2f}"
+                )
+
+
+def _wanted(program: Program, name: str) -> Wanted:
+    if name in program.outputs:
+        return Wanted(program.digest, "output", name, program.traced.results[name].shape)
+    return Wanted(program.digest, "input", name, tuple(program.input(name).shape))
 
 
 def _refuse_insecure(program: Program, reason: str) -> None:
@@ -120,7 +148,7 @@ class _Encryptor:
             lambda plaintext, bound: client.encrypt(plaintext, key, bound),
             threads,
         )
-        return Parcel(name, [t.value for row in grid for t in row])
+        return Parcel(name, [t.value for row in grid for t in row], self.program.digest)
 
 
 class Contributor(_Encryptor):
@@ -247,7 +275,13 @@ class KeyHolder(_Encryptor):
         return self._encrypt(name, values, self._secret, self._client, threads)
 
     def decrypt(self, result: Parcel, threads: int = 1) -> Any:
-        """A result in the clear, for the key holder itself; for others see `decrypt_to_share`."""
+        """A result in the clear, for the key holder itself; for others see `decrypt_to_share`.
+
+        Raises:
+            ParameterError: it is no output of the program. MismatchError: it belongs to another program or key.
+            FormatError, LevelError, ScaleError: the ciphertexts are not as the program says.
+        """
+        self._check_result(result)
         plain = [self._client.decrypt(c, self._secret) for c in result.ciphertexts]
         return self.program.unpack(result.name, lambda i: real_slots(self.program.context, plain[i], threads))
 
@@ -262,27 +296,32 @@ class KeyHolder(_Encryptor):
             answers: results of this size that will ever be shown under this key.
 
         Raises:
-            LevelError: the noise would leave nothing of the result.
+            LevelError: the noise would leave nothing of the result. Others as `decrypt`.
         """
+        self._check_result(result)
         context = self.program.context
         degree, count = context.params.degree, len(result.ciphertexts) * answers
-        expected = [t.value.variance for t in self.program.traced.results[result.name]]
         error, plain = 0.0, []
-        for c, variance in zip(result.ciphertexts, expected, strict=True):
-            sigma = flood_deviation(variance, degree, bits, count)
-            # The library's noise grows from the ciphertext's own variance: ask for the bits that give this sigma.
-            asked = 2 * math.log2(sigma / flood_deviation(c.variance, degree, 0, count))
-            spread = sigma**2 + variance
-            error = max(error, float(_native.slot_error_bound(spread, degree)) / c.scale)
-            if error > c.bound:
+        for c, tile in zip(result.ciphertexts, self.program.traced.results[result.name], strict=True):
+            known = tile.value
+            sigma = flood_deviation(known.variance, degree, bits, count)
+            error = max(error, known.error_bound + float(_native.slot_error_bound(sigma**2, degree)) / known.scale)
+            if error > known.bound:
                 raise LevelError(
                     f"hiding {bits:g} bits over {counted(count)} adds noise of up to {error:.3g} to results of at "
-                    f"most {c.bound:.3g}: nothing would be left. Ask for fewer bits, or choose parameters with larger "
-                    "primes and a larger default scale"
+                    f"most {known.bound:.3g}: nothing would be left. Ask for fewer bits, or choose parameters with "
+                    "larger primes and a larger default scale"
                 )
-            plain.append(self._client.decrypt_to_share(c, self._secret, max(asked, 0.0), count))
+            plain.append(self._client.decrypt_to_share(c, self._secret, bits, count, known.variance))
         values = self.program.unpack(result.name, lambda i: real_slots(context, plain[i], threads))
         return Shared(values, bits, count, error)
+
+    def _check_result(self, result: Parcel) -> None:
+        if result.name not in self.program.outputs:
+            raise ParameterError(
+                f"{result.name} is no output of the program; its outputs are {', '.join(self.program.outputs)}"
+            )
+        result.check(self.program)
 
     def error_bound(self, name: str) -> float:
         """Predicted largest error of an output's entries."""
@@ -344,7 +383,8 @@ class Server:
         report = Report(machine.device.capabilities().name, 0.0)
         for _, part in machine.reports:
             report = report + part
-        return {name: Parcel(name, [t.value for t in m]) for name, m in results.items()}, report
+        digest = self.program.digest
+        return {name: Parcel(name, [t.value for t in m], digest) for name, m in results.items()}, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:
         spec = self.program.input(parcel.name)

@@ -72,8 +72,8 @@ class Computer(Machine):
         for element, level in keys.items():
             if element not in galois or galois.level(element) < level:
                 raise MissingKeyError(
-                    f"the evaluation keys lack the Galois key of element {element} for level {level}: make keys for "
-                    "this program"
+                    f"the evaluation keys lack the Galois key of element {element} for level {level}: the key holder "
+                    "makes those of this program"
                 )
         if relin_level is not None and (relin is None or relin.level < relin_level):
             raise MissingKeyError(f"the evaluation keys lack a relinearisation key for level {relin_level}")
@@ -133,6 +133,7 @@ def encrypt_tiles(
     bound: float,
     encrypt: Callable[[Any, float], Ciphertext],
     threads: int = 1,
+    remedy: str = "ask whoever planned the program for a larger bound",
 ) -> Grid:
     """A matrix as a grid of ciphertexts, (m, n) or (n,).
 
@@ -153,9 +154,7 @@ def encrypt_tiles(
     largest = float(np.abs(a).max())
     if largest > bound:
         # The entry itself is secret: it is not named.
-        raise RingforgeValueError(
-            f"an entry exceeds the declared bound {bound:g}: encrypt or plan with a larger bound, or scale the matrix"
-        )
+        raise RingforgeValueError(f"an entry exceeds the declared bound {bound:g}: scale the matrix, or {remedy}")
     layout, (r, c) = Layout.column_major(*tile), tile
     p = context.params
     grid: Grid = []
@@ -256,7 +255,7 @@ class Session(Computer):
         def encrypt(plaintext: Any, b: float) -> Ciphertext:
             return self._client.encrypt(plaintext, self._secret, b)
 
-        tiles = encrypt_tiles(a, cut, self.context, at, bound, encrypt, self.threads)
+        tiles = encrypt_tiles(a, cut, self.context, at, bound, encrypt, self.threads, "declare a larger bound=")
         return EncryptedMatrix(self, tiles, rows, cols, a.ndim, Step("input", detail="encrypted"))
 
     def decrypt(self, matrix: EncryptedMatrix) -> Any:

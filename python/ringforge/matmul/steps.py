@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich import box
-from rich.console import Group
-from rich.table import Table
 
 from ringforge.matmul import planner
+from ringforge.shown import ShownGroup, ShownTable
 
 
 @dataclass(eq=False)
@@ -65,11 +64,11 @@ def _leading_to(results: Sequence[Step]) -> dict[int, Step]:
     return steps
 
 
-def steps_table(results: Sequence[Step]) -> Table:
+def steps_table(results: Sequence[Step]) -> ShownTable:
     """The steps that lead to these results."""
     steps = _leading_to(results)
     number = {key: i for i, key in enumerate(steps)}
-    table = Table(title="steps", title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table = ShownTable(title="steps", title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for name in ("", "what", "of"):
         table.add_column(name, no_wrap=True)
     for name in ("shape", "ciphertexts", "level", "|entry| up to", "error up to"):
@@ -91,7 +90,7 @@ def steps_table(results: Sequence[Step]) -> Table:
     return table
 
 
-def explain_steps(results: Sequence[Step]) -> Group:
+def explain_steps(results: Sequence[Step]) -> ShownGroup:
     """The steps that lead to these results as a table, then what the planner considered for each product."""
     choices = {id(s.choice): s.choice for s in _leading_to(results).values() if s.choice is not None}
-    return Group(steps_table(results), *(c.explain() for c in choices.values()))
+    return ShownGroup(steps_table(results), *(c.explain() for c in choices.values()))

@@ -206,7 +206,7 @@ def evaluate(
         where = _device(device, waves)
         server = Server(layers, loaded, bundle, device=where, threads=workers, progress=update)
     with naming(in_):
-        inputs = EncryptedVectors.load(in_, loaded, server.input_blocks, workers)
+        inputs = EncryptedVectors.load(in_, loaded, "input", workers)
     with progress("evaluating") as update:
         outputs, reports = server.evaluate_layers(inputs, update)
     size = outputs.save(out, loaded)
@@ -218,7 +218,8 @@ def evaluate(
         f"encoding the model took {seconds_text(server.prepare_seconds)}; "
         f"{workers} threads, device {server.device_name}"
     )
-    say(f"wrote {out}: {sum(len(g) for g in outputs.groups)} ciphertexts, {size_text(size)}")
+    held = "" if outputs.count is None else f"{outputs.count} vectors in "
+    say(f"wrote {out}: {held}{sum(len(g) for g in outputs.groups)} ciphertexts, {size_text(size)}")
 
 
 def _device(name: str, waves: Path | None) -> Device:
@@ -306,7 +307,7 @@ def decrypt(
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `evaluate`.")],
     out: Annotated[Path, typer.Option(help="Results as rows: .npy or .csv.")],
     count: Annotated[
-        int | None, typer.Option(help="Vectors that were encrypted; default: all places of the batch.")
+        int | None, typer.Option(help="Vectors that were encrypted, if the file does not say it; fewer: the first.")
     ] = None,
     share_bits: ShareBits = None,
     accept_insecure: AcceptInsecure = "",
@@ -316,7 +317,7 @@ def decrypt(
 
     Example:
 
-        ringforge matvec decrypt --program program.json --secret secret.key --in y.ct --out y.csv --count 3
+        ringforge matvec decrypt --program program.json --secret secret.key --in y.ct --out y.csv
     """
     workers = thread_count(threads)
     check_vectors_name(out)
@@ -324,12 +325,8 @@ def decrypt(
         raise ParameterError(f"--count {count} must be at least 1")
     loaded = Program.load(program)
     client = _client(loaded, secret, accept_insecure)
-    blocks = loaded.plans[-1].packing.row_blocks
     with naming(in_):
-        result = EncryptedVectors.load(in_, loaded, blocks, workers)
-    places = len(result.groups) * loaded.batch
-    if count is not None and count > places:
-        raise ParameterError(f"--count {count} is more than the {places} vectors that {in_.name} can hold")
+        result = EncryptedVectors.load(in_, loaded, "output", workers)
     rows = client.decrypt(result, count, share_bits=share_bits, threads=workers)
     save_vectors(out, rows)
     say(f"wrote {out}: {rows.shape[0]} vectors of {rows.shape[1]} numbers")

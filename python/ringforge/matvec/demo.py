@@ -308,8 +308,7 @@ def _exchange(
         t2 = clock()
         report = connection.evaluate(name, source, target)
         t3 = clock()
-        blocks = program.plans[-1].packing.row_blocks
-        result = EncryptedVectors.load(target, program, blocks, threads)
+        result = EncryptedVectors.load(target, program, "output", threads)
         t4 = clock()
         scores = client.decrypt(result, len(x), threads=threads)
         t5 = clock()

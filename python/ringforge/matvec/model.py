@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import real_numbers
 from ringforge.errors import FormatError, ShapeError, UnsupportedModelError
 from ringforge.errors import ValueError as RingforgeValueError
 
@@ -30,14 +31,14 @@ class Linear:
         bias: vector (m,), or None for zero.
 
     Raises:
-        ShapeError, ringforge.ValueError: wrong shapes, or entries that are not finite.
+        ShapeError, ringforge.ValueError: wrong shapes, or entries that are not finite real numbers.
     """
 
     def __init__(self, weights: npt.ArrayLike, bias: npt.ArrayLike | None = None) -> None:
-        w = np.ascontiguousarray(np.asarray(weights, dtype=np.float64))
+        w = np.ascontiguousarray(real_numbers(weights, "weights"))
         if w.ndim != 2 or 0 in w.shape:
             raise ShapeError(f"weights must be a matrix with rows and columns, not of shape {w.shape}")
-        b = np.zeros(0) if bias is None else np.ascontiguousarray(np.asarray(bias, dtype=np.float64))
+        b = np.zeros(0) if bias is None else np.ascontiguousarray(real_numbers(bias, "the bias's entries"))
         if bias is not None and b.shape != (w.shape[0],):
             raise ShapeError(f"the bias has shape {b.shape}, a matrix of shape {w.shape} needs ({w.shape[0]},)")
         if not np.isfinite(w).all() or not np.isfinite(b).all():
@@ -114,7 +115,7 @@ class Sequential:
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """The model in the clear, for one vector or rows of a matrix."""
-        y = np.asarray(x, dtype=np.float64)
+        y = real_numbers(x, "inputs")
         for layer in self.layers:
             y = layer(y)
         return y
@@ -161,7 +162,7 @@ def load_model(path: str | Path) -> Sequential:
     try:
         if path.suffix == ".npy":
             # Mapping holds the header's shape against the file's length before anything is allocated.
-            return Sequential([Linear(np.array(np.load(path, mmap_mode="r", allow_pickle=False), dtype=np.float64))])
+            return Sequential([Linear(np.array(np.load(path, mmap_mode="r", allow_pickle=False)))])
         data = np.load(path, allow_pickle=False)
         layers: list[Layer] = []
         for i, kind in enumerate(data["kinds"].tolist()):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import real_numbers
 from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
 from ringforge.files import writing
 from ringforge.matvec.model import Layer, Linear, Model, Sequential, Square, as_sequential
@@ -345,7 +346,7 @@ class _Importer:
         if any(d < 0 for d in tensor.dims):
             raise FormatError(f'{where}: "{name}" has a negative dimension: {list(tensor.dims)}')
         try:
-            return np.asarray(self.onnx.numpy_helper.to_array(tensor), dtype=np.float64)
+            return real_numbers(self.onnx.numpy_helper.to_array(tensor), f'entries of "{name}"')
         except Exception as e:  # whatever numpy says about counts and sizes that disagree
             raise FormatError(f'{where}: "{name}" is damaged: {e}') from None
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rich.table import Table
-
 from ringforge._native import Algorithm, Context, Matvec, MatvecCost, Packing, Plan, Span
 from ringforge.errors import MemoryLimitError, ParameterError
+from ringforge.shown import ShownTable
 
 ALGORITHMS = ("auto", "bsgs", "diagonal", "horner")
 
@@ -45,9 +44,9 @@ class Choice:
     candidates: tuple[Candidate, ...]
     chosen: Candidate
 
-    def explain(self, everything: bool = False) -> Table:
+    def explain(self, everything: bool = False) -> ShownTable:
         """The candidates as a table, the chosen one marked; the best of each kind unless `everything`."""
-        table = Table(title=f"{self.rows} x {self.cols} matrix at level {self.level}", show_lines=False)
+        table = ShownTable(title=f"{self.rows} x {self.cols} matrix at level {self.level}", show_lines=False)
         for name in ("", "plan", "packing"):
             table.add_column(name, no_wrap=True)
         for name in ("rot", "KS", "NTT", "pt·ct", "keys", "key MiB", "pt MiB", "read MiB", "weight"):
@@ -146,7 +145,7 @@ def choose(
         raise MemoryLimitError(
             f"no plan for the {rows} x {cols} matrix fits in {(memory or 0) / 2**20:.1f} MiB; "
             f"the smallest ({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: "
-            "raise --memory or lower the level"
+            "raise the limit, or let inputs enter at a lower level"
         )
     return Choice(rows, cols, level, tuple(candidates), min(usable, key=lambda c: c.cost.weight))
 

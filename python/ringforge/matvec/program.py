@@ -10,6 +10,7 @@ client, who makes just the keys it needs and packs inputs as it says.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,17 +18,28 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
-from rich.console import Group
-from rich.table import Table
 
+from ringforge import _native, bundles
 from ringforge import params as parameter_sets
-from ringforge._native import Algorithm, Context, Packing, Parameters, Plan, Span
+from ringforge._native import (
+    Algorithm,
+    Context,
+    Matvec,
+    MatvecSums,
+    Metadata,
+    MetadataRules,
+    Packing,
+    Parameters,
+    Plan,
+    Span,
+)
 from ringforge.devices.base import MatvecKernel, SquareKernel
-from ringforge.errors import FormatError, LevelError, ParameterError, ShapeError
+from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.files import writing
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.planner import Choice, choose
 from ringforge.programs import Frozen, ParameterSpec, read_program
+from ringforge.shown import ShownGroup, ShownTable
 
 Backend = Literal["ckks", "clear"]
 
@@ -37,9 +49,19 @@ MIN_LOG_SCALE = 30.0
 #: Plaintext products of one step; a file that asks for more is refused before anything is built.
 MAX_TERMS = 1 << 18
 
+#: Results that may err by more than this part of their largest size are warned of.
+MAX_RELATIVE_ERROR = 1 / 16
+
+Sum = Annotated[float, Field(ge=0)]
+
 
 class LinearStep(Frozen):
-    """A matrix product of a program. Level and scale are the input's; bounds are powers of 2^(1/4)."""
+    """A matrix product of a program. Level and scale are the input's; bounds are powers of 2^(1/4).
+
+    The last four fields are what the errors of results follow from, rounded up likewise: a bound of the results, the
+    largest sum of squared entries over the diagonals of one slot, and squares of operator norms (docs/matvec.md).
+    Programs of version 1 do not have them.
+    """
 
     kind: Literal["linear"] = "linear"
     rows: Annotated[int, Field(ge=1, le=1 << 20)]
@@ -52,6 +74,16 @@ class LinearStep(Frozen):
     log_input_scale: Annotated[float, Field(ge=1, le=120)]
     log_output_scale: Annotated[float, Field(ge=1, le=120)]
     input_bound: Annotated[float, Field(gt=0)]
+    output_bound: Annotated[float, Field(gt=0)] | None = None
+    square: Sum | None = None
+    norm: Sum | None = None
+    rotated_norm: Sum | None = None
+
+    @property
+    def sums(self) -> MatvecSums | None:
+        """What predictions of errors need, if the program says it."""
+        known = (self.output_bound, self.square, self.norm, self.rotated_norm)
+        return None if None in known else MatvecSums(*known)  # type: ignore[arg-type]
 
 
 class SquareStep(Frozen):
@@ -68,7 +100,7 @@ class Program(Frozen):
     """Everything both sides must agree on."""
 
     format: Literal["ringforge-matvec-program"] = "ringforge-matvec-program"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     backend: Backend
     parameters: ParameterSpec
     batch: Annotated[int, Field(ge=1, le=1 << 16)]
@@ -102,6 +134,40 @@ class Program(Frozen):
     @property
     def output_level(self) -> int:
         return self.steps[-1].level - 1
+
+    @cached_property
+    def digest(self) -> str:
+        """What files of ciphertexts name the program by."""
+        return bundles.digest(self)
+
+    @cached_property
+    def foreseen(self) -> Metadata | None:
+        """Scale, bound and errors of the results, whatever a server says of them; None for programs of version 1.
+
+        They follow from the program alone, for inputs encrypted with the secret key.
+        """
+        rules, first = MetadataRules(self.context), self.linear_steps[0]
+        known = rules.encrypted(2.0**first.log_input_scale, self.input_bound, False)
+        for step, kernel in zip(self.steps, self.kernels, strict=True):
+            if isinstance(kernel, SquareKernel):
+                known = rules.squared(known, kernel.level + 1)
+                continue
+            assert isinstance(step, LinearStep)
+            if step.sums is None:
+                return None
+            known = Matvec.describe(
+                *(self.context, kernel.plan, kernel.level),
+                *(kernel.input_scale, kernel.output_scale, kernel.input_bound, kernel.fresh_inputs),
+                *(step.sums, known),
+            )
+        return known
+
+    @property
+    def error_bound(self) -> float | None:
+        """Predicted largest error of results (probability of more: 2^-40); None for programs of version 1."""
+        if self.foreseen is None:
+            return None
+        return float(_native.error_bound(self.foreseen, self.context.params.degree))
 
     @cached_property
     def plans(self) -> list[Plan]:
@@ -163,7 +229,7 @@ class Program(Frozen):
     def save(self, path: str | Path) -> None:
         """Writes the program as JSON."""
         with writing(path) as f:
-            f.write(self.model_dump_json(indent=2).encode())
+            f.write(self.model_dump_json(indent=2, exclude_none=True).encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Program:
@@ -198,13 +264,15 @@ class Program(Frozen):
                 if s.cols != width:
                     raise FormatError(f"step {i} takes {s.cols} values, the one before gives {width}")
                 width = s.rows
+                if (s.sums is None) != (self.version == 1):
+                    raise FormatError(f"step {i} of a program of version {self.version} has the fields of another one")
         _ = self.plans
 
     # ---- for people ----
 
-    def summary(self) -> Table:
+    def summary(self) -> ShownTable:
         """Steps, levels and scales as a table."""
-        table = Table(title=f"program for {self.parameters.name}, batch {self.batch}, backend {self.backend}")
+        table = ShownTable(title=f"program for {self.parameters.name}, batch {self.batch}, backend {self.backend}")
         for name in ("step", "shape", "algorithm", "level", "scale in → out", "keys"):
             table.add_column(name)
         plans = iter(self.plans)
@@ -233,9 +301,9 @@ class Compiled:
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
 
-    def explain(self) -> Group:
-        """What was considered and why it was chosen, for a terminal."""
-        return Group(self.program.summary(), *(c.explain() for c in self.choices), *self.notes)
+    def explain(self) -> ShownGroup:
+        """What was considered and why it was chosen, for a terminal or `print`."""
+        return ShownGroup(self.program.summary(), *(c.explain() for c in self.choices), *self.notes)
 
 
 def _resolve(
@@ -350,6 +418,8 @@ def compile_model(
                     log_input_scale=scales[i],
                     log_output_scale=scales[i + 1],
                     input_bound=bounds[i],
+                    output_bound=bounds[i + 1],
+                    **_stated(plan, layer, bounds[i]),
                 )
             )
             period = plan.packing.row_period
@@ -364,7 +434,28 @@ def compile_model(
     )
     program.__dict__["context"] = context
     program.check()
+    doubt = _doubt(program)
+    if doubt:
+        warnings.warn(doubt, PrecisionWarning, stacklevel=2)
     return Compiled(program, tuple(choices), tuple(notes))
+
+
+def _stated(plan: Plan, layer: Linear, input_bound: float) -> dict[str, float]:
+    """What a program says of a matrix, so that errors of its results can be predicted without it."""
+    sums = Matvec.sums(plan, layer.weights, layer.bias, input_bound)
+    return {"square": sums.square, "norm": sums.norm, "rotated_norm": sums.rotated_norm}
+
+
+def _doubt(program: Program) -> str:
+    """What to say of a program whose results may be lost in errors; nothing if they are not."""
+    known, error = program.foreseen, program.error_bound
+    if known is None or error is None or program.backend == "clear" or error <= MAX_RELATIVE_ERROR * known.bound:
+        return ""
+    return (
+        f"results of size up to {known.bound:.3g} may err by {error:.3g}, so little or nothing is left of them: scale "
+        "the weights up and divide the decrypted results, or choose parameters with larger primes and a larger "
+        "default scale"
+    )
 
 
 def _bounds(layers: Sequence[object], input_bound: float) -> list[float]:
@@ -372,7 +463,7 @@ def _bounds(layers: Sequence[object], input_bound: float) -> list[float]:
     out = [input_bound]
     for layer in layers:
         b = layer.output_bound(out[-1]) if isinstance(layer, Linear) else out[-1] ** 2
-        out.append(2.0 ** (math.ceil(4 * math.log2(b)) / 4) if b > 0 else 1.0)
+        out.append(2.0 ** (math.ceil(4 * math.log2(b) - 1e-9) / 4) if b > 0 else 1.0)
     return out
 
 

@@ -12,23 +12,25 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
-from ringforge._native import Ciphertext, SecretKey
+from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
+from ringforge.arrays import real_numbers
+from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, Report, open_device
 from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
 from ringforge.devices.clear import ClearVector
-from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
+from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import writing
 from ringforge.matvec.model import Linear, Model, as_sequential
-from ringforge.matvec.program import Program
-from ringforge.parties import Progress, collect, make_keys, read_ciphertexts, read_keys, write_records
+from ringforge.matvec.program import LinearStep, Program
+from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
 
 Array = npt.NDArray[np.float64]
 Item = Ciphertext | ClearVector
@@ -56,37 +58,89 @@ class EvaluationKeys(Keys):
 
 @dataclass(frozen=True)
 class EncryptedVectors:
-    """Encrypted vectors on their way: for each group of up to `batch` vectors, a ciphertext per block."""
+    """Encrypted vectors on their way: for each group of up to `batch` vectors, a ciphertext per block.
+
+    Args:
+        groups: the ciphertexts.
+        count: vectors in them; None where that is not known: the last group has room for more.
+        role: input or output of the program.
+        program: digest of the program, or empty where that is not known.
+    """
 
     groups: list[list[Item]]
+    count: int | None = None
+    role: Role = "input"
+    program: str = ""
 
     def save(self, path: str | Path, program: Program) -> int:
-        """Writes all ciphertexts to one file; returns its size in bytes."""
+        """Writes all ciphertexts to one file that says what they are; returns its size in bytes.
+
+        Raises:
+            MismatchError: they belong to another program.
+        """
+        self.check(program, self.role)
+        items = [c for g in self.groups for c in g]
+        label = _wanted(program, self.role).label(self.count, len(items))
         if program.backend == "clear":
             with writing(path) as f:
+                f.write(label.bytes())
                 f.write(CLEAR_MAGIC)
-                clear = [v for g in self.groups for v in g if isinstance(v, ClearVector)]
+                clear = [v for v in items if isinstance(v, ClearVector)]
                 np.save(f, np.array([[v.level, v.scale, v.bound] for v in clear]), allow_pickle=False)
                 np.save(f, np.array([v.slots for v in clear]), allow_pickle=False)
             return Path(path).stat().st_size
-        items = (c for g in self.groups for c in g if isinstance(c, Ciphertext))
-        return write_records(path, program.context, items)
+        return save_ciphertexts(path, label, program.context, (c for c in items if isinstance(c, Ciphertext)))
 
     @classmethod
-    def load(cls, path: str | Path, program: Program, blocks: int, threads: int = 1) -> EncryptedVectors:
-        """Reads a file of ciphertexts; `blocks` of them make a group.
+    def load(cls, path: str | Path, program: Program, role: Role = "input", threads: int = 1) -> EncryptedVectors:
+        """Reads a file of a program's inputs or outputs.
 
         Raises:
-            FormatError, MismatchError: the file is damaged, incomplete or for other parameters.
+            FormatError: the file is damaged or incomplete. MismatchError: it belongs to another program, has inputs
+            where outputs are wanted or the other way round, or is for other parameters.
         """
+        wanted = _wanted(program, role)
         items: list[Item] = []
+        label: Label | None
         if program.backend == "clear":
-            items.extend(_load_clear(Path(path), program))
+            with Path(path).open("rb") as f:
+                label = wanted_label(f, wanted)
+                items.extend(_read_clear(f, Path(path).name, program))
+            if label is None:
+                warn_unlabelled(Path(path).name, wanted)
         else:
-            items.extend(read_ciphertexts(path, program.context, threads))
+            found, label = load_ciphertexts(path, wanted, program.context, threads)
+            items.extend(found)
+        packing = program.plans[0 if role == "input" else -1].packing
+        blocks = len(packing.blocks) if role == "input" else packing.row_blocks
         if not items or len(items) % blocks:
             raise FormatError(f"{len(items)} ciphertexts, where the program needs a multiple of {blocks}")
-        return cls([items[i : i + blocks] for i in range(0, len(items), blocks)])
+        groups = [items[i : i + blocks] for i in range(0, len(items), blocks)]
+        count = None if label is None else label.count
+        if count is not None and not (len(groups) - 1) * program.batch < count <= len(groups) * program.batch:
+            raise FormatError(
+                f"{count} vectors in {len(groups)} groups, where the program puts {program.batch} into each"
+            )
+        return cls(groups, count, role, "" if label is None else label.program)
+
+    def check(self, program: Program, role: Role) -> None:
+        """Refuses vectors that are known to be others than the program's.
+
+        Raises:
+            MismatchError: they belong to another program, or are inputs where outputs are wanted, or the reverse.
+        """
+        if self.program and self.program != program.digest:
+            raise MismatchError(
+                f"these vectors were encrypted for another program (digest {self.program[:8]}, this one has "
+                f"{program.digest[:8]}): encrypt them for this one"
+            )
+        if self.program and self.role != role:
+            raise MismatchError(f"these are {self.role}s of the program, where {role}s are needed")
+
+
+def _wanted(program: Program, role: Role) -> Wanted:
+    size = program.inputs if role == "input" else program.outputs
+    return Wanted(program.digest, role, "x" if role == "input" else "y", (size,))
 
 
 def _write_clear(path: str | Path, *, secret: bool = False) -> int:
@@ -95,16 +149,15 @@ def _write_clear(path: str | Path, *, secret: bool = False) -> int:
         return f.write(CLEAR_MAGIC)
 
 
-def _load_clear(path: Path, program: Program) -> Iterator[ClearVector]:
-    with path.open("rb") as f:
-        if f.read(len(CLEAR_MAGIC)) != CLEAR_MAGIC:
-            raise FormatError(f"{path.name} is not a file of the clear backend")
-        try:
-            meta, slots = np.load(f, allow_pickle=False), np.load(f, allow_pickle=False)
-        except (OSError, EOFError, ValueError) as e:
-            raise FormatError(f"{path.name} is damaged: {e}") from None
+def _read_clear(f: IO[bytes], name: str, program: Program) -> Iterator[ClearVector]:
+    if f.read(len(CLEAR_MAGIC)) != CLEAR_MAGIC:
+        raise FormatError(f"{name} is not a file of the clear backend")
+    try:
+        meta, slots = np.load(f, allow_pickle=False), np.load(f, allow_pickle=False)
+    except (OSError, EOFError, ValueError) as e:
+        raise FormatError(f"{name} is damaged: {e}") from None
     if meta.ndim != 2 or meta.shape[1] != 3 or slots.shape != (len(meta), program.context.params.slots):
-        raise FormatError(f"{path.name} holds arrays of shape {meta.shape} and {slots.shape}")
+        raise FormatError(f"{name} holds arrays of shape {meta.shape} and {slots.shape}")
     for m, s in zip(meta, slots, strict=True):
         yield ClearVector(np.asarray(s, dtype=np.float64), int(m[0]), float(m[1]), float(m[2]))
 
@@ -177,14 +230,21 @@ class Client:
         """Encrypts one vector (n,) or rows of a matrix (k, n); k beyond the batch makes further groups.
 
         Raises:
-            ShapeError: wrong length. ringforge.ValueError: NaN, infinity, or |x| above the program's bound.
+            ShapeError: wrong length. ringforge.ValueError: complex numbers, text, NaN, infinity, or |x| above the
+            program's bound.
         """
-        rows = np.atleast_2d(np.asarray(x, dtype=np.float64))
+        rows = np.atleast_2d(real_numbers(x, "inputs"))
         p = self.program
         if rows.ndim != 2 or rows.shape[1] != p.inputs or rows.shape[0] == 0:
             raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {np.shape(x)}")
         if not np.isfinite(rows).all():
             raise RingforgeValueError("inputs must be finite numbers: found NaN or infinity")
+        if np.abs(rows).max() > p.input_bound:
+            # The value itself is secret: it is not named.
+            raise RingforgeValueError(
+                f"a value exceeds the declared bound {p.input_bound:g} of the program's inputs: scale the data down, "
+                "or ask whoever planned the program for one with a larger bound"
+            )
         packing = p.plans[0].packing
         columns = [packing.columns(c) for c in range(len(packing.blocks))]
         scale = 2.0 ** p.linear_steps[0].log_input_scale
@@ -198,13 +258,11 @@ class Client:
                 slots[used, : len(some)] = some[:, cols[used]].T
                 group.append(self._encrypt_slots(slots.reshape(-1), scale, threads))
             groups.append(group)
-        return EncryptedVectors(groups)
+        return EncryptedVectors(groups, len(rows), "input", p.digest)
 
     def _encrypt_slots(self, slots: Array, scale: float, threads: int) -> Item:
         p = self.program
         if self._clear:
-            if np.abs(slots).max() > p.input_bound:
-                raise RingforgeValueError(f"a value exceeds the declared bound {p.input_bound:g}")
             return ClearVector(slots, p.input_level, scale, p.input_bound)
         plaintext = p.context.encode(slots.astype(np.complex128), scale, p.input_level, threads)
         return self._client.encrypt(plaintext, self._secret, p.input_bound)
@@ -221,16 +279,24 @@ class Client:
 
         Args:
             result: what the server returned.
-            count: number of vectors that were encrypted; without it, all places of the batch are returned.
+            count: number of vectors that were encrypted, by default what the result says. Further places of the
+                last group hold nothing.
             share_bits: set it when the numbers will be shown to anyone else: noise that hides what decryption
-                errors say of the key is added first (docs/security.md).
+                errors say of the key is added first (docs/security.md). It grows from the errors that the program
+                predicts, not from what a ciphertext says of itself.
+
+        Raises:
+            MismatchError: the result belongs to another program or key, or these are inputs. ParameterError: the
+            result does not say how many vectors it has, or a program of version 1 is to be shared. ShapeError,
+            LevelError, ScaleError: the ciphertexts are not as the program says.
         """
         p = self.program
         packing = p.plans[-1].packing
         rows = []
+        count = self._check_result(result, count)
         shared = 0 if share_bits is None else sum(len(g) for g in result.groups)
         if share_bits is not None:
-            self._check_share(result, share_bits, shared)
+            self._check_share(share_bits, shared)
         for group in result.groups:
             out = np.zeros((p.batch, packing.row_blocks * packing.row_period))
             for block, item in enumerate(group):
@@ -238,8 +304,31 @@ class Client:
                 first = block * packing.row_period
                 out[:, first : first + packing.row_period] = slots[: packing.row_period].T
             rows.append(out[:, : p.outputs])
-        y = np.concatenate(rows)
-        return y if count is None else y[:count]
+        return np.concatenate(rows)[:count]
+
+    def _check_result(self, result: EncryptedVectors, count: int | None) -> int:
+        """Holds a result against the program; returns the number of its vectors."""
+        p = self.program
+        result.check(p, "output")
+        places, blocks = len(result.groups) * p.batch, p.plans[-1].packing.row_blocks
+        if not result.groups or any(len(g) != blocks for g in result.groups):
+            raise ShapeError(f"a result has {blocks} ciphertexts in each group, and one group at least")
+        scale = None if self._clear or p.foreseen is None else p.foreseen.scale
+        for c in (c for g in result.groups for c in g):
+            if c.level != p.output_level:
+                raise LevelError(f"results have level {p.output_level}, this one has {c.level}")
+            if scale is not None and abs(c.scale / scale - 1) > 2**-30:
+                raise ScaleError(f"results have scale 2^{math.log2(scale):.2f}, this one 2^{math.log2(c.scale):.2f}")
+        known = places if p.batch == 1 and result.count is None else result.count
+        if count is None and known is None:
+            raise ParameterError(
+                f"the result does not say how many of its {places} places hold vectors: give the number that was "
+                "encrypted, count=..."
+            )
+        most = places if known is None else known
+        if count is not None and not 1 <= count <= most:
+            raise ParameterError(f"count is {count}, the result has 1 to {most} vectors")
+        return most if count is None else count
 
     def _decrypt_slots(self, item: Item, share_bits: float | None, shared: int, threads: int) -> Array:
         if isinstance(item, ClearVector):
@@ -248,25 +337,45 @@ class Client:
         if share_bits is None:
             plaintext = self._client.decrypt(item, self._secret)
         else:
-            plaintext = self._client.decrypt_to_share(item, self._secret, share_bits, shared)
+            plaintext = self._client.decrypt_to_share(item, self._secret, share_bits, shared, self._foreseen.variance)
         return np.ascontiguousarray(np.asarray(ctx.decode(plaintext, threads)).real)
 
     def error_bound(self, result: EncryptedVectors, share_bits: float | None = None) -> float:
         """Predicted largest error of the decrypted values (probability of more: 2^-40), with the noise that
-        `decrypt(share_bits=...)` adds when it is given."""
-        items = [c for g in result.groups for c in g if isinstance(c, Ciphertext)]
-        bounds = [c.error_bound for c in items]
-        if share_bits is not None:
-            degree = self.program.context.params.degree
-            for i, c in enumerate(items):
-                sigma = flood_deviation(c.variance, degree, share_bits, len(items))
-                bounds[i] += float(_native.slot_error_bound(sigma**2, degree)) / c.scale
-        return max(bounds, default=0.0)
+        `decrypt(share_bits=...)` adds when it is given.
 
-    def _check_share(self, result: EncryptedVectors, share_bits: float, shared: int) -> None:
+        It follows from the program; for one of version 1, from what the ciphertexts say.
+        """
+        items = [c for g in result.groups for c in g if isinstance(c, Ciphertext)]
+        if not items:
+            return 0.0
+        if self.program.version == 1 and share_bits is None:
+            return max(c.error_bound for c in items)
+        return self._error(share_bits, len(items))
+
+    @property
+    def _foreseen(self) -> Metadata:
+        known = self.program.foreseen
+        if known is None:
+            raise ParameterError(
+                "this program, of version 1, does not say how large errors get, so noise cannot cover them: ask for "
+                "the model to be planned again"
+            )
+        return known
+
+    def _error(self, share_bits: float | None, shared: int) -> float:
+        known, degree = self._foreseen, self.program.context.params.degree
+        error = float(_native.error_bound(known, degree))
+        if share_bits is not None:
+            sigma = flood_deviation(known.variance, degree, share_bits, shared)
+            error += float(_native.slot_error_bound(sigma**2, degree)) / known.scale
+        return error
+
+    def _check_share(self, share_bits: float, shared: int) -> None:
         """Refuses to hand out nothing but noise."""
-        largest = max((c.bound for g in result.groups for c in g), default=0.0)
-        error = self.error_bound(result, share_bits)
+        if self._clear:
+            return
+        largest, error = self._foreseen.bound, self._error(share_bits, shared)
         if error > largest:
             raise LevelError(
                 f"hiding {share_bits:g} bits over {shared} ciphertexts adds noise of up to {error:.3g} to results "
@@ -287,7 +396,8 @@ class Server:
         progress: called with the fraction of the preparation done.
 
     Raises:
-        ShapeError: the model is not the one the program was compiled for.
+        ShapeError: the model is not of the shapes that the program was compiled for. MismatchError: its weights
+        exceed what the program says of them, so that results might err more than the client is told.
         MissingKeyError: a square has no relinearisation key. Missing Galois keys show when evaluating.
     """
 
@@ -322,7 +432,7 @@ class Server:
             whole = progress
             return lambda f: whole((base + f) / linear_count)
 
-        for layer, kernel in zip(layers, program.kernels, strict=True):
+        for layer, step, kernel in zip(layers, steps, program.kernels, strict=True):
             operands = None
             if isinstance(kernel, MatvecKernel):
                 packing = kernel.plan.packing
@@ -330,6 +440,8 @@ class Server:
                     raise ShapeError(
                         f"the program has a {packing.rows} x {packing.cols} matrix where the model has {layer!r}"
                     )
+                assert isinstance(step, LinearStep)
+                _check_sums(layer, step, kernel)
                 operands = MatvecOperands(layer.weights, layer.bias)
             elif isinstance(layer, Linear):
                 raise ShapeError(f"the program squares where the model has {layer!r}")
@@ -374,6 +486,7 @@ class Server:
         """The encrypted results, and what each layer took over all groups."""
         if not inputs.groups:
             raise ShapeError("there is nothing to evaluate: no ciphertexts were given")
+        inputs.check(self.program, "input")
         for group in inputs.groups:
             self._check(group)
         outputs: list[list[Item]] = []
@@ -388,7 +501,8 @@ class Server:
                     progress((i + (j + 1) / len(self._handles)) / len(inputs.groups))
             outputs.append(list(values))
         names = ["square" if s.kind == "square" else f"linear {s.rows} x {s.cols}" for s in self.program.steps]
-        return EncryptedVectors(outputs), [(n, r) for n, r in zip(names, reports, strict=True) if r is not None]
+        made = EncryptedVectors(outputs, inputs.count, "output", self.program.digest)
+        return made, [(n, r) for n, r in zip(names, reports, strict=True) if r is not None]
 
     def layer_reports(self, group: Sequence[Any]) -> list[tuple[str, Report]]:
         """Evaluates one group layer by layer, for a breakdown of where the time goes."""
@@ -400,6 +514,21 @@ class Server:
         for c in group:
             if c.level != self.program.input_level:
                 raise LevelError(f"inputs must be at level {self.program.input_level}, this one is at {c.level}")
+
+
+def _check_sums(layer: Linear, step: LinearStep, kernel: MatvecKernel) -> None:
+    """Holds weights against what the program says of them."""
+    stated = step.sums
+    if stated is None:
+        return
+    sums = Matvec.sums(kernel.plan, layer.weights, layer.bias, step.input_bound)
+    for what in ("bound", "square", "norm", "rotated_norm"):
+        have, most = getattr(sums, what), getattr(stated, what)
+        if have > most * (1 + 1e-9):
+            raise MismatchError(
+                f"the weights of a {layer.rows} x {layer.cols} layer are larger than those that the program was "
+                f"planned for ({what.replace('_', ' ')} {have:.4g}, stated {most:.4g}): plan the model again"
+            )
 
 
 def exact_error(exact: npt.ArrayLike, got: npt.ArrayLike) -> float:

@@ -79,7 +79,7 @@ class Service:
             if server is None:
                 raise MissingKeyError(f'no evaluation keys for program "{name}": send them first')
             start = time.perf_counter()
-            inputs = EncryptedVectors.load(source, server.program, server.input_blocks, self.threads)
+            inputs = EncryptedVectors.load(source, server.program, "input", self.threads)
             loaded = time.perf_counter()
             outputs, layers = server.evaluate_layers(inputs)
             evaluated = time.perf_counter()

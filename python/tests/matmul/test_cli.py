@@ -265,7 +265,10 @@ def test_a_server_over_a_socket(here: Path, run: Run) -> None:
         (f"encrypt --program p.json --public p.key --name A --in large.npy --out x.ct {REASON}", "bound 1"),
         (f"encrypt --program p.json --public s.key --name A --in a.npy --out x.ct {REASON}", "s.key"),
         ("multiply --program p.json --keys e.keys --in A=a.ct --out x.ct", "input B is missing"),
-        ("multiply --program p.json --keys e.keys --in A=a.ct --in B=c.ct --out x.ct", "level"),
+        (
+            "multiply --program p.json --keys e.keys --in A=a.ct --in B=c.ct --out x.ct",
+            "are output result, where input B is needed",
+        ),
         ("multiply --program q.json --keys e.keys --in A=a.ct --in B=b.ct --out x.ct", "lack"),
         ("multiply --program p.json --keys p.key --in A=a.ct --in B=b.ct --out x.ct", "p.key"),
         (f"decrypt --program p.json --secret s.key --in c.ct --out x.txt {REASON}", ".npy and .csv"),

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringforge import params
-from ringforge._native import Context
+from ringforge._native import Context, GadgetShape
 from ringforge.errors import LevelError, MemoryLimitError, ParameterError, ShapeError
 from ringforge.matmul import planner
-from ringforge.matmul.cost import Gadget, cost, split_steps
+from ringforge.matmul.cost import cost, split_steps
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang, maps, ringforge
 from ringforge.matmul.methods.common import transposed
@@ -99,7 +99,7 @@ def test_exact_counts(name: str) -> None:
 def test_fame_takes_the_exact_counts(name: str) -> None:
     shape, (_, rotations, keys) = TABLE_III[name]
     plan = fame.plan(*shape)
-    found = cost(plan, Gadget(2 * plan.slots, 1, 1), plan.depth + 1, schedule="naive")
+    found = cost(plan, GadgetShape(2 * plan.slots, 1, 1), plan.depth + 1, schedule="naive")
     assert (found.ops.rotation, len(found.keys)) == (rotations, keys)
     assert found.ops.key_switch == rotations + plan.l  # and a relinearisation for each k
     assert plan.depth == 3
@@ -145,7 +145,7 @@ def test_ringforge(shape: tuple[int, int, int]) -> None:
 def test_ringforge_on_the_papers_shapes(name: str) -> None:
     """The best plan is right, and takes far fewer key switches than the paper's method."""
     shape, (_, rotations, _) = TABLE_III[name]
-    gadget = Gadget(2 * shape[3], 1, 1)
+    gadget = GadgetShape(2 * shape[3], 1, 1)
     plans = ringforge.candidates(*shape, complex_packing=True, most=6)
     found, best = min(((cost(p, gadget, p.depth + 1), p) for p in plans), key=lambda x: x[0].weight)
     factor = 10 if name.startswith("II") else 4  # II and III
@@ -265,7 +265,7 @@ def test_splits_of_known_maps() -> None:
 def test_counts_of_one_product_by_hand() -> None:
     # 1 x 1 x 1: two transforms with diagonal 0 only, one product, one relinearisation.
     (plan,) = ringforge.candidates(1, 1, 1, 4096)
-    found = cost(plan, Gadget(8192, 1, 1), 3)
+    found = cost(plan, GadgetShape(8192, 1, 1), 3)
     assert plan.depth == 2
     assert (found.ops.mod_up, found.ops.key_switch, found.ops.rotation) == (1, 1, 0)
     assert found.ops.mod_down == 2 + 2 + 2
@@ -277,7 +277,7 @@ def test_counts_of_one_product_by_hand() -> None:
 
 
 def test_phases_add_up_and_keys_are_counted_once() -> None:
-    gadget = Gadget(8192, 1, 1)
+    gadget = GadgetShape(8192, 1, 1)
     for plan in ringforge.candidates(16, 64, 64, 4096)[:6]:
         for via in (0, 8):
             found = cost(plan, gadget, plan.depth + 2, via=via)
@@ -319,7 +319,7 @@ def test_planner_refuses() -> None:
     with pytest.raises(LevelError, match=r"at least 3 levels, the operands have 1: .* at least 4 primes"):
         planner.choose(context(), 64, 64, 64, 1)
     with pytest.raises(LevelError, match="takes 3 levels, the operands have 2"):
-        cost(fame.plan(8, 8, 8, 4096), Gadget(8192, 1, 1), 3)
+        cost(fame.plan(8, 8, 8, 4096), GadgetShape(8192, 1, 1), 3)
     with pytest.raises(MemoryLimitError, match=r"fits in 1.0 MiB; the smallest \(.*\) needs \d+ MiB"):
         planner.choose(context(), 64, 64, 64, memory=1 << 20)
     needed = planner.choose(context(), 64, 64, 64).chosen.cost.memory

@@ -151,7 +151,8 @@ def test_wrong_inputs(program: matmul.Program, rooms: Path) -> None:
         (ParameterError, lambda: server.run([a], {"B": uniform(5, 3)}), "must come encrypted"),
         (MismatchError, lambda: server.run([a, stranger]), "under another key than the evaluation keys"),
         (FormatError, lambda: server.run([matmul.Parcel("A", []), b]), "has 0 ciphertexts, the program says 1"),
-        (LevelError, lambda: server.run([higher, b]), "must have level"),
+        (MismatchError, lambda: server.run([higher, b]), "was encrypted for another program"),
+        (LevelError, lambda: server.run([matmul.Parcel("A", higher.ciphertexts), b]), "must have level"),
         (ShapeError, lambda: holder.encrypt("A", uniform(5, 4)), r"has shape \(4, 5\), this array \(5, 4\)"),
         (ParameterError, lambda: holder.encrypt("Q", uniform(5, 4)), 'no input "Q"'),
         (MismatchError, lambda: matmul.Parcel.load(rooms / "server" / "A.ct", foreign, "A"), "parameters"),
@@ -168,7 +169,8 @@ def test_declared_bounds_are_held_against_the_program(program: matmul.Program) -
     wide = matmul.trace(small(), lambda A, B: A @ B, A=matmul.Input(shape=(4, 5), bound=2), B=(5, 3))
     holder = matmul.KeyHolder(program, **REASON)
     key = holder._secret
-    parcel = matmul.KeyHolder(wide, key, **REASON).encrypt("A", uniform(4, 5))
+    made = matmul.KeyHolder(wide, key, **REASON).encrypt("A", uniform(4, 5))
+    parcel = matmul.Parcel("A", made.ciphertexts)
     level = program.input("A").level
     if parcel.ciphertexts[0].level == level:
         with pytest.raises(rf.ValueError, match="declares entries up to 2, the program up to 1"):

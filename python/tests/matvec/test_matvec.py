@@ -208,7 +208,9 @@ def test_programs_survive_files_and_refuse_damage(tmp_path: Path) -> None:
     assert matvec.Program.load(path) == program
     good = json.loads(path.read_text())
     for damage in (
-        lambda d: d.update(version=2),
+        lambda d: d.update(version=3),
+        lambda d: d.update(version=1),
+        lambda d: d["steps"][0].pop("norm"),
         lambda d: d.update(batch=3),
         lambda d: d.update(extra=1),
         lambda d: d["steps"][0].update(level=3),

@@ -127,8 +127,10 @@ class BatchMatmul {
   /// The Galois key of each element(u), checked; null for u = 0.
   std::vector<const SwitchingKey*> keys_of(const GaloisKeys& keys, const MatrixBatch& batch) const;
   /// A result of this scale, bound and error, without polynomials.
-  MatrixBatch described(const MatrixBatch& from, Lines by, double scale, double bound, double variance,
-                        double spread) const;
+  MatrixBatch described(const MatrixBatch& from, Lines by, double scale, double bound, double variance, double spread,
+                        double float_error) const;
+  /// The largest of the lines': it bounds that of an entry, a mean of slots.
+  static double float_error(const MatrixBatch& batch);
   u64 element(std::size_t u) const noexcept { return 1 + ctx_->ring().index() / dim_ * u; }
   std::size_t images(std::array<u32, 8>& at, std::size_t first, std::size_t block, std::size_t u,
                      std::size_t stride) const noexcept;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "ringforge/ckks/metadata.hpp"
 #include "ringforge/ckks/params.hpp"
 
 namespace ringforge::ckks {
@@ -21,18 +22,13 @@ struct Plaintext {
 };
 
 /// An encrypted vector: two parts, or three between a multiplication and its relinearisation.
-struct Ciphertext {
+struct Ciphertext : Metadata {
+  Ciphertext() = default;
+  /// No polynomials yet.
+  explicit Ciphertext(const Metadata& known) : Metadata(known) {}
+
   std::vector<Poly<Eval>> parts;
-  double scale = 1;
   u64 key_id = 0;
-  /// Predicted variance of each error coefficient.
-  double variance = 0;
-  /// A combination of slot errors with weights w has at most |w|^2 * spread times the variance of one: 1 while
-  /// slots err independently, more after a matrix, whose results share the input's errors. Not in files: a
-  /// ciphertext read from one gets the number of slots, the largest possible.
-  double spread = 1;
-  /// Declared bound of |slot|, public: a promise of the encrypting side, never read off the data.
-  double bound = 1;
   /// Set while parts[1] is the expansion of a seed: the file then stores the seed.
   std::optional<Seed> seed;
   std::size_t level() const noexcept { return parts.at(0).limbs() - 1; }

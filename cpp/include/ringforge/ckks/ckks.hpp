@@ -61,15 +61,6 @@ class Context {
   std::vector<u32> slot_index_;  // slot j -> position in transform order
 };
 
-using ContextPtr = std::shared_ptr<const Context>;
-
-/// With probability 1 - 2^-40 no slot of an error polynomial of this coefficient variance is larger.
-/// Most error terms are products of two random polynomials (rounding times secret, digit times key error),
-/// so a slot's is a product of two complex normal values: |slot|^2 = N*variance*X*Y with X, Y exponential,
-/// and P(XY > t) < 2*sqrt(pi)*t^(1/4)*exp(-2*sqrt(t)). Over N/2 slots sqrt(t) = (ln(N/2 * 2^40) + 3)/2
-/// suffices; single normal values, the other case, have lighter tails.
-double slot_error_bound(double variance, std::size_t degree) noexcept;
-
 /// Key generation, encryption and decryption: everything that touches a secret. Any threads may share one.
 class Client {
  public:
@@ -91,9 +82,11 @@ class Client {
   Plaintext decrypt(const Ciphertext& c, const SecretKey& sk);
   /// Adds Gaussian noise to the coefficients so that the decryption may be shown to others
   /// (IND-CPA-D, Li and Micciancio 2021): see flood_deviation. `queries` counts all ciphertexts whose
-  /// decryptions are shown.
-  /// @throws LevelError when the modulus has no room for the noise.
-  Plaintext decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries = 1);
+  /// decryptions are shown. `variance` is what the noise grows from: whoever did not make the ciphertext predicts it,
+  /// and does not take the ciphertext's word; the default is the ciphertext's own.
+  /// @throws LevelError when the modulus has no room for the noise, ParameterError for numbers out of range.
+  Plaintext decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double share_bits, u64 queries = 1,
+                             std::optional<double> variance = {});
 
  private:
   ContextPtr ctx_;
@@ -161,8 +154,7 @@ class Evaluator {
   unsigned threads_;
 };
 
-/// Predicted bound of |decrypted slot - exact slot| (probability 1 - 2^-40). The double precision of encoding
-/// and decoding, about 2^-46 of the largest value, is not in it: it shows at scales above 2^55 only.
+/// As of its metadata.
 double error_bound(const Ciphertext& c);
 
 }  // namespace ringforge::ckks

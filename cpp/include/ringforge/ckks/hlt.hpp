@@ -47,6 +47,9 @@ class Hlt {
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
   Ciphertext run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads = 1) const;
 
+  /// Metadata of the result of `run`; nothing needs to be encoded.
+  Metadata describe(const Metadata& in, const Scaling& scaling) const;
+
   std::size_t level() const noexcept { return level_; }
   Schedule schedule() const noexcept { return schedule_; }
   const linear::Diagonals& map() const noexcept { return map_; }
@@ -62,7 +65,7 @@ class Hlt {
   };
   void check_input(const Ciphertext& in, const GaloisKeys& keys) const;
   const SwitchingKey& key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
-  Ciphertext describe(const Ciphertext& in) const;
+  double plain_scale(const Scaling& scaling) const;
   using Parts = std::vector<Poly<Eval>>;
   Parts run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
   Parts run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
@@ -77,7 +80,6 @@ class Hlt {
   std::vector<Giant> giants_;          // ascending
   bool rotates_ = false;
   Scaling scaling_;
-  double plain_scale_ = 0;
   std::shared_ptr<MaskStore> store_;
 };
 

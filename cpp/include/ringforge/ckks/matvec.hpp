@@ -49,6 +49,21 @@ class Matvec {
     /// Inputs come straight from encryption: their spread is 1, whatever a file could not say.
     bool fresh_inputs = false;
   };
+  /// What predictions need of a matrix and its bias: bounds that a program may state in the open.
+  struct Sums {
+    double bound = 0;         ///< of results: sum of |entries| of a row times the input bound, plus |bias|
+    double square = 0;        ///< largest sum of entries^2 over the diagonals of one slot
+    double norm = 0;          ///< linear::Norms::matrix
+    double rotated_norm = 0;  ///< linear::Norms::rotated
+  };
+  /// @throws ValueError for entries that are not finite, ShapeError for sizes that do not match the plan.
+  static Sums sums(const linear::Plan& plan, std::span<const double> matrix, std::span<const double> bias,
+                   double input_bound);
+  /// The same rounded up to powers of 2^(1/4), as results and programs state them.
+  static Sums rounded_up(const Sums& sums) noexcept;
+  /// Metadata of every result for a matrix of these sums, with a bias; bound and variance are rounded up.
+  static Metadata describe(const ContextPtr& context, const linear::Plan& plan, std::size_t level,
+                           const Scaling& scaling, const Sums& sums, std::span<const Metadata* const> inputs);
   /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
   /// `progress` receives the fraction done now and then, from any of the threads, never from two at once.
   /// @throws ValueError for entries that are not finite or results that do not fit the lower level,
@@ -94,14 +109,8 @@ class Matvec {
   std::vector<Ciphertext> run_bsgs(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads) const;
   std::vector<Ciphertext> run_diagonal(std::span<const Ciphertext> inputs, const GaloisKeys& keys,
                                        unsigned threads) const;
-  /// What the matrix makes of errors at its input: for one result slot before folding (`gathered`), and for the
-  /// worst combination of result slots of unit norm (`peak`). `rotated` is variance that hoisted rotations add.
-  struct Propagated {
-    double gathered = 0, peak = 0;
-  };
-  Propagated propagate(std::span<const Ciphertext> inputs, double rotated) const;
-  /// Metadata of every result: scale, key, predicted variance, spread and bound; no polynomials.
-  Ciphertext describe(std::span<const Ciphertext> inputs) const;
+  /// A result without polynomials.
+  Ciphertext described(std::span<const Ciphertext> inputs) const;
   /// Rotate-and-sum and bias; metadata of the result is the evaluator's.
   Ciphertext fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const;
 
@@ -110,10 +119,8 @@ class Matvec {
   std::size_t level_ = 0, batch_ = 1;
   Scaling scaling_;
   double plain_scale_ = 0;
-  double row_sum_ = 0;  // largest |result|: sum of |entries| of a row times the input bound, plus |bias|
-  linear::Norms norms_;
-  double slot_square_ = 0;  // largest sum of entries^2 over the diagonals of one slot
-  WordBuffer store_;        // [limb][block][term][kBlock]
+  Sums sums_;
+  WordBuffer store_;  // [limb][block][term][kBlock]
   std::vector<Plaintext> bias_;
 };
 

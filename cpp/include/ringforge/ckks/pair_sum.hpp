@@ -62,6 +62,8 @@ class PairSum {
     double left_bound = 1, right_bound = 1;
     double output_bound = 1;  ///< of the result's slots
   };
+  /// Rotated bases, and blends of two bases for complementary masks, that a side keeps.
+  static constexpr std::size_t kDerived = 4, kBlends = 2;
   /// Bases of one side.
   using Operands = std::span<const Ciphertext* const>;
 
@@ -74,6 +76,10 @@ class PairSum {
   Ciphertext run(Operands left, Operands right, const GaloisKeys& keys, const RelinKey& relin, unsigned threads = 1,
                  const std::function<void(double)>& progress = {}) const;
 
+  /// Metadata of the result of `run`; nothing needs to be encoded. @throws ShapeError for no bases.
+  Metadata describe(std::span<const Metadata* const> left, std::span<const Metadata* const> right,
+                    const Scaling& scaling) const;
+
   std::size_t level() const noexcept { return level_; }
   std::size_t output_level() const noexcept { return product_level_ - 1; }
   const PairSumPlan& plan() const noexcept { return plan_; }
@@ -84,7 +90,13 @@ class PairSum {
  private:
   class Side;
   void check(Operands bases, std::size_t count, double scale, double bound, const char* side) const;
-  Ciphertext describe(Operands left_bases, Operands right_bases) const;
+  /// Scales at which masks of the two sides are encoded; 0 where there are none.
+  struct MaskScales {
+    double left, right;
+  };
+  MaskScales mask_scales(const Scaling& scaling) const;
+  /// The product of the operands' scales, before the rescale.
+  double product_scale(const Scaling& scaling) const;
 
   ContextPtr ctx_;
   PairSumPlan plan_;

@@ -36,6 +36,8 @@ class Diagonals {
   double row_sum() const noexcept { return row_sum_; }
   double row_square() const noexcept { return row_square_; }
   double column_sum() const noexcept { return column_sum_; }
+  /// Sum over the diagonals of the largest |entry| of each.
+  double peak_sum() const noexcept { return peak_sum_; }
   /// Most entries in a row.
   std::size_t row_entries() const noexcept { return row_entries_; }
 
@@ -45,7 +47,7 @@ class Diagonals {
   std::vector<std::size_t> offsets_;
   std::vector<std::uint32_t> targets_;
   std::vector<std::complex<double>> values_;
-  double row_sum_ = 0, row_square_ = 0, column_sum_ = 0;
+  double row_sum_ = 0, row_square_ = 0, column_sum_ = 0, peak_sum_ = 0;
   std::size_t row_entries_ = 0;
 };
 

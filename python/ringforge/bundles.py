@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Files of ciphertexts: a label that says which program and which of its matrices they are, then the ciphertexts.
+
+docs/formats.md has the bytes. Whoever reads a file says what is wanted; a file of something else is refused. The
+label is checksummed, not authenticated: it finds mix-ups, not forgeries. Files without a label, as the first release
+wrote them, are read with a warning: nothing is known of them, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Annotated, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ringforge import _native
+from ringforge._native import Ciphertext, Context
+from ringforge.errors import FormatError, MismatchError, UnidentifiedWarning
+from ringforge.files import writing
+from ringforge.parties import read_ciphertexts
+from ringforge.programs import Frozen, first_problem
+
+#: What labelled files start with; the last byte is the version.
+MAGIC = b"RGLABEL1"
+
+#: Most bytes of a label's text.
+MAX_LABEL = 4096
+
+_CHECKSUM = 32
+
+Role = Literal["input", "output"]
+
+
+class Label(Frozen):
+    """What a file of ciphertexts says of itself.
+
+    Args:
+        program: digest of the program it belongs to.
+        role, name: input or output of the program, and which.
+        shape: of the matrix, or of one vector.
+        count: matrices or vectors in the file; None: what was computed from a file that did not say it.
+        ciphertexts: that follow.
+    """
+
+    program: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    role: Role
+    name: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+    shape: Annotated[tuple[Annotated[int, Field(ge=1, le=1 << 20)], ...], Field(max_length=2)]
+    count: Annotated[int, Field(ge=1, le=1 << 40)] | None = None
+    ciphertexts: Annotated[int, Field(ge=1, le=1 << 40)]
+
+    @property
+    def title(self) -> str:
+        """For messages and people."""
+        return f"{self.role} {self.name}"
+
+    def bytes(self) -> bytes:
+        """Magic, length, text, checksum."""
+        text = self.model_dump_json(exclude_none=True).encode()
+        start = MAGIC + len(text).to_bytes(4, "little") + text
+        return start + hashlib.sha256(start).digest()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a reader is to find: a label without what only the file can know.
+
+    Args:
+        program: digest of the reader's program.
+        role, name, shape: as of the label.
+    """
+
+    program: str
+    role: Role
+    name: str
+    shape: tuple[int, ...]
+
+    def check(self, label: Label) -> None:
+        """Holds a label against this.
+
+        Raises:
+            MismatchError: it belongs to another program, or to another matrix of this one. FormatError: it says that
+                the matrix has another shape than the program says.
+        """
+        if label.program != self.program:
+            raise MismatchError(
+                f"these ciphertexts belong to another program (digest {label.program[:8]}, this one has "
+                f"{self.program[:8]}): take the program that they were made for, or make them again for this one"
+            )
+        if (label.role, label.name) != (self.role, self.name):
+            raise MismatchError(f"these ciphertexts are {label.title}, where {self.role} {self.name} is needed")
+        if label.shape != self.shape:
+            raise FormatError(f"{label.title} has shape {label.shape}, the program says {self.shape}")
+
+    def label(self, count: int | None, ciphertexts: int) -> Label:
+        """The label of a file that holds this."""
+        return Label(
+            program=self.program,
+            role=self.role,
+            name=self.name,
+            shape=self.shape,
+            count=count,
+            ciphertexts=ciphertexts,
+        )
+
+
+def digest(program: BaseModel) -> str:
+    """SHA-256 of a program: of its JSON with sorted fields, without spaces and without fields that are null."""
+    document = program.model_dump(mode="json", exclude_none=True)
+    return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read_label(f: IO[bytes]) -> Label | None:
+    """The label that an open file starts with, or None if it has none; the file is left behind it.
+
+    Raises:
+        FormatError: it is damaged, or of another version.
+    """
+    start = f.read(len(MAGIC))
+    if start[:-1] != MAGIC[:-1]:
+        f.seek(0)
+        return None
+    if start != MAGIC:
+        raise FormatError("the label of these ciphertexts has another version than this release reads: use a newer one")
+    size = f.read(4)
+    length = int.from_bytes(size, "little")
+    if len(size) != 4 or not 0 < length <= MAX_LABEL:
+        raise FormatError(f"a label has 1 to {MAX_LABEL} bytes, this one says {length}")
+    text, checksum = f.read(length), f.read(_CHECKSUM)
+    if hashlib.sha256(start + size + text).digest() != checksum:
+        raise FormatError("the label is damaged: its checksum does not match")
+    try:
+        return Label.model_validate(json.loads(text))
+    except ValidationError as e:
+        raise FormatError(f"the label is not one of ours: {first_problem(e)}") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
+        raise FormatError(f"the label is not one of ours: {e}") from None
+
+
+def wanted_label(f: IO[bytes], wanted: Wanted) -> Label | None:
+    """The checked label of an open file, or None if it has none; the file is left behind it.
+
+    Raises:
+        FormatError, MismatchError: as `read_label` and `Wanted.check`.
+    """
+    label = read_label(f)
+    if label is not None:
+        wanted.check(label)
+    return label
+
+
+def warn_unlabelled(name: str, wanted: Wanted) -> None:
+    """Says that a file which was read does not say what it holds."""
+    warnings.warn(
+        f"{name} does not say what it holds, as files of the first release did not: that it is {wanted.role} "
+        f"{wanted.name} of this program cannot be checked",
+        UnidentifiedWarning,
+        stacklevel=4,
+    )
+
+
+def save_ciphertexts(path: str | Path, label: Label, context: Context, ciphertexts: Iterable[Ciphertext]) -> int:
+    """Writes a label and ciphertexts, one after the other; returns bytes."""
+    with writing(path) as f:
+        f.write(label.bytes())
+        for c in ciphertexts:
+            f.write(_native.io.to_bytes(context, c))
+    return Path(path).stat().st_size
+
+
+def load_ciphertexts(
+    path: str | Path, wanted: Wanted, context: Context, threads: int = 1
+) -> tuple[list[Ciphertext], Label | None]:
+    """The ciphertexts of a file and its label, or None for a file without one.
+
+    Raises:
+        FormatError, MismatchError: it is damaged, incomplete, or holds something else.
+    """
+    path = Path(path)
+    with path.open("rb") as f:
+        label = wanted_label(f, wanted)
+        start = f.tell()
+    found = read_ciphertexts(path, context, threads, start)
+    if label is None:
+        warn_unlabelled(path.name, wanted)
+    elif len(found) != label.ciphertexts:
+        raise FormatError(f"{len(found)} ciphertexts, where the label says {label.ciphertexts}: the file is incomplete")
+    return found, label
+
+
+__all__ = [
+    "MAGIC",
+    "Label",
+    "Role",
+    "Wanted",
+    "digest",
+    "load_ciphertexts",
+    "read_label",
+    "save_ciphertexts",
+    "wanted_label",
+    "warn_unlabelled",
+]
