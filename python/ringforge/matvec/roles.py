@@ -25,7 +25,7 @@ from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
 from ringforge.devices.clear import ClearVector
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.files import writing
+from ringforge.files import load_npy, naming, writing
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.program import Program
 from ringforge.parties import Progress, collect, make_keys, read_ciphertexts, read_keys, write_records
@@ -99,10 +99,10 @@ def _load_clear(path: Path, program: Program) -> Iterator[ClearVector]:
     with path.open("rb") as f:
         if f.read(len(CLEAR_MAGIC)) != CLEAR_MAGIC:
             raise FormatError(f"{path.name} is not a file of the clear backend")
-        try:
-            meta, slots = np.load(f, allow_pickle=False), np.load(f, allow_pickle=False)
-        except (OSError, EOFError, ValueError) as e:
-            raise FormatError(f"{path.name} is damaged: {e}") from None
+        with naming(path):
+            meta, slots = load_npy(f), load_npy(f)
+    if meta.dtype.kind != "f" or slots.dtype.kind != "f":
+        raise FormatError(f"{path.name} holds arrays of {meta.dtype} and {slots.dtype}; real numbers are needed")
     if meta.ndim != 2 or meta.shape[1] != 3 or slots.shape != (len(meta), program.context.params.slots):
         raise FormatError(f"{path.name} holds arrays of shape {meta.shape} and {slots.shape}")
     for m, s in zip(meta, slots, strict=True):
