@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import re
+import sqlite3
 import stat
 import struct
 import tempfile
@@ -182,8 +183,9 @@ def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
             temporary.chmod(0o666 & ~umask)
         try:
             yield temporary
-        except Error:
-            _probe(temporary)  # the system's reason says more than "writing failed"
+        except (Error, OSError) as e:
+            if getattr(e, "errno", None) is None:
+                _probe(temporary)  # the system's reason says more than "writing failed"
             raise
         check_output(path)
         temporary.replace(path)
@@ -214,6 +216,27 @@ def writing(path: str | Path, *, secret: bool = False) -> Iterator[IO[bytes]]:
         yield f
 
 
+@contextlib.contextmanager
+def database(path: str | Path) -> Iterator[None]:
+    """Turns what SQLite raises in the block into one line that names the file and a remedy.
+
+    Raises:
+        OSError: there is no room, or the disk fails; SQLite has undone what it had begun.
+        Error: another process has it, or it is no database or a damaged one.
+    """
+    try:
+        yield
+    except sqlite3.Error as e:
+        code = getattr(e, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            number = errno.ENOSPC if code == sqlite3.SQLITE_FULL else errno.EIO
+            why = f"{first_line(e)}: nothing was changed; make room on its disk, and see that it may be written"
+            raise OSError(number, why, str(path)) from None
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise Error(f"{Path(path).name}: another process works with this database: wait for it") from None
+        raise FormatError(f"{Path(path).name} is damaged ({first_line(e)}): use a copy, or make it anew") from None
+
+
 # ---- arrays --------------------------------------------------------------------------------------
 
 
@@ -240,9 +263,9 @@ def load_npy(source: Path | IO[bytes]) -> npt.NDArray[Any]:
                     if f.read(len(_NPY_MAGIC)) != _NPY_MAGIC:
                         raise FormatError("it does not begin as .npy files do")
                 array = np.load(source, mmap_mode="r", allow_pickle=False, max_header_size=_NPY_HEADER)
-    except (OSError, Error):
-        raise
     except Exception as e:
+        if isinstance(e, Error) or (isinstance(e, OSError) and e.filename is not None):
+            raise
         # A header is Python text; numpy lets through what a parser may raise, from SyntaxError to MemoryError.
         raise FormatError(f"it holds no array of numbers: {first_line(e)}") from None
     return array

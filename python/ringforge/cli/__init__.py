@@ -8,12 +8,15 @@ standard error and exit code 1; wrong usage ends it with code 2.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
 from ringforge.cli.app import app
 from ringforge.cli.console import print_error
 from ringforge.errors import Error
+from ringforge.files import first_line
 
 __all__ = ["app", "main"]
 
@@ -27,16 +30,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
     """
+    code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    return code if _flushed() else code or 1
+
+
+def _flushed() -> bool:
+    """Whether standard output has taken everything; if not, says so."""
     try:
-        app(args=list(sys.argv[1:] if arguments is None else arguments), prog_name="ringforge")
+        sys.stdout.flush()
+    except OSError as e:
+        print_error(f"standard output: {e.strerror}: what was printed is not complete")
+        with contextlib.suppress(OSError, ValueError):
+            # What is left in the buffer goes nowhere, so that the interpreter does not fail over it once more.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+        return False
+    return True
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        app(args=arguments, prog_name="ringforge")
     except SystemExit as e:
         return e.code if isinstance(e.code, int) else int(e.code is not None)
     except Error as e:
         print_error(str(e))
         return 1
     except OSError as e:
-        where = f"{e.filename}: " if e.filename else ""
-        print_error(f"{where}{e.strerror or e}")
+        where = f"{os.fsdecode(e.filename)}: " if isinstance(e.filename, str | bytes) else ""
+        print_error(f"{where}{e.strerror or first_line(e)}")
         return 1
     except MemoryError:
         print_error("out of memory: --memory limits what a plan may use, --explain-all shows smaller plans")

@@ -60,6 +60,18 @@ class _Console(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Like its base; errors of the system say where.
+
+        Raises:
+            OSError: what is printed goes into a file on a full disk, or the like.
+        """
+        try:
+            super().print(*objects, **options)
+        except OSError as e:
+            where = "standard error" if self.stderr else "standard output"
+            raise OSError(e.errno, f"{e.strerror}: what was printed is not complete", where) from None
+
 
 def console(stderr: bool = False, width: int = MIN_WIDTH) -> Console:
     """A console for results, or for messages; `width` is the least one where there is no terminal."""

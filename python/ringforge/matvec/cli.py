@@ -106,7 +106,8 @@ def plan(
     for choice in compiled.choices:
         screen.print(choice.explain(everything=explain_all))
     for note in compiled.notes:
-        say(note)
+        for line in note.splitlines():
+            say(line)
     say(f"backend {backend}: {_verdict(compiled.program)}")
     say(f"wrote {out} ({size_text(out.stat().st_size)})")
 

@@ -175,9 +175,9 @@ def load_model(path: str | Path) -> Sequential:
             else:
                 raise FormatError(f"{path.name}: layer {i} is of unknown kind {kind!r}")
         return Sequential(layers)
-    except (OSError, Error):
-        raise
     except Exception as e:
+        if isinstance(e, Error) or (isinstance(e, OSError) and e.filename is not None):
+            raise
         # zipfile and numpy let through what their parsers raise, from KeyError to MemoryError.
         raise FormatError(f"{path.name} is not a model file: {first_line(e)}") from None
 

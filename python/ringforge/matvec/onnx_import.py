@@ -93,7 +93,7 @@ def _onnx() -> Any:
         import onnx.helper
         import onnx.numpy_helper
     except ImportError:
-        raise UnsupportedModelError('reading ONNX needs the package onnx: pip install "ringforge[onnx]"') from None
+        raise UnsupportedModelError("reading ONNX needs the package onnx: pip install onnx") from None
     return onnx
 
 

@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.files import database
 
 #: What is counted.
 KINDS = ("prf", "bins")
 
 _VERSION = 1
 _DAY = 86_400
+_KEY_BYTES = 32
 
 
 class QuotaError(Error):
@@ -53,15 +55,15 @@ class Quota:
         self.limits = {kind: min(limits[kind], (1 << 63) - 1) for kind in KINDS}
         self._clock = clock
         self._lock = threading.Lock()
-        path = Path(path)
+        self._path = path = Path(path)
         if not path.exists():
             with contextlib.suppress(FileExistsError):
                 path.touch(mode=0o600, exist_ok=False)
         try:
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode = WAL")
             self._key = self._open()
-        except sqlite3.DatabaseError as e:
+            self._database.execute("PRAGMA journal_mode = WAL")
+        except (sqlite3.DatabaseError, FormatError) as e:
             raise FormatError(
                 f"{path.name} is no quota file that this version reads ({e}): name another with --quota-file, or move "
                 "it away to start counting anew"
@@ -71,8 +73,10 @@ class Quota:
         with self._transaction() as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == 0:
+                if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    raise sqlite3.DatabaseError("it is a database of something else")
                 db.execute("CREATE TABLE secret (value BLOB NOT NULL)")
-                db.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(32),))
+                db.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
                 db.execute(
                     "CREATE TABLE used (client BLOB, day INTEGER, kind TEXT, count INTEGER NOT NULL, "
                     "PRIMARY KEY (client, day, kind))"
@@ -80,16 +84,20 @@ class Quota:
                 db.execute(f"PRAGMA user_version = {_VERSION}")
             elif version != _VERSION:
                 raise sqlite3.DatabaseError(f"it has version {version}, not {_VERSION}")
-            return bytes(db.execute("SELECT value FROM secret").fetchone()[0])
+            rows = db.execute("SELECT value FROM secret").fetchall()
+            if [type(value) for row in rows for value in row] != [bytes] or len(rows[0][0]) != _KEY_BYTES:
+                raise sqlite3.DatabaseError("its key is damaged")
+            return bytes(rows[0][0])
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with self._lock, database(self._path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
             except BaseException:
-                self._database.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # after a full disk it is rolled back already
+                    self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
 
@@ -99,7 +107,7 @@ class Quota:
 
     def left(self, client: bytes) -> dict[str, int]:
         """What the client may still ask for today."""
-        with self._lock:
+        with self._lock, database(self._path):
             rows = self._database.execute(
                 "SELECT kind, count FROM used WHERE client = ? AND day = ?", (client, self._today())
             ).fetchall()

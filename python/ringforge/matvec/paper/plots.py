@@ -24,9 +24,7 @@ def _pyplot_figure(width: float, height: float) -> tuple[Any, Any]:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError(
-            "matplotlib is needed to draw figures; run: pip install ringforge[plots]"
-        ) from error
+        raise MissingDependencyError("drawing figures needs the package matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
