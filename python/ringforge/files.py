@@ -226,6 +226,8 @@ def database(path: str | Path) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeDecodeError:  # what SQLite says of a damaged file may quote it
+        raise FormatError(f"{Path(path).name} is damaged: use a copy, or make it anew") from None
     except sqlite3.Error as e:
         code = getattr(e, "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:

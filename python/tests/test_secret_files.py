@@ -98,14 +98,19 @@ def _link(path: Path, kind: str) -> Path:
 
 def test_a_secret_that_comes_while_one_writes_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "k"
-    with pytest.raises(FileExistsError, match="never replaced"), writing(path) as f:
-        f.write(b"lost")
-        ServerKey.random().save(path)
+
+    def write() -> None:
+        with writing(path) as f:
+            f.write(b"lost")
+            ServerKey.random().save(path)
+
+    with pytest.raises(FileExistsError, match="never replaced"):
+        write()
     assert secret_in(path)
 
 
 def test_other_files_are_replaced(tmp_path: Path) -> None:
-    """What is no secret: results, public keys and certificates, numbers, tokens that everybody may read, empty files."""
+    """What is no secret: results, public keys and certificates, numbers, tokens that all may read."""
     path = tmp_path / "f"
     texts = [b"", b"1.2345678901234567\n2\n", b"RGFG", b"RGF", b"-----BEGIN PUBLIC KEY-----\n", b"a" * 15, b"x y" * 20]
     for text in [*texts, b"0.12345678901234567\n" * 3]:
@@ -375,8 +380,13 @@ def test_no_room_for_what_is_printed() -> None:
 def test_a_failed_new_file_keeps_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"old")
-    with pytest.raises(RuntimeError), new_file(path) as temporary:
-        temporary.write_bytes(b"half")
-        raise RuntimeError
+
+    def write() -> None:
+        with new_file(path) as temporary:
+            temporary.write_bytes(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["f"]

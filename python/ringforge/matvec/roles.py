@@ -105,6 +105,9 @@ def _load_clear(path: Path, program: Program) -> Iterator[ClearVector]:
         raise FormatError(f"{path.name} holds arrays of {meta.dtype} and {slots.dtype}; real numbers are needed")
     if meta.ndim != 2 or meta.shape[1] != 3 or slots.shape != (len(meta), program.context.params.slots):
         raise FormatError(f"{path.name} holds arrays of shape {meta.shape} and {slots.shape}")
+    levels, top = meta[:, 0], program.context.params.max_level
+    if not np.isfinite(meta).all() or ((levels < 0) | (levels > top) | (levels % 1 != 0)).any():
+        raise FormatError(f"{path.name} holds a level that is none of 0 ... {top}, or numbers that are not finite")
     for m, s in zip(meta, slots, strict=True):
         yield ClearVector(np.asarray(s, dtype=np.float64), int(m[0]), float(m[1]), float(m[2]))
 

@@ -63,7 +63,7 @@ class Quota:
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             self._key = self._open()
             self._database.execute("PRAGMA journal_mode = WAL")
-        except (sqlite3.DatabaseError, FormatError) as e:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, FormatError) as e:
             raise FormatError(
                 f"{path.name} is no quota file that this version reads ({e}): name another with --quota-file, or move "
                 "it away to start counting anew"

@@ -476,7 +476,7 @@ def _read_members(directory: Path, info: TableInfo) -> Members:
                 values.append(np.frombuffer(block, dtype=np.uint8).reshape(len(some), width))
                 if info.label_bytes:
                     labels.extend(label for _, label in some)
-    except (sqlite3.Error, TypeError) as e:
+    except (sqlite3.Error, TypeError, UnicodeDecodeError) as e:
         raise FormatError(f"elements.sqlite is damaged: {e}") from None
     stacked = np.concatenate(values) if values else np.zeros((0, width), dtype=np.uint8)
     if info.mode == "direct":
