@@ -79,6 +79,10 @@ $(VENV)/.bench: $(VENV)/.tools
 	$(PIP) "tenseal==0.3.18"
 	touch $@
 
+$(VENV)/.fuzz: $(VENV)/.tools
+	$(PIP) "atheris==3.0.0" "onnx>=1.16"
+	touch $@
+
 $(VENV)/.lint: pyproject.toml $(VENV)/.tools
 	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5"
 	touch $@
@@ -108,10 +112,11 @@ sanitize: $(VENV)/.test ## the C++ tests under address, undefined-behaviour and 
 	  $(CMAKE) --preset $$kind > /dev/null && $(VENV)/bin/cmake --build build/$$kind --target ringforge_tests && \
 	  build/$$kind/cpp/ringforge_tests --gtest_brief=1 || exit 1; done
 
-fuzz: $(VENV)/.tools ## every file reader under libFuzzer, FUZZ_SECONDS each
+fuzz: build $(VENV)/.fuzz ## every reader of foreign bytes, in C++ and Python, FUZZ_SECONDS each
 	tools/bootstrap.sh $(PYTHON) clang
 	tools/bootstrap.sh $(PYTHON) libclang-rt-$$(clang++ -dumpversion | cut -d. -f1)-dev
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cpp/fuzz/run.sh $(FUZZ_SECONDS)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cpp/fuzz/run.sh $(FUZZ_SECONDS); code=$$?; \
+	  $(PY) python/fuzz/run.py $(FUZZ_SECONDS) && exit $$code
 
 # ---- style -----------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes io::load_ciphertext.
+// Fuzzes io::load_ciphertext and io::next_ciphertext.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(load_ciphertext, ckks_ciphertext)
+RINGFORGE_FUZZ_READER(ciphertext, ckks_ciphertext)

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes a file of Galois keys: the index reader and io::next_galois_key, which must agree.
+// Fuzzes io::load_galois_key, and a file of Galois keys: the index reader and io::next_galois_key, which must agree.
 #include "harness.hpp"
 
 using namespace ringforge;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ckks::Context& context = fuzz::context_of(data, size);
+  fuzz::check_single(
+      data, size, [&](std::istream& in) { return io::load_galois_key(in, context); },
+      [&](std::ostream& out, const ckks::GaloisKey& key) { io::save(out, context, key); },
+      [&](const ckks::GaloisKey& key) { return io::saved_size(context, key); });
   std::vector<io::GaloisKeyEntry> entries;
   bool indexed = false;
   try {

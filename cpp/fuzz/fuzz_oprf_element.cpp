@@ -56,6 +56,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const ShapeError&) {
     require(size % oprf::kElementBytes != 0, "a right length was refused");
   }
+  // A client with one input of its own reads the same bytes as a server's answer.
+  static const std::uint8_t mine[] = {1, 2, 3};
+  static const std::uint64_t ends[] = {0, 3};
+  static const oprf::Inputs inputs{mine, ends};
+  static const oprf::BlindedBatch asked = [] {
+    Randomness rng(Seed{1});
+    return oprf::blind_batch(inputs, rng);
+  }();
+  try {
+    const auto values = oprf::finalize_batch(inputs, asked.blinds, input);
+    require(values.size() == oprf::kOutputBytes && accepted, "a client accepts what is no element");
+  } catch (const FormatError&) {
+    require(!accepted, "a client refuses an element");
+  } catch (const ShapeError&) {
+    require(size != oprf::kElementBytes, "a right length was refused");
+  }
   try {
     const auto scalar = oprf::Scalar::from_bytes(input);
     require(std::memcmp(scalar.bytes().data(), data, size) == 0, "a scalar was changed");

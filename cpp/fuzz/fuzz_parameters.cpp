@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes io::load_parameters. Besides the usual mutations, primes are replaced by other primes: random
-// words are almost never 1 mod 2N.
+// Fuzzes io::load_parameters and io::next_parameters. Besides the usual mutations, primes are replaced by other primes:
+// random words are almost never 1 mod 2N.
 #include "harness.hpp"
 
 using namespace ringforge;
@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       data, size, [](std::istream& in) { return io::load_parameters(in); },
       [](std::ostream& out, const ckks::Parameters& p) { io::save(out, p); },
       [](const ckks::Parameters& p) { return io::saved_size(p); });
+  fuzz::check_sequence(data, size, [](std::istream& in) { return io::next_parameters(in).has_value(); });
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes io::load_plaintext.
+// Fuzzes io::load_plaintext and io::next_plaintext.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(load_plaintext, ckks_plaintext)
+RINGFORGE_FUZZ_READER(plaintext, ckks_plaintext)

@@ -180,19 +180,31 @@ void check_single(const std::uint8_t* data, std::size_t size, Load&& load, Save&
   }
 }
 
+/// Reads objects one after the other until the stream ends or one is refused; each must begin where the last ended.
+template <class Next>
+void check_sequence(const std::uint8_t* data, std::size_t size, Next&& next) {
+  io::ByteSource in({data, size});
+  try {
+    for (std::streamoff at = 0; next(in); at = in.tellg()) require(in.tellg() > at, "an object without bytes");
+  } catch (const FormatError&) {
+  } catch (const MismatchError&) {
+  }
+}
+
 }  // namespace ringforge::fuzz
 
-/// A target for a reader that takes a context.
-#define RINGFORGE_FUZZ_READER(loader, type)                                             \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {   \
-    using namespace ringforge;                                                          \
-    const ckks::Context& context = fuzz::context_of(data, size);                        \
-    fuzz::check_single(                                                                 \
-        data, size, [&](std::istream& in) { return io::loader(in, context); },          \
-        [&](std::ostream& out, const auto& object) { io::save(out, context, object); }, \
-        [&](const auto& object) { return io::saved_size(context, object); });           \
-    return 0;                                                                           \
-  }                                                                                     \
+/// A target for the readers of one kind of object, alone and in sequence.
+#define RINGFORGE_FUZZ_READER(object, type)                                                                         \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {                               \
+    using namespace ringforge;                                                                                      \
+    const ckks::Context& context = fuzz::context_of(data, size);                                                    \
+    fuzz::check_single(                                                                                             \
+        data, size, [&](std::istream& in) { return io::load_##object(in, context); },                               \
+        [&](std::ostream& out, const auto& read) { io::save(out, context, read); },                                 \
+        [&](const auto& read) { return io::saved_size(context, read); });                                           \
+    fuzz::check_sequence(data, size, [&](std::istream& in) { return io::next_##object(in, context).has_value(); }); \
+    return 0;                                                                                                       \
+  }                                                                                                                 \
   RINGFORGE_FUZZ_MUTATOR(type)
 
 #define RINGFORGE_FUZZ_MUTATOR(type)                                                                    \

@@ -3,21 +3,18 @@
 # Copyright 2026 The Ringforge authors
 #
 # Builds the fuzz targets, runs each in turn, and prints a summary. Fails when a target found something.
-#   cpp/fuzz/run.sh SECONDS [TARGET...]      targets: parameters plaintext ciphertext secret_key public_key
-#                                            relin_key galois_key inspect oprf_element psi_keys psi_request
-#                                            psi_reply gate_key; default all
+#   cpp/fuzz/run.sh SECONDS [TARGET...]      a target NAME is a file fuzz_NAME.cpp; default: all
 # Corpora grow in cpp/fuzz/corpus, findings go to build/fuzz/findings.
 set -eu
 
 if [ $# -lt 1 ]; then
-  sed -n '5,9s/^# \{0,1\}//p' "$0" >&2
+  sed -n '5,7s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 seconds=$1
 shift
-targets=${*:-parameters plaintext ciphertext secret_key public_key relin_key galois_key inspect oprf_element \
-  psi_keys psi_request psi_reply gate_key}
 here=$(cd "$(dirname "$0")" && pwd)
+targets=${*:-$(cd "$here" && ls fuzz_*.cpp | sed 's/^fuzz_//; s/\.cpp$//')}
 root=$(cd "$here/../.." && pwd)
 build=$root/build/fuzz
 corpus=$here/corpus

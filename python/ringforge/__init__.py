@@ -2,13 +2,27 @@
 # Copyright 2026 The Ringforge authors
 """Computing on encrypted data.
 
-`ringforge.matvec` runs neural-network layers on encrypted vectors, `ringforge.ckks` is the scheme beneath it,
-`ringforge.devices` says where fused kernels run.
+Systems:
+
+- `ringforge.matvec`: a server's matrices, in the clear, times encrypted vectors: neural-network layers.
+- `ringforge.matmul`: products and sums of matrices that are all encrypted, of several owners.
+- `ringforge.psi`: private set intersection, with labels, as a service.
+- `ringforge.gates`: logic circuits on encrypted bits, of any depth.
+
+Beneath them:
+
+- `ringforge.ckks`: the scheme of matvec and matmul; `ringforge.params` has its parameter sets.
+- `ringforge.devices`: where fused kernels run; `ringforge.hw` builds, drives and models the accelerators.
+- `ringforge.security`: what known attacks on LWE cost.
+- `ringforge.errors`: every exception; the common ones are here too.
+
+Each is imported when it is first used.
 """
 
+import importlib
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
-from ringforge import ckks, devices, matvec, params
 from ringforge.errors import (
     Error,
     FormatError,
@@ -22,10 +36,18 @@ from ringforge.errors import (
     ValueError,
 )
 
+if TYPE_CHECKING:
+    from ringforge import ckks, devices, errors, gates, hw, matmul, matvec, params, psi, security
+
+#: What the package is called where packages are; `ringforge` there is somebody else's.
+DISTRIBUTION = "ringforge-he"
+
 try:
-    __version__ = version("ringforge")
+    __version__ = version(DISTRIBUTION)
 except PackageNotFoundError:  # running from a source tree
     __version__ = "0+source"
+
+_MODULES = ("ckks", "devices", "errors", "gates", "hw", "matmul", "matvec", "params", "psi", "security")
 
 __all__ = [
     "Error",
@@ -41,6 +63,22 @@ __all__ = [
     "__version__",
     "ckks",
     "devices",
+    "errors",
+    "gates",
+    "hw",
+    "matmul",
     "matvec",
     "params",
+    "psi",
+    "security",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Files of all parties: written whole or not at all, secrets readable by their owner only."""
+"""Files of all parties: written whole or not at all, never over a secret, secrets readable by their owner only.
+
+Every writer of this package goes through `new_file` or `writing`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
+import sqlite3
+import stat
+import struct
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import Error, FormatError, ShapeError
+from ringforge.errors import Error, FormatError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
 Array = npt.NDArray[np.float64]
@@ -31,18 +38,142 @@ def naming(path: str | Path) -> Iterator[None]:
         raise type(e)(f"{Path(path).name}: {e}") from None
 
 
-@contextlib.contextmanager
-def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
-    """A temporary file beside `path`; it takes the name `path` only when the block ends without an error.
+# ---- secrets -------------------------------------------------------------------------------------
 
-    With `secret`, the file can be read by its owner only.
+#: Beginnings of files that hold a secret, without their format's version.
+_SECRET_MAGIC = {b"RGFGSEC": "a secret key of gates", b"RGOPRF": "the key of an OPRF server"}
+
+#: Records: magic; bytes of header and checksum around the body; types that are secret.
+_RECORD, _HEADER, _CHECKSUM = b"RGFG", 52, 32
+_SECRET_RECORDS = frozenset({0x0104})
+
+#: Quotas and a table's elements are SQLite files.
+_DATABASE = b"SQLite format 3\0"
+
+_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
+_TOKEN = re.compile(rb"[A-Za-z0-9._~+/=-]{16,1024}")
+
+#: How much of a text is searched for keys and tokens.
+_TEXT = 1 << 20
+
+
+def secret_in(path: str | Path) -> str | None:
+    """What secret a file holds, in words; None if it holds none that is known here, or there is no such file.
+
+    The file's content decides, not its name: secret keys of CKKS (in any place among other records) and of gates, OPRF
+    keys, private keys in PEM, databases of quotas and tables. Tokens have no mark of their own: a text of nothing but
+    tokens counts when only its owner may read it, as token files must be.
+
+    Raises:
+        OSError: there is a file, but it cannot be read.
+    """
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        with Path(path).open("rb") as f:
+            start = f.read(16)
+            for magic, what in _SECRET_MAGIC.items():
+                if start.startswith(magic):
+                    return what
+            if start == _DATABASE:
+                return "a database of a server"
+            if start.startswith(_RECORD):
+                return "a secret key of CKKS" if _has_secret_record(f, status.st_size) else None
+            text = start + f.read(_TEXT)
+    except FileNotFoundError:
+        return None
+    if _PRIVATE_KEY.search(text):
+        return "a private key (PEM)"
+    private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    return "tokens of clients" if private and len(text) <= _TEXT and _only_tokens(text) else None
+
+
+def _has_secret_record(f: IO[bytes], size: int) -> bool:
+    at = 0
+    while at + _HEADER <= size:
+        f.seek(at)
+        header = f.read(_HEADER)
+        if not header.startswith(_RECORD):
+            return False
+        if struct.unpack_from("<H", header, 6)[0] in _SECRET_RECORDS:
+            return True
+        at += _HEADER + struct.unpack_from("<Q", header, 44)[0] + _CHECKSUM
+    return False
+
+
+def _only_tokens(text: bytes) -> bool:
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(b"#")]
+    return bool(lines) and all(map(_TOKEN.fullmatch, lines)) and not all(map(_is_number, lines))
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_output(path: str | Path) -> None:
+    """Refuses a name under which nothing may be written, before any work is done.
+
+    Raises:
+        FileExistsError: the file holds a secret, or is no ordinary file. FileNotFoundError: there is no such directory.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such directory", str(path.parent))
     if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "exists and is no ordinary file", str(path))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    what = secret_in(path)
+    if what:
+        raise FileExistsError(
+            errno.EEXIST, f"holds {what}, which is never replaced: name another file, or move it away", str(path)
+        )
+
+
+def check_different(files: Mapping[str, str | Path | None]) -> None:
+    """Refuses one file under two names, however they are spelled: relative, through links.
+
+    Args:
+        files: what each is for, and its name, or None for one that is not wanted.
+
+    Raises:
+        ParameterError: two of them are the same file.
+    """
+    seen: list[tuple[str, Path]] = []
+    for what, name in files.items():
+        if name is None:
+            continue
+        path = Path(name)
+        for other, before in seen:
+            if path.resolve() == before.resolve() or (path.exists() and before.exists() and path.samefile(before)):
+                raise ParameterError(f"{other} and {what} both name the file {path.name}: give each a file of its own")
+        seen.append((what, path))
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+#: What a system says when there is no room: the disk, the user's quota, the largest file.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextlib.contextmanager
+def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
+    """A temporary file beside `path`; it takes the name `path` only when the block ends without an error.
+
+    With `secret`, the file can be read by its owner only.
+
+    Raises:
+        FileExistsError: the name belongs to a file that holds a secret, or to no ordinary file.
+        FileNotFoundError: there is no such directory. OSError: no room, or something else of the system's; what was
+        there before is still there.
+    """
+    path = Path(path)
+    check_output(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:200]}.", suffix=".part", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -50,10 +181,32 @@ def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
             umask = os.umask(0)
             os.umask(umask)
             temporary.chmod(0o666 & ~umask)
-        yield temporary
+        try:
+            yield temporary
+        except (Error, OSError) as e:
+            if getattr(e, "errno", None) is None:
+                _probe(temporary)  # the system's reason says more than "writing failed"
+            raise
+        check_output(path)
         temporary.replace(path)
+    except OSError as e:
+        if e.errno not in _NO_ROOM:
+            raise
+        raise OSError(
+            e.errno,
+            f"{os.strerror(e.errno or 0)}: not written, what was there before still is; make room, or name another "
+            "place",
+            str(path),
+        ) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _probe(temporary: Path) -> None:
+    """Raises OSError if nothing more can be written to a file that is to be thrown away."""
+    if temporary.exists():
+        with temporary.open("ab", buffering=0) as f:
+            f.write(bytes(1 << 16))
 
 
 @contextlib.contextmanager
@@ -61,6 +214,69 @@ def writing(path: str | Path, *, secret: bool = False) -> Iterator[IO[bytes]]:
     """Like `new_file`, as an open binary file."""
     with new_file(path, secret=secret) as temporary, temporary.open("wb") as f:
         yield f
+
+
+@contextlib.contextmanager
+def database(path: str | Path) -> Iterator[None]:
+    """Turns what SQLite raises in the block into one line that names the file and a remedy.
+
+    Raises:
+        OSError: there is no room, or the disk fails; SQLite has undone what it had begun.
+        Error: another process has it, or it is no database or a damaged one.
+    """
+    try:
+        yield
+    except UnicodeDecodeError:  # what SQLite says of a damaged file may quote it
+        raise FormatError(f"{Path(path).name} is damaged: use a copy, or make it anew") from None
+    except sqlite3.Error as e:
+        code = getattr(e, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            number = errno.ENOSPC if code == sqlite3.SQLITE_FULL else errno.EIO
+            why = f"{first_line(e)}: nothing was changed; make room on its disk, and see that it may be written"
+            raise OSError(number, why, str(path)) from None
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise Error(f"{Path(path).name}: another process works with this database: wait for it") from None
+        raise FormatError(f"{Path(path).name} is damaged ({first_line(e)}): use a copy, or make it anew") from None
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+
+#: What an .npy file begins with, and how long its header may be.
+_NPY_MAGIC, _NPY_HEADER = b"\x93NUMPY", 1 << 16
+
+
+def load_npy(source: Path | IO[bytes]) -> npt.NDArray[Any]:
+    """One array of an .npy file or stream; never pickles, and takes no memory that the data does not fill.
+
+    Args:
+        source: a file's name: the array stays on the disk, mapped; or an open file, which is left after the array.
+
+    Raises:
+        FormatError: no .npy, damaged, or of a shape that the file cannot hold. OSError: it cannot be read.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numpy, about headers of old writers
+            if not isinstance(source, Path):
+                array = np.lib.format.read_array(source, allow_pickle=False, max_header_size=_NPY_HEADER)
+            else:
+                with source.open("rb") as f:
+                    if f.read(len(_NPY_MAGIC)) != _NPY_MAGIC:
+                        raise FormatError("it does not begin as .npy files do")
+                array = np.load(source, mmap_mode="r", allow_pickle=False, max_header_size=_NPY_HEADER)
+    except Exception as e:
+        if isinstance(e, Error) or (isinstance(e, OSError) and e.filename is not None):
+            raise
+        # A header is Python text; numpy lets through what a parser may raise, from SyntaxError to MemoryError.
+        raise FormatError(f"it holds no array of numbers: {first_line(e)}") from None
+    return array
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, cut to one short line."""
+    lines = str(error).splitlines()
+    return (lines[0][:200] if lines else "") or type(error).__name__
 
 
 def load_vectors(path: str | Path) -> Array:
@@ -71,17 +287,18 @@ def load_vectors(path: str | Path) -> Array:
         complex numbers or text.
     """
     path = Path(path)
-    try:
-        if path.suffix == ".npy":
-            raw = np.load(path, mmap_mode="r", allow_pickle=False)
-        elif path.suffix == ".csv":
+    if path.suffix == ".npy":
+        with naming(path):
+            raw = load_npy(path)
+    elif path.suffix == ".csv":
+        try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # an empty file is refused below
                 raw = np.loadtxt(path, delimiter=",", ndmin=2)
-        else:
-            raise FormatError(f"{path.name}: numbers are read from .npy and .csv files")
-    except (ValueError, EOFError, TypeError) as e:
-        raise FormatError(f"{path.name} holds no array of numbers: {e}") from None
+        except (ValueError, EOFError, TypeError, OverflowError) as e:
+            raise FormatError(f"{path.name} holds no array of numbers: {first_line(e)}") from None
+    else:
+        raise FormatError(f"{path.name}: numbers are read from .npy and .csv files")
     if raw.dtype.kind not in "fiub":
         raise RingforgeValueError(f"{path.name} holds {raw.dtype} entries; real numbers are needed")
     if raw.ndim not in (1, 2) or raw.size == 0:

@@ -2,8 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Parties as processes of one machine that talk over local HTTP: what the services of all systems share.
 
-Servers listen on 127.0.0.1 only and authenticate nobody: demonstrations, not deployments. Bodies go straight into
-files, and refusals arrive as the exceptions they were.
+Servers listen on 127.0.0.1 only and authenticate nobody: demonstrations, not deployments. They answer programs of this
+machine and no web page, take no more than what is needed, and wait for nobody for ever. Bodies go straight into files,
+which count only when what they hold was accepted; refusals arrive as the exceptions they were.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import contextlib
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,21 +26,83 @@ from typing import Any
 
 from ringforge import errors
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.files import writing
+from ringforge.files import first_line as reason
+from ringforge.files import naming, new_file
 
-#: Largest body taken, and how much of it is held in memory at a time.
+#: Largest answer taken, and how much of a body is held in memory at a time.
 MAX_BODY = 1 << 32
 CHUNK = 1 << 20
+
+#: Room in a body for headers of files, beside the objects they hold.
+HEADERS = 1 << 16
+
+#: Bytes of a body that nobody wants which are read all the same, so that the sender hears why.
+_DISCARDED = 1 << 26
 
 
 # ---- servers -------------------------------------------------------------------------------------
 
 
 class BodyHandler(BaseHTTPRequestHandler):
-    """Receives bodies into files, and answers. Derived classes add the routes."""
+    """Receives bodies into files, and answers. Derived classes add the routes. One request for each connection."""
 
     protocol_version = "HTTP/1.1"
     server_version = "ringforge"
+
+    #: Seconds for the head of a request, and of silence in its body.
+    timeout = 30.0
+
+    #: Bytes that a body or an answer must move in a second, all in all, after the first `timeout` seconds.
+    pace = 1 << 16
+
+    # ---- the peer ----
+
+    def setup(self) -> None:
+        super().setup()
+        self._watch = threading.Timer(self.timeout, self._hang_up)
+        self._watch.daemon = True
+        self._watch.start()
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError, TimeoutError):  # the peer has gone: nobody is left to be told
+            super().handle()
+
+    def finish(self) -> None:
+        self._watch.cancel()
+        with contextlib.suppress(OSError):
+            super().finish()
+
+    def parse_request(self) -> bool:
+        """Reads the head; refuses what does not come from a program on this machine."""
+        if not super().parse_request():
+            return False
+        self._watch.cancel()
+        self.close_connection = True
+        why = self._foreign()
+        if why:
+            self.discard()
+            self.answer(403, f"Error: {why}".encode())
+        return not why
+
+    def _foreign(self) -> str:
+        """What shows that a request is a web page's doing, or was meant for another server; empty if nothing does."""
+        port = int(self.connection.getsockname()[1])
+        own = {f"127.0.0.1:{port}", f"localhost:{port}"} | ({"127.0.0.1", "localhost"} if port == 80 else set())
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0] not in own:
+            return f"requests must name this server as 127.0.0.1:{port} in one Host header"
+        if any(o.removeprefix("http://") not in own for o in self.headers.get_all("Origin", [])):
+            return "requests that a web page of another origin makes are not answered"
+        if self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+            return "requests that a web page of another site makes are not answered"
+        return ""
+
+    def _deadline(self, count: int) -> float:
+        return time.monotonic() + self.timeout + count / self.pace
 
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
@@ -45,53 +110,99 @@ class BodyHandler(BaseHTTPRequestHandler):
         try:
             yield
         except Error as e:
-            self.close_connection = True
+            self.discard()
             self.answer(400, f"{type(e).__name__}: {e}".encode())
+        except (ConnectionError, TimeoutError):
+            raise
         except OSError as e:
-            self.close_connection = True
+            self.discard()
             self.answer(500, f"Error: the server cannot store it: {e.strerror}".encode())
 
-    def receive(self, path: Path) -> Path:
-        """Stores the body, whole or not at all.
+    # ---- bodies ----
+
+    @contextlib.contextmanager
+    def receiving(self, path: Path, limit: int) -> Iterator[Path]:
+        """The body in a temporary file, which takes the name `path` when the block ends without an error.
+
+        So a body that the block refuses leaves the earlier one in its place.
+
+        Args:
+            path: its name if it is accepted.
+            limit: the most bytes that an acceptable body has.
 
         Raises:
-            FormatError: its length is not announced, too large, or not what comes.
+            FormatError: its length is not announced, too large, or not what comes; or it comes too slowly.
         """
-        left = self.announced()
-        if not left:
-            length = self.headers.get("Content-Length", "")
-            raise FormatError(f'a body of "{length}" bytes; send Content-Length from 1 to {MAX_BODY}')
-        with writing(path) as f:
-            while left:
-                some = self.rfile.read(min(left, CHUNK))
-                if not some:
-                    raise FormatError(f"the body ended {left} bytes early")
-                f.write(some)
-                left -= len(some)
-        return path
+        length = self.announced()
+        if not 0 < length <= limit:
+            said = self.headers.get("Content-Length", "")[:40]
+            raise FormatError(f'a body of "{said}" bytes; send Content-Length from 1 to {limit}')
+        with new_file(path) as temporary:
+            with temporary.open("wb") as f:
+                for some in self._body():
+                    f.write(some)
+            with naming(path):
+                yield temporary
+
+    def _body(self) -> Iterator[bytes]:
+        """The pieces of the body that are still to come."""
+        deadline = self._deadline(self._left())
+        while self._left():
+            try:
+                some = self.rfile.read1(min(self._left(), CHUNK))
+            except TimeoutError:
+                some = b""
+                deadline = 0.0
+            if time.monotonic() > deadline:
+                self._unread = 0
+                raise FormatError(
+                    f"the body comes too slowly: {self.timeout:g} s of silence, or below {self.pace} bytes/s"
+                )
+            if not some:
+                left, self._unread = self._left(), 0
+                raise FormatError(f"the body ended {left} bytes early")
+            self._unread = self._left() - len(some)
+            yield some
+
+    _unread = -1
+
+    def _left(self) -> int:
+        """Bytes of the body that have not been read."""
+        if self._unread < 0:
+            self._unread = self.announced()
+        return self._unread
 
     def announced(self) -> int:
         """Bytes that the sender announces, or 0 if it says nothing acceptable."""
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal() and len(length) < 20):
-            return 0
-        return int(length) if int(length) <= MAX_BODY else 0
+        return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
     def discard(self) -> None:
-        """Reads a body that nobody wants, so that the sender is ready to hear why."""
-        self.close_connection = True
-        left = self.announced()
-        while left and (some := self.rfile.read(min(left, CHUNK))):
-            left -= len(some)
+        """Reads what is left of a body that nobody wants, within reason, so that the sender is ready to hear why."""
+        done = 0
+        with contextlib.suppress(FormatError, ConnectionError):
+            for some in self._body():
+                done += len(some)
+                if done > _DISCARDED:
+                    break
 
     def answer(self, code: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        """Sends status, headers and body."""
+        """Sends status, headers and body.
+
+        Raises:
+            TimeoutError: the peer does not take it.
+        """
         self.send_response(code)
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        view, deadline = memoryview(body), self._deadline(len(body))
+        for at in range(0, len(view), CHUNK):
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            self.wfile.write(view[at : at + CHUNK])
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: nothing that clients send reaches a log."""
@@ -133,6 +244,25 @@ def say_error(error: Exception) -> None:
 # ---- the other end -------------------------------------------------------------------------------
 
 
+#: Seconds that a client waits for an answer: computing takes long.
+_PATIENCE = 3600
+
+
+def read_report(text: bytes | str) -> dict[str, Any]:
+    """The JSON object that a service says what it did with.
+
+    Raises:
+        Error: it is none.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise Error(f"the server's report is no JSON ({reason(e)}): is another program listening there?") from None
+    if not isinstance(found, dict):
+        raise Error("the server's report is no JSON object: is another program listening there?")
+    return found
+
+
 class Connection:
     """The client's end of the socket.
 
@@ -141,7 +271,7 @@ class Connection:
     """
 
     def __init__(self, port: int) -> None:
-        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=3600)
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
 
     def close(self) -> None:
         """Ends the connection."""
@@ -153,21 +283,36 @@ class Connection:
         Raises:
             Error: as the server's error is called; `Error` itself when it gives no proper answer.
         """
+        where = f"port {self._http.port} of this machine"
         try:
-            if path is None:
-                self._http.request(method, url, headers={"Content-Length": "0"} if method == "POST" else {})
-            else:
-                with path.open("rb") as f:
-                    self._http.request(method, url, f, {"Content-Length": str(path.stat().st_size)})
+            # A server that refuses a body may not wait for its end: what it said is there all the same.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                if path is None:
+                    self._http.request(method, url, headers={"Content-Length": "0"} if method == "POST" else {})
+                else:
+                    with path.open("rb") as f:
+                        self._http.request(method, url, f, {"Content-Length": str(path.stat().st_size)})
             response = self._http.getresponse()
-            body = response.read()
+            body = response.read(MAX_BODY)
         except ConnectionRefusedError:
-            raise Error(f"nobody listens on port {self._http.port} of this machine: start the server first") from None
+            raise Error(f"nobody listens on {where}: start the server first") from None
+        except TimeoutError:
+            raise Error(f"the server on {where} has not answered for {_PATIENCE} s: see what it does") from None
         except (http.client.HTTPException, ConnectionError) as e:
-            raise Error(f"the server gave no proper answer ({type(e).__name__}): it may have ended") from None
+            raise Error(f"{where} gave no proper answer ({type(e).__name__}): the server may have ended") from None
+        finally:
+            self._http.close()
         if response.status != 200:
             raise _refusal(body.decode(errors="replace"))
         return body, response.headers
+
+    def report(self, method: str, url: str, path: Path | None = None) -> dict[str, Any]:
+        """The same, for answers that are a JSON object.
+
+        Raises:
+            Error: as `request`; or the answer is none, so that another program seems to listen there.
+        """
+        return read_report(self.request(method, url, path)[0])
 
 
 def _refusal(text: str) -> Error:

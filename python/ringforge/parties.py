@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -53,6 +53,31 @@ def collect(keys: Iterable[RelinKey | GaloisKey]) -> tuple[GaloisKeys, RelinKey 
         else:
             galois.insert(key)
     return galois, relin
+
+
+def key_file_bytes(program: NeedsKeys) -> int:
+    """Size of the file of a program's evaluation keys."""
+    p = program.context.params
+    levels = [*program.key_levels.values(), *([] if program.relin_level is None else [program.relin_level])]
+    digits = [-(-(level + 1) // p.limbs_per_digit) for level in levels]
+    return sum(
+        _RECORD_BYTES + 64 + count * _packed_bytes(p, [*p.q[: level + 1], *p.p])
+        for level, count in zip(levels, digits, strict=True)
+    )
+
+
+def ciphertext_file_bytes(context: Context, level: int, count: int) -> int:
+    """The most that a file of so many ciphertexts of two parts takes."""
+    p = context.params
+    return count * (_RECORD_BYTES + 48 + 2 * _packed_bytes(p, p.q[: level + 1]))
+
+
+#: Header and checksum of a record (docs/formats.md).
+_RECORD_BYTES = 52 + 32
+
+
+def _packed_bytes(p: _native.Parameters, primes: Sequence[int]) -> int:
+    return sum(p.degree * q.bit_length() // 8 for q in primes)
 
 
 def read_keys(

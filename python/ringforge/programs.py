@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ringforge._native import Parameters
 from ringforge.errors import FormatError
+from ringforge.files import first_line
 
 #: Bytes of a program file.
 MAX_FILE = 1 << 22
@@ -23,13 +24,17 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+#: What fits a word; whether it is a prime, `Parameters` says.
+Prime = Annotated[int, Field(gt=1, lt=1 << 64)]
+
+
 class ParameterSpec(Frozen):
     """A parameter set in a program file."""
 
     name: Annotated[str, Field(max_length=64)]
     log_n: Annotated[int, Field(ge=10, le=17)]
-    q: Annotated[list[int], Field(min_length=1, max_length=64)]
-    p: Annotated[list[int], Field(min_length=1, max_length=16)]
+    q: Annotated[list[Prime], Field(min_length=1, max_length=64)]
+    p: Annotated[list[Prime], Field(min_length=1, max_length=16)]
     limbs_per_digit: Annotated[int, Field(ge=1, le=64)]
     log_scale: float
     insecure: Annotated[str, Field(max_length=256)]
@@ -66,8 +71,8 @@ def read_program(kind: type[Kind], path: str | Path) -> Kind:
         return kind.model_validate(json.loads(path.read_bytes()))
     except ValidationError as e:
         raise FormatError(f"{path.name} is not a program: {first_problem(e)}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
-        raise FormatError(f"{path.name} is not a program: {e}") from None
+    except (ValueError, RecursionError) as e:  # numbers of thousands of digits too
+        raise FormatError(f"{path.name} is not a program: {first_line(e)}") from None
 
 
 def first_problem(error: ValidationError) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ringforge import _native
@@ -24,12 +23,16 @@ from ringforge.bench import matvec as matvec_bench
 from ringforge.bench import psi as psi_bench
 from ringforge.bench import ring as ring_bench
 from ringforge.bench.record import Record, environment, save, table
+from ringforge.cli.console import console
 from ringforge.matmul.paper.parameters import INSECURE_REASON
 from ringforge.params import named
 
 app = typer.Typer(
     help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True, add_completion=False
 )
+
+#: Of tables that go into a file or pipe.
+_WIDTH = 170
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")]
 
@@ -65,7 +68,7 @@ class PsiAlgorithm(StrEnum):
 
 def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> list[Record]:
     """Prints and saves records as they come; returns them."""
-    status = Console(stderr=True)
+    status = console(stderr=True)
     env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
     done: list[Record] = []
     for r in records:
@@ -79,19 +82,17 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
             level = "" if r.level is None else f" at level {r.level}"
             status.print(f"  {r.case}{level}: {r.seconds:.3g} s", style="dim")
     if not as_json:
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=170)
-        console.print(table(done, title))
+        screen = console(width=_WIDTH)
+        screen.print(table(done, title))
         machine = f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}"
-        console.print(f"{machine}, commit {env['commit']}, {env['date']}")
+        screen.print(f"{machine}, commit {env['commit']}, {env['date']}")
     if folder is not None and done:
         status.print(f"written to {path}")
     return done
 
 
 def _print(shown: Table) -> None:
-    Console(width=None if Console().is_terminal else 170).print(shown)
+    console(width=_WIDTH).print(shown)
 
 
 @app.command("matvec")
@@ -371,4 +372,4 @@ def psi_command(
     if not as_json:
         _print(psi_bench.details(done))
         if sizes:
-            Console().print(psi_bench.verdict(done))
+            console(width=_WIDTH).print(psi_bench.verdict(done))

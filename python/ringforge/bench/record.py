@@ -15,6 +15,8 @@ from typing import Any
 
 from rich.table import Table
 
+from ringforge.files import writing
+
 _RATIOS = ("ratio", "ratio_with_encoding")
 
 
@@ -166,6 +168,5 @@ def load(path: Path) -> list[Record]:
 
 
 def _write(target: Path, text: str) -> None:
-    fresh = target.with_name(f".{target.name}.new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(target)
+    with writing(target) as f:
+        f.write(text.encode())

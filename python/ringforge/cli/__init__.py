@@ -8,6 +8,8 @@ standard error and exit code 1; wrong usage ends it with code 2. Warnings of the
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from collections.abc import Sequence
 from ringforge.cli.app import app
 from ringforge.cli.console import print_error, print_warning
 from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
+from ringforge.files import first_line
 
 __all__ = ["app", "main"]
 
@@ -32,7 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for kind in (PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
         warnings.showwarning = print_warning
-        return _run(list(sys.argv[1:] if arguments is None else arguments))
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    return code if _flushed() else code or 1
+
+
+def _flushed() -> bool:
+    """Whether standard output has taken everything; if not, says so."""
+    try:
+        sys.stdout.flush()
+    except OSError as e:
+        print_error(f"standard output: {e.strerror}: what was printed is not complete")
+        with contextlib.suppress(OSError, ValueError):
+            # What is left in the buffer goes nowhere, so that the interpreter does not fail over it once more.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+        return False
+    return True
 
 
 def _run(arguments: list[str]) -> int:
@@ -44,8 +63,8 @@ def _run(arguments: list[str]) -> int:
         print_error(str(e))
         return 1
     except OSError as e:
-        where = f"{e.filename}: " if e.filename else ""
-        print_error(f"{where}{e.strerror or e}")
+        where = f"{os.fsdecode(e.filename)}: " if isinstance(e.filename, str | bytes) else ""
+        print_error(f"{where}{e.strerror or first_line(e)}")
         return 1
     except MemoryError:
         print_error("out of memory: `plan --memory` limits what a program may take")

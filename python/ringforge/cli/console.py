@@ -8,10 +8,14 @@ import contextlib
 import os
 import re
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from ringforge import _native
 from ringforge.errors import ParameterError
@@ -28,16 +32,57 @@ _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt]?)(i?)b?)?\s*", re.IGNORECASE)
 
 
-def console(stderr: bool = False) -> Console:
-    """A console for results, or for messages."""
-    terminal = Console(stderr=stderr, highlight=False)
+def visible(text: str, *, lines: bool = True) -> str:
+    """The text with all that could steer a terminal as escapes: names of files come from others.
+
+    Controls, marks that turn the direction of writing, and bytes that are no text become \\x1b, \\u202e, \\udcff.
+
+    Args:
+        text: what will be printed.
+        lines: whether line ends and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    keep = "\n\t" if lines else ""
+    return "".join(
+        c if c in keep or unicodedata.category(c) not in _STEERING else c.encode("unicode_escape").decode()
+        for c in text
+    )
+
+
+#: Controls, formats, surrogates, and separators of lines and paragraphs.
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+class _Console(Console):
+    """Prints no text that steers the terminal but its own."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Like its base; errors of the system say where.
+
+        Raises:
+            OSError: what is printed goes into a file on a full disk, or the like.
+        """
+        try:
+            super().print(*objects, **options)
+        except OSError as e:
+            where = "standard error" if self.stderr else "standard output"
+            raise OSError(e.errno, f"{e.strerror}: what was printed is not complete", where) from None
+
+
+def console(stderr: bool = False, width: int = MIN_WIDTH) -> Console:
+    """A console for results, or for messages; `width` is the least one where there is no terminal."""
+    terminal = _Console(stderr=stderr, highlight=False)
     if terminal.is_terminal:
         return terminal
     columns = os.environ.get("COLUMNS", "")
-    return Console(
+    return _Console(
         stderr=stderr,
         highlight=False,
-        width=max(MIN_WIDTH, int(columns) if columns.isdigit() else 0),
+        width=max(width, int(columns) if columns.isdigit() else 0),
         no_color=True,
     )
 
@@ -56,35 +101,30 @@ _OPTIONS = {
 
 def print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """One line on standard error; the place in the source does not help who runs a command."""
-    console(stderr=True).print(f"[bold yellow]warning:[/] {_escape(' '.join(str(message).split()))}", soft_wrap=True)
+    line = visible(" ".join(str(message).split()), lines=False)
+    console(stderr=True).print(f"[bold yellow]warning:[/] {escape(line)}", soft_wrap=True)
 
 
 def print_error(message: str) -> None:
     """One line on standard error."""
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()), lines=False)
     for python, option in _OPTIONS.items():
         line = line.replace(python, option)
-    console(stderr=True).print(f"[bold red]error:[/] {_escape(line)}", soft_wrap=True)
-
-
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+    console(stderr=True).print(f"[bold red]error:[/] {escape(line)}", soft_wrap=True)
 
 
 def say(message: str) -> None:
     """One line of result, taken literally."""
-    console().print(message, markup=False, soft_wrap=True)
+    console().print(visible(message, lines=False), markup=False, soft_wrap=True)
 
 
 def properties(title: str, rows: Mapping[str, str]) -> ShownTable:
     """A table of labels and texts."""
-    table = ShownTable(title=title, title_justify="left", show_header=False)
+    table = ShownTable(title=escape(title), title_justify="left", show_header=False)
     table.add_column("", style="bold", no_wrap=True)
     table.add_column("", overflow="fold")
     for label, text in rows.items():
-        table.add_row(_escape(label), _escape(text))
+        table.add_row(escape(label), escape(text))
     return table
 
 

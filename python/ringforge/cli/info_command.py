@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import RenderableType
+from rich.markup import escape
 from rich.table import Table
 
 import ringforge
@@ -69,7 +70,7 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     if start.startswith(_RECORD_MAGIC):
         yield from _records(path, behind)
     elif start.startswith(CLEAR_MAGIC):
-        yield f"{path.name}: file of the clear backend, NOT ENCRYPTED, {size_text(path.stat().st_size)}"
+        yield f"{escape(path.name)}: file of the clear backend, NOT ENCRYPTED, {size_text(path.stat().st_size)}"
     elif path.suffix in {".onnx", ".npz", ".npy"}:
         yield _model(path)
     elif start.lstrip().startswith(b"{"):
@@ -108,7 +109,7 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
             check.verify()
     known = _known_sets()
     table = Table(
-        title=f"{path.name}: {len(records)} record{'s' * (len(records) != 1)}, checksums match",
+        title=f"{escape(path.name)}: {len(records)} record{'s' * (len(records) != 1)}, checksums match",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         collapse_padding=True,
@@ -198,7 +199,7 @@ def _parameters(context: _native.Context) -> RenderableType:
 
 def _model(path: Path) -> RenderableType:
     model = load_model(path)
-    table = Table(title=f"{path.name}: model, {model.inputs} → {model.outputs}", title_justify="left")
+    table = Table(title=f"{escape(path.name)}: model, {model.inputs} → {model.outputs}", title_justify="left")
     for label in ("layer", "kind", "shape", "bias", "largest entry"):
         table.add_column(label)
     for i, layer in enumerate(model.layers):

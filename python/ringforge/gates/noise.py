@@ -75,7 +75,9 @@ def weight_square(weights: Sequence[int], wiring: str = "") -> int:
     if not wiring:
         return sum(w * w for w in weights)
     if len(wiring) != len(weights) or not all(x.isascii() and (x.isalpha() or x in "01") for x in wiring):
-        raise ParameterError(f'wiring "{wiring}": {len(weights)} of a, b, c, capitals for complements, 0 and 1 are needed')
+        raise ParameterError(
+            f'wiring "{wiring}": {len(weights)} of a, b, c, capitals for complements, 0 and 1 are needed'
+        )
     together: Counter[str] = Counter()
     for weight, x in zip(weights, wiring, strict=True):
         together[x.lower()] += 0 if x in "01" else -weight if x.isupper() else weight

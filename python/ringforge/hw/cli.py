@@ -115,7 +115,7 @@ def run_tests(
         except ModuleNotFoundError:
             missing = True
         if missing:
-            raise HardwareError(f"the hardware's tests need {what}: pip install 'ringforge[hw,test]'")
+            raise HardwareError(f"the hardware's tests need {what}: pip install {what}")
     path = tables.test_results_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     folders = [f for f in ("hw/common/dv", f"hw/{system}/dv", "python/tests/hw") if (root / f).is_dir()]

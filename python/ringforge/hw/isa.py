@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import FormatError, IllegalInstructionError
+from ringforge.files import writing
 from ringforge.hw.config import sources
 
 Words = npt.NDArray[np.uint64]
@@ -379,7 +380,8 @@ def systemverilog_package(path: str | Path | None = None) -> str:
     lines += ["", "  /* verilator lint_on UNUSEDPARAM */", "endpackage", ""]
     text = "\n".join(lines)
     if path is not None:
-        Path(path).write_text(text)
+        with writing(path) as out:
+            out.write(text.encode())
     return text
 
 

@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 
 from ringforge.errors import HardwareError
+from ringforge.files import writing
 from ringforge.hw import build, isa, resources
 from ringforge.hw.config import MachineConfig
 from ringforge.hw.resources import Cell, Line, Synthesis, total
@@ -277,9 +278,8 @@ def save(synthesis: Synthesis, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"hw-{synthesis.config.name}-synth-{env['date'][:10]}.json"
     document = {"what": "ringforge hw synth", "environment": env, **synthesis.to_dict()}
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(document, indent=1) + "\n")
-    draft.rename(path)
+    with writing(path) as f:
+        f.write(json.dumps(document, indent=1).encode() + b"\n")
     return path
 
 

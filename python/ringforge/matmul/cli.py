@@ -20,9 +20,19 @@ import typer
 
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, parse_size, progress, say, seconds_text, size_text, thread_count
-from ringforge.cli.options import Insecure, NewSecret, Params, ProgramFile, Reuse, ShareBits, Threads, keep_secret
+from ringforge.cli.options import (
+    Insecure,
+    NewSecret,
+    Params,
+    ProgramFile,
+    Reuse,
+    ShareBits,
+    Threads,
+    keep_secret,
+    output_file,
+)
 from ringforge.errors import ParameterError
-from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.files import check_different, check_output, check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matmul.planner import METHODS
 from ringforge.matmul.program import Input, Program, counted, trace
 from ringforge.matmul.roles import Contributor, EvaluationKeys, KeyHolder, Parcel, Server
@@ -184,7 +194,7 @@ def plan(
     level: Annotated[int | None, typer.Option(help="Level of the inputs; default: the one of least work.")] = None,
     bound: Annotated[float, typer.Option(help="Largest |entry| of inputs; public, enforced when encrypting.")] = 1.0,
     insecure: Insecure = "",
-    out: Annotated[Path | None, typer.Option(help="Program file to write (JSON).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Program file to write (JSON).", callback=output_file)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print keys, levels and memory as one JSON object.")] = False,
 ) -> None:
     """Chooses how products are computed, shows why, and writes the program that all parties follow.
@@ -270,7 +280,9 @@ def run(
     memory: Memory = None,
     precision: Precision = 20,
     insecure: Insecure = "",
-    out: Annotated[Path | None, typer.Option(help="Where the decrypted result goes: .npy or .csv.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the decrypted result goes: .npy or .csv.", callback=output_file)
+    ] = None,
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
 ) -> None:
@@ -334,8 +346,10 @@ def run(
 def keygen(
     program: ProgramFile,
     secret: NewSecret,
-    public: Annotated[Path, typer.Option(help="Public key to write; it goes to contributors.")],
-    eval_keys: Annotated[Path, typer.Option(help="Evaluation keys to write; they go to the server.")],
+    public: Annotated[Path, typer.Option(help="Public key to write; it goes to contributors.", callback=output_file)],
+    eval_keys: Annotated[
+        Path, typer.Option(help="Evaluation keys to write; they go to the server.", callback=output_file)
+    ],
     reuse: Reuse = False,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
@@ -350,7 +364,7 @@ def keygen(
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
-    keep_secret(secret, reuse)
+    keep_secret(secret, reuse, {"--public": public, "--eval-keys": eval_keys})
     holder = _holder(loaded, secret, accept_insecure) if reuse else KeyHolder(loaded, accept_insecure=accept_insecure)
     if not reuse:
         holder.save_secret_key(secret)
@@ -382,7 +396,7 @@ def encrypt(
     program: ProgramFile,
     name: Annotated[str, typer.Option(help="Which input of the program.")],
     in_: Annotated[Path, typer.Option("--in", help="The matrix: .npy or .csv (rows).")],
-    out: Annotated[Path, typer.Option(help="Ciphertexts to write.")],
+    out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
     public: Annotated[Path | None, typer.Option(help="Contributor: the key holder's public key.")] = None,
     secret: Annotated[Path | None, typer.Option(help="Key holder: the secret key.")] = None,
     accept_insecure: AcceptInsecure = "",
@@ -462,10 +476,14 @@ def multiply(
 def _targets(program: Program, out: list[str]) -> dict[str, Path]:
     """Files of the outputs."""
     if len(program.outputs) == 1 and len(out) == 1 and "=" not in out[0]:
-        return {next(iter(program.outputs)): Path(out[0])}
-    targets = dict(map(parse_assignment, out))
-    if set(targets) != set(program.outputs):
-        raise ParameterError(f"the outputs are {', '.join(program.outputs)}: give --out NAME=FILE for each")
+        targets = {next(iter(program.outputs)): Path(out[0])}
+    else:
+        targets = dict(map(parse_assignment, out))
+        if set(targets) != set(program.outputs):
+            raise ParameterError(f"the outputs are {', '.join(program.outputs)}: give --out NAME=FILE for each")
+    check_different({f"output {name}": path for name, path in targets.items()})
+    for path in targets.values():
+        check_output(path)
     return targets
 
 
@@ -474,7 +492,7 @@ def decrypt(
     program: ProgramFile,
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `multiply`.")],
-    out: Annotated[Path, typer.Option(help="The result: .npy or .csv.")],
+    out: Annotated[Path, typer.Option(help="The result: .npy or .csv.", callback=output_file)],
     name: Annotated[str | None, typer.Option(help="Which output, if there are several.")] = None,
     share_bits: ShareBits = None,
     accept_insecure: AcceptInsecure = "",
@@ -544,7 +562,7 @@ def send(
 @app.command()
 def fetch(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of `serve`.")],
-    out: Annotated[Path, typer.Option(help="Ciphertexts to write.")],
+    out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
     name: Annotated[str, typer.Option(help="Which output.")] = "result",
 ) -> None:
     """Key holder: has the server compute, and fetches an output.

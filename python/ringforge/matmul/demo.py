@@ -67,7 +67,7 @@ def load_data() -> Data:
     try:
         from sklearn.datasets import load_diabetes
     except ImportError:
-        raise UnsupportedModelError('the demo needs scikit-learn: pip install "ringforge[demo]"') from None
+        raise UnsupportedModelError("the demo needs the package scikit-learn: pip install scikit-learn") from None
     x, y = load_diabetes(return_X_y=True)
     return Data(np.asarray(x, dtype=np.float64) * 5, (np.asarray(y, dtype=np.float64) - 150) / 200)
 

@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import threading
 import time
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -33,10 +35,11 @@ import numpy.typing as npt
 
 from ringforge import local_http
 from ringforge.errors import Error, MissingKeyError, ParameterError
-from ringforge.files import load_vectors, naming
-from ringforge.local_http import BodyHandler, listen, say_error
+from ringforge.files import load_vectors, writing
+from ringforge.local_http import HEADERS, BodyHandler, listen, say_error
 from ringforge.matmul.program import Program
 from ringforge.matmul.roles import EvaluationKeys, Parcel, Server
+from ringforge.parties import ciphertext_file_bytes, key_file_bytes
 
 
 class Service:
@@ -61,6 +64,15 @@ class Service:
         """Forgets keys and what was encoded."""
         self._server = None
         del self.program
+
+    def keys_limit(self) -> int:
+        """Bytes of the largest file of keys that is taken."""
+        return key_file_bytes(self.program) + HEADERS
+
+    def input_limit(self, name: str) -> int:
+        """Bytes of the largest file that is taken for an input."""
+        spec = self.program.input(name)
+        return ciphertext_file_bytes(self.program.context, spec.level, math.prod(spec.ciphertexts)) + HEADERS
 
     def accept_keys(self, path: Path) -> dict[str, Any]:
         """Loads evaluation keys; says how long it took."""
@@ -120,15 +132,15 @@ class Handler(BodyHandler):
         folder, names = self.service.folder, [x.name for x in self.service.program.encrypted_inputs]
         with self.refusing():
             if parts == ["keys"]:
-                answer = self.service.accept_keys(self.receive(folder / "evaluation.keys"))
+                with self.receiving(folder / "evaluation.keys", self.service.keys_limit()) as received:
+                    answer = self.service.accept_keys(received)
             elif len(parts) == 2 and parts[0] == "inputs" and parts[1] in names:
-                path = self.receive(folder / f"{parts[1]}.input")
-                with naming(path):
-                    Parcel.load(path, self.service.program, parts[1], self.service.threads)
-                answer = {"bytes": path.stat().st_size}
+                limit = self.service.input_limit(parts[1])
+                with self.receiving(folder / f"{parts[1]}.input", limit) as received:
+                    Parcel.load(received, self.service.program, parts[1], self.service.threads)
+                    answer = {"bytes": received.stat().st_size}
             elif parts == ["run"]:
-                if self.announced():
-                    self.discard()
+                self.discard()
                 answer = self.service.run()
             else:
                 self.discard()
@@ -142,25 +154,27 @@ class Connection(local_http.Connection):
 
     def program(self, path: Path) -> Program:
         """Fetches the program, stores and checks it."""
-        path.write_bytes(self.request("GET", "/program")[0])
+        with writing(path) as f:
+            f.write(self.request("GET", "/program")[0])
         return Program.load(path)
 
     def send_keys(self, path: Path) -> dict[str, Any]:
         """Sends evaluation keys; returns what the server says of them."""
-        return dict(json.loads(self.request("POST", "/keys", path)[0]))
+        return self.report("POST", "/keys", path)
 
     def send_input(self, name: str, path: Path) -> dict[str, Any]:
         """Sends the ciphertexts of an input."""
-        return dict(json.loads(self.request("POST", f"/inputs/{name}", path)[0]))
+        return self.report("POST", f"/inputs/{urllib.parse.quote(name, safe='')}", path)
 
     def run(self) -> dict[str, Any]:
         """Has the outputs computed; returns the server's report."""
-        return dict(json.loads(self.request("POST", "/run")[0]))
+        return self.report("POST", "/run")
 
     def fetch(self, name: str, path: Path) -> int:
         """Stores the ciphertexts of an output; returns bytes."""
-        body = self.request("GET", f"/outputs/{name}")[0]
-        path.write_bytes(body)
+        body = self.request("GET", f"/outputs/{urllib.parse.quote(name, safe='')}")[0]
+        with writing(path) as f:
+            f.write(body)
         return len(body)
 
 

@@ -24,7 +24,17 @@ from ringforge.cli.console import (
     size_text,
     thread_count,
 )
-from ringforge.cli.options import Insecure, NewSecret, Params, ProgramFile, Reuse, ShareBits, Threads, keep_secret
+from ringforge.cli.options import (
+    Insecure,
+    NewSecret,
+    Params,
+    ProgramFile,
+    Reuse,
+    ShareBits,
+    Threads,
+    keep_secret,
+    output_file,
+)
 from ringforge.devices import Device, Report, open_device
 from ringforge.devices.rtl import RtlDevice
 from ringforge.errors import ParameterError
@@ -53,7 +63,7 @@ AcceptInsecure = Annotated[
 @app.command()
 def plan(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
-    out: Annotated[Path, typer.Option(help="Program file to write (JSON).")],
+    out: Annotated[Path, typer.Option(help="Program file to write (JSON).", callback=output_file)],
     params: Params = "auto",
     batch: Annotated[int, typer.Option(help="Vectors in one ciphertext: a power of two.")] = 1,
     level: Annotated[int | None, typer.Option(help="Level of the inputs; default: the lowest that works.")] = None,
@@ -96,7 +106,8 @@ def plan(
     for choice in compiled.choices:
         screen.print(choice.explain(everything=explain_all))
     for note in compiled.notes:
-        say(note)
+        for line in note.splitlines():
+            say(line)
     say(f"backend {backend}: {_verdict(compiled.program)}")
     say(f"wrote {out} ({size_text(out.stat().st_size)})")
 
@@ -120,7 +131,9 @@ def _client(program: Program, secret: Path, accept_insecure: str) -> Client:
 def keygen(
     program: ProgramFile,
     secret: NewSecret,
-    eval_keys: Annotated[Path, typer.Option(help="Evaluation keys to write; they go to the server.")],
+    eval_keys: Annotated[
+        Path, typer.Option(help="Evaluation keys to write; they go to the server.", callback=output_file)
+    ],
     reuse: Reuse = False,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
@@ -133,7 +146,7 @@ def keygen(
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
-    keep_secret(secret, reuse)
+    keep_secret(secret, reuse, {"--eval-keys": eval_keys})
     client = _client(loaded, secret, accept_insecure) if reuse else Client(loaded, accept_insecure=accept_insecure)
     if not reuse:
         client.save_secret_key(secret)
@@ -155,7 +168,7 @@ def encrypt(
     program: ProgramFile,
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Vectors as rows: .npy or .csv.")],
-    out: Annotated[Path, typer.Option(help="Ciphertexts to write.")],
+    out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
@@ -179,10 +192,11 @@ def evaluate(
     model: Annotated[Path, typer.Option(help="The model that the program was planned for.")],
     keys: Annotated[Path, typer.Option(help="The client's evaluation keys.")],
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `encrypt`.")],
-    out: Annotated[Path, typer.Option(help="Ciphertexts of the results to write.")],
+    out: Annotated[Path, typer.Option(help="Ciphertexts of the results to write.", callback=output_file)],
     device: Annotated[str, typer.Option(help="Where kernels run; `ringforge info` lists devices.")] = "cpu",
     waves: Annotated[
-        Path | None, typer.Option(help="Waveforms (VCD) of a simulated accelerator; large, for short runs.")
+        Path | None,
+        typer.Option(help="Waveforms (VCD) of a simulated accelerator; large, for short runs.", callback=output_file),
     ] = None,
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
@@ -305,7 +319,7 @@ def decrypt(
     program: ProgramFile,
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `evaluate`.")],
-    out: Annotated[Path, typer.Option(help="Results as rows: .npy or .csv.")],
+    out: Annotated[Path, typer.Option(help="Results as rows: .npy or .csv.", callback=output_file)],
     count: Annotated[
         int | None, typer.Option(help="Vectors that were encrypted, if the file does not say it; fewer: the first.")
     ] = None,

@@ -10,7 +10,6 @@ socket of this machine. In the end every encrypted prediction is compared with t
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import tempfile
 import time
@@ -142,7 +141,8 @@ class Connection(local_http.Connection):
         body, _ = self.request("GET", f"/programs/{name}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.json"
-            path.write_bytes(body)
+            with writing(path) as f:
+                f.write(body)
             program = Program.load(path)
         refuse_unencrypted(program.backend)
         if not program.context.params.secure:
@@ -151,14 +151,14 @@ class Connection(local_http.Connection):
 
     def send_keys(self, name: str, path: Path) -> dict[str, Any]:
         """Sends evaluation keys; returns what the server says of them."""
-        body, _ = self.request("POST", f"/programs/{name}/keys", path)
-        return dict(json.loads(body))
+        return self.report("POST", f"/programs/{name}/keys", path)
 
     def evaluate(self, name: str, source: Path, target: Path) -> dict[str, Any]:
         """Sends ciphertexts, stores the answer, returns the server's report."""
         body, headers = self.request("POST", f"/programs/{name}/evaluate", source)
-        target.write_bytes(body)
-        return dict(json.loads(headers.get(REPORT_HEADER, "{}")))
+        with writing(target) as f:
+            f.write(body)
+        return local_http.read_report(headers.get(REPORT_HEADER, "{}"))
 
 
 def refuse_unencrypted(backend: str) -> None:

@@ -50,7 +50,7 @@ def load_digits() -> Digits:
     try:
         from sklearn.datasets import load_digits as load
     except ImportError:
-        raise UnsupportedModelError('the demo needs scikit-learn: pip install "ringforge[demo]"') from None
+        raise UnsupportedModelError("the demo needs the package scikit-learn: pip install scikit-learn") from None
     pixels, labels = load(return_X_y=True)
     images = np.asarray(pixels, dtype=np.float64) / 16
     order = np.random.default_rng(20260101).permutation(len(images))

@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
+from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge.arrays import real_numbers
-from ringforge.errors import FormatError, ShapeError, UnsupportedModelError
+from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.files import first_line, load_npy, naming, writing
 
 Array = npt.NDArray[np.float64]
 
@@ -142,7 +142,9 @@ def save_model(model: Model, path: str | Path) -> None:
         if isinstance(layer, Linear):
             arrays[f"layer{i}.weights"] = layer.weights
             arrays[f"layer{i}.bias"] = layer.bias
-    np.savez(path, kinds=np.array(kinds), allow_pickle=False, **arrays)
+    path = Path(path)
+    with writing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as f:
+        np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
 
 
 def load_model(path: str | Path) -> Sequential:
@@ -161,9 +163,9 @@ def load_model(path: str | Path) -> Sequential:
         raise UnsupportedModelError(f"{path.name}: models are .onnx, .npz or .npy files")
     try:
         if path.suffix == ".npy":
-            # Mapping holds the header's shape against the file's length before anything is allocated.
-            return Sequential([Linear(np.array(np.load(path, mmap_mode="r", allow_pickle=False)))])
-        data = np.load(path, allow_pickle=False)
+            with naming(path):
+                return Sequential([Linear(load_npy(path))])
+        data = _archive(path)
         layers: list[Layer] = []
         for i, kind in enumerate(data["kinds"].tolist()):
             if kind == "square":
@@ -174,5 +176,30 @@ def load_model(path: str | Path) -> Sequential:
             else:
                 raise FormatError(f"{path.name}: layer {i} is of unknown kind {kind!r}")
         return Sequential(layers)
-    except (BadZipFile, zlib.error, KeyError, EOFError, ValueError, TypeError, AttributeError) as e:
-        raise FormatError(f"{path.name} is not a model file: {e}") from None
+    except Exception as e:
+        if isinstance(e, Error) or (isinstance(e, OSError) and e.filename is not None):
+            raise
+        # zipfile and numpy let through what their parsers raise, from KeyError to MemoryError.
+        raise FormatError(f"{path.name} is not a model file: {first_line(e)}") from None
+
+
+#: An archive that unpacks to more than this, and to a hundred times its size, is made to fill memory.
+_LARGE_ARCHIVE = 1 << 30
+
+
+def _archive(path: Path) -> Mapping[str, npt.NDArray[np.generic]]:
+    """The arrays of an .npz file.
+
+    Raises:
+        FormatError: it is none, or unpacks to far more than its size.
+    """
+    size = path.stat().st_size
+    with ZipFile(path) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked > max(_LARGE_ARCHIVE, 100 * size):
+            raise FormatError(f"{path.name} has {size} bytes and unpacks to {unpacked}: save it uncompressed")
+        found = {}
+        for entry in archive.infolist():
+            with archive.open(entry) as member, naming(f"{path.name}, {entry.filename}"):
+                found[entry.filename.removesuffix(".npy")] = load_npy(member)
+        return found

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ringforge.arrays import real_numbers
 from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
-from ringforge.files import writing
+from ringforge.files import first_line, writing
 from ringforge.matvec.model import Layer, Linear, Model, Sequential, Square, as_sequential
 
 Array = npt.NDArray[np.float64]
@@ -55,6 +55,9 @@ def load_onnx(path: str | Path) -> Sequential:
         return _Importer(onnx, proto.graph).run()
     except Error as e:
         raise type(e)(f"{path.name}: {e}") from None
+    except Exception as e:
+        # Texts that are no UTF-8 come as bytes, and onnx's helpers raise what numpy does.
+        raise FormatError(f"{path.name} is a damaged ONNX model: {first_line(e)}") from None
 
 
 def save_onnx(model: Model, path: str | Path, dtype: type[np.float32] | type[np.float64] = np.float32) -> None:
@@ -94,7 +97,7 @@ def _onnx() -> Any:
         import onnx.helper
         import onnx.numpy_helper
     except ImportError:
-        raise UnsupportedModelError('reading ONNX needs the package onnx: pip install "ringforge[onnx]"') from None
+        raise UnsupportedModelError("reading ONNX needs the package onnx: pip install onnx") from None
     return onnx
 
 

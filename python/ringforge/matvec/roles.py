@@ -27,7 +27,7 @@ from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
 from ringforge.devices.clear import ClearVector
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.files import writing
+from ringforge.files import load_npy, naming, writing
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.program import LinearStep, Program
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
@@ -152,12 +152,15 @@ def _write_clear(path: str | Path, *, secret: bool = False) -> int:
 def _read_clear(f: IO[bytes], name: str, program: Program) -> Iterator[ClearVector]:
     if f.read(len(CLEAR_MAGIC)) != CLEAR_MAGIC:
         raise FormatError(f"{name} is not a file of the clear backend")
-    try:
-        meta, slots = np.load(f, allow_pickle=False), np.load(f, allow_pickle=False)
-    except (OSError, EOFError, ValueError) as e:
-        raise FormatError(f"{name} is damaged: {e}") from None
+    with naming(name):
+        meta, slots = load_npy(f), load_npy(f)
+    if meta.dtype.kind != "f" or slots.dtype.kind != "f":
+        raise FormatError(f"{name} holds arrays of {meta.dtype} and {slots.dtype}; real numbers are needed")
     if meta.ndim != 2 or meta.shape[1] != 3 or slots.shape != (len(meta), program.context.params.slots):
         raise FormatError(f"{name} holds arrays of shape {meta.shape} and {slots.shape}")
+    levels, top = meta[:, 0], program.context.params.max_level
+    if not np.isfinite(meta).all() or ((levels < 0) | (levels > top) | (levels % 1 != 0)).any():
+        raise FormatError(f"{name} holds a level that is none of 0 ... {top}, or numbers that are not finite")
     for m, s in zip(meta, slots, strict=True):
         yield ClearVector(np.asarray(s, dtype=np.float64), int(m[0]), float(m[1]), float(m[2]))
 

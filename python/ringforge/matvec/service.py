@@ -26,12 +26,16 @@ from typing import Any
 from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, MissingKeyError, ShapeError
-from ringforge.local_http import BodyHandler, listen, say_error
+from ringforge.local_http import HEADERS, BodyHandler, listen, say_error
 from ringforge.matvec.model import Sequential, load_model
 from ringforge.matvec.program import Program, compile_model
 from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server
+from ringforge.parties import ciphertext_file_bytes, key_file_bytes
 
 REPORT_HEADER = "Ringforge-Report"
+
+#: Groups of vectors in one request.
+MAX_GROUPS = 1024
 
 
 class Service:
@@ -57,6 +61,16 @@ class Service:
         self._servers.clear()
         self.programs.clear()
 
+    def limit(self, name: str, action: str) -> int:
+        """Bytes of the largest file that is taken, of keys or of ciphertexts."""
+        program = self.programs[name]
+        if action == "keys":
+            return (0 if program.backend == "clear" else key_file_bytes(program)) + HEADERS
+        count = MAX_GROUPS * len(program.plans[0].packing.blocks)
+        if program.backend == "clear":
+            return count * 8 * (program.context.params.slots + 3) + HEADERS
+        return ciphertext_file_bytes(program.context, program.input_level, count) + HEADERS
+
     def accept_keys(self, name: str, path: Path) -> dict[str, Any]:
         """Loads a client's evaluation keys and encodes the model for them; says how long each took."""
         program = self.programs[name]
@@ -72,8 +86,8 @@ class Service:
             "device": server.device_name,
         }
 
-    def evaluate(self, name: str, source: Path, target: Path) -> dict[str, Any]:
-        """Ciphertexts in, ciphertexts out, and what it took."""
+    def evaluate(self, name: str, source: Path, target: Path) -> tuple[dict[str, Any], bytes]:
+        """Ciphertexts in, ciphertexts out: what it took, and what `target` holds then."""
         with self._lock:
             server = self._servers.get(name)
             if server is None:
@@ -85,13 +99,15 @@ class Service:
             evaluated = time.perf_counter()
             outputs.save(target, server.program)
             saved = time.perf_counter()
-        return {
+            results = target.read_bytes()
+        report = {
             "read_seconds": loaded - start,
             "evaluate_seconds": evaluated - loaded,
             "write_seconds": saved - evaluated,
             "groups": len(inputs.groups),
             "layers": [[layer, asdict(report)] for layer, report in layers],
         }
+        return report, results
 
 
 def layer_reports(answer: Mapping[str, Any]) -> list[tuple[str, Report]]:
@@ -120,13 +136,16 @@ class Handler(BodyHandler):
             return
         _, name, action = parts
         with self.refusing():
-            received = self.receive(self.service.folder / f"{name}.{action}")
+            folder = self.service.folder
+            with self.receiving(folder / f"{name}.{action}", self.service.limit(name, action)) as received:
+                if action == "keys":
+                    report, results = self.service.accept_keys(name, received), b""
+                else:
+                    report, results = self.service.evaluate(name, received, folder / f"{name}.results")
             if action == "keys":
-                self.answer(200, json.dumps(self.service.accept_keys(name, received)).encode())
+                self.answer(200, json.dumps(report).encode())
             else:
-                target = self.service.folder / f"{name}.results"
-                report = self.service.evaluate(name, received, target)
-                self.answer(200, target.read_bytes(), {REPORT_HEADER: json.dumps(report)})
+                self.answer(200, results, {REPORT_HEADER: json.dumps(report)})
 
 
 def make_programs(model: Sequential, parameters: str, batches: Sequence[int]) -> dict[str, Program]:

@@ -25,7 +25,7 @@ from ringforge.cli.console import (
     size_text,
     thread_count,
 )
-from ringforge.cli.options import Threads
+from ringforge.cli.options import Threads, log_file, output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.psi.info import Limits as Daily
@@ -266,7 +266,9 @@ def serve(
         float, typer.Option(help="Seconds for a client's first message, for each later one, and to take each of ours.")
     ] = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that queries get to end when the server is stopped.")] = 30.0,
-    log: Annotated[Path | None, typer.Option(help="File for events, as JSON; default: standard error.")] = None,
+    log: Annotated[
+        Path | None, typer.Option(help="File for events, as JSON; default: standard error.", callback=log_file)
+    ] = None,
     threads: Threads = 0,
 ) -> None:
     """Server: answers clients until it is stopped (SIGTERM, Ctrl-C). SIGHUP takes up a changed table.
@@ -352,7 +354,9 @@ def query(
     server: ServerAddress,
     elements: Annotated[Path, typer.Option("--set", help="File with one element on each line; - for standard input.")],
     json_lines: JsonLines = False,
-    out: Annotated[Path | None, typer.Option(help="File for the matches, in place of printing them.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the matches, in place of printing them.", callback=output_file)
+    ] = None,
     tls_ca: TlsCa = None,
     token_file: TokenFile = None,
     plaintext: Plaintext = False,

@@ -63,7 +63,7 @@ def common_passwords() -> list[str]:
     try:
         from zxcvbn.frequency_lists import FREQUENCY_LISTS
     except ImportError:
-        raise UnsupportedModelError('the demo needs zxcvbn: pip install "ringforge[demo]"') from None
+        raise UnsupportedModelError("the demo needs the package zxcvbn: pip install zxcvbn") from None
     return list(FREQUENCY_LISTS["passwords"])
 
 

@@ -28,6 +28,7 @@ _BUSY_SECONDS = 5.0
 
 _VERSION = 1
 _DAY = 86_400
+_KEY_BYTES = 32
 
 
 class QuotaError(Error):
@@ -74,7 +75,7 @@ class Quota:
                 f"{path.name} cannot be used for counting ({e}): see to the file, its directory and the disk, or name "
                 "another with --quota-file"
             ) from None
-        except sqlite3.DatabaseError as e:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, FormatError) as e:
             raise FormatError(
                 f"{path.name} is no quota file that this version reads ({e}): name another with --quota-file, or move "
                 "it away to start counting anew"
@@ -84,8 +85,10 @@ class Quota:
         with self._begun() as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == 0:
+                if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    raise sqlite3.DatabaseError("it is a database of something else")
                 db.execute("CREATE TABLE secret (value BLOB NOT NULL)")
-                db.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(32),))
+                db.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
                 db.execute(
                     "CREATE TABLE used (client BLOB, day INTEGER, kind TEXT, count INTEGER NOT NULL, "
                     "PRIMARY KEY (client, day, kind))"
@@ -93,7 +96,10 @@ class Quota:
                 db.execute(f"PRAGMA user_version = {_VERSION}")
             elif version != _VERSION:
                 raise sqlite3.DatabaseError(f"it has version {version}, not {_VERSION}")
-            return bytes(db.execute("SELECT value FROM secret").fetchone()[0])
+            rows = db.execute("SELECT value FROM secret").fetchall()
+            if [type(value) for row in rows for value in row] != [bytes] or len(rows[0][0]) != _KEY_BYTES:
+                raise sqlite3.DatabaseError("its key is damaged")
+            return bytes(rows[0][0])
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[sqlite3.Connection]:

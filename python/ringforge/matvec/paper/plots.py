@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ringforge.files import writing
+
 from .cycles import Primitive
 from .errors import MissingDependencyError, PaperModelError
 from .figures import figure1, figure3, figure8, figure9, figure10
@@ -22,9 +24,7 @@ def _pyplot_figure(width: float, height: float) -> tuple[Any, Any]:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingDependencyError(
-            "matplotlib is needed to draw figures; run: pip install ringforge[plots]"
-        ) from error
+        raise MissingDependencyError("drawing figures needs the package matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
@@ -155,6 +155,7 @@ def write_plots(
     for name, figure in figures.items():
         for suffix in formats:
             path = folder / f"{name}.{suffix}"
-            figure.savefig(path, format=suffix, dpi=150)
+            with writing(path) as f:
+                figure.savefig(f, format=suffix, dpi=150)
             written.append(path)
     return written

@@ -1,0 +1,600 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Fuzz targets of the readers in Python. A target may raise the errors that readers promise, and nothing else.
+
+To add one: a function that takes bytes, marked with `@target` and the readers it reaches, and a row of the table
+"Readers of foreign bytes" in docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mutators
+import numpy as np
+
+from ringforge import _native, files, gates, local_http, matmul, matvec, params, psi
+from ringforge.cli import info_command
+from ringforge.errors import Error
+from ringforge.gates import formats as netlists
+from ringforge.gates import storage
+from ringforge.hw.config import MachineConfig
+from ringforge.matmul import program as matmul_program
+from ringforge.matmul import roles as matmul_roles
+from ringforge.matmul import service as matmul_service
+from ringforge.matvec import model as models
+from ringforge.matvec import onnx_import
+from ringforge.matvec import roles as matvec_roles
+from ringforge.matvec import service as matvec_service
+from ringforge.psi import access, oprf, quota, sets, wire
+from ringforge.psi.info import TableInfo
+from ringforge.psi.store import Store
+
+#: Longest input.
+MAX_BYTES = 1 << 16
+
+REASON = "fuzzing"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A fuzz target.
+
+    Attributes:
+        reads: the readers it reaches, by their names below `ringforge`.
+        seeds: sound inputs to start from.
+        run: what is fuzzed.
+        mutate: how inputs are changed.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    seeds: Callable[[], list[bytes]]
+    run: Callable[[bytes], None]
+    mutate: mutators.Mutator
+
+    def __call__(self, data: bytes) -> None:
+        with contextlib.suppress(Error):
+            self.run(data)
+
+
+TARGETS: dict[str, Target] = {}
+
+
+def target(
+    *reads: str, seeds: Callable[[], list[bytes]], mutate: mutators.Mutator = mutators.bare
+) -> Callable[[Callable[[bytes], None]], Callable[[bytes], None]]:
+    """Makes a function a target, under its name."""
+
+    def register(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        TARGETS[run.__name__] = Target(run.__name__, reads, seeds, run, mutate)
+        return run
+
+    return register
+
+
+# ---- what targets share --------------------------------------------------------------------------
+
+
+@functools.cache
+def room() -> Path:
+    """A folder of this process, in memory where there is such a place."""
+    memory = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(prefix="ringforge-fuzz-", dir=memory if memory.is_dir() else None))
+
+
+def stored(name: str, data: bytes) -> Path:
+    """The input as a file."""
+    path = room() / name
+    path.write_bytes(data)
+    return path
+
+
+def written(name: str, write: Callable[[Path], object]) -> bytes:
+    """What `write` puts into a file of this name."""
+    path = room() / f"seed-{name}"
+    write(path)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+@functools.cache
+def tiny() -> _native.Parameters:
+    """The smallest parameters that programs have: N = 2^10."""
+    q = params.named("set-b", REASON).q  # primes that are 1 mod 2^18 are 1 mod 2^11
+    return params.Parameters(
+        name="tiny", log_n=10, q=q[:2], p=q[2:3], limbs_per_digit=1, log_scale=45.0, insecure=REASON
+    )
+
+
+@functools.cache
+def vector_program(backend: str = "ckks") -> matvec.Program:
+    model = matvec.Linear([[0.5, -1.0, 0.25], [0.0, 2.0, 1.0]], bias=[0.1, -0.1])
+    return matvec.compile_model(model, tiny(), backend=backend).program  # type: ignore[arg-type]
+
+
+@functools.cache
+def matrix_program() -> matmul.Program:
+    return matmul.trace(tiny(), lambda A, B: A + B, {"A": (2, 2), "B": (2, 2)})
+
+
+@functools.cache
+def matrix_files() -> dict[str, bytes]:
+    """Keys and ciphertexts of both programs."""
+    holder = matmul_roles.KeyHolder(matrix_program(), accept_insecure=REASON)
+    client = matvec.Client(vector_program(), accept_insecure=REASON)
+    return {
+        "secret": written("secret", holder.save_secret_key),
+        "public": written("public", holder.save_public_key),
+        "matrix": written("matrix", lambda p: holder.encrypt("A", np.eye(2)).save(p, matrix_program())),
+        "vectors": written("vectors", lambda p: client.encrypt([0.1, 0.2, 0.3]).save(p, vector_program())),
+        "keys": written("keys", client.save_evaluation_keys),
+    }
+
+
+@functools.cache
+def table(mode: str) -> psi.Store:
+    """A table of three elements."""
+    folder = room() / f"table-{mode}"
+    elements: Any = {b"alice": b"1", b"bob": b"", b"carol": b"3"} if mode == "oprf" else [1, 2, 77]
+    return Store.build(folder, elements, mode=mode, log_bins=4, bits=16)
+
+
+# ---- programs, models, numbers -------------------------------------------------------------------
+
+
+@target(
+    "programs.read_program",
+    "matvec.program.Program.load",
+    seeds=lambda: [vector_program(b).model_dump_json().encode() for b in ("ckks", "clear")],
+    mutate=mutators.in_json,
+)
+def matvec_program(data: bytes) -> None:
+    matvec.Program.load(stored("p.json", data))
+
+
+@target(
+    "matmul.program.Program.load",
+    "matmul.program._decoded",
+    seeds=lambda: [matrix_program().model_dump_json(exclude_none=True).encode()],
+    mutate=mutators.in_json,
+)
+def matmul_program_file(data: bytes) -> None:
+    matmul_program.Program.load(stored("p.json", data))
+
+
+def _models() -> list[models.Sequential]:
+    linear = models.Linear([[0.5, -1.0], [0.0, 2.0]], [0.25, 1.0])
+    return [models.as_sequential(linear), models.Sequential([linear, models.Square(), models.Linear([[1.0, 2.0]])])]
+
+
+@target(
+    "matvec.onnx_import.load_onnx",
+    seeds=lambda: [written("m.onnx", functools.partial(onnx_import.save_onnx, m)) for m in _models()],
+)
+def onnx_model(data: bytes) -> None:
+    onnx_import.load_onnx(stored("m.onnx", data))
+
+
+@target(
+    "matvec.model.load_model",
+    "matvec.model._archive",
+    seeds=lambda: [written("m.npz", functools.partial(models.save_model, m)) for m in _models()],
+)
+def npz_model(data: bytes) -> None:
+    models.load_model(stored("m.npz", data))
+
+
+def _npy() -> list[bytes]:
+    arrays = np.eye(3), np.arange(4), np.ones((2, 2, 2)), np.zeros((2, 3), dtype="<f4"), np.array([1j]), np.array(["a"])
+    return [written("a.npy", lambda p, a=a: p.write_bytes(_saved(a))) for a in arrays]
+
+
+def _saved(array: np.ndarray[Any, Any]) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+@target("files.load_npy", "files.load_vectors", "matmul.cli._load", seeds=_npy)
+def npy_array(data: bytes) -> None:
+    path = stored("a.npy", data)
+    for read in (files.load_vectors, models.load_model):
+        with contextlib.suppress(Error):
+            read(path)
+
+
+@target("files.load_vectors", seeds=lambda: [b"1,2\n3,4e5\n", b"# rows\n-0.5\n", b"nan,inf\n"])
+def csv_vectors(data: bytes) -> None:
+    files.load_vectors(stored("a.csv", data))
+
+
+# ---- keys and ciphertexts of CKKS ----------------------------------------------------------------
+
+
+@target(
+    "parties.read_keys",
+    "parties.read_ciphertexts",
+    "matmul.roles.Contributor.load",
+    "matmul.roles.KeyHolder.load",
+    "matvec.roles.Client.load",
+    seeds=lambda: [bytes([i]) + d for i, d in enumerate(matrix_files().values())],
+    mutate=mutators.after(1, mutators.records),
+)
+def ckks_files(data: bytes) -> None:
+    path, vectors, matrices = stored("r", data[1:]), vector_program(), matrix_program()
+    match data[:1]:
+        case b"\0":
+            matmul_roles.KeyHolder.load(matrices, path, accept_insecure=REASON)
+        case b"\1":
+            matmul_roles.Contributor.load(matrices, path, accept_insecure=REASON)
+        case b"\2":
+            matmul_roles.Parcel.load(path, matrices, "A")
+        case b"\3":
+            matvec.EncryptedVectors.load(path, vectors, 1)
+        case b"\4":
+            matvec.EvaluationKeys.load(path, vectors)
+        case _:
+            matvec.Client.load(vectors, path, accept_insecure=REASON)
+
+
+def _clear_vectors() -> list[bytes]:
+    client = matvec.Client(vector_program("clear"), accept_insecure=REASON)
+    return [written("c", lambda p: client.encrypt([0.1, 0.2, 0.3]).save(p, vector_program("clear")))]
+
+
+@target("matvec.roles._load_clear", seeds=_clear_vectors)
+def clear_vectors(data: bytes) -> None:
+    matvec_roles.EncryptedVectors.load(stored("c", data), vector_program("clear"), 1)
+
+
+@target(
+    "cli.info_command.describe_file",
+    "cli.info_command._records",
+    "cli.info_command._program",
+    seeds=lambda: (
+        [b"\0" + d for d in (*matrix_files().values(), *TARGETS["matvec_program"].seeds())]
+        + [bytes([i]) + TARGETS[t].seeds()[0] for i, t in ((1, "onnx_model"), (2, "npz_model"), (3, "npy_array"))]
+    ),
+    mutate=mutators.after(1, mutators.records),
+)
+def info(data: bytes) -> None:
+    suffix = {b"\1": ".onnx", b"\2": ".npz", b"\3": ".npy"}.get(data[:1], ".file")
+    for _ in info_command.describe_file(stored(f"shown{suffix}", data[1:])):
+        pass
+
+
+@target(
+    "files.secret_in",
+    "files._has_secret_record",
+    seeds=lambda: [*matrix_files().values(), b"-----BEGIN PRIVATE KEY-----\n", b"f00ba4" * 8 + b"\n"],
+)
+def secret_files(data: bytes) -> None:
+    path = stored("any", data)
+    path.chmod(0o600)
+    files.secret_in(path)
+
+
+# ---- gates ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def gate_secret() -> Any:
+    return _native.fhew.SecretKey(storage.parameters("gates-128"))
+
+
+@target(
+    "gates.storage.load_bits",
+    "gates.storage._Reader.number",
+    "gates.storage._entry",
+    seeds=lambda: [
+        gates.bits_to_bytes({"a": gates.encrypt(gate_secret(), [[0, 1], [1, 0]]), "b": gates.encrypt(gate_secret(), 1)})
+    ],
+    mutate=mutators.sealed,
+)
+def encrypted_bits(data: bytes) -> None:
+    storage.load_bits(stored("x.ct", data), storage.parameters("gates-128"))
+
+
+@target(
+    "gates.storage.load_secret_key",
+    "gates.storage.load_evaluation_key",
+    "gates.storage._parameters_of",
+    seeds=lambda: [bytes(gate_secret().save()), b"RGFGATE1" + gate_secret().params.hash + bytes(2000)],
+    mutate=mutators.sealed,
+)
+def gate_keys(data: bytes) -> None:
+    path = stored("k", data)
+    for load in (storage.load_secret_key, storage.load_evaluation_key):
+        with contextlib.suppress(Error):
+            load(path)
+
+
+def _designs() -> list[bytes]:
+    found = [(netlists.DESIGNS / f"{name}.json").read_bytes() for name in netlists.designs()]
+    small = [d for d in found if len(d) < MAX_BYTES]
+    cells = {
+        "g": {"type": "$_NAND_", "connections": {"A": [2], "B": [3], "Y": [4]}},
+        "h": {"type": "$_MUX_", "connections": {"A": [2], "B": [4], "S": ["1"], "Y": [5]}},
+    }
+    ports = {
+        "a": {"direction": "input", "bits": [2, 3]},
+        "y": {"direction": "output", "bits": [4, 5, "0"]},
+    }
+    return [
+        json.dumps({"creator": "Yosys 0.40", "modules": {"m": {"ports": ports, "cells": cells}}}).encode(),
+        *small[:2],
+    ]
+
+
+@target("gates.formats.read_netlist", "gates.formats._parse_json", seeds=_designs, mutate=mutators.in_json)
+def yosys_netlist(data: bytes) -> None:
+    gates.Circuit(str(stored("n.json", data))).report()
+
+
+@target(
+    "gates.formats.read_netlist",
+    seeds=lambda: [
+        b".model m\n.inputs a b\n.outputs y z\n.names a b y\n11 1\n.names z\n.end\n",
+        b".model m\n.inputs a b c\n.outputs y\n.names a b \\\n c y # sum\n1-0 1\n001 1\n.end\n",
+    ],
+)
+def blif_netlist(data: bytes) -> None:
+    gates.Circuit(str(stored("n.blif", data))).report()
+
+
+# ---- private set intersection --------------------------------------------------------------------
+
+
+@target(
+    "psi.info.TableInfo.from_json",
+    "psi.info.TableInfo._consistent",
+    "psi.info.TableInfo.salt_array",
+    "psi.info.TableInfo.seed_bytes",
+    seeds=lambda: [table(mode).info.to_json() for mode in ("oprf", "direct")],
+    mutate=mutators.in_json,
+)
+def table_info(data: bytes) -> None:
+    info = TableInfo.from_json(data)
+    assert len(info.seed_bytes) == 32
+    assert len(info.salt_array) in (0, info.bins)
+    info.native()
+
+
+@target(
+    "psi.oprf.ServerKey.load",
+    seeds=lambda: [written("oprf.key", lambda p: shutil.copyfile(table("oprf").directory / "oprf.key", p))],
+)
+def oprf_key(data: bytes) -> None:
+    oprf.ServerKey.load(stored("oprf.key", data))
+
+
+#: Files of a state, and CURRENT; an input begins with the mode and the number of the file that it stands for.
+_STATE = (
+    "manifest.json",
+    "info.json",
+    "offsets.npy",
+    "cells.npy",
+    "words.npy",
+    "elements.sqlite",
+    "oprf.key",
+    "CURRENT",
+)
+
+
+def _state_files() -> list[bytes]:
+    found = []
+    for number, mode in enumerate(("oprf", "direct")):
+        store = table(mode)
+        for i, name in enumerate(_STATE):
+            path = store.path / name if name == "CURRENT" else store.directory / name
+            if path.exists() and path.stat().st_size < MAX_BYTES:
+                found.append(bytes([number, i]) + path.read_bytes())
+    return found
+
+
+@target(
+    "psi.store.Store._open",
+    "psi.store.Store.key",
+    "psi.store._read_current",
+    "psi.store._read_arrays",
+    "psi.store._read_members",
+    "psi.store._sha256",
+    seeds=_state_files,
+    mutate=mutators.after(
+        2, lambda data, rng, havoc: (mutators.in_json if data[:1] == b"{" else mutators.bare)(data, rng, havoc)
+    ),
+)
+def psi_store(data: bytes) -> None:
+    if len(data) < 2:
+        return
+    source = table(("oprf", "direct")[data[0] % 2])
+    folder, name = room() / "store", _STATE[data[1] % len(_STATE)]
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source.path, folder)
+    state = folder / source.state
+    place = (folder if name == "CURRENT" else state) / name
+    place.write_bytes(data[2:])
+    # Lengths and checksums are put in order, so that the content itself is read.
+    if name not in {"manifest.json", "CURRENT"}:
+        manifest = json.loads((state / "manifest.json").read_bytes())
+        entry = manifest["files"].get(name)
+        if entry is not None:
+            entry.update(bytes=place.stat().st_size, sha256=_sha256(place))
+        (state / "manifest.json").write_text(json.dumps(manifest))
+    if name != "CURRENT":
+        (folder / "CURRENT").write_text(f"ringforge-psi-store 1\n{source.state} {_sha256(state / 'manifest.json')}\n")
+    store = Store(folder)
+    for use in (store.members, store.key, store.newest):
+        with contextlib.suppress(Error):
+            use()
+
+
+def _sha256(path: Path) -> str:
+    import hashlib
+
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _messages() -> list[bytes]:
+    return [bytes([i]) + kind().SerializeToString() for i, kind in enumerate(_kinds())] + [
+        b"\0\x0a\x04abcd",
+        b"\2\x12\x10" + bytes(16),
+    ]
+
+
+def _kinds() -> list[Any]:
+    return [kind for request, reply, _, _ in wire.METHODS.values() for kind in (request, reply)]
+
+
+@target("psi.wire.parser", "psi.wire.parser.parse", "psi.wire.assemble", seeds=_messages)
+def psi_messages(data: bytes) -> None:
+    kinds = _kinds()
+    message: Any = wire.parser(kinds[data[0] % len(kinds)] if data else kinds[0])(data[1:])
+    if isinstance(message, wire.Malformed) or "part" not in message.DESCRIPTOR.oneofs_by_name:
+        return
+    wire.assemble([message], 4, "a test")
+
+
+@target(
+    "psi.sets.read_elements",
+    "psi.sets._json_line",
+    seeds=lambda: [
+        b"\0alice\nbob\r\n",
+        b"\1alice\tx\n",
+        b'\2{"element": "a"}\n',
+        b'\3{"element": 17, "label": "x"}\n',
+        b"\x0417\n0x1f\n",
+    ],
+)
+def psi_elements(data: bytes) -> None:
+    flags = data[0] if data else 0
+    name = "e.jsonl" if flags & 2 else "e.txt"
+    found = sets.read_elements(stored(name, data[1:]), direct=bool(flags & 4), labels=bool(flags & 1))
+    sets.small_domain(found.elements)
+
+
+@target(
+    "psi.access.read_tokens",
+    seeds=lambda: [b"# tokens\n" + b"0123456789abcdef" * 2 + b"\n", b"127.0.0.1:8760", b"ipv6:%5B::1%5D:1"],
+)
+def psi_tokens(data: bytes) -> None:
+    text = data.decode("latin-1")
+    for read in (lambda: access.read_tokens(stored("t", data)), lambda: access.split_address(text)):
+        with contextlib.suppress(Error):
+            read()
+    access.peer_identity(text)
+
+
+def _quota() -> list[bytes]:
+    def make(path: Path) -> None:
+        made = quota.Quota(path, {"prf": 10, "bins": 10})
+        made.charge(made.client("a"), "prf", 3)
+        made.close()
+
+    return [written("quota.sqlite", make)]
+
+
+@target("psi.quota.Quota.__init__", seeds=_quota)
+def psi_quota(data: bytes) -> None:
+    for old in room().glob("q.sqlite*"):
+        old.unlink()
+    with contextlib.closing(quota.Quota(stored("q.sqlite", data), {"prf": 10, "bins": 10})) as opened:
+        client = opened.client("a")
+        opened.left(client)
+        opened.charge(client, "prf", 1)
+
+
+# ---- local services ------------------------------------------------------------------------------
+
+
+class _Socket:
+    """Stands for a socket on which a request has come."""
+
+    def __init__(self, request: bytes) -> None:
+        self.request, self.answer = request, b""
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        return io.BytesIO(self.request)
+
+    def sendall(self, data: bytes) -> None:
+        self.answer += data
+
+    def getsockname(self) -> tuple[str, int]:
+        return "127.0.0.1", 8750
+
+    def settimeout(self, _: float) -> None: ...
+    def shutdown(self, _: int) -> None: ...
+
+
+@functools.cache
+def _handlers() -> list[type[local_http.BodyHandler]]:
+    folder = room() / "served"
+    folder.mkdir(exist_ok=True)
+    layers = models.as_sequential(models.Linear([[0.5, -1.0, 0.25], [0.0, 2.0, 1.0]], [0.1, -0.1]))
+    vectors = matvec_service.Service(layers, {"single": vector_program()}, folder, 1)
+    matrices = matmul_service.Service(matrix_program(), folder, 1)
+    kinds = (matvec_service.Handler, vectors), (matmul_service.Handler, matrices)
+    return [type("Handler", (kind,), {"service": service}) for kind, service in kinds]
+
+
+def _requests() -> Iterator[bytes]:
+    head = b" HTTP/1.1\r\nHost: 127.0.0.1:8750\r\n"
+    yield b"\0GET /programs/single" + head + b"\r\n"
+    yield b"\1GET /program" + head + b"\r\n"
+    yield b"\1GET /outputs/result" + head + b"Origin: http://evil.example\r\n\r\n"
+    yield b"\1POST /run" + head + b"Content-Length: 0\r\n\r\n"
+    bodies = {b"\0POST /programs/single/keys": "keys", b"\0POST /programs/single/evaluate": "vectors"}
+    for start, name in {**bodies, b"\1POST /inputs/A": "matrix", b"\1POST /keys": "keys"}.items():
+        body = matrix_files()[name]
+        yield start + head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+@target(
+    "local_http.BodyHandler.receiving",
+    "matvec.service.Service.accept_keys",
+    "matvec.service.Service.evaluate",
+    "matmul.service.Service.accept_keys",
+    "matmul.service.Service.run",
+    "matmul.service.Handler.do_POST",
+    "matmul.service.Handler.do_GET",
+    seeds=lambda: list(_requests()),
+)
+def http_requests(data: bytes) -> None:
+    handlers = _handlers()
+    peer = _Socket(data[1:])
+    handlers[data[0] % 2 if data else 0](peer, ("127.0.0.1", 1), None)  # type: ignore[arg-type]
+    assert b"Traceback" not in peer.answer
+
+
+@target(
+    "local_http.read_report",
+    seeds=lambda: [b'{"bytes": 3, "load_seconds": 0.1}', b"FormatError: no record", b"[1]"],
+    mutate=mutators.in_json,
+)
+def http_answers(data: bytes) -> None:
+    with contextlib.suppress(Error):
+        local_http.read_report(data)
+    assert isinstance(local_http._refusal(data.decode(errors="replace")), Error)
+
+
+# ---- accelerators --------------------------------------------------------------------------------
+
+
+@target(
+    "hw.config.MachineConfig.load",
+    seeds=lambda: [MachineConfig.named("matvec-small").model_dump_json().encode()],
+    mutate=mutators.in_json,
+)
+def machine_config(data: bytes) -> None:
+    MachineConfig.load(stored("m.json", data))
