@@ -50,7 +50,8 @@ class Matvec {
     bool fresh_inputs = false;
   };
   /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
-  /// `progress` receives the fraction done now and then, from any of the threads, never from two at once.
+  /// `progress` receives the fraction done now and then, from any of the threads, never from two at once. When this
+  /// throws, nothing is encoded. Not while another thread runs this object.
   /// @throws ValueError for entries that are not finite or results that do not fit the lower level,
   ///         ShapeError for sizes that do not match, ScaleError when the matrix's scale is outside
   ///         2^16 ... 2^62.
@@ -80,7 +81,7 @@ class Matvec {
   std::vector<std::pair<u64, std::size_t>> required_keys() const;
   /// Bytes held by the encoded matrix.
   std::size_t storage() const noexcept { return store_.size() * sizeof(u64); }
-  /// Predicted cost of a plan at a level.
+  /// Predicted cost of a plan at a level. @throws LevelError, ShapeError when the plan is for other slots.
   static MatvecCost cost(const Context& context, const linear::Plan& plan, std::size_t level);
 
   /// Coefficients of one term that lie together in memory.
@@ -111,6 +112,7 @@ class Matvec {
   Scaling scaling_;
   double plain_scale_ = 0;
   double row_sum_ = 0;  // largest |result|: sum of |entries| of a row times the input bound, plus |bias|
+  bool encoded_ = false;
   linear::Norms norms_;
   double slot_square_ = 0;  // largest sum of entries^2 over the diagonals of one slot
   WordBuffer store_;        // [limb][block][term][kBlock]
