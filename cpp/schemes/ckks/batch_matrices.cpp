@@ -145,7 +145,7 @@ MatrixBatch BatchMatmul::encrypt(Client& client, const Key& key, std::span<const
   for (const auto& x : matrices)
     if (std::abs(x) > bound * (1 + 1e-12))
       throw ValueError("an entry exceeds the declared bound " + std::to_string(bound) +
-                       ": scale the data down, or declare a larger bound (it is public and costs precision)");
+                       ": scale the data down, or have a larger bound declared (it is public and costs precision)");
   MatrixBatch batch;
   batch.by = by;
   batch.bound = bound;

@@ -26,7 +26,7 @@ void check_bound(const Plaintext& p, double bound) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g", bound);
   throw ValueError("a value exceeds the declared bound " + std::string(text) +
-                   ": scale the data down, or declare a larger bound= (it is public and costs precision)");
+                   ": scale the data down, or have a larger bound declared (it is public and costs precision)");
 }
 
 }  // namespace

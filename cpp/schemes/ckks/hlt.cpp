@@ -135,7 +135,7 @@ std::shared_ptr<const SwitchingKey> Hlt::key(const GaloisKeys& keys, std::uint32
   if (!keys.contains(element))
     throw MissingKeyError("the transform rotates by " + std::to_string(step) +
                           " slots, and the key set has no Galois key for it (element " + std::to_string(element) +
-                          "): it takes those of steps()");
+                          "): generate keys for this plan");
   auto k = keys.at(element);
   if (k->key_id != key_id)
     throw MismatchError("a Galois key belongs to another secret key than the input: use keys made together");

@@ -203,7 +203,7 @@ std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const Ga
     if (!keys.contains(element(use.step)))
       throw MissingKeyError("the plan rotates by " + std::to_string(use.step * batch_) +
                             " slots, and the key set has no Galois key for it (element " +
-                            std::to_string(element(use.step)) + "): it takes those of required_keys()");
+                            std::to_string(element(use.step)) + "): generate keys for this plan");
     const auto key = keys.at(element(use.step));
     key->check(ctx_->gadget(), level_ + 1 - use.stage);
     if (key->key_id != inputs[0].key_id)

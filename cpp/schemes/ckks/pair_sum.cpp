@@ -279,7 +279,7 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
   for (const auto& [element, level] : required_keys()) {
     if (!keys.contains(element))
       throw MissingKeyError("the product needs the Galois key of element " + std::to_string(element) +
-                            ", which this key set lacks: it takes those of required_keys()");
+                            ", which this key set lacks: generate keys for this plan");
     const auto key = keys.at(element);
     key->check(ctx_->gadget(), level + 1);
     if (key->key_id != key_id)
