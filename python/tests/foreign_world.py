@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ringforge import _native
+from ringforge import _native, ckks, devices, matmul, matvec
 from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, psi
 from ringforge.devices.cpu import aligned
+from ringforge.matmul.batch import BatchProduct
 
 LEVEL = 3
 SCALE = 2.0**40
@@ -143,3 +144,41 @@ class Blinds:
         self.evaluated = self.key.evaluate_batch(elements)
         self.blind, element = oprf.blind(b"x")
         self.answer = self.key.evaluate(element)
+
+
+class Systems:
+    """The Python interfaces of CKKS and what is built on it, all of one parameter set."""
+
+    def __init__(self, params: _native.Parameters, folder: Path, seed: int) -> None:
+        fixed, why = bytes([seed]) * 32, "tests"
+        self.session = ckks.Session(params, fixed_seed_for_tests=fixed)
+        self.encrypted = self.session.encrypt([0.5], scale=SCALE)
+        self.model = matvec.Linear(np.full((4, 4), 0.25))
+        self.program = matvec.compile_model(self.model, params).program
+        self.client = matvec.Client(self.program, accept_insecure=why, fixed_seed_for_tests=fixed)
+        self.keys = self.client.evaluation_keys()
+        self.server = matvec.Server(self.model, self.program, self.keys)
+        self.vectors = self.client.encrypt(np.full(4, 0.5))
+        self.result, _ = self.server.evaluate(self.vectors)
+        self.folder = folder
+        self.vectors.save(folder / "vectors", self.program)
+        self.client.save_evaluation_keys(folder / "keys")
+        self.client.save_secret_key(folder / "secret")
+        self.machine = matmul.Session(params, fixed_seed_for_tests=fixed)
+        self.matrix = self.machine.encrypt(np.full((2, 2), 0.5))
+        self.batches = BatchProduct(self.session.context, 2)
+        self.batch_keys = self.batches.make_keys(self.session.client, self.session.secret_key)
+        self.batch = self.batches.encrypt(
+            self.session.client, self.session.secret_key, np.full((2, 2), 0.5), scale=SCALE
+        )
+        self.traced = matmul.trace(params, lambda A, B: A @ B, A=(2, 2), B=(2, 2))
+        self.holder = matmul.KeyHolder(self.traced, accept_insecure=why, fixed_seed_for_tests=fixed)
+        self.computer = matmul.Server(self.traced, self.holder.evaluation_keys())
+        self.parcels = [self.holder.encrypt(x, np.full((2, 2), 0.5)) for x in "AB"]
+        self.product = self.computer.run(self.parcels)[0]["result"]
+        self.product.save(folder / "product", self.traced)
+        self.holder.save_public_key(folder / "public")
+        self.device = devices.open_device("cpu")
+        self.kernel = self.program.kernels[0]
+        operands = devices.MatvecOperands(self.model.weights, self.model.bias)
+        self.handle = self.device.prepare(self.kernel, self.keys, operands)

@@ -9,10 +9,12 @@ takes an object and has no row fails the test, so a new binding brings its row.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,9 @@ import numpy.typing as npt
 import pytest
 
 import ringforge as rf
-from ringforge import _native
+from ringforge import _native, devices, gates, matmul, matvec
 from ringforge._native import Lines, Schedule
-from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, World
+from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, Systems, World, parameters
 
 MISMATCH, SHAPE, FORMAT = rf.MismatchError, rf.ShapeError, rf.FormatError
 NONE = np.zeros(0, np.uint32)
@@ -296,6 +298,100 @@ def test_small_rings_and_the_oprf_refuse(kind: str, row: Row, small: dict[str, A
     row.call(here)
     check(row, here, there, row.places())
     check(row, there, here, row.places())
+
+
+# ---- systems -------------------------------------------------------------------------------------
+
+
+def compute(s: Systems, keys: Any) -> Any:
+    return matvec.Server(s.model, s.program, keys).evaluate(s.vectors)
+
+
+def contributed(s: Systems, public_key: Path) -> Any:
+    return matmul.Contributor.load(s.traced, public_key, accept_insecure="x").encrypt("B", np.zeros((2, 2)))
+
+
+#: Each row: what is called, with the world's own objects `w` and the foreign ones `f`.
+SYSTEMS: dict[str, Any] = {
+    "ckks.Session.decrypt": lambda w, f: w.session.decrypt(f.encrypted),
+    "ckks.Session.decrypt to share": lambda w, f: w.session.decrypt(f.encrypted, share_bits=4),
+    "ckks.Session.evaluator": lambda w, f: w.session.evaluator.mul(w.encrypted, f.encrypted),
+    "matvec.Server keys": lambda w, f: compute(w, f.keys),
+    "matvec.Server.evaluate": lambda w, f: w.server.evaluate(f.vectors),
+    "matvec.Server.layer_reports": lambda w, f: w.server.layer_reports(f.vectors.groups[0]),
+    "matvec.Client.decrypt": lambda w, f: w.client.decrypt(f.result),
+    "matvec.Client.load": lambda w, f: matvec.Client.load(w.program, f.folder / "secret", accept_insecure="x").decrypt(
+        w.result
+    ),
+    "matvec.EvaluationKeys.load": lambda w, f: compute(w, matvec.EvaluationKeys.load(f.folder / "keys", w.program)),
+    "matvec.EncryptedVectors.load": lambda w, f: w.server.evaluate(
+        matvec.EncryptedVectors.load(f.folder / "vectors", w.program, 1)
+    ),
+    "matmul.EncryptedMatrix @": lambda w, f: w.matrix @ f.matrix,
+    "matmul.EncryptedMatrix +": lambda w, f: w.matrix + f.matrix,
+    "matmul.EncryptedMatrix -": lambda w, f: w.matrix - f.matrix,
+    "matmul.Session.decrypt": lambda w, f: w.machine.decrypt(f.matrix),
+    "matmul.BatchProduct.multiply": lambda w, f: w.batches.multiply(w.batch, f.batch, w.batch_keys),
+    "matmul.BatchProduct keys": lambda w, f: w.batches.multiply(w.batch, w.batch, f.batch_keys),
+    "matmul.BatchProduct.convert": lambda w, f: w.batches.convert(w.batch, "rows", f.batch_keys),
+    "matmul.BatchProduct.decrypt": lambda w, f: w.batches.decrypt(w.session.client, w.session.secret_key, f.batch),
+    "matmul.Server keys": lambda w, f: matmul.Server(w.traced, f.holder.evaluation_keys()).run(w.parcels),
+    "matmul.Server.run": lambda w, f: w.computer.run([w.parcels[0], f.parcels[1]]),
+    "matmul.KeyHolder.decrypt": lambda w, f: w.holder.decrypt(f.product),
+    "matmul.KeyHolder.decrypt_to_share": lambda w, f: w.holder.decrypt_to_share(f.product, 4.0),
+    "matmul.Parcel.load": lambda w, f: w.holder.decrypt(matmul.Parcel.load(f.folder / "product", w.traced, "result")),
+    "matmul.Contributor": lambda w, f: w.computer.run([w.parcels[0], contributed(w, f.folder / "public")]),
+    "devices.Device.run": lambda w, f: w.device.run(w.handle, f.vectors.groups[0]),
+    "devices.Device.prepare": lambda w, f: w.device.run(
+        w.device.prepare(w.kernel, f.keys, devices.MatvecOperands(w.model.weights, w.model.bias)), w.vectors.groups[0]
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def systems(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Systems]:
+    kinds = {"here": (11, 45, 7), "smaller": (10, 45, 7), "primes": (11, 44, 7), "key": (11, 45, 8)}
+    made = {}
+    for kind, (log_n, bits, seed) in kinds.items():
+        made[kind] = Systems(parameters(log_n, bits, 2), tmp_path_factory.mktemp(kind), seed)
+    return made
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_systems_refuse_objects_of_other_worlds(name: str, systems: dict[str, Systems]) -> None:
+    call, here = SYSTEMS[name], systems["here"]
+    call(here, here)
+    for kind in ("smaller", "primes", "key"):
+        with pytest.raises(MISSING if kind == "smaller" else MISMATCH):
+            call(here, systems[kind])
+
+
+def test_devices_refuse_what_others_prepared(systems: dict[str, Systems]) -> None:
+    s = systems["here"]
+    for device in ("cpu", "clear"):
+        foreign = dataclasses.replace(s.handle, device="another")
+        with pytest.raises(MISMATCH, match="prepared for device another"):
+            devices.open_device(device).run(foreign, s.vectors.groups[0])
+    with pytest.raises(SHAPE):
+        s.device.run(s.handle, [])
+
+
+def test_bits_of_other_sets_are_refused(small: dict[str, Any]) -> None:
+    here, there = small["gates"]
+    mine, theirs = (gates.encrypt(g.secret, [0, 1]) for g in (here, there))
+    evaluator = gates.Evaluator(here.key)
+    rows: list[Any] = [
+        lambda f: gates.decrypt(here.secret, f),
+        lambda f: evaluator.nand(mine, f),
+        lambda f: evaluator.mux(f, mine, mine),
+        lambda f: evaluator.bind(f),
+        lambda f: evaluator.bind(mine) & f,
+        lambda f: gates.concatenate([mine, f]),
+        lambda f: gates.stack([mine, f]),
+    ]
+    for row in rows:
+        with pytest.raises(MISMATCH):
+            row(theirs)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
