@@ -34,9 +34,6 @@ Backend = Literal["ckks", "clear"]
 #: Scales below this lose results in noise; the compiler takes a higher level instead.
 MIN_LOG_SCALE = 30.0
 
-#: Levels beyond its depth that a program may be given for results that no single prime holds.
-MAX_SPARE_LEVELS = 4
-
 #: Plaintext products of one step; a file that asks for more is refused before anything is built.
 MAX_TERMS = 1 << 18
 
@@ -248,24 +245,32 @@ def _resolve(
         return parameter_sets.resolve(parameters)
     slots, depth = min(slots, 1 << 14), len(layers)
     headroom = max(9, math.ceil(math.log2(bounds[-1])) + 2)
-    found: list[parameter_sets.Suggestion] = []
-    problem: ParameterError | None = None
-    for spare in range(MAX_SPARE_LEVELS + 1):  # results too large for one prime end at a higher level
+    found: list[tuple[bool, parameter_sets.Suggestion]] = []
+    for spare in range(63 - depth):  # results too large for one prime end at a higher level
         try:
-            found.append(parameter_sets.suggest(depth + spare, 18, slots, 9 if spare else headroom))
-        except ParameterError as e:
-            problem = problem or e
-    fitting = [s for s in found if _lowest_level(layers, bounds, s.parameters, depth) is not None]
-    if not found:
-        assert problem is not None
-        raise problem
-    # The smallest ring, then primes of the fast size, then the fewest.
+            suggestion = parameter_sets.suggest(depth + spare, 18, slots, 9 if spare else headroom)
+        except ParameterError:
+            if spare == 0:  # no prime is so large
+                continue
+            if not found:
+                raise
+            break
+        fits = _lowest_level(layers, bounds, suggestion.parameters, depth) is not None
+        found.append((fits, suggestion))
+        if fits and not _wide(suggestion.parameters):
+            break
+    # The smallest ring, then primes of the fast size, then the fewest; if nothing fits, the error says what is short.
     suggestion = min(
-        fitting or found,
-        key=lambda s: (s.parameters.log_n, max(s.parameters.q).bit_length() > 50, len(s.parameters.q)),
+        (s for fits, s in found if fits or not any(f for f, _ in found)),
+        key=lambda s: (s.parameters.log_n, _wide(s.parameters), len(s.parameters.q)),
     )
     notes.append(suggestion.why)
     return suggestion.parameters
+
+
+def _wide(p: Parameters) -> bool:
+    """Whether primes are beyond the 50 bits that kernels are fastest for."""
+    return max(p.q).bit_length() > 50
 
 
 def _lowest_level(layers: Sequence[object], bounds: list[float], p: Parameters, lowest: int) -> int | None:
