@@ -166,11 +166,7 @@ u64 checked_body(const Context& context, const ckks::PublicKey& key) {
 u64 checked_body(ObjectType type, const Context& context, const SwitchingKey& key) {
   const Gadget& gadget = context.gadget();
   (void)level_basis(type, context, key.limbs);
-  if (key.b.size() != gadget.digits(key.limbs))
-    throw MismatchError(std::string("the ") + name(type) + " has " + std::to_string(key.b.size()) +
-                        " digits, this context's keys have " + std::to_string(gadget.digits(key.limbs)) +
-                        ": use the context it was made with");
-  for (const auto& b : key.b) check_basis(type, b, gadget.extended(key.limbs));
+  key.check(gadget, key.limbs);
   return switching_body(gadget, key.limbs);
 }
 
@@ -187,7 +183,8 @@ u64 checked_body(const Context& context, const ckks::GaloisKey& key) {
     throw MismatchError("the Galois key's element " + std::to_string(key.element) +
                         " is none of this context's ring: it must be odd, above 1 and below " +
                         std::to_string(context.ring().index()));
-  return checked_body(ObjectType::ckks_galois_key, context, key.key);
+  if (!key.key) throw ParameterError("a Galois key without polynomials cannot be saved: make it with galois_key");
+  return checked_body(ObjectType::ckks_galois_key, context, *key.key);
 }
 
 void write_switching(std::ostream& out, const Context& context, ObjectType type, u64 element, const SwitchingKey& key,
@@ -257,6 +254,7 @@ SwitchingKey read_switching(RecordReader& r, const Context& context, unsigned th
   SwitchingKey key;
   key.key_id = info.key_id;
   key.limbs = info.limbs;
+  key.spec = gadget.spec();
   key.seed = field<Seed>(raw, 32);
   key.b.reserve(info.digits);
   // A digit's memory is taken when its bytes are due: a short stream cannot claim a whole key.
@@ -316,7 +314,7 @@ ckks::Ciphertext read_ciphertext(std::istream& in, const Context& context, unsig
 ckks::GaloisKey read_galois_key(std::istream& in, const Context& context, unsigned threads) {
   RecordReader r(in, ObjectType::ckks_galois_key);
   ckks::GaloisKey key;
-  key.key = read_switching(r, context, threads, &key.element);
+  key.key = std::make_shared<const SwitchingKey>(read_switching(r, context, threads, &key.element));
   return key;
 }
 
@@ -511,7 +509,8 @@ void save(std::ostream& out, const Context& context, const ckks::RelinKey& key) 
 }
 
 void save(std::ostream& out, const Context& context, const ckks::GaloisKey& key) {
-  write_switching(out, context, ObjectType::ckks_galois_key, key.element, key.key, checked_body(context, key));
+  const u64 body = checked_body(context, key);
+  write_switching(out, context, ObjectType::ckks_galois_key, key.element, *key.key, body);
 }
 
 // ---- loading --------------------------------------------------------------------------------------

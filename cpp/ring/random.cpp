@@ -95,6 +95,9 @@ SecretSeed Randomness::next_seed() const {
 }
 
 Poly<Eval> SmallPoly::lift(const Basis& basis, unsigned threads) const {
+  if (c_.size() != basis.ring().degree())
+    throw MismatchError(std::to_string(c_.size()) + " coefficients for a ring of degree " +
+                        std::to_string(basis.ring().degree()) + ": take primes of the polynomial's ring");
   Poly<Eval> r(basis);
   parallel_for(threads, basis.size(), [&](std::size_t i) {
     kernels::active().reduce_signed(r.limb(i), c_.data(), c_.size(), basis[i].mod());

@@ -210,6 +210,10 @@ Basis::Basis(const Ring& ring, std::span<const u64> primes) : ring_(ring) {
 }
 
 Basis Basis::slice(std::size_t first, std::size_t k) const {
+  if (first > size() || k > size() - first)
+    throw LevelError("primes " + std::to_string(first) + " ... " + std::to_string(first + k) +
+                     " (exclusive) of a basis of " + std::to_string(size()) + ": stay at or below its level");
+  if (k == size()) return *this;
   Basis b;
   b.ring_ = ring_;
   const auto begin = primes_->begin() + static_cast<std::ptrdiff_t>(first);
@@ -218,9 +222,14 @@ Basis Basis::slice(std::size_t first, std::size_t k) const {
   return b;
 }
 
-Basis Basis::prefix(std::size_t k) const { return k == size() ? *this : slice(0, k); }
+Basis Basis::prefix(std::size_t k) const { return slice(0, k); }
 
 Basis Basis::join(const Basis& other) const {
+  if (other.size() == 0) return *this;
+  if (size() == 0) return other;
+  if (!(ring_ == other.ring_))
+    throw MismatchError("bases of degree " + std::to_string(ring_.degree()) + " and " +
+                        std::to_string(other.ring_.degree()) + " cannot be joined: take primes of one ring");
   auto list = std::make_shared<std::vector<std::shared_ptr<const Prime>>>(*primes_);
   list->insert(list->end(), other.primes_->begin(), other.primes_->end());
   Basis b;

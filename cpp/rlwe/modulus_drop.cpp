@@ -16,6 +16,10 @@ namespace ringforge {
 
 BaseConverter::BaseConverter(const Basis& from, const Basis& to) : from_(from), to_(to) {
   const std::size_t k = from.size();
+  if (!(from.ring() == to.ring()))
+    throw MismatchError("residues of degree " + std::to_string(from.ring().degree()) +
+                        " cannot be converted to primes of degree " + std::to_string(to.ring().degree()) +
+                        ": take primes of one ring");
   for (std::size_t i = 0; i < k; ++i) {
     const auto& m = from[i].mod();
     bits_ = std::max(bits_, m.bits);

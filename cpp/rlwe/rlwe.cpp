@@ -27,6 +27,9 @@ std::size_t GadgetShape::conversions(std::size_t limbs) const noexcept {
 
 Gadget::Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec) : q_(q), p_(p), spec_(spec) {
   const std::size_t alpha = spec.limbs_per_digit;
+  if (p.size() > 0 && !(q.ring() == p.ring()))
+    throw MismatchError("Q has degree " + std::to_string(q.ring().degree()) + " and the special primes " +
+                        std::to_string(p.ring().degree()) + ": take primes of one ring");
   if (alpha < 1 || alpha > q.size())
     throw ParameterError("a digit must have 1 to " + std::to_string(q.size()) + " limbs, not " + std::to_string(alpha));
   if (spec.log_base != 0 && alpha != 1)
@@ -65,6 +68,10 @@ Gadget::Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec) : q_(q), 
       for (std::size_t size = 1; size <= std::min(alpha, q.size() - first); ++size)
         groups_.push_back({first, size, BaseConverter(q.slice(first, size), all)});
   }
+}
+
+void Gadget::refuse(std::size_t limbs) const {
+  throw LevelError(std::to_string(limbs) + " limbs: these parameters have 1 ... " + std::to_string(levels_.size()));
 }
 
 const BaseConverter& Gadget::converter(std::size_t first, std::size_t size) const {
@@ -138,10 +145,10 @@ Poly<Coeff> coefficients(const Poly<Eval>& c, unsigned threads) {
 
 }  // namespace
 
-DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads)
-    : c_(c), gadget_(gadget), digits_(gadget.digits(c.limbs())) {
+DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : c_(c), gadget_(gadget) {
   check_prefix(c, gadget);
   if (gadget.spec().log_base > 0) throw ParameterError("base-B digits are not made limb by limb");
+  digits_ = gadget.digits(c.limbs());
   count({.mod_up = 1});
   coeff_ = coefficients(c, threads);
   const std::size_t alpha = gadget.spec().limbs_per_digit, n = c.degree();
@@ -180,7 +187,7 @@ void DigitSource::limb(u64* dst, std::size_t d, std::size_t j) const noexcept {
   }
 }
 
-Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : limbs_(c.limbs()) {
+Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : limbs_(c.limbs()), spec_(gadget.spec()) {
   check_prefix(c, gadget);
   const std::size_t n = c.degree();
   const Basis& ext = gadget.extended(limbs_);
@@ -265,9 +272,15 @@ SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u6
                                 std::size_t limbs, Randomness& rng, unsigned threads) {
   const Basis& ext = gadget.extended(limbs);
   const std::size_t n = ext.ring().degree(), digits = gadget.digits(limbs), q_all = gadget.q().size();
+  const Basis& all = gadget.extended(q_all);
+  if (!(from.basis() == all) || !(to.basis() == all))
+    throw MismatchError("the secret key belongs to other parameters: it has " + std::to_string(to.limbs()) +
+                        " limbs of degree " + std::to_string(to.degree()) + ", " + std::to_string(all.size()) +
+                        " of degree " + std::to_string(n) + " are needed, over the same primes");
   SwitchingKey key;
   key.key_id = key_id;
   key.limbs = limbs;
+  key.spec = gadget.spec();
   key.seed = rng.next_seed();
   key.a = expand(key.seed, gadget, limbs, threads);
   key.b.resize(digits);
@@ -300,10 +313,20 @@ std::size_t SwitchingKey::bytes() const noexcept {
   return words * sizeof(u64);
 }
 
-void check_covers(const SwitchingKey& key, std::size_t limbs) {
-  if (key.limbs < limbs)
-    throw LevelError("the evaluation key covers " + std::to_string(key.limbs) + " limbs, the ciphertext has " +
-                     std::to_string(limbs) + ": make the key for a higher level or lower the ciphertext first");
+void SwitchingKey::check(const Gadget& gadget, std::size_t wanted) const {
+  const bool cut_alike = limbs >= 1 && limbs <= gadget.q().size() && spec == gadget.spec() &&
+                         b.size() == gadget.digits(limbs) && a.size() == b.size();
+  const auto here = [&](const Poly<Eval>& p) { return p.basis() == gadget.extended(limbs); };
+  if (!cut_alike || !std::all_of(b.begin(), b.end(), here) || !std::all_of(a.begin(), a.end(), here))
+    throw MismatchError("the evaluation key was made for other parameters (" + std::to_string(b.size()) +
+                        " digits of degree " + std::to_string(b.empty() ? 0 : b[0].degree()) + ", " +
+                        std::to_string(limbs) + " limbs; here Q has " + std::to_string(gadget.q().size()) +
+                        " limbs of degree " + std::to_string(gadget.q().ring().degree()) +
+                        "): use keys made with the parameters of the ciphertext");
+  if (limbs < wanted)
+    throw LevelError("the evaluation key covers levels 0 ... " + std::to_string(limbs - 1) +
+                     ", the ciphertext has level " + std::to_string(wanted - 1) +
+                     ": use a key made for that level, or lower the ciphertext with drop_to_level");
 }
 
 namespace {
@@ -331,10 +354,23 @@ void key_product_at(u64* out0, u64* out1, std::span<const u64* const> digits, co
   product_at(out0, out1, digits, key, gadget.extended(limbs)[j], limbs, j, gadget.q().ring().degree(), false);
 }
 
+namespace {
+
+void check_sums(const Poly<Eval>& u0, const Poly<Eval>& u1, const Basis& ext) {
+  if (!(u0.basis() == ext) || !(u1.basis() == ext))
+    throw MismatchError("key switching: the result must be over the extended basis of the polynomial's limbs");
+}
+
+}  // namespace
+
 void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key, const Gadget& gadget,
                  bool accumulate, unsigned threads) {
   const std::size_t limbs = digits.limbs(), ext = gadget.extended(limbs).size();
-  check_covers(key, limbs);
+  key.check(gadget, limbs);
+  if (!(digits.spec() == gadget.spec()) || digits.polys().size() != gadget.digits(limbs) ||
+      !(digits.polys()[0].basis() == gadget.extended(limbs)))
+    throw MismatchError("the digits were cut for other parameters than the key's: make them with the same gadget");
+  check_sums(u0, u1, gadget.extended(limbs));
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
   move_limbs((digits.polys().size() + (accumulate ? 2 : 0)) * ext, 2 * ext, u0.degree());
   parallel_for(threads, ext, [&](std::size_t j) {
@@ -349,8 +385,9 @@ void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const Switc
     key_product(u0, u1, Digits(c, gadget, threads), key, gadget, false, threads);
     return;
   }
-  check_covers(key, limbs);
   const Basis& ext = gadget.extended(limbs);
+  key.check(gadget, limbs);
+  check_sums(u0, u1, ext);
   const DigitSource source(c, gadget, threads);
   const std::size_t digits = source.digits();
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});

@@ -239,6 +239,10 @@ TEST(BatchMatmul, ErrorsAreTypedAndNameTheRemedy) {
   large.bound = 1e6;
   EXPECT_THROW((void)product(large, y), ValueError);
 
+  // Scales whose product falls below the noise.
+  const auto faint = s.matmul.encrypt(s.client, s.sk, a, Lines::columns, 0x1p25, 1);
+  EXPECT_THROW((void)product(faint, faint), ScaleError);
+
   Client other(s.ctx, TestRandomness(fixed_seed(9)));
   const auto foreign = other.secret_key();
   const auto theirs = s.matmul.encrypt(other, foreign, a, Lines::rows, s.scale, 1);

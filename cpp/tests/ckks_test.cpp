@@ -199,6 +199,31 @@ TEST_F(Errors, DependentOperandsStayWithinTheirBounds) {
   EXPECT_THROW(client.encrypt(ctx->encode(std::span<const C>(exact), 0x1p40, 1), sk, -1), ValueError);
 }
 
+// The rule of check_rescaled, from both sides: what is refused has no right bit left, what passes has one at least.
+TEST_F(Errors, RescalingBelowTheNoiseIsRefused) {
+  const auto at = [&](double scale) {
+    return client.encrypt(ctx->encode(std::span<const C>(random_slots(params.slots(), 1)), scale, 1), sk);
+  };
+  const double prime = static_cast<double>(ctx->basis(1)[1].value());
+  const double noise = slot_error_bound(ev.rounding_variance(), params.degree());
+  // The result's scale just above and just below its noise.
+  EXPECT_NO_THROW((void)ev.rescale(at(prime * noise * 1.1)));
+  EXPECT_THROW((void)ev.rescale(at(prime * noise / 1.1)), ScaleError);
+  const auto kept = ev.rescale(at(prime * noise * 1.1));
+  EXPECT_LT(error_bound(kept), kept.bound);
+  // A square at the default scale keeps little; the next one would keep nothing.
+  const auto square = [&](const Ciphertext& c) { return ev.rescale(ev.mul(c, c)); };
+  EXPECT_THROW((void)square(at(0x1p20)), ScaleError);
+  EXPECT_NO_THROW((void)square(at(0x1p40)));
+  // Small values at the usual scale keep the usual error, zero as well.
+  EXPECT_NO_THROW((void)ev.rescale(ev.mul_scalar(at(0x1p40), 1e-12)));
+  EXPECT_NO_THROW((void)ev.rescale(ev.mul_scalar(at(0x1p40), 0)));
+  // The remedy: a scale near the prime.
+  EXPECT_NO_THROW((void)square(at(prime / 8)));
+  EXPECT_THROW((void)ev.rescale(encrypt(0x1p40, 0)), LevelError);
+  EXPECT_THROW((void)ev.add_scalar(at(0x1p40), NAN), ValueError);
+}
+
 TEST_F(Errors, SharingAddsTheStatedNoise) {
   const auto a = encrypt();
   const auto exact = ctx->decode(client.decrypt(a, sk)), shared = ctx->decode(client.decrypt_to_share(a, sk, 20));
@@ -256,6 +281,30 @@ TEST(ParameterSets, SuggestionsAreSecureAndMinimal) {
   }
   EXPECT_THROW(suggest(60, 36, 16), ParameterError);
   EXPECT_THROW(suggest(1, 20, 1 << 20), ParameterError);
+}
+
+// Primes beyond the fast size, and little headroom: whatever the limits allow is found, and an error names the limit.
+TEST(ParameterSets, SuggestionsReachAsFarAsPrimesDo) {
+  const auto bits = [](const std::vector<u64>& primes) {
+    std::vector<int> out;
+    for (const u64 q : primes) out.push_back(64 - __builtin_clzll(q));
+    return out;
+  };
+  const auto wide = suggest(1, 38, 4096, nullptr, 7);
+  EXPECT_EQ(wide.spec().log_n, 13U);
+  EXPECT_EQ(bits(wide.spec().q), (std::vector<int>{60, 52}));
+  EXPECT_EQ(bits(wide.spec().p), (std::vector<int>{60}));
+  EXPECT_TRUE(wide.secure());
+  EXPECT_EQ(suggest(1, 30, 4096).spec().log_n, 13U);
+  for (const unsigned headroom : {0U, 1U}) EXPECT_TRUE(suggest(2, 20, 512, nullptr, headroom).secure());
+  // Sets of fast primes are what they were.
+  EXPECT_EQ(bits(suggest(3, 20, 4096).spec().q), (std::vector<int>{45, 35, 35, 35}));
+  for (const unsigned headroom : {40U, 1U << 31, ~0U}) try {
+      (void)suggest(1, 30, 16, nullptr, headroom);
+      FAIL() << headroom;
+    } catch (const ParameterError& e) {
+      EXPECT_NE(std::string(e.what()).find("the first prime must hold"), std::string::npos) << e.what();
+    }
 }
 
 TEST(Matvec, CountsEqualThePlannersAndErrorsAreBounded) {

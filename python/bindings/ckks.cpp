@@ -80,7 +80,9 @@ void bind_ckks(nb::module_& m) {
       });
 
   nb::class_<Context>(m, "Context", "Everything derived from a parameter set.")
-      .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), GilReleased())
+      .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
+      .def(nb::new_([](const std::string& name) { return std::make_shared<Context>(Parameters::named(name)); }),
+           "params"_a, GilReleased(), "Of a parameter set, or of a shipped one by name.")
       .def_prop_ro("params", &Context::params)
       .def_prop_ro("gadget", [](const Context& c) { return c.gadget().shape(); })
       .def("rotation_element", &Context::rotation_element)
@@ -117,25 +119,25 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("bytes", [](const RelinKey& k) { return k.key.bytes(); });
   nb::class_<GaloisKey>(m, "GaloisKey")
       .def_ro("element", &GaloisKey::element)
-      .def_prop_ro("level", [](const GaloisKey& k) { return k.key.limbs - 1; })
-      .def_prop_ro("bytes", [](const GaloisKey& k) { return k.key.bytes(); });
+      .def_prop_ro("level", [](const GaloisKey& k) { return k.key->limbs - 1; })
+      .def_prop_ro("bytes", [](const GaloisKey& k) { return k.key->bytes(); });
   nb::class_<GaloisKeys>(m, "GaloisKeys")
       .def(nb::init<>())
       .def(
-          "insert", [](GaloisKeys& s, GaloisKey& k) { s.insert(std::move(k)); }, "key"_a,
-          "Moves the key in: the argument is empty afterwards.")
+          "insert", [](GaloisKeys& s, const GaloisKey& k) { s.insert(k); }, "key"_a,
+          "Shares the key; one of the same element is replaced.")
       .def("erase", &GaloisKeys::erase)
       .def("__contains__", &GaloisKeys::contains)
       .def("__len__", &GaloisKeys::size)
       .def_prop_ro("elements", &GaloisKeys::elements)
       .def(
-          "level", [](const GaloisKeys& s, u64 element) { return s.at(element).limbs - 1; }, "element"_a,
+          "level", [](const GaloisKeys& s, u64 element) { return s.at(element)->limbs - 1; }, "element"_a,
           "Level that an element's key covers.")
       .def(
           "limb",
           [](const GaloisKeys& s, u64 element, std::size_t part, std::size_t digit, std::size_t limb) {
-            const SwitchingKey& key = s.at(element);
-            const auto& polys = part == 0 ? key.b : key.a;
+            const auto key = s.at(element);
+            const auto& polys = part == 0 ? key->b : key->a;
             if (part > 1 || digit >= polys.size() || limb >= polys[digit].limbs()) throw nb::index_error();
             return to_numpy<u64>(polys[digit].limb(limb), polys[digit].degree());
           },

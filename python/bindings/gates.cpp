@@ -240,6 +240,9 @@ void bind_gates(nb::module_& m) {
               reinterpret_cast<std::uintptr_t>(accumulators.data()) % 64 != 0)
             throw ShapeError("accumulators are (count, 2, N) words of " +
                              std::string(p.modulus < u64{1} << 31 ? "32" : "64") + " bits, aligned to 64 bytes");
+          for (std::size_t i = 0; i < accumulators.size(); ++i)
+            if (accumulators.data()[i] >= p.modulus)
+              throw ValueError("coefficient " + std::to_string(accumulators.data()[i]) + " is not below Q");
           nb::gil_scoped_release release;
           check_residues(p, accumulators.data(), accumulators.size());
           accumulate(key, accumulators.data(), indices.shape(0), indices.data(), indices.shape(1), threads);

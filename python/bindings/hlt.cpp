@@ -90,10 +90,14 @@ void bind_hlt(nb::module_& m) {
             if (self.groups.empty()) throw ShapeError("add a group before its pairs");
             const auto terms = [](const std::vector<std::array<std::int64_t, 4>>& from) {
               std::vector<ShiftTerm> out;
+              const auto number = [](std::int64_t x) {
+                if (x < 0 || x >= ShiftTerm::kNoMask)
+                  throw ShapeError("a term names base, step or mask " + std::to_string(x) + ", which cannot exist");
+                return static_cast<std::uint32_t>(x);
+              };
               for (const auto& [base, step, via, mask] : from)
-                out.push_back({static_cast<std::uint32_t>(base), static_cast<std::uint32_t>(step),
-                               static_cast<std::uint32_t>(via),
-                               mask < 0 ? ShiftTerm::kNoMask : static_cast<std::uint32_t>(mask)});
+                out.push_back(
+                    {number(base), number(step), number(via), mask == -1 ? ShiftTerm::kNoMask : number(mask)});
               return out;
             };
             self.groups.back().pairs.push_back({terms(left), terms(right)});

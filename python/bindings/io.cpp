@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 
 #include "bindings.hpp"
 
@@ -22,7 +23,7 @@ using namespace ringforge::ckks;
   throw nb::python_error();
 }
 
-/// Writes records to a file one after the other.
+/// Writes records to a file one after the other. Threads take turns, record by record.
 class Writer {
  public:
   explicit Writer(const std::string& path) : path_(path) {
@@ -31,29 +32,43 @@ class Writer {
   }
   template <class T>
   void write(const Context& ctx, const T& object) {
+    const std::lock_guard turn(mutex_);
     io::save(out_, ctx, object);
   }
-  void write_parameters(const Parameters& p) { io::save(out_, p); }
+  void write_parameters(const Parameters& p) {
+    const std::lock_guard turn(mutex_);
+    io::save(out_, p);
+  }
   void close() {
-    unlocked([&] { out_.close(); });
+    {
+      const nb::gil_scoped_release release;  // the turn must not be waited for with the interpreter's lock
+      const std::lock_guard turn(mutex_);
+      out_.close();
+    }
     if (!out_) raise_os_error(path_);
   }
 
  private:
   std::string path_;
+  std::mutex mutex_;
   std::ofstream out_;
 };
 
-/// Reads records from a file one after the other.
+/// Reads records from a file one after the other. Threads take turns, call by call.
 class Reader {
  public:
   explicit Reader(const std::string& path) {
     unlocked([&] { in_.open(path, std::ios::binary); });
     if (!in_) raise_os_error(path);
   }
-  std::istream& stream() { return in_; }
+  template <class F>
+  auto turn(F f) {
+    const std::lock_guard turn(mutex_);
+    return f(static_cast<std::istream&>(in_));
+  }
 
  private:
+  std::mutex mutex_;
   std::ifstream in_;
 };
 
@@ -112,38 +127,59 @@ void bind_io(nb::module_& m) {
   nb::class_<Reader>(s, "Reader")
       .def(nb::init<const std::string&>(), "path"_a)
       .def(
-          "peek", [](Reader& r) { return io::peek(r.stream()); }, GilReleased())
+          "peek", [](Reader& r) { return r.turn([](std::istream& in) { return io::peek(in); }); }, GilReleased())
       .def(
-          "index", [](Reader& r) { return io::index(r.stream()); }, GilReleased())
+          "index", [](Reader& r) { return r.turn([](std::istream& in) { return io::index(in); }); }, GilReleased())
       .def(
-          "verify", [](Reader& r) { return io::verify(r.stream()); }, GilReleased())
+          "verify", [](Reader& r) { return r.turn([](std::istream& in) { return io::verify(in); }); }, GilReleased())
       .def(
-          "at_end", [](Reader& r) { return r.stream().rdbuf()->sgetc() == std::istream::traits_type::eof(); },
+          "at_end",
+          [](Reader& r) {
+            return r.turn([](std::istream& in) { return in.rdbuf()->sgetc() == std::istream::traits_type::eof(); });
+          },
           GilReleased())
       .def(
           "seek",
           [](Reader& r, u64 offset) {
-            r.stream().clear();
-            r.stream().seekg(static_cast<std::streamoff>(offset));
+            r.turn([&](std::istream& in) {
+              in.clear();
+              in.seekg(static_cast<std::streamoff>(offset));
+            });
           },
           GilReleased())
       .def(
-          "parameters", [](Reader& r) { return io::load_parameters(r.stream()); }, GilReleased())
+          "parameters", [](Reader& r) { return r.turn([](std::istream& in) { return io::load_parameters(in); }); },
+          GilReleased())
       .def(
           "next_ciphertext",
-          [](Reader& r, const Context& c, unsigned t) { return io::next_ciphertext(r.stream(), c, t); }, "context"_a,
-          "threads"_a = 1, GilReleased())
+          [](Reader& r, const Context& c, unsigned t) {
+            return r.turn([&](std::istream& in) { return io::next_ciphertext(in, c, t); });
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
       .def(
           "next_galois_key",
-          [](Reader& r, const Context& c, unsigned t) { return io::next_galois_key(r.stream(), c, t); }, "context"_a,
-          "threads"_a = 1, GilReleased())
+          [](Reader& r, const Context& c, unsigned t) {
+            return r.turn([&](std::istream& in) { return io::next_galois_key(in, c, t); });
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
       .def(
           "next_relin_key",
-          [](Reader& r, const Context& c, unsigned t) { return io::next_relin_key(r.stream(), c, t); }, "context"_a,
-          "threads"_a = 1, GilReleased())
+          [](Reader& r, const Context& c, unsigned t) {
+            return r.turn([&](std::istream& in) { return io::next_relin_key(in, c, t); });
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
       .def(
-          "public_key", [](Reader& r, const Context& c) { return io::load_public_key(r.stream(), c); }, GilReleased())
-      .def("secret_key", [](Reader& r, const Context& c) { return io::load_secret_key(r.stream(), c); }, GilReleased());
+          "public_key",
+          [](Reader& r, const Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_public_key(in, c); });
+          },
+          GilReleased())
+      .def(
+          "secret_key",
+          [](Reader& r, const Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_secret_key(in, c); });
+          },
+          GilReleased());
 
   s.def("to_bytes", &to_bytes<Plaintext>);
   s.def("to_bytes", &to_bytes<Ciphertext>);

@@ -16,13 +16,21 @@ using kernels::SmallKernels;
 using kernels::SmallNtt;
 using Out = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>>;
 
+/// What the contract asks: kernels check nothing themselves.
+u64 below(u64 x, u64 limit, const char* what) {
+  if (x >= limit)
+    throw ValueError(std::string(what) + " " + std::to_string(x) + " is not below " + std::to_string(limit));
+  return x;
+}
+
 /// Words of W with room for one more cache line, so that empty arrays have an address too.
 template <class W>
 class Buffer {
  public:
   explicit Buffer(std::size_t n) : size_(n), data_(n * sizeof(W) / sizeof(u64) + 8) {}
-  explicit Buffer(const Words& a) : Buffer(a.size()) {
-    for (std::size_t i = 0; i < size_; ++i) data()[i] = static_cast<W>(a.data()[i]);
+  /// Residues modulo q.
+  Buffer(const Words& a, u64 q) : Buffer(a.size()) {
+    for (std::size_t i = 0; i < size_; ++i) data()[i] = static_cast<W>(below(a.data()[i], q, "residue"));
   }
   W* data() { return reinterpret_cast<W*>(data_.data()); }
   const W* data() const { return reinterpret_cast<const W*>(data_.data()); }
@@ -72,7 +80,12 @@ auto by_word(unsigned word, const F& f) {
   throw ParameterError("words of " + std::to_string(word) + " bits; there are 32 and 64");
 }
 
-Cut make_cut(unsigned log_base, unsigned count, unsigned drop, bool balanced) {
+Cut make_cut(unsigned log_base, unsigned count, unsigned drop, bool balanced, u64 q) {
+  const unsigned bits = kernels::make_modulus(q).bits;
+  if (log_base < 1 || log_base > 61 || count < 1 || count > 64 || drop >= bits || (!balanced && drop != 0) ||
+      log_base * count + drop < bits)
+    throw ParameterError(std::to_string(count) + " digits of " + std::to_string(log_base) + " bits above 2^" +
+                         std::to_string(drop) + " do not cut residues modulo " + std::to_string(q));
   return {log_base, count, drop, balanced};
 }
 
@@ -85,7 +98,7 @@ void bind_small_kernels(nb::module_& k) {
         using W = decltype(zero);
         const Setting<W> e(s, x.size(), q);
         Buffer<W> out(x.size());
-        pick(e.set)(out.data(), Buffer<W>(x).data(), e.t);
+        pick(e.set)(out.data(), Buffer<W>(x, q).data(), e.t);
         return out.give();
       });
     });
@@ -93,20 +106,22 @@ void bind_small_kernels(nb::module_& k) {
   unary("small_forward", [](const auto& set) { return set.forward; });
   unary("small_inverse", [](const auto& set) { return set.inverse; });
 
-  const auto indexed = [&k](const char* name, auto pick) {
-    k.def(name, [pick](const std::string& s, const Words& x, u64 index, u64 q, unsigned word) {
+  const auto indexed = [&k](const char* name, auto pick, bool odd) {
+    k.def(name, [pick, odd](const std::string& s, const Words& x, u64 index, u64 q, unsigned word) {
       return by_word(word, [&](auto zero) {
         using W = decltype(zero);
         const Setting<W> e(s, x.size(), q);
         Buffer<W> out(x.size());
-        pick(e.set)(out.data(), Buffer<W>(x).data(), index, e.t);
+        below(index, 2 * e.t.n, "index");
+        if (odd && index % 2 == 0) throw ParameterError("element " + std::to_string(index) + " is not odd");
+        pick(e.set)(out.data(), Buffer<W>(x, q).data(), index, e.t);
         return out.give();
       });
     });
   };
-  indexed("small_rotate", [](const auto& set) { return set.rotate; });
-  indexed("small_rotate_sub", [](const auto& set) { return set.rotate_sub; });
-  indexed("small_automorphism", [](const auto& set) { return set.automorphism; });
+  indexed("small_rotate", [](const auto& set) { return set.rotate; }, false);
+  indexed("small_rotate_sub", [](const auto& set) { return set.rotate_sub; }, false);
+  indexed("small_automorphism", [](const auto& set) { return set.automorphism; }, true);
 
   const auto binary = [&k](const char* name, auto pick) {
     k.def(name, [pick](const std::string& s, const Words& x, const Words& y, u64 q, unsigned word) {
@@ -115,7 +130,7 @@ void bind_small_kernels(nb::module_& k) {
         const Setting<W> e(s, x.size(), q);
         expect_size(y.size(), x.size());
         Buffer<W> out(x.size());
-        pick(e.set)(out.data(), Buffer<W>(x).data(), Buffer<W>(y).data(), e.t);
+        pick(e.set)(out.data(), Buffer<W>(x, q).data(), Buffer<W>(y, q).data(), e.t);
         return out.give();
       });
     });
@@ -129,7 +144,7 @@ void bind_small_kernels(nb::module_& k) {
       using W = decltype(zero);
       const Setting<W> e(s, x.size(), q);
       Buffer<W> out(x.size());
-      e.set.mul_scalar(out.data(), Buffer<W>(x).data(), static_cast<W>(c), e.t);
+      e.set.mul_scalar(out.data(), Buffer<W>(x, q).data(), static_cast<W>(below(c, q, "factor")), e.t);
       return out.give();
     });
   });
@@ -138,8 +153,9 @@ void bind_small_kernels(nb::module_& k) {
     return by_word(word, [&](auto zero) {
       using W = decltype(zero);
       const Setting<W> e(s, x.size(), q);
+      const Cut cut = make_cut(log_base, count, drop, balanced, q);
       Buffer<W> out(x.size() * count);
-      e.set.cut(out.data(), Buffer<W>(x).data(), make_cut(log_base, count, drop, balanced), e.t);
+      e.set.cut(out.data(), Buffer<W>(x, q).data(), cut, e.t);
       return out.give();
     });
   });
@@ -152,8 +168,8 @@ void bind_small_kernels(nb::module_& k) {
       expect_size(acc_b.size(), n);
       expect_size(x.size(), count * n);
       expect_size(y.size(), 2 * count * n);
-      Buffer<W> a(acc_a), b(acc_b);
-      e.set.dot(a.data(), b.data(), Buffer<W>(x).data(), Buffer<W>(y).data(), count, accumulate, e.t);
+      Buffer<W> a(acc_a, q), b(acc_b, q);
+      e.set.dot(a.data(), b.data(), Buffer<W>(x, q).data(), Buffer<W>(y, q).data(), count, accumulate, e.t);
       return std::pair(a.give(), b.give());
     });
   });
@@ -162,19 +178,21 @@ void bind_small_kernels(nb::module_& k) {
                                    unsigned word) {
     return by_word(word, [&](auto zero) {
       using W = decltype(zero);
-      const std::size_t n = polys.at(0).size(), rows = polys.size() * count;
+      if (polys.empty()) throw ShapeError("no polynomial: give at least one");
+      const std::size_t n = polys[0].size(), rows = polys.size() * count;
       const Setting<W> e(s, n, q);
-      if (rows > 64) throw ParameterError(std::to_string(rows) + " rows; at most 64");
+      const Cut cut = make_cut(log_base, count, drop, balanced, q);
+      if (polys.size() > 64 || rows > 64) throw ParameterError(std::to_string(rows) + " rows; at most 64");
       expect_size(key.size(), 2 * n * rows);
       std::vector<Buffer<W>> data;
       for (const auto& p : polys) {
         expect_size(p.size(), n);
-        data.emplace_back(p);
+        data.emplace_back(p, q);
       }
       std::vector<CutPoly<W>> cuts;
-      for (const auto& d : data) cuts.push_back({d.data(), make_cut(log_base, count, drop, balanced)});
+      for (const auto& d : data) cuts.push_back({d.data(), cut});
       Buffer<W> a(n), b(n), scratch(rows * n);
-      e.set.gadget_product(a.data(), b.data(), cuts.data(), cuts.size(), Buffer<W>(key).data(), scratch.data(), e.t);
+      e.set.gadget_product(a.data(), b.data(), cuts.data(), cuts.size(), Buffer<W>(key, q).data(), scratch.data(), e.t);
       return std::pair(a.give(), b.give());
     });
   });

@@ -5,8 +5,8 @@
 `Session` is the short way in; `Context`, `Client` and `Evaluator` are the parts it is made of, with the secret
 key confined to `Client`.
 
->>> from ringforge import ckks, params
->>> s = ckks.Session(params.named("set-a"))
+>>> from ringforge import ckks
+>>> s = ckks.Session("set-a")
 >>> x = s.encrypt([0.5, -0.25])
 >>> product = s.evaluator.rescale(s.evaluator.relinearize(s.evaluator.mul(x, x), s.relin_key))
 >>> [round(float(v), 4) for v in s.decrypt(product)[:2].real]
@@ -38,7 +38,7 @@ from ringforge._native import (
     TestSeed,
 )
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.params import Parameters
+from ringforge.params import Parameters, resolve
 
 __all__ = [
     "Ciphertext",
@@ -105,13 +105,15 @@ class Session:
     """Both sides of CKKS in one object, for experiments and tests. Deployments keep `Client` apart.
 
     Args:
-        params: the parameter set.
+        params: the parameter set, or the name of a shipped one.
         threads: threads for evaluation.
         fixed_seed_for_tests: makes everything reproducible, and nothing secret.
     """
 
-    def __init__(self, params: Parameters, threads: int = 1, fixed_seed_for_tests: TestSeed | None = None) -> None:
-        self.context = Context(params)
+    def __init__(
+        self, params: Parameters | str, threads: int = 1, fixed_seed_for_tests: TestSeed | None = None
+    ) -> None:
+        self.context = Context(resolve(params))
         self.client = Client(self.context, fixed_seed_for_tests)
         self.secret_key = self.client.secret_key()
         self.evaluator = Evaluator(self.context, threads)

@@ -21,6 +21,7 @@ __all__ = [
     "max_log_qp",
     "named",
     "names",
+    "resolve",
     "security_source",
     "suggest",
 ]
@@ -42,6 +43,15 @@ def named(name: str, insecure: str = "") -> Parameters:
     return Parameters.named(name, insecure)
 
 
+def resolve(parameters: Parameters | str, insecure: str = "") -> Parameters:
+    """A parameter set, given itself or by the name of a shipped one.
+
+    Raises:
+        ParameterError: as `named`.
+    """
+    return named(parameters, insecure) if isinstance(parameters, str) else parameters
+
+
 @dataclass(frozen=True)
 class Suggestion:
     """A suggested parameter set and the reasoning that led to it."""
@@ -55,12 +65,12 @@ def suggest(depth: int, precision_bits: float, slots: int, headroom_bits: int = 
 
     Args:
         depth: rescalings on the longest path (one per matrix or multiplication).
-        precision_bits: bits after the point that results of size up to 1 should keep, 4 ... 36.
+        precision_bits: bits after the point that results of size up to 1 should keep, 4 ... 44.
         slots: numbers that must fit in one ciphertext.
         headroom_bits: results may reach 2^headroom_bits in size.
 
     Raises:
-        ParameterError: nothing up to N = 2^17 suffices.
+        ParameterError: nothing up to N = 2^17 suffices; the message says what was short.
     """
     parameters, why = _native.suggest(depth, precision_bits, slots, headroom_bits)
     return Suggestion(parameters, why)
@@ -76,8 +86,9 @@ def security_source() -> str:
     return str(_native.security_source())
 
 
-def describe(p: Parameters) -> dict[str, str]:
+def describe(p: Parameters | str) -> dict[str, str]:
     """A set's properties as label and text, for tables."""
+    p = resolve(p)
     limit = max_log_qp(p.log_n)
     verdict = "128 bits" if p.secure else f"below 128 bits (used because: {p.insecure})"
     return {

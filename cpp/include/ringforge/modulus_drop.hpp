@@ -17,6 +17,7 @@ namespace ringforge {
 class BaseConverter {
  public:
   BaseConverter() = default;
+  /// @throws MismatchError when the rings differ.
   BaseConverter(const Basis& from, const Basis& to);
   /// In place: y_i = x_i * (P/p_i)^-1 mod p_i, what `convert` expects. One limb of the source.
   void prepare_limb(u64* x, std::size_t i) const noexcept;

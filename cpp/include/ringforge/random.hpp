@@ -109,6 +109,7 @@ class SmallPoly {
   std::vector<i64>& coeffs() noexcept { return c_; }
   const std::vector<i64>& coeffs() const noexcept { return c_; }
   /// The polynomial over a basis, in Eval form. Coefficients must be below 2^62 in size.
+  /// @throws MismatchError when the basis has another degree.
   Poly<Eval> lift(const Basis& basis, unsigned threads = 1) const;
 
  private:

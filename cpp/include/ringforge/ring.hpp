@@ -90,11 +90,11 @@ class Basis {
   const Ring& ring() const noexcept { return ring_; }
   std::size_t size() const noexcept { return primes_ ? primes_->size() : 0; }
   const Prime& operator[](std::size_t i) const noexcept { return *(*primes_)[i]; }
-  /// The first k primes.
+  /// The first k primes. @throws LevelError when there are fewer; `slice` likewise.
   Basis prefix(std::size_t k) const;
   /// Primes [first, first + k).
   Basis slice(std::size_t first, std::size_t k) const;
-  /// These primes followed by the other's.
+  /// These primes followed by the other's. @throws MismatchError when the rings differ.
   Basis join(const Basis& other) const;
   std::vector<u64> values() const;
   /// log2 of the product of the primes.
@@ -131,7 +131,7 @@ class Poly {
   std::span<u64> words() noexcept { return {data_.data(), data_.size()}; }
   void zero() noexcept { data_.zero(); }
   void wipe() noexcept { data_.wipe(); }
-  /// The first k limbs as a polynomial of their own (a copy).
+  /// The first k limbs as a polynomial of their own (a copy). @throws LevelError when there are fewer.
   Poly prefix(std::size_t k) const {
     Poly r(basis_.prefix(k));
     std::memcpy(r.data_.data(), data_.data(), k * n_ * sizeof(u64));

@@ -56,7 +56,8 @@ struct GadgetShape {
 class Gadget {
  public:
   /// @throws ParameterError when digits are larger than P allows (P must be at least half the largest digit,
-  ///         or digits be base-B), when both kinds of spec are mixed, or a prime is in both bases.
+  ///         or digits be base-B), when both kinds of spec are mixed, or a prime is in both bases; MismatchError when
+  ///         Q and P belong to different rings.
   Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec);
 
   const GadgetSpec& spec() const noexcept { return spec_; }
@@ -66,13 +67,14 @@ class Gadget {
   /// Number of digits of a polynomial with this many limbs.
   std::size_t digits(std::size_t limbs) const noexcept;
   /// The first `limbs` primes of Q followed by P.
-  const Basis& extended(std::size_t limbs) const { return levels_.at(limbs - 1).extended; }
+  /// @throws LevelError unless Q has so many; the same for the three below.
+  const Basis& extended(std::size_t limbs) const { return level(limbs).extended; }
   /// Division by P from `limbs` + |P| primes. Undefined when P is empty.
-  const ModulusDrop& mod_down(std::size_t limbs) const { return levels_.at(limbs - 1).down; }
+  const ModulusDrop& mod_down(std::size_t limbs) const { return level(limbs).down; }
   /// Division by P and the last prime of Q at once; limbs >= 2, P not empty.
-  const ModulusDrop& mod_down_rescale(std::size_t limbs) const { return levels_.at(limbs - 1).down_rescale; }
+  const ModulusDrop& mod_down_rescale(std::size_t limbs) const { return level(limbs).down_rescale; }
   /// Division by the last prime of Q; limbs >= 2.
-  const ModulusDrop& rescale(std::size_t limbs) const { return levels_.at(limbs - 1).rescale; }
+  const ModulusDrop& rescale(std::size_t limbs) const { return level(limbs).rescale; }
   /// P*g_d modulo prime number `limb` of Q (it is 0 modulo P's primes).
   u64 key_factor(std::size_t digit, std::size_t limb) const noexcept;
   /// P mod q_limb, as a factor.
@@ -101,6 +103,11 @@ class Gadget {
     std::size_t first, size;
     BaseConverter convert;
   };
+  const Level& level(std::size_t limbs) const {
+    if (limbs < 1 || limbs > levels_.size()) refuse(limbs);
+    return levels_[limbs - 1];
+  }
+  [[noreturn]] void refuse(std::size_t limbs) const;
   const BaseConverter& converter(std::size_t first, std::size_t size) const;
   unsigned parts(std::size_t limb) const noexcept;  // base-B digits of one limb
 
@@ -127,7 +134,7 @@ class DigitSource {
  private:
   const Poly<Eval>& c_;
   const Gadget& gadget_;
-  std::size_t digits_;
+  std::size_t digits_ = 0;
   Poly<Coeff> coeff_;
   std::vector<std::vector<const u64*>> sources_;  // of each digit
   std::vector<WordBuffer> quotients_;
@@ -141,11 +148,14 @@ class Digits {
   Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1);
   std::size_t limbs() const noexcept { return limbs_; }
   const std::vector<Poly<Eval>>& polys() const noexcept { return digits_; }
+  /// How they were cut.
+  const GadgetSpec& spec() const noexcept { return spec_; }
   /// Limb j of every digit.
   std::vector<const u64*> at(std::size_t j) const;
 
  private:
   std::size_t limbs_ = 0;
+  GadgetSpec spec_;
   std::vector<Poly<Eval>> digits_;
 };
 
@@ -179,20 +189,26 @@ class SecretKey {
   u64 id_ = 0;
 };
 
-/// Switching key from some s' to s, for polynomials of up to `limbs` limbs.
+/// Switching key from some s' to s, for polynomials of up to `limbs` limbs. Its polynomials' primes and `spec` say
+/// which gadgets it works with.
 struct SwitchingKey {
   u64 key_id = 0;         ///< of s
   std::size_t limbs = 0;  ///< limbs of Q it covers
+  GadgetSpec spec;        ///< how digits are cut
   Seed seed{};            ///< expands to the a halves
   std::vector<Poly<Eval>> b, a;
 
   /// Key from `from` (s') to `to` (s), both over all primes of Q and P; `key_id` is copied into the key.
+  /// @throws MismatchError when a secret is over other primes or another ring, LevelError unless Q has `limbs` limbs.
   static SwitchingKey make(const Poly<Eval>& from, const Poly<Eval>& to, u64 key_id, const Gadget& gadget,
                            std::size_t limbs, Randomness& rng, unsigned threads = 1);
   /// The a halves of a seed.
   static std::vector<Poly<Eval>> expand(const Seed& seed, const Gadget& gadget, std::size_t limbs,
                                         unsigned threads = 1);
   std::size_t bytes() const noexcept;
+  /// What every use with a gadget demands. @throws MismatchError when the key was made for another ring, other primes
+  /// or other digits, LevelError when it covers fewer limbs than `wanted`.
+  void check(const Gadget& gadget, std::size_t wanted) const;
 };
 
 /// The inner product at prime j of the extended basis of `limbs` limbs: out0, out1 are N words, digits[d] is digit
@@ -201,9 +217,7 @@ void key_product_at(u64* out0, u64* out1, std::span<const u64* const> digits, co
                     const Gadget& gadget, std::size_t limbs, std::size_t j) noexcept;
 
 /// (u0, u1) = [(u0, u1) +] sum_d D_d * (b_d, a_d) over the extended basis of the digits' limbs.
-/// @throws LevelError when the key covers fewer limbs than the digits have.
-void check_covers(const SwitchingKey& key, std::size_t limbs);
-/// @throws LevelError as check_covers.
+/// @throws as SwitchingKey::check; MismatchError for digits of another gadget, or u0, u1 of another basis.
 void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const SwitchingKey& key, const Gadget& gadget,
                  bool accumulate, unsigned threads = 1);
 

@@ -293,7 +293,7 @@ MatrixBatch BatchMatmul::multiply(const MatrixBatch& left, const MatrixBatch& ri
   part.products = watch.lap();
   std::vector<Pair> values(dim_);
   parallel_for(threads, dim_,
-               [&](std::size_t u) { values[u] = switch_diagonal(std::move(diagonals[u]), u, keys[u], relin); });
+               [&](std::size_t u) { values[u] = switch_diagonal(std::move(diagonals[u]), u, keys[u].get(), relin); });
   part.switching = watch.lap();
   to_lines(values, threads, part);
   part.transform = watch.lap();
@@ -414,7 +414,7 @@ MatrixBatch BatchMatmul::convert(const MatrixBatch& batch, Lines to, const Galoi
   Stopwatch watch;
   auto values = diagonals_of(batch, threads, r);
   r.transform = watch.lap();
-  parallel_for(threads, dim_, [&](std::size_t u) { values[u] = switch_part(std::move(values[u]), u, keys[u]); });
+  parallel_for(threads, dim_, [&](std::size_t u) { values[u] = switch_part(std::move(values[u]), u, keys[u].get()); });
   r.switching = watch.lap();
   to_lines(values, threads, r);
   r.transform += watch.lap();

@@ -145,7 +145,7 @@ MatrixBatch BatchMatmul::encrypt(Client& client, const Key& key, std::span<const
   for (const auto& x : matrices)
     if (std::abs(x) > bound * (1 + 1e-12))
       throw ValueError("an entry exceeds the declared bound " + std::to_string(bound) +
-                       ": scale the data down, or declare a larger bound (it is public and costs precision)");
+                       ": scale the data down, or have a larger bound declared (it is public and costs precision)");
   MatrixBatch batch;
   batch.by = by;
   batch.bound = bound;
@@ -175,6 +175,7 @@ void BatchMatmul::check(const MatrixBatch& batch) const {
                      std::to_string(dim_) + " ciphertexts, this one " + std::to_string(batch.lines.size()));
   const Ciphertext& first = batch.lines[0];
   for (const auto& c : batch.lines) {
+    ctx_->check(c);
     if (c.parts.size() != 2) throw ShapeError("lines of matrices must have two parts: relinearize first");
     if (c.level() != first.level())
       throw LevelError("levels differ within a batch: " + std::to_string(first.level()) + " and " +
@@ -184,10 +185,6 @@ void BatchMatmul::check(const MatrixBatch& batch) const {
       throw ScaleError("scales differ within a batch: 2^" + std::to_string(std::log2(first.scale)) + " and 2^" +
                        std::to_string(std::log2(c.scale)));
   }
-  const Basis basis = ctx_->basis(std::min(first.level(), ctx_->params().max_level()));
-  for (const auto& c : batch.lines)
-    if (!(c.parts[0].basis() == basis) || !(c.parts[1].basis() == basis))
-      throw MismatchError("a batch belongs to other parameters than this product");
 }
 
 void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& right, const RelinKey& relin) const {
@@ -206,27 +203,34 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
     throw LevelError(
         "a product of matrices needs operands of level 1 at least (it is rescaled once), not 0: use "
         "parameters with more primes");
-  check_covers(relin.key, level + 1);
+  relin.key.check(ctx_->gadget(), level + 1);
   const double need = std::log2(product_bound(left, right)) + std::log2(product_scale(left, right)),
                have = ctx_->basis(level - 1).log2() - 1;
   if (need > have)
     throw ValueError("results of size up to 2^" + std::to_string(std::log2(product_bound(left, right))) +
                      " at scale 2^" + std::to_string(std::log2(product_scale(left, right))) + " do not fit level " +
                      std::to_string(level - 1) + ", which has room for 2^" + std::to_string(have) +
-                     ": use a higher level or smaller scales");
+                     ": use smaller scales or bounds, or " +
+                     (level < ctx_->params().max_level() ? "a higher level" : "larger first primes"));
+  const auto [variance, spread] = predict(left, right);
+  const MatrixBatch out =
+      described(left, left.by, product_scale(left, right), product_bound(left, right), variance, spread);
+  // The worst line of the result is as a rescaled ciphertext whose slots are sums of d entries.
+  check_rescaled(ctx_->params(), out.lines[0], static_cast<double>(ctx_->basis(level)[level].value()));
 }
 
-std::vector<const SwitchingKey*> BatchMatmul::keys_of(const GaloisKeys& keys, const MatrixBatch& batch) const {
-  std::vector<const SwitchingKey*> out(dim_);
+std::vector<std::shared_ptr<const SwitchingKey>> BatchMatmul::keys_of(const GaloisKeys& keys,
+                                                                      const MatrixBatch& batch) const {
+  std::vector<std::shared_ptr<const SwitchingKey>> out(dim_);
   for (std::size_t u = 1; u < dim_; ++u) {
     if (!keys.contains(element(u)))
       throw MissingKeyError("matrices of " + std::to_string(dim_) + " x " + std::to_string(dim_) + " need the " +
                             std::to_string(dim_ - 1) + " Galois keys of required_keys(); that of element " +
                             std::to_string(element(u)) + " is missing");
-    out[u] = &keys.at(element(u));
+    out[u] = keys.at(element(u));
+    out[u]->check(ctx_->gadget(), batch.level() + 1);
     if (out[u]->key_id != batch.lines[0].key_id)
       throw MismatchError("a Galois key belongs to another secret key than the operands: use keys made together");
-    check_covers(*out[u], batch.level() + 1);
   }
   return out;
 }

@@ -26,7 +26,7 @@ void check_bound(const Plaintext& p, double bound) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g", bound);
   throw ValueError("a value exceeds the declared bound " + std::string(text) +
-                   ": scale the data down, or declare a larger bound= (it is public and costs precision)");
+                   ": scale the data down, or have a larger bound declared (it is public and costs precision)");
 }
 
 }  // namespace
@@ -38,8 +38,44 @@ double flood_deviation(double variance, std::size_t degree, double bits, u64 que
   return std::sqrt(12.0 * static_cast<double>(queries) * n * std::max(variance, floor)) * std::exp2(bits / 2);
 }
 
-const SwitchingKey& GaloisKeys::at(u64 element) const {
-  if (const auto it = keys_.find(element); it != keys_.end()) return it->second.key;
+GaloisKeys::Keys GaloisKeys::held() const {
+  const std::lock_guard lock(mutex_);
+  return keys_;
+}
+
+GaloisKeys& GaloisKeys::operator=(const GaloisKeys& o) {
+  Keys keys = o.held();
+  const std::lock_guard lock(mutex_);
+  keys_.swap(keys);
+  return *this;
+}
+
+// Keys are freed after the lock is given back: their memory is large.
+void GaloisKeys::insert(GaloisKey key) {
+  if (!key.key) throw ParameterError("a Galois key without polynomials cannot be inserted: make it with galois_key");
+  const std::lock_guard lock(mutex_);
+  keys_[key.element].swap(key.key);
+}
+
+void GaloisKeys::erase(u64 element) {
+  Keys::node_type gone;
+  const std::lock_guard lock(mutex_);
+  gone = keys_.extract(element);
+}
+
+bool GaloisKeys::contains(u64 element) const {
+  const std::lock_guard lock(mutex_);
+  return keys_.contains(element);
+}
+
+std::size_t GaloisKeys::size() const {
+  const std::lock_guard lock(mutex_);
+  return keys_.size();
+}
+
+std::shared_ptr<const SwitchingKey> GaloisKeys::at(u64 element) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto it = keys_.find(element); it != keys_.end()) return it->second;
   std::string have;
   std::size_t shown = 0;
   for (const auto& [g, key] : keys_) {
@@ -55,19 +91,20 @@ const SwitchingKey& GaloisKeys::at(u64 element) const {
 
 std::vector<u64> GaloisKeys::elements() const {
   std::vector<u64> out;
-  for (const auto& [g, key] : keys_) out.push_back(g);
+  for (const auto& [g, key] : held()) out.push_back(g);
   return out;
 }
 
-std::size_t GaloisKeys::bytes() const noexcept {
+std::size_t GaloisKeys::bytes() const {
   std::size_t total = 0;
-  for (const auto& [g, key] : keys_) total += key.key.bytes();
+  for (const auto& [g, key] : held()) total += key->bytes();
   return total;
 }
 
 SecretKey Client::secret_key() { return {ctx_->full_basis(), rng_}; }
 
 PublicKey Client::public_key(const SecretKey& sk) {
+  ctx_->check(sk);
   PublicKey pk;
   pk.key_id = sk.id();
   pk.seed = rng_.next_seed();
@@ -83,6 +120,7 @@ PublicKey Client::public_key(const SecretKey& sk) {
 RelinKey Client::relin_key(const SecretKey& sk, std::optional<std::size_t> level, unsigned threads) {
   const std::size_t top = level.value_or(ctx_->params().max_level());
   (void)ctx_->basis(top);
+  ctx_->check(sk);
   Poly<Eval> square(sk.eval().basis());
   mul(square, sk.eval(), sk.eval());
   RelinKey key{SwitchingKey::make(square, sk.eval(), sk.id(), ctx_->gadget(), top + 1, rng_, threads)};
@@ -93,16 +131,20 @@ RelinKey Client::relin_key(const SecretKey& sk, std::optional<std::size_t> level
 GaloisKey Client::galois_key(const SecretKey& sk, u64 element, std::optional<std::size_t> level, unsigned threads) {
   const std::size_t top = level.value_or(ctx_->params().max_level());
   (void)ctx_->basis(top);
+  ctx_->check(sk);
   if (!ctx_->ring().is_galois_element(element) || element == 1)
     throw ParameterError(std::to_string(element) + " is not the element of an automorphism other than 1: it " +
                          "must be odd, above 1 and below " + std::to_string(ctx_->ring().index()));
   Poly<Eval> target = automorphism(sk.eval(), ctx_->ring().inverse(element));
-  GaloisKey key{element, SwitchingKey::make(sk.eval(), target, sk.id(), ctx_->gadget(), top + 1, rng_, threads)};
+  auto key = std::make_shared<const SwitchingKey>(
+      SwitchingKey::make(sk.eval(), target, sk.id(), ctx_->gadget(), top + 1, rng_, threads));
   target.wipe();
-  return key;
+  return {element, std::move(key)};
 }
 
 Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk, double bound) {
+  ctx_->check(p);
+  ctx_->check(sk);
   check_bound(p, bound);
   const Basis& basis = p.poly.basis();
   Ciphertext c{MetadataRules(ctx_).encrypted(p.scale, bound, false)};
@@ -121,11 +163,11 @@ Ciphertext Client::encrypt(const Plaintext& p, const SecretKey& sk, double bound
 }
 
 Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk, double bound) {
+  ctx_->check(p);
+  ctx_->check(pk);
   check_bound(p, bound);
   const Basis& basis = p.poly.basis();
   const std::size_t n = p.poly.degree();
-  if (pk.b.limbs() < basis.size() || !(pk.b.basis().prefix(basis.size()) == basis))
-    throw MismatchError("the public key belongs to other parameters than the plaintext");
   Ciphertext c{MetadataRules(ctx_).encrypted(p.scale, bound, true)};
   c.key_id = pk.key_id;
   Poly<Eval> v = sample_ternary(n, rng_.next_seed(), StreamObject::mask).lift(basis);
@@ -140,6 +182,8 @@ Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk, double bound
 }
 
 Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk) {
+  ctx_->check(c);
+  ctx_->check(sk);
   check_key(c, sk);
   Poly<Eval> s = sk.eval().prefix(c.parts.at(0).limbs());
   // Horner in s: works for two and for three parts.
@@ -166,7 +210,9 @@ Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, dou
     throw LevelError("noise that hides " + std::to_string(static_cast<int>(share_bits)) + " bits needs " +
                      std::to_string(static_cast<int>(std::ceil(std::max(needed, std::log2(sigma) + 4)))) +
                      " bits of modulus, this ciphertext has " + std::to_string(static_cast<int>(have)) +
-                     ": decrypt at a higher level, or ask for fewer share_bits or queries");
+                     ": ask for fewer share_bits or queries, or " +
+                     (c.level() < ctx_->params().max_level() ? "let the computation end at a higher level"
+                                                             : "use parameters with more primes"));
   Poly<Eval> noise = sample_gaussian(p.poly.degree(), rng_.next_seed(), sigma).lift(p.poly.basis());
   add(p.poly, p.poly, noise);
   noise.wipe();  // with the shared result it would give back the decryption

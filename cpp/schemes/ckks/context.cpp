@@ -142,6 +142,51 @@ Basis Context::basis(std::size_t level) const {
   return gadget_->q().prefix(level + 1);
 }
 
+namespace {
+
+[[noreturn]] void foreign(const char* what, const Basis& have, const Context& here, const char* remedy) {
+  throw MismatchError(std::string(what) + " belongs to other parameters: " + std::to_string(have.size()) +
+                      " limbs of degree " + std::to_string(have.ring().degree()) + ", those of " +
+                      (here.params().spec().name.empty() ? "this context" : here.params().spec().name) +
+                      " have 1 ... " + std::to_string(here.gadget().q().size()) + " of degree " +
+                      std::to_string(here.params().degree()) + ", or the primes differ: " + remedy);
+}
+
+bool prefix_of(const Basis& have, const Basis& q) {
+  if (have.size() < 1 || have.size() > q.size() || !(have.ring() == q.ring())) return false;
+  for (std::size_t i = 0; i < have.size(); ++i)
+    if (have[i].value() != q[i].value()) return false;
+  return true;
+}
+
+}  // namespace
+
+void Context::check(const Plaintext& p) const {
+  if (!prefix_of(p.poly.basis(), gadget_->q()))
+    foreign("the plaintext", p.poly.basis(), *this, "encode the values with this context");
+}
+
+void Context::check(const Ciphertext& c) const {
+  if (c.parts.size() < 2 || c.parts.size() > 3)
+    throw ShapeError("a ciphertext has two or three parts, this one " + std::to_string(c.parts.size()));
+  const Basis& basis = c.parts[0].basis();
+  if (!prefix_of(basis, gadget_->q()))
+    foreign("the ciphertext", basis, *this, "use the parameters it was encrypted with");
+  for (const auto& part : c.parts)
+    if (!(part.basis() == basis)) foreign("a part of the ciphertext", part.basis(), *this, "encrypt it again");
+}
+
+void Context::check(const SecretKey& key) const {
+  if (!(key.eval().basis() == full_basis()))
+    foreign("the secret key", key.eval().basis(), *this, "use the parameters it was made with");
+}
+
+void Context::check(const PublicKey& key) const {
+  for (const auto* half : {&key.b, &key.a})
+    if (!(half->basis() == full_basis()))
+      foreign("the public key", half->basis(), *this, "use the parameters it was made with");
+}
+
 u64 Context::rotation_element(i64 step) const noexcept {
   const auto slots = static_cast<i64>(params_.slots());
   return ring_.power(5, static_cast<u64>(((step % slots) + slots) % slots));
@@ -174,7 +219,8 @@ Plaintext Context::encode(std::span<const std::complex<double>> values, double s
   if (std::log2(std::max(bound, 1e-300)) + std::log2(scale) > basis.log2() - 1)
     throw ValueError("a value of size " + num(bound) + " at scale 2^" + num(std::log2(scale)) + " needs " +
                      num(std::log2(bound) + std::log2(scale) + 1) + " bits, level " + std::to_string(level) + " has " +
-                     num(basis.log2()) + ": use a higher level or a smaller scale");
+                     num(basis.log2()) + ": use a smaller scale, scale the values down, or " +
+                     (level < params_.max_level() ? "use a higher level" : "use parameters with a larger modulus"));
   std::vector<double> coeff(n);
   std::vector<i64> rounded(n);
   double *re = coeff.data(), *im = re + slots;
@@ -220,6 +266,9 @@ bool Context::encode_coefficients(double* re, double* im, double scale, i64* rou
 void Context::encode_words(double* re, double* im, double scale, std::span<u64* const> out, i64* rounded) const {
   const std::size_t slots = params_.slots(), n = params_.degree();
   const auto& kern = kernels::active();
+  if (out.size() > gadget_->q().size())
+    throw LevelError(std::to_string(out.size()) + " limbs, these parameters have " +
+                     std::to_string(gadget_->q().size()));
   const bool small = encode_coefficients(re, im, scale, rounded);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Prime& prime = gadget_->q()[i];
@@ -237,6 +286,7 @@ void Context::encode_words(double* re, double* im, double scale, std::span<u64* 
 
 std::vector<u64> Context::encode_constant(double value, double scale, std::size_t level) const {
   const Basis basis = this->basis(level);
+  if (!(scale >= 1 && scale < 0x1p250)) throw ScaleError("scale " + num(scale) + " is outside 1 ... 2^250");
   const double x = value * scale;
   if (!std::isfinite(x) || std::log2(std::max(std::fabs(x), 1e-300)) > basis.log2() - 1)
     throw ValueError("the constant " + num(value) + " at scale 2^" + num(std::log2(scale)) +
@@ -247,6 +297,7 @@ std::vector<u64> Context::encode_constant(double value, double scale, std::size_
 }
 
 std::vector<std::complex<double>> Context::decode(const Plaintext& p, unsigned threads) const {
+  check(p);
   const std::size_t slots = params_.slots();
   const Poly<Coeff> c = to_coeff(p.poly, threads);
   const Reconstructor crt(c.basis());

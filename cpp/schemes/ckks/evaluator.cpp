@@ -4,6 +4,7 @@
 // Homomorphic operations on polynomials; what they do to noise, bounds and scales is in metadata.cpp.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "ref/arith.hpp"
@@ -15,6 +16,21 @@
 
 namespace ringforge::ckks {
 namespace {
+
+std::string num(double x) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f", x);
+  return text;
+}
+
+/// An operand in plain.
+void check_plain(const Context& ctx, const Ciphertext& a, const Plaintext& p) {
+  ctx.check(a);
+  ctx.check(p);
+  if (a.level() != p.level())
+    throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
+                     std::to_string(a.level()) + ": encode at the ciphertext's level");
+}
 
 void check_scales(double a, double b) {
   if (std::fabs(a / b - 1) > 0x1p-30)
@@ -31,16 +47,19 @@ Ciphertext result(const Ciphertext& a, const Metadata& known) {
 
 }  // namespace
 
-void Evaluator::check(const Ciphertext& a) const {
-  if (a.parts.size() < 2 || a.parts.size() > 3) throw ShapeError("a ciphertext must have two or three parts");
-  const Basis basis = ctx_->basis(std::min(a.level(), ctx_->params().max_level()));
-  if (!std::all_of(a.parts.begin(), a.parts.end(), [&](const auto& p) { return p.basis() == basis; }))
-    throw MismatchError("the ciphertext belongs to other parameters than this evaluator");
+void check_rescaled(const Parameters& params, const Metadata& r, double prime) {
+  const double error = slot_error_bound(r.variance, params.degree()) / r.scale, least = params.spec().log_scale - 1;
+  if (!(r.bound > 0) || error < r.bound || std::log2(r.scale) >= least) return;
+  throw ScaleError("rescaling by a prime of 2^" + num(std::log2(prime)) + " would leave scale 2^" +
+                   num(std::log2(r.scale)) + ", where the error is up to 2^" + num(std::log2(error)) +
+                   " and values are bounded by 2^" + num(std::log2(r.bound)) +
+                   ": nothing of them would be left. Encrypt at a scale near the primes' size, multiply by 1 at a " +
+                   "larger scale before (mul_scalar), or use parameters whose primes are near the scale");
 }
 
 void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
-  check(a);
-  check(b);
+  ctx_->check(a);
+  ctx_->check(b);
   if (a.key_id != b.key_id) throw MismatchError("the two ciphertexts were made under different keys");
   if (a.level() != b.level())
     throw LevelError("levels differ: " + std::to_string(a.level()) + " and " + std::to_string(b.level()) +
@@ -61,7 +80,7 @@ Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
 }
 
 Ciphertext Evaluator::negate(const Ciphertext& a) const {
-  check(a);
+  ctx_->check(a);
   Ciphertext r = result(a, a);
   r.parts = a.parts;
   for (auto& p : r.parts) neg(p, p);
@@ -71,11 +90,8 @@ Ciphertext Evaluator::negate(const Ciphertext& a) const {
 Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const { return add(a, negate(b)); }
 
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& p) const {
-  check(a);
+  check_plain(*ctx_, a, p);
   check_scales(a.scale, p.scale);
-  if (a.level() != p.level())
-    throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
-                     std::to_string(a.level()) + ": encode at the ciphertext's level");
   Ciphertext r = result(a, MetadataRules(ctx_).plain_sum(a, p.scale, p.bound));
   r.parts = a.parts;
   ringforge::add(r.parts[0], r.parts[0], p.poly);
@@ -87,7 +103,7 @@ Ciphertext Evaluator::sub_plain(const Ciphertext& a, const Plaintext& p) const {
 }
 
 Ciphertext Evaluator::add_scalar(const Ciphertext& a, double value) const {
-  check(a);
+  ctx_->check(a);
   const auto residues = ctx_->encode_constant(value, a.scale, a.level());
   Ciphertext r = result(a, MetadataRules(ctx_).number_sum(a, value));
   r.parts = a.parts;
@@ -98,10 +114,7 @@ Ciphertext Evaluator::add_scalar(const Ciphertext& a, double value) const {
 }
 
 Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Plaintext& p) const {
-  check(a);
-  if (a.level() != p.level())
-    throw LevelError("the plaintext has level " + std::to_string(p.level()) + ", the ciphertext " +
-                     std::to_string(a.level()) + ": encode at the ciphertext's level");
+  check_plain(*ctx_, a, p);
   Ciphertext r = result(a, MetadataRules(ctx_).plain_product(a, p.scale, p.bound));
   for (const auto& part : a.parts) {
     r.parts.emplace_back(part.basis());
@@ -113,7 +126,7 @@ Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Plaintext& p) const {
 }
 
 Ciphertext Evaluator::mul_scalar(const Ciphertext& a, double value, std::optional<double> scale) const {
-  check(a);
+  ctx_->check(a);
   const Basis& basis = a.parts[0].basis();
   const double s = scale.value_or(static_cast<double>(basis[basis.size() - 1].value()));
   const auto residues = ctx_->encode_constant(value, s, a.level());
@@ -142,7 +155,8 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
 }
 
 Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) const {
-  check(a);
+  ctx_->check(a);
+  key.key.check(ctx_->gadget(), a.level() + 1);
   if (a.parts.size() == 2) return a;
   if (key.key.key_id != a.key_id)
     throw MismatchError(
@@ -161,17 +175,18 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) cons
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
-  check(a);
+  ctx_->check(a);
   if (a.level() == 0)
     throw LevelError("the ciphertext is at level 0 and cannot be rescaled: choose parameters with more primes");
   const ModulusDrop& drop = ctx_->gadget().rescale(a.level() + 1);
   Ciphertext r = result(a, MetadataRules(ctx_).rescaled(a, a.level() + 1, a.parts.size()));
+  check_rescaled(ctx_->params(), r, static_cast<double>(drop.input()[a.level()].value()));
   for (const auto& part : a.parts) r.parts.push_back(drop.apply(part, threads_));
   return r;
 }
 
 Ciphertext Evaluator::drop_to_level(const Ciphertext& a, std::size_t level) const {
-  check(a);
+  ctx_->check(a);
   if (level > a.level())
     throw LevelError("cannot raise a ciphertext from level " + std::to_string(a.level()) + " to " +
                      std::to_string(level));
@@ -180,7 +195,7 @@ Ciphertext Evaluator::drop_to_level(const Ciphertext& a, std::size_t level) cons
   return r;
 }
 
-const SwitchingKey& Evaluator::rotation_key(const GaloisKeys& keys, u64 element, i64 step) const {
+std::shared_ptr<const SwitchingKey> Evaluator::rotation_key(const GaloisKeys& keys, u64 element, i64 step) const {
   if (keys.contains(element)) return keys.at(element);
   std::string have;
   const auto slots = static_cast<i64>(ctx_->params().slots());
@@ -193,9 +208,10 @@ const SwitchingKey& Evaluator::rotation_key(const GaloisKeys& keys, u64 element,
 
 Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, u64 element,
                                      const SwitchingKey& key) const {
+  const Gadget& gadget = ctx_->gadget();
+  key.check(gadget, a.level() + 1);
   if (key.key_id != a.key_id)
     throw MismatchError("the Galois key belongs to another secret key than the ciphertext: use keys made together");
-  const Gadget& gadget = ctx_->gadget();
   const std::size_t limbs = a.level() + 1;
   Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
   if (digits != nullptr)
@@ -213,17 +229,17 @@ Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, 
 }
 
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const {
-  check(a);
+  ctx_->check(a);
   if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
   if (element == 1) return a;
-  const SwitchingKey& key = keys.at(element);
-  return switch_and_map(a, nullptr, element, key);
+  return switch_and_map(a, nullptr, element, *keys.at(element));
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const {
+  ctx_->check(a);
+  if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
   const u64 element = ctx_->rotation_element(step);
-  if (element != 1) (void)rotation_key(keys, element, step);
-  return apply_galois(a, element, keys);
+  return element == 1 ? a : switch_and_map(a, nullptr, element, *rotation_key(keys, element, step));
 }
 
 Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) const {
@@ -234,8 +250,10 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) con
 }
 
 Ciphertext Evaluator::replicate(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const {
+  ctx_->check(a);
+  const GaloisKeys held(keys);
   Ciphertext r = a;
-  for (const i64 step : steps) r = add(r, rotate(r, step, keys));
+  for (const i64 step : steps) r = add(r, rotate(r, step, held));
   static_cast<Metadata&>(r) = MetadataRules(ctx_).replicated(a, a.level() + 1, steps.size());
   return r;
 }
@@ -248,8 +266,9 @@ Ciphertext Evaluator::double_real(const Ciphertext& a, const GaloisKeys& keys) c
 
 std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span<const i64> steps,
                                                   const GaloisKeys& keys) const {
-  check(a);
+  ctx_->check(a);
   if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
+  const GaloisKeys held(keys);
   std::vector<Ciphertext> out;
   std::optional<Digits> digits;
   for (const i64 step : steps) {
@@ -258,9 +277,9 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span
       out.push_back(a);
       continue;
     }
-    const SwitchingKey& key = rotation_key(keys, element, step);
+    const auto key = rotation_key(held, element, step);
     if (!digits) digits.emplace(a.parts[1], ctx_->gadget(), threads_);
-    out.push_back(switch_and_map(a, &*digits, element, key));
+    out.push_back(switch_and_map(a, &*digits, element, *key));
   }
   return out;
 }

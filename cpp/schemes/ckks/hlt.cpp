@@ -75,14 +75,16 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
   if (!(scaling.input_scale >= 1) || !(scaling.output_scale >= 1) || !(scaling.input_bound > 0) ||
       !std::isfinite(scaling.input_bound))
     throw ValueError("scales must be at least 1, and the input's bound positive and finite");
-  scaling_ = scaling;
   const double scale = plain_scale(scaling);
   if (!(scale >= 0x1p16 && scale <= 0x1p61))
     throw ScaleError("the diagonals would be encoded at scale 2^" + std::to_string(std::log2(scale)) +
                      ", outside 2^16 ... 2^61: choose input and output scales closer to each other");
   const bool extended = rotates_ && schedule_ != Schedule::naive;
-  store_ = std::make_shared<MaskStore>(ctx_, extended ? ctx_->gadget().extended(level_ + 1) : ctx_->basis(level_),
-                                       compact ? Keep::coefficients : Keep::limbs, map_.size());
+  // Nothing is kept of an encoding that fails or is broken off.
+  store_.reset();
+  const auto store =
+      std::make_shared<MaskStore>(ctx_, extended ? ctx_->gadget().extended(level_ + 1) : ctx_->basis(level_),
+                                  compact ? Keep::coefficients : Keep::limbs, map_.size());
   std::vector<std::size_t> shift(map_.size());
   for (const auto& g : giants_)
     for (const std::size_t t : g.terms) shift[t] = g.step;
@@ -96,20 +98,21 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
       map_.fill(i, shift[i], values.data(), imaginary.data());
       ctx_->scatter(values.data(), slots, 1, re.data());
       ctx_->scatter(imaginary.data(), slots, 1, im.data());
-      store_->encode(i, re.data(), im.data(), scale, rounded.data());
+      store->encode(i, re.data(), im.data(), scale, rounded.data());
     }
     reports.add(1);
   });
+  scaling_ = scaling;
+  store_ = store;
 }
 
 void Hlt::check_input(const Ciphertext& in, const GaloisKeys& keys) const {
   if (!store_) throw ShapeError("the diagonals have not been encoded yet");
+  ctx_->check(in);
   if (in.parts.size() != 2) throw ShapeError("the input must have two parts: relinearize first");
   if (in.level() != level_)
     throw LevelError("the transform is encoded for inputs of level " + std::to_string(level_) +
                      ", this one has level " + std::to_string(in.level()));
-  if (!(in.parts[0].basis() == ctx_->basis(level_)))
-    throw MismatchError("the input belongs to other parameters than the transform");
   if (std::fabs(in.scale / scaling_.input_scale - 1) > 0x1p-30)
     throw ScaleError("the transform is encoded for inputs of scale 2^" +
                      std::to_string(std::log2(scaling_.input_scale)) + ", this one has 2^" +
@@ -117,17 +120,17 @@ void Hlt::check_input(const Ciphertext& in, const GaloisKeys& keys) const {
   if (in.bound > scaling_.input_bound * (1 + 1e-9))
     throw ValueError("the transform is encoded for inputs bounded by " + std::to_string(scaling_.input_bound) +
                      ", this one declares " + std::to_string(in.bound));
-  for (const auto step : steps()) check_covers(key(keys, step, in.key_id), level_ + 1);
+  for (const auto step : steps()) key(keys, step, in.key_id)->check(ctx_->gadget(), level_ + 1);
 }
 
-const SwitchingKey& Hlt::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
+std::shared_ptr<const SwitchingKey> Hlt::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
   const u64 element = ctx_->rotation_element(step);
   if (!keys.contains(element))
     throw MissingKeyError("the transform rotates by " + std::to_string(step) +
                           " slots, and the key set has no Galois key for it (element " + std::to_string(element) +
                           "): generate keys for this plan");
-  const SwitchingKey& k = keys.at(element);
-  if (k.key_id != key_id)
+  auto k = keys.at(element);
+  if (k->key_id != key_id)
     throw MismatchError("a Galois key belongs to another secret key than the input: use keys made together");
   return k;
 }
@@ -164,7 +167,8 @@ Metadata Hlt::describe(const Metadata& in, const Scaling& scaling) const {
   return r;
 }
 
-Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
+Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& given, unsigned threads) const {
+  const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
   check_input(in, keys);
   Ciphertext r{describe(in, scaling_)};
   r.key_id = in.key_id;
@@ -234,7 +238,7 @@ Hlt::Parts Hlt::run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsign
       move_limbs(4 * limbs, 2 * limbs, n);
       continue;
     }
-    key_product(u0, u1, digits, key(keys, step, in.key_id), gadget, false, threads);
+    key_product(u0, u1, digits, *key(keys, step, in.key_id), gadget, false, threads);
     const auto index = ctx_->ring().eval_index(ctx_->rotation_element(step));
     parallel_for(threads, ext.size(), [&](std::size_t j) {
       u64* t = scratch(2 * n);
@@ -268,13 +272,13 @@ Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned th
   const std::size_t digits = source.digits(), quotients = gadget.spec().limbs_per_digit > 1 ? digits : 0;
   move_limbs(2 * limbs, 0, n);
   const Held input(Held::As::working, 2 * limbs + quotients, n);
-  std::vector<const SwitchingKey*> key_of(map_.size());
+  std::vector<std::shared_ptr<const SwitchingKey>> key_of(map_.size());
   std::vector<std::shared_ptr<const std::vector<u32>>> index(map_.size());
   std::size_t rotations = 0;
   for (std::size_t i = 0; i < map_.size(); ++i) {
     if (map_.steps()[i] == 0) continue;
     ++rotations;
-    key_of[i] = &key(keys, map_.steps()[i], in.key_id);
+    key_of[i] = key(keys, map_.steps()[i], in.key_id);
     index[i] = ctx_->ring().eval_index(ctx_->rotation_element(map_.steps()[i]));
   }
   count({.key_switch = rotations,
@@ -353,7 +357,7 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
   const auto& kern = kernels::active();
 
   struct Baby {
-    const SwitchingKey* key = nullptr;  // null: not rotated
+    std::shared_ptr<const SwitchingKey> key;  // null: not rotated
     std::shared_ptr<const std::vector<u32>> index;
   };
   std::map<std::uint32_t, std::size_t> place;
@@ -363,7 +367,7 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
     if (place.emplace(b, babies.size()).second) {
       auto& baby = babies.emplace_back();
       if (b == 0) continue;
-      baby.key = &key(keys, b, in.key_id);
+      baby.key = key(keys, b, in.key_id);
       baby.index = ctx_->ring().eval_index(ctx_->rotation_element(b));
       ++rotations;
     }
@@ -445,9 +449,9 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
   Poly<Eval> u0(ext), u1(ext);
   for (std::size_t g = 0; g < giants_.size(); ++g) {
     if (giants_[g].step == 0) continue;
-    const SwitchingKey& k = key(keys, giants_[g].step, in.key_id);
+    const auto k = key(keys, giants_[g].step, in.key_id);
     const Poly<Eval> c1 = gadget.mod_down(limbs).apply(inner[g][1], threads);
-    switch_key(u0, u1, c1, k, gadget, threads);
+    switch_key(u0, u1, c1, *k, gadget, threads);
     const auto index = ctx_->ring().eval_index(ctx_->rotation_element(giants_[g].step));
     parallel_for(threads, ext.size(), [&](std::size_t j) {
       kern.add(u0.limb(j), u0.limb(j), inner[g][0].limb(j), n, ext[j].mod());

@@ -36,7 +36,8 @@ Matvec::Matvec(ContextPtr context, linear::Plan plan, std::size_t level, std::si
     throw LevelError("a matrix product needs an input of level 1 at least (it is rescaled once), not " +
                      std::to_string(level));
   (void)ctx_->basis(level);
-  if (plan_.packing().slots() * batch != ctx_->params().slots())
+  const std::size_t slots = ctx_->params().slots();
+  if (batch < 1 || batch > slots || plan_.packing().slots() != slots / batch || slots % batch != 0)
     throw ShapeError("the plan is for " + std::to_string(plan_.packing().slots()) + " slots x " +
                      std::to_string(batch) + " vectors, the parameters have " + std::to_string(ctx_->params().slots()) +
                      " slots");
@@ -60,6 +61,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
       !std::isfinite(scaling.input_bound))
     throw ValueError("scales must be at least 1, and the inputs' bound positive and finite");
   const auto prime = static_cast<double>(ctx_->basis(level_)[level_].value());
+  encoded_ = false;  // nothing is kept of an encoding that fails or is broken off
   plain_scale_ = prime * (scaling.output_scale / scaling.input_scale);
   if (!(plain_scale_ >= 0x1p16 && plain_scale_ <= 0x1p62))
     throw ScaleError("the matrix would be encoded at scale 2^" + std::to_string(std::log2(plain_scale_)) +
@@ -71,7 +73,8 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
     throw ValueError("results of size up to 2^" + std::to_string(std::log2(sums_.bound)) + " at scale 2^" +
                      std::to_string(std::log2(scaling.output_scale)) + " do not fit level " +
                      std::to_string(level_ - 1) + ", which has room for 2^" + std::to_string(have) +
-                     ": use a higher level or a smaller scale");
+                     ": use a smaller output scale, scale the matrix down, or " +
+                     (level_ < ctx_->params().max_level() ? "use a higher level" : "use larger first primes"));
   scaling_ = scaling;
 
   const auto& terms = plan_.terms();
@@ -117,22 +120,22 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
       bias_.push_back(ctx_->encode(std::span<const double>(values), scaling.output_scale, level_ - 1, threads));
     }
   }
+  encoded_ = true;
   reports.add(1);
 }
 
 void Matvec::check_inputs(std::span<const Ciphertext> inputs) const {
   const std::size_t want = plan_.packing().blocks().size();
-  if (store_.size() == 0) throw ShapeError("the matrix has not been encoded yet");
+  if (!encoded_) throw ShapeError("the matrix has not been encoded yet");
   if (inputs.size() != want)
     throw ShapeError("the plan takes " + std::to_string(want) + " input ciphertexts, " + std::to_string(inputs.size()) +
                      " were given");
   for (const auto& c : inputs) {
+    ctx_->check(c);
     if (c.parts.size() != 2) throw ShapeError("inputs must have two parts: relinearize first");
     if (c.level() != level_)
       throw LevelError("the matrix is encoded for inputs of level " + std::to_string(level_) + ", this one has level " +
                        std::to_string(c.level()));
-    if (!(c.parts[0].basis() == ctx_->basis(level_)))
-      throw MismatchError("an input belongs to other parameters than the matrix");
     if (std::fabs(c.scale / scaling_.input_scale - 1) > 0x1p-30)
       throw ScaleError("the matrix is encoded for inputs of scale 2^" +
                        std::to_string(std::log2(scaling_.input_scale)) + ", this one has 2^" +
@@ -150,14 +153,22 @@ std::vector<std::pair<u64, std::size_t>> Matvec::required_keys() const {
   return out;
 }
 
-std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const GaloisKeys& keys,
+std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const GaloisKeys& given,
                                     unsigned threads) const {
   check_inputs(inputs);
-  for (const auto& use : plan_.keys())
+  const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
+  for (const auto& use : plan_.keys()) {
     if (!keys.contains(element(use.step)))
       throw MissingKeyError("the plan rotates by " + std::to_string(use.step * batch_) +
                             " slots, and the key set has no Galois key for it (element " +
                             std::to_string(element(use.step)) + "): generate keys for this plan");
+    const auto key = keys.at(element(use.step));
+    key->check(ctx_->gadget(), level_ + 1 - use.stage);
+    if (key->key_id != inputs[0].key_id)
+      throw MismatchError(
+          "a Galois key belongs to another secret key than the input: use the evaluation keys made "
+          "with the key that encrypted it");
+  }
   auto results = plan_.algorithm() == linear::Algorithm::bsgs ? run_bsgs(inputs, keys, threads)
                                                               : run_diagonal(inputs, keys, threads);
   const Ciphertext known = described(inputs);
@@ -202,7 +213,7 @@ std::vector<Ciphertext> Matvec::assemble(
 }
 
 void Matvec::copy_term(std::size_t term, std::size_t limb, std::span<u64> out) const {
-  if (store_.size() == 0) throw ShapeError("the matrix has not been encoded yet");
+  if (!encoded_) throw ShapeError("the matrix has not been encoded yet");
   if (term >= plan_.terms().size() || limb > level_ || out.size() != ctx_->params().degree())
     throw ShapeError("there is no limb " + std::to_string(limb) + " of term " + std::to_string(term) + " with " +
                      std::to_string(out.size()) + " words");
@@ -387,12 +398,7 @@ std::vector<Ciphertext> Matvec::run_bsgs(std::span<const Ciphertext> inputs, con
       acc1.zero();
       for (std::size_t g = 1; g < giants; ++g) {
         const u64 e = element(g * plan_.baby());
-        const SwitchingKey& key = keys.at(e);
-        if (key.key_id != r.key_id)
-          throw MismatchError(
-              "a Galois key belongs to another secret key than the input: use the evaluation keys made "
-              "with the key that encrypted it");
-        switch_key(u0, u1, inner[g][1], key, gadget, threads);
+        switch_key(u0, u1, inner[g][1], *keys.at(e), gadget, threads);
         const auto index = ctx_->ring().eval_index(e);
         parallel_for(threads, ext.size(), [&](std::size_t j) {
           kern.automorphism_eval_add(acc0.limb(j), u0.limb(j), index->data(), n, ext[j].mod());
@@ -473,6 +479,11 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
 
 MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::size_t level) {
   const auto& packing = plan.packing();
+  if (level < 1) throw LevelError("a matrix product needs an input of level 1 at least, not 0");
+  (void)context.basis(level);
+  if (packing.slots() < 1 || context.params().slots() % packing.slots() != 0)
+    throw ShapeError("the plan is for " + std::to_string(packing.slots()) + " slots, the parameters have " +
+                     std::to_string(context.params().slots()) + ": plan for these, or for a part by a power of two");
   const GadgetShape g = context.gadget().shape();
   const std::size_t limbs = level + 1, limb_bytes = g.degree * sizeof(u64), rows = packing.row_blocks();
   Tally tally(g);

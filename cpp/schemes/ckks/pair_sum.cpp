@@ -110,7 +110,10 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
   if (!(scaling.left >= 1) || !(scaling.right >= 1) || !(scaling.output >= 1) || !(scaling.left_bound > 0) ||
       !(scaling.right_bound > 0) || !(scaling.output_bound > 0))
     throw ValueError("scales must be at least 1, and bounds positive");
-  scaling_ = scaling;
+  // Nothing is kept of an encoding that fails.
+  scaling_ = {};
+  left_store_.reset();
+  right_store_.reset();
   const Basis basis = ctx_->basis(level_);
   const double product = product_scale(scaling);
   left_mask_scale_ = mask_scales(scaling).left;
@@ -124,8 +127,8 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
                        ", outside 2^16 ... 2^61: choose the scales of operands and result closer to each other");
   if (std::log2(scaling.output_bound * scaling.output) > ctx_->basis(output_level()).log2() - 1)
     throw ValueError("results of size up to 2^" + std::to_string(std::log2(scaling.output_bound)) +
-                     " do not fit level " + std::to_string(output_level()) +
-                     ": start from a higher level or use a smaller scale");
+                     " do not fit level " + std::to_string(output_level()) + ": use smaller scales or bounds, or " +
+                     (level_ < ctx_->params().max_level() ? "start from a higher level" : "use larger first primes"));
 
   for (const bool left : {true, false}) {
     if (!(left ? left_masked_ : right_masked_)) continue;
@@ -167,6 +170,7 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
       if (items[i].complement) store->complement(i, i - 1, scale);
     (left ? left_store_ : right_store_) = std::move(store);
   }
+  scaling_ = scaling;
 }
 
 void PairSum::check(Operands bases, std::size_t count, double scale, double bound, const char* side) const {
@@ -174,13 +178,13 @@ void PairSum::check(Operands bases, std::size_t count, double scale, double boun
     throw ShapeError("the plan takes " + std::to_string(count) + " " + side + " bases, " +
                      std::to_string(bases.size()) + " were given");
   for (const Ciphertext* base : bases) {
+    if (base == nullptr) throw ShapeError(std::string("a ") + side + " operand is missing");
     const Ciphertext& c = *base;
+    ctx_->check(c);
     if (c.parts.size() != 2) throw ShapeError("operands must have two parts: relinearize first");
     if (c.level() != level_)
       throw LevelError("the product is encoded for operands of level " + std::to_string(level_) + ", the " + side +
                        " one has level " + std::to_string(c.level()));
-    if (!(c.parts[0].basis() == ctx_->basis(level_)))
-      throw MismatchError(std::string("the ") + side + " operand belongs to other parameters");
     if (std::fabs(c.scale / scale - 1) > 0x1p-30)
       throw ScaleError(std::string("the ") + side + " operand has scale 2^" + std::to_string(std::log2(c.scale)) +
                        ", the product is encoded for 2^" + std::to_string(std::log2(scale)));
@@ -268,8 +272,9 @@ Metadata PairSum::describe(std::span<const Metadata* const> left_bases, std::spa
   return r;
 }
 
-Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, const RelinKey& relin, unsigned threads,
+Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, const RelinKey& relin, unsigned threads,
                         const std::function<void(double)>& progress) const {
+  const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
   if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
     throw ShapeError("the masks have not been encoded yet");
   check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
@@ -278,16 +283,17 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, c
   for (const auto bases : {left, right})
     for (const Ciphertext* c : bases)
       if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
+  relin.key.check(ctx_->gadget(), product_level_ + 1);
   if (relin.key.key_id != key_id)
     throw MismatchError("the relinearisation key belongs to another secret key than the operands");
-  check_covers(relin.key, product_level_ + 1);
   for (const auto& [element, level] : required_keys()) {
     if (!keys.contains(element))
       throw MissingKeyError("the product needs the Galois key of element " + std::to_string(element) +
                             ", which this key set lacks: generate keys for this plan");
-    if (keys.at(element).key_id != key_id)
+    const auto key = keys.at(element);
+    key->check(ctx_->gadget(), level + 1);
+    if (key->key_id != key_id)
       throw MismatchError("a Galois key belongs to another secret key than the operands: use keys made together");
-    check_covers(keys.at(element), level + 1);
   }
 
   const Gadget& gadget = ctx_->gadget();
@@ -342,7 +348,7 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& keys, c
     const auto index = ctx_->ring().eval_index(element);
     const Poly<Eval> c1 = gadget.mod_down(limbs).apply(u[1], threads);
     Poly<Eval> v0(ext);
-    switch_key(v0, u[1], c1, keys.at(element), gadget, threads);
+    switch_key(v0, u[1], c1, *keys.at(element), gadget, threads);
     parallel_for(threads, ext.size(), [&](std::size_t j) {
       const auto& m = ext[j].mod();
       kern.add(v0.limb(j), v0.limb(j), u[0].limb(j), n, m);

@@ -100,7 +100,8 @@ class PairSum::Side {
   std::uint32_t difference(std::uint32_t a, std::uint32_t b) const {
     return static_cast<std::uint32_t>((a - b) & (ctx_.params().slots() - 1));
   }
-  const SwitchingKey& key(std::uint32_t step) const { return keys_.at(ctx_.rotation_element(step)); }
+  /// Lives as long as the run's own list of keys.
+  const SwitchingKey& key(std::uint32_t step) const { return *keys_.at(ctx_.rotation_element(step)); }
 
   void decompose(Source& s) const {
     if (s.digits) return;

@@ -19,6 +19,9 @@ namespace {
   throw ParameterError(std::string(explain(f)) + ": " + detail);
 }
 
+/// Encoding and decoding err by about 2^-46 of the largest value.
+constexpr double kMaxPrecision = 44;
+
 std::string num(double v) {
   char buffer[32];
   std::snprintf(buffer, sizeof(buffer), "%.1f", v);
@@ -161,7 +164,8 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
     spec.log_scale = s.log_scale;
     if (*s.insecure != '\0' && insecure.empty())
       throw ParameterError("the set " + name + " is not secure (" + s.insecure +
-                           "): state why it may be used with insecure=\"...\"");
+                           "): state why it may be used with insecure=\"...\", as in named(\"" + name +
+                           "\", insecure=\"why\")");
     spec.insecure = insecure;
     return Parameters(std::move(spec));
   }
@@ -171,19 +175,29 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
 }
 
 Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why, unsigned headroom_bits) {
-  if (!(precision_bits >= 4 && precision_bits <= 36))
-    throw ParameterError("precision of " + num(precision_bits) + " bits is outside 4 ... 36");
+  if (!(precision_bits >= 4 && precision_bits <= kMaxPrecision))
+    throw ParameterError("precision of " + num(precision_bits) + " bits is outside 4 ... " + num(kMaxPrecision) +
+                         ": the encoder computes in double precision");
   if (depth > 60) throw ParameterError("depth " + std::to_string(depth) + " is above 60");
   unsigned log_n = 10;
   while (log_n < 17 && (std::size_t{1} << (log_n - 1)) < slots) ++log_n;
   if ((std::size_t{1} << (log_n - 1)) < slots)
     throw ParameterError(std::to_string(slots) + " slots are more than the largest ring (2^17) has: split the data");
+  std::string limit;
   for (; log_n <= 17; ++log_n) {
     // Slot noise after a few operations is about sqrt(N)*2^6; one more bit per doubling of depth.
     const double noise = log_n / 2.0 + 6 + std::log2(depth + 1.0);
     const auto scale = static_cast<unsigned>(std::ceil(std::max(precision_bits + noise, 20.0 + log_n / 2.0)));
-    const unsigned first = scale + headroom_bits + 1;
-    if (first > kernels::kFastBits) continue;
+    // A default scale must stay two bits below the first prime.
+    const unsigned headroom = std::max(headroom_bits, 2U);
+    if (headroom > kernels::kMaxBits || scale + headroom + 1 > kernels::kMaxBits) {
+      // Larger rings have more noise: none of them takes a smaller prime.
+      limit = "the first prime must hold 1 + " + std::to_string(scale) + " + " + std::to_string(headroom) +
+              " bits, sign, scale and value, and has " + std::to_string(kernels::kMaxBits) + " at most";
+      break;
+    }
+    const unsigned first = scale + headroom + 1;
+    limit = "log2(QP) would be above the limit for 128 bits of security";
     const double total = first + static_cast<double>(depth) * scale + first;
     if (total > max_log_qp(log_n)) continue;
     // Primes just below 2^b, 1 mod 2^18 where there are enough of that size, else 1 mod 2N.
@@ -214,7 +228,7 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
   }
   throw ParameterError("no secure parameters up to N = 2^17 give depth " + std::to_string(depth) + " at " +
                        num(precision_bits) + " bits of precision and values up to 2^" + std::to_string(headroom_bits) +
-                       ": reduce depth, precision or the size of values");
+                       " (" + limit + "): reduce depth, precision or the size of values");
 }
 
 }  // namespace ringforge::ckks

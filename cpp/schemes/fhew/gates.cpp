@@ -418,7 +418,10 @@ std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* 
 
 StageErrors trace(const GateEvaluationKey& key, const GateSecretKey& secret, GateKind kind, const u32* in0,
                   const u32* in1) {
-  if (key.params().hash() != secret.params().hash() || key.id() != secret.id())
+  if (key.params().hash() != secret.params().hash())
+    throw MismatchError("the evaluation key belongs to " + key.params().name + ", the secret key to " +
+                        secret.params().name + ": take keys of one set");
+  if (key.id() != secret.id())
     throw MismatchError("the evaluation key belongs to another secret key than the one given");
   if (bootstraps(kind) != 1 || arity(kind) != 2)
     throw ParameterError(std::string("stages are traced for gates of two inputs and one bootstrap, not ") + name(kind));

@@ -97,6 +97,9 @@ double rest_variance(const Cut& cut) noexcept {
 template <class W>
 RingSecret<W>::RingSecret(std::shared_ptr<const SmallRing<W>> ring, SmallPoly&& coeffs)
     : ring_(std::move(ring)), coeffs_(std::move(coeffs)), eval_(ring_->n()) {
+  if (coeffs_.coeffs().size() != ring_->n())
+    throw MismatchError("a secret of " + std::to_string(coeffs_.coeffs().size()) + " coefficients for a ring of " +
+                        std::to_string(ring_->n()) + ": take the ring that it was made for");
   for (std::size_t i = 0; i < ring_->n(); ++i) eval_.data()[i] = ring_->lift_secret(coeffs_.coeffs()[i]);
   ring_->forward(eval_.data(), eval_.data());
 }

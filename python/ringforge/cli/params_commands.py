@@ -86,7 +86,7 @@ def show(
 @app.command()
 def suggest(
     depth: Annotated[int, typer.Option(help="Rescalings on the longest path: one per matrix or product.")],
-    precision: Annotated[float, typer.Option(help="Bits after the point that results up to 1 keep, 4 ... 36.")] = 18,
+    precision: Annotated[float, typer.Option(help="Bits after the point that results up to 1 keep, 4 ... 44.")] = 18,
     slots: Annotated[int, typer.Option(help="Numbers that must fit in one ciphertext.")] = 1024,
     headroom: Annotated[int, typer.Option(help="Results may reach 2^HEADROOM.")] = 9,
 ) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Context, Diagonals, GaloisKeys, PairSumPlan, Plan, RelinKey, Schedule
-from ringforge.errors import ParameterError
+from ringforge.errors import MismatchError, ParameterError
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import Cut, EvaluationKey, GateParameters, SubstitutionKey
@@ -313,6 +313,16 @@ class Device(ABC):
         Raises:
             ShapeError, ValueError, LevelError, MissingKeyError: as the kernel's preconditions demand.
         """
+
+    @staticmethod
+    def own(handle: Handle, name: str) -> None:
+        """Refuses a handle of another device, whose state means nothing here.
+
+        Raises:
+            MismatchError: it was prepared by another device than `name`.
+        """
+        if handle.device != name:
+            raise MismatchError(f"the kernel was prepared for device {handle.device}, not {name}: prepare it here")
 
     @abstractmethod
     def run(

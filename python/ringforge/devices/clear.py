@@ -78,6 +78,7 @@ class ClearDevice(Device):
         threads: int = 1,  # noqa: ARG002
         progress: Progress | None = None,  # noqa: ARG002
     ) -> tuple[list[Any], Report]:
+        self.own(handle, "clear")
         start = time.perf_counter()
         kernel = handle.kernel
         assert isinstance(kernel, MatvecKernel | SquareKernel)

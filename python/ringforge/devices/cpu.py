@@ -180,6 +180,10 @@ class CpuDevice(Device):
     def run(
         self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1, progress: Progress | None = None
     ) -> tuple[list[Any], Report]:
+        self.own(handle, "cpu")
+        wanted = 2 if isinstance(handle.kernel, MultiplyKernel) else 1
+        if len(inputs) < wanted:
+            raise ShapeError(f"{len(inputs)} inputs, where the kernel takes at least {wanted}")
         if isinstance(handle.kernel, SmallKernel):
             return _run_small(handle.kernel, handle.state, inputs, threads)
         start = time.perf_counter()

@@ -141,6 +141,7 @@ class RtlDevice(Device):
         Raises:
             HardwareError: the machine cannot be built, or stops with an error.
         """
+        self.own(handle, self.name)
         state: _State = handle.state
         compiled = state.compiled
         state.native.check_inputs(list(inputs))

@@ -413,10 +413,8 @@ def trace(
     if not named:
         raise ParameterError("a program needs inputs: give the shape of each, as A=(3, 4)")
     base = Settings(method, memory, keys)
-    if isinstance(parameters, str):
-        parameters = parameter_sets.named(parameters)
     if parameters is not None:
-        _, found = _cheapest(Context(parameters), function, named, base, level)
+        _, found = _cheapest(Context(parameter_sets.resolve(parameters)), function, named, base, level)
     else:
         if level is not None:
             raise ParameterError("a level is one of given parameters: name a set, or leave the level out")
@@ -496,7 +494,12 @@ def _suggested(function: Function, inputs: list[Input], base: Settings, precisio
     problem: LevelError | None = None
     best: tuple[float, Program] | None = None
     for depth in range(1, 40):
-        found = parameter_sets.suggest(depth, precision, slots).parameters
+        try:
+            found = parameter_sets.suggest(depth, precision, slots).parameters
+        except ParameterError as e:  # deeper ones need more still
+            if best is None:
+                raise ParameterError(f"{e}{f'; with fewer levels: {problem}' if problem else ''}") from None
+            break
         if best is not None and (
             found.log_n > best[1].parameters.log_n or depth > best[1].context.params.max_level + 3
         ):

@@ -203,8 +203,7 @@ class Session(Computer):
         threads: int = 1,
         fixed_seed_for_tests: _native.TestSeed | None = None,
     ) -> None:
-        chosen = parameter_sets.named(params, insecure) if isinstance(params, str) else params
-        context = Context(chosen)
+        context = Context(parameter_sets.resolve(params, insecure))
         memory = planner.free_memory() if memory is None else memory
         settings = Settings(method, memory, keys, level_price=level_price)
         super().__init__(context, Keys(GaloisKeys()), settings, threads)

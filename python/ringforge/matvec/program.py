@@ -307,20 +307,44 @@ class Compiled:
 
 
 def _resolve(
-    parameters: Parameters | str | None, depth: int, slots: int, result_bound: float, notes: list[str]
+    parameters: Parameters | str | None, layers: Sequence[object], slots: int, bounds: list[float], notes: list[str]
 ) -> Parameters:
-    if isinstance(parameters, str):
-        return parameter_sets.named(parameters)
     if parameters is not None:
-        return parameters
-    slots = min(slots, 1 << 14)
-    headroom = max(9, math.ceil(math.log2(result_bound)) + 2)
-    try:
-        suggestion = parameter_sets.suggest(depth, 18, slots, headroom)
-    except ParameterError:  # results too large for one prime: end one level higher
-        suggestion = parameter_sets.suggest(depth + 1, 18, slots)
+        return parameter_sets.resolve(parameters)
+    slots, depth = min(slots, 1 << 14), len(layers)
+    headroom = max(9, math.ceil(math.log2(bounds[-1])) + 2)
+    found: list[tuple[bool, parameter_sets.Suggestion]] = []
+    for spare in range(63 - depth):  # results too large for one prime end at a higher level
+        try:
+            suggestion = parameter_sets.suggest(depth + spare, 18, slots, 9 if spare else headroom)
+        except ParameterError:
+            if spare == 0:  # no prime is so large
+                continue
+            if not found:
+                raise
+            break
+        fits = _lowest_level(layers, bounds, suggestion.parameters, depth) is not None
+        found.append((fits, suggestion))
+        if fits and not _wide(suggestion.parameters):
+            break
+    # The smallest ring, then primes of the fast size, then the fewest; if nothing fits, the error says what is short.
+    suggestion = min(
+        (s for fits, s in found if fits or not any(f for f, _ in found)),
+        key=lambda s: (s.parameters.log_n, _wide(s.parameters), len(s.parameters.q)),
+    )
     notes.append(suggestion.why)
     return suggestion.parameters
+
+
+def _wide(p: Parameters) -> bool:
+    """Whether primes are beyond the 50 bits that kernels are fastest for."""
+    return max(p.q).bit_length() > 50
+
+
+def _lowest_level(layers: Sequence[object], bounds: list[float], p: Parameters, lowest: int) -> int | None:
+    log_q = [math.log2(q) for q in p.q]
+    levels = range(lowest, p.max_level + 1)
+    return next((top for top in levels if _scales(layers, bounds, log_q, p.log_scale, top) is not None), None)
 
 
 def compile_model(
@@ -357,7 +381,7 @@ def compile_model(
     if not (input_bound > 0 and math.isfinite(input_bound)):
         raise ParameterError(f"input_bound must be positive and finite, not {input_bound}")
     bounds = _bounds(seq.layers, input_bound)
-    chosen = _resolve(parameters, depth, (1 << (max(widths) - 1).bit_length()) * batch, bounds[-1], notes)
+    chosen = _resolve(parameters, seq.layers, (1 << (max(widths) - 1).bit_length()) * batch, bounds, notes)
     if batch < 1 or batch & (batch - 1) or batch > chosen.slots:
         raise ParameterError(f"batch must be a power of two up to {chosen.slots}, not {batch}")
     if depth > chosen.max_level:

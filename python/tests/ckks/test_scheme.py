@@ -9,6 +9,8 @@ import math
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -72,6 +74,113 @@ def test_suggested_sets_keep_their_promise(depth: int) -> None:
         c = s.evaluator.rescale(s.evaluator.relinearize(s.evaluator.mul(c, first), s.relin_key))
         exact = exact * x
     assert ckks.precision(exact, s.decrypt(c)).min_bits >= 16
+
+
+@pytest.mark.parametrize(
+    ("depth", "precision", "headroom"), [(1, 30, 9), (1, 36, 9), (1, 44, 1), (3, 40, 2), (2, 20, 25), (2, 20, 0)]
+)
+def test_suggestions_reach_as_far_as_primes_do(depth: int, precision: float, headroom: int) -> None:
+    """Precise results and large ones: sets with primes up to 61 bits are found, and keep what they promise."""
+    p = parameter_sets.suggest(depth, precision, 4096, headroom).parameters
+    assert p.secure
+    assert p.log_n <= 14
+    s = ckks.Session(p, fixed_seed_for_tests=SEED)
+    x = slots(p.slots, depth)
+    c, exact = s.encrypt(x), x
+    for _ in range(depth):
+        factor = s.encrypt(x, scale=c.scale, level=c.level)
+        c = s.evaluator.rescale(s.evaluator.relinearize(s.evaluator.mul(c, factor), s.relin_key))
+        exact = exact * x
+    assert ckks.precision(exact, s.decrypt(c)).min_bits >= precision
+    # The largest results that were asked for fit at level 0.
+    largest = np.full(p.slots, 0.95 * 2.0**headroom)
+    low = s.encrypt(largest, level=0, bound=2.0**headroom)
+    assert ckks.precision(largest, s.decrypt(low)).max_error <= low.error_bound
+
+
+def test_a_rescale_below_the_noise_is_refused() -> None:
+    s = ckks.Session("set-b", fixed_seed_for_tests=SEED)
+    ev = s.evaluator
+
+    def squared(c: ckks.Ciphertext) -> ckks.Ciphertext:
+        return ev.rescale(ev.relinearize(ev.mul(c, c), s.relin_key))
+
+    x = slots(s.params.slots)
+    once = squared(s.encrypt(x))
+    assert ckks.precision(x * x, s.decrypt(once)).max_error <= once.error_bound < 2**-13
+    with pytest.raises(rf.ScaleError, match=r"2\^10\.0.*nothing of them would be left"):
+        squared(once)
+    # Both remedies of the message.
+    raised = squared(ev.rescale(ev.mul_scalar(once, 1.0, 2.0**67)))
+    assert ckks.precision(x**4, s.decrypt(raised)).max_error <= raised.error_bound < 2**-10
+    c, exact = s.encrypt(x, scale=2.0**49.5), x
+    for _ in range(4):
+        c, exact = squared(c), exact * exact
+    assert ckks.precision(exact, s.decrypt(c)).max_error <= c.error_bound < 2**-20
+
+
+def test_sets_are_taken_by_name() -> None:
+    named = parameter_sets.named("set-a")
+    assert ckks.Session("set-a").params == named == ckks.Context("set-a").params
+    assert parameter_sets.resolve("set-a") == parameter_sets.resolve(named) == named
+    assert parameter_sets.describe("set-a") == parameter_sets.describe(named)
+    for make in (ckks.Session, ckks.Context, parameter_sets.describe):
+        with pytest.raises(rf.ParameterError, match="the sets are"):
+            make("set-x")
+        with pytest.raises(rf.ParameterError, match=r'named\("set-b-54", insecure="why"\)'):
+            make("set-b-54")
+
+
+def test_keys_are_shared_not_moved() -> None:
+    """A key stays whole after it was inserted, and an erased one serves whoever holds it."""
+    s = ckks.Session("set-a", fixed_seed_for_tests=SEED)
+    element = s.context.rotation_element(1)
+    key = s.client.galois_key(s.secret_key, element)
+    size = key.bytes
+    keys, others = ckks.GaloisKeys(), ckks.GaloisKeys()
+    keys.insert(key)
+    others.insert(key)
+    assert key.bytes == keys.bytes == others.bytes == size > 0
+    keys.erase(element)
+    assert element not in keys
+    x = slots(s.params.slots)
+    assert np.abs(s.decrypt(s.evaluator.rotate(s.encrypt(x), 1, others)) - np.roll(x, -1)).max() < 2**-20
+
+
+def test_key_sets_may_change_while_others_evaluate() -> None:
+    """Four threads rotate while one erases and inserts what they rotate by: right results or a missing key."""
+    s = ckks.Session("set-a", fixed_seed_for_tests=SEED)
+    s.add_rotation_keys([1, 2])
+    elements = [s.context.rotation_element(k) for k in (1, 2)]
+    made = {e: s.client.galois_key(s.secret_key, e) for e in elements}
+    c, x = s.encrypt(slots(s.params.slots)), slots(s.params.slots)
+    done = threading.Event()
+
+    def change() -> None:
+        while not done.is_set():
+            for e in elements:
+                s.galois_keys.erase(e)
+                assert s.galois_keys.bytes >= 0
+                s.galois_keys.insert(made[e])
+
+    def rotate(step: int) -> int:
+        right = 0
+        for _ in range(10):
+            try:
+                got = s.evaluator.rotate_hoisted(c, [step, 3 - step], s.galois_keys)
+            except rf.MissingKeyError:
+                continue
+            assert np.abs(s.decrypt(got[0]) - np.roll(x, -step)).max() < 2**-20
+            right += 1
+        return right
+
+    with ThreadPoolExecutor(5) as pool:
+        changing = pool.submit(change)
+        counts = [f.result() for f in [pool.submit(rotate, k) for k in (1, 2, 1, 2)]]
+        done.set()
+        changing.result()
+    assert len(counts) == 4
+    assert s.evaluator.rotate_hoisted(c, [1, 2], s.galois_keys)
 
 
 def test_sharing_adds_noise_of_the_stated_size() -> None:

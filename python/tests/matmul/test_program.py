@@ -183,6 +183,16 @@ def test_parameters_are_suggested() -> None:
     assert made.traced.results["result"].level >= 0
 
 
+def test_precise_parameters_are_found() -> None:
+    """Primes up to 61 bits are tried, and a depth without any ends the search, not the program that was found."""
+    made = matmul.trace(None, lambda A, B: A @ B, precision=34, A=(4, 4), B=(4, 4))
+    p = made.context.params
+    assert p.secure
+    assert 55 <= p.q[0].bit_length() <= 61
+    with pytest.raises(ParameterError, match="the first prime must hold"):
+        matmul.trace(None, lambda A, B: A @ B, precision=44, A=(4, 4), B=(4, 4))
+
+
 def test_refusals() -> None:
     p = small(3)
     for error, make, message in [

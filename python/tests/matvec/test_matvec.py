@@ -264,3 +264,17 @@ def test_preparation_reports_progress(threads: int) -> None:
     assert len(seen) > 2
     assert seen[-1] == 1.0
     assert all(0 < f <= 1 for f in seen)
+
+
+@pytest.mark.parametrize("log_size", [12, 80, 160])
+def test_parameters_are_found_for_results_of_any_size(log_size: int) -> None:
+    """Results that no prime holds end at a higher level; a suggestion has as many as it takes."""
+    weights = np.full((4, 4), 2.0**log_size)
+    compiled = matvec.compile_model(matvec.Linear(weights))
+    assert compiled.program.context.params.secure
+    client = matvec.Client(compiled.program, fixed_seed_for_tests=SEED)
+    result, _ = matvec.Server(matvec.Linear(weights), compiled.program, client.evaluation_keys()).evaluate(
+        client.encrypt(np.full(4, 0.5))
+    )
+    y = client.decrypt(result, 1)
+    assert np.abs(y - 2.0 ** (log_size + 1)).max() <= client.error_bound(result) < 2.0 ** (log_size - 16)

@@ -93,8 +93,8 @@ class BatchMatmul {
   /// form at the same price.
   /// @throws LevelError at level 0, for unequal levels or keys of a lower level; MismatchError for operands or
   ///         keys of another secret key or other parameters; MissingKeyError; ShapeError for operands that are not
-  ///         d ciphertexts of two parts; ScaleError for lines of unequal scale; ValueError when results may not fit
-  ///         the lower level.
+  ///         d ciphertexts of two parts; ScaleError for lines of unequal scale, and as check_rescaled; ValueError when
+  ///         results may not fit the lower level.
   MatrixBatch multiply(const MatrixBatch& left, const MatrixBatch& right, const GaloisKeys& galois,
                        const RelinKey& relin, Lines result = Lines::columns, unsigned threads = 1,
                        BatchMatmulReport* report = nullptr) const;
@@ -125,7 +125,7 @@ class BatchMatmul {
   void check(const MatrixBatch& batch) const;
   void check_operands(const MatrixBatch& left, const MatrixBatch& right, const RelinKey& relin) const;
   /// The Galois key of each element(u), checked; null for u = 0.
-  std::vector<const SwitchingKey*> keys_of(const GaloisKeys& keys, const MatrixBatch& batch) const;
+  std::vector<std::shared_ptr<const SwitchingKey>> keys_of(const GaloisKeys& keys, const MatrixBatch& batch) const;
   /// A result of this scale, bound and error, without polynomials.
   MatrixBatch described(const MatrixBatch& from, Lines by, double scale, double bound, double variance, double spread,
                         double float_error) const;

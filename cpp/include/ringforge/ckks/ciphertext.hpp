@@ -5,6 +5,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 #include "ringforge/ckks/metadata.hpp"
@@ -47,25 +49,36 @@ struct RelinKey {
 
 /// One Galois key. A rotation by X -> X^g first switches c1 from s to sigma_g^-1(s), then applies sigma_g
 /// to the result: digits then never need permuting, so they can be shared by many rotations.
+/// The polynomials are immutable and shared: copies of a key are cheap.
 struct GaloisKey {
   u64 element = 0;
-  SwitchingKey key;
+  std::shared_ptr<const SwitchingKey> key;
 };
 
-/// Galois keys by element. Keys may be added and dropped one by one.
+/// Galois keys by element. Keys may be added and dropped one by one, from several threads at once, while others
+/// evaluate: an evaluation holds the keys it began with. A copy shares the keys and has a list of its own.
 class GaloisKeys {
  public:
-  void insert(GaloisKey&& key) { keys_.insert_or_assign(key.element, std::move(key)); }
-  void erase(u64 element) { keys_.erase(element); }
-  bool contains(u64 element) const { return keys_.contains(element); }
+  GaloisKeys() = default;
+  GaloisKeys(const GaloisKeys& o) : keys_(o.held()) {}
+  GaloisKeys& operator=(const GaloisKeys& o);
+
+  /// Shares the key; one of the same element is replaced. @throws ParameterError for a GaloisKey without a key.
+  void insert(GaloisKey key);
+  void erase(u64 element);
+  bool contains(u64 element) const;
+  /// The key of an element, for as long as the caller keeps it.
   /// @throws MissingKeyError naming the element and those present.
-  const SwitchingKey& at(u64 element) const;
+  std::shared_ptr<const SwitchingKey> at(u64 element) const;
   std::vector<u64> elements() const;
-  std::size_t size() const noexcept { return keys_.size(); }
-  std::size_t bytes() const noexcept;
+  std::size_t size() const;
+  std::size_t bytes() const;
 
  private:
-  std::map<u64, GaloisKey> keys_;
+  using Keys = std::map<u64, std::shared_ptr<const SwitchingKey>>;
+  Keys held() const;
+  mutable std::mutex mutex_;
+  Keys keys_;
 };
 
 }  // namespace ringforge::ckks

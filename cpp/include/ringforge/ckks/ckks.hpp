@@ -30,6 +30,15 @@ class Context {
   /// Galois element of complex conjugation.
   u64 conjugation_element() const noexcept { return ring_.index() - 1; }
 
+  // ---- what belongs here ----
+  // Objects are known by their primes: ring, order and number of limbs. Every operation checks its arguments so; two
+  // parameter sets that agree in them share objects.
+  /// @throws MismatchError for an object of other parameters, ShapeError for a ciphertext without two or three parts.
+  void check(const Plaintext& p) const;
+  void check(const Ciphertext& c) const;
+  void check(const SecretKey& key) const;
+  void check(const PublicKey& key) const;
+
   // ---- encoder ----
   /// Encodes up to N/2 numbers, the rest zero. Slot j is the value at zeta^(5^j).
   /// @throws ValueError for NaN or infinity, too many values, or |value|*scale beyond the modulus;
@@ -39,14 +48,14 @@ class Context {
   Plaintext encode(std::span<const double> values, double scale, std::size_t level, unsigned threads = 1) const;
   /// Residues of round(value*scale) modulo each prime of the level.
   std::vector<u64> encode_constant(double value, double scale, std::size_t level) const;
-  /// All N/2 slots.
+  /// All N/2 slots. @throws MismatchError for a plaintext of other parameters.
   std::vector<std::complex<double>> decode(const Plaintext& p, unsigned threads = 1) const;
 
   /// Places real slot values in transform order for encode_words: slot v*batch + i gets values[v] for every
   /// i < batch; count*batch must be N/2.
   void scatter(const double* values, std::size_t count, std::size_t batch, double* re) const;
   /// Words-level encoder for many plaintexts: `re`, `im` hold N/2 slot values each and are overwritten;
-  /// residues of limb i go to out[i], in Eval form. No allocation.
+  /// residues of limb i go to out[i], in Eval form. No allocation. @throws LevelError for more limbs than Q has.
   void encode_words(double* re, double* im, double scale, std::span<u64* const> out, i64* rounded) const;
   /// The same up to rounding: N coefficients. Returns false when one is 2^62 or larger.
   bool encode_coefficients(double* re, double* im, double scale, i64* rounded) const;
@@ -66,6 +75,7 @@ class Client {
  public:
   explicit Client(ContextPtr context, Randomness rng = {}) : ctx_(std::move(context)), rng_(std::move(rng)) {}
 
+  // Arguments of other parameters are refused with MismatchError throughout.
   SecretKey secret_key();
   PublicKey public_key(const SecretKey& sk);
   /// Keys for polynomials of up to `level`; the default is the maximum level.
@@ -106,6 +116,7 @@ class Evaluator {
   const ContextPtr& context() const noexcept { return ctx_; }
   unsigned threads() const noexcept { return threads_; }
 
+  // Every operand and key must be of the context's parameters (MismatchError).
   // Sums. Levels must agree (LevelError), scales within 2^-30 (ScaleError), keys too (MismatchError).
   // Predicted errors add as if they were fully dependent, since operands may share their history.
   Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
@@ -124,7 +135,7 @@ class Evaluator {
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext relinearize(const Ciphertext& a, const RelinKey& key) const;
 
-  /// Divides by the last prime. @throws LevelError at level 0.
+  /// Divides by the last prime. @throws LevelError at level 0; ScaleError as check_rescaled.
   Ciphertext rescale(const Ciphertext& a) const;
   /// Drops primes without division. @throws LevelError when `level` is above the ciphertext's.
   Ciphertext drop_to_level(const Ciphertext& a, std::size_t level) const;
@@ -146,13 +157,18 @@ class Evaluator {
 
  private:
   void check_pair(const Ciphertext& a, const Ciphertext& b) const;
-  void check(const Ciphertext& a) const;
   /// Key switch of c1 (with its digits, when they were made before) and automorphism of both parts.
   Ciphertext switch_and_map(const Ciphertext& a, const Digits* digits, u64 element, const SwitchingKey& key) const;
-  const SwitchingKey& rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
+  std::shared_ptr<const SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   ContextPtr ctx_;
   unsigned threads_;
 };
+
+/// Refuses to rescale below the noise: when the predicted error of the result, slot_error_bound(variance) / scale, is
+/// not below its declared bound, so that nothing of the values would be left, and the scale would fall below half the
+/// parameters' default one. (At the usual scale, values may be as small as one likes: they keep the usual error.)
+/// `r`: metadata of the result. `prime`: what would be divided by. @throws ScaleError.
+void check_rescaled(const Parameters& params, const Metadata& r, double prime);
 
 /// As of its metadata.
 double error_bound(const Ciphertext& c);

@@ -41,6 +41,7 @@ class Hlt {
     double input_bound = 1;  ///< of the input's slots
   };
   /// Encodes the diagonals. With `compact` only their coefficients are kept, and limbs are made when used.
+  /// When it throws, nothing is encoded. Not while another thread runs this object.
   /// @throws ScaleError when the diagonals' scale q * output / input is outside 2^16 ... 2^61.
   void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1,
               const std::function<void(double)>& progress = {});
@@ -64,7 +65,7 @@ class Hlt {
     std::vector<std::size_t> terms;  // diagonals
   };
   void check_input(const Ciphertext& in, const GaloisKeys& keys) const;
-  const SwitchingKey& key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
+  std::shared_ptr<const SwitchingKey> key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
   double plain_scale(const Scaling& scaling) const;
   using Parts = std::vector<Poly<Eval>>;
   Parts run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;

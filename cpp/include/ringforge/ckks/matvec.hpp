@@ -65,7 +65,8 @@ class Matvec {
   static Metadata describe(const ContextPtr& context, const linear::Plan& plan, std::size_t level,
                            const Scaling& scaling, const Sums& sums, std::span<const Metadata* const> inputs);
   /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
-  /// `progress` receives the fraction done now and then, from any of the threads, never from two at once.
+  /// `progress` receives the fraction done now and then, from any of the threads, never from two at once. When this
+  /// throws, nothing is encoded. Not while another thread runs this object.
   /// @throws ValueError for entries that are not finite or results that do not fit the lower level,
   ///         ShapeError for sizes that do not match, ScaleError when the matrix's scale is outside
   ///         2^16 ... 2^62.
@@ -95,7 +96,7 @@ class Matvec {
   std::vector<std::pair<u64, std::size_t>> required_keys() const;
   /// Bytes held by the encoded matrix.
   std::size_t storage() const noexcept { return store_.size() * sizeof(u64); }
-  /// Predicted cost of a plan at a level.
+  /// Predicted cost of a plan at a level. @throws LevelError, ShapeError when the plan is for other slots.
   static MatvecCost cost(const Context& context, const linear::Plan& plan, std::size_t level);
 
   /// Coefficients of one term that lie together in memory.
@@ -120,6 +121,7 @@ class Matvec {
   Scaling scaling_;
   double plain_scale_ = 0;
   Sums sums_;
+  bool encoded_ = false;
   WordBuffer store_;  // [limb][block][term][kBlock]
   std::vector<Plaintext> bias_;
 };

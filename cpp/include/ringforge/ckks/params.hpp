@@ -72,9 +72,9 @@ class Parameters {
   std::array<std::uint8_t, 32> hash_{};
 };
 
-/// The smallest secure set for `depth` rescalings, results good to `precision_bits` (values up to 1), and
+/// The smallest secure set for `depth` rescalings, results good to `precision_bits` (values up to 1; 4 ... 44), and
 /// at least `slots` slots. Results may reach 2^headroom_bits in size. `why` receives the reasoning.
-/// @throws ParameterError when no degree up to 2^17 suffices.
+/// @throws ParameterError when no degree up to 2^17 suffices, naming what was short.
 Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why = nullptr,
                    unsigned headroom_bits = 9);
 
