@@ -214,7 +214,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
                      (level < ctx_->params().max_level() ? "a higher level" : "larger first primes"));
   const auto [variance, spread] = predict(left, right);
   const MatrixBatch out =
-      described(left, left.by, product_scale(left, right), product_bound(left, right), variance, spread);
+      described(left, left.by, product_scale(left, right), product_bound(left, right), variance, spread, 0);
   // The worst line of the result is as a rescaled ciphertext whose slots are sums of d entries.
   check_rescaled(ctx_->params(), out.lines[0], static_cast<double>(ctx_->basis(level)[level].value()));
 }
