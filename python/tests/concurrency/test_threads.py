@@ -15,6 +15,7 @@ import textwrap
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -318,6 +319,7 @@ def test_forked_children_and_processes_with_workers_exit() -> None:
     """By `sys.exit`, with all its finalisers, after work on the pool and in a child without any."""
     script = """
         import os, sys
+        sys.path.append(sys.argv[1])
         from tests.concurrency.test_threads import Asking
         client = Asking()
         client.ask(0)
@@ -332,7 +334,6 @@ def test_forked_children_and_processes_with_workers_exit() -> None:
         codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         sys.exit(9 if codes == [7, 7] else 1)
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    folder = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
-    assert subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, timeout=300).returncode == 9
+    python = [sys.executable, *(["-S"] if sys.flags.no_site else [])]
+    folder = str(Path(__file__).parents[2])
+    assert subprocess.run([*python, "-c", textwrap.dedent(script), folder], timeout=300).returncode == 9
