@@ -107,10 +107,8 @@ test-install: build $(VENV)/.test ## the installed C++ library, from a project t
 	$(VENV)/bin/cmake --build build/example > /dev/null
 	build/example/encrypted_dot
 
-sanitize: $(VENV)/.test ## the C++ tests under address, undefined-behaviour and thread sanitizers
-	for kind in asan tsan; do \
-	  $(CMAKE) --preset $$kind > /dev/null && $(VENV)/bin/cmake --build build/$$kind --target ringforge_tests && \
-	  build/$$kind/cpp/ringforge_tests --gtest_brief=1 || exit 1; done
+sanitize: build $(VENV)/.test ## C++ tests, and the native module under Python threads: address, undefined behaviour, threads
+	tools/sanitize.sh
 
 fuzz: build $(VENV)/.fuzz ## every reader of foreign bytes, in C++ and Python, FUZZ_SECONDS each
 	tools/bootstrap.sh $(PYTHON) clang

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from ringforge import _native, devices
 from ringforge.devices.base import Keys
 from ringforge.errors import MismatchError, MissingKeyError, ParameterError, ShapeError
 from ringforge.gates.kinds import GateKind
+from tests.concurrency.lock import let_go
 from tests.gates.measured import Bench
 
 Ints = npt.NDArray[np.int64]
@@ -113,6 +115,14 @@ def test_gate_of_device_calls_is_the_fused_gate(bench: Bench, kind: GateKind) ->
     inputs = np.stack([np.arange(0, 8, 2), np.arange(1, 8, 2), np.full(4, -1)], axis=1).astype(np.int32)
     fused = bench.level(np.full(4, kind, np.uint8), wires, inputs)
     assert np.array_equal(_native.fhew.extract(bench.key, out), fused)
+
+
+def test_the_chain_lets_other_threads_run(bench: Bench) -> None:
+    c = chain(bench, GateKind.NAND, 1)
+    room = np.zeros(c.accumulators.size + 16, np.uint32)
+    start = -room.ctypes.data % 64 // 4
+    accumulators = room[start : start + c.accumulators.size].reshape(c.accumulators.shape)
+    assert let_go(functools.partial(_native.fhew.accumulate, bench.key, accumulators, c.indices, 2))
 
 
 def test_inputs_stay_and_wrong_ones_are_refused(bench: Bench) -> None:

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Native calls that compute, wait or read let other Python threads run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ringforge import _native
+from ringforge._native import fhew, io, kernels, oprf, psi
+from tests.concurrency import small
+from tests.concurrency.lock import Call, let_go
+
+#: Name, call, and what comes before each call; as `let_go` wants them.
+Row = tuple[str, Call, Call]
+
+#: Functions with a parameter `threads` that are not in the tables, and why.
+ELSEWHERE = {
+    "BatchMatmul.cost": "a formula",
+    "Evaluator.__init__": "keeps the number",
+    "fhew.accumulate": "needs a large key: gates/test_devices.py",
+    "psi.Plan.query_bytes": "a formula",
+}
+
+
+def row(name: str, function: Callable[..., object], *arguments: object, before: Call = dict) -> Row:
+    return name, functools.partial(function, *arguments), before
+
+
+def test_the_proof_sees_both_kinds() -> None:
+    assert not let_go(functools.partial(sum, range(3_000)))
+    assert let_go(functools.partial(threading.Event().wait, 1e-4))
+
+
+def aligned(shape: tuple[int, ...], dtype: type) -> np.ndarray[Any, Any]:
+    """Zeros that begin at a multiple of 64 bytes."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
+def scheme(_: Path) -> Iterator[Row]:
+    s = small.session()
+    c, key, ctx = s.client, s.secret_key, s.context
+    values = np.zeros(ctx.params.slots, np.complex128)
+    plain = ctx.encode(values, 2.0**40, 2)
+    public, cipher = c.public_key(key), c.encrypt(plain, key)
+    yield row("Context.__init__", _native.Context, small.parameters())
+    yield row("Context.encode", ctx.encode, values, 2.0**40, 2, 2)
+    yield row("Context.decode", ctx.decode, plain, 2)
+    yield row("Client.secret_key", c.secret_key)
+    yield row("Client.public_key", c.public_key, key)
+    yield row("Client.relin_key", c.relin_key, key, None, 2)
+    yield row("Client.galois_key", c.galois_key, key, 5, None, 2)
+    yield row("Client.encrypt", c.encrypt, plain, key)
+    yield row("Client.encrypt", c.encrypt, plain, public)
+    yield row("Client.decrypt", c.decrypt, cipher, key)
+    yield row("Client.decrypt_to_share", c.decrypt_to_share, cipher, key, 20.0)
+    yield row("Evaluator.add", s.evaluator.add, cipher, cipher)
+    yield row("Evaluator.mul", s.evaluator.mul, cipher, cipher)
+    yield row("suggest", _native.suggest, 2, 20.0, 4096)
+
+
+def transforms(_: Path) -> Iterator[Row]:
+    s = small.session()
+    c, key, ctx = s.client, s.secret_key, s.context
+    slots = ctx.params.slots
+    x = c.encrypt(ctx.encode(np.zeros(slots, np.complex128), 2.0**36, 2), key)
+    plan = _native.Plan(_native.Packing(16, 16, slots, _native.Span.compact), _native.Algorithm.diagonal)
+    matvec = _native.Matvec(ctx, plan, 2)
+    encode = row("Matvec.encode", matvec.encode, np.full((16, 16), 0.01), np.zeros(0), 2.0**36, 2.0**38, 1.0, True, 2)
+    encode[1]()
+    galois = _native.GaloisKeys()
+    for element, level in matvec.required_keys:
+        galois.insert(c.galois_key(key, element, level))
+    yield row("Matvec.__init__", _native.Matvec, ctx, plan, 2)
+    yield encode
+    yield row("Matvec.run", matvec.run, [x] * len(plan.packing.blocks), galois, 2)
+
+    steps = np.arange(4, dtype=np.uint32)
+    offsets = np.arange(5, dtype=np.uint64) * np.uint64(slots)
+    targets = np.tile(np.arange(slots, dtype=np.uint32), 4)
+    values = np.full(4 * slots, 0.1 + 0j)
+    diagonals = _native.Diagonals(slots, steps, offsets, targets, values)
+    hlt = _native.Hlt(ctx, diagonals, 2, _native.Schedule.mo, steps)
+    encode = row("Hlt.encode", hlt.encode, 2.0**36, 2.0**38, 1.0, False, 2)
+    encode[1]()
+    turned = _native.GaloisKeys()
+    for step in hlt.steps:
+        turned.insert(c.galois_key(key, ctx.rotation_element(step)))
+    yield row("Diagonals.__init__", _native.Diagonals, slots, steps, offsets, targets, values)
+    yield encode
+    yield row("Hlt.run", hlt.run, x, turned, 2)
+
+    sums = _native.PairSumPlan(1, 1, [], False, np.zeros(0, np.uint32))
+    sums.add_group(0)
+    sums.add_pair([(0, 0, 0, -1)], [(0, 0, 0, -1)])
+    pairs = _native.PairSum(ctx, sums, 2)
+    encode = row("PairSum.encode", pairs.encode, 2.0**36, 2.0**36, 2.0**72 / ctx.params.q[2], 1.0, 1.0, 1.0, False, 2)
+    encode[1]()
+    yield encode
+    yield row("PairSum.run", pairs.run, [x], [x], turned, c.relin_key(key), 2)
+
+
+def batches(_: Path) -> Iterator[Row]:
+    s = small.session()
+    c, key, ctx = s.client, s.secret_key, s.context
+    batch, by = _native.BatchMatmul(ctx, 16), _native.Lines
+    galois = _native.GaloisKeys()
+    for element in batch.required_keys:
+        galois.insert(c.galois_key(key, element))
+    entries = np.zeros(batch.capacity * 256, np.complex128)
+    left, right = (batch.encrypt(c, key, entries, lines, 2.0**40, 2) for lines in (by.columns, by.rows))
+    plain = [c.decrypt(left.line(j), key) for j in range(16)]
+    public, relin = c.public_key(key), c.relin_key(key)
+    yield row("BatchMatmul.encrypt", batch.encrypt, c, key, entries, by.columns, 2.0**40, 2, 1.0, 2)
+    yield row("BatchMatmul.encrypt", batch.encrypt, c, public, entries, by.columns, 2.0**40, 2, 1.0, 2)
+    yield row("BatchMatmul.decrypt", batch.decrypt, c, key, left, 2)
+    yield row("BatchMatmul.decode", batch.decode, plain, by.columns, 2)
+    yield row("BatchMatmul.multiply", batch.multiply, left, right, galois, relin, by.columns, 2)
+    yield row("BatchMatmul.convert", batch.convert, left, by.rows, galois, 2)
+
+
+def records(folder: Path) -> Iterator[Row]:
+    s = small.session()
+    c, key, ctx = s.client, s.secret_key, s.context
+    for name, thing in {
+        "ciphertext": s.encrypt(np.zeros(ctx.params.slots), level=2),
+        "galois_key": c.galois_key(key, 5),
+        "relin_key": c.relin_key(key),
+    }.items():
+        path = str(folder / name)
+        writer = io.Writer(path)
+        writer.write(ctx, thing)
+        writer.close()
+        reader = io.Reader(path)
+        start = functools.partial(reader.seek, 0)
+        yield row(f"io.Reader.next_{name}", getattr(reader, f"next_{name}"), ctx, 2, before=start)
+        yield row("io.Reader.verify", reader.verify, before=start)
+        yield row("io.to_bytes", io.to_bytes, ctx, thing)
+        yield row(f"io.{name}_from_bytes", getattr(io, f"{name}_from_bytes"), io.to_bytes(ctx, thing), ctx)
+    yield row("io.Reader.__init__", io.Reader, path)
+    yield row("io.Reader.index", reader.index, before=start)
+
+
+def boolean_gates(folder: Path) -> Iterator[Row]:
+    secret, key = small.gate_key(), small.evaluation_key()
+    params, bits = key.params, np.zeros(16, np.uint8)
+    wires = np.concatenate([secret.encrypt(bits[:2]), np.zeros((2, params.n + 1), np.uint32)])
+    kinds = np.full(2, fhew.kind_names().index("NAND"), np.uint8)
+    inputs, outputs = np.array([[0, 1, -1]] * 2, np.int32), np.array([2, 3], np.int32)
+    word = np.uint32 if params.word_bits == 32 else np.uint64
+    accumulators = aligned((2, 2, 1 << params.log_n), word)
+    path = str(folder / "gates")
+    key.save(path)
+    yield row("fhew.SecretKey.__init__", fhew.SecretKey, params)
+    yield row("fhew.SecretKey.encrypt", secret.encrypt, bits)
+    yield row("fhew.SecretKey.decrypt", secret.decrypt, secret.encrypt(bits))
+    yield row("fhew.SecretKey.errors", secret.errors, secret.encrypt(bits), bits)
+    yield row("fhew.EvaluationKey.make", fhew.EvaluationKey.make, secret, fhew.Method.GINX, 2)
+    yield row("fhew.EvaluationKey.save", key.save, path)
+    yield row("fhew.EvaluationKey.load", fhew.EvaluationKey.load, path, params, 2)
+    yield row("fhew.evaluate", fhew.evaluate, key, kinds, inputs, wires, outputs, 2)
+    yield row("fhew.extract", fhew.extract, key, accumulators)
+    for bits_of_prime, words, cut in ((27, np.uint32, fhew.Cut(9, 3)), (50, np.uint64, fhew.Cut(10, 5))):
+        ring = fhew.RingSecret(kernels.primes_below(bits_of_prime, 1, 2048)[0], 10)
+        substitution = fhew.SubstitutionKey.make(ring, 5, cut)
+        messages = np.zeros((4, 1024), words)
+        room = aligned((4, 2, 1024), words)
+        yield row("fhew.RingSecret.encrypt", ring.encrypt, messages)
+        yield row("fhew.RingSecret.phase", ring.phase, ring.encrypt(messages))
+        yield row("fhew.SubstitutionKey.make", fhew.SubstitutionKey.make, ring, 5, cut)
+        yield row("fhew.SubstitutionKey.substitute", substitution.substitute, room, 2)
+
+
+def set_intersection(_: Path) -> Iterator[Row]:
+    plan, table, cells = small.psi_plan(), small.psi_table(), small.psi_cells()
+    client = psi.ClientKey(plan)
+    sent = client.evaluation_keys()
+    keys, request = psi.SessionKeys(plan, sent), client.query(cells)
+    reply = psi.evaluate(keys, request, table)
+    yield row("psi.ClientKey.__init__", psi.ClientKey, plan)
+    yield row("psi.ClientKey.evaluation_keys", client.evaluation_keys, 2)
+    yield row("psi.ClientKey.query", client.query, cells, 2)
+    yield row("psi.ClientKey.decode", client.decode, reply)
+    yield row("psi.ClientKey.margins", client.margins, reply)
+    yield row("psi.SessionKeys.__init__", psi.SessionKeys, plan, sent, 2)
+    yield row("psi.evaluate", psi.evaluate, keys, request, table, 2)
+
+
+def pseudo_random_function(_: Path) -> Iterator[Row]:
+    server, inputs = oprf.ServerKey.random(), [b"x"] * 8
+    blinds, elements = oprf.blind_batch(inputs)
+    evaluated = server.evaluate_batch(elements)
+    blind, element = oprf.blind(b"x")
+    yield row("oprf.ServerKey.random", oprf.ServerKey.random)
+    yield row("oprf.ServerKey.evaluate", server.evaluate, element)
+    yield row("oprf.ServerKey.prf", server.prf, b"x")
+    yield row("oprf.ServerKey.evaluate_batch", server.evaluate_batch, elements, 2)
+    yield row("oprf.ServerKey.prf_batch", server.prf_batch, inputs, 2)
+    yield row("oprf.blind", oprf.blind, b"x")
+    yield row("oprf.finalize", oprf.finalize, b"x", blind, server.evaluate(element))
+    yield row("oprf.blind_batch", oprf.blind_batch, inputs, 2)
+    yield row("oprf.finalize_batch", oprf.finalize_batch, inputs, blinds, evaluated, 2)
+
+
+TABLES = [scheme, transforms, batches, records, boolean_gates, set_intersection, pseudo_random_function]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_native_calls_let_other_threads_run(table: Callable[[Path], Iterator[Row]], tmp_path: Path) -> None:
+    held = [name for name, call, prepare in table(tmp_path) if not let_go(call, prepare)]
+    assert held == []
+
+
+def named_threads(part: ModuleType | type, prefix: str = "") -> Iterator[str]:
+    """Functions of the native module with a parameter `threads`, as `part.name`."""
+    for name, thing in vars(part).items():
+        if isinstance(thing, ModuleType) or (isinstance(thing, type) and thing.__module__.startswith("ringforge")):
+            yield from named_threads(thing, f"{prefix}{name}.")
+            continue
+        thing = getattr(part, name)
+        for signature, *_ in getattr(thing, "__nb_signature__", ()):
+            if re.search(r"\bthreads:", signature):
+                yield prefix + name
+
+
+def test_every_native_function_that_takes_threads_is_in_the_tables(tmp_path: Path) -> None:
+    proved = {name for table in TABLES for name, _, _ in table(tmp_path)}
+    found = set(named_threads(_native))
+    assert {"Matvec.run", "psi.SessionKeys.__init__"} < found
+    assert found - proved == set(ELSEWHERE)
+
+
+def test_opening_a_file_that_waits_for_its_other_end_lets_threads_run(tmp_path: Path) -> None:
+    """A pipe without a writer: this returns only because another Python thread opens it."""
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    ctx, thing = small.session().context, small.session().encrypt([1.0])
+    writer = threading.Thread(target=Path(path).write_bytes, args=(io.to_bytes(ctx, thing),))
+    writer.start()
+    assert io.Reader(path).next_ciphertext(ctx) is not None
+    writer.join()
