@@ -47,7 +47,6 @@ _OPTIONS = {
     'accept_insecure="..."': '--accept-insecure "..."',
     ' insecure="..."': ' --insecure "..."',
     "params=None suggests some": "--params auto suggests some",
-    "declare a larger bound=": "declare a larger --input-bound",
     'take keys="few"': "take --keys few",
     "or say how large entries really get: A.matmul(B, bound=...)": "or plan in Python, where A.matmul(B, bound=...) "
     "says how large entries really get",
