@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     "saving again gives other bytes");
       if (indexed)
         fuzz::require(count < entries.size() && entries[count].element == key->element &&
-                          entries[count].limbs == key->key.limbs && entries[count].offset == at &&
+                          entries[count].limbs == key->key->limbs && entries[count].offset == at &&
                           entries[count].bytes == bytes,
                       "the index names another key");
       at += bytes;

@@ -326,7 +326,7 @@ void SwitchingKey::check(const Gadget& gadget, std::size_t wanted) const {
   if (limbs < wanted)
     throw LevelError("the evaluation key covers levels 0 ... " + std::to_string(limbs - 1) +
                      ", the ciphertext has level " + std::to_string(wanted - 1) +
-                     ": use a key made for that level, or lower the ciphertext with drop_to_level");
+                     ": use a key made for that or a higher level, or lower the ciphertext with drop_to_level");
 }
 
 namespace {

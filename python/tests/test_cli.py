@@ -382,7 +382,7 @@ def test_inputs_that_do_not_fit(refuse: Refuse) -> None:
         "complex": (x.astype(complex), ("complex128",)),
         "nan": (np.where(x == x[1, 2], np.nan, x), ("NaN",)),
         "inf": (np.where(x == x[1, 2], -np.inf, x), ("infinity",)),
-        "large": (x * 3, ("bound 1", "--input-bound")),
+        "large": (x * 3, ("bound 1", "have a larger bound declared")),
     }
     for name, (array, words) in cases.items():
         np.save(f"{name}.npy", array)
