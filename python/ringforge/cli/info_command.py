@@ -67,7 +67,10 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
         start = f.read(64)
     if label is not None:
         yield _label(path, label)
-    if start.startswith(_RECORD_MAGIC):
+    described = next((d for magic, d in _BY_MAGIC.items() if start.startswith(magic)), None)
+    if described is not None:
+        yield from described(path)
+    elif start.startswith(_RECORD_MAGIC):
         yield from _records(path, behind)
     elif start.startswith(CLEAR_MAGIC):
         yield f"{escape(path.name)}: file of the clear backend, NOT ENCRYPTED, {size_text(path.stat().st_size)}"
@@ -78,8 +81,34 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     else:
         raise FormatError(
             f"{path.name} is no file of ours: neither records (they start with {_RECORD_MAGIC.decode()}), "
-            "nor a program (JSON), nor a model (.onnx, .npz, .npy)"
+            "nor keys or bits of gates, nor a program (JSON), nor a model (.onnx, .npz, .npy)"
         )
+
+
+def _gates(path: Path) -> Iterator[RenderableType]:
+    # Imported here: only these need it.
+    from ringforge.gates.info import describe
+
+    yield from describe(path)
+
+
+def _oprf_key(path: Path) -> Iterator[RenderableType]:
+    yield f"{escape(path.name)}: the key of an OPRF server of psi, {size_text(path.stat().st_size)}"
+    yield _SECRET
+
+
+def _psi_message(path: Path) -> Iterator[RenderableType]:
+    yield f"{escape(path.name)}: a message of a psi session, {size_text(path.stat().st_size)}; its plan is not in it"
+
+
+_SECRET = "This file holds a secret key: it belongs to its owner alone."
+
+#: What describes files that are no records, by how they begin.
+_BY_MAGIC = {
+    **dict.fromkeys((b"RGFGSEC", b"RGFGATE", b"RGFBITS"), _gates),
+    b"RGOPRF": _oprf_key,
+    b"RGFPSI": _psi_message,
+}
 
 
 def _known_sets() -> dict[bytes, str]:
@@ -136,7 +165,7 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
         kinds.setdefault(r.type, []).append(r.bytes)
     yield "; ".join(f"{len(sizes)} x {kind}: {size_text(sum(sizes))}" for kind, sizes in kinds.items())
     if any("secret" in kind for kind in kinds):
-        yield "This file holds a secret key: it belongs to its owner alone."
+        yield _SECRET
 
 
 def _holds(r: _native.io.RecordInfo) -> str:

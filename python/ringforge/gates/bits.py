@@ -177,7 +177,8 @@ def check_same(a: Keyed, b: Keyed) -> None:
         )
     if a.key_id != b.key_id:
         raise MismatchError(
-            f"bits or keys of {key_text(a.key_id)} and of {key_text(b.key_id)} do not go together: take those of one keygen"
+            f"bits or keys of {key_text(a.key_id)} and of {key_text(b.key_id)} do not go together: take those of one "
+            "keygen"
         )
 
 
@@ -293,8 +294,8 @@ class Evaluator:
     """Runs gates with an evaluation key. All inputs broadcast; every bit of the result is a gate of its own.
 
     Results are refreshed: they may be inputs of any gate, any number of times. Where inputs of a gate are the same
-    ciphertext, wherever it came from, or one the other's NOT, or constants, the gate is replaced by what is left of it: `a & a` is
-    `a`, without a bootstrap. So the noise that a gate adds up is always independent.
+    ciphertext, wherever it came from, or one the other's NOT, or constants, the gate is replaced by what is left of
+    it: `a & a` is `a`, without a bootstrap. So the noise that a gate adds up is always independent.
 
     Args:
         key: the evaluation key.

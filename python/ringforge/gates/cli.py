@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +17,8 @@ from rich.table import Table
 
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count
 from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file
-from ringforge.errors import ParameterError
+from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates import noise, sets
 from ringforge.gates.bits import Bits, Evaluator, decrypt, encrypt, from_bits, to_bits
 from ringforge.gates.circuit import Circuit
@@ -60,6 +64,9 @@ MethodOption = Annotated[
         "--method", help="The accumulator: ginx (fastest here), ap (the published accelerator's) or automorphism."
     ),
 ]
+
+#: Bytes of a file of plain numbers.
+_MAX_NUMBERS = 1 << 26
 
 #: Shown sets may be insecure; this reason never leaves this module.
 _SHOWN = "shown by ringforge gates params, not used"
@@ -300,7 +307,12 @@ def encrypt_numbers(
     secret: SecretFile,
     circuit: CircuitOption,
     inputs: Annotated[
-        list[str], typer.Option("--in", help="PORT=NUMBER; numbers separated by commas are as many runs.")
+        list[str],
+        typer.Option(
+            "--in",
+            help="PORT=NUMBER; numbers separated by commas are as many runs. @FILE: a line PORT=NUMBER for each "
+            "port; @-: from standard input.",
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
@@ -308,33 +320,83 @@ def encrypt_numbers(
 ) -> None:
     """Key holder: encrypts numbers for some or all input ports of a circuit.
 
-    Numbers are decimal, 0x... or 0b...; negative ones are written in two's complement.
+    Numbers are decimal, 0x... or 0b...; negative ones are written in two's complement. What stands on a command line
+    may be seen by others of the same machine: give private numbers in a file, or on standard input.
 
-    Example: `ringforge gates encrypt --secret secret.key --circuit alu8 --in a=7 --in b=0x23 --in op=0 --out x.ct`
+    Examples: `ringforge gates encrypt --secret secret.key --circuit alu8 --in a=7 --in b=0x23 --in op=0 --out x.ct`,
+    `ringforge gates encrypt --secret secret.key --circuit alu8 --in @numbers.txt --out x.ct`
     """
     ports = {p.name: p.width for p in _load(circuit, top).inputs}
-    holder = load_secret_key(secret, accept_insecure)
-    found: dict[str, Bits] = {}
-    for text in inputs:
-        name, equals, numbers = text.partition("=")
-        if not equals or not numbers:
-            raise ParameterError(f'--in "{text}" is not PORT=NUMBER')
+    numbers: dict[str, list[int]] = {}
+    for where, text in _assignments(inputs):
+        name, equals, listed = text.partition("=")
+        name = name.strip()
+        if not equals or not listed.strip():
+            raise ParameterError(f"{where}: no PORT=NUMBER; the inputs are {', '.join(ports)}")
         if name not in ports:
-            raise ParameterError(f'the circuit has no input "{name}"; its inputs are {", ".join(ports)}')
-        if name in found:
-            raise ParameterError(f'--in "{name}" is given twice')
-        values = [_number(x) for x in numbers.split(",")]
-        found[name] = encrypt(holder, to_bits(values if len(values) > 1 else values[0], ports[name]))
+            raise ParameterError(f'{where}: the circuit has no input "{name}"; its inputs are {", ".join(ports)}')
+        if name in numbers:
+            raise ParameterError(f'{where}: "{name}" is given twice')
+        numbers[name] = _numbers(f'{where}: "{name}"', listed, ports[name])
+    if not numbers:
+        raise ParameterError(f"no numbers to encrypt; the inputs are {', '.join(ports)}")
+    if len({len(values) for values in numbers.values()}) > 1:
+        runs = ", ".join(f"{name} {len(values)}" for name, values in numbers.items())
+        raise ParameterError(
+            f"the inputs have different numbers of runs ({runs}): give each as many numbers, the same one again where "
+            "it stays"
+        )
+    holder = load_secret_key(secret, accept_insecure)
+    found = {n: encrypt(holder, to_bits(v if len(v) > 1 else v[0], ports[n])) for n, v in numbers.items()}
     size = save_bits(out, found)
     bits = sum(b.size for b in found.values())
     say(f"wrote {out}: {', '.join(found)}, {bits} encrypted bits, {size_text(size)}")
 
 
-def _number(text: str) -> int:
-    try:
-        return int(text.strip().replace(" ", ""), 0)
-    except ValueError:
-        raise ParameterError(f'"{text}" is no whole number: write 23, -1, 0x17 or 0b10111') from None
+def _assignments(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Where each PORT=NUMBER stands, and it: from the command line, and from the files that it names."""
+    for text in texts:
+        if not text.startswith("@"):
+            # Ports may be named in messages, plain numbers not.
+            yield f'--in "{text.partition("=")[0]}"', text
+            continue
+        name = text[1:]
+        where = "standard input" if name == "-" else name
+        if name == "-":
+            data = sys.stdin.buffer.read(_MAX_NUMBERS + 1)
+        else:
+            with Path(name).open("rb") as f:
+                data = f.read(_MAX_NUMBERS + 1)
+        if len(data) > _MAX_NUMBERS:
+            raise FormatError(f"{where}: more than {_MAX_NUMBERS >> 20} MiB of numbers: encrypt them in parts")
+        try:
+            lines = data.decode().splitlines()
+        except UnicodeDecodeError as e:
+            raise FormatError(f"{where}: byte {e.start} is no text: lines PORT=NUMBER are needed") from None
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield f"{where}, line {number}", line
+
+
+def _numbers(where: str, text: str, width: int) -> list[int]:
+    """Numbers of `width` bits, separated by commas.
+
+    Raises:
+        ParameterError: one is none. ringforge.ValueError: one does not fit. Neither message has the number.
+    """
+    found = []
+    for i, word in enumerate(text.split(","), 1):
+        try:
+            number = int(word.strip().replace(" ", ""), 0)
+        except ValueError:
+            raise ParameterError(f"{where}: number {i} is no whole number: write 23, -1, 0x17 or 0b10111") from None
+        if not -(1 << (width - 1)) <= number < 1 << width:
+            raise RingforgeValueError(
+                f"{where}: number {i} does not fit {width} bit{'s' * (width > 1)}: "
+                f"{-1 << (width - 1)} ... {(1 << width) - 1}"
+            )
+        found.append(number)
+    return found
 
 
 @app.command()
@@ -358,7 +420,7 @@ def run(
     evaluation_key = load_evaluation_key(key, workers, accept_insecure)
     given: dict[str, Bits] = {}
     for path in inputs:
-        for name, bits in load_bits(path, evaluation_key.params).items():
+        for name, bits in load_bits(path, evaluation_key).items():
             if name in given:
                 raise ParameterError(f'{path.name} has "{name}", which an earlier file has too')
             given[name] = bits
@@ -369,7 +431,7 @@ def run(
         results = circuit.evaluate(evaluator, given, update)
     took = time.perf_counter() - start
     size = save_bits(out, results)
-    figures = run_figures(circuit, evaluator, took)
+    figures = run_figures(circuit, evaluator, results, took)
     if as_json:
         say(json.dumps({"circuit": circuit.netlist.name, **figures, "threads": workers, "bytes": size}))
         return
@@ -381,19 +443,18 @@ def run(
     say(f"wrote {out}: {', '.join(results)}, {size_text(size)}")
 
 
-def run_figures(circuit: Circuit, evaluator: Evaluator, seconds: float) -> dict[str, Any]:
-    """What one run with a new evaluator took, and how safe its results are."""
+def run_figures(circuit: Circuit, evaluator: Evaluator, results: Mapping[str, Bits], seconds: float) -> dict[str, Any]:
+    """What one evaluation with a new evaluator took, and how safe its results are."""
     p = evaluator.params
-    bootstraps, each = evaluator.bootstraps, max(1, circuit.report().bootstraps)
+    runs = max((math.prod(bits.shape[:-1]) for bits in results.values()), default=1)
     return {
         "seconds": seconds,
-        "bootstraps": bootstraps,
-        "bootstraps_per_second": bootstraps / seconds if seconds else 0.0,
+        "runs": runs,
+        "bootstraps": evaluator.bootstraps,
+        "bootstraps_per_second": evaluator.bootstraps / seconds if seconds else 0.0,
         "params": p.name,
         "method": evaluator.method,
-        "failure_log2": circuit.failure_log2(
-            p.name, evaluator.method, batch=max(1, bootstraps // each), insecure=p.insecure
-        ),
+        "failure_log2": circuit.failure_log2(p.name, evaluator.method, batch=runs, insecure=p.insecure),
     }
 
 
@@ -410,7 +471,8 @@ def decrypt_numbers(
     Example: `ringforge gates decrypt --secret secret.key --in y.ct`
     """
     holder = load_secret_key(secret, accept_insecure)
-    items = load_bits(in_, holder.params)
+    # A single bit without an axis is a number of one bit.
+    items = {n: b if b.ndim else b.reshape(1) for n, b in load_bits(in_, holder).items()}
     values = {n: from_bits(decrypt(holder, bits), signed and bits.shape[-1] > 1) for n, bits in items.items()}
     if as_json:
         say(json.dumps(values))

@@ -95,10 +95,10 @@ def compute(folder: Path, names: Sequence[str], threads: int, tell: Callable[[di
     tell({"pid": os.getpid(), "load_seconds": time.perf_counter() - start})
     for name in names:
         circuit, evaluator = Circuit(name), Evaluator(key, threads)
-        inputs = load_bits(folder / f"{name}.ct", key.params)
+        inputs = load_bits(folder / f"{name}.ct", key)
         start = time.perf_counter()
         results = circuit.evaluate(evaluator, inputs)
-        figures = run_figures(circuit, evaluator, time.perf_counter() - start)
+        figures = run_figures(circuit, evaluator, results, time.perf_counter() - start)
         save_bits(folder / f"{name}.out.ct", results)
         report = circuit.report()
         tell({"circuit": name, "depth": report.depth, "each": report.bootstraps, **figures})
@@ -170,7 +170,7 @@ def run_demo(
         seconds["server reads key"] = started["load_seconds"]
         start = clock()
         for name in inputs:
-            results = load_bits(folder / f"{name}.out.ct", secret.params)
+            results = load_bits(folder / f"{name}.out.ct", secret)
             got[name] = {port: from_bits(decrypt(secret, bits)) for port, bits in results.items()}
         seconds["decrypt"] = clock() - start
     seconds["altogether"] = clock() - begin
@@ -214,7 +214,7 @@ def print_result(r: DemoResult) -> None:
     for name, run in r.runs.items():
         table.add_row(
             name,
-            str(run["bootstraps"] // run["each"]),
+            str(run["runs"]),
             str(run["bootstraps"]),
             str(run["depth"]),
             seconds_text(run["seconds"]),

@@ -158,13 +158,40 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def source_line(thing: Any) -> str:
+    """File and line of a cell or net, by its attribute; empty where it says none."""
+    attributes = thing.get("attributes") if isinstance(thing, dict) else None
+    text = attributes.get("src") if isinstance(attributes, dict) else None
+    match = re.match(r"([^|:]{1,200}:\d{1,9})(?=[.|-]|$)", text) if isinstance(text, str) else None
+    return match[1] if match and match[1].isprintable() else ""
+
+
+def public_names(module: Mapping[str, Any]) -> dict[int, str]:
+    """Names that the source has for nets, by their numbers: the shortest of several. For messages only."""
+    found: dict[int, str] = {}
+    nets = module.get("netnames")
+    for name, net in nets.items() if isinstance(nets, dict) else ():
+        bits = net.get("bits") if isinstance(net, dict) else None
+        if name.startswith("$") or len(name) > 200 or not name.isprintable() or not isinstance(bits, list):
+            continue
+        offset = net.get("offset", 0)
+        first, step = (offset if isinstance(offset, int) else 0), (-1 if net.get("upto") else 1)
+        for i, bit in enumerate(bits):
+            index = first + (i if step > 0 else len(bits) - 1 - i)
+            label = name if len(bits) == 1 else f"{name}[{index}]"
+            if isinstance(bit, int) and len(label) < len(found.get(bit, label + " ")):
+                found[bit] = label
+    return found
+
+
 class _Module:
     """One module on its way to a netlist."""
 
     def __init__(self, name: str, module: dict[str, Any]) -> None:
         self.module = module
         self.name = name
-        self.draft = Draft(name, f'module "{name}"')
+        self.names = public_names(module)
+        self.draft = Draft(name, f'module "{name}"', self.names)
 
     def netlist(self) -> Netlist:
         for name, port in _mapping(self.module.get("ports"), '"ports"').items():
@@ -180,8 +207,19 @@ class _Module:
             if self.module.get(key):
                 raise NetlistError(f'module "{self.name}" has {key}; {_REMEDY}')
         for name, cell in _mapping(self.module.get("cells"), '"cells"').items():
-            self.cell(f'cell "{name}"', _mapping(cell, f'cell "{name}"'))
+            self.cell(self.where(name, cell), _mapping(cell, f'cell "{name}"'))
         return self.draft.build()
+
+    def where(self, name: str, cell: Any) -> str:
+        """A cell in messages: by its name, or by the net of the source that it drives, and its line."""
+        label = f'cell "{name}"'
+        pins = cell.get("connections") if isinstance(cell, dict) else None
+        if name.startswith("$") and isinstance(pins, dict):
+            outputs = [pins[p] for p in ("Y", "Q", "X") if isinstance(pins.get(p), list)]
+            driven = [self.names[b] for bits in outputs for b in bits if isinstance(b, int) and b in self.names]
+            label = f'the cell of net "{driven[0]}"' if driven else label
+        line = source_line(cell)
+        return f"{label} ({line})" if line else label
 
     def bits(self, value: Any, what: str) -> list[Net]:
         """Nets from a list of numbers and constants."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ringforge.errors import NetlistError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -149,6 +150,27 @@ class Netlist:
             widest=max(widths.values(), default=0),
         )
 
+    def remarks(self) -> list[tuple[str, str]]:
+        """What a designer may not have meant, as the gates show it: for a port, that bits are constant or unused."""
+        constant: dict[int, int] = {}
+        for wire, gate in enumerate(self.gates, self.input_bits):
+            if gate.kind in (GateKind.ZERO, GateKind.ONE):
+                constant[wire] = int(gate.kind == GateKind.ONE)
+            elif gate.kind in (GateKind.COPY, GateKind.NOT) and gate.inputs[0] in constant:
+                constant[wire] = constant[gate.inputs[0]] ^ (gate.kind == GateKind.NOT)
+        read = {i for g in self.gates for i in g.inputs} | {w for p in self.outputs for w in p.wires}
+        found = []
+        for port in self.inputs:
+            unused = [i for i, w in enumerate(port.wires) if w not in read]
+            if unused:
+                found.append((port.name, f"nothing depends on input {_bits_text(port, unused)}"))
+        for port in self.outputs:
+            for value in (0, 1):
+                bits = [i for i, w in enumerate(port.wires) if constant.get(w) == value]
+                if bits:
+                    found.append((port.name, f"output {_bits_text(port, bits)} is always {value}"))
+        return found
+
     def clear(self, inputs: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
         """What the circuit computes, on numbers in the clear.
 
@@ -185,6 +207,19 @@ def _transposed(rows: Sequence[int], width: int) -> list[int]:
     """A bit matrix, its rows as numbers, turned: bit r of result c is bit c of row r."""
     text = [format(r, f"0{width}b")[::-1] for r in rows]
     return [int("".join(t[c] for t in reversed(text)) or "0", 2) for c in range(width)]
+
+
+def _bits_text(port: Port, bits: Sequence[int]) -> str:
+    """Bits of a port in messages: "a", "a[3]", "a[7:4], a[0]"."""
+    if len(bits) == port.width:
+        return port.name
+    runs: list[list[int]] = []
+    for i in bits:
+        if runs and runs[-1][1] == i - 1:
+            runs[-1][1] = i
+        else:
+            runs.append([i, i])
+    return ", ".join(f"{port.name}[{b}]" if a == b else f"{port.name}[{b}:{a}]" for a, b in reversed(runs))
 
 
 def check_ports(ports: Sequence[Port], given: Iterable[str]) -> None:
@@ -225,10 +260,12 @@ class Draft:
     Args:
         name: of the circuit.
         source: what messages begin with, a file's name for example.
+        names: of nets, in messages; others are shown as they are.
     """
 
     name: str
     source: str = "netlist"
+    names: Mapping[Any, str] = field(default_factory=dict)
     _inputs: list[tuple[str, tuple[Net, ...]]] = field(default_factory=list)
     _outputs: list[tuple[str, tuple[Net, ...]]] = field(default_factory=list)
     _cells: list[_Cell] = field(default_factory=list)
@@ -259,10 +296,13 @@ class Draft:
             raise NetlistError(f"{self.source}: {where} drives a constant: drive a net")
         if net in self._drivers:
             raise NetlistError(
-                f"{self.source}: net {shown(net)} is driven twice, by {self._drivers[net]} and by {where}: "
+                f"{self.source}: net {self._shown(net)} is driven twice, by {self._drivers[net]} and by {where}: "
                 "a net has one driver"
             )
         self._drivers[net] = where
+
+    def _shown(self, net: Net) -> str:
+        return shown(self.names.get(net, net))
 
     def build(self) -> Netlist:
         """The netlist.
@@ -281,7 +321,7 @@ class Draft:
         for where, read in readers:
             for net in read:
                 if net not in self._drivers and net not in (ZERO, ONE):
-                    raise NetlistError(f"{self.source}: {where} reads net {shown(net)}, which nothing drives")
+                    raise NetlistError(f"{self.source}: {where} reads net {self._shown(net)}, which nothing drives")
                 used.add(net)
         cells = [_Cell(k, (), n, "") for k, n in ((GateKind.ZERO, ZERO), (GateKind.ONE, ONE)) if n in used]
         ordered = self._ordered([*cells, *self._cells], place)

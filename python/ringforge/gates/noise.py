@@ -2,10 +2,11 @@
 # Copyright 2026 The Ringforge authors
 """Noise of gates: variances of each stage, and the probability that a gate or a circuit fails.
 
-Errors of different ciphertexts add independently (the heuristic of Ducas, Micciancio, EUROCRYPT 2015, and Chillotti et al., J.
-Cryptology 2020); what they sum to is Gaussian, being sums of hundreds of thousands of terms. The evaluator adds
-different ciphertexts only; what a gate would do with one ciphertext at several inputs is its `wiring`. Lengths of keys are those of all but about
-one key in 30,000, mean plus four standard deviations, unless a key's own are given (:class:`KeyLengths`).
+Errors of different ciphertexts add independently (the heuristic of Ducas, Micciancio, EUROCRYPT 2015, and Chillotti
+et al., J. Cryptology 2020); what they sum to is Gaussian, being sums of hundreds of thousands of terms. The evaluator
+adds different ciphertexts only; what a gate would do with one ciphertext at several inputs is its `wiring`. Lengths
+of keys are those of all but about one key in 30,000, mean plus four standard deviations, unless a key's own are given
+(:class:`KeyLengths`).
 
 All variances of an LWE phase are given in squared units of the rotation modulus M (2N, or q in the paper's sets):
 M units are a full turn, a bit is M/4, decisions are M/8 away from sums of bits and M/4 from doubled ones.
@@ -35,8 +36,8 @@ class Gate:
     """A gate: linear combinations of its inputs, and a decision between two half circles for each.
 
     Attributes:
-        sums: weights of the inputs in the combination of each blind rotation; two rotations, as MUX has, are added before
-            one key switch.
+        sums: weights of the inputs in the combination of each blind rotation; two rotations, as MUX has, are added
+            before one key switch.
         chained: gates of this kind one after another: 2 in AND3, the second with the first one's result.
     """
 
@@ -154,9 +155,9 @@ def substitution_variance(s: GateSet, key: KeyLengths | None = None) -> float:
 def substitutions(s: GateSet, window: int = WINDOW) -> float:
     """Expected substitutions of the automorphism accumulator.
 
-    n coefficients fall into the N classes +-g^k, or the N/2 classes g^k when exponents are multiples of 4 before they are
-    made odd. One substitution leads from a class to the next non-empty one, more where the gap is wider than the window;
-    p of the classes are non-empty and gaps are geometric.
+    n coefficients fall into the N classes +-g^k, or the N/2 classes g^k when exponents are multiples of 4 before they
+    are made odd. One substitution leads from a class to the next non-empty one, more where the gap is wider than the
+    window; p of the classes are non-empty and gaps are geometric.
     """
     positive = 2 * s.ring_degree // s.rotation_modulus >= 4
     classes = s.ring_degree // 2 if positive else s.ring_degree

@@ -2,9 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Keys and encrypted bits: made, written, read.
 
-Files begin with eight bytes that name their kind and format, the 32-byte hash of the parameters and the eight bytes of the
-key's id, so that readers find the parameters by themselves and what belongs together is known. All end with a SHA-256
-of what comes before. Files of format 1 have no id: they are read, with a warning.
+Files begin with eight bytes that name their kind and format, the 32-byte hash of the parameters and the eight bytes
+of the key's id, so that readers find the parameters by themselves and what belongs together is known. All end with a
+SHA-256 of what comes before. Files of format 1 have no id: they are read, with a warning.
 """
 
 from __future__ import annotations
@@ -202,12 +202,15 @@ def _wiped(data: bytearray) -> Iterator[bytearray]:
 
 def save_secret_key(path: str | Path, secret: SecretKey) -> None:
     """Writes a secret key into a file that only its owner can read."""
-    with new_file(path, secret=True) as temporary, _wiped(secret.save()) as data:
-        # Unbuffered: no second copy stays in memory.
-        with temporary.open("wb", buffering=0) as f:
-            view = memoryview(data)
-            while view:
-                view = view[f.write(view) :]
+    # Unbuffered: no second copy stays in memory.
+    with (
+        new_file(path, secret=True) as temporary,
+        _wiped(secret.save()) as data,
+        temporary.open("wb", buffering=0) as f,
+    ):
+        view = memoryview(data)
+        while view:
+            view = view[f.write(view) :]
 
 
 def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
@@ -324,12 +327,12 @@ def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bit
     if header.parameter_hash != params.hash:
         other = set_name(header.parameter_hash) or "no shipped set"
         raise MismatchError(
-            f"encrypted bits belong to other parameters ({other}) than {params.name}: take the keys that they were made with"
+            f"encrypted bits belong to other parameters ({other}) than {params.name}: take the keys they were made with"
         )
     key_id = getattr(owner, "key_id", header.key_id)
     if key_id != header.key_id:
         raise MismatchError(
-            f"encrypted bits belong to {key_text(header.key_id)}, this is {key_text(key_id)}: "
+            f"encrypted bits of {key_text(header.key_id)}, but the key given is {key_text(key_id)}: "
             "take the keys and bits of one `gates keygen`"
         )
     reader = _Reader(data[:-_SUM_BYTES])

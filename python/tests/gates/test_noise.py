@@ -287,6 +287,30 @@ def test_more_digits_fail_less(count: int, log_base: int, method: str) -> None:
     assert noise.accumulator_variance(replace(s, n=s.n + 1), method) > noise.accumulator_variance(s, method)
 
 
+def test_dependent_inputs_add_up_before_they_are_squared() -> None:
+    """By hand: NAND(a, a) adds one noise twice, XOR3(a, a, a) one six times; complements have it negated."""
+    for weights, wiring, square in (
+        ((1, 1), "", 2),
+        ((1, 1), "ab", 2),
+        ((1, 1), "aa", 4),
+        ((1, 1), "aA", 0),
+        ((2, -2), "aa", 0),
+        ((2, -2), "aA", 16),
+        ((1, 1, 1), "aab", 5),
+        ((2, 2, 2), "aaa", 36),
+        ((2, 2, 2), "aAb", 4),
+        ((1, 1), "a0", 1),
+    ):
+        assert noise.weight_square(weights, wiring) == square
+    for wiring in ("a", "a-", "aaa", "aé"):
+        with pytest.raises(ParameterError, match="wiring"):
+            noise.weight_square((1, 1), wiring)
+    s = sets.named("gates-128")
+    assert -52 < noise.log2_failure(s, "NAND", wiring="aa") < -40
+    assert -26 < noise.log2_failure(s, "XOR3", wiring="aaa") < -20
+    assert noise.log2_failure(s, "NAND", wiring="ab") == noise.log2_failure(s, "NAND") < -64
+
+
 def test_circuits_add_their_gates() -> None:
     s = sets.named("gates-128")
     one = noise.log2_failure(s, "NAND")
