@@ -2,6 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """Bins, cells, salts, tags, seals and placement, against definitions, vectors and probabilities."""
 
+import itertools
 import math
 from itertools import pairwise
 
@@ -240,6 +241,42 @@ def test_failures_stay_below_their_bound(hashes, count, elements):
     assert failed / trials < bound + slack
     if hashes == 1:
         assert abs(failed / trials - bound) < slack
+
+
+@pytest.mark.parametrize(
+    ("elements", "count", "hashes"), [(2, 2, 2), (3, 3, 2), (4, 4, 2), (3, 5, 2), (2, 2, 3), (3, 3, 3), (2, 5, 3)]
+)
+def test_the_bound_holds_for_all_choices_counted_one_by_one(elements, count, hashes):
+    """Exact: every way in which few elements can choose among few bins, by the size of the largest matching."""
+    failed = 0
+    for choices in itertools.product(range(count), repeat=elements * hashes):
+        rows = [set(choices[i : i + hashes]) for i in range(0, len(choices), hashes)]
+        failed += any(
+            len(set().union(*some)) < size
+            for size in range(1, elements + 1)
+            for some in itertools.combinations(rows, size)
+        )
+    exact = failed / count ** (elements * hashes)
+    assert exact <= hashing.placement_failure(elements, count, hashes) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("count", "elements", "log2"), [(1 << 14, 13926, -43), (1 << 12, 3468, -20), (256, 193, -20)])
+def test_the_bound_says_something_at_the_loads_in_use(count, elements, log2):
+    """Where simulation finds no failure in thousands of trials; here a hundred, or five of the largest."""
+    assert hashing.room(count, 3) == elements
+    assert hashing.placement_failure(elements, count, 3) <= 2.0**log2
+    rng = np.random.default_rng(6)
+    for _ in range(100 if count == 256 else 2):
+        assert (place(rng.integers(0, count, (elements, 3), dtype=np.uint32), count) >= 0).all()
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.floats(0.001, 1.0))
+def test_the_sum_over_elements_beside_a_tight_set_is_bounded(j, more, x):
+    m = j + 1 + more
+    exact = sum(math.comb(t - 1, j) * x ** (t - 1 - j) for t in range(j + 1, m + 1))
+    logs = np.array([math.lgamma(i + 1) for i in range(2 * m)])
+    bound = hashing._elements_beside(m, np.array([j]), np.array([x]), logs)[0]
+    assert math.log(exact) <= bound + 1e-9
 
 
 def test_the_bound_is_a_probability_and_grows_with_the_load():

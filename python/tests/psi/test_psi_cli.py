@@ -183,6 +183,53 @@ def test_reading_sets(tmp_path: Path) -> None:
     assert read_elements(path, labels=True).mapping() == {b"a": b"x\tb", b"c": b""}
 
 
+def test_labels_in_json_lines_are_kept(run: Run, tmp_path: Path) -> None:
+    lines = [json.dumps({"element": m, "label": f"l{i}"}) for i, m in enumerate(MEMBERS)]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    assert read_elements(tmp_path / "s.jsonl").mapping()[MEMBERS[7].encode()] == b"l7"
+    assert json.loads(run("build", "table", "--set", "s.jsonl", "--bins", 8, "--json"))["label_bytes"] >= 4
+    (tmp_path / "s.jsonl").write_text('{"element": "a", "label": "x"}\n{"element": "b"}\n')
+    with pytest.raises(FormatError, match="line 2: no label; every element has one, or none has"):
+        read_elements(tmp_path / "s.jsonl")
+    (tmp_path / "s.jsonl").write_text('{"element": "a"}\n{"element": "b", "label": "x"}\n')
+    with pytest.raises(FormatError, match="line 2: a label, which elements further up have not"):
+        read_elements(tmp_path / "s.jsonl")
+    with pytest.raises(FormatError, match="line 2: a label, where none is of use"):
+        read_elements(tmp_path / "s.jsonl", labels=False)
+    (tmp_path / "s.jsonl").write_text('{"element": ' + "9" * 5000 + "}\n")
+    with pytest.raises(FormatError, match="line 1: no JSON"):
+        read_elements(tmp_path / "s.jsonl", direct=True)
+
+
+def test_comma_separated_values(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(b'\xef\xbb\xbfelement\r\none\r\n"two, or ""2"""\r\n\r\n"three\nlines"\r\none\r\n')
+    found = read_elements(path)
+    assert found.elements == [b"one", b'two, or "2"', b"three\nlines"]
+    assert (found.labels, found.duplicates) == (None, 1)
+    path.write_text("Label,Element\nx,1\ny,2\n")
+    assert read_elements(path).mapping() == {b"1": b"x", b"2": b"y"}
+    with pytest.raises(FormatError, match="line 2: a label, where none is of use"):
+        read_elements(path, labels=False)
+    path.write_text("element\n17\n0x12\n")
+    assert read_elements(path, direct=True).elements == [17, 18]
+    for text, words in (
+        ("a@b.org\nc@d.org\n", r"line 1: .* begins with the line element, or element,label"),
+        ("email\na@b.org\n", r"line 1: .* give the file another name, .txt"),
+        ("element,age\na,1\n", r"line 1: .* no other columns"),
+        ("element\na,b\n", "line 2: 2 values, where the first line names 1"),
+        ('element\n"a"b\n', "line 2: no comma-separated values"),
+        ('element\n"a', "no comma-separated values"),
+        ("element\n", "holds no elements"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FormatError, match=words):
+            read_elements(path)
+    path.write_bytes(b"element\n\xff\n")
+    with pytest.raises(FormatError, match="no UTF-8"):
+        read_elements(path)
+
+
 # ---- warnings ------------------------------------------------------------------------------------
 
 

@@ -356,7 +356,7 @@ def test_keys_for_another_plan_are_refused():
 
 
 def test_mode_direct_evaluates_no_function():
-    server = Server.build([1], mode="direct", bits=8, log_bins=4)
+    server = Server.build([1], mode="direct", bits=16, log_bins=4)
     with pytest.raises(MismatchError, match="direct"):
         server.evaluate_prf([bytes(32)])
     client = Client(server.info, [1])

@@ -179,7 +179,7 @@ def test_estimates_say_what_a_run_asks_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_tables_that_take_too_few_elements_are_refused() -> None:
     server = Server.build([b"a"], log_bins=7, hashes=1)
-    with pytest.raises(ParameterError, match="placement: .* three hash functions"):
+    with pytest.raises(ParameterError, match=r"placement: .* three hash functions"):
         Client(server.info, [b"a", b"b"])
     with pytest.raises(ParameterError, match="placement"):
         estimate(server.info, 2)
@@ -206,7 +206,7 @@ def test_tables_that_decrypt_wrongly_too_often_are_refused(monkeypatch: pytest.M
     check_table(server.info, 1000)
     monkeypatch.setattr(fake_native.Plan, "failure_log2", lambda *_: -29.0)
     check_table(server.info, 500)
-    with pytest.raises(ParameterError, match="decryption: .* this client allows 2"):
+    with pytest.raises(ParameterError, match=r"decryption: .* this client allows 2"):
         check_table(server.info, 1000)
 
 

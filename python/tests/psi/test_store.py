@@ -420,7 +420,7 @@ def test_arrays_are_a_copy_that_nobody_changes(tmp_path):
         (made.directory / f"{name}.npy").write_bytes(b"")
     assert all((a == b).all() for a, b in zip((arrays.offsets, arrays.cells, arrays.words), before, strict=True))
     assert not arrays.words.flags.writeable
-    with pytest.raises(FormatError, match=r"offsets.npy has 0 bytes"):
+    with pytest.raises(FormatError, match="has 0 bytes instead of"):
         _ = Store(tmp_path / "t", verify=False).arrays
 
 
@@ -431,9 +431,9 @@ def test_diverging_copies_of_a_table_share_no_key_stream(tmp_path):
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     two = Store(tmp_path / "two")
     labels = (b"one label", b"other one")
-    for store, label in zip((one, two), labels, strict=True):
-        store.update({b"a": label[:8]})
-        assert found(store.path, [b"a"]) == {b"a": label[:8]}
+    for copy, label in zip((one, two), labels, strict=True):
+        copy.update({b"a": label[:8]})
+        assert found(copy.path, [b"a"]) == {b"a": label[:8]}
     assert one.info.seed == two.info.seed
     assert one.info.nonce != two.info.nonce
     shape = Shape.of(one.info)
@@ -481,13 +481,13 @@ def signed(path, state, manifest):
         ("cells.npy", lambda d: d[:10] + b"(" * (len(d) - 10)),
         ("cells.npy", lambda d: d.replace(b"(60,)", b"(6e9)")),
         ("words.npy", lambda d: d.replace(b"<u2", b"|O8")),
-        ("words.npy", lambda d: b""),
+        ("words.npy", lambda _: b""),
         ("elements.sqlite", lambda d: d[:200]),
-        ("elements.sqlite", lambda d: b"SQLite format 3\0" + bytes(5000)),
+        ("elements.sqlite", lambda _: b"SQLite format 3\0" + bytes(5000)),
         ("info.json", lambda d: d.replace(b'"hashes":3', b'"hashes":' + b"9" * 30)),
         ("info.json", lambda d: d.replace(b'"capacity":', b'"capacity":1' + b"0" * 6000)),
-        ("info.json", lambda d: d.replace(b'"log_t":4', b'"log_t":1e400')),
-        ("info.json", lambda d: b"[" * 100_000),
+        ("info.json", lambda d: d.replace(b'"log_t":5', b'"log_t":1e400')),
+        ("info.json", lambda _: b"[" * 100_000),
     ],
 )
 def test_files_that_are_not_what_they_should_be_give_one_line(tmp_path, name, change):
