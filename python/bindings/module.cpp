@@ -72,4 +72,5 @@ NB_MODULE(_native, m) {
   bindings::bind_gates(m);
   bindings::bind_psi(m);
   bindings::bind_oprf(m);
+  bindings::bind_stop(m);
 }

@@ -7,10 +7,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import os
 import re
+import shlex
+import stat
+import sys
 import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import grpc
 
@@ -27,15 +32,39 @@ class AccessError(Exception):
     """A client that has not shown a valid token."""
 
 
-def read_tokens(path: str | Path) -> list[str]:
-    """The tokens of a file: one a line; empty lines and lines that begin with # do not count.
+def read_private(path: str | Path) -> bytes:
+    """What a file of secrets holds; "-" is standard input.
 
     Raises:
-        FormatError: there is none, or a line is no token; the message has its number, not its text.
+        ParameterError: others than its owner may read or write it. OSError: it cannot be read.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
+    with Path(path).open("rb") as f:
+        _require_private(f)
+        return f.read()
+
+
+def _require_private(f: IO[bytes]) -> None:
+    status = os.fstat(f.fileno())
+    if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+        raise ParameterError(
+            f"{Path(f.name).name} is a secret that others on this machine may read or change (mode "
+            f"{stat.S_IMODE(status.st_mode):03o}): chmod 600 {shlex.quote(str(f.name))}"
+        )
+
+
+def read_tokens(path: str | Path) -> list[str]:
+    """The tokens of a file, or of standard input for "-": one a line; empty lines and lines that begin with # do not
+    count.
+
+    Raises:
+        FormatError: there is none, or a line is no token; the message has its number, not its text. ParameterError:
+        others may read the file.
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        lines = read_private(path).decode("ascii").splitlines()
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} is no ASCII text: tokens have letters, digits, -._~+/=") from None
     tokens = []
@@ -134,10 +163,15 @@ def require_cover(host: str, tls: bool, plaintext: bool, options: str) -> None:
         )
 
 
-def _pem(path: Path, what: str, marker: bytes) -> bytes:
-    data = path.read_bytes()
-    if marker not in data:
-        raise FormatError(f"{path.name} holds no {what}: a PEM file is needed, with a line -----BEGIN ...{what}-----")
+def _pem(path: Path, what: str, marker: bytes, private: bool = False) -> bytes:
+    with path.open("rb") as f:
+        data = f.read()
+        if marker not in data:
+            raise FormatError(
+                f"{path.name} holds no {what}: a PEM file is needed, with a line -----BEGIN ...{what}-----"
+            )
+        if private:
+            _require_private(f)
     return data
 
 
@@ -145,13 +179,16 @@ def server_credentials(cert: Path | None, key: Path | None) -> grpc.ServerCreden
     """TLS for a server, or None when neither file is given.
 
     Raises:
-        ParameterError: only one of them is given. FormatError: they are no PEM files.
+        ParameterError: only one of them is given, or others may read the key. FormatError: they are no PEM files.
     """
     if cert is None and key is None:
         return None
     if cert is None or key is None:
         raise ParameterError("TLS needs both --tls-cert (the server's certificate chain) and --tls-key (its key)")
-    pair = (_pem(key, "PRIVATE KEY", b"PRIVATE KEY-----"), _pem(cert, "CERTIFICATE", b"BEGIN CERTIFICATE-----"))
+    pair = (
+        _pem(key, "PRIVATE KEY", b"PRIVATE KEY-----", private=True),
+        _pem(cert, "CERTIFICATE", b"BEGIN CERTIFICATE-----"),
+    )
     return grpc.ssl_server_credentials([pair])
 
 

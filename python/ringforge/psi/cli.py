@@ -67,11 +67,15 @@ ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", hel
 TlsCa = Annotated[
     Path | None, typer.Option(help="PEM file of the authority that signed the server's certificate: connect by TLS.")
 ]
-TokenFile = Annotated[Path | None, typer.Option(help="File with the token the server knows this client by.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(help="File with the token the server knows this client by, mode 0600; - for standard input."),
+]
 Plaintext = Annotated[
     bool, typer.Option("--plaintext", help="Other machines without TLS: the connection is protected otherwise.")
 ]
 Timeout = Annotated[float | None, typer.Option(help="Seconds it may take in all; default: as long as it takes.")]
+Stall = Annotated[float, typer.Option(help="Seconds without a sign of the server after which it is given up.")]
 JsonLines = Annotated[
     bool,
     typer.Option(
@@ -229,9 +233,12 @@ def serve(
         str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any free one.")
     ] = "127.0.0.1:8760",
     tls_cert: Annotated[Path | None, typer.Option(help="PEM file: this server's certificate chain.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM file: its private key.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="PEM file: its private key, mode 0600.")] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="Tokens of the clients that are served, one a line; each has a quota.")
+        Path | None,
+        typer.Option(
+            help="Tokens of the clients that are served, one a line; each has a quota. Mode 0600; - for standard input."
+        ),
     ] = None,
     plaintext: Plaintext = False,
     prf_per_day: Annotated[int | None, typer.Option(help="Elements each client may ask for in a day (UTC).")] = None,
@@ -247,6 +254,9 @@ def serve(
     moving: Annotated[
         float, typer.Option(help="Seconds for a client to send keys or a request, or to take a reply.")
     ] = 600.0,
+    stall: Annotated[
+        float, typer.Option(help="Seconds for a client's first message, for each later one, and to take each of ours.")
+    ] = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that queries get to end when the server is stopped.")] = 30.0,
     log: Annotated[Path | None, typer.Option(help="File for events, as JSON; default: standard error.")] = None,
     threads: Threads = 0,
@@ -281,6 +291,7 @@ def serve(
         idle_seconds=idle,
         waiting=waiting,
         moving_seconds=moving,
+        stall_seconds=stall,
         grace_seconds=grace,
     )
     store = Store(table)
@@ -338,13 +349,15 @@ def query(
     token_file: TokenFile = None,
     plaintext: Plaintext = False,
     timeout: Timeout = None,
+    stall: Stall = 60.0,
     accept_insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a plan below 128 bits may be used.")] = "",
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
     """Client: asks which elements of a file the server has; prints them, with their labels after a tab.
 
-    Exit code 0, with matches or without. Nothing but matches, and what it took, is printed; the server sees none of it.
+    Exit code 0, with matches or without. Matches go to standard output, what it took to standard error; the server sees
+    none of it.
 
     Examples:
 
@@ -355,9 +368,13 @@ def query(
     from ringforge.psi import remote
 
     workers = thread_count(threads)
+    if str(elements) == str(token_file) == "-":
+        raise ParameterError("--set and --token-file cannot both be standard input: give one of them a file")
     token = _token(token_file)
     with (
-        remote.Connection(server, ca=tls_ca, token=token, timeout=timeout, plaintext=plaintext) as connection,
+        remote.Connection(
+            server, ca=tls_ca, token=token, timeout=timeout, stall=stall, plaintext=plaintext
+        ) as connection,
         steps() as report,
     ):
         report("table info", 0.0, 0)
@@ -386,9 +403,10 @@ def query(
     if out is None:
         for element, label in matches:
             typer.echo(shown(element) + (f"\t{printable(label)}" if labelled else ""))
-    console().print(properties(f"{len(matches):,} of {len(found.elements):,} elements match", query_rows(outcome)))
+    about = console(stderr=True)  # so that matches alone go into a file or a pipe
+    about.print(properties(f"{len(matches):,} of {len(found.elements):,} elements match", query_rows(outcome)))
     if out is not None:
-        say(f"wrote {out}")
+        about.print(f"wrote {out}", markup=False, soft_wrap=True)
 
 
 def _info(

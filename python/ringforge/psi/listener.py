@@ -9,15 +9,44 @@ import os
 import signal
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from types import FrameType
 from typing import Any
 
 import grpc
 
+from ringforge import _native
 from ringforge.errors import Error
 from ringforge.psi import wire
-from ringforge.psi.service import Limits, Log, Service
+from ringforge.psi.calls import Log
+from ringforge.psi.limits import Limits
+from ringforge.psi.service import Service
+
+#: Seconds that computations get to end once their calls are over.
+_LAST_SECONDS = 4.0
+
+#: Seconds beyond the grace after which a service that has not stopped is ended by force.
+_FORCE_SECONDS = 6.0
+
+#: Threads of calls that are being refused, beside those of calls that go on.
+_REFUSING = 512
+
+
+class _Threads(Executor):
+    """A thread for each call. `calls.Door` bounds how many go on; one that waits keeps no other from beginning."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(function(*args, **options))
+            except BaseException as e:
+                future.set_exception(e)
+
+        threading.Thread(target=run, name="psi call", daemon=True).start()
+        return future
 
 
 class Running:
@@ -36,13 +65,16 @@ class Running:
             *wire.OPTIONS,
             ("grpc.so_reuseport", 0),
             ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
-            ("grpc.max_connection_idle_ms", 600_000),
+            ("grpc.max_connection_idle_ms", 120_000),
+            ("grpc.server_handshake_timeout_ms", 20_000),
+            ("grpc.max_concurrent_streams", service.limits.calls_each),
+            ("grpc.compression_enabled_algorithms_bitset", 1),  # none: what is small must not become large
         ]
         self._grpc = grpc.server(
-            ThreadPoolExecutor(service.workers, thread_name_prefix="psi call"),
+            _Threads(),
             handlers=[service.handlers()],
             options=options,
-            maximum_concurrent_rpcs=service.workers,
+            maximum_concurrent_rpcs=service.limits.calls + _REFUSING,
         )
         try:
             if credentials is None:
@@ -59,16 +91,17 @@ class Running:
             )
         self._grpc.start()
 
-    def stop(self, grace_seconds: float) -> None:
-        """Takes no more calls, lets those that run end within the grace, then ends them."""
-        self._grpc.stop(grace_seconds).wait()
-        self.service.finish(10.0)
+    def stop(self, grace_seconds: float) -> bool:
+        """Takes no more calls, lets those that run end within the grace, then ends them; returns whether they did."""
+        ended = self._grpc.stop(grace_seconds).wait(grace_seconds + _LAST_SECONDS)
+        return self.service.finish(_LAST_SECONDS) and ended
 
 
 def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> None:
     """Serves until SIGTERM or SIGINT, then ends what runs; a second signal does so at once. SIGHUP reloads the table.
 
-    Prints `ready` and port and process id as a JSON line when it is.
+    Prints `ready` and port and process id as a JSON line when it is. If something keeps it from stopping in time, the
+    process ends all the same, with exit code 1: a thread that does not need the interpreter sees to that.
     """
     stop, hurry, reload = threading.Event(), threading.Event(), threading.Event()
 
@@ -79,6 +112,8 @@ def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> 
         else:
             (hurry if stop.is_set() else stop).set()
 
+    guard = _native.StopGuard(limits.grace_seconds + _FORCE_SECONDS, _FORCE_SECONDS)
+    wakeup = signal.set_wakeup_fd(guard.descriptor, warn_on_full_buffer=False)
     before = {s: signal.signal(s, on_signal) for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     try:
         print(json.dumps({**ready, "port": running.port, "pid": os.getpid()}), flush=True)
@@ -90,16 +125,23 @@ def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> 
                 with log.trouble("reload"):
                     running.service.reload()
         log("stopping", grace_seconds=limits.grace_seconds)
-        ending = threading.Thread(target=running.stop, args=(limits.grace_seconds,), daemon=True)
+        ended: list[bool] = []
+        ending = threading.Thread(target=lambda: ended.append(running.stop(limits.grace_seconds)), daemon=True)
         ending.start()
         while ending.is_alive():
             ending.join(0.1)
             if hurry.is_set():
-                running.stop(0)
+                ended = [running.stop(0)]
                 break
+        if not all(ended):  # something computes on: the process cannot be taken apart around it
+            log("stopped", result="a computation did not end")
+            sys.stdout.flush()
+            os._exit(1)
         running.service.close()
         log("stopped")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup)
+        guard.close()
         sys.stdout.flush()

@@ -23,6 +23,9 @@ from ringforge.errors import Error, FormatError, ParameterError
 #: What is counted.
 KINDS = ("prf", "bins")
 
+#: Seconds to wait for another process that writes, or for another thread.
+_BUSY_SECONDS = 5.0
+
 _VERSION = 1
 _DAY = 86_400
 
@@ -31,11 +34,15 @@ class QuotaError(Error):
     """A client asks for more than its daily quota leaves; the message says how much is left and until when."""
 
 
+class QuotaFileError(Error):
+    """What a client asks for cannot be counted, so it is not done; the message says why."""
+
+
 class Quota:
     """Counts per client and UTC day.
 
     The file holds keyed hashes of clients, not their tokens or addresses; the key is in the same file, which is
-    created with mode 0600.
+    created with mode 0600. Several servers may share the file: what they do is counted together.
 
     Args:
         path: of the file; made if there is none.
@@ -43,7 +50,7 @@ class Quota:
         clock: seconds since 1970; for tests.
 
     Raises:
-        ParameterError: a limit below 0. FormatError: the file is no quota file.
+        ParameterError: a limit below 0. FormatError: the file is no quota file. QuotaFileError: it cannot be written.
     """
 
     def __init__(self, path: str | Path, limits: dict[str, int], clock: Callable[[], float] = time.time) -> None:
@@ -54,13 +61,19 @@ class Quota:
         self._clock = clock
         self._lock = threading.Lock()
         path = Path(path)
+        self._name = path.name
         if not path.exists():
             with contextlib.suppress(FileExistsError):
                 path.touch(mode=0o600, exist_ok=False)
         try:
-            self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA journal_mode = WAL")
             self._key = self._open()
+        except sqlite3.OperationalError as e:
+            raise QuotaFileError(
+                f"{path.name} cannot be used for counting ({e}): see to the file, its directory and the disk, or name "
+                "another with --quota-file"
+            ) from None
         except sqlite3.DatabaseError as e:
             raise FormatError(
                 f"{path.name} is no quota file that this version reads ({e}): name another with --quota-file, or move "
@@ -68,7 +81,7 @@ class Quota:
             ) from None
 
     def _open(self) -> bytes:
-        with self._transaction() as db:
+        with self._begun() as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 db.execute("CREATE TABLE secret (value BLOB NOT NULL)")
@@ -83,15 +96,39 @@ class Quota:
             return bytes(db.execute("SELECT value FROM secret").fetchone()[0])
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._database
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
+    def _working(self) -> Iterator[sqlite3.Connection]:
+        """The database, for one thread at a time.
+
+        Raises:
+            QuotaFileError: it is locked, full, read-only or broken.
+        """
+        if not self._lock.acquire(timeout=_BUSY_SECONDS):
+            raise QuotaFileError(self._trouble("busy"))
+        try:
+            yield self._database
+        except sqlite3.Error as e:
+            raise QuotaFileError(self._trouble(str(e))) from None
+        finally:
+            self._lock.release()
+
+    def _trouble(self, why: str) -> str:
+        return (
+            f"the server cannot count what is asked for in {self._name} ({why}), so it does nothing: try again later; "
+            "its operator sees to the file, its directory and the disk, or names another with --quota-file"
+        )
+
+    @contextlib.contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; for who works already."""
+        db = self._database
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:  # SQLite ends it by itself when the disk is full
+                db.execute("ROLLBACK")
+            raise
 
     def client(self, identity: str) -> bytes:
         """The 16 bytes that stand for a client here and in logs: a keyed hash of its token or address."""
@@ -99,8 +136,8 @@ class Quota:
 
     def left(self, client: bytes) -> dict[str, int]:
         """What the client may still ask for today."""
-        with self._lock:
-            rows = self._database.execute(
+        with self._working() as db:
+            rows = db.execute(
                 "SELECT kind, count FROM used WHERE client = ? AND day = ?", (client, self._today())
             ).fetchall()
         used = dict(rows)
@@ -110,10 +147,10 @@ class Quota:
         """Counts what is about to be done.
 
         Raises:
-            QuotaError: it is more than what is left; nothing is counted then.
+            QuotaError: it is more than what is left. QuotaFileError: it cannot be counted. Nothing is counted then.
         """
         today, limit = self._today(), self.limits[kind]
-        with self._transaction() as db:
+        with self._working(), self._begun() as db:
             db.execute("DELETE FROM used WHERE day < ?", (today - 1,))
             row = db.execute(
                 "SELECT count FROM used WHERE client = ? AND day = ? AND kind = ?", (client, today, kind)

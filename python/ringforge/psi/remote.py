@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +26,10 @@ from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.psi import wire
 from ringforge.psi.access import bearer, client_credentials, require_cover, split_address
 from ringforge.psi.client import Client, Element, Result
+from ringforge.psi.diagnose import why_not
 from ringforge.psi.info import MAX_INFO, TableInfo
 from ringforge.psi.proto import psi_pb2 as pb
-from ringforge.psi.quota import QuotaError
+from ringforge.psi.quota import QuotaError, QuotaFileError
 from ringforge.psi.sessions import BusyError
 
 #: Trailing metadata that names the kind of a refusal.
@@ -37,6 +40,11 @@ _MESSAGE = 600
 
 #: What closing a session may take: it is a courtesy.
 _CLOSE_SECONDS = 5.0
+
+#: Seconds without a sign of the server after which it is given up, unless told otherwise.
+STALL_SECONDS = 60.0
+
+_MAX_SECONDS = 1e7
 
 #: Told the name of a step, and the fraction done; during a query also how many others come first.
 Report = Callable[[str, float, int], None]
@@ -65,10 +73,12 @@ class Connection:
         ca: PEM file of the authority that signed the server's certificate; None connects without TLS.
         token: what the server knows this client by.
         timeout: seconds that everything done here may take in all; None waits for as long as it takes.
+        stall: seconds without a sign of the server, or anything sent, after which it is given up. A server that
+        computes gives one every few seconds, also to those who wait for their turn.
         plaintext: allows other machines without TLS.
 
     Raises:
-        ParameterError: the address is none; another machine without TLS; a timeout of 0 or less.
+        ParameterError: the address is none; another machine without TLS; a time of 0 or less, or above 10^7 seconds.
     """
 
     def __init__(
@@ -78,16 +88,20 @@ class Connection:
         ca: str | Path | None = None,
         token: str | None = None,
         timeout: float | None = None,
+        stall: float = STALL_SECONDS,
         plaintext: bool = False,
     ) -> None:
         host, port = split_address(address)
         require_cover(host, ca is not None, plaintext, "--tls-ca")
         if port == 0:
             raise ParameterError(f"{address}: nobody listens at port 0; the server prints its port when it starts")
-        if timeout is not None and not timeout > 0:
-            raise ParameterError(f"a timeout of {timeout} seconds: more than 0 are needed")
+        for what, seconds in (("timeout", timeout), ("stall", stall)):
+            if seconds is not None and not 0 < seconds <= _MAX_SECONDS:
+                raise ParameterError(
+                    f"a {what} of {seconds} seconds: more than 0 and at most {_MAX_SECONDS:.0f} are possible"
+                )
         self.address, self.tls, self.traffic = address, ca is not None, Traffic()
-        self._timeout = timeout
+        self._ca, self._timeout, self._stall, self._heard = ca, timeout, stall, False
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._metadata = bearer(token) if token else ()
         options = [*wire.OPTIONS, ("grpc.enable_retries", 0), ("grpc.enable_http_proxy", 0)]
@@ -137,10 +151,9 @@ class Connection:
         found: list[bytes] = []
         for at in range(0, len(blinded), wire.PRF_BATCH):
             batch = blinded[at : at + wire.PRF_BATCH]
-            with self._refusals():
-                reply = self._methods["EvaluatePrf"](
-                    pb.PrfRequest(table=table, blinded=b"".join(batch)), timeout=self._left(), metadata=self._metadata
-                )
+            asked = pb.PrfRequest(table=table, blinded=b"".join(batch))
+            with self._refusals(), self._call("EvaluatePrf", asked) as replies:
+                reply = self._answer(replies, pb.PrfReply())
             if isinstance(reply, wire.Malformed) or len(reply.evaluated) != len(batch) * wire.ELEMENT_BYTES:
                 raise FormatError(f"the server's answer to {len(batch)} blinded elements has the wrong size")
             data = reply.evaluated
@@ -160,8 +173,8 @@ class Connection:
                 if progress:
                     progress(min(1.0, i * wire.CHUNK / len(keys)))
 
-        with self._refusals():
-            reply = self._methods["OpenSession"](messages(), timeout=self._left(), metadata=self._metadata)
+        with self._refusals(), self._call("OpenSession", messages()) as replies:
+            reply = self._answer(replies, pb.OpenReply())
         if isinstance(reply, wire.Malformed) or len(reply.session) != wire.SESSION_BYTES:
             raise FormatError("the server's answer to the evaluation keys names no session")
         return bytes(reply.session)
@@ -204,12 +217,31 @@ class Connection:
 
     @contextlib.contextmanager
     def _call(self, name: str, request: Any) -> Iterator[Iterator[Any]]:
-        """A call with a stream of replies, ended with the block."""
+        """A call with a stream of replies, ended with the block. `request` is a message, or an iterator of them."""
+        watch = _Watch(self._stall)
+        if isinstance(request, Iterator):
+            request = watch.noting(request)
         call = self._methods[name](request, timeout=self._left(), metadata=self._metadata)
+        watch.start(call.cancel)
         try:
-            yield iter(call)
+            yield watch.watching(call)
+        except grpc.RpcError:
+            if watch.stalled:
+                raise Error(
+                    f"nothing has moved between {self.address} and here for {self._stall:g} seconds: the server or the "
+                    "network is stuck or overloaded; nothing was learned; run again, or wait longer with --stall"
+                ) from None
+            raise
         finally:
+            watch.end()
             call.cancel()
+
+    def _answer(self, replies: Iterator[Any], sign: Any) -> Any:
+        """The reply, after signs that the server works."""
+        found = [reply for reply in replies if reply != sign]
+        if len(found) != 1:
+            raise FormatError(f"the server gave {len(found)} answers in place of one: it may be another program")
+        return found[0]
 
     def _header(self, replies: Iterator[Any]) -> Any:
         first = next(replies, None)
@@ -246,6 +278,7 @@ class Connection:
         parse, label = wire.parser(kind), _KINDS[name]
 
         def deserialize(data: bytes) -> Any:
+            self._heard = True
             self.traffic.received[label] = self.traffic.received.get(label, 0) + len(data)
             return parse(data)
 
@@ -281,19 +314,55 @@ class Connection:
         return Error(f"{self.address} failed ({code.name}: {text}): try again, or ask its operator")
 
     def _unavailable(self, text: str) -> str:
-        low = text.lower()
-        if "certificate" in low or "handshake" in low or "ssl" in low or "tls" in low or "peer name" in low:
-            return (
-                f"no protected connection to {self.address}: the server's certificate is not of the authority in "
-                f"--tls-ca, is for another name, or the server uses no TLS ({text})"
-            )
-        if "refused" in low or "failed to connect" in low or "no route" in low or "dns" in low or "resol" in low:
-            hint = "" if self.tls else "; if the server has TLS, give --tls-ca"
-            return f"nobody answers at {self.address}: check host, port, and that psi serve runs there{hint} ({text})"
+        if not self._heard:
+            return why_not(self.address, self._ca, text)
         return (
-            f"the connection to {self.address} broke: the server may have ended, or it expects TLS (--tls-ca); nothing "
-            f"was learned; run again ({text})"
+            f"the connection to {self.address} broke: the server has ended, or the network failed; nothing was "
+            f"learned; run again ({text})"
         )
+
+
+class _Watch:
+    """Ends a call on which nothing has moved for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.stalled = False
+        self._seconds, self._since = seconds, math.inf  # not waiting
+        self._over = threading.Event()
+
+    def start(self, cancel: Callable[[], object]) -> None:
+        """From now on."""
+
+        def run() -> None:
+            left = self._seconds
+            while not self._over.wait(left):
+                left = min(self._seconds, self._since + self._seconds - time.monotonic())
+                if left <= 0:
+                    self.stalled = True
+                    cancel()
+                    return
+
+        threading.Thread(target=run, name="psi stall", daemon=True).start()
+
+    def end(self) -> None:
+        self._over.set()
+
+    def watching(self, replies: Iterator[Any]) -> Iterator[Any]:
+        """The server's messages; only the time in which one is awaited counts."""
+        while True:
+            self._since = time.monotonic()
+            reply = next(replies, None)
+            self._since = math.inf
+            if reply is None:
+                return
+            yield reply
+
+    def noting(self, requests: Iterator[Any]) -> Iterator[Any]:
+        """This side's messages: that one is fetched says that the one before it has gone."""
+        for request in requests:
+            if self._since != math.inf:
+                self._since = time.monotonic()
+            yield request
 
 
 #: Under which kind of traffic a method's bytes are counted.
@@ -308,6 +377,7 @@ _KINDS = {
 _KNOWN: dict[str, type[Error]] = {
     **{name: getattr(errors, name) for name in errors.__all__},
     "QuotaError": QuotaError,
+    "QuotaFileError": QuotaFileError,
     "BusyError": BusyError,
 }
 

@@ -28,6 +28,9 @@ PRF_BATCH = CHUNK // ELEMENT_BYTES
 #: Signs of progress within one query: always as many, so that their number says nothing.
 STEPS = 32
 
+#: Seconds after which a server that works says so again. Clients take its silence for much longer as a stall.
+BEAT_SECONDS = 5.0
+
 SESSION_BYTES = 16
 TABLE_BYTES = 32
 
@@ -39,8 +42,8 @@ AUTHORIZATION = "authorization"
 #: The methods: request, reply, whether requests and replies are streams.
 METHODS: dict[str, tuple[type[Message], type[Message], bool, bool]] = {
     "Info": (pb.InfoRequest, pb.InfoReply, False, True),
-    "EvaluatePrf": (pb.PrfRequest, pb.PrfReply, False, False),
-    "OpenSession": (pb.OpenRequest, pb.OpenReply, True, False),
+    "EvaluatePrf": (pb.PrfRequest, pb.PrfReply, False, True),
+    "OpenSession": (pb.OpenRequest, pb.OpenReply, True, True),
     "Query": (pb.QueryRequest, pb.QueryReply, True, True),
     "CloseSession": (pb.CloseRequest, pb.CloseReply, False, False),
 }

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Computing for a call, in turn, in a thread of its own, while the call's thread talks to the client."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ringforge.psi import wire
+from ringforge.psi.calls import Call, GoneError
+from ringforge.psi.sessions import Turns
+
+
+class Threads:
+    """The threads that compute, which may outlive their calls for a moment."""
+
+    def __init__(self) -> None:
+        self._running: set[threading.Thread] = set()
+
+    def start(self, function: Callable[[], None]) -> None:
+        """Runs it in a thread that does not keep the process from ending."""
+
+        def run() -> None:
+            try:
+                function()
+            finally:
+                self._running.discard(threading.current_thread())
+
+        thread = threading.Thread(target=run, name="psi work", daemon=True)
+        self._running.add(thread)
+        thread.start()
+
+    def join(self, seconds: float) -> bool:
+        """Waits until none runs; returns whether that is so."""
+        until = time.monotonic() + seconds
+        for thread in list(self._running):
+            thread.join(max(0.0, until - time.monotonic()))
+        return not self._running
+
+
+class Work:
+    """One computation. It waits for its turn, reports steps, and gives up when nobody wants it any more.
+
+    Args:
+        call: whom it is for. turns, ticket: what it waits for, and gives up at the end.
+        compute: called with a function that takes the fraction done, and returns whether to go on.
+        over: called at the end, however it ends.
+    """
+
+    def __init__(
+        self,
+        threads: Threads,
+        call: Call,
+        turns: Turns,
+        ticket: object,
+        compute: Callable[[Callable[[float], bool]], Any],
+        over: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._call, self._turns, self._ticket, self._over = call, turns, ticket, over
+        self._compute: Callable[[Callable[[float], bool]], Any] | None = compute
+        self._events: queue.SimpleQueue[int | BaseException | None] = queue.SimpleQueue()
+        self._step = 0
+        self._result: Any = None
+        self.done = False
+        try:
+            threads.start(self._run)
+        except BaseException:
+            turns.leave(ticket)
+            over()
+            raise
+
+    def _run(self) -> None:
+        start = time.monotonic()
+        try:
+            if not self._turns.wait(self._ticket, self._call.going_on):
+                raise GoneError
+            self._call.notes["waited"] = time.monotonic() - start
+            start = time.monotonic()
+            compute, self._compute = self._compute, None
+            assert compute is not None
+            self._result = compute(self._progress)
+            self._call.notes["computed"] = time.monotonic() - start
+            self._progress(1.0)
+            self._events.put(None)
+        except BaseException as e:
+            self._events.put(e if self._call.going_on() else GoneError())
+        finally:
+            self._compute = None
+            self._turns.leave(self._ticket)
+            self._over()
+
+    def _progress(self, fraction: float) -> bool:
+        while self._step < min(wire.STEPS, int(fraction * wire.STEPS)):
+            self._step += 1
+            self._events.put(self._step)
+        return self._call.going_on()
+
+    @property
+    def ahead(self) -> int:
+        """Others to be computed before this one."""
+        return self._turns.ahead(self._ticket)
+
+    def step(self, seconds: float) -> int | None:
+        """The next step of `wire.STEPS`; None when none comes in time, or it is `done`.
+
+        Raises:
+            any error of the computation.
+        """
+        try:
+            event = self._events.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        if isinstance(event, BaseException):
+            raise event
+        self.done = event is None
+        return event
+
+    def result(self) -> Any:
+        """What was computed; once."""
+        assert self.done
+        result, self._result = self._result, None
+        return result
