@@ -45,14 +45,14 @@ class Limits:
         for name in ("memory", "sessions", "sessions_each", "waiting", "calls", "calls_each"):
             most = _MAX_MEMORY if name == "memory" else _MAX_COUNT
             if not 1 <= getattr(self, name) <= most:
-                raise ParameterError(f"{_said(name)} {getattr(self, name)} is outside 1 ... {most}")
+                raise ParameterError(f"{_said(name)} {getattr(self, name)}: 1 to {most} are possible")
         for name in ("idle_seconds", "moving_seconds", "stall_seconds"):
             if not 0.001 <= getattr(self, name) <= MAX_SECONDS:  # not NaN either
                 raise ParameterError(
-                    f"{_said(name)} {getattr(self, name)} is outside 0.001 ... {MAX_SECONDS:.0f} seconds (seven days)"
+                    f"{_said(name)} {getattr(self, name)}: 0.001 to {MAX_SECONDS:.0f} seconds (seven days) are possible"
                 )
         if not 0 <= self.grace_seconds <= MAX_SECONDS:
-            raise ParameterError(f"grace {self.grace_seconds} is outside 0 ... {MAX_SECONDS:.0f} seconds (seven days)")
+            raise ParameterError(f"grace {self.grace_seconds}: 0 to {MAX_SECONDS:.0f} seconds (seven days) are possible")
 
 
 def _said(name: str) -> str:

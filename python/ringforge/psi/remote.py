@@ -238,10 +238,14 @@ class Connection:
 
     def _answer(self, replies: Iterator[Any], sign: Any) -> Any:
         """The reply, after signs that the server works."""
-        found = [reply for reply in replies if reply != sign]
-        if len(found) != 1:
-            raise FormatError(f"the server gave {len(found)} answers in place of one: it may be another program")
-        return found[0]
+        found = None
+        for reply in replies:
+            if found is not None:
+                raise FormatError("the server gives several answers in place of one: it may be another program")
+            found = None if reply == sign else reply
+        if found is None:
+            raise FormatError("the server ended the call without an answer: it may be another program")
+        return found
 
     def _header(self, replies: Iterator[Any]) -> Any:
         first = next(replies, None)

@@ -3,12 +3,13 @@
 """The command line for tests that need it in a process of its own: `python -m tests.psi.command psi ...`.
 
 Where the native module lacks private set intersection, `fake_native` stands for it. With SLOW_SECONDS in the
-environment every query takes so much longer, so that a test can do something meanwhile; it says on standard error when
-it computes.
+environment every query takes so much longer, so that a test can do something meanwhile; with STUCK none ever ends. It
+says on standard error when it computes.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -48,8 +49,27 @@ class Slow:
         return bytes(self._module.evaluate(keys, request, table, threads, progress))
 
 
+class Stuck:
+    """A native module whose evaluation keeps the interpreter's lock and never ends."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def evaluate(self, *_: object) -> bytes:
+        print('{"event": "computing"}', file=sys.stderr, flush=True)
+        mutex = ctypes.create_string_buffer(256)  # zeros: PTHREAD_MUTEX_INITIALIZER
+        for _ in range(2):
+            ctypes.PyDLL(None).pthread_mutex_lock(mutex)
+        raise AssertionError("a locked mutex was locked")
+
+
 if __name__ == "__main__":
     install()
+    if os.environ.get("STUCK"):
+        engine.use("psi", Stuck(engine.psi()))
     if seconds := float(os.environ.get("SLOW_SECONDS", "0")):
         engine.use("psi", Slow(engine.psi(), seconds))
 

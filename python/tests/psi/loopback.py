@@ -14,9 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from ringforge.errors import Error, FormatError
+from ringforge.psi import wire
 from ringforge.psi.listener import Running
 from ringforge.psi.quota import Quota
+from ringforge.psi.remote import Connection
 from ringforge.psi.service import Limits, Log, Service
 
 #: Sizes of the scripted plan; the request is larger than a chunk.
@@ -165,3 +169,38 @@ def loop(
         server.gate.set()
         running.stop(0)
         quota.close()
+
+
+def exchange(loop: Loop, who: int = 0, **options: Any) -> None:
+    """A session and a query that must work."""
+    with Connection(loop.address, timeout=60, **options) as c:
+        session = c.open_session(loop.table, keys(who))
+        reply = c.query(loop.table, session, request(who), REPLY_BYTES)
+        assert reply == reply_to(keys(who), request(who))
+        c.close_session(session)
+
+
+def status(loop: Loop, method: str, messages: list[bytes], metadata: Any = ()) -> tuple[grpc.StatusCode, str]:
+    """What the service says to these raw messages."""
+    channel = grpc.insecure_channel(loop.address)
+    _, _, client_streams, server_streams = wire.METHODS[method]
+    kind = ("stream" if client_streams else "unary") + "_" + ("stream" if server_streams else "unary")
+    call = getattr(channel, kind)(f"/{wire.SERVICE}/{method}", None, None)
+    try:
+        answer = call(iter(messages) if client_streams else messages[0], timeout=30, metadata=metadata)
+        list(answer) if server_streams else None
+    except grpc.RpcError as e:
+        return e.code(), e.details()
+    finally:
+        channel.close()
+    return grpc.StatusCode.OK, ""
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Until something has happened that other threads do."""
+    tick = threading.Event()
+    for _ in range(3000):
+        if condition():
+            return
+        tick.wait(0.01)
+    raise AssertionError("it does not happen")

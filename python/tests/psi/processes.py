@@ -52,11 +52,21 @@ def run(words: Sequence[object], folder: Path, code: int = 0, **more: str) -> tu
 class Serving:
     """A server process; its standard error is collected as it comes."""
 
-    def __init__(self, folder: Path, *words: object, table: str = "table", slow: float = 0, port: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *words: object,
+        table: str = "table",
+        slow: float = 0,
+        port: int = 0,
+        threads: int = 1,
+        **more: str,
+    ) -> None:
         self.process = start(
-            ["serve", table, "--listen", f"127.0.0.1:{port}", "--threads", "1", *words],
+            ["serve", table, "--listen", f"127.0.0.1:{port}", "--threads", threads, *words],
             folder,
             SLOW_SECONDS=str(slow),
+            **more,
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

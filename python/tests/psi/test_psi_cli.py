@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -213,18 +214,33 @@ def test_small_domains_are_warned_of(run: Run, tmp_path: Path) -> None:
 # ---- query ---------------------------------------------------------------------------------------
 
 
-def test_query(run: Run, served: tuple[Serving, Serving], tmp_path: Path) -> None:
+def test_query(run: Run, served: tuple[Serving, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = [*MEMBERS[290:], *(f"{m}.net" for m in MEMBERS[:30])]
     (tmp_path / "mine").write_text("\n".join(asked))
-    out = run("query", "--server", served[0].address, "--set", "mine")
-    lines = out.splitlines()
-    assert lines[:10] == [f"{m}\tlabel {i}" for i, m in enumerate(MEMBERS)][290:]
-    assert lines[10].startswith("10 of 40 elements match")
-    for words in ("keys", "PRF", "requests", "replies", "queries", "false positives", "placement"):
-        assert words in out
-    out = run("query", "--server", served[0].address, "--set", "mine", "--out", "found")
-    assert (tmp_path / "found").read_text().splitlines() == lines[:10]
-    assert "label 290" not in out
+    words = f"psi query --server {served[0].address} --set mine".split()
+    capsys.readouterr()
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    lines = [f"{m}\tlabel {i}" for i, m in enumerate(MEMBERS)][290:]
+    assert out.splitlines() == lines, "what goes into a file is the matches, and nothing else"
+    assert err.startswith("10 of 40 elements match")
+    for word in ("keys", "PRF", "requests", "replies", "queries", "false positives", "placement"):
+        assert word in err
+    assert main([*words, "--out", "found"]) == 0
+    out, err = capsys.readouterr()
+    assert (tmp_path / "found").read_text().splitlines() == lines
+    assert out == ""
+    assert "wrote found" in err
+    assert "label 290" not in err
+
+
+def test_a_token_from_standard_input(
+    run: Run, served: tuple[Serving, Serving], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text(MEMBERS[0])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"token-token-token-1\n")))
+    out = run("query", "--server", served[0].address, "--set", "mine", "--token-file", "-", "--json")
+    assert len(json.loads(out)["matches"]) == 1
 
 
 def test_query_without_a_match(run: Run, served: tuple[Serving, Serving], tmp_path: Path) -> None:
@@ -247,13 +263,18 @@ def test_what_query_refuses(refused: Run, served: tuple[Serving, Serving], tmp_p
     (tmp_path / "mine").write_text(MEMBERS[0])
     (tmp_path / "tokens").write_text("token-token-token-1\ntoken-token-token-2\n")
     there = ("query", "--server", served[0].address)
+    readable = refused(*there, "--set", "mine", "--token-file", "tokens")
+    assert "tokens is a secret that others on this machine may read or change (mode 644): chmod 600 tokens" in readable
+    (tmp_path / "tokens").chmod(0o600)
     assert "nobody answers at 127.0.0.1:1" in refused("query", "--server", "127.0.0.1:1", "--set", "mine")
     assert "HOST:PORT" in refused("query", "--server", "nowhere", "--set", "mine")
     assert "--plaintext" in refused("query", "--server", "example.org:80", "--set", "mine")
     assert "No such file" in refused(*there, "--set", "nothing")
     assert "holds 2 tokens" in refused(*there, "--set", "mine", "--token-file", "tokens")
+    assert "cannot both be standard input" in refused(*there, "--set", "-", "--token-file", "-")
     assert "no CERTIFICATE" in refused(*there, "--set", "mine", "--tls-ca", "mine")
     assert "more than 0" in refused(*there, "--set", "mine", "--timeout", 0)
+    assert "a stall of inf seconds" in refused(*there, "--set", "mine", "--stall", "inf")
     (tmp_path / "mine").write_text("text")
     assert "no integer" in refused("query", "--server", served[1].address, "--set", "mine")
 
@@ -312,8 +333,13 @@ def test_what_estimate_refuses(refused: Run, tmp_path: Path) -> None:
         ("--token-file missing", "No such file"),
         ("--memory much", "no size"),
         ("--memory 1KiB", "give --memory"),
-        ("--sessions 0", "1 is the least"),
-        ("--idle 0", "more than 0"),
+        ("--sessions 0", "sessions 0: 1 to 65536"),
+        ("--idle 0", "idle 0.0: 0.001 to 604800 seconds"),
+        ("--idle inf", "idle inf: 0.001 to 604800 seconds"),
+        ("--idle nan", "idle nan"),
+        ("--moving 1e308", "moving 1e+308"),
+        ("--stall inf", "stall inf"),
+        ("--grace 1e308", "grace 1e+308"),
         ("--prf-per-day -1", "outside"),
         ("--quota-file set.tsv", "no quota file"),
         ("--log missing/log", "No such file"),

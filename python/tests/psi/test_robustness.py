@@ -26,7 +26,6 @@ from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
 from tests.psi import command
 from tests.psi.processes import PATIENCE, Serving, query, run, start
-from tests.psi.test_service import certificates  # noqa: F401
 
 command.install()
 
@@ -344,10 +343,12 @@ def test_a_deadline_passes(shop: Path) -> None:
         assert server.stop() == 0
 
 
-def test_tokens_and_tls(shop: Path, expected: list[dict[str, str]], certificates: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_tokens_and_tls(shop: Path, expected: list[dict[str, str]], certificates: Path, tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text("# two clients\ntoken-of-alice-0001\ntoken-of-bob-000002\n")
     (tmp_path / "alice").write_text("token-of-alice-0001\n")
     (tmp_path / "eve").write_text("token-of-eve-0000001\n")
+    for name in ("tokens", "alice", "eve"):
+        (tmp_path / name).chmod(0o600)
     tls = ("--tls-cert", certificates / "s.pem", "--tls-key", certificates / "s.key")
     with Serving(shop, "--token-file", tmp_path / "tokens", *tls) as server:
         words = ["query", "--server", server.address, "--set", "mine"]
@@ -356,7 +357,7 @@ def test_tokens_and_tls(shop: Path, expected: list[dict[str, str]], certificates
         for more, said in (
             ((*ca, "--token-file", tmp_path / "eve"), "refused this client"),
             (ca, "give yours with --token-file"),
-            (("--tls-ca", certificates / "stranger.pem", *alice), "not of the authority in --tls-ca"),
+            (("--tls-ca", certificates / "stranger.pem", *alice), "not trusted by --tls-ca"),
             (alice, "TLS"),
         ):
             out, err = run([*words, *more], shop, code=1)

@@ -27,7 +27,6 @@ from ringforge.psi.store import Store
 from tests.psi import command, ristretto
 from tests.psi.processes import PATIENCE, Serving, run
 from tests.psi.recorder import Recorder
-from tests.psi.test_service import certificates  # noqa: F401
 
 command.install()
 
@@ -160,10 +159,11 @@ def both(table: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Exchang
 
 
 @pytest.fixture(scope="module")
-def protected(table: Path, tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Exchange:  # noqa: F811
+def protected(table: Path, tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Exchange:
     """The same with TLS and a token."""
     root = tmp_path_factory.mktemp("tls")
     (root / "tokens").write_text(TOKEN)
+    (root / "tokens").chmod(0o600)
     tls = ["--tls-cert", certificates / "s.pem", "--tls-key", certificates / "s.key"]
     return exchange(
         root / "run",
