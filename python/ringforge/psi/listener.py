@@ -24,10 +24,10 @@ from ringforge.psi.limits import Limits
 from ringforge.psi.service import Service
 
 #: Seconds that computations get to end once their calls are over.
-_LAST_SECONDS = 3.0
+_LAST_SECONDS = 2.0
 
 #: Seconds beyond the grace after which a service that has not stopped is ended by force.
-_FORCE_SECONDS = 6.0
+_FORCE_SECONDS = 4.5
 
 #: Threads of calls that are being refused, beside those of calls that go on.
 _REFUSING = 512

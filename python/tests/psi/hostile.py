@@ -40,6 +40,7 @@ class Hostile:
             client=True, initial_values={h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window}
         )
         self._h2.initiate_connection()
+        self._h2.increment_flow_control_window((1 << 31) - 1 - 65535)  # of the connection: streams have their own
         self._flush()
         self.statuses: dict[int, int] = {}
         self.resets: dict[int, int] = {}
@@ -67,6 +68,11 @@ class Hostile:
         self._h2.send_headers(number, headers)
         self._flush()
         return number
+
+    def end(self, stream: int) -> None:
+        """Says that no more comes."""
+        self._h2.end_stream(stream)
+        self._flush()
 
     def send(self, stream: int, data: bytes, seconds: float = 30) -> None:
         """Sends a body as the server's window allows; leaves the call open."""

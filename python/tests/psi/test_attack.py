@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import gzip
+import io
+import json
 from pathlib import Path
 
-import grpc
 import pytest
 
 from ringforge.psi import access, wire
@@ -17,11 +17,11 @@ from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection
 from tests.psi import loopback
 from tests.psi.hostile import Hostile, framed
-from tests.psi.loopback import KEY_BYTES, REPLY_BYTES, REQUEST_BYTES, Loop, exchange, keys, request, wait_for
+from tests.psi.loopback import KEY_BYTES, REQUEST_BYTES, Loop, exchange, keys, request, wait_for
 
 EVE, HONEST = "token-of-client-one", "token-of-client-two"
 
-UNAUTHENTICATED, RESOURCE_EXHAUSTED = 16, 8
+CANCELLED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, UNAUTHENTICATED = 1, 8, 12, 16
 
 #: Streams without a body, as in one connection that once stopped a service.
 STREAMS = 104
@@ -37,17 +37,18 @@ def honest(loop: Loop) -> None:
 
 
 def upload(loop: Loop, eve: Hostile, session: bytes) -> int:
-    """Sends a whole request, and leaves the stream open."""
+    """Sends a whole request."""
     stream = eve.open("Query")
     header = pb.QueryHeader(table=loop.table, session=session, total_bytes=REQUEST_BYTES)
     body = framed(pb.QueryRequest(header=header))
     eve.send(stream, body + b"".join(framed(pb.QueryRequest(chunk=c)) for c in wire.chunks(request(7))))
+    eve.end(stream)
     return stream
 
 
 @pytest.mark.parametrize("method", list(wire.METHODS))
 def test_without_a_token_nothing_is_taken(tmp_path: Path, method: str) -> None:
-    """Streams without a body: each that the connection may have is refused before anything is sent, and kept by none."""
+    """Streams without a body: each is refused before anything is sent, and nobody waits for them."""
     limits = Limits(calls=2, calls_each=2, stall_seconds=600, moving_seconds=600, grace_seconds=0)
     with loopback.loop(tmp_path, limits, tokens=tokens()) as loop, Hostile(loop.running.port) as nobody:
         streams = [nobody.open(method) for _ in range(STREAMS)]
@@ -106,7 +107,7 @@ def test_every_message_must_come(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("window", [0, 20, 100_000])
 def test_every_message_must_be_taken(tmp_path: Path, window: int) -> None:
-    """Windows that never open: for no message, for the first, for the header of the reply and a part of it."""
+    """Windows that never open: they have room for no message, for the first, for a part of the reply."""
     limits = Limits(stall_seconds=0.5, sessions_each=1, grace_seconds=0)
     with loopback.loop(tmp_path, limits, tokens=tokens(), bins=loopback.BINS) as loop:
         with Connection(loop.address, timeout=60, token=EVE) as c:
@@ -114,7 +115,7 @@ def test_every_message_must_be_taken(tmp_path: Path, window: int) -> None:
         with Hostile(loop.running.port, token=EVE, window=window) as eve:
             stream = upload(loop, eve, session)
             eve.until_ended([stream])
-            assert stream in eve.resets
+            assert eve.statuses[stream] == CANCELLED
             assert not eve.closed, "the stream was ended, not the connection"
         wait_for(lambda: bool(loop.events("Query")))
         assert loop.events("Query")[0]["result"] == "stalled"
@@ -139,20 +140,15 @@ def test_a_turn_is_not_held_by_who_does_not_read(tmp_path: Path) -> None:
 
 
 def test_compressed_messages_are_refused(tmp_path: Path) -> None:
-    """A small message that becomes a gigabyte."""
+    """Small messages that become large ones."""
     with loopback.loop(tmp_path) as loop, Hostile(loop.running.port) as eve:
         stream = eve.open("Info", ("grpc-encoding", "gzip"))
-        data = gzip.compress(bytes(1 << 30), 1)
-        eve.send(stream, b"\1" + len(data).to_bytes(4, "big") + data)
         eve.until_ended([stream])
-        assert eve.statuses[stream] in (grpc.StatusCode.UNIMPLEMENTED.value[0], grpc.StatusCode.INTERNAL.value[0])
+        assert eve.statuses[stream] == UNIMPLEMENTED
         exchange(loop)
 
 
 def test_refusals_cannot_fill_the_log() -> None:
-    import io
-    import json
-
     now = [0.0]
     stream = io.StringIO()
     refusals = Refusals(Log(stream), lambda: now[0])

@@ -214,7 +214,8 @@ def test_small_domains_are_warned_of(run: Run, tmp_path: Path) -> None:
 # ---- query ---------------------------------------------------------------------------------------
 
 
-def test_query(run: Run, served: tuple[Serving, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("run")
+def test_query(served: tuple[Serving, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = [*MEMBERS[290:], *(f"{m}.net" for m in MEMBERS[:30])]
     (tmp_path / "mine").write_text("\n".join(asked))
     words = f"psi query --server {served[0].address} --set mine".split()
