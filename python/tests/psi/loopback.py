@@ -60,10 +60,11 @@ class Session:
 
 @dataclass
 class ScriptedServer:
-    """Answers with a hash of keys and request. `gate` holds computations up; `computing` says that one is under way."""
+    """Answers with a hash of keys and request. `gate` holds computations up, `prf_gate` evaluations; `computing` says that one is under way."""
 
     info: Info = field(default_factory=Info)
     gate: threading.Event = field(default_factory=threading.Event)
+    prf_gate: threading.Event = field(default_factory=threading.Event)
     computing: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     order: list[bytes] = field(default_factory=list)
     cancelled: int = 0
@@ -72,6 +73,7 @@ class ScriptedServer:
 
     def __post_init__(self) -> None:
         self.gate.set()
+        self.prf_gate.set()
 
     def reload(self) -> bool:
         if self.newer is None:
@@ -81,6 +83,7 @@ class ScriptedServer:
 
     def evaluate_prf(self, blinded: Sequence[bytes], progress: Callable[[float], None]) -> list[bytes]:
         progress(0.0)
+        self.prf_gate.wait()
         if any(b == bytes(32) for b in blinded):
             raise FormatError("an element is no valid encoding")
         if self.fault:
@@ -167,6 +170,7 @@ def loop(
         yield Loop(server, service, running, log, quota, folder)
     finally:
         server.gate.set()
+        server.prf_gate.set()
         running.stop(0)
         quota.close()
 
