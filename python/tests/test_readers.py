@@ -221,6 +221,10 @@ def _npy(header: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
 
 
+def _stored(data: bytes) -> Path:
+    return Path(targets.stored("a.npy", data))
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [
@@ -242,7 +246,8 @@ def _npy(header: bytes) -> bytes:
 )
 def test_what_fuzzing_and_people_have_found(name: str, data: bytes) -> None:
     """Each is refused by an error of ours, on one line, and not believed."""
+    run = targets.TARGETS[name].run if name != "npy_array" else lambda d: targets.files.load_vectors(_stored(d))
     with pytest.raises(ringforge.Error) as caught:
-        targets.TARGETS[name].run(data)
+        run(data)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
