@@ -457,7 +457,7 @@ def _kinds() -> list[Any]:
     return [kind for request, reply, _, _ in wire.METHODS.values() for kind in (request, reply)]
 
 
-@target("psi.wire.parser", "psi.wire.parser.parse", "psi.wire.assemble", seeds=_messages)
+@target("psi.wire.parser", "psi.wire.assemble", seeds=_messages)
 def psi_messages(data: bytes) -> None:
     kinds = _kinds()
     message: Any = wire.parser(kinds[data[0] % len(kinds)] if data else kinds[0])(data[1:])

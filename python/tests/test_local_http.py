@@ -48,7 +48,7 @@ def start() -> Iterator[Start]:
 
 @pytest.fixture(scope="module")
 def program() -> matmul.Program:
-    return matmul.trace("matmul-a-128", lambda A, B: A + B, {"A": (3, 4), "B": (3, 4)})
+    return matmul.trace("matmul-a-128", lambda A, B: A @ B, {"A": (3, 4), "B": (4, 3)})
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_refused_input_leaves_the_earlier_one(start: Start, program: matmul.Pr
     room.mkdir()
     connection = matmul_service.Connection(start(matmul_service.Handler, matmul_service.Service(program, room, 1)))
     holder = matmul.KeyHolder(program)
-    a, b = np.full((3, 4), 0.25), np.full((3, 4), 0.5)
+    a, b = np.full((3, 4), 0.25), np.full((4, 3), 0.5)
     holder.save_evaluation_keys(tmp_path / "keys")
     holder.encrypt("A", a).save(tmp_path / "A", program)
     holder.encrypt("B", b).save(tmp_path / "B", program)
@@ -81,7 +81,7 @@ def test_a_refused_input_leaves_the_earlier_one(start: Start, program: matmul.Pr
     connection.run()
     connection.fetch("result", tmp_path / "result")
     result = holder.decrypt(matmul.Parcel.load(tmp_path / "result", program, "result"))
-    np.testing.assert_allclose(result, a + b, atol=1e-4)
+    np.testing.assert_allclose(result, a @ b, atol=1e-4)
 
 
 def test_refused_keys_and_vectors_leave_the_earlier_ones(start: Start, vectors: matvec.Program, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def file_parameters() -> Iterator[tuple[str, str, typer.models.ParameterInfo]]:
                 hint = next(a for a in typing.get_args(hint) if typing.get_origin(a) is typing.Annotated)
             if typing.get_origin(hint) is typing.Annotated and "Path" in str(typing.get_args(hint)[0]):
                 known = next(x for x in hint.__metadata__ if isinstance(x, typer.models.ParameterInfo))
-                words = [w for w in known.param_decls or () if w.startswith("--")]
+                words = [w for w in (known.default, *(known.param_decls or ())) if str(w).startswith("--")]
                 argument = isinstance(known, typer.models.ArgumentInfo)
                 yield command, name if argument else words[0] if words else f"--{name.replace('_', '-')}", known
 

@@ -39,7 +39,9 @@ def sources() -> Path:
     for place in (installed, checkout):
         if (place / "matvec" / "isa.json").is_file():
             return place
-    raise FormatError(f"the hardware's sources are neither in {installed} nor in {checkout}: install ringforge again")
+    raise FormatError(
+        f"the hardware's sources are neither in {installed} nor in {checkout}: run `make build` in a checkout again"
+    )
 
 
 def configurations() -> list[str]:

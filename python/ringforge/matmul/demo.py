@@ -10,7 +10,7 @@ owner's public key. A *server* gets ciphertexts and evaluation keys, and compute
 
 It learns nothing. The hospital learns nothing. The model owner decrypts w', which with w gives it the gradient: ten
 numbers about all patients together. Whoever has both the key and what the server received has the patients' data: the
-model owner and the server must not join up.
+model owner and the server must not collude.
 
 The parties are three processes with files and a socket between them; this one is the model owner.
 """
@@ -245,7 +245,8 @@ def print_result(r: DemoResult) -> None:
                 "hospital": "its own data, the public key, the program; nothing of the weights",
                 "model owner": f"its weights before and after, so the gradient: {len(r.got)} numbers about all "
                 "patients together; no ciphertext of the hospital's",
-                "together": "model owner and server could decrypt the patients' data: they must not join up",
+                "together": "with each other's help, model owner and server could decrypt the patients' data: "
+                "they must not collude",
             },
         )
     )

@@ -224,7 +224,10 @@ def run_demo(
         server_process(path, folder, parameters, threads) as (port, pid),
         tempfile.TemporaryDirectory() as own,
     ):
-        say(f"server process {pid} listens on 127.0.0.1:{port}; it has the network, this process {os.getpid()} the key")
+        say(
+            f"server process {pid} listens on 127.0.0.1:{port}; it has the trained network. The secret key stays "
+            f"in this process, {os.getpid()}"
+        )
         connection = Connection(port)
         # One secret key for both programs; it stays in this process.
         single_program, batch_program = connection.program("single"), connection.program("batch")

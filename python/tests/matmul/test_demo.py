@@ -95,7 +95,7 @@ def test_what_is_printed(shown: tuple[Path, demo.DemoResult], capsys: pytest.Cap
     text = " ".join(re.sub(r"[│┌┐└┘├┤─]", " ", capsys.readouterr().out).split())
     for words in (
         "what each party saw",
-        "they must not join up",
+        "they must not collude",
         "the gradient: 10 numbers about all patients",
         "nothing of the weights",
         "no number of anybody's",
