@@ -235,8 +235,8 @@ def database(path: str | Path) -> Iterator[None]:
             raise OSError(errno.ENOSPC, why, str(path)) from None
         if code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
             raise Error(
-                f"{Path(path).name}: {first_line(e)}: nothing was changed; see whether its disk is full, whether it may be "
-                "written, or use a copy"
+                f"{Path(path).name}: {first_line(e)}: nothing was changed; see whether its disk is full, whether it may "
+                "be written, or use a copy"
             ) from None
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             raise Error(f"{Path(path).name}: another process works with this database: wait for it") from None
