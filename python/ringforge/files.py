@@ -235,7 +235,7 @@ def database(path: str | Path) -> Iterator[None]:
             raise OSError(errno.ENOSPC, why, str(path)) from None
         if code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
             raise Error(
-                f"{Path(path).name}: {first_line(e)}: nothing was changed; see whether its disk is full, whether it may "
+                f"{Path(path).name}: {first_line(e)}: nothing was changed; see whether its disk is full and it may "
                 "be written, or use a copy"
             ) from None
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
