@@ -221,8 +221,8 @@ def database(path: str | Path) -> Iterator[None]:
     """Turns what SQLite raises in the block into one line that names the file and a remedy.
 
     Raises:
-        OSError: there is no room, or the disk fails; SQLite has undone what it had begun.
-        Error: another process has it, or it is no database or a damaged one.
+        OSError: there is no room; SQLite has undone what it had begun. Error: another process has it, or it cannot be
+        read or written. FormatError: it is no database, or a damaged one.
     """
     try:
         yield
@@ -230,10 +230,14 @@ def database(path: str | Path) -> Iterator[None]:
         raise FormatError(f"{Path(path).name} is damaged: use a copy, or make it anew") from None
     except sqlite3.Error as e:
         code = getattr(e, "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
-            number = errno.ENOSPC if code == sqlite3.SQLITE_FULL else errno.EIO
-            why = f"{first_line(e)}: nothing was changed; make room on its disk, and see that it may be written"
-            raise OSError(number, why, str(path)) from None
+        if code == sqlite3.SQLITE_FULL:
+            why = f"{first_line(e)}: nothing was changed; make room on its disk"
+            raise OSError(errno.ENOSPC, why, str(path)) from None
+        if code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            raise Error(
+                f"{Path(path).name}: {first_line(e)}: nothing was changed; see whether its disk is full and it may "
+                "be written, or use a copy"
+            ) from None
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             raise Error(f"{Path(path).name}: another process works with this database: wait for it") from None
         raise FormatError(f"{Path(path).name} is damaged ({first_line(e)}): use a copy, or make it anew") from None

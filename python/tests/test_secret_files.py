@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 import types
@@ -25,6 +26,7 @@ from ringforge import _native, gates, matvec, params
 from ringforge.bench import record
 from ringforge.cli import main
 from ringforge.cli.options import keep_secret, log_file, output_file
+from ringforge.errors import FormatError
 from ringforge.files import new_file, secret_in, writing
 from ringforge.gates import storage
 from ringforge.matvec.paper import write_plots
@@ -390,3 +392,45 @@ def test_a_failed_new_file_keeps_the_old_one(tmp_path: Path) -> None:
         write()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_full_disk_under_a_quota(tmp_path: Path) -> None:
+    """SQLite is told that the file may not grow: it says the same as of a full disk. What was counted stays counted."""
+    path = tmp_path / "q.sqlite"
+    quota = Quota(path, {"prf": 10, "bins": 10})
+    first = quota.client("first")
+    quota.charge(first, "prf", 3)
+    pages = quota._database.execute("PRAGMA page_count").fetchone()[0]
+    quota._database.execute(f"PRAGMA max_page_count = {pages}")
+
+    def fill() -> None:
+        for i in range(10_000):
+            quota.charge(quota.client(str(i)), "prf", 1)
+
+    with pytest.raises(OSError, match="nothing was changed; make room") as caught:
+        fill()
+    assert caught.value.filename == str(path)
+    assert quota.left(first)["prf"] == 7
+    quota.close()
+
+
+@pytest.mark.parametrize("damage", ["no key", "another database", "a byte of its schema"])
+def test_what_is_no_quota_file_is_left_alone(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "q.sqlite"
+    if damage == "another database":
+        database = sqlite3.connect(path)
+        database.execute("CREATE TABLE members (value BLOB)")
+    else:
+        Quota(path, {"prf": 1, "bins": 1}).close()
+        database = sqlite3.connect(path)
+        database.execute("DELETE FROM secret")
+    database.commit()
+    database.close()
+    if damage == "a byte of its schema":
+        content = bytearray(path.read_bytes())
+        content[content.index(b"CREATE TABLE") + 3] = 0x81
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(FormatError, match="name another with --quota-file"):
+        Quota(path, {"prf": 1, "bins": 1})
+    assert path.read_bytes() == before

@@ -86,7 +86,7 @@ class Quota:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    raise sqlite3.DatabaseError("it is a database of something else")
+                    raise FormatError("it is a database of something else")
                 db.execute("CREATE TABLE secret (value BLOB NOT NULL)")
                 db.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
                 db.execute(
@@ -95,10 +95,10 @@ class Quota:
                 )
                 db.execute(f"PRAGMA user_version = {_VERSION}")
             elif version != _VERSION:
-                raise sqlite3.DatabaseError(f"it has version {version}, not {_VERSION}")
+                raise FormatError(f"it has version {version}, not {_VERSION}")
             rows = db.execute("SELECT value FROM secret").fetchall()
             if [type(value) for row in rows for value in row] != [bytes] or len(rows[0][0]) != _KEY_BYTES:
-                raise sqlite3.DatabaseError("its key is damaged")
+                raise FormatError("its key is damaged")
             return bytes(rows[0][0])
 
     @contextlib.contextmanager
