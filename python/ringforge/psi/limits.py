@@ -52,7 +52,9 @@ class Limits:
                     f"{_said(name)} {getattr(self, name)}: 0.001 to {MAX_SECONDS:.0f} seconds (seven days) are possible"
                 )
         if not 0 <= self.grace_seconds <= MAX_SECONDS:
-            raise ParameterError(f"grace {self.grace_seconds}: 0 to {MAX_SECONDS:.0f} seconds (seven days) are possible")
+            raise ParameterError(
+                f"grace {self.grace_seconds}: 0 to {MAX_SECONDS:.0f} seconds (seven days) are possible"
+            )
 
 
 def _said(name: str) -> str:
