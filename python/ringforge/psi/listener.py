@@ -45,7 +45,10 @@ class _Threads(Executor):
             except BaseException as e:
                 future.set_exception(e)
 
-        threading.Thread(target=run, name="psi call", daemon=True).start()
+        try:
+            threading.Thread(target=run, name="psi call", daemon=True).start()
+        except RuntimeError as e:  # no more threads: this call goes unanswered, the server serves others
+            future.set_exception(e)
         return future
 
 

@@ -13,7 +13,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import grpc
@@ -26,7 +26,7 @@ from ringforge.psi.info import TableInfo
 from ringforge.psi.limits import Limits
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.quota import Quota
-from ringforge.psi.server import Server
+from ringforge.psi.server import Server, Session
 from ringforge.psi.sessions import Memory, Sessions, Turns
 from ringforge.psi.work import Threads, Work
 
@@ -148,7 +148,7 @@ class Service:
                 f"{what} of {announced} bytes: the table's plan makes it {expected}; take the plan from Info"
             )
 
-    def _working(self, work: Work, sign: Any) -> Iterator[Any]:
+    def _working(self, work: Work, sign: Any) -> Generator[Any, None, Any]:
         """Sends a sign now and then while something is computed; returns what was computed."""
         while not work.done:
             if work.step(wire.BEAT_SECONDS) is None and not work.done:
@@ -202,15 +202,18 @@ class Service:
                     arriving()
                     raise
             table = header.table.hex()
-            work = Work(
-                self._threads, call, self._open_turns, ticket, lambda _, d=data: self._server.open(d, table), arriving
-            )
-            del data
+            compute = functools.partial(self._open, data, table)
+            work = Work(self._threads, call, self._open_turns, ticket, compute, arriving)
+            del data, compute
             session = yield from self._working(work, pb.OpenReply())
             arriving()  # before the thread's end does
             name = keep(session, self.memory.reserve(session.bytes, what))
             call.notes["bytes"] = size
         yield pb.OpenReply(session=name, idle_seconds=max(1, round(self.limits.idle_seconds)))
+
+    def _open(self, data: bytes, table: str, progress: Callable[[float], bool]) -> Session:
+        del progress
+        return self._server.open(data, table)
 
     def _serve_close(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = next(requests, None)
@@ -228,7 +231,7 @@ class Service:
             for chunk in wire.chunks(reply):
                 yield pb.QueryReply(chunk=chunk)
 
-    def _begin_query(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+    def _begin_query(self, requests: Iterator[Any], call: Call) -> Generator[Any, None, tuple[Work, int]]:
         """Receives a request; returns its computation, and what the client was told of the queue."""
         what = "a request"
         with call.moving():

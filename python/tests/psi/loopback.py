@@ -60,7 +60,8 @@ class Session:
 
 @dataclass
 class ScriptedServer:
-    """Answers with a hash of keys and request. `gate` holds computations up, `prf_gate` evaluations; `computing` says that one is under way."""
+    """Answers with a hash of keys and request. `gate` holds computations up, `prf_gate` evaluations; `computing` says
+    that one is under way."""
 
     info: Info = field(default_factory=Info)
     gate: threading.Event = field(default_factory=threading.Event)

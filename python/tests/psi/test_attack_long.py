@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Three hostile clients at once for a minute, while an honest one asks: what that costs it. Run with -s for the figures.
+"""Three hostile clients at once for a minute, and what that costs an honest one. Run with -s for the figures.
 
 They are paced, so that their own computing, on the same machine, is not what slows the honest client.
 """
