@@ -11,7 +11,7 @@
 #include <new>
 #include <vector>
 
-#include "fork_mutex.hpp"
+#include "fork.hpp"
 
 namespace ringforge {
 namespace {
@@ -28,8 +28,9 @@ constexpr bool kUsePool = false;  // let the sanitizer see every allocation
 constexpr bool kUsePool = true;
 #endif
 
+ForkMutex pool_mutex(ForkMutex::Rank::memory);
+
 struct WordPool {
-  ForkMutex mutex{3};
   std::map<std::size_t, std::vector<void*>> free;  // by size in bytes
   std::size_t idle = 0;
 };
@@ -59,7 +60,7 @@ std::uint64_t* allocate_words(std::size_t words) {
   note(bytes);
   if (kUsePool && bytes >= kPooledBytes) {
     WordPool& p = pool();
-    const std::lock_guard lock(p.mutex);
+    const std::lock_guard lock(pool_mutex);
     if (const auto it = p.free.find(bytes); it != p.free.end() && !it->second.empty()) {
       void* block = it->second.back();
       it->second.pop_back();
@@ -85,7 +86,7 @@ void free_words(std::uint64_t* data, std::size_t words) noexcept {
   live.fetch_sub(bytes, std::memory_order_relaxed);
   if (kUsePool && bytes >= kPooledBytes) {
     WordPool& p = pool();
-    const std::lock_guard lock(p.mutex);
+    const std::lock_guard lock(pool_mutex);
     if (p.idle + bytes <= std::max(kPoolLimit, live.load(std::memory_order_relaxed) / kPoolShare)) {
       p.free[bytes].push_back(data);
       p.idle += bytes;
@@ -97,7 +98,7 @@ void free_words(std::uint64_t* data, std::size_t words) noexcept {
 
 void trim_word_pool() noexcept {
   WordPool& p = pool();
-  const std::lock_guard lock(p.mutex);
+  const std::lock_guard lock(pool_mutex);
   for (auto& [bytes, blocks] : p.free)
     for (void* b : blocks) ::operator delete(b, kAlign);
   p.free.clear();

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "bits.hpp"
-#include "fork_mutex.hpp"
+#include "fork.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -20,10 +20,12 @@
 namespace ringforge {
 namespace {
 
+ForkMutex reversal_mutex(ForkMutex::Rank::tables), index_mutex(ForkMutex::Rank::tables);
+ForkMutex prime_mutex(ForkMutex::Rank::primes);
+
 std::shared_ptr<const std::vector<u32>> bit_reversal(unsigned log_n) {
-  static ForkMutex mutex{2};
   static std::map<unsigned, std::shared_ptr<const std::vector<u32>>> cache;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(reversal_mutex);
   auto& entry = cache[log_n];
   if (!entry) {
     auto t = std::make_shared<std::vector<u32>>(std::size_t{1} << log_n);
@@ -79,19 +81,18 @@ std::shared_ptr<const std::vector<u32>> Ring::eval_index(u64 g) const {
   // Plans use at most a few hundred elements at a time; older tables are dropped, not kept for ever.
   constexpr std::size_t kKeep = 512;
   using Key = std::pair<std::size_t, u64>;
-  static ForkMutex mutex{2};
   static std::map<Key, std::shared_ptr<const std::vector<u32>>> cache;
   static std::deque<Key> order;
   const Key key{degree_, g};
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(index_mutex);
     if (const auto it = cache.find(key); it != cache.end()) return it->second;
   }
   const auto brv = bit_reversal(log_degree_);
   auto table = std::make_shared<std::vector<u32>>(degree_);
   const u64 mask = index() - 1;
   for (std::size_t i = 0; i < degree_; ++i) (*table)[i] = (*brv)[((g * (2 * u64{(*brv)[i]} + 1)) & mask) >> 1];
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(index_mutex);
   if (cache.emplace(key, table).second) {
     order.push_back(key);
     if (order.size() > kKeep) {
@@ -186,9 +187,8 @@ Prime::Prime(u64 q, const Ring& ring) {
 }
 
 std::shared_ptr<const Prime> Prime::get(u64 q, const Ring& ring) {
-  static ForkMutex mutex{1};
   static std::map<std::pair<u64, std::size_t>, std::weak_ptr<const Prime>> cache;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(prime_mutex);
   auto& slot = cache[{q, ring.degree()}];
   if (auto p = slot.lock()) return p;
   auto p = std::make_shared<const Prime>(q, ring);

@@ -132,7 +132,7 @@ TEST(Randomness, FloodingNoiseDiffersOverThreads) {
     std::vector<std::jthread> threads;
     for (auto& results : shared)
       threads.emplace_back([&] {
-        for (int i = 0; i < 1'000; ++i) {
+        for (int i = 0; i < 300; ++i) {
           const auto p = client.decrypt_to_share(c, sk, 20);
           results.emplace_back(p.poly.limb(0), p.poly.limb(0) + 4);
         }

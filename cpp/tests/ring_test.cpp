@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <set>
-#include <thread>
 
 #include "ref/arith.hpp"
-#include "ringforge/small_ring.hpp"
 #include "ringforge/threads.hpp"
 #include "support.hpp"
 
@@ -188,38 +183,4 @@ TEST(Random, SeedExpansionIsPinned) {
 }
 
 }  // namespace
-// Forks while other threads are inside the tables and the memory pool: a child that found one of their mutexes taken
-// would wait for ever, so an alarm ends it.
-TEST(Fork, TablesAndMemoryServeTheChild) {
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> busy;
-  const auto use = [](unsigned turn) {
-    const Ring ring = Ring::negacyclic(10 + turn % 3);
-    const std::vector<u64> primes = primes_below(40, 4, u64{1} << 18);
-    const Basis basis(ring, std::span(primes).subspan(turn % 4, 1));
-    (void)ring.eval_index(2 * (turn % 512) + 3);
-    (void)SmallRing<u64>::get(primes[turn % 4], 8 + turn % 5);
-    WordBuffer(std::size_t{1} << (13 + turn % 3)).zero();
-  };
-  for (unsigned t = 0; t < 4; ++t)
-    busy.emplace_back([&, t] {
-      for (unsigned turn = t; !stop.load(); ++turn) use(turn);
-    });
-  unsigned ended = 0;
-  for (unsigned i = 0; i < 50 && ended == i; ++i) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(60);
-      for (unsigned turn = 0; turn < 6; ++turn) use(turn);
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ended += WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : 0;
-  }
-  stop = true;
-  for (auto& t : busy) t.join();
-  EXPECT_EQ(ended, 50U);
-}
-
 }  // namespace ringforge::test

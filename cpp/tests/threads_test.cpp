@@ -112,6 +112,28 @@ TEST(Threads, AChildForkedWhileOthersUseThePoolGoesOn) {
   stop = true;
 }
 
+// What all threads share, tables and freed memory, is whole and free in the child.
+TEST(Threads, AChildForkedWhileOthersAllocateAndMakeTablesGoesOn) {
+  const auto primes = primes_below(45, 4, u64{1} << 18);
+  const auto work = [&](std::size_t i) {
+    const Basis basis(Ring::negacyclic(13), std::span(primes).subspan(i % 4, 1));  // 64 KiB a polynomial
+    Poly<Eval> p(basis);
+    (void)basis.ring().eval_index(2 * (i % 4096) + 1);
+  };
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> busy;
+  for (int t = 0; t < 3; ++t)
+    busy.emplace_back([&] {
+      for (std::size_t i = 0; !stop; ++i) work(i);
+    });
+  for (int i = 0; i < 12; ++i)
+    ASSERT_EQ(in_child([&] {
+                for (std::size_t k = 0; k < 5; ++k) work(k);
+              }),
+              0);
+  stop = true;
+}
+
 TEST(Threads, AChildForkedInsideALoopIsToldThatItCannotEndIt) {
   const auto caller = std::this_thread::get_id();
   std::barrier<> both(2);

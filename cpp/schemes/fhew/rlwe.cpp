@@ -6,10 +6,15 @@
 #include <map>
 #include <mutex>
 
-#include "fork_mutex.hpp"
+#include "fork.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge {
+namespace {
+
+ForkMutex rings_mutex(ForkMutex::Rank::rings);
+
+}  // namespace
 
 template <class W>
 SmallRing<W>::SmallRing(u64 q, unsigned log_n)
@@ -23,9 +28,8 @@ std::shared_ptr<const SmallRing<W>> SmallRing<W>::get(u64 q, unsigned log_n) {
   if (q >> kBits != 0 || q < (u64{1} << 16) || q % (u64{2} << log_n) != 1 || !is_prime(q))
     throw ParameterError("modulus " + std::to_string(q) + " is not a prime = 1 mod " + std::to_string(u64{2} << log_n) +
                          " between 2^16 and 2^" + std::to_string(kBits));
-  static ForkMutex mutex{0};
   static std::map<std::pair<u64, unsigned>, std::shared_ptr<const SmallRing>> rings;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(rings_mutex);
   auto& r = rings[{q, log_n}];
   if (!r) r = std::make_shared<const SmallRing>(q, log_n);
   return r;
