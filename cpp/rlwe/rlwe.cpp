@@ -101,7 +101,8 @@ u64 Gadget::key_factor(std::size_t digit, std::size_t limb) const noexcept {
   return arith::mul(p, arith::pow(2, digit * spec_.log_base, m), m);
 }
 
-double Gadget::switch_variance(std::size_t limbs) const noexcept {
+double Gadget::switch_variance(std::size_t limbs) const {
+  (void)level(limbs);
   const double n = static_cast<double>(q_.ring().degree()), log_p = p_.log2();
   double sum = 0;
   if (spec_.log_base > 0) {

@@ -30,7 +30,7 @@ class World:
     def __init__(self, folder: Path, log_n: int = 11, bits: int = 45, limbs_per_digit: int = 2, seed: int = 7) -> None:
         self.params = parameters(log_n, bits, limbs_per_digit)
         self.context = _native.Context(self.params)
-        self.client = _native.Client(self.context, bytes([seed]) * 32)
+        self.client = _native.Client(self.context, _native.TestSeed(bytes([seed]) * 32))
         self.secret_key = self.client.secret_key()
         self.public_key = self.client.public_key(self.secret_key)
         self.relin = self.client.relin_key(self.secret_key)
@@ -95,7 +95,7 @@ class Gates:
     """Boolean gates, small rings."""
 
     def __init__(self, name: str, log_n: int, folder: Path) -> None:
-        fixed = bytes([log_n]) * 32
+        fixed = _native.TestSeed(bytes([log_n]) * 32)
         self.params = fhew.parameters(name, "tests")
         self.secret = fhew.SecretKey(self.params, fixed)
         self.key = fhew.EvaluationKey.make(self.secret, fhew.Method.GINX)
@@ -123,7 +123,7 @@ class Lookups:
         self.plan = psi.Plan(
             "paper", 11, 0x3FFFFFFFFED001, log_bins, 11, 0, 3, 0, self.cut, [self.cut] * 11, None, 12, "x"
         )
-        self.client = psi.ClientKey(self.plan, bytes(32))
+        self.client = psi.ClientKey(self.plan, _native.TestSeed(bytes(32)))
         self.keys = self.client.evaluation_keys()
         self.session = psi.SessionKeys(self.plan, self.keys)
         self.cells = np.zeros(self.plan.bins, np.uint32)
@@ -150,7 +150,7 @@ class Systems:
     """The Python interfaces of CKKS and what is built on it, all of one parameter set."""
 
     def __init__(self, params: _native.Parameters, folder: Path, seed: int) -> None:
-        fixed, why = bytes([seed]) * 32, "tests"
+        fixed, why = _native.TestSeed(bytes([seed]) * 32), "tests"
         self.session = ckks.Session(params, fixed_seed_for_tests=fixed)
         self.encrypted = self.session.encrypt([0.5], scale=SCALE)
         self.model = matvec.Linear(np.full((4, 4), 0.25))

@@ -32,6 +32,7 @@ Errors = tuple[type[Exception], ...]
 
 #: Types that belong to no context: numbers, names and enumerations by another name.
 VALUES = {"Parameters", "OpCounts", "Lines", "Schedule", "Algorithm", "Span", "fhew.Cut", "fhew.Method", "psi.Counts"}
+VALUES |= {"Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
 
 
 def functions(module: types.ModuleType, prefix: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -202,6 +203,9 @@ ANY = {
     "Context.__init__": "made from values",
     "Client.__init__": "of whatever context it is given",
     "Evaluator.__init__": "of whatever context it is given",
+    "MetadataRules.__init__": "of whatever context it is given",
+    "Matvec.sums": "a plan is arithmetic of slots, without a context; shapes are checked",
+    "Matvec.describe": "numbers for any plan; the level is checked",
     "BatchMatmul.__init__": "of whatever context it is given",
     "MatrixBatch.__init__": "a list of ciphertexts, checked where it is used",
     "GaloisKeys.insert": "a list of keys, each checked where it is used",
@@ -279,6 +283,26 @@ def test_nothing_is_refused(row: Row, worlds: dict[str, World]) -> None:
                     row.call(here, place, other)
 
 
+def test_predictions_refuse_what_does_not_exist(worlds: dict[str, World]) -> None:
+    """Numbers for levels beyond the parameters, and for operands that are not there."""
+    w = worlds["here"]
+    rules, known = _native.MetadataRules(w.context), w.ciphertext
+    sums = _native.Matvec.sums(w.plan, np.full((4, 4), 0.25), np.zeros(0), 1.0)
+    for limbs in (0, LEVEL + 2, 1 << 40):
+        for call in (rules.switched, rules.rescaled, rules.squared, rules.doubled_real):
+            with pytest.raises(rf.LevelError):
+                call(known, limbs)
+        with pytest.raises(rf.LevelError):
+            rules.replicated(known, limbs, 1)
+        with pytest.raises(rf.LevelError):
+            _native.Matvec.describe(w.context, w.plan, limbs and limbs - 1, SCALE, SCALE, 1.0, True, sums, known)
+    with pytest.raises(rf.LevelError):
+        rules.rescaled(known, 1)
+    for bases in ([], [None]):
+        with pytest.raises((TypeError, SHAPE)):
+            w.pairs.describe(bases, [known], SCALE, SCALE, SCALE, 1.0, 1.0, 1.0)
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("small")
@@ -325,7 +349,7 @@ SYSTEMS: dict[str, Any] = {
     ),
     "matvec.EvaluationKeys.load": lambda w, f: compute(w, matvec.EvaluationKeys.load(f.folder / "keys", w.program)),
     "matvec.EncryptedVectors.load": lambda w, f: w.server.evaluate(
-        matvec.EncryptedVectors.load(f.folder / "vectors", w.program, 1)
+        matvec.EncryptedVectors.load(f.folder / "vectors", w.program, "input")
     ),
     "matmul.EncryptedMatrix @": lambda w, f: w.matrix @ f.matrix,
     "matmul.EncryptedMatrix +": lambda w, f: w.matrix + f.matrix,

@@ -82,7 +82,8 @@ class Gadget {
 
   /// Variance that one key switch of a polynomial with `limbs` limbs adds to each coefficient before
   /// ModDown's rounding, after division by P: sum over digits of N * E[digit^2] * Var(error) / P^2.
-  double switch_variance(std::size_t limbs) const noexcept;
+  /// @throws LevelError unless Q has so many limbs.
+  double switch_variance(std::size_t limbs) const;
   /// Transforms of one ModUp.
   struct Cost {
     std::size_t intt, ntt;

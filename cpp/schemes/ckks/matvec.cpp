@@ -277,6 +277,8 @@ Metadata Matvec::describe(const ContextPtr& context, const linear::Plan& plan, s
   const auto& packing = plan.packing();
   const MetadataRules rules(context);
   const Gadget& gadget = context->gadget();
+  (void)context->basis(level);
+  if (level < 1) throw LevelError("a matrix product needs an input of level 1 at least, not 0");
   const auto prime = static_cast<double>(gadget.q()[level].value());
   const std::size_t limbs = level + 1, degree = context->params().degree();
   // The errors of an encoded product, at the scale of the result.

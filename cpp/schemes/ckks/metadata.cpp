@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ringforge/ckks/ckks.hpp"
+#include "ringforge/error.hpp"
 
 namespace ringforge::ckks {
 namespace {
@@ -34,9 +35,7 @@ double MetadataRules::rounding() const noexcept {
   return (1 + 2.0 * static_cast<double>(ctx_->params().degree()) / 3) / 12;
 }
 
-double MetadataRules::turned(std::size_t limbs) const noexcept {
-  return ctx_->gadget().switch_variance(limbs) + rounding();
-}
+double MetadataRules::turned(std::size_t limbs) const { return ctx_->gadget().switch_variance(limbs) + rounding(); }
 
 // With the secret key c = (m + e - a*s, a): e has variance 10.5, the encoding's rounding adds 1/12. With the public
 // key c = (v*b + e0 + m, v*a + e1): phase error v*e + e0 + e1*s, of variance 10.5*(2N/3 + 1 + 2N/3).
@@ -106,13 +105,15 @@ Metadata MetadataRules::product(const Metadata& a, const Metadata& b) const noex
   return r;
 }
 
-Metadata MetadataRules::switched(const Metadata& a, std::size_t limbs) const noexcept {
+Metadata MetadataRules::switched(const Metadata& a, std::size_t limbs) const {
   Metadata r = a;
   r.variance += turned(limbs);
   return r;
 }
 
-Metadata MetadataRules::rescaled(const Metadata& a, std::size_t limbs, std::size_t parts) const noexcept {
+Metadata MetadataRules::rescaled(const Metadata& a, std::size_t limbs, std::size_t parts) const {
+  (void)ctx_->basis(limbs - 1);
+  if (limbs < 2) throw LevelError("a ciphertext at level 0 cannot be rescaled: start from a higher level");
   const auto q = static_cast<double>(ctx_->gadget().q()[limbs - 1].value());
   Metadata r = a;
   r.scale = a.scale / q;
@@ -122,7 +123,7 @@ Metadata MetadataRules::rescaled(const Metadata& a, std::size_t limbs, std::size
   return r;
 }
 
-Metadata MetadataRules::replicated(const Metadata& a, std::size_t limbs, std::size_t times) const noexcept {
+Metadata MetadataRules::replicated(const Metadata& a, std::size_t limbs, std::size_t times) const {
   Metadata r = a;
   for (std::size_t i = 0; i < times; ++i) {
     // Errors of two different slots meet, and each slot's error is in two results.
@@ -133,7 +134,7 @@ Metadata MetadataRules::replicated(const Metadata& a, std::size_t limbs, std::si
   return r;
 }
 
-Metadata MetadataRules::doubled_real(const Metadata& a, std::size_t limbs) const noexcept {
+Metadata MetadataRules::doubled_real(const Metadata& a, std::size_t limbs) const {
   Metadata r = sum(a, switched(a, limbs));
   r.scale *= 2;
   r.bound = a.bound;
@@ -141,7 +142,7 @@ Metadata MetadataRules::doubled_real(const Metadata& a, std::size_t limbs) const
   return r;
 }
 
-Metadata MetadataRules::squared(const Metadata& a, std::size_t limbs) const noexcept {
+Metadata MetadataRules::squared(const Metadata& a, std::size_t limbs) const {
   return rescaled(switched(product(a, a), limbs), limbs);
 }
 

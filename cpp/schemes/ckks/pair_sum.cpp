@@ -26,14 +26,15 @@ double square(double x) { return x * x; }
 Metadata worst(std::span<const Metadata* const> bases) {
   if (bases.empty()) throw ShapeError("each side of a product has a base at least");
   Metadata w;
-  w.scale = bases[0]->scale;
   w.bound = 0;
   for (const Metadata* c : bases) {
+    if (c == nullptr) throw ShapeError("a base is missing");
     w.variance = std::max(w.variance, c->variance);
     w.spread = std::max(w.spread, c->spread);
     w.bound = std::max(w.bound, c->bound);
     w.float_error = std::max(w.float_error, c->float_error);
   }
+  w.scale = bases[0]->scale;
   return w;
 }
 

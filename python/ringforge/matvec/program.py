@@ -486,7 +486,9 @@ def _bounds(layers: Sequence[object], input_bound: float) -> list[float]:
     """Bound before each layer and after the last; powers of 2^(1/4) after the first, as devices report them."""
     out = [input_bound]
     for layer in layers:
-        b = layer.output_bound(out[-1]) if isinstance(layer, Linear) else out[-1] ** 2
+        b = layer.output_bound(out[-1]) if isinstance(layer, Linear) else out[-1] * out[-1]
+        if not math.isfinite(b):
+            raise LevelError("results may reach 2^1024, which fits no parameters: scale weights or inputs down")
         out.append(2.0 ** (math.ceil(4 * math.log2(b) - 1e-9) / 4) if b > 0 else 1.0)
     return out
 

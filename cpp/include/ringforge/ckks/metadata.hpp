@@ -58,6 +58,7 @@ double error_bound(const Metadata& m, std::size_t degree) noexcept;
 /// multiplying by slots of size at most B*scale multiplies it by (B*scale)^2. Errors of two operands may depend on
 /// each other (c + c, c * c), so standard deviations are added, not variances; noise that an operation adds is fresh,
 /// so its variance is. `limbs` are those of the operand.
+/// @throws LevelError for limbs that Q does not have; `rescaled` and `squared` need two.
 class MetadataRules {
  public:
   explicit MetadataRules(ContextPtr context) : ctx_(std::move(context)) {}
@@ -66,7 +67,7 @@ class MetadataRules {
   /// Variance of one error coefficient after ModDown or rescale rounding: (1 + N*2/3)/12.
   double rounding() const noexcept;
   /// Variance that a key switch adds to each coefficient, rounding included.
-  double turned(std::size_t limbs) const noexcept;
+  double turned(std::size_t limbs) const;
 
   Metadata encrypted(double scale, double bound, bool public_key) const noexcept;
   Metadata sum(const Metadata& a, const Metadata& b) const noexcept;
@@ -76,14 +77,14 @@ class MetadataRules {
   Metadata number_product(const Metadata& a, double value, double scale) const noexcept;
   Metadata product(const Metadata& a, const Metadata& b) const noexcept;
   /// After a rotation, the conjugation or a relinearisation.
-  Metadata switched(const Metadata& a, std::size_t limbs) const noexcept;
+  Metadata switched(const Metadata& a, std::size_t limbs) const;
   /// @param parts of the ciphertext, 2 or 3
-  Metadata rescaled(const Metadata& a, std::size_t limbs, std::size_t parts = 2) const noexcept;
+  Metadata rescaled(const Metadata& a, std::size_t limbs, std::size_t parts = 2) const;
   /// Contents copied to empty slots by so many rotations, one after the other.
-  Metadata replicated(const Metadata& a, std::size_t limbs, std::size_t times) const noexcept;
-  Metadata doubled_real(const Metadata& a, std::size_t limbs) const noexcept;
+  Metadata replicated(const Metadata& a, std::size_t limbs, std::size_t times) const;
+  Metadata doubled_real(const Metadata& a, std::size_t limbs) const;
   /// Product with itself, relinearised and rescaled.
-  Metadata squared(const Metadata& a, std::size_t limbs) const noexcept;
+  Metadata squared(const Metadata& a, std::size_t limbs) const;
 
  private:
   ContextPtr ctx_;
