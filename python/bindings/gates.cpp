@@ -166,7 +166,8 @@ void bind_gates(nb::module_& m) {
           [](const GateParameters& p, const Bits& bytes) {
             return SecretKey{GateSecretKey::load({bytes.data(), bytes.size()}, p), Randomness()};
           },
-          "params"_a, "data"_a);
+          "params"_a, "data"_a,
+          nb::sig("def load(params: GateParameters, data: bytes | bytearray | memoryview) -> SecretKey"));
 
   nb::class_<GateEvaluationKey>(g, "EvaluationKey", "What the server needs to run gates.")
       .def_static(

@@ -140,3 +140,63 @@ def plausible(seen: int, expected: float, chance: float = 1e-4) -> bool:
         return sum(math.exp(i * math.log(expected) - expected - math.lgamma(i + 1)) for i in range(k + 1))
 
     return at_most(seen) >= chance and 1 - at_most(seen - 1) >= chance
+
+
+#: Gates of dependent inputs run as they are, and by which wiring the model knows them.
+AS_THEY_ARE = ((GateKind.NAND, "ab"), (GateKind.NAND, "aa"), (GateKind.XOR, "aA"))
+
+
+def traced(bench: Bench, kind: GateKind, wiring: str, count: int) -> Floats:
+    """Errors of the rounded sums of gates of refreshed bits: of two, of one twice, or of one and its complement."""
+    wires, _ = bench.refreshed(count)
+    other = np.roll(wires, 1, axis=0) if wiring == "ab" else wires
+    if wiring == "aA":
+        q = 1 << bench.gate_set.log_q
+        negative = -wires.astype(np.int64) % q
+        negative[:, -1] = (negative[:, -1] + q // 4) % q
+        other = negative.astype(np.uint32)
+    return bench.stage_errors(kind, np.ascontiguousarray(np.stack([wires, other], axis=1)))[:, 0]
+
+
+def check_dependent_inputs_are_charged(bench: Bench, count: int) -> None:
+    """Gates run without looking at their inputs have the variance of their wiring, and miss as often.
+
+    Doubled bits are M/4 away from both ends of the half circle, others M/8 from one: that the noise reaches as far on
+    the other side counts too, as a second sample.
+    """
+    for kind, wiring in AS_THEY_ARE:
+        errors, doubled = traced(bench, kind, wiring, count), noise.GATES[kind.name].doubled
+        # Squares of `count` Gaussians: 5 standard deviations of their mean.
+        predicted = bench.predicted(kind, "gate", wiring)[0]
+        assert abs(np.mean(errors**2) / predicted - 1) < 5 * (2 / count) ** 0.5, (kind, wiring)
+        chances = [
+            2.0 ** noise.log2_failure(bench.gate_set, kind.name, "gate", bench.method, bench.lengths, w)
+            for w in (wiring, "ab")
+        ]
+        seen = int(np.sum(np.abs(errors) > bench.gate_set.rotation_modulus / (4 if doubled else 8)))
+        expected = count * chances[0] * (1 if doubled else 2)
+        assert plausible(seen, expected), (kind, wiring, seen, expected)
+        assert wiring == "ab" or chances[0] > 5 * chances[1]
+
+
+def check_dependent_inputs_are_replaced(bench: Bench, count: int) -> None:
+    """Through the evaluator, gates of different inputs fail as the model says; of dependent ones none does."""
+    wires, _ = bench.refreshed(count)
+    index, none = np.arange(count), np.full(count, -1)
+
+    def inputs(*columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        return np.stack([*columns, *[none] * (3 - len(columns))], axis=1).astype(np.int32)
+
+    room = np.concatenate([wires, bench.level(np.full(count, GateKind.NOT, np.uint8), wires, inputs(index)), wires])
+    inverse, copy = index + count, index + 2 * count
+    # NAND(a, a), XOR(a, NOT a), XOR3(a, a, a), MAJ3(a, a, NOT a), with copies at another place of the memory.
+    which = index % 4
+    kinds = np.array([GateKind.NAND, GateKind.XOR, GateKind.XOR3, GateKind.MAJ3], np.uint8)[which]
+    third = np.select([which < 2, which == 3], [none, inverse], index)
+    got = bench.secret.decrypt(bench.level(kinds, room, inputs(index, np.where(which == 1, inverse, copy), third)))
+    held = bench.secret.decrypt(wires)
+    assert np.array_equal(got, np.select([which == 0, which == 1], [1 - held, np.ones_like(held)], held))
+    other = np.roll(index, 1)
+    got = bench.secret.decrypt(bench.level(np.full(count, GateKind.NAND, np.uint8), wires, inputs(index, other)))
+    expected = count * 2.0 ** noise.log2_failure(bench.gate_set, "NAND", "gate", bench.method, bench.lengths)
+    assert plausible(int(np.sum(got != 1 - (held & held[other]))), expected)

@@ -18,7 +18,14 @@ from ringforge.gates import noise, sets
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.storage import Method
-from tests.gates.measured import KINDS, TWO_INPUTS, Bench, plausible
+from tests.gates.measured import (
+    KINDS,
+    TWO_INPUTS,
+    Bench,
+    check_dependent_inputs_are_charged,
+    check_dependent_inputs_are_replaced,
+    plausible,
+)
 
 pytestmark = pytest.mark.long
 
@@ -66,6 +73,13 @@ def test_every_stage_has_the_predicted_variance(name: str, method: Method) -> No
 def test_degraded_set_fails_as_often_as_predicted() -> None:
     wrong, expected = Bench("gates-degraded", threads=THREADS).chain((GateKind.NAND,), 20_000)
     assert expected / 2 < wrong < expected * 2
+
+
+def test_dependent_inputs_of_the_degraded_set() -> None:
+    """Run as they are they fail as often as their wiring says; the evaluator replaces them, and none fails."""
+    bench = Bench("gates-degraded", threads=THREADS)
+    check_dependent_inputs_are_charged(bench, SAMPLES // 4)
+    check_dependent_inputs_are_replaced(bench, SAMPLES)
 
 
 @pytest.mark.parametrize(("name", "method"), [*PAIRS, ("gates-128", "ap"), ("gates-128", "automorphism")])

