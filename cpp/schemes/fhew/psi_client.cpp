@@ -45,8 +45,7 @@ void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
   first[jobs - 1] = plan_.key_rows() - 1;
   parallel_for(threads, jobs, [&](std::size_t job) {
     const std::size_t count = (job + 1 == jobs ? plan_.key_rows() : first[job + 1]) - first[job];
-    SmallArray<u64> rows(count * 2 * n);
-    SecretArray<u64> message(n);
+    SecretArray<u64> rows(count * 2 * n), message(n);
     const auto index = static_cast<u32>(first[job]);
     if (job < plan_.expansion.size()) {
       encrypt_substitution_key(rows.data(), secret_, (n >> job) + 1, plan_.expansion[job], seed, index, errors);
@@ -88,8 +87,7 @@ void PsiClientKey::query(std::uint8_t* dst, const u32* cells, unsigned threads) 
   parallel_for(threads, plan_.groups() * plan_.outputs(), [&](std::size_t job) {
     const std::size_t o = job % plan_.outputs();
     const u32* cell = cells + job / plan_.outputs() * packed;
-    SmallArray<u64> row(2 * n);
-    SecretArray<u64> message(n);
+    SecretArray<u64> row(2 * n), message(n);
     message.zero();
     if (o < selectors) {
       for (std::size_t i = 0; i < packed; ++i)

@@ -6,16 +6,58 @@
 //   constant_time secrets   Key, cells and all randomness are undefined memory: memcheck reports every branch and every
 //                           address that depends on them. What goes to the server is declassified by the library.
 //   constant_time leak      The same, and then one branch on a cell: memcheck must report it.
+//   constant_time wiped     The same: no block of memory may be undefined still when it is freed.
 //   constant_time zeros | ones | random    Makes one query for such cells, for callgrind to count instructions.
 #include <valgrind/callgrind.h>
 #include <valgrind/memcheck.h>
 
+#include <malloc.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <random>
 #include <string>
 
 #include "ringforge/fhew/psi.hpp"
+
+namespace {
+
+bool watching = false;
+int left_behind = 0;
+
+/// New blocks are zero, so that only secrets make them undefined.
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  bytes = (bytes / alignment + 1) * alignment;
+  void* block = std::aligned_alloc(alignment, bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return std::memset(block, 0, bytes);
+}
+
+void release(void* block) noexcept {
+  if (watching && block != nullptr) {
+    static unsigned char bits[1 << 20];
+    const std::size_t size = malloc_usable_size(block);
+    std::size_t secret = 0;
+    if (size <= sizeof(bits) && VALGRIND_GET_VBITS(block, bits, size) == 1)
+      for (std::size_t i = 0; i < size; ++i) secret += bits[i] != 0 ? 1 : 0;
+    if (secret != 0) {
+      ++left_behind;
+      std::fprintf(stderr, "%zu of %zu freed bytes are secret\n", secret, size);
+    }
+  }
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes, 16); }
+void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
+void operator delete(void* block) noexcept { release(block); }
+void operator delete(void* block, std::size_t) noexcept { release(block); }
+void operator delete(void* block, std::align_val_t) noexcept { release(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { release(block); }
 
 namespace {
 
@@ -63,6 +105,27 @@ std::vector<std::uint8_t> random_reply(const PsiPlan& plan) {
   return reply;
 }
 
+int watch_memory(PsiAlgorithm algorithm) {
+  const PsiPlan plan = small_plan(algorithm);
+  const std::vector<std::uint8_t> reply = random_reply(plan);
+  std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
+  std::vector<u32> cells(plan.bins(), 0);
+  std::vector<std::uint16_t> words(plan.bins() * plan.cell_words());
+  Seed seed{3};
+  VALGRIND_MAKE_MEM_UNDEFINED(seed.data(), seed.size());
+  taint(cells);
+  watching = true;
+  {
+    Randomness rng(seed);
+    PsiClientKey key(plan, rng);
+    key.evaluation_keys(keys.data());
+    key.query(request.data(), cells.data());
+    key.decode(words.data(), reply);
+  }
+  watching = false;
+  return RUNNING_ON_VALGRIND == 0 || left_behind != 0 || !tainted(words) ? 1 : 0;
+}
+
 int watch_secrets(PsiAlgorithm algorithm, bool leak) {
   const PsiPlan plan = small_plan(algorithm);
   const std::vector<std::uint8_t> reply = random_reply(plan);
@@ -107,7 +170,8 @@ int main(int argc, char** argv) {
   if (mode == "zeros" || mode == "ones" || mode == "random") return count_work(mode);
   if (mode == "secrets")
     return watch_secrets(PsiAlgorithm::ringforge, false) + watch_secrets(PsiAlgorithm::paper, false);
+  if (mode == "wiped") return watch_memory(PsiAlgorithm::ringforge) + watch_memory(PsiAlgorithm::paper);
   if (mode == "leak") return watch_secrets(PsiAlgorithm::ringforge, true);
-  std::fputs("usage: constant_time secrets|leak|zeros|ones|random\n", stderr);
+  std::fputs("usage: constant_time secrets|leak|wiped|zeros|ones|random\n", stderr);
   return 2;
 }

@@ -18,7 +18,7 @@ from ringforge.bench.record import Record, load
 from ringforge.cli import main
 from ringforge.errors import Error, ParameterError
 
-TINY = bench.PsiCase("direct", bits=18, bins=5, elements=7, client=4, threads=1)
+TINY = bench.PsiCase("direct", bits=18, bins=6, elements=7, client=4, threads=1)
 
 processes = pytest.mark.skipif(not hasattr(_native, "psi"), reason="this build has no private set intersection")
 

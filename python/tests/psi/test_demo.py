@@ -22,7 +22,7 @@ pytest.importorskip("zxcvbn")
 pytestmark = pytest.mark.skipif(not hasattr(_native, "psi"), reason="its processes are the command's own")
 
 README = Path(__file__).parents[3] / "README.md"
-SMALL = {"elements": 1 << 12, "log_bins": 7}
+SMALL = {"elements": 1 << 12, "log_bins": 8}
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,10 @@ def test_the_parties_are_processes_that_have_ended(shown: tuple[Path, demo.DemoR
 def test_what_the_server_saw(shown: tuple[Path, demo.DemoResult]) -> None:
     out, r = shown
     events = {e["event"]: e for e in r.log}
-    assert events["EvaluatePrf"]["elements"] == demo.COUNT
+    assert events["EvaluatePrf"]["elements"] == 128, "the class of 100"
     assert events["Query"]["bins"] == 1 << SMALL["log_bins"]
     assert re.fullmatch("[0-9a-f]{12}", events["Query"]["client"])
-    assert "quota leaves this client 50" in r.second_refused
+    assert "quota leaves this client 122" in r.second_refused
     assert r.found_planted == demo.COUNT
     assert not r.leaked
     assert {"server.log", "quota.sqlite", "stderr", "table/CURRENT"} <= r.searched.keys()
