@@ -2,6 +2,7 @@
 // Copyright 2026 The Ringforge authors
 #include "ringforge/memory.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -103,6 +104,10 @@ void trim_word_pool() noexcept {
     for (void* b : blocks) ::operator delete(b, kAlign);
   p.free.clear();
   p.idle = 0;
+#ifdef __GLIBC__
+  // Blocks below the allocator's own threshold lie on its heap, which keeps them otherwise.
+  (void)malloc_trim(0);
+#endif
 }
 
 }  // namespace ringforge

@@ -94,7 +94,9 @@ void bind_planning(nb::module_& m) {
       .def(nb::init<>())
       .def_ro("multiplied", &Work::multiplied)
       .def_ro("converted", &Work::converted)
-      .def("__add__", [](Work a, const Work& b) { return a += b; })
+      .def(
+          "__add__", [](Work a, const Work& b) { return a += b; },
+          nb::sig("def __add__(self, arg: OpCounts, /) -> Work"))
       .def("weight", [](const Work& w, const GadgetShape& g) { return weight(g, w); }, "gadget"_a);
   nb::class_<Tally>(m, "Tally", "Counts of operations, their keys and memory, as they are named one by one.")
       .def(nb::init<const GadgetShape&, bool>(), "gadget"_a, "compact"_a = false)

@@ -45,7 +45,7 @@ class Ours:
     encode_seconds: float
     algorithm: str
     level: int
-    max_rel_error: float
+    max_rel_error: float | None
     peak_mib: float
     extra: dict[str, Any]
 
@@ -294,7 +294,7 @@ def _sample(session: ckks.Session, plan: ProductPlan, seed: int) -> Ours:
         0.0,
         "fame",
         level,
-        0.0,
+        None,
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         {
             "plan": NAIVE,

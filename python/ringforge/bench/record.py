@@ -19,6 +19,19 @@ from ringforge.files import writing
 
 _RATIOS = ("ratio", "ratio_with_encoding")
 
+_RESULTS = Path("bench", "results")
+
+
+def saved_results(folder: Path | None = None) -> Path:
+    """Where saved results are looked for: the folder given, `bench/results` here, or that of the source tree this
+    package is run from; the first that is there, else the one here.
+    """
+    if folder is not None:
+        return folder
+    here = Path.cwd() / _RESULTS
+    tree = Path(__file__).resolve().parents[3] / _RESULTS
+    return here if here.is_dir() or not tree.is_dir() else tree
+
 
 @dataclass(frozen=True)
 class Record:

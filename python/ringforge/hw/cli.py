@@ -17,6 +17,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from ringforge.bench.record import saved_results
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw import lint as linting
@@ -35,7 +36,6 @@ app = typer.Typer(
 
 System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
 #: Where measurements are kept, seen from a checkout.
-RESULTS = Path("bench/results")
 
 
 # ---- lint ---------------------------------------------------------------------------------------------
@@ -229,7 +229,10 @@ def synth_command(
 def report_command(
     system: System,
     config: Annotated[str, typer.Option(help="Machine in hw/matvec/config.")] = "matvec-b",
-    results: Annotated[Path, typer.Option(help="Folder of saved results.")] = RESULTS,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Folder of saved results; default: bench/results here, or in the source tree."),
+    ] = None,
     markdown: Markdown = False,
 ) -> None:
     """One page about a machine: configuration, resources beside the paper, cells and their tests, cycles.
@@ -242,10 +245,11 @@ def report_command(
     """
     run_cli.check_system(system)
     chosen = MachineConfig.named(config)
+    folder = saved_results(results)
     grids = [tables.configuration(chosen)]
     found = resources.gather(chosen, resources.kept)
     origin = "resources: synthesised from these sources"
-    if not found.machines and (stored := tables.saved(results, chosen)) is not None:
+    if not found.machines and (stored := tables.saved(folder, chosen)) is not None:
         found, path = stored
         origin = f"resources: {path}, saved before these sources"
     if found.machines:
@@ -256,7 +260,7 @@ def report_command(
         origin = f"resources: not synthesised yet; run ringforge hw synth matvec --config {config}"
     states = tables.test_states()
     grids.append(tables.cells_in_full(found) if markdown else tables.cells(found, states))
-    cycles = tables.cycles(results, chosen) if results.is_dir() else None
+    cycles = tables.cycles(folder, chosen) if folder.is_dir() else None
     if cycles is not None and cycles.rows:
         grids.append(cycles)
     _print(grids, markdown)
@@ -264,7 +268,7 @@ def report_command(
     if not states:
         say("tests: not run yet; run ringforge hw test matvec")
     if cycles is None or not cycles.rows:
-        say(f"cycles: none saved in {results}; run ringforge hw cycles matvec --save {results}")
+        say(f"cycles: none saved in {folder}; run ringforge hw cycles matvec --save {folder}")
 
 
 @app.command("isa")

@@ -52,6 +52,14 @@ class Settings:
     level_price: float = 1.5
 
 
+class Kept(dict[tuple[Any, str], Any]):
+    """What is kept with a ciphertext for further use; told from others by identity, so that it can be referred to."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+
 @dataclass(eq=False)
 class Tile:
     """One ciphertext of a matrix, or what stands for it in a program that is only recorded.
@@ -67,7 +75,7 @@ class Tile:
     value: Any
     layout: Layout
     outside: str = ""
-    bases: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    bases: Kept = field(default_factory=Kept)
 
     def relabelled(self, layout: Layout) -> Tile:
         """The same ciphertext seen as another matrix."""
@@ -131,6 +139,13 @@ class Machine(ABC):
     @abstractmethod
     def run_drop(self, x: Any, level: int) -> Any:
         """x at a lower level."""
+
+    def kept_with(self, tile: Tile, key: tuple[Any, str]) -> None:  # noqa: B027
+        """Told when something that is kept with a tile, in `bases`, is made or used."""
+
+    def forget_tile(self, tile: Tile) -> None:
+        """Frees what is kept with a tile."""
+        tile.bases.clear()
 
     def decrypt(self, matrix: Any) -> Any:  # noqa: ARG002
         """The matrix in the clear, where the machine has a secret key."""
@@ -303,6 +318,7 @@ class Machine(ABC):
         key = (product, side)
         if key not in tile.bases:
             tile.bases[key] = self.run_bases(product, side, self.drop(tile, product.level).value)
+        self.kept_with(tile, key)
         return tile.bases[key]
 
     def _brought(self, plan: ProductPlan, tile: Tile, side: str) -> Tile:
@@ -325,6 +341,7 @@ class Machine(ABC):
         if key not in tile.bases:
             move = _move(tile.layout, want, self.slots)
             tile.bases[key] = self.transform(tile, move, want, (), "a move to other slots")
+        self.kept_with(tile, key)
         made: Tile = tile.bases[key]
         return made
 

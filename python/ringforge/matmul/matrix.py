@@ -204,7 +204,7 @@ class EncryptedMatrix(NotAnArray):
         """Frees what is kept for further products with this matrix."""
         self._recut_to.clear()
         for t in self:
-            t.bases.clear()
+            self.machine.forget_tile(t)
 
     # ---- products ----
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ringforge.bench.record import saved_results
 from ringforge.cli.console import console, say
 from ringforge.matmul import paper
 from ringforge.matvec.paper import render, to_json
@@ -25,9 +26,13 @@ def root() -> None:
 @app.command()
 def matmul(
     as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
-    results: Annotated[Path, typer.Option(help="Folder of saved results of `ringforge bench matmul`.")] = Path(
-        "bench/results"
-    ),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of saved results of `ringforge bench matmul`; default: bench/results here, or in the source "
+            "tree that this is run from."
+        ),
+    ] = None,
 ) -> None:
     """The paper on products of two encrypted matrices: Tables I to V, Equations 12 to 24, its errors.
 
@@ -37,7 +42,8 @@ def matmul(
 
     Example: `ringforge reproduce matmul`
     """
-    tables = paper.tables(results)
+    folder = saved_results(results)
+    tables = paper.tables(folder)
     sentences = paper.findings()
     if as_json:
         print(json.dumps({"tables": json.loads(to_json(tables)), "findings": sentences}, indent=2, ensure_ascii=False))
@@ -53,9 +59,9 @@ def matmul(
     say("Errors, contradictions and gaps of the paper, and how they are resolved here:")
     for number, sentence in enumerate(sentences, 1):
         say(f"{number:3}. {sentence}")
-    if not paper.load_measured(results):
+    if not paper.load_measured(folder):
         say("")
-        say(f"No measured products in {results}: run `ringforge bench matmul --save {results}`.")
+        say(f"No measured products in {folder}: run `ringforge bench matmul --save {folder}`.")
 
 
 __all__ = ["app"]

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary, finalize, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +31,11 @@ from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
 from ringforge.matmul.layout import Layout
-from ringforge.matmul.machine import Array, Machine, Settings, Tile
+from ringforge.matmul.machine import Array, Kept, Machine, Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, Grid, even_tile
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
+from ringforge.matmul.store import Store
 
 
 class Computer(Machine):
@@ -59,8 +63,7 @@ class Computer(Machine):
         self.reports: list[tuple[str, Report]] = []
         #: Seconds spent encoding diagonals and masks.
         self.prepare_seconds = 0.0
-        self._prepared: set[Product] = set()
-        self._handles: dict[int, Handle] = {}
+        self._handles: dict[HltKernel, Handle] = {}
 
     def require(self, keys: Mapping[int, int], relin_level: int | None) -> None:
         """Refuses work for which a key is missing, before it starts.
@@ -79,28 +82,32 @@ class Computer(Machine):
             raise MissingKeyError(f"the evaluation keys lack a relinearisation key for level {relin_level}")
 
     def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:  # noqa: ARG002
-        handle = self._handles.get(id(kernel))
+        handle = self._handles.get(kernel)
         if handle is None:
             self.device.check(kernel)
             handle = self.device.prepare(kernel, self.keys, threads=self.threads)
             self.prepare_seconds += handle.prepare_seconds
             if again:
-                self._handles[id(kernel)] = handle
+                self._handles[kernel] = handle
         (y,), report = self.device.run(handle, [x], threads=self.threads)
         self.reports.append(("transform", report))
         return y
 
     def run_bases(self, product: Product, side: str, x: Any) -> Any:
-        if product not in self._prepared:
-            before = product.prepare_seconds
-            product.prepare(self.keys)
-            self.prepare_seconds += product.prepare_seconds - before
-            self._prepared.add(product)
+        self.prepare(product)
         made: Bases = product.left(x) if side == "left" else product.right(x)
         self.reports.append((f"{side} operand", made.report))
         return made
 
+    def prepare(self, product: Product) -> None:
+        """Encodes what a product needs, unless it has been done."""
+        if not product.prepared:
+            before = product.prepare_seconds
+            product.prepare(self.keys)
+            self.prepare_seconds += product.prepare_seconds - before
+
     def run_product(self, product: Product, cost: ProductCost, left: Any, right: Any) -> Any:  # noqa: ARG002
+        self.prepare(product)
         y, report = product.multiply(left, right)
         self.reports.append(("product", report))
         return y
@@ -120,8 +127,9 @@ class Computer(Machine):
         return self.evaluator.drop_to_level(x, level)
 
     def forget(self) -> None:
+        for product in self._products.values():
+            product.release()
         super().forget()
-        self._prepared.clear()
         self._handles.clear()
 
 
@@ -179,7 +187,9 @@ class Session(Computer):
     Args:
         params: a parameter set or its name.
         method, keys, level_price: as of `Settings`; with keys "auto" rotations are composed where keys do not fit.
-        memory: bytes that a product may take; by default 80 % of what is free when the session starts.
+        memory: bytes that a product may take, and that keys, encoded diagonals and masks, and transformed operands
+            may take that are kept for further use: what was not used for longest is freed, and made again when it is
+            needed. By default 80 % of what is free when the session starts.
         insecure: why a named set below 128 bits may be used.
         threads: threads to use.
         fixed_seed_for_tests: a `ckks.TestSeed`, which makes everything reproducible, and nothing secret.
@@ -207,6 +217,10 @@ class Session(Computer):
         memory = planner.free_memory() if memory is None else memory
         settings = Settings(method, memory, keys, level_price=level_price)
         super().__init__(context, Keys(GaloisKeys()), settings, threads)
+        self._store = Store(memory)
+        # Transformed operands by number: names that keep nothing alive.
+        self._numbers: WeakKeyDictionary[Kept, dict[tuple[Any, str], int]] = WeakKeyDictionary()
+        self._next = itertools.count()
         self._client = _native.Client(context, fixed_seed_for_tests)
         self._secret = self._client.secret_key()
 
@@ -214,16 +228,90 @@ class Session(Computer):
     def params(self) -> Parameters:
         return self.context.params
 
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes that are kept now, by kind, the limit, and how many times something was freed to stay below it."""
+        return {**self._store.sizes(), "limit": self._store.limit, "freed": self._store.freed}
+
+    def __repr__(self) -> str:
+        kept = sum(self._store.sizes().values())
+        return (
+            f"Session({self.params.name}, {kept / 2**20:.0f} of {self._store.limit / 2**20:.0f} MiB kept, freed "
+            f"{self._store.freed} times)"
+        )
+
     def require(self, keys: Mapping[int, int], relin_level: int | None) -> None:
-        galois, relin = self.keys.galois, self.keys.relin
+        """Makes the keys that are missing, and frees what was not used for longest where the limit asks for it."""
+        galois, relin, gadget = self.keys.galois, self.keys.relin, self.context.gadget
+        wanted = {("keys", element): gadget.key_bytes(level + 1) for element, level in keys.items()}
+        self._store.make_room(wanted)
         for element, level in keys.items():
-            if element in galois:
-                if galois.level(element) >= level:
-                    continue
+            if element in galois and galois.level(element) < level:
                 galois.erase(element)
-            galois.insert(self._client.galois_key(self._secret, element, level, self.threads))
+            if element not in galois:
+                galois.insert(self._client.galois_key(self._secret, element, level, self.threads))
+            taken = gadget.key_bytes(galois.level(element) + 1)
+            self._store.keep(("keys", element), taken, partial(galois.erase, element))
         if relin_level is not None and (relin is None or relin.level < relin_level):
             self.keys = Keys(galois, self._client.relin_key(self._secret, relin_level, self.threads))
+
+    def prepare(self, product: Product) -> None:
+        super().prepare(product)
+        self._store.keep(("diagonals and masks", product), product.storage, partial(self._drop_product, product))
+
+    def _drop_product(self, product: Product) -> None:
+        product.release()
+        for key in [k for k, p in self._products.items() if p is product]:
+            del self._products[key]
+        # Its transformed operands would never be found again: the next product of the shape is another object.
+        for bases in list(self._numbers):
+            for name in [k for k in self._numbers[bases] if k[0] is product]:
+                self._lose(bases, name)
+
+    def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:
+        y = super().run_transform(kernel, matrix, x, again)
+        if again:
+            taken = int(self._handles[kernel].state[0].storage)
+            self._store.keep(("diagonals and masks", kernel), taken, partial(self._drop_kernel, kernel))
+        return y
+
+    def _drop_kernel(self, kernel: HltKernel) -> None:
+        self._handles.pop(kernel, None)
+        for key in [k for k, found in self._kernels.items() if found is kernel]:
+            del self._kernels[key]
+
+    def kept_with(self, tile: Tile, key: tuple[Any, str]) -> None:
+        made, numbers = tile.bases[key], self._numbers.setdefault(tile.bases, {})
+        if key not in numbers:
+            numbers[key] = next(self._next)
+            finalize(tile.bases, self._store.lose, ("operands", numbers[key])).atexit = False
+        parts = made.ciphertexts if isinstance(made, Bases) else [made.value]
+        taken = sum(16 * self.context.gadget.degree * (c.level + 1) for c in parts)
+        place = ref(tile.bases)
+
+        def drop() -> None:
+            there = place()
+            if there is not None:
+                self._lose(there, key)
+
+        self._store.keep(("operands", numbers[key]), taken, drop)
+
+    def _lose(self, bases: Kept, key: tuple[Any, str]) -> None:
+        bases.pop(key, None)
+        number = self._numbers.get(bases, {}).pop(key, None)
+        if number is not None:
+            self._store.lose(("operands", number))
+
+    def forget_tile(self, tile: Tile) -> None:
+        for key in list(tile.bases):
+            self._lose(tile.bases, key)
+
+    def forget(self) -> None:
+        """Frees keys, encoded diagonals and masks, and transformed operands; they are made again when needed."""
+        self._store.clear()
+        self.keys = Keys(self.keys.galois)
+        super().forget()
+        _native.trim_memory()
 
     def encrypt(
         self,

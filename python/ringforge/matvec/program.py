@@ -156,9 +156,15 @@ class Program(Frozen):
             if step.sums is None:
                 return None
             known = Matvec.describe(
-                *(self.context, kernel.plan, kernel.level),
-                *(kernel.input_scale, kernel.output_scale, kernel.input_bound, kernel.fresh_inputs),
-                *(step.sums, known),
+                self.context,
+                kernel.plan,
+                kernel.level,
+                kernel.input_scale,
+                kernel.output_scale,
+                kernel.input_bound,
+                kernel.fresh_inputs,
+                step.sums,
+                known,
             )
         return known
 
@@ -430,6 +436,7 @@ def compile_model(
             )
             choices.append(choice)
             plan = choice.chosen.plan
+            sums = Matvec.sums(plan, layer.weights, layer.bias, bounds[i])
             steps.append(
                 LinearStep(
                     rows=layer.rows,
@@ -443,7 +450,9 @@ def compile_model(
                     log_output_scale=scales[i + 1],
                     input_bound=bounds[i],
                     output_bound=bounds[i + 1],
-                    **_stated(plan, layer, bounds[i]),
+                    square=sums.square,
+                    norm=sums.norm,
+                    rotated_norm=sums.rotated_norm,
                 )
             )
             period = plan.packing.row_period
@@ -462,12 +471,6 @@ def compile_model(
     if doubt:
         warnings.warn(doubt, PrecisionWarning, stacklevel=2)
     return Compiled(program, tuple(choices), tuple(notes))
-
-
-def _stated(plan: Plan, layer: Linear, input_bound: float) -> dict[str, float]:
-    """What a program says of a matrix, so that errors of its results can be predicted without it."""
-    sums = Matvec.sums(plan, layer.weights, layer.bias, input_bound)
-    return {"square": sums.square, "norm": sums.norm, "rotated_norm": sums.rotated_norm}
 
 
 def _doubt(program: Program) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ringforge.bench.record import saved_results
 from ringforge.cli.console import console, say
 from ringforge.errors import Error
 from ringforge.hw import paper_tables
@@ -23,8 +24,8 @@ app = typer.Typer(
     help="The published tables and figures of each system, beside what we model or measure.",
 )
 
-#: The paper's figures of layers are for this set and one thread.
-_PARAMS = "set-b"
+#: The paper's figures of layers are for this set, at its highest level; these runs are on one thread.
+_PARAMS, _LEVEL, _THREADS = "set-b", 6, 1
 
 
 @app.callback()
@@ -33,9 +34,9 @@ def root() -> None:
 
 
 def measured_layers(folder: Path) -> tuple[dict[str, float], Path | None]:
-    """CPU seconds by layer at set-b with one thread, from the newest matvec results, and their file.
+    """CPU seconds by layer at set-b's highest level with one thread, from the newest matvec results, and their file.
 
-    Where a layer was measured several ways (algorithm, level), its fastest counts.
+    Where a layer was measured by several algorithms, its fastest counts.
     """
     known = {layer.name for layer in paper.LAYERS}
     files = [p for p in folder.glob("*matvec*") if p.suffix in {".json", ".jsonl"} and "environment" not in p.name]
@@ -45,7 +46,8 @@ def measured_layers(folder: Path) -> tuple[dict[str, float], Path | None]:
             record = _record(line)
             name, seconds = record.get("case"), record.get("seconds")
             ours = record.get("system") == "matvec" and record.get("params") == _PARAMS
-            if not ours or name not in known or record.get("device") != "cpu" or record.get("threads") != 1:
+            run = (record.get("device"), record.get("threads"), record.get("level"))
+            if not ours or name not in known or run != ("cpu", _THREADS, _LEVEL):
                 continue
             if isinstance(seconds, int | float) and math.isfinite(seconds) and seconds > 0:
                 out[str(name)] = min(out.get(str(name), math.inf), float(seconds))
@@ -67,8 +69,12 @@ def matvec(
     as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
     plots: Annotated[Path | None, typer.Option(help="Also draw Figures 1, 3, 8, 9, 10 into this folder.")] = None,
     results: Annotated[
-        Path, typer.Option(help="Folder of saved results, from `ringforge bench` and `ringforge hw`.")
-    ] = Path("bench/results"),
+        Path | None,
+        typer.Option(
+            help="Folder of saved results, from `ringforge bench` and `ringforge hw`; default: bench/results here, or "
+            "in the source tree that this is run from."
+        ),
+    ] = None,
 ) -> None:
     """The encrypted matrix-vector paper: Tables II to VII, Figures 1, 3, 8, 9, 10, its contradictions.
 
@@ -80,9 +86,10 @@ def matvec(
 
     Examples: `ringforge reproduce matvec`, `ringforge reproduce matvec --plots figures`
     """
-    measured, source = measured_layers(results)
+    folder = saved_results(results)
+    measured, source = measured_layers(folder)
     try:
-        tables = [*paper.tables(measured), *paper_tables.tables(results)]
+        tables = [*paper.tables(measured), *paper_tables.tables(folder)]
         sentences = paper.contradictions()
         files = paper.write_plots(plots, measured=measured) if plots is not None else []
     except (paper.PaperModelError, paper.MissingDependencyError) as e:
@@ -105,7 +112,8 @@ def matvec(
     say(
         f"Measured CPU seconds: {source}."
         if source is not None
-        else f"No measured CPU seconds in {results}: run `ringforge bench matvec --params set-b --threads 1`."
+        else f"No measured CPU seconds at level {_LEVEL} in {folder}: run "
+        f"`ringforge bench matvec --params set-b --threads 1 --save {folder}`."
     )
     for path in files:
         say(f"wrote {path}")

@@ -15,7 +15,7 @@ import ringforge as rf
 from ringforge import ckks, matmul
 from ringforge import params as parameter_sets
 from ringforge._native import Parameters
-from ringforge.errors import LevelError, MemoryLimitError, MismatchError, ParameterError, ShapeError
+from ringforge.errors import LevelError, MemoryLimitError, MismatchError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.matmul.planner import METHODS
 
 SEED = ckks.TestSeed(bytes(range(32)))
@@ -361,3 +361,59 @@ def test_explain(s: matmul.Session) -> None:
     for word in ("input", "product", "0, 1", "multiple", "transpose", "5 x 6", "ringforge r", "chosen", "weight"):
         assert word in text, word
     assert repr(A @ B) == f"EncryptedMatrix(5, 6) in 1 ciphertext, level {(A @ B).level}"
+
+
+def test_numpys_functions_work_or_refuse(s: matmul.Session) -> None:
+    """None makes an array of objects of an encrypted matrix."""
+    q, a = uniform(4, 5), uniform(5, 3)
+    encrypted = s.encrypt(a)
+    for made, exact in [
+        (np.dot(q, encrypted), q @ a),
+        (np.dot(encrypted, a.T), a @ a.T),
+        (np.transpose(encrypted), a.T),
+        (np.transpose(encrypted, (1, 0)), a.T),
+        (np.dot(encrypted, np.float64(2)), 2 * a),
+    ]:
+        assert isinstance(made, matmul.EncryptedMatrix)
+        assert np.abs(made.decrypt() - exact).max() <= made.error_bound
+    assert (np.shape(encrypted), np.ndim(encrypted), np.size(encrypted)) == ((5, 3), 2, 15)
+    for refused in (
+        lambda: np.transpose(encrypted, (0, 1)),
+        lambda: np.concatenate([encrypted, encrypted]),
+        lambda: np.sum(encrypted),
+        lambda: np.linalg.norm(encrypted),
+        lambda: np.asarray(encrypted),
+        lambda: np.array([encrypted, encrypted]),
+        lambda: np.dot(q, encrypted, out=np.zeros((4, 3))),
+    ):
+        with pytest.raises((ParameterError, ShapeError)):
+            refused()
+    for ufunc in (np.multiply, np.matmul, np.add):
+        with pytest.raises(TypeError):
+            ufunc(q, encrypted)
+
+
+def test_explanations_can_be_printed(s: matmul.Session) -> None:
+    product = s.encrypt(uniform(3, 4)) @ s.encrypt(uniform(4, 2))
+    program = matmul.trace(small(), lambda A, B: A @ B, A=(3, 4), B=(4, 2))
+    for text in (str(product.explain()), str(program.explain()), str(program.summary())):
+        assert "object at 0x" not in text
+        assert "3 x 4" in text
+
+
+def test_remedies_exist() -> None:
+    """At the highest level no message asks for a higher one; below it says how many more."""
+    high = matmul.Session(small(2), fixed_seed_for_tests=SEED)
+    a = high.encrypt(uniform(4, 4), bound=2.0**30)
+    with pytest.raises(LevelError, match=r"choose parameters with 2 more primes") as e:
+        a.matmul(a)
+    assert "higher" not in str(e.value)
+    low = matmul.Session(small(4), fixed_seed_for_tests=SEED)
+    b = low.encrypt(uniform(4, 4), bound=2.0**30, level=2)
+    with pytest.raises(LevelError, match=r"encrypt \d levels? higher \(the highest is 4; else choose"):
+        b.matmul(b)
+
+
+def test_programs_whose_results_drown_are_warned_of() -> None:
+    with pytest.warns(PrecisionWarning, match="scale the inputs up"):
+        matmul.trace(small(), lambda A, B: A @ B, A=matmul.Input(shape=(3, 4), bound=1e-12), B=(4, 2))

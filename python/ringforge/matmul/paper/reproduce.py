@@ -388,6 +388,8 @@ def measured(records: list[Record]) -> Table:
     for r in records:
         known = r.peer_seconds is not None
         bsgs = r.extra.get("peer_seconds_bsgs")
+        # Where seconds are put together from samples there is no whole result to compare.
+        error = None if r.extra.get("extrapolated") else r.max_rel_error
         rows.append(
             (
                 r.case,
@@ -399,7 +401,7 @@ def measured(records: list[Record]) -> Table:
                 None if bsgs is None else Value(float(bsgs), "s", "measured"),
                 None if not known else "extrapolated" if r.extra.get("peer_extrapolated") else "whole",
                 None if r.ratio is None else _derived(r.ratio, "x"),
-                None if r.max_rel_error is None else Value(r.max_rel_error, "", "measured"),
+                None if error is None else Value(error, "", "measured"),
             )
         )
     return Table(

@@ -160,17 +160,22 @@ def figure8_tables(measured: Mapping[str, float]) -> list[Table]:
         (
             "largest over 64 threads",
             Value(PAPER_MAX_SPEEDUP_64_THREADS, "x", "paper"),
-            Value(max(known), "x", "derived") if known else None,
+            None,
         ),
         (
             "geometric mean over 64 threads",
             Value(PAPER_GEOMEAN_SPEEDUP_64_THREADS, "x", "paper"),
-            Value(geometric_mean(known), "x", "derived") if known else None,
+            None,
         ),
         (
             "largest over 1 thread",
             Value(PAPER_MAX_SPEEDUP_1_THREAD, "x", "paper"),
+            Value(max(known), "x", "derived") if known else None,
+        ),
+        (
+            "geometric mean over 1 thread",
             None,
+            Value(geometric_mean(known), "x", "derived") if known else None,
         ),
     ]
     return [
@@ -217,7 +222,7 @@ def figure8_tables(measured: Mapping[str, float]) -> list[Table]:
             "Speed-ups over the CPU, Set-B",
             ("claim", "paper (TenSEAL)", "measured CPU over model"),
             tuple(claims),
-            ("The last column compares whatever CPU run was given with the modelled design.",),
+            ("The last column compares runs on one thread, at the set's highest level, with the modelled design.",),
         ),
     ]
 
