@@ -41,7 +41,7 @@ Parameters parameters(const Kind& k) { return small_params(k.log_n, kLevel + 1, 
 struct World {
   explicit World(const Kind& k)
       : ctx(std::make_shared<const Context>(parameters(k))),
-        client(ctx, fixed_seed(k.seed)),
+        client(ctx, TestRandomness(fixed_seed(k.seed))),
         sk(client.secret_key()),
         pk(client.public_key(sk)),
         relin(client.relin_key(sk)),
@@ -278,12 +278,12 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"io::save", "public key", [&] { io::save(out, *w.ctx, f.pk); }},
       {"SwitchingKey::make", "from",
        [&] {
-         Randomness rng(fixed_seed());
+         TestRandomness rng(fixed_seed());
          (void)SwitchingKey::make(f.sk.eval(), w.sk.eval(), 0, g, kLevel + 1, rng);
        }},
       {"SwitchingKey::make", "to",
        [&] {
-         Randomness rng(fixed_seed());
+         TestRandomness rng(fixed_seed());
          (void)SwitchingKey::make(w.sk.eval(), f.sk.eval(), 0, g, kLevel + 1, rng);
        }},
       {"Digits", "polynomial", [&] { (void)Digits(f.c.parts[1], g); }},
@@ -427,7 +427,7 @@ std::vector<Row> nothing(World& w) {
       {"Poly::prefix", "limbs", [&] { (void)w.c.parts[0].prefix(kLevel + 2); }, "level"},
       {"SwitchingKey::make", "limbs",
        [&] {
-         Randomness rng(fixed_seed());
+         TestRandomness rng(fixed_seed());
          (void)SwitchingKey::make(w.sk.eval(), w.sk.eval(), 0, w.ctx->gadget(), kLevel + 2, rng);
        },
        "level"},
@@ -504,7 +504,7 @@ fhew::GateParameters gate_set(unsigned n, unsigned log_n) {
 
 TEST(Foreign, GatesAndOprfRefuse) {
   using namespace fhew;
-  Randomness rng(fixed_seed());
+  TestRandomness rng(fixed_seed());
   const GateSecretKey mine(gate_set(64, 10), rng), theirs(gate_set(72, 10), rng);
   const auto key = GateEvaluationKey::make(mine, Method::ginx, rng);
   std::vector<u32> words(2 * 65);
@@ -570,7 +570,7 @@ fhew::PsiPlan psi_plan(unsigned log_bins) {
 TEST(Foreign, LookupsRefuse) {
   using namespace fhew;
   const PsiPlan plan = psi_plan(3), other = psi_plan(4);
-  Randomness rng(fixed_seed());
+  TestRandomness rng(fixed_seed());
   PsiClientKey client(plan, rng);
   std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
   client.evaluation_keys(keys.data());

@@ -158,7 +158,7 @@ TEST(Gates, TruthTablesWideWords) {
 // by no more rotations than a function of x and y takes, and never the sum of dependent ciphertexts.
 TEST(Gates, DependentInputsAreReplaced) {
   const GateParameters p = small_set();
-  Randomness rng(seed(5));
+  TestRandomness rng(seed(5));
   const GateSecretKey secret(p, rng);
   const GateEvaluationKey key = GateEvaluationKey::make(secret, Method::ginx, rng, 2);
   const std::size_t words = p.n + 1;
@@ -222,7 +222,7 @@ TEST(Gates, DependentInputsAreReplaced) {
 // own first half again.
 TEST(Gates, ReconvergingGatesAreFound) {
   const GateParameters p = small_set();
-  Randomness rng(seed(6));
+  TestRandomness rng(seed(6));
   const GateSecretKey secret(p, rng);
   const std::size_t words = p.n + 1;
   for (const Method m : {Method::ginx, Method::ap, Method::automorphism}) {
@@ -258,7 +258,7 @@ TEST(Gates, NoiseHasNoCommonPart) {
   for (const auto& p : {small_set(), small_paper_set()})
     for (const Method m : {Method::ginx, Method::ap, Method::automorphism})
       for (std::uint8_t s = 1; s <= 3; ++s) {
-        Randomness rng(seed(s));
+        TestRandomness rng(seed(s));
         const GateSecretKey secret(p, rng);
         const GateEvaluationKey key = GateEvaluationKey::make(secret, m, rng, 2);
         std::vector<u32> wires(2 * kSamples * (p.n + 1));
@@ -281,7 +281,7 @@ TEST(Gates, NoiseHasNoCommonPart) {
 
 TEST(Gates, KeysHaveIds) {
   const GateParameters p = small_set();
-  Randomness rng(seed(7));
+  TestRandomness rng(seed(7));
   const GateSecretKey one(p, rng), other(p, rng);
   EXPECT_NE(one.id(), 0U);
   EXPECT_NE(one.id(), other.id());

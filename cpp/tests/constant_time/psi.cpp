@@ -116,7 +116,7 @@ int watch_memory(PsiAlgorithm algorithm) {
   taint(cells);
   watching = true;
   {
-    Randomness rng(seed);
+    TestRandomness rng(seed);
     PsiClientKey key(plan, rng);
     key.evaluation_keys(keys.data());
     key.query(request.data(), cells.data());
@@ -131,7 +131,7 @@ int watch_secrets(PsiAlgorithm algorithm, bool leak) {
   const std::vector<std::uint8_t> reply = random_reply(plan);
   Seed seed{3};
   VALGRIND_MAKE_MEM_UNDEFINED(seed.data(), seed.size());
-  Randomness rng(seed);
+  TestRandomness rng(seed);
   PsiClientKey key(plan, rng);
   std::vector<std::uint8_t> keys(plan.key_bytes()), request(plan.request_bytes());
   key.evaluation_keys(keys.data());
@@ -150,7 +150,7 @@ int watch_secrets(PsiAlgorithm algorithm, bool leak) {
 
 int count_work(const std::string& which) {
   const PsiPlan plan = small_plan(PsiAlgorithm::ringforge);
-  Randomness rng(Seed{3});
+  TestRandomness rng(Seed{3});
   PsiClientKey key(plan, rng);
   std::vector<std::uint8_t> request(plan.request_bytes());
   std::vector<u32> cells(plan.bins(), which == "zeros" ? 0 : static_cast<u32>(plan.cells() - 1));
