@@ -508,7 +508,6 @@ TEST(Foreign, GatesAndOprfRefuse) {
   const GateSecretKey mine(gate_set(64, 10), rng), theirs(gate_set(72, 10), rng);
   const auto key = GateEvaluationKey::make(mine, Method::ginx, rng);
   std::vector<u32> words(2 * 65);
-  std::vector<i64> lwe(72);
   std::stringstream file;
   key.save(file);
   const std::uint8_t nand = static_cast<std::uint8_t>(GateKind::nand_), unknown = kGateKinds;
@@ -525,8 +524,8 @@ TEST(Foreign, GatesAndOprfRefuse) {
           {"fhew::trace", "secret", [&] { (void)trace(key, theirs, GateKind::nand_, &words[0], &words[65]); }},
           {"GateSecretKey", "coefficients",
            [&] {
-             (void)GateSecretKey(gate_set(64, 10), std::move(lwe),
-                                 sample_ternary(1024, fixed_seed(), StreamObject::secret));
+             (void)GateSecretKey(gate_set(64, 10), SmallPoly(63),
+                                 sample_ternary(1024, fixed_seed(), StreamObject::secret), 1);
            },
            "format"},
           {"GateEvaluationKey::load", "params",
