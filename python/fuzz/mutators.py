@@ -126,6 +126,19 @@ def records(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
     return data[:start] + record + hashlib.sha256(record).digest() + data[end:]
 
 
+def labelled(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
+    """For files of ciphertexts: the label before the records is changed as JSON and sealed again, or the records are."""
+    length = int.from_bytes(data[8:12], "little")
+    end = 12 + length + 32
+    if not data.startswith(b"RGLABEL1") or len(data) < end:
+        return records(data, rng, havoc)
+    if rng.randrange(2):
+        return data[:end] + records(data[end:], rng, havoc)
+    text = in_json(data[12 : 12 + length], rng, havoc)
+    start = data[:8] + len(text).to_bytes(4, "little") + text
+    return start + hashlib.sha256(start).digest() + data[end:]
+
+
 def after(count: int, inner: Mutator) -> Mutator:
     """For inputs whose first bytes choose what is read."""
 

@@ -22,9 +22,10 @@ from typing import Any
 import mutators
 import numpy as np
 
-from ringforge import _native, files, gates, local_http, matmul, matvec, params, psi
+from ringforge import _native, bundles, files, gates, local_http, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
+from ringforge.gates import cli as gates_cli
 from ringforge.gates import formats as netlists
 from ringforge.gates import storage
 from ringforge.hw.config import MachineConfig
@@ -38,6 +39,7 @@ from ringforge.matvec import service as matvec_service
 from ringforge.psi import access, oprf, quota, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
+from ringforge.psi.table import Shape
 
 #: Longest input.
 MAX_BYTES = 1 << 16
@@ -225,11 +227,13 @@ def csv_vectors(data: bytes) -> None:
 @target(
     "parties.read_keys",
     "parties.read_ciphertexts",
+    "bundles.load_ciphertexts",
+    "matvec.roles.EncryptedVectors.load",
     "matmul.roles.Contributor.load",
     "matmul.roles.KeyHolder.load",
     "matvec.roles.Client.load",
     seeds=lambda: [bytes([i]) + d for i, d in enumerate(matrix_files().values())],
-    mutate=mutators.after(1, mutators.records),
+    mutate=mutators.after(1, mutators.labelled),
 )
 def ckks_files(data: bytes) -> None:
     path, vectors, matrices = stored("r", data[1:]), vector_program(), matrix_program()
@@ -241,7 +245,7 @@ def ckks_files(data: bytes) -> None:
         case b"\2":
             matmul_roles.Parcel.load(path, matrices, "A")
         case b"\3":
-            matvec.EncryptedVectors.load(path, vectors, 1)
+            matvec.EncryptedVectors.load(path, vectors)
         case b"\4":
             matvec.EvaluationKeys.load(path, vectors)
         case _:
@@ -253,20 +257,31 @@ def _clear_vectors() -> list[bytes]:
     return [written("c", lambda p: client.encrypt([0.1, 0.2, 0.3]).save(p, vector_program("clear")))]
 
 
-@target("matvec.roles._load_clear", seeds=_clear_vectors)
+@target("matvec.roles._read_clear", seeds=_clear_vectors, mutate=mutators.labelled)
 def clear_vectors(data: bytes) -> None:
-    matvec_roles.EncryptedVectors.load(stored("c", data), vector_program("clear"), 1)
+    matvec_roles.EncryptedVectors.load(stored("c", data), vector_program("clear"))
+
+
+@target(
+    "bundles.read_label",
+    seeds=lambda: [matrix_files()["matrix"][:1024], matrix_files()["vectors"][:1024]],
+    mutate=mutators.labelled,
+)
+def labels(data: bytes) -> None:
+    bundles.read_label(io.BytesIO(data))
 
 
 @target(
     "cli.info_command.describe_file",
+    "gates.info.describe",
     "cli.info_command._records",
     "cli.info_command._program",
     seeds=lambda: (
         [b"\0" + d for d in (*matrix_files().values(), *TARGETS["matvec_program"].seeds())]
+        + [b"\0" + d for t in ("encrypted_bits", "gate_keys") for d in TARGETS[t].seeds()]
         + [bytes([i]) + TARGETS[t].seeds()[0] for i, t in ((1, "onnx_model"), (2, "npz_model"), (3, "npy_array"))]
     ),
-    mutate=mutators.after(1, mutators.records),
+    mutate=mutators.after(1, mutators.labelled),
 )
 def info(data: bytes) -> None:
     suffix = {b"\1": ".onnx", b"\2": ".npz", b"\3": ".npy"}.get(data[:1], ".file")
@@ -307,9 +322,9 @@ def encrypted_bits(data: bytes) -> None:
 
 
 @target(
+    "gates.storage.read_header",
     "gates.storage.load_secret_key",
     "gates.storage.load_evaluation_key",
-    "gates.storage._parameters_of",
     seeds=lambda: [bytes(gate_secret().save()), b"RGFGATE1" + gate_secret().params.hash + bytes(2000)],
     mutate=mutators.sealed,
 )
@@ -353,6 +368,14 @@ def blif_netlist(data: bytes) -> None:
     gates.Circuit(str(stored("n.blif", data))).report()
 
 
+@target("gates.cli._assignments", seeds=lambda: [b"a=1,2\nb=0x3\n", b"a=\n\n", b"@x"])
+def gate_numbers(data: bytes) -> None:
+    path = stored("numbers", data)
+    for where, text in gates_cli._assignments([f"@{path}"]):
+        with contextlib.suppress(Error):
+            gates_cli._numbers(where, text.partition("=")[2], 8)
+
+
 # ---- private set intersection --------------------------------------------------------------------
 
 
@@ -361,6 +384,7 @@ def blif_netlist(data: bytes) -> None:
     "psi.info.TableInfo._consistent",
     "psi.info.TableInfo.salt_array",
     "psi.info.TableInfo.seed_bytes",
+    "psi.table.Shape.of",
     seeds=lambda: [table(mode).info.to_json() for mode in ("oprf", "direct")],
     mutate=mutators.in_json,
 )
@@ -369,6 +393,7 @@ def table_info(data: bytes) -> None:
     assert len(info.seed_bytes) == 32
     assert len(info.salt_array) in (0, info.bins)
     info.native()
+    Shape.of(info)
 
 
 @target(
@@ -407,6 +432,7 @@ def _state_files() -> list[bytes]:
     "psi.store.Store._open",
     "psi.store.Store.key",
     "psi.store._read_current",
+    "psi.store._read_array",
     "psi.store._read_arrays",
     "psi.store._read_members",
     "psi.store._sha256",
@@ -486,6 +512,7 @@ def psi_elements(data: bytes) -> None:
 
 @target(
     "psi.access.read_tokens",
+    "psi.access.read_private",
     seeds=lambda: [b"# tokens\n" + b"0123456789abcdef" * 2 + b"\n", b"127.0.0.1:8760", b"ipv6:%5B::1%5D:1"],
 )
 def psi_tokens(data: bytes) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ringforge
-from ringforge import _native, matvec
+from ringforge import _native, bundles, matvec
 from ringforge.cli import main
 from ringforge.cli.console import parse_size, size_text
 from ringforge.errors import ParameterError
@@ -215,7 +215,8 @@ def test_info_refuses_what_is_not_ours(here: Path, refuse: Refuse) -> None:
 
 
 def test_reproduce(run: Run, here: Path) -> None:
-    text = run("reproduce", "matvec")
+    (here / "none").mkdir()
+    text = run("reproduce", "matvec", "--results", "none")
     for word in (
         "Table II:",
         "Table VII",
@@ -235,6 +236,7 @@ def test_reproduce(run: Run, here: Path) -> None:
             "params": "set-b",
             "device": "cpu",
             "threads": 1,
+            "level": 6,
             "seconds": s,
         }
         for s in (0.5, 0.25)
@@ -262,7 +264,7 @@ def test_pipeline_computes_the_model(run: Run) -> None:
     assert np.abs(got - exact).max() <= bound < 0.02
 
     run("matvec decrypt --program p.json --secret s.key --in y.ct --out all.npy")
-    assert np.load("all.npy").shape == (4, OUT)
+    assert np.load("all.npy").shape == (COUNT, OUT), "the rest of the last ciphertext is padding"
     np.testing.assert_array_equal(np.load("all.npy")[:COUNT], got)
 
     run("matvec decrypt --program p.json --secret s.key --in y.ct --out n.npy --share-bits 10")
@@ -382,7 +384,7 @@ def test_inputs_that_do_not_fit(refuse: Refuse) -> None:
         "complex": (x.astype(complex), ("complex128",)),
         "nan": (np.where(x == x[1, 2], np.nan, x), ("NaN",)),
         "inf": (np.where(x == x[1, 2], -np.inf, x), ("infinity",)),
-        "large": (x * 3, ("bound 1", "have a larger bound declared")),
+        "large": (x * 3, ("bound 1", "ask whoever planned the program")),
     }
     for name, (array, words) in cases.items():
         np.save(f"{name}.npy", array)
@@ -422,7 +424,7 @@ def test_models_that_do_not_fit(refuse: Refuse) -> None:
         ("--params set-b --level 2", ("level 2", "3 ... 6")),
         ("--params set-z", ("set-z", "set-a, set-b")),
         ("--params set-b-54", ("432 bits", '--insecure "..."')),
-        ("--memory 1MiB", ("1.0 MiB", "raise --memory")),
+        ("--memory 1MiB", ("1.0 MiB", "raise the limit")),
         ("--memory lots", ("lots", "4GiB")),
         ("--batch 3", ("power of two", "3")),
         ("--batch 99999999", ("power of two",)),
@@ -442,8 +444,14 @@ def test_plans_that_cannot_be(refuse: Refuse, options: str, words: tuple[str, ..
 EVALUATE = "matvec evaluate --program p.json --model m.npz --keys {keys} --in {input} --out z.ct"
 
 
-def test_levels_exhausted(refuse: Refuse) -> None:
-    line = refuse(EVALUATE.format(keys="e.keys", input="y.ct"))
+def test_levels_exhausted(here: Path, refuse: Refuse, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "output y, where input x is needed" in refuse(EVALUATE.format(keys="e.keys", input="y.ct"))
+    with (here / "y.ct").open("rb") as f:  # without its label, as files of the first release were
+        assert bundles.read_label(f) is not None
+        (here / "bare.ct").write_bytes(f.read())
+    assert main(shlex.split(EVALUATE.format(keys="e.keys", input="bare.ct"))) == 1
+    warning, line = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning: bare.ct does not say what it holds")
     assert "level 3" in line
     assert "at 0" in line
 
@@ -510,7 +518,7 @@ def test_outputs_that_cannot_be_written(refuse: Refuse) -> None:
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     decrypt = "matvec decrypt --program p.json --secret s.key --in y.ct --out"
     assert ".npy and .csv" in refuse(f"{decrypt} z.txt")
-    assert "4 vectors" in refuse(f"{decrypt} z.npy --count 5")
+    assert "1 to 3 vectors" in refuse(f"{decrypt} z.npy --count 5")
     assert "at least 1" in refuse(f"{decrypt} z.npy --count 0")
     assert "share_bits" in refuse(f"{decrypt} z.npy --share-bits -1")
     assert "--threads -1" in refuse(f"{decrypt} z.npy --threads -1")

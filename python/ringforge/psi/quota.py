@@ -68,8 +68,8 @@ class Quota:
                 path.touch(mode=0o600, exist_ok=False)
         try:
             self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode = WAL")
             self._key = self._open()
+            self._database.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as e:
             raise QuotaFileError(
                 f"{path.name} cannot be used for counting ({e}): see to the file, its directory and the disk, or name "

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.files import database, naming, writing
+from ringforge.files import naming, writing
 from ringforge.parties import Progress
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import engine
@@ -507,10 +507,7 @@ def _read_array(path: Path, entry: FileEntry) -> npt.NDArray[Any]:
 def _write_members(directory: Path, members: Members) -> None:
     """Writes a new database: every member's bytes (64 of the PRF, or 8 of an integer, big-endian), and its label."""
     rows = _rows(members, 8 if members.values.ndim == 1 else 64)
-    with (
-        database(file := directory / "elements.sqlite"),
-        contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db,
-    ):
+    with contextlib.closing(sqlite3.connect(directory / "elements.sqlite", isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")  # the files are synchronised together, before they become current
         db.execute("CREATE TABLE members (value BLOB PRIMARY KEY, label BLOB NOT NULL) WITHOUT ROWID")
@@ -557,10 +554,7 @@ def _change_members(directory: Path, gone: Members, new: Members) -> tuple[npt.N
     width = 8 if new.values.ndim == 1 else 64
     before: dict[bytes, bytes | None] = {}
     after: dict[bytes, bytes | None] = {}
-    with (
-        database(file := directory / "elements.sqlite"),
-        contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db,
-    ):
+    with contextlib.closing(sqlite3.connect(directory / "elements.sqlite", isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
 

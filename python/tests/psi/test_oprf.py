@@ -259,9 +259,10 @@ def test_key_file(tmp_path: Path) -> None:
     assert key.save(path) == path.stat().st_size == 48
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert np.array_equal(ServerKey.load(path).prf([b"x"]), key.prf([b"x"]))
-    path.chmod(0o644)
-    key.save(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="never replaced"):
+        ServerKey.random().save(path)
+    assert path.read_bytes() == before
 
 
 def test_damaged_key_files(tmp_path: Path, key: ServerKey) -> None:
