@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import re
-import sqlite3
 import stat
 import struct
 import tempfile
@@ -214,33 +213,6 @@ def writing(path: str | Path, *, secret: bool = False) -> Iterator[IO[bytes]]:
     """Like `new_file`, as an open binary file."""
     with new_file(path, secret=secret) as temporary, temporary.open("wb") as f:
         yield f
-
-
-@contextlib.contextmanager
-def database(path: str | Path) -> Iterator[None]:
-    """Turns what SQLite raises in the block into one line that names the file and a remedy.
-
-    Raises:
-        OSError: there is no room; SQLite has undone what it had begun. Error: another process has it, or it cannot be
-        read or written. FormatError: it is no database, or a damaged one.
-    """
-    try:
-        yield
-    except UnicodeDecodeError:  # what SQLite says of a damaged file may quote it
-        raise FormatError(f"{Path(path).name} is damaged: use a copy, or make it anew") from None
-    except sqlite3.Error as e:
-        code = getattr(e, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
-            why = f"{first_line(e)}: nothing was changed; make room on its disk"
-            raise OSError(errno.ENOSPC, why, str(path)) from None
-        if code in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
-            raise Error(
-                f"{Path(path).name}: {first_line(e)}: nothing was changed; see whether its disk is full and it may "
-                "be written, or use a copy"
-            ) from None
-        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            raise Error(f"{Path(path).name}: another process works with this database: wait for it") from None
-        raise FormatError(f"{Path(path).name} is damaged ({first_line(e)}): use a copy, or make it anew") from None
 
 
 # ---- arrays --------------------------------------------------------------------------------------

@@ -110,13 +110,13 @@ class BodyHandler(BaseHTTPRequestHandler):
         try:
             yield
         except Error as e:
-            self.discard()
             self.answer(400, f"{type(e).__name__}: {e}".encode())
+            self.discard()
         except (ConnectionError, TimeoutError):
             raise
         except OSError as e:
-            self.discard()
             self.answer(500, f"Error: the server cannot store it: {e.strerror}".encode())
+            self.discard()
 
     # ---- bodies ----
 
@@ -178,7 +178,7 @@ class BodyHandler(BaseHTTPRequestHandler):
         return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
     def discard(self) -> None:
-        """Reads what is left of a body that nobody wants, within reason, so that the sender is ready to hear why."""
+        """Reads what is left of a body that nobody wants, within reason: a sender hears the answer when it has sent all."""
         done = 0
         with contextlib.suppress(FormatError, ConnectionError):
             for some in self._body():

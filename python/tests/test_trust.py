@@ -4,6 +4,7 @@
 
 import ast
 import functools
+import json
 import re
 from pathlib import Path
 
@@ -72,3 +73,47 @@ def test_a_name_that_does_not_exist_is_seen(name: str) -> None:
         assert function not in _python_tests(path)
     else:
         assert name not in _cpp_tests()
+
+
+# ---- what no test can run by itself --------------------------------------------------------------
+
+
+def test_long_tests_end_with_the_sanitizers() -> None:
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^test-long:.*\n(\t.*\n)*\t\$\(MAKE\) sanitize$", make, re.MULTILINE)
+    assert re.search(r"^sanitize:.*\n(\t.*\n)*\t.*tools/sanitize\.sh$", make, re.MULTILINE)
+    script = (ROOT / "tools" / "sanitize.sh").read_text(encoding="utf-8")
+    for part in ("ringforge_tests", "test_threads.py", "test_random.py", "asan tsan"):
+        assert part in script
+
+
+def test_reports_of_sanitizers_end_the_run() -> None:
+    flags = {
+        p["name"]: p["cacheVariables"].get("CMAKE_CXX_FLAGS", "")
+        for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+        if "cacheVariables" in p
+    }
+    assert "-fsanitize=address,undefined -fno-sanitize-recover=all" in flags["asan"]
+    assert "-fsanitize=thread" in flags["tsan"]
+    script = (ROOT / "tools" / "sanitize.sh").read_text(encoding="utf-8")
+    assert "set -eu" in script
+    assert "halt_on_error=1" in script
+
+
+def test_the_kept_run_of_the_sanitizers_is_whole() -> None:
+    """The last whole run is kept, with machine and commit; its parts are those of the script."""
+    kept = sorted((ROOT / "bench" / "results").glob("sanitize-*.txt"))
+    assert kept
+    text = kept[-1].read_text(encoding="utf-8")
+    for kind in ("asan", "tsan"):
+        assert len(re.findall(rf"^{kind}: .*\bclean\b", text, re.MULTILINE)) == 2, "C++ tests, and the native module"
+
+
+def test_the_page_of_additions_names_what_is_there() -> None:
+    text = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
+    for what in ("scheme", "application", "device", "accelerator"):
+        assert re.search(rf"^## .*\b{what}\b", text, re.MULTILINE), what
+    named = re.findall(r"`((?:cpp|python|hw|docs|params|examples)/[\w./-]+)`", text)
+    assert len(named) > 10
+    missing = [n for n in named if "NAME" not in n and not (ROOT / n).exists()]
+    assert not missing

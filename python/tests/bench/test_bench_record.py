@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ringforge.bench import record
 from ringforge.bench.record import Record, duration, environment, load, save, table
 
 FULL = Record(
@@ -108,3 +109,15 @@ def test_save_and_load(tmp_path: Path) -> None:
     save([BARE], tmp_path / "results", "small")
     assert load(path) == [BARE]
     assert sorted(item.name for item in path.parent.iterdir()) == ["small.environment.json", "small.jsonl"]
+
+
+def test_saved_results_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is named, then bench/results here, then that of the source tree that the package came from."""
+    monkeypatch.chdir(tmp_path)
+    named = tmp_path / "named"
+    assert record.saved_results(named) == named
+    elsewhere = record.saved_results()
+    (tmp_path / "bench" / "results").mkdir(parents=True)
+    (tmp_path / "bench" / "results" / "x.jsonl").write_text("{}")
+    assert record.saved_results().resolve() == (tmp_path / "bench" / "results").resolve()
+    assert elsewhere.is_absolute() or not elsewhere.exists()

@@ -263,7 +263,7 @@ def test_the_service_refuses_with_typed_errors(serve: Serve, tmp_path: Path) -> 
     # After all this it still works.
     connection = fresh()
     connection.evaluate("single", tmp_path / "x", tmp_path / "y")
-    result = matvec.EncryptedVectors.load(tmp_path / "y", program, 1)
+    result = matvec.EncryptedVectors.load(tmp_path / "y", program, "output")
     np.testing.assert_allclose(client.decrypt(result)[0], [0.3, 0.3], atol=1e-4)
     connection.close()
 

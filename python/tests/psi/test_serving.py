@@ -126,6 +126,6 @@ def test_a_quota_file_that_cannot_grow(folder: Path) -> None:
             with pytest.raises(Error, match=r"cannot count what is asked for in full \(.*\), so it does nothing"):
                 c.evaluate_prf(table, blinded)
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert len(c.evaluate_prf(table, blinded)) == 1
+        assert len(c.evaluate_prf(table, blinded)) == len(blinded) > 0
         assert server.stop() == 0
         assert [e["result"] for e in server.events("EvaluatePrf")] == ["QuotaFileError", "QuotaFileError", "ok"]
