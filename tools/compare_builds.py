@@ -26,7 +26,7 @@ from pathlib import Path
 COMMANDS = {
     "ring": ["ring", "--peer", "none", "--rounds", "1"],
     "gates": ["gates", "--peer", "none", "--threads", "1", "--threads", "2", "--rounds", "3"],
-    "psi": ["psi", "--bins", "10", "--client", "9", "--elements", "14", "--bits", "26"],
+    "psi": ["psi", "--bins", "10", "--client", "9", "--elements", "14", "--bits", "26", "--threads", "1"],
     "matmul": ["matmul", "--params", "set-a", "--shape", "all", "--peer", "none"],
 }
 
@@ -100,7 +100,9 @@ def main() -> int:
         (x.partition(":")[2].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), ""
     )
     print(f"{model or platform.processor()}, {os.cpu_count()} cores, {args.rounds} rounds, alternating")
-    return not compare(args.old.resolve(), args.new.resolve(), args.bench or list(COMMANDS), args.rounds, args.limit, args.pin)
+    return not compare(
+        args.old.resolve(), args.new.resolve(), args.bench or list(COMMANDS), args.rounds, args.limit, args.pin
+    )
 
 
 if __name__ == "__main__":

@@ -69,7 +69,9 @@ void Stream::refill() noexcept {
 struct Randomness::Fixed {
   Seed root;
   std::atomic<u64> drawn{0};
-  ~Fixed() { wipe(root.data(), root.size()); }  // it stands for the secret seeds where tests look for what is left of them
+  ~Fixed() {
+    wipe(root.data(), root.size());
+  }  // it stands for the secret seeds where tests look for what is left of them
 };
 
 TestRandomness::TestRandomness(const Seed& root) {

@@ -127,7 +127,7 @@ def records(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
 
 
 def labelled(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
-    """For files of ciphertexts: the label before the records is changed as JSON and sealed again, or the records are."""
+    """For files of ciphertexts: the label before the records is changed as JSON and sealed again, or records are."""
     length = int.from_bytes(data[8:12], "little")
     end = 12 + length + 32
     if not data.startswith(b"RGLABEL1") or len(data) < end:

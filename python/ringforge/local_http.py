@@ -178,7 +178,7 @@ class BodyHandler(BaseHTTPRequestHandler):
         return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
     def discard(self) -> None:
-        """Reads what is left of a body that nobody wants, within reason: a sender hears the answer when it has sent all."""
+        """Reads what is left of a body that nobody wants, within reason: senders listen when they have sent all."""
         done = 0
         with contextlib.suppress(FormatError, ConnectionError):
             for some in self._body():

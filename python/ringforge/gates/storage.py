@@ -323,7 +323,7 @@ def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bit
     header = read_header(data[:HEADER_BYTES], BITS)
     if hashlib.sha256(data[:-_SUM_BYTES]).digest() != data[-_SUM_BYTES:]:
         raise FormatError("encrypted bits are damaged, their checksum differs: copy the file again, or make it anew")
-    params: GateParameters = getattr(owner, "params", owner)
+    params = owner if isinstance(owner, _native.fhew.GateParameters) else owner.params
     if header.parameter_hash != params.hash:
         other = set_name(header.parameter_hash) or "no shipped set"
         raise MismatchError(

@@ -130,11 +130,8 @@ def cost(
         (left_terms, left_first), (right_terms, right_first) = _sides(plan)
         groups = [(g.outer % plan.slots, len(g.pairs)) for g in plan.groups]
         bases = len(plan.left.bases), len(plan.right.bases)
-        tally.pair_sum(
-            *(bases[0], left_terms, left_first),
-            *(bases[1], right_terms, right_first),
-            *(groups, plan.slots, base, product, via),
-        )
+        left, right = (bases[0], left_terms, left_first), (bases[1], right_terms, right_first)
+        tally.pair_sum(*left, *right, groups, plan.slots, base, product, via)
         tally.compact = compact == "all"
     else:
         _separate(tally, plan, gadget, base, product, schedule)

@@ -463,4 +463,5 @@ def _elements_beside(
         r = np.where(m - 1 > j, (m - 1) / np.maximum(m - 1 - j, 1) * x, np.inf)
         last = logs[m - 1] - logs[j] - logs[m - 1 - j] + (m - 1 - j) * np.log(x)
         bounds.append(np.where(r > 1, last - np.log1p(-1 / r), np.inf))
-    return np.minimum.reduce(bounds)
+    least: npt.NDArray[np.float64] = np.minimum.reduce(bounds)
+    return least

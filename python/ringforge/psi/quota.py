@@ -70,7 +70,9 @@ class Quota:
             self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self._key = self._open()
             self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("SELECT count(*) FROM secret").fetchone()  # makes the log's index while there is room
+            self._database.execute(
+                "SELECT count(*) FROM secret"
+            ).fetchone()  # makes the log's index while there is room
         except sqlite3.OperationalError as e:
             raise QuotaFileError(
                 f"{path.name} cannot be used for counting ({e}): see to the file, its directory and the disk, or name "

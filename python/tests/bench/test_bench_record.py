@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ringforge.bench import record
-from ringforge.bench.record import Record, duration, environment, load, save, table
+from ringforge.bench.record import Record, duration, environment, load, save, saved_results, table
 
 FULL = Record(
     system="ringforge",
@@ -115,9 +114,9 @@ def test_saved_results_are_found_from_anywhere(tmp_path: Path, monkeypatch: pyte
     """A folder that is named, then bench/results here, then that of the source tree that the package came from."""
     monkeypatch.chdir(tmp_path)
     named = tmp_path / "named"
-    assert record.saved_results(named) == named
-    elsewhere = record.saved_results()
+    assert saved_results(named) == named
+    elsewhere = saved_results()
     (tmp_path / "bench" / "results").mkdir(parents=True)
     (tmp_path / "bench" / "results" / "x.jsonl").write_text("{}")
-    assert record.saved_results().resolve() == (tmp_path / "bench" / "results").resolve()
+    assert saved_results().resolve() == (tmp_path / "bench" / "results").resolve()
     assert elsewhere.is_absolute() or not elsewhere.exists()
