@@ -95,7 +95,7 @@ test-cpp: $(VENV)/.test ## C++ tests
 	build/tests/cpp/ringforge_tests --gtest_brief=1
 
 test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets, scheme, protocol, command line
-	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" --durations=5
+	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
 	$(PY) -m pytest hw/common/dv hw/matvec/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
