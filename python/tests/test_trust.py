@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""docs/trust.md names tests as its evidence: each of them exists, and no promise stands without one."""
+"""docs/trust.md and SECURITY.md name tests as their evidence: each of them exists, and no promise stands without one."""
 
 import ast
 import functools
@@ -44,8 +44,10 @@ def _rows() -> list[str]:
     return [line for line in PAGE.read_text(encoding="utf-8").splitlines() if re.match(r"\| \d+\.\d+ \|", line)]
 
 
-def test_every_test_that_the_page_names_exists() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["docs/trust.md", "SECURITY.md"])
+def test_every_test_that_the_page_names_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert len(_PYTHON.findall(text)) > 5
     missing = [f"{path}::{name}" for path, name in _PYTHON.findall(text) if name not in _python_tests(path)]
     missing += [name for name in _CPP.findall(text) if name not in _cpp_tests()]
     assert not missing
