@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::uint64_t ends[] = {0, 3};
   static const oprf::Inputs inputs{mine, ends};
   static const oprf::BlindedBatch asked = [] {
-    Randomness rng(Seed{1});
+    TestRandomness rng(Seed{1});
     return oprf::blind_batch(inputs, rng);
   }();
   try {
