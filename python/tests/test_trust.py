@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""docs/trust.md and SECURITY.md name tests as their evidence: each of them exists, and no promise stands without one."""
+"""docs/trust.md and SECURITY.md name tests as their evidence: each exists, and no promise stands without one."""
 
 import ast
 import functools
