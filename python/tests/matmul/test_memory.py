@@ -19,12 +19,15 @@ from tests.matmul.test_matrix import small, uniform
 #: after the others, after forget; then the session's own account.
 GROWTH = """
 import gc, json, numpy as np
-from ringforge import _native, matmul
-from tests.matmul.test_matrix import small, uniform
+from ringforge import _native, matmul, params
+p = params.named("set-c")
+small = params.Parameters("small", 12, p.q[:5], p.p, 1, 40.0, "tests")
+def uniform(*shape):
+    return np.random.default_rng((1, *shape)).uniform(-1, 1, shape)
 def resident():
     gc.collect()
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
-s = matmul.Session(small(), memory=48 << 20)
+s = matmul.Session(small, memory=48 << 20)
 start, seen = resident(), []
 for m in (3, 4, 5, 6):
     for n in (2, 7, 9):
