@@ -24,6 +24,7 @@ from ringforge._native import (
     Parameters,
     Plan,
     Span,
+    TestSeed,
     kernels,
 )
 from ringforge.devices.base import Keys, MatvecKernel, MatvecOperands
@@ -91,7 +92,7 @@ class Case:
         rng = np.random.default_rng(self.m * self.n + self.limbs)
         bias = rng.uniform(-1, 1, self.m) if self.bias else np.zeros(0)
         self.operands = MatvecOperands(rng.uniform(-1, 1, (self.m, self.n)), bias)
-        client = Client(self.context, bytes(range(32)))
+        client = Client(self.context, TestSeed(bytes(range(32))))
         secret = client.secret_key()
         level = self.kernel.level
         self.matvec = Matvec(self.context, self.plan, level, self.batch)
@@ -287,7 +288,7 @@ def test_keys_are_held_against_the_plan() -> None:
     compiled = case.compile()
     with pytest.raises(MissingKeyError):
         list(compiled.prepared(case.matvec, GaloisKeys()))
-    client = Client(case.context, bytes(range(32)))
+    client = Client(case.context, TestSeed(bytes(range(32))))
     secret, low = client.secret_key(), GaloisKeys()
     for element, _ in case.matvec.required_keys:
         low.insert(client.galois_key(secret, element, 0))

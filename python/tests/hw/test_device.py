@@ -39,7 +39,7 @@ class Case:
         plan = Plan(Packing(rows, cols, params.slots, getattr(Span, span)), getattr(Algorithm, algorithm), baby)
         scale = 2.0**params.log_scale
         self.kernel = MatvecKernel(self.context, plan, level, 1, scale, scale, 1.0, True)
-        client = _native.Client(self.context, seed.to_bytes(32, "little"))
+        client = _native.Client(self.context, _native.TestSeed(seed.to_bytes(32, "little")))
         secret = client.secret_key()
         galois = _native.GaloisKeys()
         for element, at in _native.Matvec(self.context, plan, level).required_keys:
