@@ -103,16 +103,6 @@ def test_reports_of_sanitizers_end_the_run() -> None:
     assert "exit $failed" in script
 
 
-def test_the_kept_run_of_the_sanitizers_is_whole() -> None:
-    """The last whole run is kept, with machine and commit; its parts are those of the script."""
-    kept = sorted((ROOT / "bench" / "results").glob("sanitize-*.txt"))
-    assert kept
-    text = kept[-1].read_text(encoding="utf-8")
-    for kind in ("asan", "tsan"):
-        for part in (r"C\+\+ tests", "Python threads"):
-            assert re.search(rf"^{kind} +{part} .* passed, 0 reports", text, re.MULTILINE), (kind, part)
-
-
 def test_the_page_of_additions_names_what_is_there() -> None:
     text = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
     for what in ("scheme", "application", "device", "accelerator"):
