@@ -22,13 +22,10 @@ _ELSEWHERE = {
     "matmul": "ringforge.matmul.cli",
     "psi": "ringforge.psi.cli",
     "gates": "ringforge.gates.cli",
-    "bench": "ringforge.bench.cli",
-    "reproduce": "ringforge.matvec.reproduce_cli",
+    "bench": "ringforge.lab.bench.cli",
+    "reproduce": "ringforge.lab.reproduce.cli",
     "hw": "ringforge.hw.cli",
 }
-
-#: Commands whose subcommands come from further modules, each with an `app` of its own.
-_MORE = {"reproduce": ("ringforge.matmul.reproduce_cli", "ringforge.psi.reproduce_cli")}
 
 
 def _exists(module: str) -> bool:
@@ -53,9 +50,6 @@ class LazyGroup(typer.core.TyperGroup):
             return super().get_command(ctx, cmd_name)
         command: Any = typer.main.get_command(importlib.import_module(module).app)
         command.name = cmd_name
-        for other in filter(_exists, _MORE.get(cmd_name, ())):
-            more: Any = typer.main.get_command(importlib.import_module(other).app)
-            command.commands.update(more.commands)
         return command
 
 

@@ -19,7 +19,8 @@ from ringforge import _native, bundles, devices, params
 from ringforge.cli.console import properties, size_text
 from ringforge.errors import FormatError
 from ringforge.files import naming
-from ringforge.matvec.model import Linear, load_model
+from ringforge.matvec.model import Linear
+from ringforge.matvec.model_files import load_model
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import CLEAR_MAGIC
 from ringforge.programs import MAX_FILE
