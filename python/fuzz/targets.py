@@ -273,7 +273,7 @@ def labels(data: bytes) -> None:
 
 @target(
     "cli.info_command.describe_file",
-    "gates.info.describe",
+    "gates.describe.describe",
     "cli.info_command._records",
     "cli.info_command._program",
     seeds=lambda: (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from ringforge.cli.console import properties, size_text
+from ringforge.cli.console import SECRET_FILE, properties, size_text
 from ringforge.errors import FormatError
 from ringforge.files import naming
 from ringforge.gates.storage import (
@@ -62,7 +62,7 @@ def describe(path: Path) -> Iterator[RenderableType]:
     rows["checksum"] = "matches"
     yield properties(path.name, rows)
     if header.kind == SECRET:
-        yield "This file holds a secret key: it belongs to its owner alone."
+        yield SECRET_FILE
 
 
 def _check(read: Callable[[int], bytes], size: int) -> None:
