@@ -13,8 +13,11 @@ Groups, of which pyproject.toml holds our own:
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ringforge import DISTRIBUTION
@@ -23,12 +26,16 @@ from ringforge.errors import Error
 _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
-def registered(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name: ours in their order, then those of other packages, which replace none."""
+@cache
+def registered(group: str) -> Mapping[str, EntryPoint]:
+    """The entry points of a group by name: ours in their order, then those of other packages, which replace none.
+
+    They are looked for once in a process.
+    """
     found = {entry.name: entry for entry in _ours(group)}
     for entry in sorted(entry_points(group=group), key=lambda e: e.name):
         found.setdefault(entry.name, entry)
-    return found
+    return MappingProxyType(found)
 
 
 def load(entry: EntryPoint) -> Any:

@@ -31,6 +31,7 @@ from ringforge.gates import storage
 from ringforge.lab.papers.matvec import write_plots
 from ringforge.psi.oprf import ServerKey
 from ringforge.psi.quota import Quota, QuotaFileError
+from ringforge.registered import load, registered
 
 cli: typing.Any = importlib.import_module("ringforge.cli.app")
 
@@ -140,8 +141,8 @@ def commands() -> Iterator[tuple[str, Callable[..., object]]]:
             yield from below(f"{prefix} {group.name}".strip(), group.typer_instance)
 
     yield from below("", cli.app)
-    for name, module in cli._ELSEWHERE.items():
-        yield from below(name, importlib.import_module(module).app)
+    for name, entry in registered("ringforge.commands").items():
+        yield from below(name, load(entry))
 
 
 def file_parameters() -> Iterator[tuple[str, str, typer.models.ParameterInfo]]:
