@@ -71,7 +71,7 @@ $(VENV)/.hw: $(VENV)/.tools
 
 $(VENV)/.test: $(VENV)/.hw
 	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind
-	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8"
+	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
 	touch $@
 
@@ -84,7 +84,7 @@ $(VENV)/.fuzz: $(VENV)/.tools
 	touch $@
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.tools
-	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5"
+	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5" "import-linter==2.16"
 	touch $@
 
 # ---- tests -----------------------------------------------------------------------------------------
@@ -120,10 +120,11 @@ fuzz: build $(VENV)/.fuzz ## every reader of foreign bytes, in C++ and Python, F
 
 CPP_FILES = $(shell git ls-files '*.cpp' '*.hpp')
 
-lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, Verilator
+lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, import contracts, Verilator
 	$(VENV)/bin/ruff check python examples hw
 	$(VENV)/bin/ruff format --check python examples hw
 	$(VENV)/bin/mypy
+	PYTHONPATH=python $(VENV)/bin/lint-imports --no-cache
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
 
 hw-lint: build $(VENV)/.hw ## every warning of Verilator on every machine and cell

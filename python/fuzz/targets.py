@@ -33,7 +33,7 @@ from ringforge.matmul import program as matmul_program
 from ringforge.matmul import roles as matmul_roles
 from ringforge.matmul import service as matmul_service
 from ringforge.matvec import model as models
-from ringforge.matvec import onnx_import
+from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
 from ringforge.psi import access, oprf, quota, sets, wire
@@ -189,12 +189,12 @@ def onnx_model(data: bytes) -> None:
 
 
 @target(
-    "matvec.model.load_model",
-    "matvec.model._archive",
-    seeds=lambda: [written("m.npz", functools.partial(models.save_model, m)) for m in _models()],
+    "matvec.model_files.load_model",
+    "matvec.model_files._archive",
+    seeds=lambda: [written("m.npz", functools.partial(model_files.save_model, m)) for m in _models()],
 )
 def npz_model(data: bytes) -> None:
-    models.load_model(stored("m.npz", data))
+    model_files.load_model(stored("m.npz", data))
 
 
 def _npy() -> list[bytes]:
@@ -211,7 +211,7 @@ def _saved(array: np.ndarray[Any, Any]) -> bytes:
 @target("files.load_npy", "files.load_vectors", "matmul.cli._load", seeds=_npy)
 def npy_array(data: bytes) -> None:
     path = stored("a.npy", data)
-    for read in (files.load_vectors, models.load_model):
+    for read in (files.load_vectors, model_files.load_model):
         with contextlib.suppress(Error):
             read(path)
 
@@ -273,7 +273,7 @@ def labels(data: bytes) -> None:
 
 @target(
     "cli.info_command.describe_file",
-    "gates.info.describe",
+    "gates.describe.describe",
     "cli.info_command._records",
     "cli.info_command._program",
     seeds=lambda: (

@@ -86,6 +86,11 @@ def security_source() -> str:
     return str(_native.security_source())
 
 
+def shipped() -> dict[bytes, str]:
+    """Names of the shipped sets by their hashes."""
+    return {named(name, "looked up, not used").hash: name for name in names()}
+
+
 def describe(p: Parameters | str) -> dict[str, str]:
     """A set's properties as label and text, for tables."""
     p = resolve(p)
@@ -104,3 +109,8 @@ def describe(p: Parameters | str) -> dict[str, str]:
         "security": verdict,
         "hash": p.hash.hex()[:16],
     }
+
+
+def describe_used(p: Parameters) -> dict[str, str]:
+    """The same of a set that a file names, with the name that it is shipped under."""
+    return {**describe(p), "shipped as": shipped().get(p.hash, "no shipped set")}

@@ -99,12 +99,10 @@ METHODS = {"read_bytes", "read_text", "model_validate_json", "ParseFromString", 
 
 #: Readers of what is our own, with the reason. Patterns of names below `ringforge`.
 OWN = {
-    "bench.*": "measurements, processes and sources of this machine's own",
+    "lab.*": "measurements, processes, sources and results of this machine's own; tables that come with the package",
+    "runs.*": "records of this machine's own",
     "hw.*": "sources, caches, results of this machine's own; configurations are read by MachineConfig.load",
-    "*.paper.*": "tables that come with the package",
     "*.demo.*": "what the demo's own processes say",
-    "matvec.reproduce_cli.*": "saved results of one's own",
-    "*.reproduce_cli.*": "what the same command has just made",
     "gates.sets.*": "parameter sets that come with the package",
     "gates.synth.*": "what Yosys has just written",
     "local_http.first_line": "the first line of a process that this one has started",

@@ -22,16 +22,16 @@ import pytest
 import typer
 import typer.models
 
-from ringforge import _native, gates, matvec, params
-from ringforge.bench import record
+from ringforge import _native, gates, matvec, params, runs
 from ringforge.cli import main
 from ringforge.cli.options import keep_secret, log_file, output_file
 from ringforge.errors import FormatError
 from ringforge.files import new_file, secret_in, writing
 from ringforge.gates import storage
-from ringforge.matvec.paper import write_plots
+from ringforge.lab.papers.matvec import write_plots
 from ringforge.psi.oprf import ServerKey
 from ringforge.psi.quota import Quota, QuotaFileError
+from ringforge.registered import load, registered
 
 cli: typing.Any = importlib.import_module("ringforge.cli.app")
 
@@ -141,9 +141,8 @@ def commands() -> Iterator[tuple[str, Callable[..., object]]]:
             yield from below(f"{prefix} {group.name}".strip(), group.typer_instance)
 
     yield from below("", cli.app)
-    for name, module in cli._ELSEWHERE.items():
-        for each in (module, *cli._MORE.get(name, ())):
-            yield from below(name, importlib.import_module(each).app)
+    for name, entry in registered("ringforge.commands").items():
+        yield from below(name, load(entry))
 
 
 def file_parameters() -> Iterator[tuple[str, str, typer.models.ParameterInfo]]:
@@ -296,9 +295,9 @@ def test_folders_of_results(tmp_path: Path) -> None:
     for path in [*kept, tmp_path / "figure1.svg"]:
         ServerKey.random().save(path)
         kept[path] = path.read_bytes()
-    made = record.Record("ring", "ntt", "p", "a", 1.0)
+    made = runs.Record("ring", "ntt", "p", "a", 1.0)
     with pytest.raises(FileExistsError, match="never replaced"):
-        record.save([made], tmp_path, f"ring-{today.date()}")
+        runs.save([made], tmp_path, f"ring-{today.date()}")
     pytest.importorskip("matplotlib")
     with pytest.raises(FileExistsError, match="never replaced"):
         write_plots(tmp_path)
@@ -312,8 +311,8 @@ WRITE_THEMSELVES = {
     "gates/storage.py": "the temporary file of `files.new_file`, unbuffered",
     "gates/synth.py": "a temporary folder for Yosys; the circuits of the library",
     "hw/build.py": "a cache",
-    "hw/yosys.py": "a cache",
-    "bench/psi.py": "a temporary folder",
+    "hw/synthesis.py": "a cache",
+    "lab/bench/psi.py": "a temporary folder",
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",
     "psi/cli.py": "a log, which is appended to",

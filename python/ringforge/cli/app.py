@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The tree of commands. Rooms other than `info` and `params` are imported when they are asked for."""
+"""The tree of commands. Rooms register theirs as entry points; they are imported when they are asked for."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,48 +12,32 @@ import typer.core
 
 import ringforge
 from ringforge.cli import params_commands
-from ringforge.cli.console import console
+from ringforge.cli.console import console, print_warning
+from ringforge.errors import Error
+from ringforge.registered import load, registered
 
-#: Commands that live elsewhere: the module that holds `app`.
-_ELSEWHERE = {
-    "matvec": "ringforge.matvec.cli",
-    "matmul": "ringforge.matmul.cli",
-    "psi": "ringforge.psi.cli",
-    "gates": "ringforge.gates.cli",
-    "bench": "ringforge.bench.cli",
-    "reproduce": "ringforge.matvec.reproduce_cli",
-    "hw": "ringforge.hw.cli",
-}
-
-#: Commands whose subcommands come from further modules, each with an `app` of its own.
-_MORE = {"reproduce": ("ringforge.matmul.reproduce_cli", "ringforge.psi.reproduce_cli")}
-
-
-def _exists(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+_GROUP = "ringforge.commands"
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """A group some of whose commands are imported on demand."""
+    """A group with the commands that packages register; each is imported when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [
-            *super().list_commands(ctx),
-            *(name for name, module in _ELSEWHERE.items() if _exists(module)),
-        ]
+        own = super().list_commands(ctx)
+        return [*own, *(name for name in registered(_GROUP) if name not in own)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        module = _ELSEWHERE.get(cmd_name)
-        if module is None or not _exists(module):
-            return super().get_command(ctx, cmd_name)
-        command: Any = typer.main.get_command(importlib.import_module(module).app)
+        own = super().get_command(ctx, cmd_name)
+        entry = registered(_GROUP).get(cmd_name)
+        if own is not None or entry is None:
+            return own
+        try:
+            command: Any = typer.main.get_command(load(entry))
+        except Error as e:
+            # The commands of other packages stay.
+            print_warning(str(e))
+            return None
         command.name = cmd_name
-        for other in filter(_exists, _MORE.get(cmd_name, ())):
-            more: Any = typer.main.get_command(importlib.import_module(other).app)
-            command.commands.update(more.commands)
         return command
 
 

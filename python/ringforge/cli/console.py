@@ -21,6 +21,9 @@ from ringforge import _native
 from ringforge.errors import ParameterError
 from ringforge.shown import ShownTable
 
+#: Said of files that hold one.
+SECRET_FILE = "This file holds a secret key: it belongs to its owner alone."
+
 #: Least width of what is printed into a file or pipe, so that tables keep all their columns.
 MIN_WIDTH = 120
 

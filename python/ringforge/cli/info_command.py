@@ -16,20 +16,19 @@ from rich.table import Table
 
 import ringforge
 from ringforge import _native, bundles, devices, params
-from ringforge.cli.console import properties, size_text
+from ringforge.cli.console import SECRET_FILE, properties, size_text
 from ringforge.errors import FormatError
 from ringforge.files import naming
-from ringforge.matvec.model import Linear, load_model
-from ringforge.matvec.program import Program
-from ringforge.matvec.roles import CLEAR_MAGIC
 from ringforge.programs import MAX_FILE
+from ringforge.registered import load, registered
 
 _RECORD_MAGIC = b"RGFG"
 
+#: Groups of what rooms register for files that are no records.
+_GROUP = "ringforge.files"
+
 #: Records printed one a row; longer files are summed up by type.
 _ROWS = 24
-
-_SHOWN = "named by ringforge info, not used"
 
 
 def installation() -> Iterator[RenderableType]:
@@ -67,15 +66,14 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
         start = f.read(64)
     if label is not None:
         yield _label(path, label)
-    described = next((d for magic, d in _BY_MAGIC.items() if start.startswith(magic)), None)
-    if described is not None:
-        yield from described(path)
+    begin = next((e for name, e in registered(f"{_GROUP}.begin").items() if start.startswith(name.encode())), None)
+    suffix = registered(f"{_GROUP}.suffix").get(path.suffix)
+    if begin is not None:
+        yield from load(begin)(path)
     elif start.startswith(_RECORD_MAGIC):
         yield from _records(path, behind)
-    elif start.startswith(CLEAR_MAGIC):
-        yield f"{escape(path.name)}: file of the clear backend, NOT ENCRYPTED, {size_text(path.stat().st_size)}"
-    elif path.suffix in {".onnx", ".npz", ".npy"}:
-        yield _model(path)
+    elif suffix is not None:
+        yield from load(suffix)(path)
     elif start.lstrip().startswith(b"{"):
         yield from _program(path)
     else:
@@ -83,36 +81,6 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
             f"{path.name} is no file of ours: neither records (they start with {_RECORD_MAGIC.decode()}), "
             "nor keys or bits of gates, nor a program (JSON), nor a model (.onnx, .npz, .npy)"
         )
-
-
-def _gates(path: Path) -> Iterator[RenderableType]:
-    # Imported here: only these need it.
-    from ringforge.gates.info import describe
-
-    yield from describe(path)
-
-
-def _oprf_key(path: Path) -> Iterator[RenderableType]:
-    yield f"{escape(path.name)}: the key of an OPRF server of psi, {size_text(path.stat().st_size)}"
-    yield _SECRET
-
-
-def _psi_message(path: Path) -> Iterator[RenderableType]:
-    yield f"{escape(path.name)}: a message of a psi session, {size_text(path.stat().st_size)}; its plan is not in it"
-
-
-_SECRET = "This file holds a secret key: it belongs to its owner alone."
-
-#: What describes files that are no records, by how they begin.
-_BY_MAGIC = {
-    **dict.fromkeys((b"RGFGSEC", b"RGFGATE", b"RGFBITS"), _gates),
-    b"RGOPRF": _oprf_key,
-    b"RGFPSI": _psi_message,
-}
-
-
-def _known_sets() -> dict[bytes, str]:
-    return {params.named(name, _SHOWN).hash: name for name in params.names()}
 
 
 def _label(path: Path, label: bundles.Label) -> RenderableType:
@@ -136,7 +104,7 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
         records = reader.index()
         for _ in records:
             check.verify()
-    known = _known_sets()
+    known = params.shipped()
     table = Table(
         title=f"{escape(path.name)}: {len(records)} record{'s' * (len(records) != 1)}, checksums match",
         title_justify="left",
@@ -165,7 +133,7 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
         kinds.setdefault(r.type, []).append(r.bytes)
     yield "; ".join(f"{len(sizes)} x {kind}: {size_text(sum(sizes))}" for kind, sizes in kinds.items())
     if any("secret" in kind for kind in kinds):
-        yield _SECRET
+        yield SECRET_FILE
 
 
 def _holds(r: _native.io.RecordInfo) -> str:
@@ -184,57 +152,8 @@ def _program(path: Path) -> Iterator[RenderableType]:
         kind = json.loads(path.read_bytes()).get("format") if path.stat().st_size <= MAX_FILE else None
     except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, RecursionError):
         kind = None
-    describe = _PROGRAMS.get(kind) if isinstance(kind, str) else None
-    if describe is None:
-        raise FormatError(f"{path.name} is JSON, but no program: it does not say format {' or '.join(_PROGRAMS)}")
-    yield from describe(path)
-
-
-def _matvec_program(path: Path) -> Iterator[RenderableType]:
-    program = Program.load(path)
-    yield program.summary()
-    yield _parameters(program.context)
-    relin = "" if program.relin_level is None else ", one relinearisation key"
-    yield (
-        f"backend {program.backend}; vectors of {program.inputs} numbers, size at most "
-        f"{program.input_bound:g}, give {program.outputs}; needs {len(program.key_levels)} Galois keys{relin}"
-    )
-    if program.error_bound is not None:
-        yield f"predicted error of results: at most {program.error_bound:.3g}"
-    yield f"digest {program.digest[:16]}, which files of its ciphertexts name"
-
-
-def _matmul_program(path: Path) -> Iterator[RenderableType]:
-    # Imported here: the planner takes a while, and only this needs it.
-    from ringforge.matmul.program import Program
-    from ringforge.matmul.steps import steps_table
-
-    program = Program.load(path)
-    yield program.summary()
-    yield steps_table([r.step for r in program.traced.results.values()])
-    yield _parameters(program.context)
-    yield f"digest {program.digest[:16]}, which files of its ciphertexts name"
-
-
-#: What describes programs, by the format they state.
-_PROGRAMS = {"ringforge-matvec-program": _matvec_program, "ringforge-matmul-program": _matmul_program}
-
-
-def _parameters(context: _native.Context) -> RenderableType:
-    rows = params.describe(context.params)
-    rows["shipped as"] = _known_sets().get(context.params.hash, "no shipped set")
-    return properties("parameters", rows)
-
-
-def _model(path: Path) -> RenderableType:
-    model = load_model(path)
-    table = Table(title=f"{escape(path.name)}: model, {model.inputs} → {model.outputs}", title_justify="left")
-    for label in ("layer", "kind", "shape", "bias", "largest entry"):
-        table.add_column(label)
-    for i, layer in enumerate(model.layers):
-        if isinstance(layer, Linear):
-            largest = f"{abs(layer.weights).max():.4g}"
-            table.add_row(str(i), "linear", f"{layer.rows} x {layer.cols}", "yes" if layer.bias.size else "no", largest)
-        else:
-            table.add_row(str(i), "square", "", "", "")
-    return table
+    formats = registered(f"{_GROUP}.format")
+    entry = formats.get(kind) if isinstance(kind, str) else None
+    if entry is None:
+        raise FormatError(f"{path.name} is JSON, but no program: it does not say format {' or '.join(formats)}")
+    yield from load(entry)(path)

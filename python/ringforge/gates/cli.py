@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +21,7 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates import noise, sets
 from ringforge.gates.bits import Bits, Evaluator, decrypt, encrypt, from_bits, to_bits
 from ringforge.gates.circuit import Circuit
+from ringforge.gates.figures import power_text, run_figures
 from ringforge.gates.formats import designs
 from ringforge.gates.netlist import check_ports
 from ringforge.gates.search import WANTED_BITS, search
@@ -70,11 +70,6 @@ _MAX_NUMBERS = 1 << 26
 
 #: Shown sets may be insecure; this reason never leaves this module.
 _SHOWN = "shown by ringforge gates params, not used"
-
-
-def power_text(log2: float) -> str:
-    """A probability for people: "2^-64.3"."""
-    return "0" if log2 == float("-inf") else "1" if log2 >= 0 else f"2^{log2:.1f}"
 
 
 def _load(netlist: str, top: str | None, keep: bool = False) -> Circuit:
@@ -441,21 +436,6 @@ def run(
     )
     say(f"some bit is wrong with a probability of at most {power_text(figures['failure_log2'])}")
     say(f"wrote {out}: {', '.join(results)}, {size_text(size)}")
-
-
-def run_figures(circuit: Circuit, evaluator: Evaluator, results: Mapping[str, Bits], seconds: float) -> dict[str, Any]:
-    """What one evaluation with a new evaluator took, and how safe its results are."""
-    p = evaluator.params
-    runs = max((math.prod(bits.shape[:-1]) for bits in results.values()), default=1)
-    return {
-        "seconds": seconds,
-        "runs": runs,
-        "bootstraps": evaluator.bootstraps,
-        "bootstraps_per_second": evaluator.bootstraps / seconds if seconds else 0.0,
-        "params": p.name,
-        "method": evaluator.method,
-        "failure_log2": circuit.failure_log2(p.name, evaluator.method, batch=runs, insecure=p.insecure),
-    }
 
 
 @app.command("decrypt")

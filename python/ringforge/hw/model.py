@@ -207,7 +207,8 @@ def run(
         for client in (e.fetch, e.load, e.stream):
             reads[port].attach(client)
         writes[port].attach(e.store)
-        buses[e.group].attach(e)
+        e.bus = buses[e.group]
+        e.bus.attach(e)
         e.reduction = reduction
         e.barriers = (None, gates[e.group], gate)
     for e in elements:

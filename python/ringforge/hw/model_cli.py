@@ -11,14 +11,14 @@ from rich import box
 from rich.table import Table
 
 from ringforge import params as parameter_sets
-from ringforge.bench import record
+from ringforge import runs
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
 from ringforge.hw.config import MachineConfig
-from ringforge.hw.model_layers import MACHINES, STEADY, LayerLatency, layer_latency
+from ringforge.hw.model_layers import STEADY, LayerLatency, layer_latency
+from ringforge.hw.published import LAYERS, MACHINES
 from ringforge.hw.run_cli import AsJson, Save, check_system, counting, finish, layer_record
 from ringforge.hw.validation import CASES, measure, predict
-from ringforge.matvec.paper import LAYERS
 
 System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
 
@@ -64,7 +64,7 @@ def validate_command(
             "model_traffic": modelled,
             "traffic_equal": equal,
         }
-        records.append(record.Record(**{**r.__dict__, "system": "hw-validation", "extra": extra}))
+        records.append(runs.Record(**{**r.__dict__, "system": "hw-validation", "extra": extra}))
         table.add_row(
             str(n), c.machine, c.params, c.name, c.algorithm, str(run.level), f"{run.cycles:,}", f"{model.cycles:,}",
             f"{100 * error:+.3f} %", "equal" if equal else "DIFFERS",
@@ -111,7 +111,7 @@ def layers_command(
             f"no machine for {', '.join(sorted(unknown))}; there are machines for {', '.join(MACHINES)}"
         )
     found: list[tuple[str, LayerLatency]] = []
-    records: list[record.Record] = []
+    records: list[runs.Record] = []
     work = [(s, n, k) for s in sets for n in names for k in schedules]
     with progress("timing layers") as update:
         for done, (set_name, name, kind) in enumerate(work):
@@ -127,8 +127,8 @@ def layers_command(
     finish(records, as_json, save, "hw-layers")
 
 
-def _latency_record(name: str, entry: LayerLatency) -> record.Record:
-    return record.Record(
+def _latency_record(name: str, entry: LayerLatency) -> runs.Record:
+    return runs.Record(
         "hw-layers",
         name,
         entry.params,
@@ -164,7 +164,7 @@ def _layer_table(found: list[tuple[str, LayerLatency]]) -> Table:
             shares = e.shares
             four = [shares[p] for p in ("multiply", "rescale", "automorphism", "key switch")]
             table.add_row(
-                name, e.params, e.schedule, f"{e.cycles:,.0f}", record.duration(e.seconds), f"{e.memory / 2**30:.2f}",
+                name, e.params, e.schedule, f"{e.cycles:,.0f}", runs.duration(e.seconds), f"{e.memory / 2**30:.2f}",
                 "yes" if e.fits else "NO", *(f"{100 * x:.1f} %" for x in four), f"{100 * (1 - sum(four)):.1f} %",
             )  # fmt: skip
     return table

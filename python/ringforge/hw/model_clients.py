@@ -8,12 +8,9 @@ Constants are cycles, counted in the sources and confirmed by runs of the simula
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from ringforge.hw.model_memory import NEVER, ReadClient, WriteClient
-
-if TYPE_CHECKING:
-    from ringforge.hw.model_element import Element
 
 #: From the last row read by a MAC to the unit seen idle: bank and MAC latency (2 + 14), done, scoreboard.
 MAC_DRAIN: Final = 18
@@ -37,12 +34,25 @@ STREAM_QUEUE: Final = 8
 SPN, MAC, IN, OUT = range(4)
 
 
+class Owner(Protocol):
+    """The element, as its clients see it."""
+
+    #: Bursts of instructions.
+    fetched: int
+
+    def resume(self) -> None:
+        """Something that an instruction may have waited for is known."""
+
+    def release(self, unit: int, time: int) -> None:
+        """A unit that waited for something will be seen idle from cycle `time` on."""
+
+
 class Fetch(ReadClient):
     """Instruction fetch (matvec_fetch)."""
 
     __slots__ = ("_asked", "_element", "_popped", "arrivals", "idle_from", "stop_at")
 
-    def __init__(self, element: Element) -> None:
+    def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
         self.beats = FETCH_BEATS
@@ -81,7 +91,7 @@ class Load(ReadClient):
 
     __slots__ = ("_ask", "_element", "_wait")
 
-    def __init__(self, element: Element) -> None:
+    def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
         self._ask = self._wait = 0
@@ -110,7 +120,7 @@ class Stream(ReadClient):
         "_rows", "_want", "idle_from", "popped", "pushed",
     )  # fmt: skip
 
-    def __init__(self, element: Element, rows: int) -> None:
+    def __init__(self, element: Owner, rows: int) -> None:
         super().__init__()
         self._element = element
         self._rows = rows
@@ -204,7 +214,7 @@ class Store(WriteClient):
 
     __slots__ = ("_element", "clear_from")
 
-    def __init__(self, element: Element) -> None:
+    def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
         #: Cycle from which every store is acknowledged; NEVER while one moves.

@@ -14,7 +14,7 @@ t + 2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ringforge.errors import IllegalInstructionError
 from ringforge.hw.config import INSTRUCTION_BYTES, MachineConfig
@@ -32,10 +32,8 @@ from ringforge.hw.model_clients import (
     Store,
     Stream,
 )
+from ringforge.hw.model_exchange import Barrier, Bus, Reduction
 from ringforge.hw.model_memory import ARRIVE, NEVER
-
-if TYPE_CHECKING:
-    from ringforge.hw.model_exchange import Barrier, Bus, Reduction
 
 #: From issue to the cycle before the first row is read, where units ask for what they need from outside.
 START: Final = 1

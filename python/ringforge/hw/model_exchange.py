@@ -4,12 +4,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from ringforge.hw.model_memory import ARRIVE, DECIDE, NEVER, Events
-
-if TYPE_CHECKING:
-    from ringforge.hw.model_element import Element
 
 # Cycles from the grant, besides the rows of the polynomial.
 #: Sender seen idle, bus free for the next transfer, receiver seen idle.
@@ -19,6 +16,24 @@ RECEIVE_DRAIN: Final = 8
 #: Reduction unit free and receiving side idle, besides a cycle per level of the adder tree.
 REDUCTION_DRAIN: Final = 6
 REDUCED_DRAIN: Final = 9
+
+
+class Member(Protocol):
+    """An element, as those between elements see it."""
+
+    @property
+    def pe(self) -> int:
+        """Index in its group."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of a polynomial."""
+
+    def exchanged(self, out: int | None, into: int | None) -> None:
+        """A transfer was granted: when its units will be idle."""
+
+    def met(self, now: int, _: int) -> None:
+        """The barrier is open."""
 
 
 class Bus:
@@ -31,22 +46,21 @@ class Bus:
         #: Of each member, when it asks to send and to whom, and when it waits for whom.
         self._senders: list[tuple[int, int]] = [(NEVER, 0)] * pes
         self._receivers: list[tuple[int, int]] = [(NEVER, -1)] * pes
-        self._members: list[Element] = []
+        self._members: list[Member] = []
         self._free = 0
         self._planned = NEVER
         self.busy = 0
 
-    def attach(self, element: Element) -> None:
+    def attach(self, element: Member) -> None:
         """Adds the next member."""
-        element.bus = self
         self._members.append(element)
 
-    def send(self, element: Element, time: int, mask: int) -> None:
+    def send(self, element: Member, time: int, mask: int) -> None:
         """An element asks to send from a cycle on."""
         self._senders[element.pe] = (time, mask)
         self._plan(time)
 
-    def receive(self, element: Element, time: int, source: int) -> None:
+    def receive(self, element: Member, time: int, source: int) -> None:
         """An element waits for a sender from a cycle on."""
         self._receivers[element.pe] = (time, source)
         self._plan(time)
@@ -87,11 +101,11 @@ class Reduction:
         self._events = events
         self._groups = groups
         self._levels = (groups - 1).bit_length()
-        self._asked: list[list[tuple[int, Element]]] = [[] for _ in range(pes)]
+        self._asked: list[list[tuple[int, Member]]] = [[] for _ in range(pes)]
         self._free = 0
         self.busy = 0
 
-    def ask(self, element: Element, time: int) -> None:
+    def ask(self, element: Member, time: int) -> None:
         """An element asks from a cycle on."""
         asked = self._asked[element.pe]
         asked.append((time, element))
@@ -122,10 +136,10 @@ class Barrier:
     def __init__(self, events: Events, members: int) -> None:
         self._events = events
         self._members = members
-        self._arrived: list[Element] = []
+        self._arrived: list[Member] = []
         self._latest = 0
 
-    def arrive(self, element: Element, time: int) -> None:
+    def arrive(self, element: Member, time: int) -> None:
         """A member waits from a cycle on."""
         self._arrived.append(element)
         self._latest = max(self._latest, time)

@@ -37,12 +37,10 @@ from ringforge.hw.layers import layer_kernel
 from ringforge.hw.matvec import Options, compile_matvec
 from ringforge.hw.matvec.job import Job
 from ringforge.hw.model_primitives import PRIMITIVES, attribute
+from ringforge.hw.published import Layer
 from ringforge.hw.simulator import Traffic
-from ringforge.matvec.paper.parameters import Layer
 
 SCHEDULES: Final = ("diagonal", "bsgs", "horner")
-#: Machine of each of the paper's parameter sets.
-MACHINES: Final[Mapping[str, str]] = {"set-a": "matvec-a", "set-b": "matvec-b", "set-c": "matvec-b"}
 #: Steps per group that a shortened segment keeps, and as many more for its slope.
 STEADY: Final = 4
 #: Larger than any plan: sizes are reported, not refused.

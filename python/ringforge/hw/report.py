@@ -19,7 +19,7 @@ from ringforge.files import writing
 from ringforge.hw import build, isa, resources
 from ringforge.hw.config import MachineConfig
 from ringforge.hw.resources import Cell, Line, Synthesis, total
-from ringforge.hw.yosys import Resources
+from ringforge.hw.synthesis import Resources
 
 #: Names of the resources, as tables show them.
 RESOURCES = {"dsp": "DSP", "bram36": "BRAM36", "uram": "URAM", "lut": "LUT", "flip_flops": "FF"}
@@ -272,7 +272,7 @@ def cycles(folder: Path, config: MachineConfig) -> Grid:
 
 def save(synthesis: Synthesis, folder: Path) -> Path:
     """Writes a synthesis with the environment it was made in; returns the file."""
-    from ringforge.bench.record import environment
+    from ringforge.runs import environment
 
     env = environment()
     folder.mkdir(parents=True, exist_ok=True)

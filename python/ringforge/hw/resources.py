@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
+from ringforge import yosys
 from ringforge.errors import HardwareError
-from ringforge.hw import build, yosys
+from ringforge.hw import build, synthesis
 from ringforge.hw.config import MachineConfig, sources
-from ringforge.hw.yosys import Module, Resources, Run
+from ringforge.hw.published import MACHINES, TABLE_VII, U200
+from ringforge.hw.synthesis import Module, Resources, Run
 
 Kind = Literal["barrett", "montgomery"]
 KINDS: Final[tuple[Kind, Kind]] = ("barrett", "montgomery")
@@ -43,12 +45,12 @@ Runner = Callable[[Module], Run | None]
 
 def synthesise(module: Module) -> Run:
     """The run of a module, made now if the cache lacks it."""
-    return yosys.synthesise(module, PARTS)
+    return synthesis.synthesise(module, PARTS)
 
 
 def kept(module: Module) -> Run | None:
     """The run of a module from the cache."""
-    return yosys.kept(module, PARTS)
+    return synthesis.kept(module, PARTS)
 
 
 # ---- modules ------------------------------------------------------------------------------------------
@@ -66,7 +68,7 @@ def machine(config: MachineConfig) -> Module:
 
 def element(config: MachineConfig) -> Module:
     """One processing element of a machine, as its group instantiates it."""
-    values = {k: v for k, v in machine(config).parameters if k in yosys.parameter_names("matvec_pe")}
+    values = {k: v for k, v in machine(config).parameters if k in synthesis.parameter_names("matvec_pe")}
     return Module.make("matvec_pe", {**values, "W": config.word_bits})
 
 
@@ -229,10 +231,12 @@ class Published:
 
 def published(config: MachineConfig) -> Published | None:
     """The paper's figures for this machine's shape, if it has one."""
-    from ringforge.matvec.paper.parameters import CONFIGS, TABLE_VII, U200
 
-    shape = (config.groups, config.pes, config.lanes, config.banks)
-    names = [n for n, c in CONFIGS.items() if (c.groups, c.pes_per_group, c.lanes, c.banks) == shape]
+    def shape(of: MachineConfig) -> tuple[int, ...]:
+        return of.groups, of.pes, of.lanes, of.banks
+
+    wanted = shape(config)
+    names = [s[-1].upper() for s, name in MACHINES.items() if shape(MachineConfig.named(name)) == wanted]
     if not names:
         return None
     row, part = TABLE_VII[names[0]], U200.part
@@ -300,7 +304,7 @@ class Synthesis:
         return {
             "config": self.config.model_dump(),
             "tool": self.tool,
-            "flags": f"synth_xilinx {yosys.FLAGS}",
+            "flags": f"synth_xilinx {synthesis.FLAGS}",
             "cells": [
                 {"name": c.name, "variant": c.variant, "parameters": dict(c.module.parameters), "takes": asdict(r)}
                 for c, r in self.cells

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +16,14 @@ from rich import box
 from rich.table import Table
 
 from ringforge import params as parameter_sets
-from ringforge.bench import record
+from ringforge import runs
 from ringforge.cli.console import console, properties, say, size_text
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.config import MachineConfig
 from ringforge.hw.layers import LayerRun, run_layer
 from ringforge.hw.matvec import Options
 from ringforge.hw.measure import RotationRate, primitive_cycles, rotation_rates
+from ringforge.hw.published import LAYERS, TABLE_VI
 from ringforge.hw.simulator import Simulation
 
 Machine = Annotated[str, typer.Option(help="Configuration in hw/matvec/config; `ringforge info` lists them.")]
@@ -45,22 +45,20 @@ def counting() -> Iterator[Callable[[int], None]]:
         yield lambda n: status.update(f"{n:,} cycles, {n / (time.monotonic() - start) / 1e3:.0f} thousand a second")
 
 
-def finish(records: list[record.Record], as_json: bool, save: Path | None, name: str, *, quiet: bool = False) -> None:
+def finish(records: list[runs.Record], as_json: bool, save: Path | None, name: str, *, quiet: bool = False) -> None:
     """Prints records as JSON and writes them to a folder, where that is asked for."""
     if as_json:
         for r in records:
             print(r.to_json())
     if save is not None:
-        path = record.save(records, save, f"{name}-{datetime.now(UTC).date()}", record.environment())
+        path = runs.save(records, save, f"{name}-{datetime.now(UTC).date()}", runs.environment())
         if not quiet:
             say(f"written to {path}")
 
 
 def layer_shape(name: str) -> tuple[int, int]:
     """Rows and columns of a layer of the paper, or of a shape such as 64x100."""
-    from ringforge.matvec import paper
-
-    known = {entry.name: (entry.m, entry.n) for entry in paper.LAYERS}
+    known = {entry.name: (entry.m, entry.n) for entry in LAYERS}
     if name in known:
         return known[name]
     rows, _, cols = name.partition("x")
@@ -69,9 +67,9 @@ def layer_shape(name: str) -> tuple[int, int]:
     raise ParameterError(f'"{name}" is no layer: write {", ".join(known)}, or a shape such as 64x100')
 
 
-def layer_record(name: str, r: LayerRun) -> record.Record:
+def layer_record(name: str, r: LayerRun) -> runs.Record:
     """A layer's run as a line of the results."""
-    return record.Record(
+    return runs.Record(
         "hw-matvec",
         name,
         r.params,
@@ -187,7 +185,7 @@ def cycles_command(
     if not as_json:
         console().print(_primitive_table(config, parameters.log_n, primitive), _rotation_table(config, rates))
     records = [
-        record.Record(
+        runs.Record(
             "hw-matvec",
             name,
             params,
@@ -200,7 +198,7 @@ def cycles_command(
         for name, count in primitive.items()
     ]
     records += [
-        record.Record(
+        runs.Record(
             "hw-matvec",
             f"{r.count} rotations",
             params,
@@ -214,10 +212,6 @@ def cycles_command(
         for r in rates
     ]
     finish(records, as_json, save, f"hw-{machine}-cycles-{params}")
-
-
-#: Table VI of the paper: cycles on one residue polynomial of 2^14 coefficients with 16 lanes.
-TABLE_VI = {"NTT": 14_658, "INTT": 14_658, "automorphism": 1_024, "element-wise": 1_024}
 
 
 def _primitive_table(config: MachineConfig, log_n: int, primitive: dict[str, int]) -> Table:
@@ -253,13 +247,3 @@ def check_system(system: str) -> None:
     """Raises ParameterError unless there is an accelerator for the system."""
     if system != "matvec":
         raise ParameterError(f'there is no accelerator for "{system}" yet; there is matvec')
-
-
-def load_records(folder: Path, pattern: str) -> list[dict[str, object]]:
-    """The newest records of each case in files like `pattern`, as plain dictionaries."""
-    newest: dict[tuple[object, ...], dict[str, object]] = {}
-    for path in sorted(folder.glob(pattern)):  # names end with the date
-        for line in path.read_text(encoding="utf-8").splitlines():
-            r = json.loads(line)
-            newest[r["case"], r["params"], r["algorithm"], r["device"], r["level"]] = {**r, "file": path.name}
-    return list(newest.values())

@@ -13,7 +13,8 @@
 [0.1, -0.2, 0.5]
 """
 
-from ringforge.matvec.model import Linear, Sequential, Square, load_model, save_model
+from ringforge.matvec.model import Linear, Sequential, Square
+from ringforge.matvec.model_files import load_model, save_model
 from ringforge.matvec.program import Compiled, Program, compile_model
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
 

@@ -39,7 +39,7 @@ from ringforge.devices import Device, Report, open_device
 from ringforge.devices.rtl import RtlDevice
 from ringforge.errors import ParameterError
 from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
-from ringforge.matvec.model import load_model
+from ringforge.matvec.model_files import load_model
 from ringforge.matvec.planner import ALGORITHMS
 from ringforge.matvec.program import Backend, Program, compile_model
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server

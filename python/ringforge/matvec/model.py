@@ -4,18 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge.arrays import real_numbers
-from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
+from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.files import first_line, load_npy, naming, writing
 
 Array = npt.NDArray[np.float64]
 
@@ -131,75 +128,3 @@ def as_sequential(model: Model | Iterable[Layer]) -> Sequential:
     if isinstance(model, Linear):
         return Sequential([model])
     return Sequential(list(model))
-
-
-def save_model(model: Model, path: str | Path) -> None:
-    """Writes a model as an .npz file of arrays `layerI.weights`, `layerI.bias`, and `kinds`."""
-    arrays: dict[str, npt.NDArray[np.generic]] = {}
-    kinds = []
-    for i, layer in enumerate(as_sequential(model).layers):
-        kinds.append("linear" if isinstance(layer, Linear) else "square")
-        if isinstance(layer, Linear):
-            arrays[f"layer{i}.weights"] = layer.weights
-            arrays[f"layer{i}.bias"] = layer.bias
-    path = Path(path)
-    with writing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as f:
-        np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
-
-
-def load_model(path: str | Path) -> Sequential:
-    """Reads a model from .npz (written by save_model), .npy (one matrix) or .onnx.
-
-    Raises:
-        FormatError: the file is not a valid model. UnsupportedModelError: ONNX operators beyond linear
-        layers and squares.
-    """
-    path = Path(path)
-    if path.suffix == ".onnx":
-        from ringforge.matvec.onnx_import import load_onnx
-
-        return load_onnx(path)
-    if path.suffix not in {".npz", ".npy"}:
-        raise UnsupportedModelError(f"{path.name}: models are .onnx, .npz or .npy files")
-    try:
-        if path.suffix == ".npy":
-            with naming(path):
-                return Sequential([Linear(load_npy(path))])
-        data = _archive(path)
-        layers: list[Layer] = []
-        for i, kind in enumerate(data["kinds"].tolist()):
-            if kind == "square":
-                layers.append(Square())
-            elif kind == "linear":
-                bias = data[f"layer{i}.bias"]
-                layers.append(Linear(data[f"layer{i}.weights"], bias if bias.size else None))
-            else:
-                raise FormatError(f"{path.name}: layer {i} is of unknown kind {kind!r}")
-        return Sequential(layers)
-    except Exception as e:
-        if isinstance(e, Error) or (isinstance(e, OSError) and e.filename is not None):
-            raise
-        # zipfile and numpy let through what their parsers raise, from KeyError to MemoryError.
-        raise FormatError(f"{path.name} is not a model file: {first_line(e)}") from None
-
-
-#: An archive that unpacks to more than this, and to a hundred times its size, is made to fill memory.
-_LARGE_ARCHIVE = 1 << 30
-
-
-def _archive(path: Path) -> Mapping[str, npt.NDArray[np.generic]]:
-    """The arrays of an .npz file.
-
-    Raises:
-        FormatError: it is none, or unpacks to far more than its size.
-    """
-    size = path.stat().st_size
-    with ZipFile(path) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > max(_LARGE_ARCHIVE, 100 * size):
-            raise FormatError(f"{path.name} has {size} bytes and unpacks to {unpacked}: save it uncompressed")
-        found = {}
-        for entry in archive.infolist():
-            with archive.open(entry) as member, naming(f"{path.name}, {entry.filename}"):
-                found[entry.filename.removesuffix(".npy")] = load_npy(member)
-        return found

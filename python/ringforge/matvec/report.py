@@ -9,7 +9,7 @@ import json
 import struct
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 import numpy as np
@@ -19,10 +19,8 @@ import ringforge
 from ringforge import params as parameter_sets
 from ringforge.cli.console import seconds_text, size_text
 from ringforge.files import writing
+from ringforge.matvec.demo_result import DemoResult, Exchange, time_rows
 from ringforge.matvec.digits import SIDE
-
-if TYPE_CHECKING:
-    from ringforge.matvec.demo import DemoResult, Exchange
 
 #: Bytes of ciphertext that the report shows.
 SHOWN_BYTES = 336
@@ -51,8 +49,6 @@ def entropy(data: bytes) -> float:
 
 
 def _bars(e: Exchange) -> list[dict[str, Any]]:
-    from ringforge.matvec.demo import time_rows
-
     rows = time_rows(e)
     largest = max(rows.values())
     groups = {"evaluate": "server", "encode model": "server", "read keys": "server"}

@@ -27,7 +27,8 @@ from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, MissingKeyError, ShapeError
 from ringforge.local_http import HEADERS, BodyHandler, listen, say_error
-from ringforge.matvec.model import Sequential, load_model
+from ringforge.matvec.model import Sequential
+from ringforge.matvec.model_files import load_model
 from ringforge.matvec.program import Program, compile_model
 from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server
 from ringforge.parties import ciphertext_file_bytes, key_file_bytes

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from ringforge import _native, gates
+from ringforge import _native, gates, yosys
 from ringforge.cli import main
 from ringforge.errors import MismatchError
 from ringforge.gates import demo, sets
-from ringforge.hw import yosys
 
 Run = Callable[..., str]
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringforge import yosys
 from ringforge.errors import FormatError, HardwareError, NetlistError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates import Draft, Gate, GateKind, Netlist, Port, designs, optimise, parse_blif, parse_yosys, synth
 from ringforge.gates.formats import DESIGNS, read_netlist
 from ringforge.gates.netlist import ONE, ZERO
 from ringforge.gates.optimise import _matches
-from ringforge.hw import yosys
 
 CHEAP = [k for k in GateKind if k.bootstraps <= 2]
 

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from ringforge import yosys
 from ringforge.cli import main
 from ringforge.errors import HardwareError
-from ringforge.hw import build, isa, lint, report, resources, yosys
+from ringforge.hw import build, isa, lint, report, resources, synthesis
 from ringforge.hw.config import MachineConfig, configurations, sources
 from ringforge.hw.resources import LANE_CELLS, PARTS, Synthesis, compose, total
-from ringforge.hw.yosys import Module, Resources, Run
+from ringforge.hw.synthesis import Module, Resources, Run
 
 ROOT = Path(__file__).parents[3]
 
@@ -64,10 +65,10 @@ def test_hierarchy_is_added_up() -> None:
 def test_modules_of_a_machine_exist_with_their_parameters(name: str) -> None:
     config = MachineConfig.named(name)
     for module in (resources.machine(config), resources.element(config)):
-        assert set(dict(module.parameters)) == yosys.parameter_names(module.name)
+        assert set(dict(module.parameters)) == synthesis.parameter_names(module.name)
     for cell in resources.cells(config):
         if cell.module is not None:
-            assert set(dict(cell.module.parameters)) <= yosys.parameter_names(cell.name)
+            assert set(dict(cell.module.parameters)) <= synthesis.parameter_names(cell.name)
 
 
 def test_every_part_and_cell_is_a_module() -> None:
@@ -91,10 +92,12 @@ def test_parts_in_a_dump() -> None:
     parameter \\Packed 1'1
   end
 """
-    assert yosys._parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), "AddrW is no parameter"
+    assert synthesis._parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), (
+        "AddrW is no parameter"
+    )
 
 
-def synthesis(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
+def made_up(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
     """A synthesis with made-up figures."""
     config = MachineConfig.named(name)
     lanes = config.elements * config.lanes * 3 // 2
@@ -113,23 +116,23 @@ def synthesis(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
 
 def test_checks_hold_for_the_papers_multiplier_and_fail_for_a_larger_one() -> None:
     for name, published in (("matvec-a", "4,896"), ("matvec-b", "5,712")):
-        results = list(synthesis(name).checks())
+        results = list(made_up(name).checks())
         assert all(ok for ok, _ in results)
         text = "\n".join(t for _, t in results)
         assert f"paper's machine {published}" in text
         assert "29.4% fewer" in text
         assert "takes 12 URAMs" in text
-    assert [t for ok, t in synthesis(dsp=18).checks() if not ok] == [
+    assert [t for ok, t in made_up(dsp=18).checks() if not ok] == [
         "barrett: 6,048 DSP slices, the paper's machine 5,712"
     ]
-    s = synthesis()
+    s = made_up()
     wrong = (*s.machines["barrett"], resources.Line(Module("matvec_fetch"), 14, Resources(dsp=1)))
     failed = [t for ok, t in replace(s, machines={"barrett": wrong}).checks() if not ok]
     assert "barrett: control, address generators and networks take 14 DSP slices" in failed
 
 
 def test_saved_synthesis_comes_back(tmp_path: Path) -> None:
-    s = synthesis()
+    s = made_up()
     path = report.save(s, tmp_path)
     assert json.loads(path.read_text())["environment"]["date"]
     found = report.saved(tmp_path, s.config)
@@ -158,19 +161,19 @@ def test_a_small_cell_is_synthesised_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert 16 <= run.own.lut <= 40
     assert (run.own.dsp, run.own.bram36, run.own.uram, run.own.flip_flops) == (0, 0, 0, 0)
     assert run.parts == ()
-    monkeypatch.setattr(yosys.subprocess, "run", None)  # a second run would call it
+    monkeypatch.setattr(yosys, "run", None)  # a second run would call it
     assert resources.synthesise(module) == run
     assert resources.kept(Module.make("rf_mod_add", {"W": 9, "Lanes": 1})) is None
 
 
 def test_runs_are_known_by_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def keys() -> dict[str, str]:
-        return {n: yosys._key(Module(n), PARTS)[0] for n in ("matvec_pe", "rf_mac", "rf_bank", "matvec_fetch")}
+        return {n: synthesis._key(Module(n), PARTS)[0] for n in ("matvec_pe", "rf_mac", "rf_bank", "matvec_fetch")}
 
     before = keys()
-    texts = dict(yosys._texts())
+    texts = dict(synthesis._texts())
     texts["rf_mul_tiled"] = texts["rf_mul_tiled"].replace("endmodule", "logic more; endmodule")
-    monkeypatch.setattr(yosys, "_texts", lambda: texts)
+    monkeypatch.setattr(synthesis, "_texts", lambda: texts)
     assert [n for n, key in keys().items() if key != before[n]] == ["rf_mac"], "a part's inside is not read"
     texts["rf_bank"] = texts["rf_bank"].replace("input  logic             re_i", "input  logic             read_i")
     assert [n for n, key in keys().items() if key != before[n]] == ["matvec_pe", "rf_mac", "rf_bank"]
@@ -235,7 +238,7 @@ def test_report_without_any_results(
 
 @pytest.mark.usefixtures("own_cache")
 def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report.save(synthesis(), tmp_path)
+    report.save(made_up(), tmp_path)
     record = {"system": "hw-matvec", "case": "NTT", "params": "set-b", "algorithm": "primitive", "seconds": 1e-3}
     line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400, "extra": {"exact": True}}
     (tmp_path / "hw-cycles.jsonl").write_text(json.dumps(line) + "\n")

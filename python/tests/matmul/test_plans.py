@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from ringforge import params
 from ringforge._native import Context, GadgetShape
 from ringforge.errors import LevelError, MemoryLimitError, ParameterError, ShapeError
+from ringforge.lab.papers.matmul import Shape, product_counts
 from ringforge.matmul import planner
 from ringforge.matmul.cost import cost, split_steps
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang, maps, ringforge
 from ringforge.matmul.methods.common import transposed
-from ringforge.matmul.paper import Shape, product_counts
 from ringforge.matmul.plan import ProductPlan, Transform, outline, simulate, simulate_slots
 from ringforge.matmul.slots import SlotMatrix, period, split
 

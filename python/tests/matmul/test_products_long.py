@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from ringforge.bench import hlt
+from ringforge.lab.bench import hlt
+from ringforge.lab.papers.matmul import BENCHMARKS
 from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang
-from ringforge.matmul.paper import BENCHMARKS
 from ringforge.matmul.plan import simulate
 from ringforge.params import named
 

@@ -23,6 +23,7 @@ from ringforge import matvec
 from ringforge.cli import main
 from ringforge.errors import Error, FormatError, MissingKeyError, ParameterError
 from ringforge.matvec import demo, digits, service
+from ringforge.matvec.demo_result import DemoResult
 from ringforge.matvec.onnx_import import load_onnx
 from ringforge.matvec.report import entropy, png
 
@@ -31,13 +32,13 @@ pytest.importorskip("onnx")
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, demo.DemoResult]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoResult]:
     """The demo itself, at full size."""
     out = tmp_path_factory.mktemp("demo")
     return out, demo.run_demo(images=300, out=out, threads=2)
 
 
-def test_predictions_agree_and_are_good(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_predictions_agree_and_are_good(shown: tuple[Path, DemoResult]) -> None:
     _, r = shown
     assert r.disagreements == 0
     np.testing.assert_array_equal(r.plain, r.encrypted)
@@ -47,7 +48,7 @@ def test_predictions_agree_and_are_good(shown: tuple[Path, demo.DemoResult]) -> 
     assert r.client_pid != r.server_pid
 
 
-def test_precision_is_as_predicted(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_precision_is_as_predicted(shown: tuple[Path, DemoResult]) -> None:
     _, r = shown
     error = np.abs(r.batch.scores - r.plain_scores).max()
     assert error == pytest.approx(r.precision.max_error)
@@ -57,7 +58,7 @@ def test_precision_is_as_predicted(shown: tuple[Path, demo.DemoResult]) -> None:
     assert r.batch.program.context.params.secure
 
 
-def test_counted_operations_are_those_of_the_plans(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_counted_operations_are_those_of_the_plans(shown: tuple[Path, DemoResult]) -> None:
     out, r = shown
     model = load_onnx(out / "server" / "model.onnx")
     for e in (r.single, r.batch):
@@ -68,14 +69,14 @@ def test_counted_operations_are_those_of_the_plans(shown: tuple[Path, demo.DemoR
         assert e.ciphertexts == groups
 
 
-def test_the_models_on_both_sides_are_the_exported_one(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_the_models_on_both_sides_are_the_exported_one(shown: tuple[Path, DemoResult]) -> None:
     out, r = shown
     model = load_onnx(out / "server" / "model.onnx")
     np.testing.assert_array_equal(model(r.images), r.plain_scores)
     assert [type(layer).__name__ for layer in model.layers] == ["Linear", "Square", "Linear"]
 
 
-def test_the_report_stands_alone(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_the_report_stands_alone(shown: tuple[Path, DemoResult]) -> None:
     out, r = shown
     page = (out / "report.html").read_text()
     assert "Every encrypted prediction equals" in page
@@ -100,7 +101,7 @@ def test_the_report_stands_alone(shown: tuple[Path, demo.DemoResult]) -> None:
     assert len(page) < 1 << 19
 
 
-def test_the_summary_for_programs(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_the_summary_for_programs(shown: tuple[Path, DemoResult]) -> None:
     out, r = shown
     summary = json.loads((out / "summary.json").read_text())
     assert summary["disagreements"] == 0
@@ -111,7 +112,7 @@ def test_the_summary_for_programs(shown: tuple[Path, demo.DemoResult]) -> None:
     assert summary["amortised_seconds"] == pytest.approx(r.batch.latency / 300)
 
 
-def test_nothing_of_the_client_is_left(shown: tuple[Path, demo.DemoResult]) -> None:
+def test_nothing_of_the_client_is_left(shown: tuple[Path, DemoResult]) -> None:
     out, r = shown
     assert sorted(p.name for p in out.iterdir()) == ["report.html", "server", "summary.json"]
     kinds = {f"{name}.{what}" for name in ("single", "batch") for what in ("keys", "evaluate", "results")}

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from ringforge.matvec.paper import LAYERS
+from ringforge.hw.published import LAYERS
 
 pytestmark = pytest.mark.long
 
@@ -23,7 +23,7 @@ import json, resource, sys
 import numpy as np
 from ringforge import matvec
 from ringforge._native import trim_memory
-from ringforge.matvec.paper import layer
+from ringforge.lab.papers.matvec import layer
 from ringforge.matvec.roles import exact_error
 
 def memory(field):  # KiB: VmRSS now, VmHWM the peak since it was reset

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ringforge as rf
 from ringforge import ckks, matvec
 from ringforge._native import Algorithm
-from ringforge.matvec.paper import LAYERS
+from ringforge.hw.published import LAYERS
 from ringforge.matvec.roles import exact_error
 
 SEED = ckks.TestSeed(bytes(range(32)))

@@ -23,7 +23,6 @@ from ringforge.hw.matvec.layout import KeyRegion, Layout
 from ringforge.hw.matvec.program import key_contents
 from ringforge.hw.matvec.target import Target
 from ringforge.hw.simulator import place_programs
-from ringforge.matvec.paper.cycles import key_switch_transforms
 
 
 def butterfly_bound(config: MachineConfig, log_n: int, limbs: int) -> float:
@@ -31,7 +30,8 @@ def butterfly_bound(config: MachineConfig, log_n: int, limbs: int) -> float:
 
     l inverse transforms, l^2 for the digits over Q and P, 2 inverse and 2l to divide by P: 72 for l = 7.
     """
-    butterflies = key_switch_transforms(limbs).total * log_n * (1 << log_n) // 2
+    transforms = limbs + limbs**2 + 2 + 2 * limbs
+    butterflies = transforms * log_n * (1 << log_n) // 2
     return butterflies / (config.pes * config.lanes // 2)
 
 

@@ -21,16 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge.matmul.methods.maps import Map
 from ringforge.matmul.slots import Indices
-
-if TYPE_CHECKING:
-    from ringforge.matmul.methods.pipelines import Pipeline
 
 
 @dataclass(frozen=True)
@@ -123,8 +119,6 @@ class Side:
         self.bases = tuple(bases)
         self.left = left
         self._unit = g.stride if left else 1
-        #: Ways to make the bases, once somebody has worked them out.
-        self.pipelines: list[Pipeline] | None = None
         #: Moves of each step, or None where the bases do not hold all that is needed.
         self.moves = [self._cover(k) for k in range(g.steps)]
 

@@ -7,7 +7,7 @@ of :mod:`.maps` (Eqs. 6 to 9). Step 1 transforms A by sigma and B by tau; step 2
 transform eps^k of the former and one omega^k of the latter, multiplies and relinearises them, and adds.
 
 Published counts: phi = d_sigma + d_tau and zeta = l (d_eps + d_omega) rotations, as many plaintext products,
-l products, 2 (l + 1) transforms, depth 3. Exact counts are :func:`ringforge.matmul.paper.product_counts`.
+l products, 2 (l + 1) transforms, depth 3. Exact counts are :func:`ringforge.lab.papers.matmul.product_counts`.
 """
 
 from __future__ import annotations

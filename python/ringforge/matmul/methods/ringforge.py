@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -355,10 +356,15 @@ def _drafts(core: _Core) -> Iterator[_Draft]:
             yield _Draft(core, size, _last(lefts, levels), _last(rights, levels))
 
 
+#: Several cores share a side.
+_known_pipelines: WeakKeyDictionary[Side, list[Pipeline]] = WeakKeyDictionary()
+
+
 def _pipelines(side: Side) -> list[Pipeline]:
-    if side.pipelines is None:
-        side.pipelines = pipelines(side.g, side.bases, side.left)
-    return side.pipelines
+    """Ways to make a side's bases."""
+    if side not in _known_pipelines:
+        _known_pipelines[side] = pipelines(side.g, side.bases, side.left)
+    return _known_pipelines[side]
 
 
 def _last(found: list[Pipeline], levels: int) -> Pipeline:

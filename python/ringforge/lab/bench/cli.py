@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge bench`: side by side with peers, in one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from ringforge import _native
+from ringforge.cli.console import console
+from ringforge.lab.bench import gates as gates_bench
+from ringforge.lab.bench import hlt as hlt_bench
+from ringforge.lab.bench import matmul as matmul_bench
+from ringforge.lab.bench import matvec as matvec_bench
+from ringforge.lab.bench import psi as psi_bench
+from ringforge.lab.bench import ring as ring_bench
+from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
+from ringforge.params import named
+from ringforge.runs import Record, environment, save, table
+
+app = typer.Typer(
+    help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True, add_completion=False
+)
+
+#: Of tables that go into a file or pipe.
+_WIDTH = 170
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")]
+
+
+class MatvecPeer(StrEnum):
+    """Peers of `bench matvec`."""
+
+    tenseal = "tenseal"
+    none = "none"
+
+
+class LattigoPeer(StrEnum):
+    """Peers of `bench ring` and `bench matmul`."""
+
+    lattigo = "lattigo"
+    none = "none"
+
+
+class TfhePeer(StrEnum):
+    """Peers of `bench gates`."""
+
+    tfhe = "tfhe"
+    none = "none"
+
+
+class PsiAlgorithm(StrEnum):
+    """Algorithms of `bench psi`."""
+
+    ringforge = "ringforge"
+    paper = "paper"
+    both = "both"
+
+
+def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> list[Record]:
+    """Prints and saves records as they come; returns them."""
+    status = console(stderr=True)
+    env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
+    done: list[Record] = []
+    for r in records:
+        done.append(r)
+        if folder is not None:
+            # After each: a run of an hour that is cut off leaves what it has.
+            path = save(done, folder, f"{name}-{env['date'][:10]}", env)
+        if as_json:
+            print(r.to_json(), flush=True)
+        else:
+            level = "" if r.level is None else f" at level {r.level}"
+            status.print(f"  {r.case}{level}: {r.seconds:.3g} s", style="dim")
+    if not as_json:
+        screen = console(width=_WIDTH)
+        screen.print(table(done, title))
+        machine = f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}"
+        screen.print(f"{machine}, commit {env['commit']}, {env['date']}")
+    if folder is not None and done:
+        status.print(f"written to {path}")
+    return done
+
+
+def _print(shown: Table) -> None:
+    console(width=_WIDTH).print(shown)
+
+
+@app.command("matvec")
+def matvec_command(
+    layer: Annotated[
+        list[str] | None,
+        typer.Option(help="Layer of the paper's Table IV, or all; may be repeated."),
+    ] = None,
+    params: Annotated[str, typer.Option(help="Parameter set.")] = "set-b",
+    threads: Annotated[int, typer.Option(min=1, help="Threads, on both sides.")] = 1,
+    level: Annotated[
+        str, typer.Option(help="full, auto or both: level of our inputs. TenSEAL always uses all primes.")
+    ] = "both",
+    algorithm: Annotated[str, typer.Option(help="bsgs, diagonal, horner or auto.")] = "bsgs",
+    peer: Annotated[MatvecPeer, typer.Option(help="tenseal, or none for our side alone.")] = MatvecPeer.tenseal,
+    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Neural-network layers beside TenSEAL.
+
+    TenSEAL takes minutes for a layer. "full" and "auto" compare our evaluation at the level of all primes, and
+    at the lowest level that holds the result.
+
+    Example: ringforge bench matvec --layer rnnt-fc0 --peer none
+    """
+    layers = layer or ["rnnt-fc0", "ds2-gru", "rnnt-lstm"]
+    if layers == ["all"]:
+        layers = matvec_bench.all_layers()
+    unknown = set(layers) - set(matvec_bench.all_layers())
+    if unknown or level not in {"full", "auto", "both"}:
+        raise typer.BadParameter(
+            f"layers are {', '.join(matvec_bench.all_layers())} or all; --level is full, auto or both"
+        )
+    levels = matvec_bench.LEVELS if level == "both" else (level,)
+    records = matvec_bench.compare(
+        layers,
+        params,
+        levels,
+        threads=threads,
+        peer=peer is not MatvecPeer.none,
+        algorithm=algorithm,
+        insecure=insecure,
+    )
+    _finish(records, f"matvec at {params}, {threads} thread(s)", as_json, save_to, f"matvec-{params}")
+
+
+@app.command("matmul")
+def matmul_command(
+    shape: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="m x l times l x n, as 64x64x16; or all: the twelve of the paper's Table III. May be repeated."
+        ),
+    ] = None,
+    params: Annotated[
+        str | None,
+        typer.Option(help="Parameter set; set-a, set-b, set-c: the paper's. Default: the paper's for each shape."),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads on our side; Lattigo uses one.")] = 1,
+    peer: Annotated[
+        LattigoPeer, typer.Option(help="lattigo (needs Go 1.21), or none for our side alone.")
+    ] = LattigoPeer.lattigo,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ringforge, fame or another method; naive: the published product with a full key switch for each "
+            "diagonal; batch: one product among as many as fit. May be repeated. Default: ringforge."
+        ),
+    ] = None,
+    level: Annotated[
+        str, typer.Option(help="full, auto or both: inputs at the highest level, or as low as the plan takes.")
+    ] = "full",
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
+    ] = INSECURE_REASON,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Products of two encrypted matrices beside Lattigo doing the published Algorithm 2.
+
+    The published Algorithm 2 makes 2(l + 1) linear transforms, a rotation and a plaintext product for each non-zero
+    diagonal, and one relinearised product for each k < l. "ratio" compares with that; "merged" with Lattigo saving the
+    rotations by the same number of slots. Without --shape: the cubes of the paper's Table III. A peer's product of
+    more than three minutes is put together from samples and marked extrapolated.
+
+    Example: ringforge bench matmul --shape 64x64x64 --params set-a
+    """
+    if level not in matmul_bench.LEVELS and level != "both":
+        raise typer.BadParameter("--level is full, auto or both")
+    todo = matmul_bench.cases(
+        shape,
+        params,
+        algorithms=algorithm or ["ringforge"],
+        levels=matmul_bench.LEVELS if level == "both" else (level,),
+        threads=threads,
+        insecure=insecure,
+    )
+    sets = "-".join(dict.fromkeys(c.params for c in todo))
+    done = _finish(
+        matmul_bench.compare(todo, peer=peer is not LattigoPeer.none),
+        f"matmul, {threads} thread(s), the peer on 1",
+        as_json,
+        save_to,
+        f"matmul-{sets}",
+    )
+    if not as_json:
+        _print(matmul_bench.details(done))
+
+
+@app.command("hlt")
+def hlt_command(
+    params: Annotated[
+        str, typer.Option(help="Parameter set; set-a, set-b, set-c: those of the matrix-product paper.")
+    ] = "set-a",
+    diagonals: Annotated[int, typer.Option(min=2, help="Diagonals; at set-c each needs a key of 138 MB.")] = 24,
+    schedule: Annotated[
+        list[str] | None, typer.Option(help=f"One of {', '.join(hlt_bench.SCHEDULES)}; may be repeated.")
+    ] = None,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
+    ] = INSECURE_REASON,
+    as_json: Json = False,
+) -> None:
+    """One linear transform by each schedule: time, ciphertext traffic and working set, counted where they arise.
+
+    Example: ringforge bench hlt --params set-c --diagonals 24 --schedule naive --schedule mo
+    """
+    wanted = schedule or list(hlt_bench.SCHEDULES)
+    if unknown := set(wanted) - set(hlt_bench.SCHEDULES):
+        raise typer.BadParameter(f"no schedule {', '.join(sorted(unknown))}")
+    p = named(matmul_bench.SETS.get(params, params), insecure)
+    rows = []
+    for r in hlt_bench.measure(p, diagonals, wanted):
+        rows.append(r)
+        if as_json:
+            print(json.dumps({"params": p.name, "diagonals": diagonals} | asdict(r)), flush=True)
+    if not as_json:
+        _print(hlt_bench.table(p, diagonals, rows))
+
+
+@app.command("ring")
+def ring_command(
+    case: Annotated[
+        list[str] | None, typer.Option(help=f"One of {', '.join(ring_bench.CASES)}; may be repeated.")
+    ] = None,
+    log_n: Annotated[int, typer.Option(min=12, max=16, help="log2 of the ring degree.")] = 14,
+    bits: Annotated[list[int] | None, typer.Option(help="Prime sizes; may be repeated. Default: 50 and 54.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; the median is reported.")] = 3,
+    peer: Annotated[LattigoPeer, typer.Option(help="lattigo (needs Go 1.21), or none.")] = LattigoPeer.lattigo,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Transforms, rotations, products and linear transforms beside Lattigo v6.1.1, one thread.
+
+    Example: ringforge bench ring --case ntt --case rotate --bits 50
+    """
+    wanted = case or list(ring_bench.CASES)
+    if unknown := set(wanted) - set(ring_bench.CASES):
+        raise typer.BadParameter(f"no case {', '.join(sorted(unknown))}; cases are {', '.join(ring_bench.CASES)}")
+    cases = [replace(ring_bench.RingCase(name, log_n=log_n), prime_bits=b) for b in bits or [50, 54] for name in wanted]
+    records = (ring_bench.compare(c, rounds, peer=peer is not LattigoPeer.none) for c in cases)
+    _finish(records, f"ring primitives, N = 2^{log_n}, 1 thread", as_json, save_to, "ring")
+
+
+@app.command("gates")
+def gates_command(
+    params: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Parameter set of `ringforge gates params`; may be repeated. Default: gates-128."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="ginx, ap or automorphism. Default: ap for the paper's sets, ginx for others.")
+    ] = "",
+    gates: Annotated[str, typer.Option(help="Gates to time one by one, with commas between them.")] = "NAND,XOR,MUX",
+    batch: Annotated[int, typer.Option(min=0, help="Independent gates of a level; 0 measures no levels.")] = 64,
+    threads: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Threads for levels, on both sides; may be repeated. Default: 1 and 2."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; medians are reported.")] = 5,
+    budget: Annotated[float, typer.Option(min=0.0, help="Seconds for each gate and level in a round.")] = 1.0,
+    peer: Annotated[
+        TfhePeer, typer.Option(help="tfhe (needs Rust 1.91; built once, in minutes), or none.")
+    ] = TfhePeer.tfhe,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
+    ] = INSECURE_REASON,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Gates on encrypted bits beside tfhe-rs, which is given the faster of its two sets with the same promise.
+
+    A single gate runs on one thread, and its time is processor time; levels of independent NAND gates have the wall
+    time of a gate. The paper's sets have no peer: by AP they stand beside the paper's accelerator and software.
+
+    Examples:
+
+        ringforge bench gates --set gates-128 --threads 1
+
+        ringforge bench gates --set paper-std128-ap --gates NAND
+    """
+    names = [g.strip().upper() for g in gates.split(",") if g.strip()]
+    workers = tuple(dict.fromkeys(threads or (1, 2)))
+    chosen = list(dict.fromkeys(params or ["gates-128"]))
+    cases = [
+        gates_bench.GatesCase(name, method, tuple(names), workers, batch, rounds, budget, insecure) for name in chosen
+    ]
+    for case in cases:
+        case.check()
+    records = chain.from_iterable(gates_bench.compare(case, peer=peer is not TfhePeer.none) for case in cases)
+    done = _finish(records, f"gates, {rounds} rounds", as_json, save_to, f"gates-{'-'.join(chosen)}")
+    if not as_json:
+        _print(gates_bench.details(done))
+
+
+@app.command("psi")
+def psi_command(
+    mode: Annotated[str, typer.Option(help="direct or oprf.")] = "direct",
+    bits: Annotated[int, typer.Option(help="Mode direct: bits of an element.")] = 32,
+    bins: Annotated[int, typer.Option(help="log2 of the bins.")] = 14,
+    elements: Annotated[int, typer.Option(min=0, max=26, help="log2 of the server's elements.")] = 20,
+    client: Annotated[int, typer.Option(min=0, max=20, help="log2 of the client's elements.")] = 13,
+    hashes: Annotated[int, typer.Option(min=1, max=3, help="Bins each element is put into.")] = 3,
+    algorithm: Annotated[
+        PsiAlgorithm, typer.Option(help="ringforge, paper (the published one), or both in turn.")
+    ] = PsiAlgorithm.ringforge,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the server, and of the client.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each algorithm or size; the median is reported.")] = 1,
+    sizes: Annotated[
+        str, typer.Option(help="Instead: log2 of several servers' elements, as 12,16,20, planned for the largest.")
+    ] = "",
+    instances: Annotated[int, typer.Option(min=1, help="With --sizes: random sets, each with two clients.")] = 3,
+    seed: Annotated[int, typer.Option(help="Of the random sets.")] = 1,
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """A server and a client as two processes over loopback, beside the paper's Table 4.
+
+    Builds a table of random elements in a temporary folder, asks, and compares the result with the intersection in the
+    clear. The time is the server's wall time of the queries; with --sizes it is its processor time of a whole run, and
+    shows that it does not depend on how many elements the server has.
+
+    Examples:
+
+        ringforge bench psi --bins 14 --bits 32
+
+        ringforge bench psi --bits 26 --bins 10 --client 9 --sizes 12,14,16,18,20,22
+    """
+    kinds = psi_bench.ALGORITHMS if algorithm is PsiAlgorithm.both else (algorithm.value,)
+    first = psi_bench.PsiCase(mode, bits, bins, elements, client, kinds[0], hashes, threads, seed=seed)
+    name = f"psi-{mode}-{bins}"
+    if not sizes:
+        cases = [replace(first, algorithm=kind) for kind in kinds]
+        done = _finish(psi_bench.compare(cases, rounds), f"psi, {rounds} round(s)", as_json, save_to, name)
+    else:
+        try:
+            wanted = [int(size) for size in sizes.split(",")]
+        except ValueError:
+            raise typer.BadParameter("--sizes are integers with commas between them, as 12,16,20") from None
+        if len(kinds) > 1:
+            raise typer.BadParameter("--sizes measures one algorithm at a time")
+        records = psi_bench.independence(first, wanted, instances, rounds)
+        done = _finish(
+            records, f"psi, server's processor time, {instances} instance(s)", as_json, save_to, name + "-sizes"
+        )
+    if not as_json:
+        _print(psi_bench.details(done))
+        if sizes:
+            console(width=_WIDTH).print(psi_bench.verdict(done))

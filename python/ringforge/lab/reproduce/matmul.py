@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge reproduce matmul`: the paper's tables beside our values, each number marked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringforge.cli.console import console, say
+from ringforge.lab.papers import matmul as paper
+from ringforge.lab.tables import render, to_json
+from ringforge.runs import saved_results
+
+
+def matmul(
+    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of saved results of `ringforge bench matmul`; default: bench/results here, or in the source "
+            "tree that this is run from."
+        ),
+    ] = None,
+) -> None:
+    """The paper on products of two encrypted matrices: Tables I to V, Equations 12 to 24, its errors.
+
+    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured on a CPU, (d) derived
+    from others. Latencies are of a reconstructed cycle model, since the paper shows its own only in a figure.
+    Measured products come last, where results of `ringforge bench matmul` are in the folder.
+
+    Example: `ringforge reproduce matmul`
+    """
+    folder = saved_results(results)
+    tables = paper.tables(folder)
+    sentences = paper.findings()
+    if as_json:
+        print(json.dumps({"tables": json.loads(to_json(tables)), "findings": sentences}, indent=2, ensure_ascii=False))
+        return
+    screen = console()
+    say(
+        "Xu, Kannan, Prasanna: FAME, FPGA Acceleration of Secure Matrix Multiplication with Homomorphic Encryption. "
+        "m-l-n stands for an m x l matrix times an l x n one, both encrypted; docs/matmul-paper.md explains the rest."
+    )
+    say("")
+    print(render(tables, width=screen.width, color=screen.is_terminal))
+    say("")
+    say("Errors, contradictions and gaps of the paper, and how they are resolved here:")
+    for number, sentence in enumerate(sentences, 1):
+        say(f"{number:3}. {sentence}")
+    if not paper.load_measured(folder):
+        say("")
+        say(f"No measured products in {folder}: run `ringforge bench matmul --save {folder}`.")

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Records of runs that were measured: one JSON object a line, with the environment they were made in beside them."""
+
+import dataclasses
+import datetime
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from ringforge.files import writing
+
+_RATIOS = ("ratio", "ratio_with_encoding")
+
+_RESULTS = Path("bench", "results")
+
+
+def saved_results(folder: Path | None = None) -> Path:
+    """Where saved results are looked for: the folder given, `bench/results` here, or that of the source tree this
+    package is run from; the first that is there, else the one here.
+    """
+    if folder is not None:
+        return folder
+    here = Path.cwd() / _RESULTS
+    tree = Path(__file__).resolve().parents[2] / _RESULTS
+    return here if here.is_dir() or not tree.is_dir() else tree
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measurement of one system, next to the same work done by a peer where there is one."""
+
+    system: str
+    case: str
+    params: str
+    algorithm: str
+    seconds: float
+    level: int | None = None
+    device: str = "cpu"
+    threads: int = 1
+    encode_seconds: float | None = None
+    peer: str | None = None
+    peer_version: str | None = None
+    peer_seconds: float | None = None
+    max_rel_error: float | None = None
+    peak_mib: float | None = None
+    cycles: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times longer the peer takes."""
+        return None if self.peer_seconds is None or not self.seconds else self.peer_seconds / self.seconds
+
+    @property
+    def ratio_with_encoding(self) -> float | None:
+        """The same with the time of encoding counted on this side."""
+        if self.peer_seconds is None or self.encode_seconds is None:
+            return None
+        total = self.seconds + self.encode_seconds
+        return self.peer_seconds / total if total else None
+
+    def to_json(self) -> str:
+        """One line with every key, ratios included; what is unknown is null."""
+        values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        extra = values.pop("extra")
+        ratios = {name: getattr(self, name) for name in _RATIOS}
+        return json.dumps(values | ratios | {"extra": dict(extra)}, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> "Record":
+        """Reads a line back; the ratios are computed anew."""
+        values = json.loads(line)
+        for name in _RATIOS:
+            values.pop(name, None)
+        return cls(**values)
+
+
+def table(records: Iterable[Record], title: str | None = None) -> Table:
+    """The records as a table for the terminal."""
+    made = Table(title=title)
+    texts = ("system", "case", "params", "algorithm", "level", "device", "threads", "peer")
+    numbers = ("time", "encoding", "peer time", "ratio", "with encoding", "error", "MiB", "cycles")
+    for name in texts:
+        made.add_column(name)
+    for name in numbers:
+        made.add_column(name, justify="right")
+    for record in records:
+        peer = " ".join(part for part in (record.peer, record.peer_version) if part)
+        made.add_row(
+            record.system,
+            record.case,
+            record.params,
+            record.algorithm,
+            _text(record.level, "d"),
+            record.device,
+            str(record.threads),
+            peer or "-",
+            duration(record.seconds),
+            duration(record.encode_seconds),
+            duration(record.peer_seconds),
+            _text(record.ratio, ".2f"),
+            _text(record.ratio_with_encoding, ".2f"),
+            _text(record.max_rel_error, ".1e"),
+            _text(record.peak_mib, ".0f"),
+            _text(record.cycles, "d"),
+        )
+    return made
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds with a unit that suits them."""
+    if seconds is None:
+        return "-"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds < 1000 else f"{seconds:.0f} s"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _text(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def environment(
+    *, kernels: str | None = None, compiler_flags: str | None = None, repository: Path | None = None
+) -> dict[str, Any]:
+    """What the numbers depend on besides the code: machine, build and time."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "usable_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "kernels": kernels,
+        "compiler_flags": compiler_flags,
+        "commit": _commit(repository or Path.cwd()),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _commit(folder: Path) -> str | None:
+    """The checked-out commit, marked where tracked files differ from it; None outside a repository."""
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def save(records: Sequence[Record], directory: Path, name: str, env: Mapping[str, Any] | None = None) -> Path:
+    """Writes NAME.jsonl and, where given, NAME.environment.json; returns the path of the first."""
+    directory.mkdir(parents=True, exist_ok=True)
+    target = directory / f"{name}.jsonl"
+    _write(target, "".join(record.to_json() + "\n" for record in records))
+    if env is not None:
+        _write(directory / f"{name}.environment.json", json.dumps(dict(env), indent=2) + "\n")
+    return target
+
+
+def load(path: Path) -> list[Record]:
+    """Reads a saved file."""
+    return [Record.from_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _write(target: Path, text: str) -> None:
+    with writing(target) as f:
+        f.write(text.encode())

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Products of encrypted matrices: what is chosen to be measured, Lattigo's Algorithm 2 at a tiny size, records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ringforge.cli import main
+from ringforge.errors import LevelError, ParameterError, ShapeError
+from ringforge.lab.bench import matmul, matmul_peer
+from ringforge.lab.papers.matmul import Shape, product_counts
+from ringforge.lab.peers import PeerError, PeerMissingError, lattigo
+from ringforge.params import Parameters, named
+from ringforge.runs import load
+
+SMALL = Shape(4, 3, 5)
+TINY = lattigo.Request("matmul_naive", log_n=8, limbs=5, special=1, budget_s=0.02)
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    try:
+        return lattigo.program()
+    except PeerMissingError as missing:
+        pytest.skip(f"no Go toolchain: {missing}")
+    except PeerError as failed:
+        if "dial tcp" in str(failed) or "no such host" in str(failed):
+            pytest.skip("Lattigo's modules cannot be fetched here")
+        raise
+
+
+@pytest.fixture
+def paper_a() -> Parameters:
+    return named("matmul-a", "test")
+
+
+def tiny(request: lattigo.Request) -> lattigo.Result:
+    """The request in a small ring; shapes and rotations stay."""
+    return lattigo.run(replace(request, log_n=8, q=(), p=(), limbs=5, special=1, budget_s=0.02))
+
+
+# ---- the Go program ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("shape", [(4, 3, 5), (3, 5, 4), (5, 4, 3), (8, 8, 8), (16, 8, 4), (2, 1, 1), (1, 1, 1)])
+def test_whole_products_are_right(shape: tuple[int, int, int]) -> None:
+    result = lattigo.run(replace(TINY, shape=shape))
+    assert result.error < 1e-5
+    assert result.parts is not None
+    x = product_counts(Shape(*shape), 128)
+    assert (result.parts["rotations_1"], result.parts["rotations_2"]) == (x.step1_rotations, x.step2_rotations)
+    assert result.seconds == pytest.approx(sum(result.parts[p] for p in ("step_1", "step_2", "products")))
+
+
+@pytest.mark.usefixtures("built")
+def test_hybrid_key_switching_and_lowest_level() -> None:
+    assert lattigo.run(replace(TINY, special=2, level=3, shape=(4, 3, 5))).error < 1e-5
+
+
+@pytest.mark.usefixtures("built")
+def test_samples_time_every_operation() -> None:
+    result = lattigo.run(replace(TINY, rotations=(1, 2, -3), second_rotations=(5, 6)))
+    assert result.error < 1e-5
+    assert result.iterations == 3
+    assert result.parts is not None
+    assert set(result.parts) == {
+        *("rotation_1", "rotation_2", "mask_1", "mask_2", "rescale_1", "rescale_2", "rescale_3"),
+        *("product", "key", "encode"),
+    }
+    assert all(seconds > 0 for seconds in result.parts.values())
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, "needs a shape"),
+        ({"rotations": (1,)}, "needs a shape"),
+        ({"rotations": (1, 129), "second_rotations": (1,)}, "listed twice"),
+        ({"rotations": (1,), "second_rotations": (128,)}, "is none"),
+        ({"shape": (4, 3)}, "three sizes"),
+        ({"shape": (4, 0, 3)}, "at least 1"),
+        ({"shape": (16, 16, 1)}, "needs 256 slots, there are 128"),
+        ({"shape": (4, 3, 5), "level": 2}, "level is 2"),
+    ],
+)
+def test_refusals_say_why(change: dict[str, object], message: str) -> None:
+    with pytest.raises(PeerError, match=message):
+        lattigo.run(replace(TINY, **change))  # type: ignore[arg-type]
+
+
+# ---- the peer's product --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("built")
+def test_short_products_are_run_whole(paper_a: Parameters) -> None:
+    made = matmul_peer.measure(SMALL, paper_a, run=tiny)
+    assert not made.extrapolated
+    assert made.measured == made.rotations
+    assert made.error < 1e-5
+    assert made.seconds == pytest.approx(made.step_1 + made.step_2 + made.products)
+    assert made.bsgs_step_1 is not None
+    assert made.seconds_bsgs == pytest.approx(made.bsgs_step_1 + made.step_2 + made.products)
+
+
+@pytest.mark.usefixtures("built")
+def test_long_products_are_extrapolated(paper_a: Parameters) -> None:
+    made = matmul_peer.measure(Shape(8, 8, 8), paper_a, limit_s=0, bsgs=False, run=tiny)
+    assert made.extrapolated
+    assert made.seconds_bsgs is None
+    assert made.rotations == (28, 28)
+    # Every distinct rotation of the first step, and those of the second: p and p - 8, 8p and 8p - 64.
+    assert made.measured == (28, 28)
+    assert made.seconds == pytest.approx(made.step_1 + made.step_2 + made.products)
+
+
+def test_a_product_without_rotations_is_run_whole(paper_a: Parameters) -> None:
+    asked: list[lattigo.Request] = []
+
+    def run(request: lattigo.Request) -> lattigo.Result:
+        asked.append(request)
+        parts = dict.fromkeys(("step_1", "step_2", "products", "product", "rotations_1", "rotations_2"), 0.0)
+        return lattigo.Result("", 1.0, 1.0, 1, None, None, None, "", "v", "", 13, 5, 1, 0.0, 1.0, parts)
+
+    made = matmul_peer.measure(Shape(1, 1, 1), paper_a, bsgs=False, run=run)
+    assert not made.extrapolated
+    assert [r.shape for r in asked] == [(1, 1, 1)]
+
+
+def test_the_sum_of_samples(paper_a: Parameters) -> None:
+    """64 x 64 x 64 in 4,096 slots: 189 rotations and 2 masks in each step, 128 rescales in the second, 64 products."""
+    parts = {
+        **{"rotation_1": 1e6, "mask_1": 1e4, "rescale_1": 1e2, "rotation_2": 1e-2, "mask_2": 1e-4, "rescale_2": 1e-7},
+        **{"product": 1e-9, "rescale_3": 1e-12, "key": 0.0, "encode": 0.0},
+    }
+
+    def run(request: lattigo.Request) -> lattigo.Result:
+        assert len(request.rotations) == len(request.second_rotations) == matmul_peer.SAMPLES
+        assert (request.level, len(request.q), len(request.p), request.log_scale) == (4, 5, 1, 40)
+        return lattigo.Result("", 1.0, 1.0, 32, None, None, None, "", "v", "", 13, 5, 1, 0.0, 1.0, parts)
+
+    made = matmul_peer.measure(Shape(64, 64, 64), paper_a, bsgs=False, run=run)
+    assert made.step_1 == pytest.approx(189e6 + 2e4 + 2e2)
+    assert made.step_2 == pytest.approx(1.89 + 2e-4 + 128e-7)
+    assert made.products == pytest.approx(64e-9 + 1e-12)
+
+
+def test_spread_keeps_short_lists_and_thins_long_ones() -> None:
+    assert matmul_peer.spread([3, 5], 32) == (3, 5)
+    thin = matmul_peer.spread(range(189), 32)
+    assert len(set(thin)) == 32
+    assert (thin[0], thin[-1]) == (0, 183)
+
+
+def test_sets_with_too_few_levels_are_refused() -> None:
+    with pytest.raises(LevelError, match="takes 3 levels, set-a has 2"):
+        matmul_peer.measure(SMALL, named("set-a"))
+
+
+# ---- the comparison ------------------------------------------------------------------------------
+
+
+def listed(shapes: list[str] | None, params: str | None) -> list[tuple[str, str]]:
+    return [(str(c.shape), c.params) for c in matmul.cases(shapes, params)]
+
+
+def test_cases() -> None:
+    cubes = [("64-64-64", "matmul-a"), ("128-128-128", "matmul-b"), ("160-160-160", "matmul-c")]
+    assert listed(None, None) == cubes
+    assert len(listed(["all"], None)) == 12
+    assert listed(None, "set-b") == [("128-128-128", "matmul-b")]
+    assert [shape for shape, _ in listed(["all"], "matmul-a-128")] == ["64-64-16", "64-16-64", "16-64-64", "64-64-64"]
+    assert listed(["4x3x5", "160-16-160", "128x128x100"], None) == [
+        *(("4-3-5", "matmul-a"), ("160-16-160", "matmul-c"), ("128-128-100", "matmul-b"))
+    ]
+    assert listed(["4x3x5"], "matmul-b-128") == [("4-3-5", "matmul-b-128")]
+
+
+@pytest.mark.parametrize("text", ["64x64", "axbxc", "4x-1x3", "1x2x3x4", "", "0x1x1", "¹x1x1"])
+def test_bad_shapes_are_refused(text: str) -> None:
+    with pytest.raises(ShapeError):
+        matmul.parse_shape(text)
+
+
+def test_cases_that_cannot_be() -> None:
+    with pytest.raises(ShapeError, match="needs 16384 slots, matmul-a has 4096"):
+        matmul.cases(["128x128x128"], "set-a")
+    with pytest.raises(ParameterError, match="none of the paper's sets"):
+        matmul.cases(["200x200x200"], None)
+    with pytest.raises(ParameterError):
+        matmul.cases(["4x4x4"], "set-z")
+
+
+MINE = matmul.Ours(0.5, 0.25, "square", 4, 1e-7, 12.0, {"keys": 3})
+THEIRS = matmul_peer.PeerProduct(
+    *(2.0, None, 1.0, 0.75, 0.25, 0.1, 0.01, 0.01, 0.01),
+    rotations=(10, 20),
+    measured=(10, 20),
+    extrapolated=True,
+    error=1e-7,
+    version="v6.1.1",
+    peak_mib=30.0,
+)
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(matmul, "measure_here", lambda _: MINE)
+    monkeypatch.setattr(lattigo, "program", lambda: Path())
+    monkeypatch.setattr(matmul_peer, "measure", lambda *_: THEIRS)
+    words = ["bench", "matmul", "--shape", "4x3x5", "--params", "set-a", "--json", "--save", str(tmp_path)]
+    assert main(words) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["system"], printed["case"], printed["params"]) == ("matmul", "4-3-5", "matmul-a")
+    (saved,) = load(next(tmp_path.glob("matmul-matmul-a-*.jsonl")))
+    assert saved.ratio == 4
+    assert saved.extra["peer_extrapolated"] is True
+    assert saved.extra["peer_seconds_bsgs"] == pytest.approx(1.1)
+    assert (saved.extra["m"], saved.extra["l"], saved.extra["n"], saved.extra["keys"]) == (4, 3, 5, 3)
+
+
+def test_without_a_peer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(matmul, "measure_here", lambda _: MINE)
+    monkeypatch.setattr(lattigo, "program", lambda: pytest.fail("no peer was asked for"))
+    assert main(["bench", "matmul", "--shape", "4x3x5", "--peer", "none", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["peer"] is None
+    assert printed["peer_seconds"] is None
