@@ -18,7 +18,7 @@ from ringforge.cli import main
 from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
 from ringforge.params import named
 
-OLD = Path(__file__).parent / "old_files"
+OLD = Path(__file__).parent / "old_files" / "3d84ca5"
 REASON = {"accept_insecure": "tests"}
 RNG = np.random.default_rng(7)
 

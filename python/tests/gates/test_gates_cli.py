@@ -242,7 +242,7 @@ def test_files_of_another_key_are_refused(run: Run, refused: Run, shop: Path) ->
 
 # ---- files of release 3d84ca5, which had no key ids ----------------------------------------------
 
-FORMAT_1 = Path(__file__).parent / "format1"
+FORMAT_1 = Path(__file__).parents[1] / "old_files" / "3d84ca5" / "gates"
 
 
 def test_files_of_format_1_still_open(capsys: pytest.CaptureFixture[str]) -> None:
