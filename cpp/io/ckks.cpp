@@ -14,8 +14,11 @@ namespace ringforge::io {
 namespace {
 
 using ckks::Context;
+using ckks::SecretKey;
 using detail::RecordReader;
 using detail::RecordWriter;
+using rlwe::Gadget;
+using rlwe::SwitchingKey;
 
 constexpr u32 kSeeded = 1;
 constexpr u32 kSecretBits = 2;

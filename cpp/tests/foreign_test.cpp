@@ -24,6 +24,13 @@ namespace ringforge::test {
 namespace {
 
 using namespace ringforge::ckks;
+using rlwe::BaseConverter;
+using rlwe::Digits;
+using rlwe::DigitSource;
+using rlwe::Gadget;
+using rlwe::key_product;
+using rlwe::switch_key;
+using rlwe::SwitchingKey;
 using C = std::complex<double>;
 
 constexpr std::size_t kLevel = 3, kDim = 2;

@@ -138,7 +138,7 @@ TEST_P(Transforms, FusedScheduleMovesLittleAndHoldsWhatItSays) {
   const std::size_t level = params.max_level(), n = params.degree(), limbs = level + 1;
   const auto map = random_map(params.slots(), 12, true, 8);
   const Ciphertext in = encrypt(random_slots(params.slots(), 6), level);
-  const Gadget& gadget = ctx->gadget();
+  const rlwe::Gadget& gadget = ctx->gadget();
   Traffic moved[2];
   std::size_t grown = 0;
   for (const auto schedule : {Schedule::naive, Schedule::mo}) {
@@ -173,7 +173,7 @@ TEST_P(Transforms, CountsOfOperations) {
   const std::size_t level = params.max_level(), limbs = level + 1;
   const auto map = random_map(params.slots(), 7, true, 9);
   const Ciphertext in = encrypt(random_slots(params.slots(), 6), level);
-  const Gadget& gadget = ctx->gadget();
+  const rlwe::Gadget& gadget = ctx->gadget();
   const auto up = gadget.mod_up_cost(limbs);
   const std::size_t special = gadget.p().size();
   for (const auto schedule : {Schedule::hoisted, Schedule::mo}) {

@@ -12,6 +12,7 @@ namespace {
 
 using namespace ringforge;
 using namespace ringforge::ckks;
+using rlwe::GadgetShape;
 
 using Steps = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -33,6 +33,12 @@
 #include "scratch.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::DigitSource;
+using rlwe::Gadget;
+using rlwe::ModulusDrop;
+using rlwe::SwitchingKey;
+
 namespace {
 
 /// Words of a cache line: columns of a tile that are gathered together, and what is added to the distance of its

@@ -13,6 +13,10 @@
 #include "ringforge/threads.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::Gadget;
+using rlwe::SwitchingKey;
+
 namespace {
 
 double square(double x) { return x * x; }

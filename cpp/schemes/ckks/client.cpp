@@ -11,6 +11,9 @@
 #include "ringforge/error.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::SwitchingKey;
+
 namespace {
 
 void check_key(const Ciphertext& c, const SecretKey& sk) {

@@ -19,6 +19,10 @@
 #include "ringforge/threads.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::Gadget;
+using rlwe::GadgetSpec;
+
 namespace {
 
 /// A finite double that may exceed 2^62, rounded to an integer, modulo q.

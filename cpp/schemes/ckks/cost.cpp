@@ -14,6 +14,9 @@
 #include "ringforge/error.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::GadgetShape;
+
 namespace {
 
 // Beside a butterfly: a word streamed from memory, one multiplied and added, one in a base conversion.

@@ -15,6 +15,14 @@
 #include "ringforge/traffic.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::Digits;
+using rlwe::Gadget;
+using rlwe::key_product;
+using rlwe::ModulusDrop;
+using rlwe::switch_key;
+using rlwe::SwitchingKey;
+
 namespace {
 
 std::string num(double x) {

@@ -16,6 +16,16 @@
 #include "scratch.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::Digits;
+using rlwe::DigitSource;
+using rlwe::Gadget;
+using rlwe::key_product;
+using rlwe::key_product_at;
+using rlwe::ModulusDrop;
+using rlwe::switch_key;
+using rlwe::SwitchingKey;
+
 namespace {
 
 constexpr std::size_t kBlock = 512;  // coefficients that stay in the first-level cache

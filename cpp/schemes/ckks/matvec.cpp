@@ -21,6 +21,11 @@
 #include "ringforge/threads.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::Gadget;
+using rlwe::GadgetShape;
+using rlwe::switch_key;
+
 namespace {
 
 double square(double x) { return x * x; }

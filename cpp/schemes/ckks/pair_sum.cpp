@@ -16,6 +16,9 @@
 #include "scratch.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::switch_key;
+
 namespace {
 
 constexpr std::size_t kPairsAtOnce = 4;  // products summed in one pass

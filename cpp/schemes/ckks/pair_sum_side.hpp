@@ -18,6 +18,11 @@
 
 namespace ringforge::ckks {
 
+using rlwe::Digits;
+using rlwe::Gadget;
+using rlwe::ModulusDrop;
+using rlwe::SwitchingKey;
+
 /// One side of the products during a run: makes its shifted operands.
 ///
 /// Masked shifts. sum_t M_t * Rot_{z_t}(X_t) = Rot_z(sum_t M'_t * Y_t) with z the first term's rotation, M'_t the

@@ -125,7 +125,8 @@ class BatchMatmul {
   void check(const MatrixBatch& batch) const;
   void check_operands(const MatrixBatch& left, const MatrixBatch& right, const RelinKey& relin) const;
   /// The Galois key of each element(u), checked; null for u = 0.
-  std::vector<std::shared_ptr<const SwitchingKey>> keys_of(const GaloisKeys& keys, const MatrixBatch& batch) const;
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> keys_of(const GaloisKeys& keys,
+                                                                 const MatrixBatch& batch) const;
   /// A result of this scale, bound and error, without polynomials.
   MatrixBatch described(const MatrixBatch& from, Lines by, double scale, double bound, double variance, double spread,
                         double float_error) const;
@@ -136,9 +137,10 @@ class BatchMatmul {
                      std::size_t stride) const noexcept;
   std::vector<Diagonal> products(const MatrixBatch& left, const MatrixBatch& right, unsigned threads,
                                  BatchMatmulReport& report) const;
-  Pair switch_diagonal(Diagonal&& diagonal, std::size_t u, const SwitchingKey* galois, const RelinKey& relin) const;
-  Pair switch_part(Pair&& part, std::size_t u, const SwitchingKey* galois) const;
-  void divide(MatrixBatch& out, std::vector<Pair>& values, const ModulusDrop& drop, unsigned threads) const;
+  Pair switch_diagonal(Diagonal&& diagonal, std::size_t u, const rlwe::SwitchingKey* galois,
+                       const RelinKey& relin) const;
+  Pair switch_part(Pair&& part, std::size_t u, const rlwe::SwitchingKey* galois) const;
+  void divide(MatrixBatch& out, std::vector<Pair>& values, const rlwe::ModulusDrop& drop, unsigned threads) const;
   std::vector<Pair> diagonals_of(const MatrixBatch& batch, unsigned threads, BatchMatmulReport& report) const;
   /// From diagonals to lines: turns values at (position, automorphism) into coefficients, in place.
   void to_lines(std::vector<Pair>& values, unsigned threads, BatchMatmulReport& report) const;

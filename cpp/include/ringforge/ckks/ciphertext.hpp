@@ -11,8 +11,11 @@
 
 #include "ringforge/ckks/metadata.hpp"
 #include "ringforge/ckks/params.hpp"
+#include "ringforge/rlwe/keys.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::SecretKey;
 
 /// An encoded vector. Its level is limbs - 1.
 struct Plaintext {
@@ -44,7 +47,7 @@ struct PublicKey {
 
 /// Relinearisation key: from s^2 to s.
 struct RelinKey {
-  SwitchingKey key;
+  rlwe::SwitchingKey key;
 };
 
 /// One Galois key. A rotation by X -> X^g first switches c1 from s to sigma_g^-1(s), then applies sigma_g
@@ -52,7 +55,7 @@ struct RelinKey {
 /// The polynomials are immutable and shared: copies of a key are cheap.
 struct GaloisKey {
   u64 element = 0;
-  std::shared_ptr<const SwitchingKey> key;
+  std::shared_ptr<const rlwe::SwitchingKey> key;
 };
 
 /// Galois keys by element. Keys may be added and dropped one by one, from several threads at once, while others
@@ -69,13 +72,13 @@ class GaloisKeys {
   bool contains(u64 element) const;
   /// The key of an element, for as long as the caller keeps it.
   /// @throws MissingKeyError naming the element and those present.
-  std::shared_ptr<const SwitchingKey> at(u64 element) const;
+  std::shared_ptr<const rlwe::SwitchingKey> at(u64 element) const;
   std::vector<u64> elements() const;
   std::size_t size() const;
   std::size_t bytes() const;
 
  private:
-  using Keys = std::map<u64, std::shared_ptr<const SwitchingKey>>;
+  using Keys = std::map<u64, std::shared_ptr<const rlwe::SwitchingKey>>;
   Keys held() const;
   mutable std::mutex mutex_;
   Keys keys_;

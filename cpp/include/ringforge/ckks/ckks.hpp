@@ -8,6 +8,7 @@
 #include <span>
 
 #include "ringforge/ckks/ciphertext.hpp"
+#include "ringforge/rlwe/switching.hpp"
 
 namespace ringforge::ckks {
 
@@ -19,7 +20,7 @@ class Context {
 
   const Parameters& params() const noexcept { return params_; }
   const Ring& ring() const noexcept { return ring_; }
-  const Gadget& gadget() const noexcept { return *gadget_; }
+  const rlwe::Gadget& gadget() const noexcept { return *gadget_; }
   /// Q's first level + 1 primes. @throws LevelError above the maximum level.
   Basis basis(std::size_t level) const;
   /// All primes, Q then P.
@@ -64,7 +65,7 @@ class Context {
   void embed(double* re, double* im, const std::complex<double>* values, std::size_t count) const;
   Parameters params_;
   Ring ring_;
-  std::unique_ptr<Gadget> gadget_;
+  std::unique_ptr<rlwe::Gadget> gadget_;
   std::vector<double> fft_re_, fft_im_;
   kernels::FftTable fft_;
   std::vector<u32> slot_index_;  // slot j -> position in transform order
@@ -158,8 +159,9 @@ class Evaluator {
  private:
   void check_pair(const Ciphertext& a, const Ciphertext& b) const;
   /// Key switch of c1 (with its digits, when they were made before) and automorphism of both parts.
-  Ciphertext switch_and_map(const Ciphertext& a, const Digits* digits, u64 element, const SwitchingKey& key) const;
-  std::shared_ptr<const SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
+  Ciphertext switch_and_map(const Ciphertext& a, const rlwe::Digits* digits, u64 element,
+                            const rlwe::SwitchingKey& key) const;
+  std::shared_ptr<const rlwe::SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   ContextPtr ctx_;
   unsigned threads_;
 };

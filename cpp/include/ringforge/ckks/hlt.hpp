@@ -65,7 +65,7 @@ class Hlt {
     std::vector<std::size_t> terms;  // diagonals
   };
   void check_input(const Ciphertext& in, const GaloisKeys& keys) const;
-  std::shared_ptr<const SwitchingKey> key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
+  std::shared_ptr<const rlwe::SwitchingKey> key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
   double plain_scale(const Scaling& scaling) const;
   using Parts = std::vector<Poly<Eval>>;
   Parts run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
