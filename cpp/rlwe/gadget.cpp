@@ -123,4 +123,25 @@ std::size_t Gadget::key_bytes(std::size_t limbs) const noexcept {
   return shape().key_bytes(limbs);
 }
 
+namespace {
+
+[[noreturn]] void foreign(const char* what, const Basis& have, const Gadget& here, const char* remedy) {
+  throw MismatchError(std::string(what) + " belongs to other parameters: " + std::to_string(have.size()) +
+                      " limbs of degree " + std::to_string(have.ring().degree()) + ", here Q has 1 ... " +
+                      std::to_string(here.q().size()) + " and P " + std::to_string(here.p().size()) + " of degree " +
+                      std::to_string(here.q().ring().degree()) + ", or the primes differ: " + remedy);
+}
+
+}  // namespace
+
+void Gadget::check_level(const Basis& have, const char* what, const char* remedy) const {
+  bool known = have.size() >= 1 && have.size() <= q_.size() && have.ring() == q_.ring();
+  for (std::size_t i = 0; known && i < have.size(); ++i) known = have[i].value() == q_[i].value();
+  if (!known) foreign(what, have, *this, remedy);
+}
+
+void Gadget::check_all(const Basis& have, const char* what, const char* remedy) const {
+  if (!(have == all())) foreign(what, have, *this, remedy);
+}
+
 }  // namespace ringforge::rlwe

@@ -27,6 +27,30 @@ SecretKey::SecretKey(const Basis& basis, SmallPoly&& coeffs, u64 id) : coeffs_(s
   eval_ = coeffs_.lift(basis);
 }
 
+void SecretKey::check(const Gadget& gadget) const {
+  gadget.check_all(eval_.basis(), "the secret key", "use the parameters it was made with");
+}
+
+PublicKey PublicKey::make(const SecretKey& sk, const Gadget& gadget, Randomness& rng) {
+  sk.check(gadget);
+  const Basis& basis = gadget.all();
+  PublicKey pk;
+  pk.key_id = sk.id();
+  pk.seed = rng.next_seed();
+  pk.a = sample_uniform(basis, pk.seed, StreamObject::public_key);
+  pk.b = sample_error(basis.ring().degree(), rng.next_seed()).lift(basis);
+  Poly<Eval> t(basis);
+  mul(t, pk.a, sk.eval());
+  sub(pk.b, pk.b, t);
+  t.wipe();
+  return pk;
+}
+
+void PublicKey::check(const Gadget& gadget) const {
+  for (const auto* half : {&b, &a})
+    gadget.check_all(half->basis(), "the public key", "use the parameters it was made with");
+}
+
 std::vector<Poly<Eval>> SwitchingKey::expand(const Seed& seed, const Gadget& gadget, std::size_t limbs,
                                              unsigned threads) {
   const std::size_t digits = gadget.digits(limbs);

@@ -254,7 +254,7 @@ TEST_P(IoTest, RelinearisationKeysOfAllLevels) {
     const Bytes b = saved(key);
     for (unsigned threads : {1U, 3U}) {
       io::ByteSource in(b);
-      EXPECT_TRUE(same(io::load_relin_key(in, *ctx, threads).key, key.key));
+      EXPECT_TRUE(same(io::load_relin_key(in, *ctx, threads).key(), key.key()));
     }
   }
 }
@@ -325,7 +325,7 @@ TEST_P(IoTest, SequencesOfMixedObjects) {
   const ckks::Context read(io::next_parameters(file).value());
   EXPECT_EQ(io::next_secret_key(file, read).value().id(), sk.id());
   EXPECT_TRUE(same(io::next_public_key(file, read).value().a, public_key.a));
-  EXPECT_TRUE(same(io::next_relin_key(file, read).value().key, relin.key));
+  EXPECT_TRUE(same(io::next_relin_key(file, read).value().key(), relin.key()));
   EXPECT_EQ(io::peek(file).element, 5U);
   EXPECT_EQ(io::next_galois_key(file, read).value().element, 5U);
   EXPECT_EQ(io::next_ciphertext(file, read).value().level(), 0U);
@@ -353,7 +353,7 @@ TEST_P(IoTest, ResiduesTakeTheSizeOfTheirPrimeAndSeedsHalve) {
   EXPECT_EQ(io::saved_size(*ctx, c), frame + 48 + 2 * poly);
   const auto key = client.relin_key(sk);
   // b halves only, and those packed: less than half of what the key takes in memory.
-  EXPECT_LT(io::saved_size(*ctx, key), key.key.bytes() / 2 + frame + 64);
+  EXPECT_LT(io::saved_size(*ctx, key), key.key().bytes() / 2 + frame + 64);
 }
 
 // Changing any of these means a new format version.

@@ -228,7 +228,7 @@ BatchMatmul::Pair BatchMatmul::switch_diagonal(Diagonal&& x, std::size_t u, cons
   const DigitSource last(square_part, gadget);
   for (std::size_t j = 0; j < ext.size(); ++j) {
     digits_at(last, j, room, digits);
-    add_key_product(out[0].limb(j), out[1].limb(j), digits, relin.key, ext, limbs, j);
+    add_key_product(out[0].limb(j), out[1].limb(j), digits, relin.key(), ext, limbs, j);
   }
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
   return out;

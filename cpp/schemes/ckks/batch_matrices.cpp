@@ -196,7 +196,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
   check(right);
   if (left.lines[0].key_id != right.lines[0].key_id)
     throw MismatchError("the two operands were made under different keys");
-  if (relin.key.key_id != left.lines[0].key_id)
+  if (relin.key().key_id != left.lines[0].key_id)
     throw MismatchError(
         "the relinearisation key belongs to another secret key than the operands: use keys made together");
   const std::size_t level = left.level();
@@ -207,7 +207,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
     throw LevelError(
         "a product of matrices needs operands of level 1 at least (it is rescaled once), not 0: use "
         "parameters with more primes");
-  relin.key.check(ctx_->gadget(), level + 1);
+  relin.key().check(ctx_->gadget(), level + 1);
   const double need = std::log2(product_bound(left, right)) + std::log2(product_scale(left, right)),
                have = ctx_->basis(level - 1).log2() - 1;
   if (need > have)

@@ -287,8 +287,8 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
   for (const auto bases : {left, right})
     for (const Ciphertext* c : bases)
       if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
-  relin.key.check(ctx_->gadget(), product_level_ + 1);
-  if (relin.key.key_id != key_id)
+  relin.key().check(ctx_->gadget(), product_level_ + 1);
+  if (relin.key().key_id != key_id)
     throw MismatchError("the relinearisation key belongs to another secret key than the operands");
   for (const auto& [element, level] : required_keys()) {
     if (!keys.contains(element))
@@ -334,7 +334,7 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
       if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
     }
     // Relinearise over Q*P: u = switched d2 + P*(d0, d1).
-    switch_key(u[0], u[1], d[3], relin.key, gadget, threads);
+    switch_key(u[0], u[1], d[3], relin.key(), gadget, threads);
     parallel_for(threads, limbs, [&](std::size_t j) {
       const auto& m = basis[j].mod();
       kern.add(d[1].limb(j), d[1].limb(j), d[2].limb(j), n, m);

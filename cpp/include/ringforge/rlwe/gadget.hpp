@@ -47,6 +47,10 @@ struct GadgetShape {
   }
 };
 
+class Gadget;
+/// Shared by all that works with its primes and digits.
+using GadgetPtr = std::shared_ptr<const Gadget>;
+
 /// A gadget over Q with special primes P, for every number of limbs of Q at once. Immutable.
 class Gadget {
  public:
@@ -64,6 +68,8 @@ class Gadget {
   /// The first `limbs` primes of Q followed by P.
   /// @throws LevelError unless Q has so many; the same for the three below.
   const Basis& extended(std::size_t limbs) const { return level(limbs).extended; }
+  /// All primes, Q then P: those of secret and public keys.
+  const Basis& all() const { return extended(q_.size()); }
   /// Division by P from `limbs` + |P| primes. Undefined when P is empty.
   const ModulusDrop& mod_down(std::size_t limbs) const { return level(limbs).down; }
   /// Division by P and the last prime of Q at once; limbs >= 2, P not empty.
@@ -86,6 +92,13 @@ class Gadget {
   Cost mod_up_cost(std::size_t limbs) const noexcept;
   /// Bytes of a switching key for this many limbs, both halves expanded.
   std::size_t key_bytes(std::size_t limbs) const noexcept;
+
+  // ---- what belongs here ----
+  // Objects are known by their primes: ring, order and number of limbs. `what` and `remedy` are for the message.
+  /// Of polynomials over the first primes of Q. @throws MismatchError.
+  void check_level(const Basis& have, const char* what, const char* remedy) const;
+  /// Of polynomials over all primes. @throws MismatchError.
+  void check_all(const Basis& have, const char* what, const char* remedy) const;
 
  private:
   friend class Digits;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Secret keys, and the keys that switch from one secret to another.
+// Secret keys, public keys, and the keys that switch from one secret to another.
 #pragma once
 
 #include <vector>
@@ -34,11 +34,25 @@ class SecretKey {
   const SmallPoly& coeffs() const noexcept { return coeffs_; }
   /// s over the full basis (Q and P).
   const Poly<Eval>& eval() const noexcept { return eval_; }
+  /// @throws MismatchError when the key is not over all primes of this gadget.
+  void check(const Gadget& gadget) const;
 
  private:
   SmallPoly coeffs_;
   Poly<Eval> eval_;
   u64 id_ = 0;
+};
+
+/// An encryption of zero that anybody may add to: over all primes of Q and P, b = -a*s + e.
+struct PublicKey {
+  u64 key_id = 0;  ///< of s
+  Seed seed{};     ///< expands to a
+  Poly<Eval> b, a;
+
+  /// @throws MismatchError when the secret key is over other primes or another ring.
+  static PublicKey make(const SecretKey& sk, const Gadget& gadget, Randomness& rng);
+  /// @throws MismatchError when the key is not over all primes of this gadget.
+  void check(const Gadget& gadget) const;
 };
 
 /// Switching key from some s' to s, for polynomials of up to `limbs` limbs. Its polynomials' primes and `spec` say
