@@ -14,9 +14,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using Numbers = std::vector<std::complex<double>>;
 

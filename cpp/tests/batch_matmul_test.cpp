@@ -3,7 +3,7 @@
 //
 // Batches of encrypted matrix products: the products are right in every form, errors are as predicted, so are
 // counts, and what cannot work is refused.
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 #include <array>
 #include <cmath>
@@ -11,9 +11,10 @@
 #include "ringforge/memory.hpp"
 #include "support.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 namespace {
 
+using namespace ringforge::ckks;
 using namespace ringforge::test;
 using C = std::complex<double>;
 using Numbers = std::vector<C>;
@@ -274,4 +275,4 @@ TEST(BatchMatmul, AcceptsPublicKeyEncryption) {
 }
 
 }  // namespace
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -6,12 +6,13 @@
 #include <array>
 #include <cmath>
 
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 #include "support.hpp"
 
 namespace ringforge::ckks {
 namespace {
 
+using namespace ringforge::circuits;
 using namespace ringforge::test;
 using C = std::complex<double>;
 

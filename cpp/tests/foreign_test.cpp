@@ -10,12 +10,12 @@
 #include <sstream>
 #include <thread>
 
-#include "ringforge/ckks/batch_matmul.hpp"
-#include "ringforge/ckks/hlt.hpp"
-#include "ringforge/ckks/matvec.hpp"
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
+#include "ringforge/circuits/hlt.hpp"
+#include "ringforge/circuits/matvec.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/fhew/gates.hpp"
-#include "ringforge/fhew/psi.hpp"
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/io.hpp"
 #include "ringforge/oprf.hpp"
 #include "support.hpp"
@@ -23,6 +23,7 @@
 namespace ringforge::test {
 namespace {
 
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using rlwe::BaseConverter;
 using rlwe::Digits;
@@ -559,9 +560,9 @@ TEST(Foreign, GatesAndOprfRefuse) {
       "small rings");
 }
 
-fhew::PsiPlan psi_plan(unsigned log_bins) {
-  fhew::PsiPlan plan;
-  plan.algorithm = fhew::PsiAlgorithm::paper;
+circuits::PsiPlan psi_plan(unsigned log_bins) {
+  circuits::PsiPlan plan;
+  plan.algorithm = circuits::PsiAlgorithm::paper;
   plan.modulus = 0x3FFFFFFFFED001;
   plan.log_bins = log_bins;
   plan.cell_bits = 11;

@@ -2,21 +2,22 @@
 // Copyright 2026 The Ringforge authors
 //
 // Linear transforms by all schedules, and sums of products of shifted ciphertexts, against plain numbers.
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/hlt.hpp"
 
 #include <array>
 #include <cmath>
 #include <set>
 
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/memory.hpp"
 #include "ringforge/traffic.hpp"
 #include "support.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 namespace {
 
+using namespace ringforge::ckks;
 using namespace ringforge::test;
 using C = std::complex<double>;
 
@@ -325,4 +326,4 @@ TEST_P(Transforms, BadInputIsRefused) {
 }
 
 }  // namespace
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

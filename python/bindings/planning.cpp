@@ -5,12 +5,13 @@
 #include <nanobind/stl/map.h>
 
 #include "bindings.hpp"
-#include "ringforge/ckks/cost.hpp"
+#include "ringforge/circuits/cost.hpp"
 
 namespace bindings {
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using rlwe::GadgetShape;
 

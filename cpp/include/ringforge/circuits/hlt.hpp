@@ -20,7 +20,7 @@
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/linear/diagonals.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 enum class Schedule { naive, hoisted, mo, bsgs };
 const char* name(Schedule s) noexcept;
@@ -33,7 +33,7 @@ class Hlt {
   /// @param level of the input, at least 1
   /// @param babies for `bsgs` the baby step of each diagonal, in [0, slots): the giant step is the rest
   /// @throws LevelError, ShapeError.
-  Hlt(ContextPtr context, linear::Diagonals map, std::size_t level, Schedule schedule,
+  Hlt(ckks::ContextPtr context, linear::Diagonals map, std::size_t level, Schedule schedule,
       std::vector<std::uint32_t> babies = {});
 
   struct Scaling {
@@ -46,10 +46,10 @@ class Hlt {
   void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1,
               const std::function<void(double)>& progress = {});
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
-  Ciphertext run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads = 1) const;
+  ckks::Ciphertext run(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads = 1) const;
 
   /// Metadata of the result of `run`; nothing needs to be encoded.
-  Metadata describe(const Metadata& in, const Scaling& scaling) const;
+  ckks::Metadata describe(const ckks::Metadata& in, const Scaling& scaling) const;
 
   std::size_t level() const noexcept { return level_; }
   Schedule schedule() const noexcept { return schedule_; }
@@ -64,16 +64,16 @@ class Hlt {
     std::uint32_t step;
     std::vector<std::size_t> terms;  // diagonals
   };
-  void check_input(const Ciphertext& in, const GaloisKeys& keys) const;
-  std::shared_ptr<const rlwe::SwitchingKey> key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
+  void check_input(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys) const;
+  std::shared_ptr<const rlwe::SwitchingKey> key(const ckks::GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
   double plain_scale(const Scaling& scaling) const;
   using Parts = std::vector<Poly<Eval>>;
-  Parts run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
-  Parts run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
-  Parts run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
-  Parts run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const;
+  Parts run_naive(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
+  Parts run_hoisted(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
+  Parts run_mo(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
+  Parts run_bsgs(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
 
-  ContextPtr ctx_;
+  ckks::ContextPtr ctx_;
   linear::Diagonals map_;
   std::size_t level_;
   Schedule schedule_;
@@ -84,4 +84,4 @@ class Hlt {
   std::shared_ptr<MaskStore> store_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -25,10 +25,10 @@
 #include <optional>
 #include <span>
 
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/hlt.hpp"
 #include "ringforge/counters.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 /// Counts of operations, and words multiplied and added, and converted between bases, in limbs, which the counters
 /// have not.
@@ -113,4 +113,4 @@ class Tally {
   rlwe::GadgetShape g_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

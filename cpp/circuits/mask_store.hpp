@@ -8,7 +8,7 @@
 
 #include "ringforge/ckks/ckks.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 /// What is kept of an encoded vector.
 enum class Keep {
@@ -22,7 +22,7 @@ class MaskStore {
  public:
   MaskStore() = default;
   /// @param basis the primes of the limbs
-  MaskStore(ContextPtr context, Basis basis, Keep keep, std::size_t count);
+  MaskStore(ckks::ContextPtr context, Basis basis, Keep keep, std::size_t count);
 
   /// Encodes vector i; re, im hold its slots in transform order (Context::scatter) and are overwritten; `rounded`
   /// is working memory of N words. Different i may be encoded at the same time.
@@ -58,10 +58,10 @@ class MaskStore {
     WordBuffer words;  // limbs: [limb][N/run]; coefficients: [N]
     std::vector<u64> constant;
   };
-  ContextPtr ctx_;
+  ckks::ContextPtr ctx_;
   Basis basis_;
   Keep keep_ = Keep::limbs;
   std::vector<Entry> entries_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/hlt.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,15 @@
 #include "ringforge/traffic.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
+using ckks::Ciphertext;
+using ckks::ContextPtr;
+using ckks::encoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::Metadata;
+using ckks::MetadataRules;
 using rlwe::Digits;
 using rlwe::DigitSource;
 using rlwe::Gadget;
@@ -477,4 +484,4 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
   return out;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

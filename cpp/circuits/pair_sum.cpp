@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +15,16 @@
 #include "ringforge/threads.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
+using ckks::Ciphertext;
+using ckks::ContextPtr;
+using ckks::encoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::Metadata;
+using ckks::MetadataRules;
+using ckks::RelinKey;
 using rlwe::switch_key;
 
 namespace {
@@ -375,4 +383,4 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
   return r;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -10,7 +10,9 @@
 #include "ringforge/error.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::ContextPtr;
 
 MaskStore::MaskStore(ContextPtr context, Basis basis, Keep keep, std::size_t count)
     : ctx_(std::move(context)), basis_(std::move(basis)), keep_(keep), entries_(count) {}
@@ -108,4 +110,4 @@ std::size_t MaskStore::bytes() const noexcept {
   return words * sizeof(u64);
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -16,7 +16,7 @@
 // kept here by its position t, before the automorphism. With phases b + s*a its phase is fb + s*fa + s"*lb +
 // s"*s*la, where s" is the inverse image of s. Key switches and the automorphism bring it under s. Then column j
 // of the product is an inverse transform along t in each class: the first log2 d stages of an inverse NTT.
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -32,8 +32,11 @@
 #include "ringforge/threads.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::RelinKey;
 using rlwe::DigitSource;
 using rlwe::Gadget;
 using rlwe::ModulusDrop;
@@ -440,4 +443,4 @@ MatrixBatch BatchMatmul::convert(const MatrixBatch& batch, Lines to, const Galoi
   return out;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

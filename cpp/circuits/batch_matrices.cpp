@@ -8,12 +8,23 @@
 #include <string>
 
 #include "bits.hpp"
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
+using ckks::check_rescaled;
+using ckks::Ciphertext;
+using ckks::Client;
+using ckks::ContextPtr;
+using ckks::decoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::Plaintext;
+using ckks::PublicKey;
+using ckks::RelinKey;
+using ckks::SecretKey;
 using rlwe::Gadget;
 using rlwe::SwitchingKey;
 
@@ -361,4 +372,4 @@ double BatchMatmul::float_error(const MatrixBatch& batch) {
   return most;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits
