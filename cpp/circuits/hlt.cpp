@@ -4,91 +4,55 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 
 #include "mask_store.hpp"
 #include "progress.hpp"
-#include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
-#include "ringforge/traffic.hpp"
-#include "scratch.hpp"
+#include "slot_encoder.hpp"
 
 namespace ringforge::circuits {
 
 using ckks::Ciphertext;
 using ckks::ContextPtr;
 using ckks::encoding_error;
-using ckks::Evaluator;
 using ckks::GaloisKeys;
 using ckks::Metadata;
 using ckks::MetadataRules;
-using rlwe::Digits;
-using rlwe::DigitSource;
 using rlwe::Gadget;
-using rlwe::key_product;
-using rlwe::key_product_at;
-using rlwe::ModulusDrop;
-using rlwe::switch_key;
-using rlwe::SwitchingKey;
 
 namespace {
 
-constexpr std::size_t kBlock = 512;  // coefficients that stay in the first-level cache
-
 double square(double x) { return x * x; }
 
-}  // namespace
-
-const char* name(Schedule s) noexcept {
-  switch (s) {
-    case Schedule::naive:
-      return "naive";
-    case Schedule::hoisted:
-      return "hoisted";
-    case Schedule::mo:
-      return "mo";
-    case Schedule::bsgs:
-      return "bsgs";
-  }
-  return "unknown";
-}
-
-Hlt::Hlt(ContextPtr context, linear::Diagonals map, std::size_t level, Schedule schedule,
-         std::vector<std::uint32_t> babies)
-    : ctx_(std::move(context)), map_(std::move(map)), level_(level), schedule_(schedule), babies_(std::move(babies)) {
+/// The transform of a map's diagonals. @throws ShapeError for a map of other slots.
+Transform transform_of(const ContextPtr& ctx, const linear::Diagonals& map, std::size_t level, Schedule schedule,
+                       std::vector<std::uint32_t> babies) {
+  const std::size_t slots = ctx->params().slots();
   if (level < 1)
     throw LevelError("a linear transform needs an input of level 1 at least (it is rescaled once), not " +
                      std::to_string(level));
-  (void)ctx_->basis(level);
-  const std::size_t slots = ctx_->params().slots();
-  if (map_.slots() != slots || map_.size() == 0)
-    throw ShapeError("the map has " + std::to_string(map_.size()) + " diagonals of " + std::to_string(map_.slots()) +
+  (void)ctx->basis(level);
+  if (map.slots() != slots || map.size() == 0)
+    throw ShapeError("the map has " + std::to_string(map.size()) + " diagonals of " + std::to_string(map.slots()) +
                      " slots; at least one of " + std::to_string(slots) + " is needed");
-  if (schedule == Schedule::bsgs && babies_.size() != map_.size())
-    throw ShapeError("bsgs needs a baby step for each of the " + std::to_string(map_.size()) + " diagonals");
-  if (schedule != Schedule::bsgs) babies_ = map_.steps();
-  std::map<std::uint32_t, std::vector<std::size_t>> giants;
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    if (babies_[i] >= slots) throw ShapeError("a baby step must be below " + std::to_string(slots));
-    giants[static_cast<std::uint32_t>((map_.steps()[i] - babies_[i]) & (slots - 1))].push_back(i);
-    rotates_ |= map_.steps()[i] != 0;
-  }
-  for (auto& [step, terms] : giants) giants_.push_back({step, std::move(terms)});
+  const auto element = [ctx](std::uint32_t step) { return ctx->rotation_element(step); };
+  return {ctx->gadget_ptr(), {slots, map.steps(), schedule, std::move(babies), true}, element, level + 1};
 }
 
-std::vector<std::uint32_t> Hlt::steps() const {
-  std::set<std::uint32_t> out(babies_.begin(), babies_.end());
-  for (const auto& g : giants_) out.insert(g.step);
-  out.erase(0);
-  return {out.begin(), out.end()};
-}
+}  // namespace
+
+Hlt::Hlt(ContextPtr context, linear::Diagonals map, std::size_t level, Schedule schedule,
+         std::vector<std::uint32_t> babies)
+    : ctx_(std::move(context)),
+      map_(std::move(map)),
+      transform_(transform_of(ctx_, map_, level, schedule, std::move(babies))) {}
 
 std::size_t Hlt::storage() const noexcept { return store_ ? store_->bytes() : 0; }
 
 void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const std::function<void(double)>& progress) {
-  const std::size_t n = ctx_->params().degree(), slots = n / 2;
+  const std::size_t slots = ctx_->params().slots();
   if (!(scaling.input_scale >= 1) || !(scaling.output_scale >= 1) || !(scaling.input_bound > 0) ||
       !std::isfinite(scaling.input_bound))
     throw ValueError("scales must be at least 1, and the input's bound positive and finite");
@@ -96,26 +60,19 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
   if (!(scale >= 0x1p16 && scale <= 0x1p61))
     throw ScaleError("the diagonals would be encoded at scale 2^" + std::to_string(std::log2(scale)) +
                      ", outside 2^16 ... 2^61: choose input and output scales closer to each other");
-  const bool extended = rotates_ && schedule_ != Schedule::naive;
   // Nothing is kept of an encoding that fails or is broken off.
   store_.reset();
   const auto store =
-      std::make_shared<MaskStore>(ctx_, extended ? ctx_->gadget().extended(level_ + 1) : ctx_->basis(level_),
-                                  compact ? Keep::coefficients : Keep::limbs, map_.size());
-  std::vector<std::size_t> shift(map_.size());
-  for (const auto& g : giants_)
-    for (const std::size_t t : g.terms) shift[t] = g.step;
+      std::make_shared<MaskStore>(transform_.diagonal_basis(), compact ? Keep::coefficients : Keep::limbs, map_.size());
   constexpr std::size_t kRun = 4;
   const std::size_t runs = (map_.size() + kRun - 1) / kRun;
   Reports<void> reports(progress, runs);
   parallel_for(threads, runs, [&](std::size_t run) {
-    std::vector<double> re(slots), im(slots), values(slots), imaginary(slots);
-    std::vector<i64> rounded(n);
+    SlotEncoder encoder(*ctx_);
+    std::vector<double> values(slots), imaginary(slots);
     for (std::size_t i = run * kRun; i < std::min(map_.size(), (run + 1) * kRun); ++i) {
-      map_.fill(i, shift[i], values.data(), imaginary.data());
-      ctx_->scatter(values.data(), slots, 1, re.data());
-      ctx_->scatter(imaginary.data(), slots, 1, im.data());
-      store->encode(i, re.data(), im.data(), scale, rounded.data());
+      map_.fill(i, transform_.shift(i), values.data(), imaginary.data());
+      store->put(i, encoder.encode(values.data(), imaginary.data(), scale));
     }
     reports.add(1);
   });
@@ -123,13 +80,9 @@ void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const s
   store_ = store;
 }
 
-void Hlt::check_input(const Ciphertext& in, const GaloisKeys& keys) const {
+void Hlt::check_input(const Ciphertext& in) const {
   if (!store_) throw ShapeError("the diagonals have not been encoded yet");
-  ctx_->check(in);
-  if (in.parts.size() != 2) throw ShapeError("the input must have two parts: relinearize first");
-  if (in.level() != level_)
-    throw LevelError("the transform is encoded for inputs of level " + std::to_string(level_) +
-                     ", this one has level " + std::to_string(in.level()));
+  transform_.check_input(in);
   if (std::fabs(in.scale / scaling_.input_scale - 1) > 0x1p-30)
     throw ScaleError("the transform is encoded for inputs of scale 2^" +
                      std::to_string(std::log2(scaling_.input_scale)) + ", this one has 2^" +
@@ -137,40 +90,26 @@ void Hlt::check_input(const Ciphertext& in, const GaloisKeys& keys) const {
   if (in.bound > scaling_.input_bound * (1 + 1e-9))
     throw ValueError("the transform is encoded for inputs bounded by " + std::to_string(scaling_.input_bound) +
                      ", this one declares " + std::to_string(in.bound));
-  for (const auto step : steps()) key(keys, step, in.key_id)->check(ctx_->gadget(), level_ + 1);
-}
-
-std::shared_ptr<const SwitchingKey> Hlt::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
-  const u64 element = ctx_->rotation_element(step);
-  if (!keys.contains(element))
-    throw MissingKeyError("the transform rotates by " + std::to_string(step) +
-                          " slots, and the key set has no Galois key for it (element " + std::to_string(element) +
-                          "): generate keys for this plan");
-  auto k = keys.at(element);
-  if (k->key_id != key_id)
-    throw MismatchError("a Galois key belongs to another secret key than the input: use keys made together");
-  return k;
 }
 
 double Hlt::plain_scale(const Scaling& scaling) const {
-  return static_cast<double>(ctx_->gadget().q()[level_].value()) * (scaling.output_scale / scaling.input_scale);
+  return static_cast<double>(ctx_->gadget().q()[level()].value()) * (scaling.output_scale / scaling.input_scale);
 }
 
 Metadata Hlt::describe(const Metadata& in, const Scaling& scaling) const {
   const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, degree = ctx_->params().degree();
+  const std::size_t limbs = level() + 1, degree = ctx_->params().degree();
   const double rounding = MetadataRules(ctx_).rounding(), switched = gadget.switch_variance(limbs);
-  const auto prime = static_cast<double>(gadget.q()[level_].value());
+  const auto prime = static_cast<double>(gadget.q()[level()].value());
   const double scale = plain_scale(scaling);
-  const bool bsgs = schedule_ == Schedule::bsgs, naive = schedule_ == Schedule::naive;
+  const bool naive = schedule() == Schedule::naive;
   // An output slot gathers the errors of the slots of its row; with one entry in each row, correlation of the
   // input's errors plays no part. A rotated copy errs on its own; only masked slots of it arrive.
   const double inherited = in.variance * (map_.row_entries() > 1 ? in.spread : 1),
-               turned = rotates_ ? switched + (naive ? rounding : 0) : 0;
+               turned = transform_.rotates() ? switched + (naive ? rounding : 0) : 0;
   const double gathered = (inherited + turned) * map_.row_square() * square(scale);
   double fresh = static_cast<double>(map_.size()) * square(scaling.input_bound * scaling.input_scale) / 12;
-  if (bsgs)
-    for (const auto& g : giants_) fresh += g.step != 0 ? switched + rounding : 0;
+  for (std::size_t g = 0; g < transform_.giants(); ++g) fresh += switched + rounding;
   Metadata r;
   r.scale = scaling.output_scale;
   r.bound = in.bound * map_.row_sum();
@@ -184,304 +123,9 @@ Metadata Hlt::describe(const Metadata& in, const Scaling& scaling) const {
   return r;
 }
 
-Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& given, unsigned threads) const {
-  const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
-  check_input(in, keys);
-  Ciphertext r{describe(in, scaling_)};
-  r.key_id = in.key_id;
-  if (schedule_ == Schedule::naive || !rotates_)
-    r.parts = run_naive(in, keys, threads);
-  else if (schedule_ == Schedule::hoisted)
-    r.parts = run_hoisted(in, keys, threads);
-  else if (schedule_ == Schedule::mo)
-    r.parts = run_mo(in, keys, threads);
-  else
-    r.parts = run_bsgs(in, keys, threads);
-  return r;
-}
-
-Hlt::Parts Hlt::run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Evaluator ev(ctx_, threads);
-  const Basis basis = ctx_->basis(level_);
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree();
-  const auto& kern = kernels::active();
-  Parts acc;
-  for (int part = 0; part < 2; ++part) acc.emplace_back(basis);
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    const std::uint32_t step = map_.steps()[i];
-    const Ciphertext rotated = step == 0 ? in : ev.apply_galois(in, ctx_->rotation_element(step), keys);
-    parallel_for(threads, limbs, [&](std::size_t j) {
-      const u64* mask = store_->limb(i, j, scratch(n));
-      for (std::size_t part = 0; part < 2; ++part) {
-        const auto op = i == 0 ? kern.mul : kern.mul_add;
-        op(acc[part].limb(j), rotated.parts[part].limb(j), mask, n, basis[j].mod());
-      }
-    });
-    count({.plain_mul = 1, .plaintext_bytes = limbs * n * sizeof(u64)});
-    // Product and sum are two operations of the algorithm, each over both parts.
-    move_limbs(2 * limbs, 2 * limbs, n);
-    if (i > 0) move_limbs(4 * limbs, 2 * limbs, n);
-  }
-  Parts out;
-  for (auto& part : acc) out.push_back(ctx_->gadget().rescale(limbs).apply(part, threads));
-  return out;
-}
-
-Hlt::Parts Hlt::run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree();
-  const Basis& ext = gadget.extended(limbs);
-  const auto& kern = kernels::active();
-  const Digits digits(in.parts[1], gadget, threads);
-  Poly<Eval> u0(ext), u1(ext), raised(in.parts[0].basis());
-  Parts acc;
-  for (int part = 0; part < 2; ++part) acc.emplace_back(ext).zero();
-  parallel_for(threads, limbs, [&](std::size_t j) {
-    kern.mul_scalar(raised.limb(j), in.parts[0].limb(j), gadget.p_factor(j), n, ext[j].mod());
-  });
-  move_limbs(limbs, limbs, n);
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    const std::uint32_t step = map_.steps()[i];
-    count({.plain_mul = 1, .plaintext_bytes = ext.size() * n * sizeof(u64)});
-    if (step == 0) {
-      // Unrotated: P*(c0, c1) times the diagonal.
-      parallel_for(threads, limbs, [&](std::size_t j) {
-        u64* t = scratch(2 * n);
-        const u64* mask = store_->limb(i, j, t);
-        kern.mul_add(acc[0].limb(j), raised.limb(j), mask, n, ext[j].mod());
-        kern.mul_scalar(t + n, in.parts[1].limb(j), gadget.p_factor(j), n, ext[j].mod());
-        kern.mul_add(acc[1].limb(j), t + n, mask, n, ext[j].mod());
-      });
-      move_limbs(4 * limbs, 2 * limbs, n);
-      continue;
-    }
-    key_product(u0, u1, digits, *key(keys, step, in.key_id), gadget, false, threads);
-    const auto index = ctx_->ring().eval_index(ctx_->rotation_element(step));
-    parallel_for(threads, ext.size(), [&](std::size_t j) {
-      u64* t = scratch(2 * n);
-      const u64* mask = store_->limb(i, j, t + n);
-      if (j < limbs) kern.add(u0.limb(j), u0.limb(j), raised.limb(j), n, ext[j].mod());
-      for (int part = 0; part < 2; ++part) {
-        kern.automorphism_eval(t, (part == 0 ? u0 : u1).limb(j), index->data(), n);
-        kern.mul_add(acc[static_cast<std::size_t>(part)].limb(j), t, mask, n, ext[j].mod());
-      }
-    });
-    count({.rotation = 1});
-    move_limbs(2 * limbs, limbs, n);                // sum with c0
-    move_limbs(2 * ext.size(), 2 * ext.size(), n);  // automorphism
-    move_limbs(4 * ext.size(), 2 * ext.size(), n);  // product and sum
-  }
-  Parts out;
-  for (auto& part : acc) out.push_back(gadget.mod_down_rescale(limbs).apply(part, threads));
-  return out;
-}
-
-Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree(), kept = limbs - 1;
-  const Basis& ext = gadget.extended(limbs);
-  const ModulusDrop& drop = gadget.mod_down_rescale(limbs);
-  const std::size_t gone = ext.size() - kept;
-  const auto& kern = kernels::active();
-
-  // The input, c1 in coefficient form, with the quotients of its digits.
-  const DigitSource source(in.parts[1], gadget, threads);
-  const std::size_t digits = source.digits(), quotients = gadget.spec().limbs_per_digit > 1 ? digits : 0;
-  move_limbs(2 * limbs, 0, n);
-  const Held input(Held::As::working, 2 * limbs + quotients, n);
-  std::vector<std::shared_ptr<const SwitchingKey>> key_of(map_.size());
-  std::vector<std::shared_ptr<const std::vector<u32>>> index(map_.size());
-  std::size_t rotations = 0;
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    if (map_.steps()[i] == 0) continue;
-    ++rotations;
-    key_of[i] = key(keys, map_.steps()[i], in.key_id);
-    index[i] = ctx_->ring().eval_index(ctx_->rotation_element(map_.steps()[i]));
-  }
-  count({.key_switch = rotations,
-         .rotation = rotations,
-         .plain_mul = map_.size(),
-         .key_bytes = rotations * gadget.key_bytes(limbs),
-         .plaintext_bytes = map_.size() * ext.size() * n * sizeof(u64)});
-
-  // acc0, acc1 = limb j of the sums over all diagonals.
-  const std::size_t fixed = digits + 3;  // digits, key product (2), P*c0
-  const auto at_limb = [&](u64* acc0, u64* acc1, std::size_t j, u64* t) {
-    u64 *made = t, *u0 = t + digits * n, *u1 = u0 + n, *raised = u1 + n, *generated = raised + n;
-    std::vector<const u64*> x(digits);
-    for (std::size_t d = 0; d < digits; ++d) {
-      x[d] = made + d * n;
-      source.limb(made + d * n, d, j);
-      if (source.own(d, j) != nullptr) move_limbs(1, 0, n);
-    }
-    const auto& m = ext[j].mod();
-    if (j < limbs) kern.mul_scalar(raised, in.parts[0].limb(j), gadget.p_factor(j), n, m);
-    std::fill_n(acc0, n, 0);
-    std::fill_n(acc1, n, 0);
-    alignas(64) u64 tile[kBlock];
-    for (std::size_t i = 0; i < map_.size(); ++i) {
-      if (key_of[i] == nullptr && j >= limbs) continue;  // P*c is 0 modulo P's primes
-      const u64* mask = store_->limb(i, j, generated);
-      if (key_of[i] == nullptr) {
-        kern.mul_scalar(u1, in.parts[1].limb(j), gadget.p_factor(j), n, m);
-        kern.mul_add(acc0, raised, mask, n, m);
-        kern.mul_add(acc1, u1, mask, n, m);
-        continue;
-      }
-      key_product_at(u0, u1, x, *key_of[i], gadget, limbs, j);
-      if (j < limbs) kern.add(u0, u0, raised, n, m);
-      for (std::size_t b = 0; b < n; b += kBlock) {
-        kern.automorphism_eval(tile, u0, index[i]->data() + b, kBlock);
-        kern.mul_add(acc0 + b, tile, mask + b, kBlock, m);
-        kern.automorphism_eval(tile, u1, index[i]->data() + b, kBlock);
-        kern.mul_add(acc1 + b, tile, mask + b, kBlock, m);
-      }
-    }
-  };
-
-  // The primes that go come first: what remains of them is held in coefficient form until all limbs are done.
-  Parts tails, out;
-  std::vector<const u64*> prepared[2];
-  for (int part = 0; part < 2; ++part) {
-    tails.emplace_back(ext.slice(kept, gone));
-    for (std::size_t i = 0; i < gone; ++i) prepared[part].push_back(tails.back().limb(i));
-    out.emplace_back(ctx_->basis(level_ - 1));
-  }
-  const Held put_away(Held::As::out, 2 * gone + (gone > 1 ? 2 : 0) + 2 * kept, n);
-  const Held buffers(Held::As::working, fixed + 2, n);
-  spill_limbs(2 * gone, n);
-  parallel_for(threads, gone, [&](std::size_t i) {
-    at_limb(tails[0].limb(i), tails[1].limb(i), kept + i, scratch((fixed + 1) * n));
-    for (auto& t : tails) drop.prepare(t.limb(i), i);
-  });
-  const ModulusDrop::Tail tail[2] = {drop.tail(prepared[0]), drop.tail(prepared[1])};
-  count({.mod_down = 2});
-  parallel_for(threads, kept, [&](std::size_t j) {
-    u64* t = scratch((fixed + 3) * n);
-    u64 *acc0 = t + (fixed + 1) * n, *acc1 = acc0 + n;
-    at_limb(acc0, acc1, j, t);
-    drop.finish(out[0].limb(j), acc0, tail[0], j, t);
-    drop.finish(out[1].limb(j), acc1, tail[1], j, t);
-  });
-  move_limbs(0, 2 * kept, n);
-  return out;
-}
-
-Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree();
-  const Basis& ext = gadget.extended(limbs);
-  const auto& kern = kernels::active();
-
-  struct Baby {
-    std::shared_ptr<const SwitchingKey> key;  // null: not rotated
-    std::shared_ptr<const std::vector<u32>> index;
-  };
-  std::map<std::uint32_t, std::size_t> place;
-  std::vector<Baby> babies;
-  std::size_t rotations = 0;
-  for (const auto b : babies_)
-    if (place.emplace(b, babies.size()).second) {
-      auto& baby = babies.emplace_back();
-      if (b == 0) continue;
-      baby.key = key(keys, b, in.key_id);
-      baby.index = ctx_->ring().eval_index(ctx_->rotation_element(b));
-      ++rotations;
-    }
-  count({.key_switch = rotations,
-         .rotation = rotations,
-         .plain_mul = map_.size(),
-         .key_bytes = rotations * gadget.key_bytes(limbs),
-         .plaintext_bytes = map_.size() * ext.size() * n * sizeof(u64)});
-  std::unique_ptr<DigitSource> source;
-  if (rotations > 0) source = std::make_unique<DigitSource>(in.parts[1], gadget, threads);
-  const std::size_t digits = source ? source->digits() : 0;
-
-  // Inner sums of each giant step over Q*P, limb by limb: babies of one limb live no longer than that limb.
-  std::vector<Parts> inner(giants_.size());
-  for (auto& y : inner) {
-    y.emplace_back(ext);
-    y.emplace_back(ext);
-  }
-  std::size_t most_terms = 0;
-  for (const auto& g : giants_) most_terms = std::max(most_terms, g.terms.size());
-  parallel_for(threads, ext.size(), [&](std::size_t j) {
-    const auto& m = ext[j].mod();
-    u64* t = scratch((digits + 3 + 2 * babies.size() + most_terms) * n);
-    u64 *u0 = t + digits * n, *u1 = u0 + n, *raised = u1 + n, *held = raised + n, *made = held + 2 * babies.size() * n;
-    std::vector<const u64*> x(digits);
-    for (std::size_t d = 0; d < digits; ++d) {
-      x[d] = source->own(d, j);
-      if (x[d] != nullptr) continue;
-      source->limb(t + d * n, d, j);
-      x[d] = t + d * n;
-    }
-    if (j < limbs) kern.mul_scalar(raised, in.parts[0].limb(j), gadget.p_factor(j), n, m);
-    for (std::size_t b = 0; b < babies.size(); ++b) {
-      u64 *x0 = held + 2 * b * n, *x1 = x0 + n;
-      if (babies[b].key != nullptr) {
-        key_product_at(u0, u1, x, *babies[b].key, gadget, limbs, j);
-        if (j < limbs) kern.add(u0, u0, raised, n, m);
-        kern.automorphism_eval(x0, u0, babies[b].index->data(), n);
-        kern.automorphism_eval(x1, u1, babies[b].index->data(), n);
-      } else if (j < limbs) {
-        std::copy_n(raised, n, x0);
-        kern.mul_scalar(x1, in.parts[1].limb(j), gadget.p_factor(j), n, m);
-      }
-    }
-    std::vector<const u64*> mask, y0, y1;
-    std::vector<const u64*> mask_at, y0_at, y1_at;
-    for (std::size_t g = 0; g < giants_.size(); ++g) {
-      mask.clear();
-      y0.clear();
-      y1.clear();
-      for (const std::size_t i : giants_[g].terms) {
-        const std::size_t b = place.at(babies_[i]);
-        if (babies[b].key == nullptr && j >= limbs) continue;
-        mask.push_back(store_->limb(i, j, made + mask.size() * n));
-        y0.push_back(held + 2 * b * n);
-        y1.push_back(held + 2 * b * n + n);
-      }
-      mask_at = mask;
-      y0_at = y0;
-      y1_at = y1;
-      for (std::size_t first = 0; first < n; first += kBlock) {
-        kern.dot2(inner[g][0].limb(j) + first, inner[g][1].limb(j) + first, mask_at.data(), y0_at.data(), y1_at.data(),
-                  mask.size(), false, kBlock, m);
-        for (auto* list : {&mask_at, &y0_at, &y1_at})
-          for (auto& p : *list) p += kBlock;
-      }
-    }
-  });
-  source.reset();
-  // The input, and a digit's own limbs once more; inner sums out.
-  move_limbs((rotations > 0 ? 3 : 2) * limbs, 2 * giants_.size() * ext.size(), n);
-
-  Parts acc;
-  if (giants_[0].step == 0) {
-    acc = std::move(inner[0]);
-  } else {
-    for (int part = 0; part < 2; ++part) acc.emplace_back(ext).zero();
-  }
-  Poly<Eval> u0(ext), u1(ext);
-  for (std::size_t g = 0; g < giants_.size(); ++g) {
-    if (giants_[g].step == 0) continue;
-    const auto k = key(keys, giants_[g].step, in.key_id);
-    const Poly<Eval> c1 = gadget.mod_down(limbs).apply(inner[g][1], threads);
-    switch_key(u0, u1, c1, *k, gadget, threads);
-    const auto index = ctx_->ring().eval_index(ctx_->rotation_element(giants_[g].step));
-    parallel_for(threads, ext.size(), [&](std::size_t j) {
-      kern.add(u0.limb(j), u0.limb(j), inner[g][0].limb(j), n, ext[j].mod());
-      kern.automorphism_eval_add(acc[0].limb(j), u0.limb(j), index->data(), n, ext[j].mod());
-      kern.automorphism_eval_add(acc[1].limb(j), u1.limb(j), index->data(), n, ext[j].mod());
-    });
-    count({.rotation = 1});
-    move_limbs(5 * ext.size(), 3 * ext.size(), n);
-    inner[g].clear();
-  }
-  Parts out;
-  for (auto& part : acc) out.push_back(gadget.mod_down_rescale(limbs).apply(part, threads));
-  return out;
+Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
+  check_input(in);
+  return {describe(in, scaling_), transform_.run(in, *store_, keys, threads)};
 }
 
 }  // namespace ringforge::circuits

@@ -14,6 +14,7 @@
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 #include "scratch.hpp"
+#include "slot_encoder.hpp"
 
 namespace ringforge::circuits {
 
@@ -168,15 +169,13 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
         std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
         items.back().complement = both.empty() && a.size() + b.size() == slots;
       }
-    auto store = std::make_shared<MaskStore>(ctx_, rotates ? ctx_->gadget().extended(level_ + 1) : basis,
+    auto store = std::make_shared<MaskStore>(rotates ? ctx_->gadget().extended(level_ + 1) : basis,
                                              compact ? Keep::coefficients : Keep::limbs, items.size());
     parallel_for(threads, items.size(), [&](std::size_t i) {
       if (items[i].complement) return;
-      std::vector<double> values(slots), re(slots), im(slots);
-      std::vector<i64> rounded(n);
+      std::vector<double> values(slots);
       for (const auto s : *items[i].slots) values[(s + items[i].rest) & (slots - 1)] = 1;
-      ctx_->scatter(values.data(), slots, 1, re.data());
-      store->encode(i, re.data(), im.data(), scale, rounded.data());
+      store->put(i, SlotEncoder(*ctx_).encode(values.data(), nullptr, scale));
     });
     for (std::size_t i = 0; i < items.size(); ++i)
       if (items[i].complement) store->complement(i, i - 1, scale);

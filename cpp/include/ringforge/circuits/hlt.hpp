@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Homomorphic linear transforms (HLT): a sparse linear map of slots, applied to a ciphertext by one of four
-// schedules. All give the same result up to noise, one level lower.
-//
-//   naive    a full rotation, product and sum for each diagonal (the FAME paper's Algorithm 1)
-//   hoisted  one ModUp for all rotations, sums over Q*P, one ModDown merged with the rescale (Algorithm 3)
-//   mo       the same with the limb outermost: digits of one limb are made, then all diagonals use them; key
-//            product, automorphism and diagonal product are fused (the paper's memory-optimised datapath)
-//   bsgs     baby-step giant-step with double hoisting: babies share a ModUp and stay over Q*P, giants delay
-//            their ModDown (Bossuat et al., Eurocrypt 2021)
+// Homomorphic linear transforms (HLT) in CKKS: a sparse linear map of slots, one level lower, with its scales and
+// noise. The schedules are those of transform.hpp.
 #pragma once
 
 #include <functional>
@@ -17,13 +10,11 @@
 #include <span>
 #include <vector>
 
+#include "ringforge/circuits/transform.hpp"
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/linear/diagonals.hpp"
 
 namespace ringforge::circuits {
-
-enum class Schedule { naive, hoisted, mo, bsgs };
-const char* name(Schedule s) noexcept;
 
 class MaskStore;
 
@@ -51,35 +42,21 @@ class Hlt {
   /// Metadata of the result of `run`; nothing needs to be encoded.
   ckks::Metadata describe(const ckks::Metadata& in, const Scaling& scaling) const;
 
-  std::size_t level() const noexcept { return level_; }
-  Schedule schedule() const noexcept { return schedule_; }
+  std::size_t level() const noexcept { return transform_.limbs() - 1; }
+  Schedule schedule() const noexcept { return transform_.plan().schedule; }
   const linear::Diagonals& map() const noexcept { return map_; }
   /// Rotation steps that need a key at this level, ascending.
-  std::vector<std::uint32_t> steps() const;
+  std::vector<std::uint32_t> steps() const { return transform_.rotations(); }
   /// Bytes of the encoded diagonals.
   std::size_t storage() const noexcept;
 
  private:
-  struct Giant {
-    std::uint32_t step;
-    std::vector<std::size_t> terms;  // diagonals
-  };
-  void check_input(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys) const;
-  std::shared_ptr<const rlwe::SwitchingKey> key(const ckks::GaloisKeys& keys, std::uint32_t step, u64 key_id) const;
+  void check_input(const ckks::Ciphertext& in) const;
   double plain_scale(const Scaling& scaling) const;
-  using Parts = std::vector<Poly<Eval>>;
-  Parts run_naive(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
-  Parts run_hoisted(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
-  Parts run_mo(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
-  Parts run_bsgs(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads) const;
 
   ckks::ContextPtr ctx_;
   linear::Diagonals map_;
-  std::size_t level_;
-  Schedule schedule_;
-  std::vector<std::uint32_t> babies_;  // of each diagonal
-  std::vector<Giant> giants_;          // ascending
-  bool rotates_ = false;
+  Transform transform_;
   Scaling scaling_;
   std::shared_ptr<MaskStore> store_;
 };
