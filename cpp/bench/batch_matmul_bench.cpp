@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     for (unsigned r = 0; r < std::max(1U, runs); ++r) {
       BatchMatmulReport report;
       const auto start = std::chrono::steady_clock::now();
-      z = matmul.multiply(x, y, galois, relin, Lines::columns, threads, &report);
+      z = matmul.multiply(x, y, {galois, relin}, Lines::columns, threads, &report);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (seconds < least) {
         least = seconds;

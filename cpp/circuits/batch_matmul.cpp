@@ -36,6 +36,7 @@ namespace ringforge::circuits {
 
 using ckks::Evaluator;
 using ckks::GaloisKeys;
+using ckks::KeySet;
 using ckks::RelinKey;
 using rlwe::DigitSource;
 using rlwe::Gadget;
@@ -278,9 +279,11 @@ void BatchMatmul::to_lines(std::vector<Pair>& values, unsigned threads, BatchMat
 
 // ---- products -------------------------------------------------------------------------------------
 
-MatrixBatch BatchMatmul::multiply(const MatrixBatch& left, const MatrixBatch& right, const GaloisKeys& galois,
-                                  const RelinKey& relin, Lines result, unsigned threads,
-                                  BatchMatmulReport* report) const {
+MatrixBatch BatchMatmul::multiply(const MatrixBatch& left, const MatrixBatch& right, const KeySet& given, Lines result,
+                                  unsigned threads, BatchMatmulReport* report) const {
+  const KeySet held(given);  // what the run uses, whatever is erased meanwhile
+  const GaloisKeys& galois = held.galois();
+  const RelinKey& relin = held.relin();
   check_operands(left, right, relin);
   const auto keys = keys_of(galois, left);
   BatchMatmulReport total, part;

@@ -23,9 +23,9 @@ using ckks::ContextPtr;
 using ckks::encoding_error;
 using ckks::Evaluator;
 using ckks::GaloisKeys;
+using ckks::KeySet;
 using ckks::Metadata;
 using ckks::MetadataRules;
-using ckks::RelinKey;
 using rlwe::switch_key;
 
 namespace {
@@ -283,9 +283,10 @@ Metadata PairSum::describe(std::span<const Metadata* const> left_bases, std::spa
   return r;
 }
 
-Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, const RelinKey& relin, unsigned threads,
+Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsigned threads,
                         const std::function<void(double)>& progress) const {
-  const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
+  const KeySet held(given);  // what the run uses, whatever is erased meanwhile
+  const GaloisKeys& keys = held.galois();
   if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
     throw ShapeError("the masks have not been encoded yet");
   check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
@@ -294,8 +295,9 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
   for (const auto bases : {left, right})
     for (const Ciphertext* c : bases)
       if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
-  relin.key().check(ctx_->gadget(), product_level_ + 1);
-  if (relin.key().key_id != key_id)
+  const rlwe::SwitchingKey& relin = held.relin().key();
+  relin.check(ctx_->gadget(), product_level_ + 1);
+  if (relin.key_id != key_id)
     throw MismatchError("the relinearisation key belongs to another secret key than the operands");
   for (const auto& [element, level] : required_keys()) {
     if (!keys.contains(element))
@@ -341,7 +343,7 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
       if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
     }
     // Relinearise over Q*P: u = switched d2 + P*(d0, d1).
-    switch_key(u[0], u[1], d[3], relin.key(), gadget, threads);
+    switch_key(u[0], u[1], d[3], relin, gadget, threads);
     parallel_for(threads, limbs, [&](std::size_t j) {
       const auto& m = basis[j].mod();
       kern.add(d[1].limb(j), d[1].limb(j), d[2].limb(j), n, m);

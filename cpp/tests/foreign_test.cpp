@@ -14,8 +14,8 @@
 #include "ringforge/circuits/hlt.hpp"
 #include "ringforge/circuits/matvec.hpp"
 #include "ringforge/circuits/pair_sum.hpp"
-#include "ringforge/fhew/gates.hpp"
 #include "ringforge/circuits/psi.hpp"
+#include "ringforge/fhew/gates.hpp"
 #include "ringforge/io.hpp"
 #include "ringforge/oprf.hpp"
 #include "support.hpp"
@@ -154,7 +154,7 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
   const auto values = std::vector<C>(kDim * kDim, 0.25);
   const auto run_pairs = [&, one](const Ciphertext& l, const Ciphertext& r, const GaloisKeys& k, const RelinKey& rk) {
     const auto left = one(l), right = one(r);
-    (void)w.pairs.run(left, right, k, rk);
+    (void)w.pairs.run(left, right, {k, rk});
   };
   const Gadget& g = w.ctx->gadget();
   const auto key = w.keys.at(w.ctx->rotation_element(1)), other = f.keys.at(f.ctx->rotation_element(1));
@@ -181,7 +181,7 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"Hlt::run", "keys", [&] { (void)w.hlt.run(w.c, f.keys); }},
       {"PairSum::run", "keys", [&] { run_pairs(w.c, w.c, f.keys, w.relin); }},
       {"PairSum::run", "relin", [&] { run_pairs(w.c, w.c, w.keys, f.relin); }},
-      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, w.keys, f.relin); }},
+      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, {w.keys, f.relin}); }},
       {"io::save", "relin key", [&] { io::save(out, *w.ctx, f.relin); }},
       {"io::save", "Galois key", [&] { io::save(out, *w.ctx, f.galois()); }},
       {"SwitchingKey::check", "gadget", [&] { key->check(f.ctx->gadget(), 1); }},
@@ -205,7 +205,7 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
   rows.push_back({"BatchMatmul::multiply", "galois", [&] {
                     GaloisKeys k;
                     for (const u64 e : w.batches.required_keys()) k.insert({e, f.galois().key});
-                    (void)w.batches.multiply(w.batch, w.batch, k, w.relin);
+                    (void)w.batches.multiply(w.batch, w.batch, {k, w.relin});
                   }});
   rows.push_back({"BatchMatmul::convert", "galois", [&] {
                     GaloisKeys k;
@@ -275,8 +275,8 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"BatchMatmul::decrypt", "client", [&] { (void)w.batches.decrypt(f.client, w.sk, w.batch); }},
       {"BatchMatmul::decrypt", "key", [&] { (void)w.batches.decrypt(w.client, f.sk, w.batch); }},
       {"BatchMatmul::decrypt", "batch", [&] { (void)w.batches.decrypt(w.client, w.sk, f.batch); }},
-      {"BatchMatmul::multiply", "left", [&] { (void)w.batches.multiply(f.batch, w.batch, w.keys, w.relin); }},
-      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, w.keys, w.relin); }},
+      {"BatchMatmul::multiply", "left", [&] { (void)w.batches.multiply(f.batch, w.batch, {w.keys, w.relin}); }},
+      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, {w.keys, w.relin}); }},
       {"BatchMatmul::convert", "batch", [&] { (void)w.batches.convert(f.batch, Lines::rows, w.keys); }},
       {"BatchMatmul::drop_to_level", "batch", [&] { (void)w.batches.drop_to_level(f.batch, 1); }},
       {"BatchMatmul::error_bound", "batch", [&] { (void)w.batches.error_bound(f.batch); }},
@@ -381,22 +381,22 @@ std::vector<Row> keys(World& w, World& f) {
       {"PairSum::run", "right",
        [&] {
          const std::vector<const Ciphertext*> left{&w.c}, right{&f.c};
-         (void)w.pairs.run(left, right, w.keys, w.relin);
+         (void)w.pairs.run(left, right, {w.keys, w.relin});
        }},
       {"PairSum::run", "keys",
        [&] {
          const std::vector<const Ciphertext*> both{&w.c};
-         (void)w.pairs.run(both, both, f.keys, w.relin);
+         (void)w.pairs.run(both, both, {f.keys, w.relin});
        }},
       {"PairSum::run", "relin",
        [&] {
          const std::vector<const Ciphertext*> both{&w.c};
-         (void)w.pairs.run(both, both, w.keys, f.relin);
+         (void)w.pairs.run(both, both, {w.keys, f.relin});
        }},
       {"BatchMatmul::decrypt", "key", [&] { (void)w.batches.decrypt(w.client, f.sk, w.batch); }},
-      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, w.keys, w.relin); }},
-      {"BatchMatmul::multiply", "galois", [&] { (void)w.batches.multiply(w.batch, w.batch, f.keys, w.relin); }},
-      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, w.keys, f.relin); }},
+      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, {w.keys, w.relin}); }},
+      {"BatchMatmul::multiply", "galois", [&] { (void)w.batches.multiply(w.batch, w.batch, {f.keys, w.relin}); }},
+      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, {w.keys, f.relin}); }},
       {"BatchMatmul::convert", "galois", [&] { (void)w.batches.convert(w.batch, Lines::rows, f.keys); }},
   };
 }
@@ -422,7 +422,7 @@ std::vector<Row> nothing(World& w) {
       {"PairSum::run", "no operand",
        [&] {
          const std::vector<const Ciphertext*> none{nullptr}, one{&w.c};
-         (void)w.pairs.run(none, one, w.keys, w.relin);
+         (void)w.pairs.run(none, one, {w.keys, w.relin});
        },
        "shape"},
       {"Context::basis", "level", [&] { (void)w.ctx->basis(kLevel + 1); }, "level"},
@@ -656,7 +656,7 @@ TEST(Foreign, NothingIsKeptOfAnEncodingThatWasBrokenOff) {
   EXPECT_EQ(outcome([&] { (void)w.hlt.run(w.c, w.keys); }), "shape");
   EXPECT_THROW(w.pairs.encode({kScale, kScale, kScale, 1, 1, 0x1p300}), Error);
   const std::vector<const Ciphertext*> one{&w.c};
-  EXPECT_EQ(outcome([&] { (void)w.pairs.run(one, one, w.keys, w.relin); }), "shape");
+  EXPECT_EQ(outcome([&] { (void)w.pairs.run(one, one, {w.keys, w.relin}); }), "shape");
 }
 
 }  // namespace

@@ -272,7 +272,7 @@ TEST_P(Transforms, SumsOfProductsAgreeWithPlainNumbers) {
     const double output = scale * scale / last * (shape.real_part ? 2 : 1) * (masked ? 16 : 1);
     for (const bool compact : {false, true}) {
       pairs.encode({scale, scale, output, 1, 1, 100}, compact);
-      const auto out = pairs.run(left, right, keys, relin, 2);
+      const auto out = pairs.run(left, right, {keys, relin}, 2);
       EXPECT_EQ(out.level(), level - 1 - masked);
       const auto got = decrypt(out);
       double worst = 0;
@@ -317,12 +317,12 @@ TEST_P(Transforms, BadInputIsRefused) {
   pairs.encode({scale, scale, scale * scale / last, 1, 1, 1});
   const std::vector<const Ciphertext*> one{&in};
   const auto relin = client.relin_key(sk), strange = other.relin_key(foreign);
-  EXPECT_THROW((void)pairs.run(one, one, keys, strange), MismatchError);
-  EXPECT_THROW((void)pairs.run(one, {}, keys, relin), ShapeError);
+  EXPECT_THROW((void)pairs.run(one, one, {keys, strange}), MismatchError);
+  EXPECT_THROW((void)pairs.run(one, {}, {keys, relin}), ShapeError);
   const Ciphertext theirs =
       other.encrypt(ctx->encode(std::span<const C>(random_slots(params.slots(), 1)), scale, level), foreign);
   const std::vector<const Ciphertext*> alien{&theirs};
-  EXPECT_THROW((void)pairs.run(one, alien, keys, relin), MismatchError);
+  EXPECT_THROW((void)pairs.run(one, alien, {keys, relin}), MismatchError);
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST(RlweKeySet, SharesKeysAndHasAListOfItsOwn) {
   PhaseWorld w;
   GaloisKeys galois;
   galois.insert(w.encryptor.galois_key(w.sk, 5, 2));
-  KeySet none(galois);
+  KeySet none(galois, {});
   EXPECT_THROW((void)none.relin(), MissingKeyError);
   EXPECT_EQ(none.bytes(), galois.bytes());
   KeySet all(galois, w.encryptor.relin_key(w.sk, 2));

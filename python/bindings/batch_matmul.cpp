@@ -105,7 +105,7 @@ void bind_batch_matmul(nb::module_& m) {
           [](const BatchMatmul& self, const MatrixBatch& left, const MatrixBatch& right, const GaloisKeys& galois,
              const RelinKey& relin, Lines result, unsigned threads) {
             BatchMatmulReport report;
-            MatrixBatch out = self.multiply(left, right, galois, relin, result, threads, &report);
+            MatrixBatch out = self.multiply(left, right, {galois, relin}, result, threads, &report);
             return std::pair(std::move(out), report);
           },
           "left"_a, "right"_a, "galois"_a, "relin"_a, "result"_a = Lines::columns, "threads"_a = 1, GilReleased())

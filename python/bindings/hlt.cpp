@@ -126,7 +126,7 @@ void bind_hlt(nb::module_& m) {
              unsigned threads, std::optional<std::function<void(double)>> progress) {
             const auto report = with_gil(progress);
             nb::gil_scoped_release release;
-            return self.run(left, right, keys, relin, threads, report);
+            return self.run(left, right, {keys, relin}, threads, report);
           },
           "left"_a, "right"_a, "keys"_a, "relin"_a, "threads"_a = 1, "progress"_a = nb::none())
       .def(

@@ -96,9 +96,8 @@ class BatchMatmul {
   ///         keys of another secret key or other parameters; MissingKeyError; ShapeError for operands that are not
   ///         d ciphertexts of two parts; ScaleError for lines of unequal scale, and as check_rescaled; ValueError when
   ///         results may not fit the lower level.
-  MatrixBatch multiply(const MatrixBatch& left, const MatrixBatch& right, const ckks::GaloisKeys& galois,
-                       const ckks::RelinKey& relin, Lines result = Lines::columns, unsigned threads = 1,
-                       BatchMatmulReport* report = nullptr) const;
+  MatrixBatch multiply(const MatrixBatch& left, const MatrixBatch& right, const ckks::KeySet& keys,
+                       Lines result = Lines::columns, unsigned threads = 1, BatchMatmulReport* report = nullptr) const;
 
   /// The same matrices by other lines, at the same level: a transposition of the ciphertexts with d - 1 key
   /// switches. (`transposed` costs nothing.) @throws as multiply.

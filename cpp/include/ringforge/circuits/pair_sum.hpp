@@ -73,8 +73,8 @@ class PairSum {
   void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1);
 
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
-  ckks::Ciphertext run(Operands left, Operands right, const ckks::GaloisKeys& keys, const ckks::RelinKey& relin,
-                       unsigned threads = 1, const std::function<void(double)>& progress = {}) const;
+  ckks::Ciphertext run(Operands left, Operands right, const ckks::KeySet& keys, unsigned threads = 1,
+                       const std::function<void(double)>& progress = {}) const;
 
   /// Metadata of the result of `run`; nothing needs to be encoded. @throws ShapeError for no bases.
   ckks::Metadata describe(std::span<const ckks::Metadata* const> left, std::span<const ckks::Metadata* const> right,

@@ -71,8 +71,8 @@ class GaloisKeys {
 /// the keys and has a list of its own; the Galois keys may change as those of GaloisKeys, the other key does not.
 class KeySet {
  public:
-  explicit KeySet(const GaloisKeys& galois = {}, std::optional<RelinKey> relin = {})
-      : galois_(galois), relin_(std::move(relin)) {}
+  KeySet() = default;
+  KeySet(const GaloisKeys& galois, std::optional<RelinKey> relin) : galois_(galois), relin_(std::move(relin)) {}
 
   GaloisKeys& galois() noexcept { return galois_; }
   const GaloisKeys& galois() const noexcept { return galois_; }
