@@ -56,7 +56,7 @@ Ciphertext Encryptor::zero(const PublicKey& pk, std::size_t limbs) {
 }
 
 Poly<Eval> Decryptor::phase(const Ciphertext& c, const SecretKey& sk) const {
-  c.check(*gadget_);
+  c.check(*gadget_, 1, 3);
   sk.check(*gadget_);
   if (c.key_id != sk.id())
     throw MismatchError(

@@ -24,9 +24,11 @@ Ciphertext under_key_of(const Ciphertext& a) {
 
 }  // namespace
 
+void Evaluator::check(const Ciphertext& c) const { c.check(*gadget_, 1, 3); }
+
 void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
-  a.check(*gadget_);
-  b.check(*gadget_);
+  check(a);
+  check(b);
   if (a.key_id != b.key_id) throw MismatchError("the two ciphertexts were made under different keys");
   if (a.limbs() != b.limbs())
     throw LevelError("levels differ: " + std::to_string(a.level()) + " and " + std::to_string(b.level()) +
@@ -34,7 +36,7 @@ void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
 }
 
 void Evaluator::check_plain(const Ciphertext& a, const Poly<Eval>& p) const {
-  a.check(*gadget_);
+  check(a);
   gadget_->check_level(p.basis(), "the plaintext", "encode the values with this context");
   if (a.limbs() != p.limbs())
     throw LevelError("the plaintext has level " + std::to_string(p.limbs() - 1) + ", the ciphertext " +
@@ -42,12 +44,12 @@ void Evaluator::check_plain(const Ciphertext& a, const Poly<Eval>& p) const {
 }
 
 void Evaluator::check_two(const Ciphertext& a, const char* what) const {
-  a.check(*gadget_);
+  check(a);
   if (a.parts.size() != 2) throw ShapeError(std::string(what) + " of two parts: relinearize first");
 }
 
 void Evaluator::check_constant(const Ciphertext& a, std::span<const u64> residues) const {
-  a.check(*gadget_);
+  check(a);
   if (residues.size() != a.limbs())
     throw ShapeError("a constant of " + std::to_string(residues.size()) + " residues, the ciphertext has " +
                      std::to_string(a.limbs()) + " limbs: give one for each");
@@ -78,7 +80,7 @@ Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const {
 }
 
 Ciphertext Evaluator::negate(const Ciphertext& a) const {
-  a.check(*gadget_);
+  check(a);
   Ciphertext r = under_key_of(a);
   for (const auto& part : a.parts) neg(r.parts.emplace_back(part.basis()), part);
   return r;
@@ -104,7 +106,7 @@ void Evaluator::sub_in_place(Ciphertext& a, const Ciphertext& b) const {
 }
 
 void Evaluator::negate_in_place(Ciphertext& a) const {
-  a.check(*gadget_);
+  check(a);
   for (auto& part : a.parts) neg(part, part);
   a.seed.reset();
 }
@@ -196,9 +198,9 @@ std::pair<Poly<Eval>, Poly<Eval>> Evaluator::switched(const Poly<Eval>& c, const
 
 Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& relin) const {
   const SwitchingKey& key = relin.key();
-  a.check(*gadget_);
+  check(a);
   key.check(*gadget_, a.limbs());
-  if (a.parts.size() == 2) return a;
+  if (a.parts.size() < 3) return a;
   if (key.key_id != a.key_id)
     throw MismatchError(
         "the relinearisation key belongs to another secret key than the ciphertext: use keys made "
@@ -264,7 +266,7 @@ Digits Evaluator::hoist(const Ciphertext& a) const {
 // ---- fewer limbs ----------------------------------------------------------------------------------
 
 Ciphertext Evaluator::divide(const Ciphertext& a, std::size_t count) const {
-  a.check(*gadget_);
+  check(a);
   if (count < 1 || count >= a.limbs())
     throw LevelError("a ciphertext of " + std::to_string(a.limbs()) + " limbs cannot be divided by its last " +
                      std::to_string(count) + " primes: one must go and one must stay");
@@ -276,7 +278,7 @@ Ciphertext Evaluator::divide(const Ciphertext& a, std::size_t count) const {
 }
 
 Ciphertext Evaluator::drop_to(const Ciphertext& a, std::size_t limbs) const {
-  a.check(*gadget_);
+  check(a);
   if (limbs < 1 || limbs > a.limbs())
     throw LevelError("a ciphertext of " + std::to_string(a.limbs()) + " limbs cannot be brought to " +
                      std::to_string(limbs));

@@ -81,6 +81,20 @@ TEST_F(RlweOperations, SumsAndProductsOfPhasesAreExact) {
   EXPECT_EQ(w.phase(ev.sub(three, a)), each(product, x, std::minus<>()));
 }
 
+// As NTRU schemes have them.
+TEST_F(RlweOperations, OnePartIsItsOwnPhase) {
+  Ciphertext c = a;
+  c.parts.resize(1);
+  c.parts[0] = lifted(p, w.gadget->q());
+  const auto plain = lifted(x, w.gadget->q());
+  EXPECT_EQ(w.phase(ev.add(c, c)), each(p, p, std::plus<>()));
+  EXPECT_EQ(w.phase(ev.mul_plain(c, plain)), schoolbook(p, x));
+  EXPECT_EQ(w.phase(ev.drop_to(c, 1)), p);
+  EXPECT_EQ(ev.divide(c).parts.size(), 1u);
+  EXPECT_TRUE(same(ev.relinearize(c, w.encryptor.relin_key(w.sk, PhaseWorld::kLimbs)), c));
+  EXPECT_THROW((void)ev.map(c, 5, GaloisKeys()), ShapeError);
+}
+
 TEST_F(RlweOperations, InPlaceFormsGiveTheSameBits) {
   const Ciphertext three = ev.mul(a, b);
   const std::vector<const Ciphertext*> all{&a, &b, &three};

@@ -54,6 +54,7 @@ Ciphertext Client::encrypt(const Plaintext& p, const PublicKey& pk, double bound
 }
 
 Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk) const {
+  ctx_->check(c);
   return {decryptor_.phase(c, sk), c.scale, c.bound};
 }
 

@@ -64,8 +64,8 @@ class Encryptor {
 class Decryptor {
  public:
   explicit Decryptor(GadgetPtr gadget) : gadget_(std::move(gadget)) {}
-  /// @throws MismatchError for a ciphertext under another key, or for arguments of other parameters; ShapeError for
-  ///         one without two or three parts.
+  /// @throws MismatchError for a ciphertext under another key, or for arguments of other parameters; ShapeError unless
+  ///         it has one to three parts.
   Poly<Eval> phase(const Ciphertext& c, const SecretKey& sk) const;
 
  private:

@@ -15,7 +15,7 @@ namespace ringforge::rlwe {
 
 /// Stateless apart from its gadget and thread count; any threads may share one. Results carry no seed.
 ///
-/// Every operand and key must be of the gadget's primes (MismatchError), ciphertexts have two or three parts
+/// Every operand and key must be of the gadget's primes (MismatchError), ciphertexts have one to three parts
 /// (ShapeError). Two operands must have the same number of limbs (LevelError) and the same key (MismatchError).
 /// Forms `..._in_place` change their first operand and give the same bits; when they throw, it is as it was. The second
 /// operand may be the first. Not while another thread uses that ciphertext.
@@ -46,7 +46,7 @@ class Evaluator {
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const;
 
   // ---- key switching: phases stay, but for the noise that Gadget::switch_variance and ModDown's rounding add ----
-  /// Back to two parts; a ciphertext of two is returned as it is.
+  /// Back to two parts; a ciphertext that has no third is returned as it is.
   /// @throws MismatchError for a key of another secret, LevelError when it covers fewer limbs.
   Ciphertext relinearize(const Ciphertext& a, const RelinKey& key) const;
   /// From the secret that `key` leads from to the one it leads to, whose id the result has. The key does not say
@@ -73,6 +73,7 @@ class Evaluator {
   void check_plain(const Ciphertext& a, const Poly<Eval>& p) const;
 
  private:
+  void check(const Ciphertext& c) const;
   void check_two(const Ciphertext& a, const char* what) const;
   void check_constant(const Ciphertext& a, std::span<const u64> residues) const;
   /// c1 (or its digits) switched by `key`, divided by P: what becomes of (0, c1).
