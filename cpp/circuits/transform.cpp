@@ -269,10 +269,11 @@ Transform::Parts Transform::memory_optimised(const rlwe::Ciphertext& in, const M
       key_product_at(u0, u1, x, *key_of[i], gadget, limbs, j);
       if (j < limbs) kern.add(u0, u0, raised, n, m);
       for (std::size_t b = 0; b < n; b += kBlock) {
-        kern.automorphism_eval(tile, u0, index[i]->data() + b, kBlock);
-        kern.mul_add(acc0 + b, tile, mask + b, kBlock, m);
-        kern.automorphism_eval(tile, u1, index[i]->data() + b, kBlock);
-        kern.mul_add(acc1 + b, tile, mask + b, kBlock, m);
+        const std::size_t now = std::min(kBlock, n - b);
+        kern.automorphism_eval(tile, u0, index[i]->data() + b, now);
+        kern.mul_add(acc0 + b, tile, mask + b, now, m);
+        kern.automorphism_eval(tile, u1, index[i]->data() + b, now);
+        kern.mul_add(acc1 + b, tile, mask + b, now, m);
       }
     }
   };
@@ -386,7 +387,7 @@ Transform::Parts Transform::bsgs(const rlwe::Ciphertext& in, const Multipliers& 
       y1_at = y1;
       for (std::size_t first = 0; first < n; first += kBlock) {
         kern.dot2(inner[g][0].limb(j) + first, inner[g][1].limb(j) + first, mask_at.data(), y0_at.data(), y1_at.data(),
-                  mask.size(), false, kBlock, m);
+                  mask.size(), false, std::min(kBlock, n - first), m);
         for (auto* list : {&mask_at, &y0_at, &y1_at})
           for (auto& p : *list) p += kBlock;
       }
