@@ -57,7 +57,7 @@ std::size_t mutate_message(std::uint8_t* data, std::size_t size, std::size_t max
   extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max,             \
                                                  unsigned seed) {                                                   \
     using namespace ringforge;                                                                                      \
-    return fuzz::mutate_message<fhew::PsiPlan>(                                                                     \
-        data, size, max, seed, fuzz::magic, fuzz::psi_plans(), [](const fhew::PsiPlan& p) { return p.bytes(); }, 0, \
+    return fuzz::mutate_message<circuits::PsiPlan>(                                                                     \
+        data, size, max, seed, fuzz::magic, fuzz::psi_plans(), [](const circuits::PsiPlan& p) { return p.bytes(); }, 0, \
         [](std::uint8_t*, std::size_t) {});                                                                         \
   }

@@ -14,8 +14,11 @@ namespace ringforge::io {
 namespace {
 
 using ckks::Context;
+using ckks::SecretKey;
 using detail::RecordReader;
 using detail::RecordWriter;
+using rlwe::Gadget;
+using rlwe::SwitchingKey;
 
 constexpr u32 kSeeded = 1;
 constexpr u32 kSecretBits = 2;
@@ -171,7 +174,7 @@ u64 checked_body(ObjectType type, const Context& context, const SwitchingKey& ke
 }
 
 u64 checked_body(const Context& context, const ckks::RelinKey& key) {
-  return checked_body(ObjectType::ckks_relin_key, context, key.key);
+  return checked_body(ObjectType::ckks_relin_key, context, key.key());
 }
 
 bool good_element(const Context& context, u64 element) {
@@ -403,7 +406,7 @@ ckks::PublicKey read_public_key(std::istream& in, const Context& context, unsign
 
 ckks::RelinKey read_relin_key(std::istream& in, const Context& context, unsigned threads) {
   RecordReader r(in, ObjectType::ckks_relin_key);
-  return {read_switching(r, context, threads, nullptr)};
+  return ckks::RelinKey(read_switching(r, context, threads, nullptr));
 }
 
 /// An object that must be the stream's last.
@@ -505,7 +508,7 @@ void save(std::ostream& out, const Context& context, const ckks::PublicKey& key)
 }
 
 void save(std::ostream& out, const Context& context, const ckks::RelinKey& key) {
-  write_switching(out, context, ObjectType::ckks_relin_key, 0, key.key, checked_body(context, key));
+  write_switching(out, context, ObjectType::ckks_relin_key, 0, key.key(), checked_body(context, key));
 }
 
 void save(std::ostream& out, const Context& context, const ckks::GaloisKey& key) {

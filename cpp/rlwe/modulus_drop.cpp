@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/modulus_drop.hpp"
+#include "ringforge/rlwe/modulus_drop.hpp"
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@
 #include "ringforge/traffic.hpp"
 #include "scratch.hpp"
 
-namespace ringforge {
+namespace ringforge::rlwe {
 
 BaseConverter::BaseConverter(const Basis& from, const Basis& to) : from_(from), to_(to) {
   const std::size_t k = from.size();
@@ -124,4 +124,4 @@ void ModulusDrop::finish(u64* dst, const u64* src, const Tail& tail, std::size_t
   kernels::active().sub_mul_scalar(dst, src, t, inverse_[j], input_.ring().degree(), kept_[j].mod());
 }
 
-}  // namespace ringforge
+}  // namespace ringforge::rlwe

@@ -6,12 +6,13 @@
 #include <array>
 #include <cmath>
 
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 #include "support.hpp"
 
 namespace ringforge::ckks {
 namespace {
 
+using namespace ringforge::circuits;
 using namespace ringforge::test;
 using C = std::complex<double>;
 
@@ -231,7 +232,7 @@ TEST_F(Errors, SharingAddsTheStatedNoise) {
   for (std::size_t i = 0; i < exact.size(); ++i) sum += std::norm(exact[i] - shared[i]);
   const double n = static_cast<double>(params.degree());
   ASSERT_LT(a.variance, ev.rounding_variance());  // which is then the floor
-  const double expected = n * std::pow(flood_deviation(a.variance, params.degree(), 20, 1) / a.scale, 2);
+  const double expected = n * std::pow(rlwe::flood_deviation(a.variance, params.degree(), 20, 1) / a.scale, 2);
   EXPECT_NEAR(sum / (n / 2) / expected, 1, 0.3);
   EXPECT_THROW(client.decrypt_to_share(encrypt(0x1p40, 0), sk, 100), LevelError);
   EXPECT_THROW(client.decrypt_to_share(a, sk, -1), ParameterError);

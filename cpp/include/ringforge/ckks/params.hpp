@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ringforge/rlwe.hpp"
+#include "ringforge/ring.hpp"
 
 namespace ringforge::ckks {
 

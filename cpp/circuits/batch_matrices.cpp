@@ -8,11 +8,26 @@
 #include <string>
 
 #include "bits.hpp"
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::check_rescaled;
+using ckks::Ciphertext;
+using ckks::Client;
+using ckks::ContextPtr;
+using ckks::decoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::Plaintext;
+using ckks::PublicKey;
+using ckks::RelinKey;
+using ckks::SecretKey;
+using rlwe::Gadget;
+using rlwe::SwitchingKey;
+
 namespace {
 
 double square(double x) { return x * x; }
@@ -192,7 +207,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
   check(right);
   if (left.lines[0].key_id != right.lines[0].key_id)
     throw MismatchError("the two operands were made under different keys");
-  if (relin.key.key_id != left.lines[0].key_id)
+  if (relin.key().key_id != left.lines[0].key_id)
     throw MismatchError(
         "the relinearisation key belongs to another secret key than the operands: use keys made together");
   const std::size_t level = left.level();
@@ -203,7 +218,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
     throw LevelError(
         "a product of matrices needs operands of level 1 at least (it is rescaled once), not 0: use "
         "parameters with more primes");
-  relin.key.check(ctx_->gadget(), level + 1);
+  relin.key().check(ctx_->gadget(), level + 1);
   const double need = std::log2(product_bound(left, right)) + std::log2(product_scale(left, right)),
                have = ctx_->basis(level - 1).log2() - 1;
   if (need > have)
@@ -357,4 +372,4 @@ double BatchMatmul::float_error(const MatrixBatch& batch) {
   return most;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -9,18 +9,32 @@
 //   out  = sum_g Rot_{g*n1}(y_g)         summed over Q*P: one ModDown, merged with the rescale, at the end
 // The multiply-add walks limb by limb and block by block of coefficients, so that a block of all x_b stays in
 // the L2 cache while the plaintexts stream through once; the encoded matrix is stored in that order.
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "progress.hpp"
-#include "ringforge/ckks/cost.hpp"
+#include "ringforge/circuits/cost.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::Ciphertext;
+using ckks::Context;
+using ckks::ContextPtr;
+using ckks::encoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::Metadata;
+using ckks::MetadataRules;
+using ckks::Plaintext;
+using rlwe::Gadget;
+using rlwe::GadgetShape;
+using rlwe::switch_key;
+
 namespace {
 
 double square(double x) { return x * x; }
@@ -533,4 +547,4 @@ MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::s
   return cost;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

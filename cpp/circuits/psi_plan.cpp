@@ -7,10 +7,12 @@
 
 #include "params_data.hpp"
 #include "psi_format.hpp"
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
-#include "ringforge/fhew/psi.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
+
+using namespace fhew;
 namespace {
 
 std::size_t packed(std::size_t count, unsigned bits) { return (count * bits + 7) / 8; }
@@ -182,4 +184,4 @@ std::array<std::uint8_t, 32> PsiPlan::hash() const {
   return sha256(id.data(), id.size() * sizeof(u64));
 }
 
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <span>
 
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
-#include "ringforge/fhew/psi.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
 
 inline constexpr char kPsiKeys[] = "RGFPSIK1";
 inline constexpr char kPsiRequest[] = "RGFPSIQ1";
@@ -50,4 +50,4 @@ inline std::size_t psi_lookup_rows(const PsiPlan& plan) {
          plan.tree_bits() + 4 + 16;
 }
 
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits
