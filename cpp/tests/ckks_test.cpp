@@ -277,7 +277,7 @@ TEST(ParameterSets, SuggestionsAreSecureAndMinimal) {
     EXPECT_GE(p.slots(), 1000U);
     EXPECT_FALSE(why.empty());
     if (p.slots() / 2 >= 1000) {
-      EXPECT_GT(p.log_qp(), max_log_qp(p.spec().log_n - 1) - 12);
+      EXPECT_GT(p.log_qp(), rlwe::max_log_qp(p.spec().log_n - 1) - 12);
     }
   }
   EXPECT_THROW(suggest(60, 36, 16), ParameterError);
