@@ -34,9 +34,9 @@
 
 namespace ringforge::circuits {
 
-using ckks::Evaluator;
 using ckks::GaloisKeys;
 using ckks::KeySet;
+using ckks::MetadataRules;
 using ckks::RelinKey;
 using rlwe::DigitSource;
 using rlwe::Gadget;
@@ -436,8 +436,7 @@ MatrixBatch BatchMatmul::convert(const MatrixBatch& batch, Lines to, const Galoi
     variance = std::max(variance, c.variance);
     spread = std::max(spread, c.spread);
   }
-  const double added =
-      static_cast<double>(dim_ - 1) * gadget.switch_variance(limbs) + Evaluator(ctx_).rounding_variance();
+  const double added = static_cast<double>(dim_ - 1) * gadget.switch_variance(limbs) + MetadataRules(ctx_).rounding();
   MatrixBatch out = described(batch, to, batch.scale(), batch.bound, variance + added,
                               (variance * spread + added) / (variance + added), float_error(batch));
   divide(out, values, gadget.mod_down(limbs), threads);

@@ -21,6 +21,7 @@ using ckks::ContextPtr;
 using ckks::decoding_error;
 using ckks::Evaluator;
 using ckks::GaloisKeys;
+using ckks::MetadataRules;
 using ckks::Plaintext;
 using ckks::PublicKey;
 using ckks::RelinKey;
@@ -311,7 +312,7 @@ std::pair<double, double> BatchMatmul::predict(const MatrixBatch& left, const Ma
                            std::sqrt(variance[1] * spread[1]) * left.bound * left.scale();
   const double both = n * variance[0] * variance[1];
   const double k = ctx_->gadget().switch_variance(level + 1), secret = 2 * n / 3;
-  const double rounding = Evaluator(ctx_).rounding_variance();
+  const double rounding = MetadataRules(ctx_).rounding();
   const double added = ((d - 1) * (k * (1 + secret) + square(secret) / 12) + d * k) / square(prime) + rounding;
   const double own = (d * square(deviation) + both) / square(prime) + added;
   const double peak = (square(d * deviation) + d * both) / square(prime) + added;

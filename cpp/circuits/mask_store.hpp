@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "ringforge/circuits/transform.hpp"
+#include "ringforge/circuits/linear_transform.hpp"
 
 namespace ringforge::circuits {
 
@@ -16,8 +16,9 @@ enum class Keep {
   coefficients,  ///< N rounded coefficients: a limb is made by a reduction and an NTT when it is used
 };
 
-/// Slot values with period p (a power of two below N/16) encode to polynomials in X^(N/2p): in Eval form runs of
-/// N/2p equal words, of which one is kept. The complement 1 - u of another vector takes no memory at all.
+/// Of negacyclic rings. Slot values with period p (a power of two below N/16) encode to polynomials in X^(N/2p): in
+/// Eval form runs of N/2p equal words, of which one is kept. The complement 1 - u of another vector takes no memory at
+/// all.
 class MaskStore final : public Multipliers {
  public:
   MaskStore() = default;

@@ -349,7 +349,7 @@ Ciphertext Matvec::described(std::span<const Ciphertext> inputs) const {
 }
 
 Ciphertext Matvec::fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const {
-  for (const std::size_t h : plan_.packing().folds()) acc = ev.add(acc, ev.apply_galois(acc, element(h), keys));
+  for (const std::size_t h : plan_.packing().folds()) ev.add_in_place(acc, ev.apply_galois(acc, element(h), keys));
   if (!bias_.empty()) acc = ev.add_plain(acc, bias_[row_block]);
   return acc;
 }
@@ -461,7 +461,10 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
           std::memcpy(diagonal.poly.limb(l) + b * kBlock, words(l, b, t), kBlock * sizeof(u64));
       });
       Ciphertext product = ev.rescale(ev.mul_plain(inputs[terms[t].block], diagonal));
-      sum = t == first ? std::move(product) : ev.add(sum, product);
+      if (t == first)
+        sum = std::move(product);
+      else
+        ev.add_in_place(sum, product);
     }
     return sum;
   };
@@ -481,10 +484,14 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
       const std::size_t d = horner ? count_d - 1 - i : i;
       Ciphertext p = partial_sum(starts[d], starts[d + 1]);
       if (horner) {
-        acc = i == 0 ? std::move(p) : ev.add(p, ev.apply_galois(acc, element(1), keys));
+        if (i > 0) ev.add_in_place(p, ev.apply_galois(acc, element(1), keys));
+        acc = std::move(p);
       } else {
         if (d > 0) p = ev.apply_galois(p, element(d), keys);
-        acc = i == 0 ? std::move(p) : ev.add(acc, p);
+        if (i == 0)
+          acc = std::move(p);
+        else
+          ev.add_in_place(acc, p);
       }
     }
     acc.scale = scaling_.output_scale;

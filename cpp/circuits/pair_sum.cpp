@@ -377,8 +377,8 @@ Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsi
   r.bound = scaling_.output_bound;
   for (auto& part : acc) r.parts.push_back(gadget.mod_down_rescale(limbs).apply(part, threads));
   const Evaluator ev(ctx_, threads);
-  if (plan_.real_part) r = ev.add(r, ev.conjugate(r, keys));
-  for (const auto step : plan_.folds) r = ev.add(r, ev.rotate(r, step, keys));
+  if (plan_.real_part) ev.add_in_place(r, ev.conjugate(r, keys));
+  for (const auto step : plan_.folds) ev.add_in_place(r, ev.rotate(r, step, keys));
   const std::vector<const Metadata*> known_left(left.begin(), left.end()), known_right(right.begin(), right.end());
   static_cast<Metadata&>(r) = describe(known_left, known_right, scaling_);
   return r;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "params_data.hpp"
 #include "psi_format.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/rlwe/security.hpp"
 
 namespace ringforge::circuits {
 
@@ -65,9 +65,7 @@ void PsiPlan::check() const {
       std::any_of(expansion.begin(), expansion.end(), [](const Cut& c) { return !c.balanced; }))
     refuse("digits must be balanced: the mean of plain ones is amplified in every product");
   if (onehot()) check_cut(reconstruction, modulus, "PSI plan: gadget of the reconstruction");
-  double limit = 0;
-  for (const auto& l : ckks::data::kLimits)
-    if (l.log_n == log_n) limit = l.max_log_qp;
+  const double limit = rlwe::max_log_qp(log_n);
   const double log_modulus = std::log2(static_cast<double>(modulus));
   if (log_modulus > limit && insecure.empty())
     refuse("log2(Q) is " + std::to_string(log_modulus) + ", the limit for N = 2^" + std::to_string(log_n) + " is " +

@@ -119,8 +119,7 @@ Gadget::Cost Gadget::mod_up_cost(std::size_t limbs) const noexcept {
 }
 
 std::size_t Gadget::key_bytes(std::size_t limbs) const noexcept {
-  if (spec_.log_base > 0) return 2 * digits(limbs) * (limbs + p_.size()) * q_.ring().degree() * sizeof(u64);
-  return shape().key_bytes(limbs);
+  return 2 * digits(limbs) * (limbs + p_.size()) * q_.ring().transform_length() * sizeof(u64);
 }
 
 namespace {

@@ -65,12 +65,12 @@ std::vector<Poly<Eval>> SwitchingKey::expand(const Seed& seed, const Gadget& gad
 SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u64 key_id, const Gadget& gadget,
                                 std::size_t limbs, Randomness& rng, unsigned threads) {
   const Basis& ext = gadget.extended(limbs);
-  const std::size_t n = ext.ring().degree(), digits = gadget.digits(limbs), q_all = gadget.q().size();
+  const std::size_t n = ext.ring().transform_length(), digits = gadget.digits(limbs), q_all = gadget.q().size();
   const Basis& all = gadget.extended(q_all);
   if (!(from.basis() == all) || !(to.basis() == all))
     throw MismatchError("the secret key belongs to other parameters: it has " + std::to_string(to.limbs()) +
                         " limbs of degree " + std::to_string(to.degree()) + ", " + std::to_string(all.size()) +
-                        " of degree " + std::to_string(n) + " are needed, over the same primes");
+                        " of degree " + std::to_string(ext.ring().degree()) + " are needed, over the same primes");
   SwitchingKey key;
   key.key_id = key_id;
   key.limbs = limbs;
@@ -81,7 +81,7 @@ SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u6
   const SecretSeed errors = rng.next_seed();
   parallel_for(threads, digits, [&](std::size_t d) {
     const auto& kern = kernels::active();
-    Poly<Eval> b = sample_error(n, errors, static_cast<u32>(d)).lift(ext);
+    Poly<Eval> b = sample_error(ext.ring().degree(), errors, static_cast<u32>(d)).lift(ext);
     Poly<Eval> t(ext);
     for (std::size_t j = 0; j < ext.size(); ++j) {
       const auto& m = ext[j].mod();

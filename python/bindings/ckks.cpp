@@ -48,8 +48,8 @@ void bind_ckks(nb::module_& m) {
       .def(
           "__eq__", [](const Parameters& a, const Parameters& b) { return a == b; }, nb::is_operator(),
           nb::sig("def __eq__(self, arg: object, /) -> bool"));
-  m.def("max_log_qp", &max_log_qp, "log_n"_a);
-  m.def("security_source", [] { return std::string(security_source()); });
+  m.def("max_log_qp", &rlwe::max_log_qp, "log_n"_a);
+  m.def("security_source", [] { return std::string(rlwe::security_source()); });
   m.def(
       "suggest",
       [](unsigned depth, double precision_bits, std::size_t slots, unsigned headroom_bits) {

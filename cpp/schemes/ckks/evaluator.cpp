@@ -49,8 +49,6 @@ void Evaluator::check_sum(const Ciphertext& a, const Plaintext& p) const {
   check_scales(a.scale, p.scale);
 }
 
-double Evaluator::rounding_variance() const noexcept { return rules_.rounding(); }
-
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
   check_sum(a, b);
   return {rules_.sum(a, b), poly_.add(a, b)};

@@ -152,9 +152,6 @@ class Evaluator {
   /// Rotations by many steps with one ModUp.
   std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const;
 
-  /// Variance of one error coefficient after ModDown or rescale rounding: (1 + N*2/3)/12.
-  double rounding_variance() const noexcept;
-
  private:
   void check_sum(const Ciphertext& a, const Ciphertext& b) const;
   void check_sum(const Ciphertext& a, const Plaintext& p) const;
