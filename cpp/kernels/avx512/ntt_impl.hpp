@@ -524,8 +524,7 @@ template <class A>
 void inverse(u64* dst, const u64* src, const NttTable& t) {
   const A a(t, t.iw, A::inverse_quotients(t));
   if (t.log_n == kTailLog) return inv_tails<A, 0>(a, dst, src, 1, 1);
-  if (t.log_n <= kLeafLog)
-    inv_tails(a, dst, src, t.n >> kTailLog, t.n >> kTailLog);
+  if (t.log_n <= kLeafLog) inv_tails(a, dst, src, t.n >> kTailLog, t.n >> kTailLog);
   inv_merge(a, dst, src, t.log_n, 1);
 }
 
