@@ -60,7 +60,7 @@ void DigitSource::limb(u64* dst, std::size_t d, std::size_t j) const noexcept {
   const std::size_t limbs = c_.limbs(), first = d * gadget_.spec().limbs_per_digit, size = sources_[d].size();
   const Prime& prime = gadget_.extended(limbs)[j];
   if (const u64* mine = own(d, j)) {
-    std::memcpy(dst, mine, c_.degree() * sizeof(u64));
+    std::memcpy(dst, mine, c_.length() * sizeof(u64));
   } else if (size == 1) {
     // Centred digits: values in [0, q_d) would have the mean q_d/2, which the few slots whose root lies
     // near 1 amplify by up to N*2/pi; centred ones err like noise in every slot.
