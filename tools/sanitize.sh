@@ -44,6 +44,7 @@ python_tests() {
   rm -rf "$package"/_native*
   ln -s "$root/$build"/python/bindings/ringforge/_native*.so "$package"
   ln -sf "$root/params/fhew.json" "$package/gates/fhew.json"
+  [ -e "$package/hw/sources" ] || ln -s "$root/hw" "$package/hw/sources"
 
   # The thread sanitizer's runtime does not follow Python through a fork.
   case $kind in
