@@ -152,13 +152,15 @@ def test_a_key_set_shares_keys_and_has_a_list_of_its_own() -> None:
     element = s.context.rotation_element(1)
     s.add_rotation_keys([1])
     keys = ckks.KeySet(s.galois_keys, s.relin_key)
-    assert keys.relin is not None and keys.relin.key_id == s.secret_key.id
+    assert keys.relin is not None
+    assert keys.relin.key_id == s.secret_key.id
     assert keys.bytes == s.galois_keys.bytes + s.relin_key.bytes
     s.galois_keys.erase(element)
     assert keys.galois.elements == [element]
     keys.galois.erase(element)  # the set's own list, not a copy
     assert keys.bytes == s.relin_key.bytes
-    assert ckks.KeySet().relin is None and ckks.KeySet().bytes == 0
+    assert ckks.KeySet().relin is None
+    assert ckks.KeySet().bytes == 0
 
 
 def test_key_sets_may_change_while_others_evaluate() -> None:
