@@ -201,11 +201,11 @@ def test_another_evaluation_key_for_the_same_secret(run: Run, shop: Path) -> Non
 
 
 def test_insecure_keys(run: Run, refused: Run, shop: Path) -> None:
-    run("keygen --secret w.key --eval-key w.eval --params gates-degraded --insecure test")
-    assert "gates-degraded" in refused("encrypt --secret w.key --circuit alu8 --in a=1 --out z.ct")
+    run("keygen --secret w.key --eval-key w.eval --params paper-medium --insecure test")
+    assert "paper-medium" in refused("encrypt --secret w.key --circuit alu8 --in a=1 --out z.ct")
     reason = "--accept-insecure test"
     run(f"encrypt --secret w.key --circuit alu8 --in a=1 --in b=1 --in op=0 --out x.ct {reason}")
-    assert "gates-degraded" in refused("run alu8 --key w.eval --inputs x.ct --out z.ct")
+    assert "paper-medium" in refused("run alu8 --key w.eval --inputs x.ct --out z.ct")
     run(f"run alu8 --key w.eval --inputs x.ct --out y.ct {reason}")
     assert "y = 2" in run(f"decrypt --secret w.key --in y.ct {reason}")
     assert "other parameters" in refused("run alu8 --key e.key --inputs x.ct --out z.ct")
