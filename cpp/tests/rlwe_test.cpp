@@ -161,6 +161,12 @@ INSTANTIATE_TEST_SUITE_P(All, GadgetKinds,
                                          GadgetCase{"base-2^20 with P", 3, 1, 1, 20}),
                          [](const auto& info) { return "Case" + std::to_string(info.index); });
 
+TEST(Gadget, RefusesPaddedRings) {
+  const Ring ring = Ring::cyclotomic(15);
+  const std::vector<u64> primes = primes_below(50, 2, ring.prime_step());
+  EXPECT_THROW(Gadget(Basis(ring, {primes.data(), 1}), Basis(ring, {&primes[1], 1}), {}), ParameterError);
+}
+
 TEST(Gadget, RefusesDigitsLargerThanP) {
   const Ring ring = Ring::negacyclic(10);
   const auto primes = primes_below(45, 5, u64{1} << 18);

@@ -55,8 +55,8 @@ using GadgetPtr = std::shared_ptr<const Gadget>;
 class Gadget {
  public:
   /// @throws ParameterError when digits are larger than P allows (P must be at least half the largest digit,
-  ///         or digits be base-B), when both kinds of spec are mixed, or a prime is in both bases; MismatchError when
-  ///         Q and P belong to different rings.
+  ///         or digits be base-B), when both kinds of spec are mixed, when a prime is in both bases, or for a padded
+  ///         ring, whose products need reducing; MismatchError when Q and P belong to different rings.
   Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec);
 
   const GadgetSpec& spec() const noexcept { return spec_; }
