@@ -7,7 +7,8 @@ Groups, of which pyproject.toml holds our own:
 - `ringforge.commands`: Typer apps, commands of the command line by their names.
 - `ringforge.files.begin`, `ringforge.files.format`, `ringforge.files.suffix`: functions that say for `ringforge info`
   what a file holds, by its first bytes, by the format that it states as JSON, or by the suffix of its name.
-- `ringforge.devices`: modules that register devices.
+- `ringforge.devices`: modules that register devices, by their kinds.
+- `ringforge.kernels`: modules that register kernels.
 """
 
 from __future__ import annotations
