@@ -145,17 +145,6 @@ void bind_ckks(nb::module_& m) {
           "Residues of one limb of an element's key: part 0 is b, 1 is a; limbs 0 ... level are Q's, the next the "
           "special primes'.")
       .def_prop_ro("bytes", &GaloisKeys::bytes);
-  nb::class_<KeySet>(m, "KeySet", "The evaluation keys of a computation: Galois keys, and one of relinearisation.")
-      .def(
-          "__init__",
-          [](KeySet* self, const GaloisKeys* galois, std::optional<RelinKey> relin) {
-            new (self) KeySet(galois != nullptr ? *galois : GaloisKeys(), std::move(relin));
-          },
-          "galois"_a = nb::none(), "relin"_a = nb::none(), GilReleased(), "Shares the keys, and has a list of its own.")
-      .def_prop_ro(
-          "galois", [](KeySet& s) -> GaloisKeys& { return s.galois(); }, nb::rv_policy::reference_internal)
-      .def_prop_ro("relin", [](const KeySet& s) { return s.has_relin() ? std::optional(s.relin()) : std::nullopt; })
-      .def_prop_ro("bytes", &KeySet::bytes, "Of all keys, expanded.");
 
   nb::class_<Client>(m, "Client", "Key generation, encryption, decryption.")
       .def(
