@@ -16,7 +16,7 @@
 #include "ringforge/ckks/pair_sum.hpp"
 #include "ringforge/fhew/gates.hpp"
 #include "ringforge/fhew/psi.hpp"
-#include "ringforge/io.hpp"
+#include "ringforge/ckks/io.hpp"
 #include "ringforge/oprf.hpp"
 #include "support.hpp"
 
