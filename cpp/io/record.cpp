@@ -72,11 +72,11 @@ void detail::check_magic(const std::uint8_t* magic) {
 }
 
 RecordHeader detail::parse_header(std::span<const std::uint8_t> raw, const RecordType* expected) {
-  check_magic(raw.data());
   RecordHeader h;
   h.bytes = raw.size();
   const RecordType* type = find_old_magic(raw.data());
   const bool old = type != nullptr;
+  if (!old) check_magic(raw.data());
   if (old) {
     const char digit = static_cast<char>(raw[kOldMagicBytes]);
     h.type = type->code;
@@ -257,7 +257,6 @@ OpenRecord open_record(std::span<const std::uint8_t> record, TypeCode type) {
   };
   const std::size_t length = record.size() < kHeaderBytes ? record.size() : detail::header_length(record.data());
   if (record.size() < kHeaderBytes) {
-    if (record.size() >= 4) detail::check_magic(record.data());
     refuse("ends after " + std::to_string(record.size()) + " bytes, within its header");
   }
   RecordHeader header = detail::parse_header(record.first(length), &expected);

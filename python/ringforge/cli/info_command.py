@@ -145,7 +145,11 @@ def _belongs(r: _native.io.RecordInfo, known: dict[bytes, str]) -> str:
 
 
 def _holds(r: _native.io.RecordInfo) -> str:
-    parts = [f"{r.fields[many]} {word}" for many, word in (("digits", "digits"), ("parts", "polynomials")) if many in r.fields]
+    parts = [
+        f"{r.fields[many]} {word}"
+        for many, word in (("digits", "digits"), ("parts", "polynomials"))
+        if many in r.fields
+    ]
     if "seeded" in r.fields:
         parts.append("half as seed")
     return ", ".join(parts)

@@ -2,9 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Keys and encrypted bits: made, written, read.
 
-Files are records (docs/formats.md): they name the parameters by their hash, and their bodies begin with the key's id, so
-that readers find the parameters by themselves and what belongs together is known. Files of formats 1 and 2, from before
-records, are read; those of format 1 have no id, which is warned of.
+Files are records (docs/formats.md): they name the parameters by their hash, and their bodies begin with the key's id,
+so that readers find the parameters by themselves and what belongs together is known. Files of formats 1 and 2, from
+before records, are read; those of format 1 have no id, which is warned of.
 """
 
 from __future__ import annotations

@@ -17,4 +17,3 @@ def oprf_key(path: Path) -> Iterator[RenderableType]:
     """A server's key from before records; it is recognised, never shown."""
     yield f"{escape(path.name)}: the key of an OPRF server of psi, {size_text(path.stat().st_size)}"
     yield SECRET_FILE
-

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError, model_validator
 
+from ringforge import _native
 from ringforge.errors import FormatError, MismatchError
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import engine
@@ -82,11 +83,18 @@ class PlanFields(Frozen):
 
 
 class Limits(Frozen):
-    """What one client may ask for: bytes of a request, and PRF evaluations and bins (dummies too) in a day."""
+    """What one client may ask for: bytes of a request, and PRF evaluations and bins (dummies too) in a day.
+
+    A request is counted without header and checksum.
+    """
 
     request_bytes: Annotated[int, Field(ge=1, le=1 << 40)] = 1 << 30
     prf_per_day: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 20
     bins_per_day: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 24
+
+    def allow(self, request_bytes: int) -> bool:
+        """Whether a request of so many bytes in all is within the limit."""
+        return request_bytes - _native.io.FRAME_BYTES <= self.request_bytes
 
 
 class TableInfo(Frozen):

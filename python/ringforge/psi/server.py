@@ -109,10 +109,10 @@ class Server:
         return server
 
     def _start(self, state: State, store: Store | None, threads: int, limits: Limits | None) -> None:
-        allowed = (limits or state.info.limits).request_bytes
-        if state.plan.request_bytes > allowed:
+        allowed = limits or state.info.limits
+        if not allowed.allow(state.plan.request_bytes):
             raise ParameterError(
-                f"requests to this table have {state.plan.request_bytes} bytes, its limit is {allowed}: raise "
+                f"requests to this table have {state.plan.request_bytes} bytes, its limit is {allowed.request_bytes}: raise "
                 "Limits.request_bytes, or build with fewer bins"
             )
         self._state, self._store, self.threads, self._limits = state, store, threads, limits
