@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ringforge import matmul, matvec
-from ringforge import _native
+from ringforge import _native, matmul, matvec
 from ringforge._native import Parameters
 from ringforge.cli import main
 from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning

@@ -54,8 +54,8 @@ CPP_READERS = re.compile(
 
 #: What an argument of foreign bytes looks like.
 CPP_BYTES = re.compile(
-    r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request|record)|psi_answer|"
-    r"const std::uint8_t\* src, std::size_t count, unsigned bits, std::uint64_t q"
+    r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request|record)|"
+    r"psi_answer|const std::uint8_t\* src, std::size_t count, unsigned bits, std::uint64_t q"
 )
 
 

@@ -260,7 +260,7 @@ def test_files_of_format_1_still_open(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_an_evaluation_key_of_format_1_still_opens(tmp_path: Path) -> None:
-    """A key without an id makes one without, in a record. (`gate_key.format1.bin` is one that the old release wrote.)"""
+    """A key without an id makes one without, in a record. (`gate_key.format1.bin` is one of the old release.)"""
     reason = "a test file"
     with pytest.warns(UserWarning, match="secret.key: format 1"):
         secret = gates.load_secret_key(FORMAT_1 / "secret.key", reason)
