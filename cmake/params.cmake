@@ -72,7 +72,7 @@ endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/params_data.hpp" CONTENT
 "// Generated from params/*.json by cmake/params.cmake.
 #pragma once
-namespace ringforge::ckks::data {
+namespace ringforge::data {
 struct Limit { unsigned log_n; double max_log_qp; };
 inline constexpr char kSecuritySource[] = \"@source@\";
 inline constexpr Limit kLimits[] = {
@@ -84,7 +84,7 @@ struct Set {
 };
 inline constexpr Set kSets[] = {
 @rows@};
-}  // namespace ringforge::ckks::data
+}  // namespace ringforge::data
 namespace ringforge::fhew::data {
 // Cuts as log_base, count, drop.
 struct GateSet {

@@ -14,9 +14,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using Numbers = std::vector<std::complex<double>>;
 
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
     for (unsigned r = 0; r < std::max(1U, runs); ++r) {
       BatchMatmulReport report;
       const auto start = std::chrono::steady_clock::now();
-      z = matmul.multiply(x, y, galois, relin, Lines::columns, threads, &report);
+      z = matmul.multiply(x, y, {galois, relin}, Lines::columns, threads, &report);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (seconds < least) {
         least = seconds;

@@ -59,6 +59,6 @@ std::size_t mutate_message(std::uint8_t* data, std::size_t size, std::size_t max
   extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, \
                                                  unsigned seed) {                                       \
     using namespace ringforge;                                                                          \
-    return fuzz::mutate_message<fhew::PsiPlan>(data, size, max, seed, fhew::type, fuzz::psi_plans(),    \
-                                               [](const fhew::PsiPlan& p) { return p.bytes(); });       \
+    return fuzz::mutate_message<circuits::PsiPlan>(data, size, max, seed, circuits::type, fuzz::psi_plans(),    \
+                                               [](const circuits::PsiPlan& p) { return p.bytes(); });       \
   }

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/gates.hpp"
-#include "ringforge/fhew/psi.hpp"
 #include "ringforge/fhew/records.hpp"
 #include "ringforge/ring.hpp"
 
@@ -23,9 +23,9 @@ inline constexpr std::size_t kOldHeader = 40;  ///< of gates' files from before 
 inline constexpr char kOldGateKeyMagic[] = "RGFGATE";
 
 /// N = 1024 over 25 bits, two bins of 16 cells of 64 one-bit words.
-inline fhew::PsiPlan psi_plan(fhew::PsiAlgorithm algorithm) {
+inline circuits::PsiPlan psi_plan(circuits::PsiAlgorithm algorithm) {
   constexpr kernels::Cut kOneDigit{12, 1, 13, true};
-  fhew::PsiPlan plan;
+  circuits::PsiPlan plan;
   plan.algorithm = algorithm;
   plan.log_n = 10;
   plan.modulus = primes_below(25, 1, 2048)[0];
@@ -41,9 +41,9 @@ inline fhew::PsiPlan psi_plan(fhew::PsiAlgorithm algorithm) {
 }
 
 /// Both plans: what is looked up first is taken for hashes that are neither's.
-inline const std::array<fhew::PsiPlan, 2>& psi_plans() {
-  static const std::array<fhew::PsiPlan, 2> plans{psi_plan(fhew::PsiAlgorithm::ringforge),
-                                                  psi_plan(fhew::PsiAlgorithm::paper)};
+inline const std::array<circuits::PsiPlan, 2>& psi_plans() {
+  static const std::array<circuits::PsiPlan, 2> plans{psi_plan(circuits::PsiAlgorithm::ringforge),
+                                                  psi_plan(circuits::PsiAlgorithm::paper)};
   return plans;
 }
 
@@ -107,10 +107,10 @@ inline fhew::GateSecretKey gate_secret(const fhew::GateParameters& p, u64 id) {
 /// Reader name -> samples by a short name. A reply's words may be anything, so that they are drawn.
 inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> make_fhew_samples() {
   std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> out;
-  for (const fhew::PsiPlan& plan : psi_plans()) {
+  for (const circuits::PsiPlan& plan : psi_plans()) {
     const std::string name = plan.onehot() ? "ringforge" : "paper";
     TestRandomness rng = fhew_randomness();
-    fhew::PsiClientKey client(plan, rng);
+    circuits::PsiClientKey client(plan, rng);
     auto& keys = out["psi_keys"][name];
     keys.resize(plan.key_bytes());
     client.evaluation_keys(keys.data());
@@ -120,7 +120,7 @@ inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> m
     client.query(request.data(), cells);
     auto& reply = out["psi_reply"][name];
     reply.resize(plan.reply_bytes());
-    io::begin_record(reply, fhew::kPsiReplyType, plan.hash());
+    io::begin_record(reply, circuits::kPsiReplyType, plan.hash());
     Stream words({}, StreamObject::mask);
     for (std::size_t i = io::kHeaderBytes; i < reply.size(); ++i) reply[i] = static_cast<std::uint8_t>(words.next());
     io::seal_record(reply);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes what a PSI server reads from a new client: fhew::PsiSessionKeys.
+// Fuzzes what a PSI server reads from a new client: circuits::PsiSessionKeys.
 #include "fhew_harness.hpp"
 #include "ringforge/packing.hpp"
 
 using namespace ringforge;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const fhew::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
+  const circuits::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
   try {
-    const fhew::PsiSessionKeys keys(plan, {data, size});
+    const circuits::PsiSessionKeys keys(plan, {data, size});
     fuzz::require(size == plan.key_bytes() && keys.bytes() == plan.session_bytes(), "keys of another length");
     // The b half of the last row is the last thing in the body.
     const auto ring = SmallRing<u64>::get(plan.modulus, plan.log_n);

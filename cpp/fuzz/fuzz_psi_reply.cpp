@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes what a PSI client reads: fhew::PsiClientKey::decode.
+// Fuzzes what a PSI client reads: circuits::PsiClientKey::decode.
 #include "fhew_harness.hpp"
 
 using namespace ringforge;
 
 namespace {
 
-fhew::PsiClientKey client(const fhew::PsiPlan& plan) {
+circuits::PsiClientKey client(const circuits::PsiPlan& plan) {
   TestRandomness rng = fuzz::fhew_randomness();
-  return fhew::PsiClientKey(plan, rng);
+  return circuits::PsiClientKey(plan, rng);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::array<fhew::PsiClientKey, 2> clients{client(fuzz::psi_plans()[0]), client(fuzz::psi_plans()[1])};
-  const fhew::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
+  static const std::array<circuits::PsiClientKey, 2> clients{client(fuzz::psi_plans()[0]), client(fuzz::psi_plans()[1])};
+  const circuits::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
   std::vector<std::uint16_t> words(plan.bins() * plan.cell_words());
   try {
     double squares = -1;

@@ -81,7 +81,7 @@ inline std::map<std::string, Samples> make_samples(const ckks::ContextPtr& conte
     out[reader][name] = bytes_of([&](std::ostream& s) { io::save(s, ctx, object); });
   };
   out["parameters"]["0"] = bytes_of([&](std::ostream& s) { io::save(s, ctx.params()); });
-  const SecretKey sk = client.secret_key();
+  const ckks::SecretKey sk = client.secret_key();
   put("secret_key", "0", sk);
   const ckks::PublicKey pk = client.public_key(sk);
   put("public_key", "0", pk);

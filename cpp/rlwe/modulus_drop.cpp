@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/modulus_drop.hpp"
+#include "ringforge/rlwe/modulus_drop.hpp"
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@
 #include "ringforge/traffic.hpp"
 #include "scratch.hpp"
 
-namespace ringforge {
+namespace ringforge::rlwe {
 
 BaseConverter::BaseConverter(const Basis& from, const Basis& to) : from_(from), to_(to) {
   const std::size_t k = from.size();
@@ -84,7 +84,7 @@ Poly<Eval> ModulusDrop::apply(const Poly<Eval>& p, unsigned threads) const {
   if (!(p.basis() == input_))
     throw MismatchError("cannot divide: the polynomial has " + std::to_string(p.limbs()) + " limbs, " +
                         std::to_string(input_.size()) + " are expected, or the primes differ");
-  const std::size_t n = p.degree(), kept = kept_.size(), dropped = gone_.size();
+  const std::size_t n = input_.ring().transform_length(), kept = kept_.size(), dropped = gone_.size();
   count({.mod_down = 1});
 
   move_limbs(kept + dropped, kept, n);
@@ -121,7 +121,7 @@ void ModulusDrop::finish(u64* dst, const u64* src, const Tail& tail, std::size_t
     convert_.convert(t, tail.limbs.data(), tail.quotient.data(), j);
     ntt(t, t, kept_[j]);
   }
-  kernels::active().sub_mul_scalar(dst, src, t, inverse_[j], input_.ring().degree(), kept_[j].mod());
+  kernels::active().sub_mul_scalar(dst, src, t, inverse_[j], input_.ring().transform_length(), kept_[j].mod());
 }
 
-}  // namespace ringforge
+}  // namespace ringforge::rlwe

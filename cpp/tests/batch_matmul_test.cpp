@@ -3,7 +3,7 @@
 //
 // Batches of encrypted matrix products: the products are right in every form, errors are as predicted, so are
 // counts, and what cannot work is refused.
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 #include <array>
 #include <cmath>
@@ -11,9 +11,10 @@
 #include "ringforge/memory.hpp"
 #include "support.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 namespace {
 
+using namespace ringforge::ckks;
 using namespace ringforge::test;
 using C = std::complex<double>;
 using Numbers = std::vector<C>;
@@ -106,7 +107,7 @@ TEST_P(Batches, ProductsAreRightWithinTheirBoundsAndCounts) {
     const CountScope did;
     const std::size_t held = word_memory().now;
     reset_word_memory();
-    const auto z = s.matmul.multiply(x, y, s.galois, s.relin, by, 2, &report);
+    const auto z = s.matmul.multiply(x, y, {s.galois, s.relin}, by, 2, &report);
     const auto cost = s.matmul.cost(level, (left == Lines::rows) + (right == Lines::columns), 2);
     EXPECT_LE(word_memory().most - held, cost.working);
     EXPECT_EQ(did.operations(), cost.ops);
@@ -139,8 +140,8 @@ TEST_P(Batches, ConversionsKeepTheMatrices) {
 TEST_P(Batches, ThreadsDoNotChangeBits) {
   const auto a = random_matrices(s.matmul.capacity(), s.matmul.dim(), 1);
   const auto x = s.encrypt(a, Lines::columns, 1);
-  const auto one = s.matmul.multiply(x, x, s.galois, s.relin),
-             two = s.matmul.multiply(x, x, s.galois, s.relin, Lines::columns, 4);
+  const auto one = s.matmul.multiply(x, x, {s.galois, s.relin}),
+             two = s.matmul.multiply(x, x, {s.galois, s.relin}, Lines::columns, 4);
   for (std::size_t j = 0; j < one.lines.size(); ++j)
     for (int part = 0; part < 2; ++part) ASSERT_TRUE(equal(one.lines[j].parts[part], two.lines[j].parts[part]));
 }
@@ -170,7 +171,7 @@ TEST(BatchMatmul, OneMatrixPerCiphertextOfHalfTheRing) {
     const std::size_t k = (3 * i + 1) % d, j = (5 * k + 7) % d;
     exact[i * d + j] = a[i * d + k] * b[k * d + j];
   }
-  const auto z = s.matmul.multiply(s.encrypt(a, Lines::columns, 1), s.encrypt(b, Lines::rows, 1), s.galois, s.relin,
+  const auto z = s.matmul.multiply(s.encrypt(a, Lines::columns, 1), s.encrypt(b, Lines::rows, 1), {s.galois, s.relin},
                                    Lines::columns, 2);
   const double worst = largest_difference(s.matmul.decrypt(s.client, s.sk, z), exact);
   EXPECT_LE(worst, s.matmul.error_bound(z));
@@ -191,7 +192,7 @@ TEST(BatchMatmul, ChainsStayWithinTheirBounds) {
       left.bound = 1;
       auto right = s.encrypt(next, Lines::rows, level);
       for (auto& c : right.lines) c.scale = s.scale;
-      left = s.matmul.multiply(left, right, s.galois, s.relin);
+      left = s.matmul.multiply(left, right, {s.galois, s.relin});
       exact = products(exact, next, d);
       for (auto& x : exact) x /= worst_case ? 1 : static_cast<double>(d);
       // Public division by d keeps entries below 1: the scale grows instead.
@@ -220,7 +221,7 @@ TEST(BatchMatmul, ErrorsAreTypedAndNameTheRemedy) {
   EXPECT_THROW((void)s.matmul.encrypt(s.client, s.sk, a, Lines::rows, s.scale, 1, -1), ValueError);
   const auto x = s.encrypt(a, Lines::columns, 1), y = s.encrypt(a, Lines::rows, 1), low = s.encrypt(a, Lines::rows, 0);
   const auto product = [&](const MatrixBatch& p, const MatrixBatch& q) {
-    return s.matmul.multiply(p, q, s.galois, s.relin);
+    return s.matmul.multiply(p, q, {s.galois, s.relin});
   };
   EXPECT_THROW((void)product(x, low), LevelError);
   EXPECT_THROW((void)product(low, low), LevelError);
@@ -249,12 +250,12 @@ TEST(BatchMatmul, ErrorsAreTypedAndNameTheRemedy) {
   EXPECT_THROW((void)product(x, theirs), MismatchError);
   uneven.lines[3] = theirs.lines[3];
   EXPECT_THROW((void)product(x, uneven), MismatchError);
-  EXPECT_THROW((void)s.matmul.multiply(x, y, s.galois, other.relin_key(foreign)), MismatchError);
-  EXPECT_THROW((void)s.matmul.multiply(x, y, s.galois, s.client.relin_key(s.sk, 0)), LevelError);
+  EXPECT_THROW((void)s.matmul.multiply(x, y, {s.galois, other.relin_key(foreign)}), MismatchError);
+  EXPECT_THROW((void)s.matmul.multiply(x, y, {s.galois, s.client.relin_key(s.sk, 0)}), LevelError);
   GaloisKeys keys;
-  EXPECT_THROW((void)s.matmul.multiply(x, y, keys, s.relin), MissingKeyError);
+  EXPECT_THROW((void)s.matmul.multiply(x, y, {keys, s.relin}), MissingKeyError);
   for (const u64 g : s.matmul.required_keys()) keys.insert(other.galois_key(foreign, g));
-  EXPECT_THROW((void)s.matmul.multiply(x, y, keys, s.relin), MismatchError);
+  EXPECT_THROW((void)s.matmul.multiply(x, y, {keys, s.relin}), MismatchError);
   for (const u64 g : s.matmul.required_keys()) keys.insert(s.client.galois_key(s.sk, g, 0));
   EXPECT_THROW((void)s.matmul.convert(x, Lines::rows, keys), LevelError);
   const auto elsewhere = std::make_shared<const Context>(small_params(10, 2, 45));
@@ -267,11 +268,11 @@ TEST(BatchMatmul, AcceptsPublicKeyEncryption) {
   const auto pk = s.client.public_key(s.sk);
   const auto x = s.matmul.encrypt(s.client, pk, a, Lines::columns, s.scale, 1);
   const auto y = s.matmul.encrypt(s.client, pk, b, Lines::rows, s.scale, 1);
-  const auto z = s.matmul.multiply(x, y, s.galois, s.relin);
+  const auto z = s.matmul.multiply(x, y, {s.galois, s.relin});
   const double worst = largest_difference(s.matmul.decrypt(s.client, s.sk, z), products(a, b, 16));
   EXPECT_LE(worst, s.matmul.error_bound(z));
   EXPECT_GE(worst, s.matmul.error_bound(z) / 256);
 }
 
 }  // namespace
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

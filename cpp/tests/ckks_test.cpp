@@ -6,12 +6,13 @@
 #include <array>
 #include <cmath>
 
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 #include "support.hpp"
 
 namespace ringforge::ckks {
 namespace {
 
+using namespace ringforge::circuits;
 using namespace ringforge::test;
 using C = std::complex<double>;
 
@@ -86,6 +87,15 @@ TEST_P(Scheme, OperationsStayWithinTheirBounds) {
   expect(ev.add(a, b), [&](auto i) { return v[i] + w[i]; }, "add");
   expect(ev.sub(a, b), [&](auto i) { return v[i] - w[i]; }, "sub");
   expect(ev.negate(a), [&](auto i) { return -v[i]; }, "negate");
+  auto added = a, subtracted = a;
+  ev.add_in_place(added, b);
+  ev.sub_in_place(subtracted, b);
+  for (const auto& [in_place, made] : {std::pair(&added, ev.add(a, b)), std::pair(&subtracted, ev.sub(a, b))}) {
+    EXPECT_TRUE(equal(in_place->parts[0], made.parts[0]) && equal(in_place->parts[1], made.parts[1]));
+    EXPECT_EQ(in_place->variance, made.variance);
+    EXPECT_EQ(in_place->bound, made.bound);
+    EXPECT_FALSE(in_place->seed);
+  }
   const auto pw = ctx->encode(std::span<const C>(w), scale, params.max_level());
   expect(ev.add_plain(a, pw), [&](auto i) { return v[i] + w[i]; }, "add_plain");
   expect(ev.sub_plain(a, pw), [&](auto i) { return v[i] - w[i]; }, "sub_plain");
@@ -205,7 +215,7 @@ TEST_F(Errors, RescalingBelowTheNoiseIsRefused) {
     return client.encrypt(ctx->encode(std::span<const C>(random_slots(params.slots(), 1)), scale, 1), sk);
   };
   const double prime = static_cast<double>(ctx->basis(1)[1].value());
-  const double noise = slot_error_bound(ev.rounding_variance(), params.degree());
+  const double noise = slot_error_bound(MetadataRules(ctx).rounding(), params.degree());
   // The result's scale just above and just below its noise.
   EXPECT_NO_THROW((void)ev.rescale(at(prime * noise * 1.1)));
   EXPECT_THROW((void)ev.rescale(at(prime * noise / 1.1)), ScaleError);
@@ -230,8 +240,8 @@ TEST_F(Errors, SharingAddsTheStatedNoise) {
   double sum = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) sum += std::norm(exact[i] - shared[i]);
   const double n = static_cast<double>(params.degree());
-  ASSERT_LT(a.variance, ev.rounding_variance());  // which is then the floor
-  const double expected = n * std::pow(flood_deviation(a.variance, params.degree(), 20, 1) / a.scale, 2);
+  ASSERT_LT(a.variance, MetadataRules(ctx).rounding());  // which is then the floor
+  const double expected = n * std::pow(rlwe::flood_deviation(a.variance, params.degree(), 20, 1) / a.scale, 2);
   EXPECT_NEAR(sum / (n / 2) / expected, 1, 0.3);
   EXPECT_THROW(client.decrypt_to_share(encrypt(0x1p40, 0), sk, 100), LevelError);
   EXPECT_THROW(client.decrypt_to_share(a, sk, -1), ParameterError);
@@ -276,7 +286,7 @@ TEST(ParameterSets, SuggestionsAreSecureAndMinimal) {
     EXPECT_GE(p.slots(), 1000U);
     EXPECT_FALSE(why.empty());
     if (p.slots() / 2 >= 1000) {
-      EXPECT_GT(p.log_qp(), max_log_qp(p.spec().log_n - 1) - 12);
+      EXPECT_GT(p.log_qp(), rlwe::max_log_qp(p.spec().log_n - 1) - 12);
     }
   }
   EXPECT_THROW(suggest(60, 36, 16), ParameterError);

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 #include "ringforge/threads.hpp"
 #include "support.hpp"
 
@@ -32,12 +32,12 @@ struct Layer {
     const auto p = ctx->encode(std::span<const std::complex<double>>(x), 0x1p36, 2);
     inputs.assign(plan.packing().blocks().size(), client.encrypt(p, sk));
   }
-  OpCounts predicted() const { return ckks::Matvec::cost(*ctx, plan, 2).ops; }
+  OpCounts predicted() const { return circuits::Matvec::cost(*ctx, plan, 2).ops; }
   void run(unsigned threads) const { (void)matvec.run(inputs, keys, threads); }
 
   ckks::ContextPtr ctx;
   Plan plan;
-  ckks::Matvec matvec;
+  circuits::Matvec matvec;
   ckks::GaloisKeys keys;
   std::vector<ckks::Ciphertext> inputs;
 };

@@ -19,16 +19,16 @@ using Bytes = std::vector<std::uint8_t>;
 
 // Reads a file of one of the readers, as the fuzz targets do.
 void read(const std::string& reader, const Bytes& b) {
-  const fhew::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), b.data(), b.size());
+  const circuits::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), b.data(), b.size());
   TestRandomness rng = fuzz::fhew_randomness();
-  fhew::PsiClientKey client(plan, rng);
+  circuits::PsiClientKey client(plan, rng);
   if (reader == "psi_keys") {
-    const fhew::PsiSessionKeys keys(plan, b);
+    const circuits::PsiSessionKeys keys(plan, b);
   } else if (reader == "psi_request") {
     Bytes keys(plan.key_bytes());
     client.evaluation_keys(keys.data());
     const std::array<u64, 3> offsets{};
-    fhew::psi_answer(fhew::PsiSessionKeys(plan, keys), b, {offsets.data(), nullptr, nullptr, 0});
+    circuits::psi_answer(circuits::PsiSessionKeys(plan, keys), b, {offsets.data(), nullptr, nullptr, 0});
   } else if (reader == "psi_reply") {
     std::vector<std::uint16_t> words(plan.bins() * plan.cell_words());
     client.decode(words.data(), b);

@@ -10,12 +10,12 @@
 #include <sstream>
 #include <thread>
 
-#include "ringforge/ckks/batch_matmul.hpp"
-#include "ringforge/ckks/hlt.hpp"
-#include "ringforge/ckks/matvec.hpp"
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
+#include "ringforge/circuits/hlt.hpp"
+#include "ringforge/circuits/matvec.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/gates.hpp"
-#include "ringforge/fhew/psi.hpp"
 #include "ringforge/ckks/io.hpp"
 #include "ringforge/oprf.hpp"
 #include "support.hpp"
@@ -23,7 +23,15 @@
 namespace ringforge::test {
 namespace {
 
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
+using rlwe::BaseConverter;
+using rlwe::Digits;
+using rlwe::DigitSource;
+using rlwe::Gadget;
+using rlwe::key_product;
+using rlwe::switch_key;
+using rlwe::SwitchingKey;
 using C = std::complex<double>;
 
 constexpr std::size_t kLevel = 3, kDim = 2;
@@ -146,7 +154,7 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
   const auto values = std::vector<C>(kDim * kDim, 0.25);
   const auto run_pairs = [&, one](const Ciphertext& l, const Ciphertext& r, const GaloisKeys& k, const RelinKey& rk) {
     const auto left = one(l), right = one(r);
-    (void)w.pairs.run(left, right, k, rk);
+    (void)w.pairs.run(left, right, {k, rk});
   };
   const Gadget& g = w.ctx->gadget();
   const auto key = w.keys.at(w.ctx->rotation_element(1)), other = f.keys.at(f.ctx->rotation_element(1));
@@ -173,7 +181,7 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"Hlt::run", "keys", [&] { (void)w.hlt.run(w.c, f.keys); }},
       {"PairSum::run", "keys", [&] { run_pairs(w.c, w.c, f.keys, w.relin); }},
       {"PairSum::run", "relin", [&] { run_pairs(w.c, w.c, w.keys, f.relin); }},
-      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, w.keys, f.relin); }},
+      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, {w.keys, f.relin}); }},
       {"io::save", "relin key", [&] { io::save(out, *w.ctx, f.relin); }},
       {"io::save", "Galois key", [&] { io::save(out, *w.ctx, f.galois()); }},
       {"SwitchingKey::check", "gadget", [&] { key->check(f.ctx->gadget(), 1); }},
@@ -197,7 +205,7 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
   rows.push_back({"BatchMatmul::multiply", "galois", [&] {
                     GaloisKeys k;
                     for (const u64 e : w.batches.required_keys()) k.insert({e, f.galois().key});
-                    (void)w.batches.multiply(w.batch, w.batch, k, w.relin);
+                    (void)w.batches.multiply(w.batch, w.batch, {k, w.relin});
                   }});
   rows.push_back({"BatchMatmul::convert", "galois", [&] {
                     GaloisKeys k;
@@ -208,8 +216,8 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
   const std::vector<Row> more = {
       {"Context::check", "plaintext", [&] { w.ctx->check(f.p); }},
       {"Context::check", "ciphertext", [&] { w.ctx->check(f.c); }},
-      {"Context::check", "secret key", [&] { w.ctx->check(f.sk); }},
-      {"Context::check", "public key", [&] { w.ctx->check(f.pk); }},
+      {"SecretKey::check", "gadget", [&] { w.sk.check(f.ctx->gadget()); }},
+      {"PublicKey::check", "gadget", [&] { w.pk.check(f.ctx->gadget()); }},
       {"Context::decode", "plaintext", [&] { (void)w.ctx->decode(f.p); }},
       {"Client::public_key", "secret key", [&] { (void)w.client.public_key(f.sk); }},
       {"Client::relin_key", "secret key", [&] { (void)w.client.relin_key(f.sk); }},
@@ -229,6 +237,10 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"Evaluator::add", "right", [&] { (void)w.ev.add(w.c, f.c); }},
       {"Evaluator::sub", "left", [&] { (void)w.ev.sub(f.c, w.c); }},
       {"Evaluator::sub", "right", [&] { (void)w.ev.sub(w.c, f.c); }},
+      {"Evaluator::add_in_place", "left", [&] { w.ev.add_in_place(f.c, w.c); }},
+      {"Evaluator::add_in_place", "right", [&] { w.ev.add_in_place(w.c, f.c); }},
+      {"Evaluator::sub_in_place", "left", [&] { w.ev.sub_in_place(f.c, w.c); }},
+      {"Evaluator::sub_in_place", "right", [&] { w.ev.sub_in_place(w.c, f.c); }},
       {"Evaluator::negate", "ciphertext", [&] { (void)w.ev.negate(f.c); }},
       {"Evaluator::add_plain", "ciphertext", [&] { (void)w.ev.add_plain(f.c, w.p); }},
       {"Evaluator::add_plain", "plaintext", [&] { (void)w.ev.add_plain(w.c, f.p); }},
@@ -267,8 +279,8 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"BatchMatmul::decrypt", "client", [&] { (void)w.batches.decrypt(f.client, w.sk, w.batch); }},
       {"BatchMatmul::decrypt", "key", [&] { (void)w.batches.decrypt(w.client, f.sk, w.batch); }},
       {"BatchMatmul::decrypt", "batch", [&] { (void)w.batches.decrypt(w.client, w.sk, f.batch); }},
-      {"BatchMatmul::multiply", "left", [&] { (void)w.batches.multiply(f.batch, w.batch, w.keys, w.relin); }},
-      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, w.keys, w.relin); }},
+      {"BatchMatmul::multiply", "left", [&] { (void)w.batches.multiply(f.batch, w.batch, {w.keys, w.relin}); }},
+      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, {w.keys, w.relin}); }},
       {"BatchMatmul::convert", "batch", [&] { (void)w.batches.convert(f.batch, Lines::rows, w.keys); }},
       {"BatchMatmul::drop_to_level", "batch", [&] { (void)w.batches.drop_to_level(f.batch, 1); }},
       {"BatchMatmul::error_bound", "batch", [&] { (void)w.batches.error_bound(f.batch); }},
@@ -373,22 +385,22 @@ std::vector<Row> keys(World& w, World& f) {
       {"PairSum::run", "right",
        [&] {
          const std::vector<const Ciphertext*> left{&w.c}, right{&f.c};
-         (void)w.pairs.run(left, right, w.keys, w.relin);
+         (void)w.pairs.run(left, right, {w.keys, w.relin});
        }},
       {"PairSum::run", "keys",
        [&] {
          const std::vector<const Ciphertext*> both{&w.c};
-         (void)w.pairs.run(both, both, f.keys, w.relin);
+         (void)w.pairs.run(both, both, {f.keys, w.relin});
        }},
       {"PairSum::run", "relin",
        [&] {
          const std::vector<const Ciphertext*> both{&w.c};
-         (void)w.pairs.run(both, both, w.keys, f.relin);
+         (void)w.pairs.run(both, both, {w.keys, f.relin});
        }},
       {"BatchMatmul::decrypt", "key", [&] { (void)w.batches.decrypt(w.client, f.sk, w.batch); }},
-      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, w.keys, w.relin); }},
-      {"BatchMatmul::multiply", "galois", [&] { (void)w.batches.multiply(w.batch, w.batch, f.keys, w.relin); }},
-      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, w.keys, f.relin); }},
+      {"BatchMatmul::multiply", "right", [&] { (void)w.batches.multiply(w.batch, f.batch, {w.keys, w.relin}); }},
+      {"BatchMatmul::multiply", "galois", [&] { (void)w.batches.multiply(w.batch, w.batch, {f.keys, w.relin}); }},
+      {"BatchMatmul::multiply", "relin", [&] { (void)w.batches.multiply(w.batch, w.batch, {w.keys, f.relin}); }},
       {"BatchMatmul::convert", "galois", [&] { (void)w.batches.convert(w.batch, Lines::rows, f.keys); }},
   };
 }
@@ -402,7 +414,7 @@ std::vector<Row> nothing(World& w) {
       {"Client::decrypt", "empty ciphertext", [&] { (void)w.client.decrypt(Ciphertext{}, w.sk); }, "shape"},
       {"Evaluator::add", "empty ciphertext", [&] { (void)w.ev.add(w.c, Ciphertext{}); }, "shape"},
       {"Evaluator::rotate", "empty ciphertext", [&] { (void)w.ev.rotate(Ciphertext{}, 0, w.keys); }, "shape"},
-      {"Evaluator::relinearize", "empty key", [&] { (void)w.ev.relinearize(w.three, RelinKey{}); }},
+      {"Evaluator::relinearize", "empty key", [&] { (void)w.ev.relinearize(w.three, RelinKey(SwitchingKey{})); }},
       {"GaloisKeys::insert", "empty key", [&] { GaloisKeys().insert(GaloisKey{5, nullptr}); }, "parameter"},
       {"GaloisKeys::at", "element", [&] { (void)w.keys.at(3); }, "missing"},
       {"io::save", "empty Galois key",
@@ -414,7 +426,7 @@ std::vector<Row> nothing(World& w) {
       {"PairSum::run", "no operand",
        [&] {
          const std::vector<const Ciphertext*> none{nullptr}, one{&w.c};
-         (void)w.pairs.run(none, one, w.keys, w.relin);
+         (void)w.pairs.run(none, one, {w.keys, w.relin});
        },
        "shape"},
       {"Context::basis", "level", [&] { (void)w.ctx->basis(kLevel + 1); }, "level"},
@@ -552,9 +564,9 @@ TEST(Foreign, GatesAndOprfRefuse) {
       "small rings");
 }
 
-fhew::PsiPlan psi_plan(unsigned log_bins) {
-  fhew::PsiPlan plan;
-  plan.algorithm = fhew::PsiAlgorithm::paper;
+circuits::PsiPlan psi_plan(unsigned log_bins) {
+  circuits::PsiPlan plan;
+  plan.algorithm = circuits::PsiAlgorithm::paper;
   plan.modulus = 0x3FFFFFFFFED001;
   plan.log_bins = log_bins;
   plan.cell_bits = 11;
@@ -648,7 +660,7 @@ TEST(Foreign, NothingIsKeptOfAnEncodingThatWasBrokenOff) {
   EXPECT_EQ(outcome([&] { (void)w.hlt.run(w.c, w.keys); }), "shape");
   EXPECT_THROW(w.pairs.encode({kScale, kScale, kScale, 1, 1, 0x1p300}), Error);
   const std::vector<const Ciphertext*> one{&w.c};
-  EXPECT_EQ(outcome([&] { (void)w.pairs.run(one, one, w.keys, w.relin); }), "shape");
+  EXPECT_EQ(outcome([&] { (void)w.pairs.run(one, one, {w.keys, w.relin}); }), "shape");
 }
 
 }  // namespace

@@ -2,21 +2,22 @@
 // Copyright 2026 The Ringforge authors
 //
 // Linear transforms by all schedules, and sums of products of shifted ciphertexts, against plain numbers.
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/hlt.hpp"
 
 #include <array>
 #include <cmath>
 #include <set>
 
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/memory.hpp"
 #include "ringforge/traffic.hpp"
 #include "support.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 namespace {
 
+using namespace ringforge::ckks;
 using namespace ringforge::test;
 using C = std::complex<double>;
 
@@ -138,7 +139,7 @@ TEST_P(Transforms, FusedScheduleMovesLittleAndHoldsWhatItSays) {
   const std::size_t level = params.max_level(), n = params.degree(), limbs = level + 1;
   const auto map = random_map(params.slots(), 12, true, 8);
   const Ciphertext in = encrypt(random_slots(params.slots(), 6), level);
-  const Gadget& gadget = ctx->gadget();
+  const rlwe::Gadget& gadget = ctx->gadget();
   Traffic moved[2];
   std::size_t grown = 0;
   for (const auto schedule : {Schedule::naive, Schedule::mo}) {
@@ -173,7 +174,7 @@ TEST_P(Transforms, CountsOfOperations) {
   const std::size_t level = params.max_level(), limbs = level + 1;
   const auto map = random_map(params.slots(), 7, true, 9);
   const Ciphertext in = encrypt(random_slots(params.slots(), 6), level);
-  const Gadget& gadget = ctx->gadget();
+  const rlwe::Gadget& gadget = ctx->gadget();
   const auto up = gadget.mod_up_cost(limbs);
   const std::size_t special = gadget.p().size();
   for (const auto schedule : {Schedule::hoisted, Schedule::mo}) {
@@ -271,7 +272,7 @@ TEST_P(Transforms, SumsOfProductsAgreeWithPlainNumbers) {
     const double output = scale * scale / last * (shape.real_part ? 2 : 1) * (masked ? 16 : 1);
     for (const bool compact : {false, true}) {
       pairs.encode({scale, scale, output, 1, 1, 100}, compact);
-      const auto out = pairs.run(left, right, keys, relin, 2);
+      const auto out = pairs.run(left, right, {keys, relin}, 2);
       EXPECT_EQ(out.level(), level - 1 - masked);
       const auto got = decrypt(out);
       double worst = 0;
@@ -316,13 +317,13 @@ TEST_P(Transforms, BadInputIsRefused) {
   pairs.encode({scale, scale, scale * scale / last, 1, 1, 1});
   const std::vector<const Ciphertext*> one{&in};
   const auto relin = client.relin_key(sk), strange = other.relin_key(foreign);
-  EXPECT_THROW((void)pairs.run(one, one, keys, strange), MismatchError);
-  EXPECT_THROW((void)pairs.run(one, {}, keys, relin), ShapeError);
+  EXPECT_THROW((void)pairs.run(one, one, {keys, strange}), MismatchError);
+  EXPECT_THROW((void)pairs.run(one, {}, {keys, relin}), ShapeError);
   const Ciphertext theirs =
       other.encrypt(ctx->encode(std::span<const C>(random_slots(params.slots(), 1)), scale, level), foreign);
   const std::vector<const Ciphertext*> alien{&theirs};
-  EXPECT_THROW((void)pairs.run(one, alien, keys, relin), MismatchError);
+  EXPECT_THROW((void)pairs.run(one, alien, {keys, relin}), MismatchError);
 }
 
 }  // namespace
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -57,7 +57,7 @@ class IoTest : public ::testing::TestWithParam<Set> {
  protected:
   ckks::ContextPtr ctx = std::make_shared<const ckks::Context>(ckks::Parameters(GetParam().spec));
   ckks::Client client{ctx, TestRandomness(seed_of(7))};
-  SecretKey sk = client.secret_key();
+  ckks::SecretKey sk = client.secret_key();
 
   ckks::Plaintext plain(std::size_t level) const {
     return {sample_uniform(ctx->basis(level), seed_of(3), StreamObject::mask), 0x1.8p13, 2.5};
@@ -77,7 +77,7 @@ bool same(const Poly<Eval>& a, const Poly<Eval>& b) {
   return a.basis() == b.basis() && std::equal(a.words().begin(), a.words().end(), b.words().begin(), b.words().end());
 }
 
-bool same(const SwitchingKey& x, const SwitchingKey& y) {
+bool same(const rlwe::SwitchingKey& x, const rlwe::SwitchingKey& y) {
   bool ok = x.key_id == y.key_id && x.limbs == y.limbs && x.seed == y.seed && x.a.size() == y.a.size() &&
             x.b.size() == y.b.size() && x.a.size() == x.b.size();
   for (std::size_t d = 0; ok && d < x.a.size(); ++d) ok = same(x.a[d], y.a[d]) && same(x.b[d], y.b[d]);
@@ -189,7 +189,7 @@ TEST_P(IoTest, SecretKey) {
   const Bytes b = saved(sk);
   EXPECT_EQ(b.size(), io::kHeaderBytes + 16 + ctx->ring().degree() / 4 + io::kChecksumBytes);
   io::ByteSource in(b);
-  const SecretKey back = io::load_secret_key(in, *ctx);
+  const ckks::SecretKey back = io::load_secret_key(in, *ctx);
   EXPECT_EQ(back.id(), sk.id());
   EXPECT_EQ(back.coeffs().coeffs(), sk.coeffs().coeffs());
   EXPECT_TRUE(same(back.eval(), sk.eval()));
@@ -217,7 +217,7 @@ TEST_P(IoTest, RelinearisationKeysOfAllLevels) {
     const Bytes b = saved(key);
     for (unsigned threads : {1U, 3U}) {
       io::ByteSource in(b);
-      EXPECT_TRUE(same(io::load_relin_key(in, *ctx, threads).key, key.key));
+      EXPECT_TRUE(same(io::load_relin_key(in, *ctx, threads).key(), key.key()));
     }
   }
 }
@@ -288,7 +288,7 @@ TEST_P(IoTest, SequencesOfMixedObjects) {
   const ckks::Context read(io::next_parameters(file).value());
   EXPECT_EQ(io::next_secret_key(file, read).value().id(), sk.id());
   EXPECT_TRUE(same(io::next_public_key(file, read).value().a, public_key.a));
-  EXPECT_TRUE(same(io::next_relin_key(file, read).value().key, relin.key));
+  EXPECT_TRUE(same(io::next_relin_key(file, read).value().key(), relin.key()));
   EXPECT_EQ(io::peek(file).count("element"), 5U);
   EXPECT_EQ(io::next_galois_key(file, read).value().element, 5U);
   EXPECT_EQ(io::next_ciphertext(file, read).value().level(), 0U);
@@ -316,7 +316,7 @@ TEST_P(IoTest, ResiduesTakeTheSizeOfTheirPrimeAndSeedsHalve) {
   EXPECT_EQ(io::saved_size(*ctx, c), frame + 48 + 2 * poly);
   const auto key = client.relin_key(sk);
   // b halves only, and those packed: less than half of what the key takes in memory.
-  EXPECT_LT(io::saved_size(*ctx, key), key.key.bytes() / 2 + frame + 64);
+  EXPECT_LT(io::saved_size(*ctx, key), key.key().bytes() / 2 + frame + 64);
 }
 
 // Changing any of these means a new format version.
@@ -365,7 +365,7 @@ TEST(Io, HeaderIsAsDocumented) {
 TEST(Io, PeekIndexAndVerifySayWhatIsThere) {
   const auto ctx = fuzz::narrow_context();
   ckks::Client client(ctx, TestRandomness(seed_of(1)));
-  const SecretKey sk = client.secret_key();
+  const ckks::SecretKey sk = client.secret_key();
   std::stringstream file;
   file << "prefix";
   io::save(file, ctx->params());
@@ -615,7 +615,7 @@ TEST(IoStreams, FilesOnDisk) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("ringforge-io-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(&ctx)) + ".rgfg");
   ckks::Client client(ctx, TestRandomness(seed_of(1)));
-  const SecretKey sk = client.secret_key();
+  const ckks::SecretKey sk = client.secret_key();
   {
     std::ofstream out(path, std::ios::binary);
     for (const i64 step : {1, 2, 3}) io::save(out, *ctx, client.galois_key(sk, ctx->rotation_element(step)));
@@ -631,7 +631,7 @@ TEST(IoStreams, FilesOnDisk) {
 TEST(IoWriters, RefuseWhatReadersWould) {
   const auto ctx = fuzz::narrow_context(), other = fuzz::wide_context();
   ckks::Client client(ctx, TestRandomness(seed_of(1)));
-  const SecretKey sk = client.secret_key();
+  const ckks::SecretKey sk = client.secret_key();
   std::ostringstream out;
   const ckks::Plaintext good{sample_uniform(ctx->basis(1), seed_of(2), StreamObject::mask), 4096, 2};
   EXPECT_THROW(io::save(out, *other, good), MismatchError);

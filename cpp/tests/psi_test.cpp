@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/fhew/psi.hpp"
+#include "ringforge/circuits/psi.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,10 @@
 
 #include "ringforge/error.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
 namespace {
+
+using namespace ringforge::fhew;
 
 constexpr u64 kPrime54 = 0x3FFFFFFFFED001;  // the paper's
 
@@ -166,4 +168,4 @@ TEST(Psi, RefusesForeignBytes) {
 }
 
 }  // namespace
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits

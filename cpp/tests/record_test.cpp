@@ -69,7 +69,7 @@ TEST(Records, OfGatesAndPsi) {
   };
   expect_sound({fhew::kGateSecretKeyType, saved(fuzz::gate_secret(set, 1)),
                 [&](std::istream& in) { return saved(fhew::GateSecretKey::load(all_of(in), set)); }});
-  const fhew::PsiPlan& plan = fuzz::psi_plans()[0];
+  const circuits::PsiPlan& plan = fuzz::psi_plans()[0];
   // What these readers make of a message is no message again.
   const auto read = [](auto take) {
     return [=](std::istream& in) {
@@ -78,16 +78,16 @@ TEST(Records, OfGatesAndPsi) {
       return bytes;
     };
   };
-  expect_sound({fhew::kPsiKeysType, samples.at("psi_keys").at("ringforge"),
-                read([&](const RecordBytes& b) { (void)fhew::PsiSessionKeys(plan, b); })});
-  const fhew::PsiSessionKeys session(plan, samples.at("psi_keys").at("ringforge"));
+  expect_sound({circuits::kPsiKeysType, samples.at("psi_keys").at("ringforge"),
+                read([&](const RecordBytes& b) { (void)circuits::PsiSessionKeys(plan, b); })});
+  const circuits::PsiSessionKeys session(plan, samples.at("psi_keys").at("ringforge"));
   const std::vector<u64> offsets(plan.bins() + 1);
-  expect_sound({fhew::kPsiRequestType, samples.at("psi_request").at("ringforge"), read([&](const RecordBytes& b) {
-                  (void)fhew::psi_answer(session, b, {offsets.data(), nullptr, nullptr, 0});
+  expect_sound({circuits::kPsiRequestType, samples.at("psi_request").at("ringforge"), read([&](const RecordBytes& b) {
+                  (void)circuits::psi_answer(session, b, {offsets.data(), nullptr, nullptr, 0});
                 })});
   TestRandomness rng = fuzz::fhew_randomness();
-  const fhew::PsiClientKey client(plan, rng);
-  expect_sound({fhew::kPsiReplyType, samples.at("psi_reply").at("ringforge"), read([&](const RecordBytes& b) {
+  const circuits::PsiClientKey client(plan, rng);
+  expect_sound({circuits::kPsiReplyType, samples.at("psi_reply").at("ringforge"), read([&](const RecordBytes& b) {
                   std::vector<std::uint16_t> words(plan.bins() * plan.cell_words());
                   client.decode(words.data(), b);
                 })});

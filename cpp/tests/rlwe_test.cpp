@@ -11,6 +11,8 @@
 namespace ringforge::test {
 namespace {
 
+using namespace ringforge::rlwe;
+
 using i128 = __int128;
 
 /// Residues of given integers in every limb.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 #include <span>
 
@@ -10,6 +10,7 @@ namespace bindings {
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using Values = std::vector<std::complex<double>>;
 
@@ -104,7 +105,7 @@ void bind_batch_matmul(nb::module_& m) {
           [](const BatchMatmul& self, const MatrixBatch& left, const MatrixBatch& right, const GaloisKeys& galois,
              const RelinKey& relin, Lines result, unsigned threads) {
             BatchMatmulReport report;
-            MatrixBatch out = self.multiply(left, right, galois, relin, result, threads, &report);
+            MatrixBatch out = self.multiply(left, right, {galois, relin}, result, threads, &report);
             return std::pair(std::move(out), report);
           },
           "left"_a, "right"_a, "galois"_a, "relin"_a, "result"_a = Lines::columns, "threads"_a = 1, GilReleased())

@@ -48,8 +48,8 @@ void bind_ckks(nb::module_& m) {
       .def(
           "__eq__", [](const Parameters& a, const Parameters& b) { return a == b; }, nb::is_operator(),
           nb::sig("def __eq__(self, arg: object, /) -> bool"));
-  m.def("max_log_qp", &max_log_qp, "log_n"_a);
-  m.def("security_source", [] { return std::string(security_source()); });
+  m.def("max_log_qp", &rlwe::max_log_qp, "log_n"_a);
+  m.def("security_source", [] { return std::string(rlwe::security_source()); });
   m.def(
       "suggest",
       [](unsigned depth, double precision_bits, std::size_t slots, unsigned headroom_bits) {
@@ -114,9 +114,9 @@ void bind_ckks(nb::module_& m) {
           "The secret itself: for tests that look for it where it must not be.");
   nb::class_<PublicKey>(m, "PublicKey").def_ro("key_id", &PublicKey::key_id);
   nb::class_<RelinKey>(m, "RelinKey")
-      .def_prop_ro("key_id", [](const RelinKey& k) { return k.key.key_id; })
-      .def_prop_ro("level", [](const RelinKey& k) { return k.key.limbs - 1; })
-      .def_prop_ro("bytes", [](const RelinKey& k) { return k.key.bytes(); });
+      .def_prop_ro("key_id", [](const RelinKey& k) { return k.key().key_id; })
+      .def_prop_ro("level", [](const RelinKey& k) { return k.key().limbs - 1; })
+      .def_prop_ro("bytes", [](const RelinKey& k) { return k.key().bytes(); });
   nb::class_<GaloisKey>(m, "GaloisKey")
       .def_ro("element", &GaloisKey::element)
       .def_prop_ro("level", [](const GaloisKey& k) { return k.key->limbs - 1; })
@@ -145,6 +145,17 @@ void bind_ckks(nb::module_& m) {
           "Residues of one limb of an element's key: part 0 is b, 1 is a; limbs 0 ... level are Q's, the next the "
           "special primes'.")
       .def_prop_ro("bytes", &GaloisKeys::bytes);
+  nb::class_<KeySet>(m, "KeySet", "The evaluation keys of a computation: Galois keys, and one of relinearisation.")
+      .def(
+          "__init__",
+          [](KeySet* self, const GaloisKeys* galois, std::optional<RelinKey> relin) {
+            new (self) KeySet(galois != nullptr ? *galois : GaloisKeys(), std::move(relin));
+          },
+          "galois"_a = nb::none(), "relin"_a = nb::none(), GilReleased(), "Shares the keys, and has a list of its own.")
+      .def_prop_ro(
+          "galois", [](KeySet& s) -> GaloisKeys& { return s.galois(); }, nb::rv_policy::reference_internal)
+      .def_prop_ro("relin", [](const KeySet& s) { return s.has_relin() ? std::optional(s.relin()) : std::nullopt; })
+      .def_prop_ro("bytes", &KeySet::bytes, "Of all keys, expanded.");
 
   nb::class_<Client>(m, "Client", "Key generation, encryption, decryption.")
       .def(
@@ -166,7 +177,7 @@ void bind_ckks(nb::module_& m) {
       .def("decrypt_to_share", &Client::decrypt_to_share, "ciphertext"_a, "secret_key"_a, "share_bits"_a,
            "queries"_a = 1, "variance"_a = nb::none(), GilReleased());
   m.def("slot_error_bound", &slot_error_bound, "variance"_a, "degree"_a);
-  m.def("flood_deviation", &flood_deviation, "variance"_a, "degree"_a, "bits"_a, "queries"_a);
+  m.def("flood_deviation", &rlwe::flood_deviation, "variance"_a, "degree"_a, "bits"_a, "queries"_a);
 
   nb::class_<Evaluator>(m, "Evaluator")
       .def(

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/hlt.hpp"
 
 #include "bindings.hpp"
 #include "progress.hpp"
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 
 namespace bindings {
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using namespace ringforge::linear;
 
@@ -125,7 +126,7 @@ void bind_hlt(nb::module_& m) {
              unsigned threads, std::optional<std::function<void(double)>> progress) {
             const auto report = with_gil(progress);
             nb::gil_scoped_release release;
-            return self.run(left, right, keys, relin, threads, report);
+            return self.run(left, right, {keys, relin}, threads, report);
           },
           "left"_a, "right"_a, "keys"_a, "relin"_a, "threads"_a = 1, "progress"_a = nb::none())
       .def(

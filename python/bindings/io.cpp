@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "bindings.hpp"
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/records.hpp"
 
 namespace bindings {
@@ -138,9 +139,9 @@ void bind_io(nb::module_& m) {
   s.attr("GATE_SECRET_KEY") = fhew::kGateSecretKeyType;
   s.attr("GATE_EVALUATION_KEY") = fhew::kGateEvaluationKeyType;
   s.attr("GATE_BITS") = fhew::kGateBitsType;
-  s.attr("PSI_KEYS") = fhew::kPsiKeysType;
-  s.attr("PSI_REQUEST") = fhew::kPsiRequestType;
-  s.attr("PSI_REPLY") = fhew::kPsiReplyType;
+  s.attr("PSI_KEYS") = circuits::kPsiKeysType;
+  s.attr("PSI_REQUEST") = circuits::kPsiRequestType;
+  s.attr("PSI_REPLY") = circuits::kPsiReplyType;
   s.def(
       "seal",
       [](io::TypeCode type, const nb::bytes& parameters, const nb::bytes& body) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 
 #include <array>
 #include <span>
@@ -12,6 +12,7 @@ namespace bindings {
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using namespace ringforge::linear;
 

@@ -5,13 +5,15 @@
 #include <nanobind/stl/map.h>
 
 #include "bindings.hpp"
-#include "ringforge/ckks/cost.hpp"
+#include "ringforge/circuits/cost.hpp"
 
 namespace bindings {
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::ckks;
+using rlwe::GadgetShape;
 
 using Steps = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -2,7 +2,7 @@
 // Copyright 2026 The Ringforge authors
 //
 // Private set intersection: plans, the client's keys, sessions, tables, answers.
-#include "ringforge/fhew/psi.hpp"
+#include "ringforge/circuits/psi.hpp"
 #include "bindings.hpp"
 #include "progress.hpp"
 
@@ -10,6 +10,7 @@ namespace bindings {
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::fhew;
 template <class T>
 using Flat = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -209,6 +209,7 @@ ANY = {
     "BatchMatmul.__init__": "of whatever context it is given",
     "MatrixBatch.__init__": "a list of ciphertexts, checked where it is used",
     "GaloisKeys.insert": "a list of keys, each checked where it is used",
+    "KeySet.__init__": "a list of keys, each checked where it is used",
     "Plan.__init__": "a packing is arithmetic of slots, without a context",
     "fhew.SecretKey.__init__": "of whatever parameters it is given",
     "fhew.EvaluationKey.make": "of whatever secret it is given",

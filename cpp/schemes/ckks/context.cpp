@@ -19,6 +19,10 @@
 #include "ringforge/threads.hpp"
 
 namespace ringforge::ckks {
+
+using rlwe::Gadget;
+using rlwe::GadgetSpec;
+
 namespace {
 
 /// A finite double that may exceed 2^62, rounded to an integer, modulo q.
@@ -115,7 +119,8 @@ class Reconstructor {
 
 Context::Context(const Parameters& params) : params_(params), ring_(Ring::negacyclic(params.spec().log_n)) {
   const auto& spec = params.spec();
-  gadget_ = std::make_unique<Gadget>(Basis(ring_, spec.q), Basis(ring_, spec.p), GadgetSpec{spec.limbs_per_digit, 0});
+  gadget_ =
+      std::make_shared<const Gadget>(Basis(ring_, spec.q), Basis(ring_, spec.p), GadgetSpec{spec.limbs_per_digit, 0});
   const std::size_t slots = params.slots();
   const unsigned log_slots = spec.log_n - 1;
   fft_re_.resize(slots);
@@ -142,49 +147,8 @@ Basis Context::basis(std::size_t level) const {
   return gadget_->q().prefix(level + 1);
 }
 
-namespace {
-
-[[noreturn]] void foreign(const char* what, const Basis& have, const Context& here, const char* remedy) {
-  throw MismatchError(std::string(what) + " belongs to other parameters: " + std::to_string(have.size()) +
-                      " limbs of degree " + std::to_string(have.ring().degree()) + ", those of " +
-                      (here.params().spec().name.empty() ? "this context" : here.params().spec().name) +
-                      " have 1 ... " + std::to_string(here.gadget().q().size()) + " of degree " +
-                      std::to_string(here.params().degree()) + ", or the primes differ: " + remedy);
-}
-
-bool prefix_of(const Basis& have, const Basis& q) {
-  if (have.size() < 1 || have.size() > q.size() || !(have.ring() == q.ring())) return false;
-  for (std::size_t i = 0; i < have.size(); ++i)
-    if (have[i].value() != q[i].value()) return false;
-  return true;
-}
-
-}  // namespace
-
 void Context::check(const Plaintext& p) const {
-  if (!prefix_of(p.poly.basis(), gadget_->q()))
-    foreign("the plaintext", p.poly.basis(), *this, "encode the values with this context");
-}
-
-void Context::check(const Ciphertext& c) const {
-  if (c.parts.size() < 2 || c.parts.size() > 3)
-    throw ShapeError("a ciphertext has two or three parts, this one " + std::to_string(c.parts.size()));
-  const Basis& basis = c.parts[0].basis();
-  if (!prefix_of(basis, gadget_->q()))
-    foreign("the ciphertext", basis, *this, "use the parameters it was encrypted with");
-  for (const auto& part : c.parts)
-    if (!(part.basis() == basis)) foreign("a part of the ciphertext", part.basis(), *this, "encrypt it again");
-}
-
-void Context::check(const SecretKey& key) const {
-  if (!(key.eval().basis() == full_basis()))
-    foreign("the secret key", key.eval().basis(), *this, "use the parameters it was made with");
-}
-
-void Context::check(const PublicKey& key) const {
-  for (const auto* half : {&key.b, &key.a})
-    if (!(half->basis() == full_basis()))
-      foreign("the public key", half->basis(), *this, "use the parameters it was made with");
+  gadget_->check_level(p.poly.basis(), "the plaintext", "encode the values with this context");
 }
 
 u64 Context::rotation_element(i64 step) const noexcept {

@@ -69,14 +69,6 @@ const char* explain(ParameterFailure f) noexcept {
   return "unknown failure";
 }
 
-double max_log_qp(unsigned log_n) noexcept {
-  for (const auto& l : data::kLimits)
-    if (l.log_n == log_n) return l.max_log_qp;
-  return 0;
-}
-
-const char* security_source() noexcept { return data::kSecuritySource; }
-
 Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
   if (spec_.log_n < 10 || spec_.log_n > 17)
     refuse(ParameterFailure::degree, "N = 2^" + std::to_string(spec_.log_n) + ", supported are 2^10 ... 2^17");
@@ -117,7 +109,7 @@ Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
   if (!secure() && spec_.insecure.empty())
     refuse(ParameterFailure::not_secure,
            "log2(QP) is " + num(log_qp_) + ", the limit for N = 2^" + std::to_string(spec_.log_n) + " is " +
-               num(max_log_qp(spec_.log_n)) +
+               num(rlwe::max_log_qp(spec_.log_n)) +
                "; use a larger ring or fewer primes, or state a reason with insecure=\"...\"");
 
   std::vector<u64> identity{spec_.log_n, spec_.q.size(), spec_.p.size(), spec_.limbs_per_digit};
@@ -200,7 +192,7 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
     const unsigned first = scale + headroom + 1;
     limit = "log2(QP) would be above the limit for 128 bits of security";
     const double total = first + static_cast<double>(depth) * scale + first;
-    if (total > max_log_qp(log_n)) continue;
+    if (total > rlwe::max_log_qp(log_n)) continue;
     // Primes just below 2^b, 1 mod 2^18 where there are enough of that size, else 1 mod 2N.
     for (const u64 step : {u64{1} << 18, u64{2} << log_n}) {
       try {
@@ -220,7 +212,8 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
                  num(noise) + " bits of noise\n" + "first and special prime of " + std::to_string(first) +
                  " bits: values up to 2^" + std::to_string(headroom_bits) + " fit at level 0\n" +
                  "log2(QP) = " + num(result.log_qp()) + " needs N = 2^" + std::to_string(log_n) + " (limit " +
-                 num(max_log_qp(log_n)) + " for 128 bits), which has " + std::to_string(result.slots()) + " slots";
+                 num(rlwe::max_log_qp(log_n)) + " for 128 bits), which has " + std::to_string(result.slots()) +
+                 " slots";
         return result;
       } catch (const ParameterError&) {
         continue;

@@ -15,6 +15,9 @@ namespace ringforge::io {
 namespace {
 
 using ckks::Context;
+using ckks::SecretKey;
+using rlwe::Gadget;
+using rlwe::SwitchingKey;
 
 constexpr u32 kSeeded = 1;
 constexpr u32 kSecretBits = 2;
@@ -230,7 +233,7 @@ u64 checked_body(TypeCode type, const Context& context, const SwitchingKey& key)
 }
 
 u64 checked_body(const Context& context, const ckks::RelinKey& key) {
-  return checked_body(ckks::kRelinKeyType, context, key.key);
+  return checked_body(ckks::kRelinKeyType, context, key.key());
 }
 
 bool good_element(const Context& context, u64 element) {
@@ -463,7 +466,7 @@ ckks::PublicKey read_public_key(std::istream& in, const Context& context, unsign
 
 ckks::RelinKey read_relin_key(std::istream& in, const Context& context, unsigned threads) {
   RecordReader r(in, ckks::kRelinKeyType);
-  return {read_switching(r, context, threads, nullptr)};
+  return ckks::RelinKey(read_switching(r, context, threads, nullptr));
 }
 
 /// An object that must be the stream's last.
@@ -563,7 +566,7 @@ void save(std::ostream& out, const Context& context, const ckks::PublicKey& key)
 }
 
 void save(std::ostream& out, const Context& context, const ckks::RelinKey& key) {
-  write_switching(out, context, ckks::kRelinKeyType, 0, key.key, checked_body(context, key));
+  write_switching(out, context, ckks::kRelinKeyType, 0, key.key(), checked_body(context, key));
 }
 
 void save(std::ostream& out, const Context& context, const ckks::GaloisKey& key) {

@@ -27,15 +27,9 @@ io::RecordType of_gates(io::TypeCode code, const char* name, std::size_t head_by
 }  // namespace
 
 std::vector<io::RecordType> record_types() {
-  const auto of_psi = [](io::TypeCode code, const char* name) {
-    return io::RecordType{.code = code, .name = name, .version = kPsiVersion, .oldest = kPsiVersion};
-  };
   return {of_gates(kGateSecretKeyType, "secret key of gates", kIdBytes, true, "RGFGSEC"),
           of_gates(kGateEvaluationKeyType, "evaluation key of gates", kIdBytes + 1, false, "RGFGATE"),
-          of_gates(kGateBitsType, "encrypted bits", kIdBytes, false, "RGFBITS"),
-          of_psi(kPsiKeysType, "evaluation keys of a PSI session"),
-          of_psi(kPsiRequestType, "request of a PSI session"),
-          of_psi(kPsiReplyType, "reply of a PSI session")};
+          of_gates(kGateBitsType, "encrypted bits", kIdBytes, false, "RGFBITS")};
 }
 
 }  // namespace ringforge::fhew

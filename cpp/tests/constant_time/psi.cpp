@@ -20,7 +20,7 @@
 #include <random>
 #include <string>
 
-#include "ringforge/fhew/psi.hpp"
+#include "ringforge/circuits/psi.hpp"
 
 namespace {
 
@@ -62,6 +62,7 @@ void operator delete(void* block, std::size_t, std::align_val_t) noexcept { rele
 namespace {
 
 using namespace ringforge;
+using namespace ringforge::circuits;
 using namespace ringforge::fhew;
 
 PsiPlan small_plan(PsiAlgorithm algorithm) {

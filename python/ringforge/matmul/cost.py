@@ -3,7 +3,7 @@
 """What a plan takes: exact operation counts, keys, memory, and one number to compare plans by.
 
 What single operations, linear transforms and sums of products take is counted by the library that runs them
-(`ringforge/ckks/cost.hpp` has the rules). Here they are put together as :mod:`ringforge.matmul.engine` does:
+(`ringforge/circuits/cost.hpp` has the rules). Here they are put together as :mod:`ringforge.matmul.engine` does:
 transforms of both operands, then for lazy plans a sum of products. Other plans take two transforms for each pair (bare
 shifts: a full rotation), ModUp, key switch and two ModDowns that drop K to relinearise, and at the end two that drop
 1. Then conjugation and folds as full rotations.

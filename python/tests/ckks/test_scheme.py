@@ -147,6 +147,20 @@ def test_keys_are_shared_not_moved() -> None:
     assert np.abs(s.decrypt(s.evaluator.rotate(s.encrypt(x), 1, others)) - np.roll(x, -1)).max() < 2**-20
 
 
+def test_a_key_set_shares_keys_and_has_a_list_of_its_own() -> None:
+    s = ckks.Session("set-a", fixed_seed_for_tests=SEED)
+    element = s.context.rotation_element(1)
+    s.add_rotation_keys([1])
+    keys = ckks.KeySet(s.galois_keys, s.relin_key)
+    assert keys.relin is not None and keys.relin.key_id == s.secret_key.id
+    assert keys.bytes == s.galois_keys.bytes + s.relin_key.bytes
+    s.galois_keys.erase(element)
+    assert keys.galois.elements == [element]
+    keys.galois.erase(element)  # the set's own list, not a copy
+    assert keys.bytes == s.relin_key.bytes
+    assert ckks.KeySet().relin is None and ckks.KeySet().bytes == 0
+
+
 def test_key_sets_may_change_while_others_evaluate() -> None:
     """Four threads rotate while one erases and inserts what they rotate by: right results or a missing key."""
     s = ckks.Session("set-a", fixed_seed_for_tests=SEED)

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "ringforge/ckks/ciphertext.hpp"
+#include "ringforge/rlwe/evaluator.hpp"
 
 namespace ringforge::ckks {
 
@@ -19,25 +20,21 @@ class Context {
 
   const Parameters& params() const noexcept { return params_; }
   const Ring& ring() const noexcept { return ring_; }
-  const Gadget& gadget() const noexcept { return *gadget_; }
+  const rlwe::Gadget& gadget() const noexcept { return *gadget_; }
+  const rlwe::GadgetPtr& gadget_ptr() const noexcept { return gadget_; }
   /// Q's first level + 1 primes. @throws LevelError above the maximum level.
   Basis basis(std::size_t level) const;
   /// All primes, Q then P.
-  const Basis& full_basis() const { return gadget_->extended(gadget_->q().size()); }
+  const Basis& full_basis() const { return gadget_->all(); }
 
   /// Galois element of a left rotation by `step` slots (negative: right).
   u64 rotation_element(i64 step) const noexcept;
   /// Galois element of complex conjugation.
   u64 conjugation_element() const noexcept { return ring_.index() - 1; }
 
-  // ---- what belongs here ----
-  // Objects are known by their primes: ring, order and number of limbs. Every operation checks its arguments so; two
-  // parameter sets that agree in them share objects.
   /// @throws MismatchError for an object of other parameters, ShapeError for a ciphertext without two or three parts.
   void check(const Plaintext& p) const;
-  void check(const Ciphertext& c) const;
-  void check(const SecretKey& key) const;
-  void check(const PublicKey& key) const;
+  void check(const Ciphertext& c) const { c.check(*gadget_); }
 
   // ---- encoder ----
   /// Encodes up to N/2 numbers, the rest zero. Slot j is the value at zeta^(5^j).
@@ -64,7 +61,7 @@ class Context {
   void embed(double* re, double* im, const std::complex<double>* values, std::size_t count) const;
   Parameters params_;
   Ring ring_;
-  std::unique_ptr<Gadget> gadget_;
+  rlwe::GadgetPtr gadget_;
   std::vector<double> fft_re_, fft_im_;
   kernels::FftTable fft_;
   std::vector<u32> slot_index_;  // slot j -> position in transform order
@@ -73,11 +70,12 @@ class Context {
 /// Key generation, encryption and decryption: everything that touches a secret. Any threads may share one.
 class Client {
  public:
-  explicit Client(ContextPtr context, Randomness rng = {}) : ctx_(std::move(context)), rng_(std::move(rng)) {}
+  explicit Client(ContextPtr context, Randomness rng = {})
+      : ctx_(std::move(context)), encryptor_(ctx_->gadget_ptr(), std::move(rng)), decryptor_(ctx_->gadget_ptr()) {}
 
   // Arguments of other parameters are refused with MismatchError throughout.
-  SecretKey secret_key();
-  PublicKey public_key(const SecretKey& sk);
+  SecretKey secret_key() { return encryptor_.secret_key(); }
+  PublicKey public_key(const SecretKey& sk) { return encryptor_.public_key(sk); }
   /// Keys for polynomials of up to `level`; the default is the maximum level.
   RelinKey relin_key(const SecretKey& sk, std::optional<std::size_t> level = {}, unsigned threads = 1);
   /// @throws ParameterError when the element is no Galois element or is 1.
@@ -89,9 +87,9 @@ class Client {
   Ciphertext encrypt(const Plaintext& p, const SecretKey& sk, double bound = 1.0);
   Ciphertext encrypt(const Plaintext& p, const PublicKey& pk, double bound = 1.0);
   /// @throws MismatchError for a ciphertext under another key.
-  Plaintext decrypt(const Ciphertext& c, const SecretKey& sk);
+  Plaintext decrypt(const Ciphertext& c, const SecretKey& sk) const;
   /// Adds Gaussian noise to the coefficients so that the decryption may be shown to others
-  /// (IND-CPA-D, Li and Micciancio 2021): see flood_deviation. `queries` counts all ciphertexts whose
+  /// (IND-CPA-D, Li and Micciancio 2021): see rlwe::flood_deviation. `queries` counts all ciphertexts whose
   /// decryptions are shown. `variance` is what the noise grows from: whoever did not make the ciphertext predicts it,
   /// and does not take the ciphertext's word; the default is the ciphertext's own.
   /// @throws LevelError when the modulus has no room for the noise, ParameterError for numbers out of range.
@@ -99,22 +97,21 @@ class Client {
                              std::optional<double> variance = {});
 
  private:
-  ContextPtr ctx_;
-  Randomness rng_;
-};
+  template <class Key>
+  Ciphertext encrypt_under(const Plaintext& p, const Key& key, double bound, bool is_public);
 
-/// Standard deviation of the noise that hides an error of the given variance to `bits` bits over
-/// `queries` decryptions: sqrt(12 * queries * N * variance) * 2^(bits/2). The relative entropy between
-/// shared results with and without the error is then at most queries*|e|^2/(2*sigma^2) <= 2^-bits/24. The
-/// variance is taken as at least that of one rounding, (1 + 2N/3)/12, whatever a ciphertext says of itself.
-double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept;
+  ContextPtr ctx_;
+  rlwe::Encryptor encryptor_;
+  rlwe::Decryptor decryptor_;
+};
 
 /// Homomorphic operations. Stateless apart from its context and thread count.
 class Evaluator {
  public:
-  explicit Evaluator(ContextPtr context, unsigned threads = 1) : ctx_(std::move(context)), threads_(threads) {}
+  explicit Evaluator(ContextPtr context, unsigned threads = 1)
+      : ctx_(std::move(context)), rules_(ctx_), poly_(ctx_->gadget_ptr(), threads) {}
   const ContextPtr& context() const noexcept { return ctx_; }
-  unsigned threads() const noexcept { return threads_; }
+  unsigned threads() const noexcept { return poly_.threads(); }
 
   // Every operand and key must be of the context's parameters (MismatchError).
   // Sums. Levels must agree (LevelError), scales within 2^-30 (ScaleError), keys too (MismatchError).
@@ -122,6 +119,9 @@ class Evaluator {
   Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext sub(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext negate(const Ciphertext& a) const;
+  /// a += b and a -= b, the same bits. The operands may be one. Not while another thread uses a.
+  void add_in_place(Ciphertext& a, const Ciphertext& b) const;
+  void sub_in_place(Ciphertext& a, const Ciphertext& b) const;
   Ciphertext add_plain(const Ciphertext& a, const Plaintext& p) const;
   Ciphertext sub_plain(const Ciphertext& a, const Plaintext& p) const;
   Ciphertext add_scalar(const Ciphertext& a, double value) const;
@@ -152,16 +152,13 @@ class Evaluator {
   /// Rotations by many steps with one ModUp.
   std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const i64> steps, const GaloisKeys& keys) const;
 
-  /// Variance of one error coefficient after ModDown or rescale rounding: (1 + N*2/3)/12.
-  double rounding_variance() const noexcept;
-
  private:
-  void check_pair(const Ciphertext& a, const Ciphertext& b) const;
-  /// Key switch of c1 (with its digits, when they were made before) and automorphism of both parts.
-  Ciphertext switch_and_map(const Ciphertext& a, const Digits* digits, u64 element, const SwitchingKey& key) const;
-  std::shared_ptr<const SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
+  void check_sum(const Ciphertext& a, const Ciphertext& b) const;
+  void check_sum(const Ciphertext& a, const Plaintext& p) const;
+  std::shared_ptr<const rlwe::SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   ContextPtr ctx_;
-  unsigned threads_;
+  MetadataRules rules_;
+  rlwe::Evaluator poly_;  // of the polynomials
 };
 
 /// Refuses to rescale below the noise: when the predicted error of the result, slot_error_bound(variance) / scale, is

@@ -54,7 +54,7 @@ void save(std::ostream& out, const ckks::Context& context, const ckks::Plaintext
 void save(std::ostream& out, const ckks::Context& context, const ckks::Ciphertext& ciphertext);
 /// Not encrypted: keep the file from others. The library wipes its own buffers; the stream's buffer and
 /// the file are the caller's.
-void save(std::ostream& out, const ckks::Context& context, const SecretKey& key);
+void save(std::ostream& out, const ckks::Context& context, const ckks::SecretKey& key);
 void save(std::ostream& out, const ckks::Context& context, const ckks::PublicKey& key);
 void save(std::ostream& out, const ckks::Context& context, const ckks::RelinKey& key);
 /// A file of Galois keys is their records one after the other.
@@ -64,7 +64,7 @@ void save(std::ostream& out, const ckks::Context& context, const ckks::GaloisKey
 u64 saved_size(const ckks::Parameters& params);
 u64 saved_size(const ckks::Context& context, const ckks::Plaintext& plaintext);
 u64 saved_size(const ckks::Context& context, const ckks::Ciphertext& ciphertext);
-u64 saved_size(const ckks::Context& context, const SecretKey& key);
+u64 saved_size(const ckks::Context& context, const ckks::SecretKey& key);
 u64 saved_size(const ckks::Context& context, const ckks::PublicKey& key);
 u64 saved_size(const ckks::Context& context, const ckks::RelinKey& key);
 u64 saved_size(const ckks::Context& context, const ckks::GaloisKey& key);
@@ -79,7 +79,7 @@ u64 saved_size(const ckks::Context& context, const ckks::GaloisKey& key);
 ckks::Parameters load_parameters(std::istream& in);
 ckks::Plaintext load_plaintext(std::istream& in, const ckks::Context& context);
 ckks::Ciphertext load_ciphertext(std::istream& in, const ckks::Context& context, unsigned threads = 1);
-SecretKey load_secret_key(std::istream& in, const ckks::Context& context);
+ckks::SecretKey load_secret_key(std::istream& in, const ckks::Context& context);
 ckks::PublicKey load_public_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
 ckks::RelinKey load_relin_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
 ckks::GaloisKey load_galois_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
@@ -92,7 +92,7 @@ ckks::GaloisKey load_galois_key(std::istream& in, const ckks::Context& context, 
 std::optional<ckks::Parameters> next_parameters(std::istream& in);
 std::optional<ckks::Plaintext> next_plaintext(std::istream& in, const ckks::Context& context);
 std::optional<ckks::Ciphertext> next_ciphertext(std::istream& in, const ckks::Context& context, unsigned threads = 1);
-std::optional<SecretKey> next_secret_key(std::istream& in, const ckks::Context& context);
+std::optional<ckks::SecretKey> next_secret_key(std::istream& in, const ckks::Context& context);
 std::optional<ckks::PublicKey> next_public_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
 std::optional<ckks::RelinKey> next_relin_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);
 std::optional<ckks::GaloisKey> next_galois_key(std::istream& in, const ckks::Context& context, unsigned threads = 1);

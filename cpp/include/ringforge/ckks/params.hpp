@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ringforge/rlwe.hpp"
+#include "ringforge/ring.hpp"
+#include "ringforge/rlwe/security.hpp"
 
 namespace ringforge::ckks {
 
@@ -37,11 +38,6 @@ enum class ParameterFailure {
 /// One sentence for each failure.
 const char* explain(ParameterFailure f) noexcept;
 
-/// log2(QP) limit for 128 bits of classical security with a ternary secret, degree 2^log_n; 0 if unknown.
-double max_log_qp(unsigned log_n) noexcept;
-/// The publication the limits come from.
-const char* security_source() noexcept;
-
 /// A checked parameter set. Immutable; identified by its hash.
 class Parameters {
  public:
@@ -61,7 +57,7 @@ class Parameters {
   double log_q() const noexcept;
   double log_qp() const noexcept { return log_qp_; }
   /// Whether the 2024 guideline gives these parameters 128 bits.
-  bool secure() const noexcept { return log_qp_ <= max_log_qp(spec_.log_n); }
+  bool secure() const noexcept { return log_qp_ <= rlwe::max_log_qp(spec_.log_n); }
   /// SHA-256 of degree, primes, digits and scale: names and reasons do not count.
   const std::array<std::uint8_t, 32>& hash() const noexcept { return hash_; }
   friend bool operator==(const Parameters& a, const Parameters& b) noexcept { return a.hash_ == b.hash_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Types of the records of gates and set intersection. docs/formats.md has their bodies.
+// Types of the records of gates. docs/formats.md has their bodies.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,11 @@
 
 namespace ringforge::fhew {
 
-/// Of gates: files. Fields: "key_id"; of evaluation keys "method".
+/// Fields: "key_id"; of evaluation keys "method".
 inline constexpr io::TypeCode kGateSecretKeyType = 0x0201, kGateEvaluationKeyType = 0x0202, kGateBitsType = 0x0203;
-/// Of set intersection: messages.
-inline constexpr io::TypeCode kPsiKeysType = 0x0301, kPsiRequestType = 0x0302, kPsiReplyType = 0x0303;
 
-/// Version of gates' files. 1 and 2 are from before records; 1 has no key id.
+/// Version of files. 1 and 2 are from before records; 1 has no key id.
 inline constexpr std::uint16_t kGatesVersion = 3, kGatesWithoutId = 1;
-inline constexpr std::uint16_t kPsiVersion = 2;
 
 /// What the registry knows of them.
 std::vector<io::RecordType> record_types();

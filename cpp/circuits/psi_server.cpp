@@ -10,7 +10,9 @@
 #include "psi_format.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
+
+using namespace fhew;
 
 PsiSessionKeys::PsiSessionKeys(const PsiPlan& plan, std::span<const std::uint8_t> bytes, unsigned threads)
     : plan_(plan) {
@@ -499,4 +501,4 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
   return reply;
 }
 
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits

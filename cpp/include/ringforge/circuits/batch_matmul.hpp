@@ -13,7 +13,7 @@
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/counters.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 /// Which lines of a matrix are ciphertexts of their own.
 enum class Lines { columns, rows };
@@ -22,7 +22,7 @@ enum class Lines { columns, rows };
 /// sum_i X^i * m_i(X^d), where the slots of m_i are entry i of that line, one slot for each matrix. Levels, scales
 /// and keys of the lines are equal.
 struct MatrixBatch {
-  std::vector<Ciphertext> lines;
+  std::vector<ckks::Ciphertext> lines;
   Lines by = Lines::columns;
   /// Declared bound of every |entry|, public.
   double bound = 1;
@@ -60,9 +60,9 @@ class BatchMatmul {
   static constexpr std::size_t kMaxDim = 1024;
   /// @param dim d, a power of two, 2 ... min(N/2, kMaxDim)
   /// @throws ShapeError for another d.
-  BatchMatmul(ContextPtr context, std::size_t dim);
+  BatchMatmul(ckks::ContextPtr context, std::size_t dim);
 
-  const ContextPtr& context() const noexcept { return ctx_; }
+  const ckks::ContextPtr& context() const noexcept { return ctx_; }
   std::size_t dim() const noexcept { return dim_; }
   /// Complex matrices in a batch: N/(2d).
   std::size_t capacity() const noexcept { return ctx_->params().slots() / dim_; }
@@ -71,17 +71,18 @@ class BatchMatmul {
   /// One plaintext for each of the d lines.
   /// @param matrices count x d x d numbers, matrix by matrix, each by rows; count <= capacity, the rest is zero
   /// @throws ShapeError for a size that is no multiple of d*d or too large; as Context::encode.
-  std::vector<Plaintext> encode(std::span<const std::complex<double>> matrices, Lines by, double scale,
-                                std::size_t level, unsigned threads = 1) const;
+  std::vector<ckks::Plaintext> encode(std::span<const std::complex<double>> matrices, Lines by, double scale,
+                                      std::size_t level, unsigned threads = 1) const;
   /// All `capacity` matrices. @throws ShapeError unless there are d plaintexts.
-  std::vector<std::complex<double>> decode(std::span<const Plaintext> lines, Lines by, unsigned threads = 1) const;
+  std::vector<std::complex<double>> decode(std::span<const ckks::Plaintext> lines, Lines by,
+                                           unsigned threads = 1) const;
   /// Encodes and encrypts. `bound` is declared: it travels in the open, so it must not be read off the data.
   /// Key is SecretKey or PublicKey.
   /// @throws ValueError when an entry exceeds the bound; as encode and Client::encrypt.
   template <class Key>
-  MatrixBatch encrypt(Client& client, const Key& key, std::span<const std::complex<double>> matrices, Lines by,
+  MatrixBatch encrypt(ckks::Client& client, const Key& key, std::span<const std::complex<double>> matrices, Lines by,
                       double scale, std::size_t level, double bound = 1.0, unsigned threads = 1) const;
-  std::vector<std::complex<double>> decrypt(Client& client, const SecretKey& sk, const MatrixBatch& batch,
+  std::vector<std::complex<double>> decrypt(ckks::Client& client, const ckks::SecretKey& sk, const MatrixBatch& batch,
                                             unsigned threads = 1) const;
 
   // ---- server ----
@@ -95,13 +96,12 @@ class BatchMatmul {
   ///         keys of another secret key or other parameters; MissingKeyError; ShapeError for operands that are not
   ///         d ciphertexts of two parts; ScaleError for lines of unequal scale, and as check_rescaled; ValueError when
   ///         results may not fit the lower level.
-  MatrixBatch multiply(const MatrixBatch& left, const MatrixBatch& right, const GaloisKeys& galois,
-                       const RelinKey& relin, Lines result = Lines::columns, unsigned threads = 1,
-                       BatchMatmulReport* report = nullptr) const;
+  MatrixBatch multiply(const MatrixBatch& left, const MatrixBatch& right, const ckks::KeySet& keys,
+                       Lines result = Lines::columns, unsigned threads = 1, BatchMatmulReport* report = nullptr) const;
 
   /// The same matrices by other lines, at the same level: a transposition of the ciphertexts with d - 1 key
   /// switches. (`transposed` costs nothing.) @throws as multiply.
-  MatrixBatch convert(const MatrixBatch& batch, Lines to, const GaloisKeys& galois, unsigned threads = 1,
+  MatrixBatch convert(const MatrixBatch& batch, Lines to, const ckks::GaloisKeys& galois, unsigned threads = 1,
                       BatchMatmulReport* report = nullptr) const;
 
   /// Drops primes of all lines without division. @throws LevelError when `level` is above the batch's.
@@ -123,9 +123,10 @@ class BatchMatmul {
   /// Matrix products take multiples of this.
   static constexpr std::size_t kPad = 16;
   void check(const MatrixBatch& batch) const;
-  void check_operands(const MatrixBatch& left, const MatrixBatch& right, const RelinKey& relin) const;
+  void check_operands(const MatrixBatch& left, const MatrixBatch& right, const ckks::RelinKey& relin) const;
   /// The Galois key of each element(u), checked; null for u = 0.
-  std::vector<std::shared_ptr<const SwitchingKey>> keys_of(const GaloisKeys& keys, const MatrixBatch& batch) const;
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> keys_of(const ckks::GaloisKeys& keys,
+                                                                 const MatrixBatch& batch) const;
   /// A result of this scale, bound and error, without polynomials.
   MatrixBatch described(const MatrixBatch& from, Lines by, double scale, double bound, double variance, double spread,
                         double float_error) const;
@@ -136,9 +137,10 @@ class BatchMatmul {
                      std::size_t stride) const noexcept;
   std::vector<Diagonal> products(const MatrixBatch& left, const MatrixBatch& right, unsigned threads,
                                  BatchMatmulReport& report) const;
-  Pair switch_diagonal(Diagonal&& diagonal, std::size_t u, const SwitchingKey* galois, const RelinKey& relin) const;
-  Pair switch_part(Pair&& part, std::size_t u, const SwitchingKey* galois) const;
-  void divide(MatrixBatch& out, std::vector<Pair>& values, const ModulusDrop& drop, unsigned threads) const;
+  Pair switch_diagonal(Diagonal&& diagonal, std::size_t u, const rlwe::SwitchingKey* galois,
+                       const ckks::RelinKey& relin) const;
+  Pair switch_part(Pair&& part, std::size_t u, const rlwe::SwitchingKey* galois) const;
+  void divide(MatrixBatch& out, std::vector<Pair>& values, const rlwe::ModulusDrop& drop, unsigned threads) const;
   std::vector<Pair> diagonals_of(const MatrixBatch& batch, unsigned threads, BatchMatmulReport& report) const;
   /// From diagonals to lines: turns values at (position, automorphism) into coefficients, in place.
   void to_lines(std::vector<Pair>& values, unsigned threads, BatchMatmulReport& report) const;
@@ -148,7 +150,7 @@ class BatchMatmul {
   /// Variance and spread of a product's errors.
   std::pair<double, double> predict(const MatrixBatch& left, const MatrixBatch& right) const;
 
-  ContextPtr ctx_;
+  ckks::ContextPtr ctx_;
   std::size_t dim_ = 0;
   unsigned log_dim_ = 0;
   std::vector<u32> reversed_;               // log2 d bits in reverse order
@@ -158,4 +160,4 @@ class BatchMatmul {
   std::vector<u32> slot_of_;                // (exponent - 1)/4 -> slot
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -25,11 +25,10 @@
 #include <optional>
 #include <span>
 
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/hlt.hpp"
 #include "ringforge/counters.hpp"
-#include "ringforge/rlwe.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 /// Counts of operations, and words multiplied and added, and converted between bases, in limbs, which the counters
 /// have not.
@@ -42,12 +41,12 @@ struct Work : OpCounts {
 
 /// One number: butterflies, words streamed from memory, words multiplied and added, words converted, each with what
 /// it costs beside a butterfly.
-double weight(const GadgetShape& gadget, const Work& work) noexcept;
+double weight(const rlwe::GadgetShape& gadget, const Work& work) noexcept;
 /// Weights of one baby step and of one giant step of a transform with so many limbs.
 struct StepWeights {
   double baby, giant;
 };
-StepWeights step_weights(const GadgetShape& gadget, std::size_t limbs) noexcept;
+StepWeights step_weights(const rlwe::GadgetShape& gadget, std::size_t limbs) noexcept;
 
 /// One term of a shift, without its mask's slots.
 struct OutlineTerm {
@@ -67,9 +66,10 @@ struct OutlineSide {
 class Tally {
  public:
   /// @param coefficients_only of encoded vectors are kept; their limbs are made at each use
-  explicit Tally(const GadgetShape& gadget, bool coefficients_only = false) : compact(coefficients_only), g_(gadget) {}
+  explicit Tally(const rlwe::GadgetShape& gadget, bool coefficients_only = false)
+      : compact(coefficients_only), g_(gadget) {}
 
-  const GadgetShape& gadget() const noexcept { return g_; }
+  const rlwe::GadgetShape& gadget() const noexcept { return g_; }
   Work work;
   /// Limbs of the key of each rotation step; relinearisation is apart.
   std::map<std::int64_t, std::size_t> keys;
@@ -110,7 +110,7 @@ class Tally {
   std::size_t kept_bytes(std::size_t period, std::size_t limbs) const noexcept;
   void expand(std::size_t period, std::size_t limbs) noexcept;
 
-  GadgetShape g_;
+  rlwe::GadgetShape g_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -9,7 +9,9 @@
 #include "ringforge/constant_time.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
+
+using namespace fhew;
 namespace {
 
 PsiPlan checked(PsiPlan plan) {
@@ -157,4 +159,4 @@ double PsiClientKey::decode(std::uint16_t* words, std::span<const std::uint8_t> 
   return worst;
 }
 
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits

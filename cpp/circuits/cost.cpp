@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/cost.hpp"
+#include "ringforge/circuits/cost.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,10 +10,13 @@
 #include <string>
 #include <tuple>
 
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/error.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using rlwe::GadgetShape;
+
 namespace {
 
 // Beside a butterfly: a word streamed from memory, one multiplied and added, one in a base conversion.
@@ -330,4 +333,4 @@ void Tally::pair_sum(const OutlineSide& left, const OutlineSide& right,
   need(held);
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -11,12 +11,17 @@
 #include <map>
 
 #include "mask_store.hpp"
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/threads.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using rlwe::Digits;
+using rlwe::Gadget;
+using rlwe::ModulusDrop;
+using rlwe::SwitchingKey;
 
 /// One side of the products during a run: makes its shifted operands.
 ///
@@ -31,7 +36,7 @@ class PairSum::Side {
   using Parts = std::array<Poly<Eval>, 2>;
   using PartsPtr = std::shared_ptr<const Parts>;
 
-  Side(const PairSum& sum, bool left, Operands bases, const GaloisKeys& keys, unsigned threads)
+  Side(const PairSum& sum, bool left, Operands bases, const ckks::GaloisKeys& keys, unsigned threads)
       : sum_(sum),
         ctx_(*sum.ctx_),
         left_(left),
@@ -41,7 +46,7 @@ class PairSum::Side {
         scale_(left ? sum.left_mask_scale_ : sum.right_mask_scale_),
         keys_(keys),
         threads_(threads) {
-    for (const Ciphertext* c : bases) {
+    for (const ckks::Ciphertext* c : bases) {
       auto& s = direct_.emplace_back(std::make_shared<Source>());
       for (std::size_t part = 0; part < 2; ++part) {
         const Poly<Eval>& p = c->parts[part];
@@ -313,12 +318,12 @@ class PairSum::Side {
   }
 
   const PairSum& sum_;
-  const Context& ctx_;
+  const ckks::Context& ctx_;
   const bool left_, masked_;
   const std::size_t limbs_;
   const MaskStore* store_;
   const double scale_;
-  const GaloisKeys& keys_;
+  const ckks::GaloisKeys& keys_;
   const unsigned threads_;
   std::vector<SourcePtr> direct_;
   std::list<std::pair<std::pair<std::uint32_t, std::uint32_t>, SourcePtr>> derived_;
@@ -327,4 +332,4 @@ class PairSum::Side {
   std::map<std::array<std::uint32_t, 3>, PartsPtr> bare_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
-#include "ringforge/fhew/psi.hpp"
-#include "ringforge/fhew/records.hpp"
 #include "ringforge/packing.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
 
 /// The body of a message of this plan. @throws FormatError, MismatchError.
 inline const std::uint8_t* open_message(std::span<const std::uint8_t> bytes, std::size_t expected, io::TypeCode type,
@@ -32,4 +31,4 @@ inline std::size_t psi_lookup_rows(const PsiPlan& plan) {
          plan.tree_bits() + 4 + 16;
 }
 
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits

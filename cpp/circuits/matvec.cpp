@@ -9,18 +9,32 @@
 //   out  = sum_g Rot_{g*n1}(y_g)         summed over Q*P: one ModDown, merged with the rescale, at the end
 // The multiply-add walks limb by limb and block by block of coefficients, so that a block of all x_b stays in
 // the L2 cache while the plaintexts stream through once; the encoded matrix is stored in that order.
-#include "ringforge/ckks/matvec.hpp"
+#include "ringforge/circuits/matvec.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "progress.hpp"
-#include "ringforge/ckks/cost.hpp"
+#include "ringforge/circuits/cost.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::Ciphertext;
+using ckks::Context;
+using ckks::ContextPtr;
+using ckks::encoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::Metadata;
+using ckks::MetadataRules;
+using ckks::Plaintext;
+using rlwe::Gadget;
+using rlwe::GadgetShape;
+using rlwe::switch_key;
+
 namespace {
 
 double square(double x) { return x * x; }
@@ -335,7 +349,7 @@ Ciphertext Matvec::described(std::span<const Ciphertext> inputs) const {
 }
 
 Ciphertext Matvec::fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const {
-  for (const std::size_t h : plan_.packing().folds()) acc = ev.add(acc, ev.apply_galois(acc, element(h), keys));
+  for (const std::size_t h : plan_.packing().folds()) ev.add_in_place(acc, ev.apply_galois(acc, element(h), keys));
   if (!bias_.empty()) acc = ev.add_plain(acc, bias_[row_block]);
   return acc;
 }
@@ -447,7 +461,10 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
           std::memcpy(diagonal.poly.limb(l) + b * kBlock, words(l, b, t), kBlock * sizeof(u64));
       });
       Ciphertext product = ev.rescale(ev.mul_plain(inputs[terms[t].block], diagonal));
-      sum = t == first ? std::move(product) : ev.add(sum, product);
+      if (t == first)
+        sum = std::move(product);
+      else
+        ev.add_in_place(sum, product);
     }
     return sum;
   };
@@ -467,10 +484,14 @@ std::vector<Ciphertext> Matvec::run_diagonal(std::span<const Ciphertext> inputs,
       const std::size_t d = horner ? count_d - 1 - i : i;
       Ciphertext p = partial_sum(starts[d], starts[d + 1]);
       if (horner) {
-        acc = i == 0 ? std::move(p) : ev.add(p, ev.apply_galois(acc, element(1), keys));
+        if (i > 0) ev.add_in_place(p, ev.apply_galois(acc, element(1), keys));
+        acc = std::move(p);
       } else {
         if (d > 0) p = ev.apply_galois(p, element(d), keys);
-        acc = i == 0 ? std::move(p) : ev.add(acc, p);
+        if (i == 0)
+          acc = std::move(p);
+        else
+          ev.add_in_place(acc, p);
       }
     }
     acc.scale = scaling_.output_scale;
@@ -533,4 +554,4 @@ MatvecCost Matvec::cost(const Context& context, const linear::Plan& plan, std::s
   return cost;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -8,7 +8,7 @@
 
 #include "ringforge/ring.hpp"
 
-namespace ringforge {
+namespace ringforge::rlwe {
 
 /// Converts residues from one set of primes to others: given x mod p_1..p_k in coefficient form, writes
 /// x's centred representative (in (-P/2, P/2]) modulo a target prime. The quotient round(x/P) is found in
@@ -72,4 +72,4 @@ class ModulusDrop {
   std::vector<kernels::Factor> inverse_;  // D^-1 mod q_j
 };
 
-}  // namespace ringforge
+}  // namespace ringforge::rlwe

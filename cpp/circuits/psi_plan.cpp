@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "params_data.hpp"
 #include "psi_format.hpp"
+#include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
-#include "ringforge/fhew/psi.hpp"
+#include "ringforge/rlwe/security.hpp"
 #include "ringforge/sha256.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
+
+using namespace fhew;
 namespace {
 
 unsigned bits_of(u64 q) { return 64 - static_cast<unsigned>(__builtin_clzll(q)); }
@@ -63,9 +65,7 @@ void PsiPlan::check() const {
       std::any_of(expansion.begin(), expansion.end(), [](const Cut& c) { return !c.balanced; }))
     refuse("digits must be balanced: the mean of plain ones is amplified in every product");
   if (onehot()) check_cut(reconstruction, modulus, "PSI plan: gadget of the reconstruction");
-  double limit = 0;
-  for (const auto& l : ckks::data::kLimits)
-    if (l.log_n == log_n) limit = l.max_log_qp;
+  const double limit = rlwe::max_log_qp(log_n);
   const double log_modulus = std::log2(static_cast<double>(modulus));
   if (log_modulus > limit && insecure.empty())
     refuse("log2(Q) is " + std::to_string(log_modulus) + ", the limit for N = 2^" + std::to_string(log_n) + " is " +
@@ -186,4 +186,13 @@ std::array<std::uint8_t, 32> PsiPlan::hash() const {
   return sha256(id.data(), id.size() * sizeof(u64));
 }
 
-}  // namespace ringforge::fhew
+std::vector<io::RecordType> psi_record_types() {
+  // Version 1 was a magic and the plan's hash, without a checksum; messages are not kept.
+  const auto message = [](io::TypeCode code, const char* name) {
+    return io::RecordType{.code = code, .name = name, .version = 2, .oldest = 2};
+  };
+  return {message(kPsiKeysType, "evaluation keys of a PSI session"), message(kPsiRequestType, "request of a PSI session"),
+          message(kPsiReplyType, "reply of a PSI session")};
+}
+
+}  // namespace ringforge::circuits

@@ -15,7 +15,7 @@
 
 #include "ringforge/ckks/ckks.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 class MaskStore;
 
@@ -54,7 +54,7 @@ class PairSum {
  public:
   /// @param level of the bases. A product without masks ends one level lower, one with masks two levels lower.
   /// @throws LevelError, ShapeError.
-  PairSum(ContextPtr context, PairSumPlan plan, std::size_t level);
+  PairSum(ckks::ContextPtr context, PairSumPlan plan, std::size_t level);
 
   struct Scaling {
     double left = 0, right = 0;  ///< scales of the bases
@@ -65,7 +65,7 @@ class PairSum {
   /// Rotated bases, and blends of two bases for complementary masks, that a side keeps.
   static constexpr std::size_t kDerived = 4, kBlends = 2;
   /// Bases of one side.
-  using Operands = std::span<const Ciphertext* const>;
+  using Operands = std::span<const ckks::Ciphertext* const>;
 
   /// The masked side's masks are encoded so that the result has the output scale; without masks on either side
   /// the bases' scales must give it. `compact` as for Hlt.
@@ -73,12 +73,12 @@ class PairSum {
   void encode(const Scaling& scaling, bool compact = false, unsigned threads = 1);
 
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
-  Ciphertext run(Operands left, Operands right, const GaloisKeys& keys, const RelinKey& relin, unsigned threads = 1,
-                 const std::function<void(double)>& progress = {}) const;
+  ckks::Ciphertext run(Operands left, Operands right, const ckks::KeySet& keys, unsigned threads = 1,
+                       const std::function<void(double)>& progress = {}) const;
 
   /// Metadata of the result of `run`; nothing needs to be encoded. @throws ShapeError for no bases.
-  Metadata describe(std::span<const Metadata* const> left, std::span<const Metadata* const> right,
-                    const Scaling& scaling) const;
+  ckks::Metadata describe(std::span<const ckks::Metadata* const> left, std::span<const ckks::Metadata* const> right,
+                          const Scaling& scaling) const;
 
   std::size_t level() const noexcept { return level_; }
   std::size_t output_level() const noexcept { return product_level_ - 1; }
@@ -98,7 +98,7 @@ class PairSum {
   /// The product of the operands' scales, before the rescale.
   double product_scale(const Scaling& scaling) const;
 
-  ContextPtr ctx_;
+  ckks::ContextPtr ctx_;
   PairSumPlan plan_;
   std::size_t level_ = 0, product_level_ = 0;
   bool left_masked_ = false, right_masked_ = false;
@@ -108,4 +108,4 @@ class PairSum {
   std::vector<std::size_t> left_masks_, right_masks_;  // where the stores have the masks of each pair
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

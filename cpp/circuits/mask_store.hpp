@@ -6,9 +6,9 @@
 
 #include <vector>
 
-#include "ringforge/ckks/ckks.hpp"
+#include "ringforge/circuits/transform.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 /// What is kept of an encoded vector.
 enum class Keep {
@@ -16,22 +16,21 @@ enum class Keep {
   coefficients,  ///< N rounded coefficients: a limb is made by a reduction and an NTT when it is used
 };
 
-/// Slot values with period p (a power of two below N/16) encode to polynomials in X^(N/2p): in Eval form runs of
-/// N/2p equal words, of which one is kept. The complement 1 - u of another vector takes no memory at all.
-class MaskStore {
+/// Of negacyclic rings. Slot values with period p (a power of two below N/16) encode to polynomials in X^(N/2p): in
+/// Eval form runs of N/2p equal words, of which one is kept. The complement 1 - u of another vector takes no memory at
+/// all.
+class MaskStore final : public Multipliers {
  public:
   MaskStore() = default;
   /// @param basis the primes of the limbs
-  MaskStore(ContextPtr context, Basis basis, Keep keep, std::size_t count);
+  MaskStore(Basis basis, Keep keep, std::size_t count);
 
-  /// Encodes vector i; re, im hold its slots in transform order (Context::scatter) and are overwritten; `rounded`
-  /// is working memory of N words. Different i may be encoded at the same time.
-  /// @throws ScaleError when a coefficient reaches 2^62.
-  void encode(std::size_t i, double* re, double* im, double scale, i64* rounded);
-  /// Vector i is `scale` minus vector `of`, which is encoded at the same scale.
+  /// Vector i from its N encoded coefficients. Different i may be put at the same time.
+  void put(std::size_t i, const i64* coefficients);
+  /// Vector i is the constant `scale`, rounded, minus vector `of`.
   void complement(std::size_t i, std::size_t of, double scale);
   /// Vector i modulo prime j, N words: in the store, or made in `t` (N words).
-  const u64* limb(std::size_t i, std::size_t j, u64* t) const;
+  const u64* limb(std::size_t i, std::size_t j, u64* t) const override;
   /// Words [first, first + count) of the same, for blocks that stay in the first-level cache; `whole` is what
   /// `limb` gave for a vector kept as coefficients, and not used otherwise.
   const u64* block(std::size_t i, std::size_t j, std::size_t first, std::size_t count, u64* t,
@@ -58,10 +57,9 @@ class MaskStore {
     WordBuffer words;  // limbs: [limb][N/run]; coefficients: [N]
     std::vector<u64> constant;
   };
-  ContextPtr ctx_;
   Basis basis_;
   Keep keep_ = Keep::limbs;
   std::vector<Entry> entries_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -10,31 +10,29 @@
 #include "ringforge/error.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
-MaskStore::MaskStore(ContextPtr context, Basis basis, Keep keep, std::size_t count)
-    : ctx_(std::move(context)), basis_(std::move(basis)), keep_(keep), entries_(count) {}
+MaskStore::MaskStore(Basis basis, Keep keep, std::size_t count)
+    : basis_(std::move(basis)), keep_(keep), entries_(count) {}
 
 std::size_t MaskStore::bytes_each(const Basis& basis, Keep keep) noexcept {
   return basis.ring().degree() * sizeof(u64) * (keep == Keep::limbs ? basis.size() : 1);
 }
 
-void MaskStore::encode(std::size_t i, double* re, double* im, double scale, i64* rounded) {
-  if (!ctx_->encode_coefficients(re, im, scale, rounded))
-    throw ScaleError("a multiplier does not fit 62 bits at scale 2^" + std::to_string(std::log2(scale)));
+void MaskStore::put(std::size_t i, const i64* coefficients) {
   const std::size_t n = basis_.ring().degree();
   const auto& kern = kernels::active();
   Entry& e = entries_[i];
   // The largest power of two that divides the index of every coefficient that is not zero.
   std::size_t run = n;
   for (std::size_t x = 1; x < n && run > 1; ++x)
-    if (rounded[x] != 0) run = std::min(run, x & -x);
+    if (coefficients[x] != 0) run = std::min(run, x & -x);
   if (run < 16) run = 1;
   e.run = run;
   if (keep_ == Keep::coefficients && run == 1) {
     e.kind = Kind::coefficients;
     e.words = WordBuffer(n);
-    std::memcpy(e.words.data(), rounded, n * sizeof(u64));
+    std::memcpy(e.words.data(), coefficients, n * sizeof(u64));
     return;
   }
   e.kind = Kind::limbs;
@@ -42,7 +40,7 @@ void MaskStore::encode(std::size_t i, double* re, double* im, double scale, i64*
   u64* t = scratch(n);
   for (std::size_t j = 0; j < basis_.size(); ++j) {
     u64* out = run == 1 ? e.words.data() + j * n : t;
-    kern.reduce_signed(out, rounded, n, basis_[j].mod());
+    kern.reduce_signed(out, coefficients, n, basis_[j].mod());
     ntt(out, out, basis_[j]);
     if (run > 1)
       for (std::size_t x = 0; x < n / run; ++x) e.words.data()[j * (n / run) + x] = t[x * run];
@@ -108,4 +106,4 @@ std::size_t MaskStore::bytes() const noexcept {
   return words * sizeof(u64);
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

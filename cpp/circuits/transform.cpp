@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/hlt.hpp"
+#include "ringforge/circuits/transform.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
-#include "mask_store.hpp"
-#include "progress.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 #include "ringforge/traffic.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using rlwe::Digits;
+using rlwe::DigitSource;
+using rlwe::Gadget;
+using rlwe::GaloisKeys;
+using rlwe::key_product;
+using rlwe::key_product_at;
+using rlwe::ModulusDrop;
+using rlwe::switch_key;
+using rlwe::SwitchingKey;
+
 namespace {
 
 constexpr std::size_t kBlock = 512;  // coefficients that stay in the first-level cache
-
-double square(double x) { return x * x; }
 
 }  // namespace
 
@@ -38,93 +46,52 @@ const char* name(Schedule s) noexcept {
   return "unknown";
 }
 
-Hlt::Hlt(ContextPtr context, linear::Diagonals map, std::size_t level, Schedule schedule,
-         std::vector<std::uint32_t> babies)
-    : ctx_(std::move(context)), map_(std::move(map)), level_(level), schedule_(schedule), babies_(std::move(babies)) {
-  if (level < 1)
+Transform::Transform(rlwe::GadgetPtr gadget, Plan plan, Element element, std::size_t limbs)
+    : gadget_(std::move(gadget)), plan_(std::move(plan)), element_(std::move(element)), limbs_(limbs) {
+  (void)gadget_->extended(limbs);
+  if (plan_.rescales && limbs < 2)
     throw LevelError("a linear transform needs an input of level 1 at least (it is rescaled once), not " +
-                     std::to_string(level));
-  (void)ctx_->basis(level);
-  const std::size_t slots = ctx_->params().slots();
-  if (map_.slots() != slots || map_.size() == 0)
-    throw ShapeError("the map has " + std::to_string(map_.size()) + " diagonals of " + std::to_string(map_.slots()) +
-                     " slots; at least one of " + std::to_string(slots) + " is needed");
-  if (schedule == Schedule::bsgs && babies_.size() != map_.size())
-    throw ShapeError("bsgs needs a baby step for each of the " + std::to_string(map_.size()) + " diagonals");
-  if (schedule != Schedule::bsgs) babies_ = map_.steps();
+                     std::to_string(limbs - 1));
+  const std::size_t slots = plan_.slots, count = plan_.steps.size();
+  if (count == 0) throw ShapeError("the map has no diagonals; at least one is needed");
+  if (plan_.schedule == Schedule::bsgs && plan_.babies.size() != count)
+    throw ShapeError("bsgs needs a baby step for each of the " + std::to_string(count) + " diagonals");
+  babies_ = plan_.schedule == Schedule::bsgs ? plan_.babies : plan_.steps;
   std::map<std::uint32_t, std::vector<std::size_t>> giants;
-  for (std::size_t i = 0; i < map_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (babies_[i] >= slots) throw ShapeError("a baby step must be below " + std::to_string(slots));
-    giants[static_cast<std::uint32_t>((map_.steps()[i] - babies_[i]) & (slots - 1))].push_back(i);
-    rotates_ |= map_.steps()[i] != 0;
+    if (plan_.steps[i] >= slots) throw ShapeError("a diagonal's step must be below " + std::to_string(slots));
+    giants[static_cast<std::uint32_t>((plan_.steps[i] - babies_[i]) & (slots - 1))].push_back(i);
+    rotates_ |= plan_.steps[i] != 0;
   }
   for (auto& [step, terms] : giants) giants_.push_back({step, std::move(terms)});
+  if (plan_.schedule != Schedule::naive && rotates_ && (gadget_->p().size() == 0 || gadget_->spec().log_base > 0))
+    throw ParameterError("digits that are shared or summed over Q*P need special primes and whole limbs: take the " +
+                         std::string("naive schedule"));
 }
 
-std::vector<std::uint32_t> Hlt::steps() const {
+std::uint32_t Transform::shift(std::size_t i) const noexcept {
+  return static_cast<std::uint32_t>((plan_.steps[i] - babies_[i]) & (plan_.slots - 1));
+}
+
+std::size_t Transform::giants() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(giants_.begin(), giants_.end(), [](const Giant& g) { return g.step != 0; }));
+}
+
+Basis Transform::diagonal_basis() const {
+  return rotates_ && plan_.schedule != Schedule::naive ? gadget_->extended(limbs_) : gadget_->q().prefix(limbs_);
+}
+
+std::vector<std::uint32_t> Transform::rotations() const {
   std::set<std::uint32_t> out(babies_.begin(), babies_.end());
   for (const auto& g : giants_) out.insert(g.step);
   out.erase(0);
   return {out.begin(), out.end()};
 }
 
-std::size_t Hlt::storage() const noexcept { return store_ ? store_->bytes() : 0; }
-
-void Hlt::encode(const Scaling& scaling, bool compact, unsigned threads, const std::function<void(double)>& progress) {
-  const std::size_t n = ctx_->params().degree(), slots = n / 2;
-  if (!(scaling.input_scale >= 1) || !(scaling.output_scale >= 1) || !(scaling.input_bound > 0) ||
-      !std::isfinite(scaling.input_bound))
-    throw ValueError("scales must be at least 1, and the input's bound positive and finite");
-  const double scale = plain_scale(scaling);
-  if (!(scale >= 0x1p16 && scale <= 0x1p61))
-    throw ScaleError("the diagonals would be encoded at scale 2^" + std::to_string(std::log2(scale)) +
-                     ", outside 2^16 ... 2^61: choose input and output scales closer to each other");
-  const bool extended = rotates_ && schedule_ != Schedule::naive;
-  // Nothing is kept of an encoding that fails or is broken off.
-  store_.reset();
-  const auto store =
-      std::make_shared<MaskStore>(ctx_, extended ? ctx_->gadget().extended(level_ + 1) : ctx_->basis(level_),
-                                  compact ? Keep::coefficients : Keep::limbs, map_.size());
-  std::vector<std::size_t> shift(map_.size());
-  for (const auto& g : giants_)
-    for (const std::size_t t : g.terms) shift[t] = g.step;
-  constexpr std::size_t kRun = 4;
-  const std::size_t runs = (map_.size() + kRun - 1) / kRun;
-  Reports<void> reports(progress, runs);
-  parallel_for(threads, runs, [&](std::size_t run) {
-    std::vector<double> re(slots), im(slots), values(slots), imaginary(slots);
-    std::vector<i64> rounded(n);
-    for (std::size_t i = run * kRun; i < std::min(map_.size(), (run + 1) * kRun); ++i) {
-      map_.fill(i, shift[i], values.data(), imaginary.data());
-      ctx_->scatter(values.data(), slots, 1, re.data());
-      ctx_->scatter(imaginary.data(), slots, 1, im.data());
-      store->encode(i, re.data(), im.data(), scale, rounded.data());
-    }
-    reports.add(1);
-  });
-  scaling_ = scaling;
-  store_ = store;
-}
-
-void Hlt::check_input(const Ciphertext& in, const GaloisKeys& keys) const {
-  if (!store_) throw ShapeError("the diagonals have not been encoded yet");
-  ctx_->check(in);
-  if (in.parts.size() != 2) throw ShapeError("the input must have two parts: relinearize first");
-  if (in.level() != level_)
-    throw LevelError("the transform is encoded for inputs of level " + std::to_string(level_) +
-                     ", this one has level " + std::to_string(in.level()));
-  if (std::fabs(in.scale / scaling_.input_scale - 1) > 0x1p-30)
-    throw ScaleError("the transform is encoded for inputs of scale 2^" +
-                     std::to_string(std::log2(scaling_.input_scale)) + ", this one has 2^" +
-                     std::to_string(std::log2(in.scale)));
-  if (in.bound > scaling_.input_bound * (1 + 1e-9))
-    throw ValueError("the transform is encoded for inputs bounded by " + std::to_string(scaling_.input_bound) +
-                     ", this one declares " + std::to_string(in.bound));
-  for (const auto step : steps()) key(keys, step, in.key_id)->check(ctx_->gadget(), level_ + 1);
-}
-
-std::shared_ptr<const SwitchingKey> Hlt::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
-  const u64 element = ctx_->rotation_element(step);
+std::shared_ptr<const SwitchingKey> Transform::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
+  const u64 element = element_(step);
   if (!keys.contains(element))
     throw MissingKeyError("the transform rotates by " + std::to_string(step) +
                           " slots, and the key set has no Galois key for it (element " + std::to_string(element) +
@@ -135,66 +102,51 @@ std::shared_ptr<const SwitchingKey> Hlt::key(const GaloisKeys& keys, std::uint32
   return k;
 }
 
-double Hlt::plain_scale(const Scaling& scaling) const {
-  return static_cast<double>(ctx_->gadget().q()[level_].value()) * (scaling.output_scale / scaling.input_scale);
+const ModulusDrop& Transform::down() const {
+  return plan_.rescales ? gadget_->mod_down_rescale(limbs_) : gadget_->mod_down(limbs_);
 }
 
-Metadata Hlt::describe(const Metadata& in, const Scaling& scaling) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, degree = ctx_->params().degree();
-  const double rounding = MetadataRules(ctx_).rounding(), switched = gadget.switch_variance(limbs);
-  const auto prime = static_cast<double>(gadget.q()[level_].value());
-  const double scale = plain_scale(scaling);
-  const bool bsgs = schedule_ == Schedule::bsgs, naive = schedule_ == Schedule::naive;
-  // An output slot gathers the errors of the slots of its row; with one entry in each row, correlation of the
-  // input's errors plays no part. A rotated copy errs on its own; only masked slots of it arrive.
-  const double inherited = in.variance * (map_.row_entries() > 1 ? in.spread : 1),
-               turned = rotates_ ? switched + (naive ? rounding : 0) : 0;
-  const double gathered = (inherited + turned) * map_.row_square() * square(scale);
-  double fresh = static_cast<double>(map_.size()) * square(scaling.input_bound * scaling.input_scale) / 12;
-  if (bsgs)
-    for (const auto& g : giants_) fresh += g.step != 0 ? switched + rounding : 0;
-  Metadata r;
-  r.scale = scaling.output_scale;
-  r.bound = in.bound * map_.row_sum();
-  r.variance = (gathered + fresh) / square(prime) + rounding;
-  // Weights on the outputs become weights on the inputs: the norm is at most that of row and column sums.
-  const double peak = (in.variance * in.spread + turned) * map_.row_sum() * map_.column_sum() * square(scale);
-  r.spread = std::max(1.0, ((peak + fresh) / square(prime) + rounding) / r.variance);
-  // An encoded diagonal errs in all slots, also where it is zero, by a part of its largest entry.
-  r.float_error =
-      in.float_error * map_.row_sum() + encoding_error(degree) * map_.peak_sum() * (in.bound + in.float_error);
-  return r;
+void Transform::check_input(const rlwe::Ciphertext& in) const {
+  in.check(*gadget_);
+  if (in.parts.size() != 2) throw ShapeError("the input must have two parts: relinearize first");
+  if (in.limbs() != limbs_)
+    throw LevelError("the transform is encoded for inputs of level " + std::to_string(limbs_ - 1) +
+                     ", this one has level " + std::to_string(in.level()));
 }
 
-Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& given, unsigned threads) const {
+rlwe::Ciphertext Transform::run(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& given,
+                                unsigned threads) const {
   const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
-  check_input(in, keys);
-  Ciphertext r{describe(in, scaling_)};
-  r.key_id = in.key_id;
-  if (schedule_ == Schedule::naive || !rotates_)
-    r.parts = run_naive(in, keys, threads);
-  else if (schedule_ == Schedule::hoisted)
-    r.parts = run_hoisted(in, keys, threads);
-  else if (schedule_ == Schedule::mo)
-    r.parts = run_mo(in, keys, threads);
+  check_input(in);
+  for (const auto step : rotations()) key(keys, step, in.key_id)->check(*gadget_, limbs_);
+  rlwe::Ciphertext out;
+  out.key_id = in.key_id;
+  if (plan_.schedule == Schedule::naive || !rotates_)
+    out.parts = naive(in, diagonals, keys, threads);
+  else if (plan_.schedule == Schedule::hoisted)
+    out.parts = hoisted(in, diagonals, keys, threads);
+  else if (plan_.schedule == Schedule::mo)
+    out.parts = memory_optimised(in, diagonals, keys, threads);
   else
-    r.parts = run_bsgs(in, keys, threads);
-  return r;
+    out.parts = bsgs(in, diagonals, keys, threads);
+  return out;
 }
 
-Hlt::Parts Hlt::run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Evaluator ev(ctx_, threads);
-  const Basis basis = ctx_->basis(level_);
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree();
+Transform::Parts Transform::naive(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& keys,
+                                  unsigned threads) const {
+  const rlwe::Evaluator ev(gadget_, threads);
+  const Basis& basis = in.parts[0].basis();
+  const std::size_t limbs = limbs_, n = basis.ring().transform_length();
   const auto& kern = kernels::active();
   Parts acc;
   for (int part = 0; part < 2; ++part) acc.emplace_back(basis);
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    const std::uint32_t step = map_.steps()[i];
-    const Ciphertext rotated = step == 0 ? in : ev.apply_galois(in, ctx_->rotation_element(step), keys);
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const std::uint32_t step = plan_.steps[i];
+    rlwe::Ciphertext made;
+    if (step != 0) made = ev.map(in, element_(step), keys);
+    const rlwe::Ciphertext& rotated = step == 0 ? in : made;
     parallel_for(threads, limbs, [&](std::size_t j) {
-      const u64* mask = store_->limb(i, j, scratch(n));
+      const u64* mask = diagonals.limb(i, j, scratch(n));
       for (std::size_t part = 0; part < 2; ++part) {
         const auto op = i == 0 ? kern.mul : kern.mul_add;
         op(acc[part].limb(j), rotated.parts[part].limb(j), mask, n, basis[j].mod());
@@ -205,14 +157,16 @@ Hlt::Parts Hlt::run_naive(const Ciphertext& in, const GaloisKeys& keys, unsigned
     move_limbs(2 * limbs, 2 * limbs, n);
     if (i > 0) move_limbs(4 * limbs, 2 * limbs, n);
   }
+  if (!plan_.rescales) return acc;
   Parts out;
-  for (auto& part : acc) out.push_back(ctx_->gadget().rescale(limbs).apply(part, threads));
+  for (auto& part : acc) out.push_back(gadget_->rescale(limbs).apply(part, threads));
   return out;
 }
 
-Hlt::Parts Hlt::run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree();
+Transform::Parts Transform::hoisted(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& keys,
+                                    unsigned threads) const {
+  const Gadget& gadget = *gadget_;
+  const std::size_t limbs = limbs_, n = gadget.q().ring().transform_length();
   const Basis& ext = gadget.extended(limbs);
   const auto& kern = kernels::active();
   const Digits digits(in.parts[1], gadget, threads);
@@ -223,14 +177,14 @@ Hlt::Parts Hlt::run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsign
     kern.mul_scalar(raised.limb(j), in.parts[0].limb(j), gadget.p_factor(j), n, ext[j].mod());
   });
   move_limbs(limbs, limbs, n);
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    const std::uint32_t step = map_.steps()[i];
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const std::uint32_t step = plan_.steps[i];
     count({.plain_mul = 1, .plaintext_bytes = ext.size() * n * sizeof(u64)});
     if (step == 0) {
       // Unrotated: P*(c0, c1) times the diagonal.
       parallel_for(threads, limbs, [&](std::size_t j) {
         u64* t = scratch(2 * n);
-        const u64* mask = store_->limb(i, j, t);
+        const u64* mask = diagonals.limb(i, j, t);
         kern.mul_add(acc[0].limb(j), raised.limb(j), mask, n, ext[j].mod());
         kern.mul_scalar(t + n, in.parts[1].limb(j), gadget.p_factor(j), n, ext[j].mod());
         kern.mul_add(acc[1].limb(j), t + n, mask, n, ext[j].mod());
@@ -239,10 +193,10 @@ Hlt::Parts Hlt::run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsign
       continue;
     }
     key_product(u0, u1, digits, *key(keys, step, in.key_id), gadget, false, threads);
-    const auto index = ctx_->ring().eval_index(ctx_->rotation_element(step));
+    const auto index = gadget_->q().ring().eval_index(element_(step));
     parallel_for(threads, ext.size(), [&](std::size_t j) {
       u64* t = scratch(2 * n);
-      const u64* mask = store_->limb(i, j, t + n);
+      const u64* mask = diagonals.limb(i, j, t + n);
       if (j < limbs) kern.add(u0.limb(j), u0.limb(j), raised.limb(j), n, ext[j].mod());
       for (int part = 0; part < 2; ++part) {
         kern.automorphism_eval(t, (part == 0 ? u0 : u1).limb(j), index->data(), n);
@@ -255,15 +209,16 @@ Hlt::Parts Hlt::run_hoisted(const Ciphertext& in, const GaloisKeys& keys, unsign
     move_limbs(4 * ext.size(), 2 * ext.size(), n);  // product and sum
   }
   Parts out;
-  for (auto& part : acc) out.push_back(gadget.mod_down_rescale(limbs).apply(part, threads));
+  for (auto& part : acc) out.push_back(down().apply(part, threads));
   return out;
 }
 
-Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree(), kept = limbs - 1;
+Transform::Parts Transform::memory_optimised(const rlwe::Ciphertext& in, const Multipliers& diagonals,
+                                             const GaloisKeys& keys, unsigned threads) const {
+  const Gadget& gadget = *gadget_;
+  const std::size_t limbs = limbs_, n = gadget.q().ring().transform_length(), kept = limbs - (plan_.rescales ? 1 : 0);
   const Basis& ext = gadget.extended(limbs);
-  const ModulusDrop& drop = gadget.mod_down_rescale(limbs);
+  const ModulusDrop& drop = down();
   const std::size_t gone = ext.size() - kept;
   const auto& kern = kernels::active();
 
@@ -272,20 +227,20 @@ Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned th
   const std::size_t digits = source.digits(), quotients = gadget.spec().limbs_per_digit > 1 ? digits : 0;
   move_limbs(2 * limbs, 0, n);
   const Held input(Held::As::working, 2 * limbs + quotients, n);
-  std::vector<std::shared_ptr<const SwitchingKey>> key_of(map_.size());
-  std::vector<std::shared_ptr<const std::vector<u32>>> index(map_.size());
+  std::vector<std::shared_ptr<const SwitchingKey>> key_of(plan_.steps.size());
+  std::vector<std::shared_ptr<const std::vector<u32>>> index(plan_.steps.size());
   std::size_t rotations = 0;
-  for (std::size_t i = 0; i < map_.size(); ++i) {
-    if (map_.steps()[i] == 0) continue;
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (plan_.steps[i] == 0) continue;
     ++rotations;
-    key_of[i] = key(keys, map_.steps()[i], in.key_id);
-    index[i] = ctx_->ring().eval_index(ctx_->rotation_element(map_.steps()[i]));
+    key_of[i] = key(keys, plan_.steps[i], in.key_id);
+    index[i] = gadget_->q().ring().eval_index(element_(plan_.steps[i]));
   }
   count({.key_switch = rotations,
          .rotation = rotations,
-         .plain_mul = map_.size(),
+         .plain_mul = plan_.steps.size(),
          .key_bytes = rotations * gadget.key_bytes(limbs),
-         .plaintext_bytes = map_.size() * ext.size() * n * sizeof(u64)});
+         .plaintext_bytes = plan_.steps.size() * ext.size() * n * sizeof(u64)});
 
   // acc0, acc1 = limb j of the sums over all diagonals.
   const std::size_t fixed = digits + 3;  // digits, key product (2), P*c0
@@ -302,9 +257,9 @@ Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned th
     std::fill_n(acc0, n, 0);
     std::fill_n(acc1, n, 0);
     alignas(64) u64 tile[kBlock];
-    for (std::size_t i = 0; i < map_.size(); ++i) {
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (key_of[i] == nullptr && j >= limbs) continue;  // P*c is 0 modulo P's primes
-      const u64* mask = store_->limb(i, j, generated);
+      const u64* mask = diagonals.limb(i, j, generated);
       if (key_of[i] == nullptr) {
         kern.mul_scalar(u1, in.parts[1].limb(j), gadget.p_factor(j), n, m);
         kern.mul_add(acc0, raised, mask, n, m);
@@ -314,10 +269,11 @@ Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned th
       key_product_at(u0, u1, x, *key_of[i], gadget, limbs, j);
       if (j < limbs) kern.add(u0, u0, raised, n, m);
       for (std::size_t b = 0; b < n; b += kBlock) {
-        kern.automorphism_eval(tile, u0, index[i]->data() + b, kBlock);
-        kern.mul_add(acc0 + b, tile, mask + b, kBlock, m);
-        kern.automorphism_eval(tile, u1, index[i]->data() + b, kBlock);
-        kern.mul_add(acc1 + b, tile, mask + b, kBlock, m);
+        const std::size_t now = std::min(kBlock, n - b);
+        kern.automorphism_eval(tile, u0, index[i]->data() + b, now);
+        kern.mul_add(acc0 + b, tile, mask + b, now, m);
+        kern.automorphism_eval(tile, u1, index[i]->data() + b, now);
+        kern.mul_add(acc1 + b, tile, mask + b, now, m);
       }
     }
   };
@@ -328,7 +284,7 @@ Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned th
   for (int part = 0; part < 2; ++part) {
     tails.emplace_back(ext.slice(kept, gone));
     for (std::size_t i = 0; i < gone; ++i) prepared[part].push_back(tails.back().limb(i));
-    out.emplace_back(ctx_->basis(level_ - 1));
+    out.emplace_back(drop.output());
   }
   const Held put_away(Held::As::out, 2 * gone + (gone > 1 ? 2 : 0) + 2 * kept, n);
   const Held buffers(Held::As::working, fixed + 2, n);
@@ -350,9 +306,10 @@ Hlt::Parts Hlt::run_mo(const Ciphertext& in, const GaloisKeys& keys, unsigned th
   return out;
 }
 
-Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
-  const Gadget& gadget = ctx_->gadget();
-  const std::size_t limbs = level_ + 1, n = ctx_->params().degree();
+Transform::Parts Transform::bsgs(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& keys,
+                                 unsigned threads) const {
+  const Gadget& gadget = *gadget_;
+  const std::size_t limbs = limbs_, n = gadget.q().ring().transform_length();
   const Basis& ext = gadget.extended(limbs);
   const auto& kern = kernels::active();
 
@@ -368,14 +325,14 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
       auto& baby = babies.emplace_back();
       if (b == 0) continue;
       baby.key = key(keys, b, in.key_id);
-      baby.index = ctx_->ring().eval_index(ctx_->rotation_element(b));
+      baby.index = gadget_->q().ring().eval_index(element_(b));
       ++rotations;
     }
   count({.key_switch = rotations,
          .rotation = rotations,
-         .plain_mul = map_.size(),
+         .plain_mul = plan_.steps.size(),
          .key_bytes = rotations * gadget.key_bytes(limbs),
-         .plaintext_bytes = map_.size() * ext.size() * n * sizeof(u64)});
+         .plaintext_bytes = plan_.steps.size() * ext.size() * n * sizeof(u64)});
   std::unique_ptr<DigitSource> source;
   if (rotations > 0) source = std::make_unique<DigitSource>(in.parts[1], gadget, threads);
   const std::size_t digits = source ? source->digits() : 0;
@@ -421,7 +378,7 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
       for (const std::size_t i : giants_[g].terms) {
         const std::size_t b = place.at(babies_[i]);
         if (babies[b].key == nullptr && j >= limbs) continue;
-        mask.push_back(store_->limb(i, j, made + mask.size() * n));
+        mask.push_back(diagonals.limb(i, j, made + mask.size() * n));
         y0.push_back(held + 2 * b * n);
         y1.push_back(held + 2 * b * n + n);
       }
@@ -430,7 +387,7 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
       y1_at = y1;
       for (std::size_t first = 0; first < n; first += kBlock) {
         kern.dot2(inner[g][0].limb(j) + first, inner[g][1].limb(j) + first, mask_at.data(), y0_at.data(), y1_at.data(),
-                  mask.size(), false, kBlock, m);
+                  mask.size(), false, std::min(kBlock, n - first), m);
         for (auto* list : {&mask_at, &y0_at, &y1_at})
           for (auto& p : *list) p += kBlock;
       }
@@ -452,7 +409,7 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
     const auto k = key(keys, giants_[g].step, in.key_id);
     const Poly<Eval> c1 = gadget.mod_down(limbs).apply(inner[g][1], threads);
     switch_key(u0, u1, c1, *k, gadget, threads);
-    const auto index = ctx_->ring().eval_index(ctx_->rotation_element(giants_[g].step));
+    const auto index = gadget_->q().ring().eval_index(element_(giants_[g].step));
     parallel_for(threads, ext.size(), [&](std::size_t j) {
       kern.add(u0.limb(j), u0.limb(j), inner[g][0].limb(j), n, ext[j].mod());
       kern.automorphism_eval_add(acc[0].limb(j), u0.limb(j), index->data(), n, ext[j].mod());
@@ -463,8 +420,8 @@ Hlt::Parts Hlt::run_bsgs(const Ciphertext& in, const GaloisKeys& keys, unsigned 
     inner[g].clear();
   }
   Parts out;
-  for (auto& part : acc) out.push_back(gadget.mod_down_rescale(limbs).apply(part, threads));
+  for (auto& part : acc) out.push_back(down().apply(part, threads));
   return out;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -27,8 +27,14 @@
 #include <vector>
 
 #include "ringforge/fhew/rlwe.hpp"
+#include "ringforge/record.hpp"
 
-namespace ringforge::fhew {
+namespace ringforge::circuits {
+
+/// The types of messages, which are records. docs/formats.md has their bodies.
+inline constexpr io::TypeCode kPsiKeysType = 0x0301, kPsiRequestType = 0x0302, kPsiReplyType = 0x0303;
+/// What the registry knows of them.
+std::vector<io::RecordType> psi_record_types();
 
 enum class PsiAlgorithm : std::uint8_t { paper = 0, ringforge = 1 };
 
@@ -48,15 +54,15 @@ struct PsiPlan {
   PsiAlgorithm algorithm = PsiAlgorithm::ringforge;
   unsigned log_n = 11;
   u64 modulus = 0;
-  unsigned log_bins = 14;      ///< k
-  unsigned cell_bits = 18;     ///< w
-  unsigned log_cell = 0;       ///< log2 of s, the words in a cell
-  unsigned log_t = 1;          ///< words are modulo T = 2^log_t
-  unsigned log_onehot = 0;     ///< log2 of D
-  Cut gadget;                  ///< of RGSW ciphertexts, for a and b alike
-  std::vector<Cut> expansion;  ///< of the substitution key of each stage, X -> X^(N/2^s + 1)
-  Cut reconstruction;          ///< of RLWE'(z^2); unused by `paper`
-  unsigned log_reply = 13;     ///< replies are modulo 2^log_reply
+  unsigned log_bins = 14;               ///< k
+  unsigned cell_bits = 18;              ///< w
+  unsigned log_cell = 0;                ///< log2 of s, the words in a cell
+  unsigned log_t = 1;                   ///< words are modulo T = 2^log_t
+  unsigned log_onehot = 0;              ///< log2 of D
+  kernels::Cut gadget;                  ///< of RGSW ciphertexts, for a and b alike
+  std::vector<kernels::Cut> expansion;  ///< of the substitution key of each stage, X -> X^(N/2^s + 1)
+  kernels::Cut reconstruction;          ///< of RLWE'(z^2); unused by `paper`
+  unsigned log_reply = 13;              ///< replies are modulo 2^log_reply
   std::string insecure;
 
   std::size_t n() const noexcept { return std::size_t{1} << log_n; }
@@ -123,7 +129,7 @@ class PsiClientKey {
   PsiPlan plan_;
   std::shared_ptr<const SmallRing<u64>> ring_;
   Randomness rng_;
-  RingSecret<u64> secret_;
+  fhew::RingSecret<u64> secret_;
 };
 
 /// A client's evaluation keys, expanded. Immutable.
@@ -165,4 +171,4 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
                                      const PsiTable& table, unsigned threads = 1, const PsiProgress& progress = {},
                                      PsiCounts* counts = nullptr);
 
-}  // namespace ringforge::fhew
+}  // namespace ringforge::circuits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/ckks/pair_sum.hpp"
+#include "ringforge/circuits/pair_sum.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,20 @@
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 #include "scratch.hpp"
+#include "slot_encoder.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::Ciphertext;
+using ckks::ContextPtr;
+using ckks::encoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::KeySet;
+using ckks::Metadata;
+using ckks::MetadataRules;
+using rlwe::switch_key;
+
 namespace {
 
 constexpr std::size_t kPairsAtOnce = 4;  // products summed in one pass
@@ -157,15 +169,13 @@ void PairSum::encode(const Scaling& scaling, bool compact, unsigned threads) {
         std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
         items.back().complement = both.empty() && a.size() + b.size() == slots;
       }
-    auto store = std::make_shared<MaskStore>(ctx_, rotates ? ctx_->gadget().extended(level_ + 1) : basis,
+    auto store = std::make_shared<MaskStore>(rotates ? ctx_->gadget().extended(level_ + 1) : basis,
                                              compact ? Keep::coefficients : Keep::limbs, items.size());
     parallel_for(threads, items.size(), [&](std::size_t i) {
       if (items[i].complement) return;
-      std::vector<double> values(slots), re(slots), im(slots);
-      std::vector<i64> rounded(n);
+      std::vector<double> values(slots);
       for (const auto s : *items[i].slots) values[(s + items[i].rest) & (slots - 1)] = 1;
-      ctx_->scatter(values.data(), slots, 1, re.data());
-      store->encode(i, re.data(), im.data(), scale, rounded.data());
+      store->put(i, SlotEncoder(*ctx_).encode(values.data(), nullptr, scale));
     });
     for (std::size_t i = 0; i < items.size(); ++i)
       if (items[i].complement) store->complement(i, i - 1, scale);
@@ -273,9 +283,10 @@ Metadata PairSum::describe(std::span<const Metadata* const> left_bases, std::spa
   return r;
 }
 
-Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, const RelinKey& relin, unsigned threads,
+Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsigned threads,
                         const std::function<void(double)>& progress) const {
-  const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
+  const KeySet held(given);  // what the run uses, whatever is erased meanwhile
+  const GaloisKeys& keys = held.galois();
   if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
     throw ShapeError("the masks have not been encoded yet");
   check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
@@ -284,8 +295,9 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
   for (const auto bases : {left, right})
     for (const Ciphertext* c : bases)
       if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
-  relin.key.check(ctx_->gadget(), product_level_ + 1);
-  if (relin.key.key_id != key_id)
+  const rlwe::SwitchingKey& relin = held.relin().key();
+  relin.check(ctx_->gadget(), product_level_ + 1);
+  if (relin.key_id != key_id)
     throw MismatchError("the relinearisation key belongs to another secret key than the operands");
   for (const auto& [element, level] : required_keys()) {
     if (!keys.contains(element))
@@ -331,7 +343,7 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
       if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
     }
     // Relinearise over Q*P: u = switched d2 + P*(d0, d1).
-    switch_key(u[0], u[1], d[3], relin.key, gadget, threads);
+    switch_key(u[0], u[1], d[3], relin, gadget, threads);
     parallel_for(threads, limbs, [&](std::size_t j) {
       const auto& m = basis[j].mod();
       kern.add(d[1].limb(j), d[1].limb(j), d[2].limb(j), n, m);
@@ -365,11 +377,11 @@ Ciphertext PairSum::run(Operands left, Operands right, const GaloisKeys& given, 
   r.bound = scaling_.output_bound;
   for (auto& part : acc) r.parts.push_back(gadget.mod_down_rescale(limbs).apply(part, threads));
   const Evaluator ev(ctx_, threads);
-  if (plan_.real_part) r = ev.add(r, ev.conjugate(r, keys));
-  for (const auto step : plan_.folds) r = ev.add(r, ev.rotate(r, step, keys));
+  if (plan_.real_part) ev.add_in_place(r, ev.conjugate(r, keys));
+  for (const auto step : plan_.folds) ev.add_in_place(r, ev.rotate(r, step, keys));
   const std::vector<const Metadata*> known_left(left.begin(), left.end()), known_right(right.begin(), right.end());
   static_cast<Metadata&>(r) = describe(known_left, known_right, scaling_);
   return r;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

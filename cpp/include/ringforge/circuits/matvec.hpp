@@ -14,7 +14,7 @@
 #include "ringforge/linear/norms.hpp"
 #include "ringforge/linear/plan.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
 
 /// What a plan costs at a level: exact operation counts of one run, and memory.
 struct MatvecCost {
@@ -33,7 +33,7 @@ class Matvec {
   /// @param level of the inputs, at least 1; results are one lower
   /// @param batch vectors interleaved in each ciphertext: slot = virtual slot * batch + index; a power of two
   /// @throws LevelError, ShapeError.
-  Matvec(ContextPtr context, linear::Plan plan, std::size_t level, std::size_t batch = 1);
+  Matvec(ckks::ContextPtr context, linear::Plan plan, std::size_t level, std::size_t batch = 1);
 
   const linear::Plan& plan() const noexcept { return plan_; }
   std::size_t level() const noexcept { return level_; }
@@ -62,8 +62,9 @@ class Matvec {
   /// The same rounded up to powers of 2^(1/4), as results and programs state them.
   static Sums rounded_up(const Sums& sums) noexcept;
   /// Metadata of every result for a matrix of these sums, with a bias; bound and variance are rounded up.
-  static Metadata describe(const ContextPtr& context, const linear::Plan& plan, std::size_t level,
-                           const Scaling& scaling, const Sums& sums, std::span<const Metadata* const> inputs);
+  static ckks::Metadata describe(const ckks::ContextPtr& context, const linear::Plan& plan, std::size_t level,
+                                 const Scaling& scaling, const Sums& sums,
+                                 std::span<const ckks::Metadata* const> inputs);
   /// Encodes the matrix (row-major, rows x cols) at the plan's level, and the bias (rows numbers or empty).
   /// `progress` receives the fraction done now and then, from any of the threads, never from two at once. When this
   /// throws, nothing is encoded. Not while another thread runs this object.
@@ -76,28 +77,29 @@ class Matvec {
   /// Applies the matrix to one ciphertext per column block; one result per row block. The results' bound and
   /// variance are rounded up to powers of 2^(1/4): they depend on the matrix.
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError.
-  std::vector<Ciphertext> run(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads = 1) const;
+  std::vector<ckks::Ciphertext> run(std::span<const ckks::Ciphertext> inputs, const ckks::GaloisKeys& keys,
+                                    unsigned threads = 1) const;
 
   /// Results of a run that another machine did: polynomials from there, metadata as `run` would give.
   /// @param parts for each row block and each of the two parts, the residues of every limb of level - 1
   /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.
-  std::vector<Ciphertext> assemble(std::span<const Ciphertext> inputs,
-                                   std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const;
+  std::vector<ckks::Ciphertext> assemble(std::span<const ckks::Ciphertext> inputs,
+                                         std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const;
   /// One limb of the encoded product number `term` of the plan, in Eval form. @throws ShapeError.
   void copy_term(std::size_t term, std::size_t limb, std::span<u64> out) const;
   /// The encoded bias of each row block, one level below the inputs; empty without a bias.
-  const std::vector<Plaintext>& bias() const noexcept { return bias_; }
+  const std::vector<ckks::Plaintext>& bias() const noexcept { return bias_; }
 
   /// What `run` demands of its inputs.
   /// @throws LevelError, ScaleError, ShapeError, MismatchError, ValueError.
-  void check_inputs(std::span<const Ciphertext> inputs) const;
+  void check_inputs(std::span<const ckks::Ciphertext> inputs) const;
 
   /// Galois elements needed, each with the level it is used at.
   std::vector<std::pair<u64, std::size_t>> required_keys() const;
   /// Bytes held by the encoded matrix.
   std::size_t storage() const noexcept { return store_.size() * sizeof(u64); }
   /// Predicted cost of a plan at a level. @throws LevelError, ShapeError when the plan is for other slots.
-  static MatvecCost cost(const Context& context, const linear::Plan& plan, std::size_t level);
+  static MatvecCost cost(const ckks::Context& context, const linear::Plan& plan, std::size_t level);
 
   /// Coefficients of one term that lie together in memory.
   static constexpr std::size_t kBlock = 512;
@@ -107,15 +109,17 @@ class Matvec {
   const u64* words(std::size_t limb, std::size_t block, std::size_t term) const noexcept;
   u64 element(std::size_t step) const { return ctx_->rotation_element(static_cast<i64>(step * batch_)); }
   // Polynomials of the results; their metadata is set by `describe`.
-  std::vector<Ciphertext> run_bsgs(std::span<const Ciphertext> inputs, const GaloisKeys& keys, unsigned threads) const;
-  std::vector<Ciphertext> run_diagonal(std::span<const Ciphertext> inputs, const GaloisKeys& keys,
-                                       unsigned threads) const;
+  std::vector<ckks::Ciphertext> run_bsgs(std::span<const ckks::Ciphertext> inputs, const ckks::GaloisKeys& keys,
+                                         unsigned threads) const;
+  std::vector<ckks::Ciphertext> run_diagonal(std::span<const ckks::Ciphertext> inputs, const ckks::GaloisKeys& keys,
+                                             unsigned threads) const;
   /// A result without polynomials.
-  Ciphertext described(std::span<const Ciphertext> inputs) const;
+  ckks::Ciphertext described(std::span<const ckks::Ciphertext> inputs) const;
   /// Rotate-and-sum and bias; metadata of the result is the evaluator's.
-  Ciphertext fold(Ciphertext acc, std::size_t row_block, const GaloisKeys& keys, const Evaluator& ev) const;
+  ckks::Ciphertext fold(ckks::Ciphertext acc, std::size_t row_block, const ckks::GaloisKeys& keys,
+                        const ckks::Evaluator& ev) const;
 
-  ContextPtr ctx_;
+  ckks::ContextPtr ctx_;
   linear::Plan plan_;
   std::size_t level_ = 0, batch_ = 1;
   Scaling scaling_;
@@ -123,7 +127,7 @@ class Matvec {
   Sums sums_;
   bool encoded_ = false;
   WordBuffer store_;  // [limb][block][term][kBlock]
-  std::vector<Plaintext> bias_;
+  std::vector<ckks::Plaintext> bias_;
 };
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

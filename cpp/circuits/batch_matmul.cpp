@@ -16,7 +16,7 @@
 // kept here by its position t, before the automorphism. With phases b + s*a its phase is fb + s*fa + s"*lb +
 // s"*s*la, where s" is the inverse image of s. Key switches and the automorphism bring it under s. Then column j
 // of the product is an inverse transform along t in each class: the first log2 d stages of an inverse NTT.
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -32,7 +32,17 @@
 #include "ringforge/threads.hpp"
 #include "scratch.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::GaloisKeys;
+using ckks::KeySet;
+using ckks::MetadataRules;
+using ckks::RelinKey;
+using rlwe::DigitSource;
+using rlwe::Gadget;
+using rlwe::ModulusDrop;
+using rlwe::SwitchingKey;
+
 namespace {
 
 /// Words of a cache line: columns of a tile that are gathered together, and what is added to the distance of its
@@ -222,7 +232,7 @@ BatchMatmul::Pair BatchMatmul::switch_diagonal(Diagonal&& x, std::size_t u, cons
   const DigitSource last(square_part, gadget);
   for (std::size_t j = 0; j < ext.size(); ++j) {
     digits_at(last, j, room, digits);
-    add_key_product(out[0].limb(j), out[1].limb(j), digits, relin.key, ext, limbs, j);
+    add_key_product(out[0].limb(j), out[1].limb(j), digits, relin.key(), ext, limbs, j);
   }
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
   return out;
@@ -269,9 +279,11 @@ void BatchMatmul::to_lines(std::vector<Pair>& values, unsigned threads, BatchMat
 
 // ---- products -------------------------------------------------------------------------------------
 
-MatrixBatch BatchMatmul::multiply(const MatrixBatch& left, const MatrixBatch& right, const GaloisKeys& galois,
-                                  const RelinKey& relin, Lines result, unsigned threads,
-                                  BatchMatmulReport* report) const {
+MatrixBatch BatchMatmul::multiply(const MatrixBatch& left, const MatrixBatch& right, const KeySet& given, Lines result,
+                                  unsigned threads, BatchMatmulReport* report) const {
+  const KeySet held(given);  // what the run uses, whatever is erased meanwhile
+  const GaloisKeys& galois = held.galois();
+  const RelinKey& relin = held.relin();
   check_operands(left, right, relin);
   const auto keys = keys_of(galois, left);
   BatchMatmulReport total, part;
@@ -424,8 +436,7 @@ MatrixBatch BatchMatmul::convert(const MatrixBatch& batch, Lines to, const Galoi
     variance = std::max(variance, c.variance);
     spread = std::max(spread, c.spread);
   }
-  const double added =
-      static_cast<double>(dim_ - 1) * gadget.switch_variance(limbs) + Evaluator(ctx_).rounding_variance();
+  const double added = static_cast<double>(dim_ - 1) * gadget.switch_variance(limbs) + MetadataRules(ctx_).rounding();
   MatrixBatch out = described(batch, to, batch.scale(), batch.bound, variance + added,
                               (variance * spread + added) / (variance + added), float_error(batch));
   divide(out, values, gadget.mod_down(limbs), threads);
@@ -434,4 +445,4 @@ MatrixBatch BatchMatmul::convert(const MatrixBatch& batch, Lines to, const Galoi
   return out;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits

@@ -8,11 +8,27 @@
 #include <string>
 
 #include "bits.hpp"
-#include "ringforge/ckks/batch_matmul.hpp"
+#include "ringforge/circuits/batch_matmul.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
-namespace ringforge::ckks {
+namespace ringforge::circuits {
+
+using ckks::check_rescaled;
+using ckks::Ciphertext;
+using ckks::Client;
+using ckks::ContextPtr;
+using ckks::decoding_error;
+using ckks::Evaluator;
+using ckks::GaloisKeys;
+using ckks::MetadataRules;
+using ckks::Plaintext;
+using ckks::PublicKey;
+using ckks::RelinKey;
+using ckks::SecretKey;
+using rlwe::Gadget;
+using rlwe::SwitchingKey;
+
 namespace {
 
 double square(double x) { return x * x; }
@@ -192,7 +208,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
   check(right);
   if (left.lines[0].key_id != right.lines[0].key_id)
     throw MismatchError("the two operands were made under different keys");
-  if (relin.key.key_id != left.lines[0].key_id)
+  if (relin.key().key_id != left.lines[0].key_id)
     throw MismatchError(
         "the relinearisation key belongs to another secret key than the operands: use keys made together");
   const std::size_t level = left.level();
@@ -203,7 +219,7 @@ void BatchMatmul::check_operands(const MatrixBatch& left, const MatrixBatch& rig
     throw LevelError(
         "a product of matrices needs operands of level 1 at least (it is rescaled once), not 0: use "
         "parameters with more primes");
-  relin.key.check(ctx_->gadget(), level + 1);
+  relin.key().check(ctx_->gadget(), level + 1);
   const double need = std::log2(product_bound(left, right)) + std::log2(product_scale(left, right)),
                have = ctx_->basis(level - 1).log2() - 1;
   if (need > have)
@@ -296,7 +312,7 @@ std::pair<double, double> BatchMatmul::predict(const MatrixBatch& left, const Ma
                            std::sqrt(variance[1] * spread[1]) * left.bound * left.scale();
   const double both = n * variance[0] * variance[1];
   const double k = ctx_->gadget().switch_variance(level + 1), secret = 2 * n / 3;
-  const double rounding = Evaluator(ctx_).rounding_variance();
+  const double rounding = MetadataRules(ctx_).rounding();
   const double added = ((d - 1) * (k * (1 + secret) + square(secret) / 12) + d * k) / square(prime) + rounding;
   const double own = (d * square(deviation) + both) / square(prime) + added;
   const double peak = (square(d * deviation) + d * both) / square(prime) + added;
@@ -357,4 +373,4 @@ double BatchMatmul::float_error(const MatrixBatch& batch) {
   return most;
 }
 
-}  // namespace ringforge::ckks
+}  // namespace ringforge::circuits
