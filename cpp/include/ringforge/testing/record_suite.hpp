@@ -84,15 +84,17 @@ inline std::vector<std::string> check_records(const RecordSample& sample) {
   if (io::secret_in(secrets).empty() == type->secret) refuse("its secret is not seen, or one where there is none");
   expect("a second record where one is expected", "FormatError", twice);
 
-  // Every byte of header, fixed fields and checksum; the body here and there, and all of its ends.
+  // Every byte of header, fixed fields and checksum; the body here and there.
   constexpr std::size_t kHashBegin = 12, kHashEnd = 44, kLength = 44;
   const std::size_t head_end = io::kHeaderBytes + type->head_bytes, sum = good.size() - io::kChecksumBytes;
-  const std::size_t stride = std::max<std::size_t>(1, (sum - head_end) / 64);
-  for (std::size_t at = 0; at < good.size(); at += at < head_end || at + stride >= sum ? 1 : stride) {
+  const auto step = [&](std::size_t at) {
+    return at < head_end || at >= sum ? 1 : std::min(std::max<std::size_t>(1, (sum - head_end) / 16), sum - at);
+  };
+  for (std::size_t at = 0; at < good.size(); at += step(at)) {
     expect("a cut to " + std::to_string(at) + " bytes", "FormatError",
            RecordBytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(at)));
     const bool hash = at >= kHashBegin && at < kHashEnd && sample.has_parameters;
-    for (unsigned bit = 0; bit < 8; bit += at < head_end ? 1 : 3)
+    for (unsigned bit = 0; bit < 8; bit += at < head_end ? 1 : 5)
       changed("bit " + std::to_string(bit) + " of byte " + std::to_string(at) + ", flipped,",
               hash ? "MismatchError" : "FormatError", false,
               [&](RecordBytes& b) { b[at] ^= static_cast<std::uint8_t>(1U << bit); });
