@@ -27,8 +27,8 @@ namespace {
 double square(double x) { return x * x; }
 
 /// The transform of a map's diagonals. @throws ShapeError for a map of other slots.
-Transform transform_of(const ContextPtr& ctx, const linear::Diagonals& map, std::size_t level, Schedule schedule,
-                       std::vector<std::uint32_t> babies) {
+LinearTransform transform_of(const ContextPtr& ctx, const linear::Diagonals& map, std::size_t level, Schedule schedule,
+                             std::vector<std::uint32_t> babies) {
   const std::size_t slots = ctx->params().slots();
   if (level < 1)
     throw LevelError("a linear transform needs an input of level 1 at least (it is rescaled once), not " +

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "ringforge/circuits/transform.hpp"
+#include "ringforge/circuits/linear_transform.hpp"
 
 namespace ringforge::circuits {
 

@@ -2,7 +2,7 @@
 // Copyright 2026 The Ringforge authors
 //
 // Homomorphic linear transforms (HLT) in CKKS: a sparse linear map of slots, one level lower, with its scales and
-// noise. The schedules are those of transform.hpp.
+// noise. The schedules are those of linear_transform.hpp.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "ringforge/circuits/transform.hpp"
+#include "ringforge/circuits/linear_transform.hpp"
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/linear/diagonals.hpp"
 
@@ -56,7 +56,7 @@ class Hlt {
 
   ckks::ContextPtr ctx_;
   linear::Diagonals map_;
-  Transform transform_;
+  LinearTransform transform_;
   Scaling scaling_;
   std::shared_ptr<MaskStore> store_;
 };

@@ -3,7 +3,7 @@
 //
 // Linear transforms of RLWE ciphertexts without a scheme, against exact integers: every schedule, with and without a
 // division at the end. What a scheme adds (slots, scales, noise) is in hlt_test.cpp.
-#include "ringforge/circuits/transform.hpp"
+#include "ringforge/circuits/linear_transform.hpp"
 #include "integer_phases.hpp"
 #include "ringforge/error.hpp"
 
@@ -28,7 +28,7 @@ TEST_P(TransformSchedules, GivesTheSumOfMappedPhases) {
   // The powers of 5 are a cycle of N/2 automorphisms.
   const auto element = [ring](std::uint32_t step) { return ring.power(5, step); };
   const std::vector<std::uint32_t> steps{0, 1, 5, 6, 31};
-  const Transform transform(w.gadget, {slots, steps, schedule, {0, 1, 1, 2, 31}, rescales}, element, limbs);
+  const LinearTransform transform(w.gadget, {slots, steps, schedule, {0, 1, 1, 2, 31}, rescales}, element, limbs);
   rlwe::GaloisKeys keys;
   for (const auto step : transform.rotations()) keys.insert(w.encryptor.galois_key(w.sk, element(step), limbs));
 
@@ -71,11 +71,11 @@ INSTANTIATE_TEST_SUITE_P(All, TransformSchedules,
                                   (std::get<1>(info.param) ? "_rescales" : "_stays");
                          });
 
-TEST(Transform, RefusesWhatItCannotRun) {
+TEST(LinearTransform, RefusesWhatItCannotRun) {
   PhaseWorld w, f(7, 6, 44);
   const auto element = [](std::uint32_t step) { return step == 0 ? u64{1} : u64{5}; };
-  const auto make = [&](Transform::Plan plan, std::size_t limbs = 4) {
-    return Transform(w.gadget, std::move(plan), element, limbs);
+  const auto make = [&](LinearTransform::Plan plan, std::size_t limbs = 4) {
+    return LinearTransform(w.gadget, std::move(plan), element, limbs);
   };
   EXPECT_THROW(make({32, {}, Schedule::naive, {}, true}), ShapeError);
   EXPECT_THROW(make({32, {32}, Schedule::naive, {}, true}), ShapeError);
@@ -86,10 +86,10 @@ TEST(Transform, RefusesWhatItCannotRun) {
   EXPECT_NO_THROW(make({32, {1}, Schedule::mo, {}, false}, 1));
   const auto base =
       std::make_shared<const rlwe::Gadget>(w.gadget->q(), Basis(w.gadget->q().ring(), {}), rlwe::GadgetSpec{1, 10});
-  EXPECT_THROW(Transform(base, {32, {1}, Schedule::mo, {}, true}, element, 4), ParameterError);
-  EXPECT_NO_THROW(Transform(base, {32, {1}, Schedule::naive, {}, true}, element, 4));
+  EXPECT_THROW(LinearTransform(base, {32, {1}, Schedule::mo, {}, true}, element, 4), ParameterError);
+  EXPECT_NO_THROW(LinearTransform(base, {32, {1}, Schedule::naive, {}, true}, element, 4));
 
-  const Transform t = make({32, {1}, Schedule::hoisted, {}, true});
+  const LinearTransform t = make({32, {1}, Schedule::hoisted, {}, true});
   Polynomials diagonals;
   diagonals.polys.push_back(lifted(Integers(w.n(), 1), t.diagonal_basis()));
   rlwe::GaloisKeys keys, foreign;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "ringforge/circuits/transform.hpp"
+#include "ringforge/circuits/linear_transform.hpp"
 
 #include <algorithm>
 #include <map>
@@ -46,7 +46,7 @@ const char* name(Schedule s) noexcept {
   return "unknown";
 }
 
-Transform::Transform(rlwe::GadgetPtr gadget, Plan plan, Element element, std::size_t limbs)
+LinearTransform::LinearTransform(rlwe::GadgetPtr gadget, Plan plan, Element element, std::size_t limbs)
     : gadget_(std::move(gadget)), plan_(std::move(plan)), element_(std::move(element)), limbs_(limbs) {
   (void)gadget_->extended(limbs);
   if (plan_.rescales && limbs < 2)
@@ -70,27 +70,27 @@ Transform::Transform(rlwe::GadgetPtr gadget, Plan plan, Element element, std::si
                          std::string("naive schedule"));
 }
 
-std::uint32_t Transform::shift(std::size_t i) const noexcept {
+std::uint32_t LinearTransform::shift(std::size_t i) const noexcept {
   return static_cast<std::uint32_t>((plan_.steps[i] - babies_[i]) & (plan_.slots - 1));
 }
 
-std::size_t Transform::giants() const noexcept {
+std::size_t LinearTransform::giants() const noexcept {
   return static_cast<std::size_t>(
       std::count_if(giants_.begin(), giants_.end(), [](const Giant& g) { return g.step != 0; }));
 }
 
-Basis Transform::diagonal_basis() const {
+Basis LinearTransform::diagonal_basis() const {
   return rotates_ && plan_.schedule != Schedule::naive ? gadget_->extended(limbs_) : gadget_->q().prefix(limbs_);
 }
 
-std::vector<std::uint32_t> Transform::rotations() const {
+std::vector<std::uint32_t> LinearTransform::rotations() const {
   std::set<std::uint32_t> out(babies_.begin(), babies_.end());
   for (const auto& g : giants_) out.insert(g.step);
   out.erase(0);
   return {out.begin(), out.end()};
 }
 
-std::shared_ptr<const SwitchingKey> Transform::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
+std::shared_ptr<const SwitchingKey> LinearTransform::key(const GaloisKeys& keys, std::uint32_t step, u64 key_id) const {
   const u64 element = element_(step);
   if (!keys.contains(element))
     throw MissingKeyError("the transform rotates by " + std::to_string(step) +
@@ -102,11 +102,11 @@ std::shared_ptr<const SwitchingKey> Transform::key(const GaloisKeys& keys, std::
   return k;
 }
 
-const ModulusDrop& Transform::down() const {
+const ModulusDrop& LinearTransform::down() const {
   return plan_.rescales ? gadget_->mod_down_rescale(limbs_) : gadget_->mod_down(limbs_);
 }
 
-void Transform::check_input(const rlwe::Ciphertext& in) const {
+void LinearTransform::check_input(const rlwe::Ciphertext& in) const {
   in.check(*gadget_);
   if (in.parts.size() != 2) throw ShapeError("the input must have two parts: relinearize first");
   if (in.limbs() != limbs_)
@@ -114,8 +114,8 @@ void Transform::check_input(const rlwe::Ciphertext& in) const {
                      ", this one has level " + std::to_string(in.level()));
 }
 
-rlwe::Ciphertext Transform::run(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& given,
-                                unsigned threads) const {
+rlwe::Ciphertext LinearTransform::run(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& given,
+                                      unsigned threads) const {
   const GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
   check_input(in);
   for (const auto step : rotations()) key(keys, step, in.key_id)->check(*gadget_, limbs_);
@@ -132,8 +132,8 @@ rlwe::Ciphertext Transform::run(const rlwe::Ciphertext& in, const Multipliers& d
   return out;
 }
 
-Transform::Parts Transform::naive(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& keys,
-                                  unsigned threads) const {
+LinearTransform::Parts LinearTransform::naive(const rlwe::Ciphertext& in, const Multipliers& diagonals,
+                                              const GaloisKeys& keys, unsigned threads) const {
   const rlwe::Evaluator ev(gadget_, threads);
   const Basis& basis = in.parts[0].basis();
   const std::size_t limbs = limbs_, n = basis.ring().transform_length();
@@ -163,8 +163,8 @@ Transform::Parts Transform::naive(const rlwe::Ciphertext& in, const Multipliers&
   return out;
 }
 
-Transform::Parts Transform::hoisted(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& keys,
-                                    unsigned threads) const {
+LinearTransform::Parts LinearTransform::hoisted(const rlwe::Ciphertext& in, const Multipliers& diagonals,
+                                                const GaloisKeys& keys, unsigned threads) const {
   const Gadget& gadget = *gadget_;
   const std::size_t limbs = limbs_, n = gadget.q().ring().transform_length();
   const Basis& ext = gadget.extended(limbs);
@@ -213,8 +213,8 @@ Transform::Parts Transform::hoisted(const rlwe::Ciphertext& in, const Multiplier
   return out;
 }
 
-Transform::Parts Transform::memory_optimised(const rlwe::Ciphertext& in, const Multipliers& diagonals,
-                                             const GaloisKeys& keys, unsigned threads) const {
+LinearTransform::Parts LinearTransform::memory_optimised(const rlwe::Ciphertext& in, const Multipliers& diagonals,
+                                                         const GaloisKeys& keys, unsigned threads) const {
   const Gadget& gadget = *gadget_;
   const std::size_t limbs = limbs_, n = gadget.q().ring().transform_length(), kept = limbs - (plan_.rescales ? 1 : 0);
   const Basis& ext = gadget.extended(limbs);
@@ -306,8 +306,8 @@ Transform::Parts Transform::memory_optimised(const rlwe::Ciphertext& in, const M
   return out;
 }
 
-Transform::Parts Transform::bsgs(const rlwe::Ciphertext& in, const Multipliers& diagonals, const GaloisKeys& keys,
-                                 unsigned threads) const {
+LinearTransform::Parts LinearTransform::bsgs(const rlwe::Ciphertext& in, const Multipliers& diagonals,
+                                             const GaloisKeys& keys, unsigned threads) const {
   const Gadget& gadget = *gadget_;
   const std::size_t limbs = limbs_, n = gadget.q().ring().transform_length();
   const Basis& ext = gadget.extended(limbs);

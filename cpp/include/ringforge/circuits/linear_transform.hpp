@@ -36,7 +36,7 @@ class Multipliers {
 };
 
 /// A sparse linear map for one number of limbs and one schedule.
-class Transform {
+class LinearTransform {
  public:
   struct Plan {
     std::size_t slots = 0;             ///< that rotate in a cycle, a power of two
@@ -52,7 +52,7 @@ class Transform {
   /// @throws ShapeError for no diagonals, steps that are not below `slots`, or babies of another number; LevelError for
   ///         limbs that Q does not have, or too few to rescale; ParameterError for a schedule other than naive without
   ///         special primes or with base-B digits.
-  Transform(rlwe::GadgetPtr gadget, Plan plan, Element element, std::size_t limbs);
+  LinearTransform(rlwe::GadgetPtr gadget, Plan plan, Element element, std::size_t limbs);
 
   const Plan& plan() const noexcept { return plan_; }
   std::size_t limbs() const noexcept { return limbs_; }
