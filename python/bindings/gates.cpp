@@ -172,8 +172,8 @@ void bind_gates(nb::module_& m) {
   nb::class_<GateEvaluationKey>(g, "EvaluationKey", "What the server needs to run gates.")
       .def_static(
           "make",
-          [](SecretKey& s, Method method, unsigned threads, std::optional<ProgressCallback> progress) {
-            Progress report = with_gil(progress);
+          [](SecretKey& s, Method method, unsigned threads, const ProgressCallback& progress) {
+            const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             return GateEvaluationKey::make(s.key, method, s.rng, threads, report);
           },
@@ -208,12 +208,12 @@ void bind_gates(nb::module_& m) {
       [](const GateEvaluationKey& key, const Bits& kinds,
          const nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& inputs, const Wires& wires,
          const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& outputs, unsigned threads,
-         std::optional<ProgressCallback> progress) {
+         const ProgressCallback& progress) {
         check_width(key.params(), wires.shape(1));
         if (inputs.shape(0) != kinds.size() || inputs.shape(1) != 3 || outputs.size() != kinds.size())
           throw ShapeError("a level of g gates has g kinds, g x 3 inputs and g outputs");
         const GateLevel level{kinds.data(), inputs.data(), outputs.data(), kinds.size()};
-        Progress report = with_gil(progress);
+        const auto report = with_gil(progress);
         nb::gil_scoped_release release;
         return evaluate(key, level, wires.data(), wires.shape(0), threads, report);
       },

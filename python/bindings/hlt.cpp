@@ -34,7 +34,19 @@ void bind_hlt(nb::module_& m) {
           "slots"_a, "steps"_a, "offsets"_a, "targets"_a, "values"_a)
       .def_prop_ro("slots", &Diagonals::slots)
       .def("__len__", &Diagonals::size)
-      .def_prop_ro("steps", [](const Diagonals& d) { return to_numpy(d.steps().data(), d.size()); })
+      .def_prop_ro(
+          "steps", [](const Diagonals& d) { return to_numpy(d.steps().data(), d.size()); }, nb::rv_policy::automatic)
+      .def(
+          "diagonal",
+          [](const Diagonals& d, std::size_t i) {
+            if (i >= d.size()) throw nb::index_error();
+            std::vector<double> re(d.slots()), im(d.slots());
+            d.fill(i, 0, re.data(), im.data());
+            std::vector<std::complex<double>> out(d.slots());
+            for (std::size_t s = 0; s < out.size(); ++s) out[s] = {re[s], im[s]};
+            return to_numpy(out.data(), out.size());
+          },
+          "index"_a, "Diagonal `index` of all slots: what slot s of the result gets of slot s + steps[index].")
       .def_prop_ro("row_sum", &Diagonals::row_sum)
       .def_prop_ro("row_square", &Diagonals::row_square);
   nb::enum_<Schedule>(m, "Schedule")
@@ -51,7 +63,7 @@ void bind_hlt(nb::module_& m) {
       .def(
           "encode",
           [](Hlt& self, double input_scale, double output_scale, double input_bound, bool compact, unsigned threads,
-             std::optional<std::function<void(double)>> progress) {
+             const ProgressCallback& progress) {
             const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             self.encode({input_scale, output_scale, input_bound}, compact, threads, report);
@@ -82,6 +94,27 @@ void bind_hlt(nb::module_& m) {
           "left_bases"_a, "right_bases"_a, "masks"_a, "real_part"_a, "folds"_a)
       .def_ro("left_bases", &PairSumPlan::left_bases)
       .def_ro("right_bases", &PairSumPlan::right_bases)
+      .def_ro("masks", &PairSumPlan::masks, "The slots where each mask is 1.")
+      .def_ro("real_part", &PairSumPlan::real_part)
+      .def_ro("folds", &PairSumPlan::folds)
+      .def_prop_ro(
+          "groups",
+          [](const PairSumPlan& self) {
+            using Terms = std::vector<std::array<std::int64_t, 4>>;
+            const auto terms = [](const std::vector<ShiftTerm>& from) {
+              Terms out;
+              for (const ShiftTerm& t : from)
+                out.push_back({t.base, t.step, t.via, t.mask == ShiftTerm::kNoMask ? -1 : std::int64_t{t.mask}});
+              return out;
+            };
+            std::vector<std::pair<std::uint32_t, std::vector<std::pair<Terms, Terms>>>> out;
+            for (const ShiftGroup& g : self.groups) {
+              out.push_back({g.outer, {}});
+              for (const ShiftPair& p : g.pairs) out.back().second.emplace_back(terms(p.left), terms(p.right));
+            }
+            return out;
+          },
+          "Each group's outer rotation and pairs, with terms as `add_pair` takes them.")
       .def(
           "add_group", [](PairSumPlan& self, std::uint32_t outer) { self.groups.push_back({outer, {}}); }, "outer"_a)
       .def(
@@ -123,7 +156,7 @@ void bind_hlt(nb::module_& m) {
           "run",
           [](const PairSum& self, const std::vector<const Ciphertext*>& left,
              const std::vector<const Ciphertext*>& right, const GaloisKeys& keys, const RelinKey& relin,
-             unsigned threads, std::optional<std::function<void(double)>> progress) {
+             unsigned threads, const ProgressCallback& progress) {
             const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             return self.run(left, right, {keys, relin}, threads, report);

@@ -98,7 +98,7 @@ void bind_matvec(nb::module_& m) {
           "encode",
           [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
              const Doubles& bias, double input_scale, double output_scale, double input_bound, bool fresh_inputs,
-             unsigned threads, std::optional<std::function<void(double)>> progress) {
+             unsigned threads, const ProgressCallback& progress) {
             const auto& packing = self.plan().packing();
             if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
               throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +

@@ -15,7 +15,6 @@ using namespace ringforge::oprf;
 
 using Rows = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using NewRows = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>>;
-using Report = std::optional<std::function<void(double)>>;
 using ByteStrings = nb::typed<nb::list, nb::bytes>;
 
 Bytes span(const nb::bytes& b) { return {static_cast<const std::uint8_t*>(b.data()), b.size()}; }
@@ -73,7 +72,7 @@ Bytes elements_of(const Rows& rows) {
 
 /// Runs f without the interpreter.
 template <class F>
-auto released(const Report& progress, F&& f) {
+auto released(const ProgressCallback& progress, F&& f) {
   const auto report = with_gil(progress);
   nb::gil_scoped_release release;
   return f(report);
@@ -117,7 +116,7 @@ void bind_oprf(nb::module_& m) {
           "input"_a)
       .def(
           "evaluate_batch",
-          [](const ServerKey& k, const Rows& elements, unsigned threads, const Report& progress) {
+          [](const ServerKey& k, const Rows& elements, unsigned threads, const ProgressCallback& progress) {
             const Bytes in = elements_of(elements);
             return rows(released(progress, [&](const Progress& p) { return evaluate_batch(k, in, threads, p); }),
                         kElementBytes);
@@ -125,7 +124,7 @@ void bind_oprf(nb::module_& m) {
           "elements"_a, "threads"_a = 1, "progress"_a = nb::none())
       .def(
           "prf_batch",
-          [](const ServerKey& k, const ByteStrings& inputs, unsigned threads, const Report& progress) {
+          [](const ServerKey& k, const ByteStrings& inputs, unsigned threads, const ProgressCallback& progress) {
             const Packed in(inputs);
             return rows(released(progress, [&](const Progress& p) { return prf_batch(k, in.inputs(), threads, p); }),
                         kOutputBytes);
@@ -158,7 +157,7 @@ void bind_oprf(nb::module_& m) {
       "input"_a, "blind"_a, "evaluated"_a);
   s.def(
       "blind_batch",
-      [](const ByteStrings& inputs, unsigned threads, const Report& progress) {
+      [](const ByteStrings& inputs, unsigned threads, const ProgressCallback& progress) {
         const Packed in(inputs);
         Randomness rng;
         auto b = released(progress, [&](const Progress& p) { return blind_batch(in.inputs(), rng, threads, p); });
@@ -168,7 +167,7 @@ void bind_oprf(nb::module_& m) {
   s.def(
       "finalize_batch",
       [](const ByteStrings& inputs, const Blinds& blinds, const Rows& evaluated, unsigned threads,
-         const Report& progress) {
+         const ProgressCallback& progress) {
         const Packed in(inputs);
         const Bytes elements = elements_of(evaluated);
         return rows(

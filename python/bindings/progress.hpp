@@ -11,25 +11,15 @@
 
 namespace bindings {
 
-/// Takes the fraction done; a result of False cancels, None goes on.
-using ProgressCallback = std::function<nb::object(double)>;
+/// Takes the fraction done, or is not there. A result of False cancels, where the call can be cancelled.
+using ProgressCallback = std::optional<std::function<nb::object(double)>>;
 
 /// The callback under the interpreter's lock; empty when there is none. `callback` must outlive the result.
-inline std::function<bool(double)> with_gil(std::optional<ProgressCallback>& callback) {
-  if (!callback) return {};
-  return [&callback](double done) {
-    nb::gil_scoped_acquire lock;
-    const nb::object more = (*callback)(done);
-    return more.is_none() || nb::cast<bool>(more);
-  };
-}
-
-/// The same for callbacks that cannot cancel.
-inline std::function<void(double)> with_gil(const std::optional<std::function<void(double)>>& callback) {
+inline std::function<bool(double)> with_gil(const ProgressCallback& callback) {
   if (!callback) return {};
   return [&callback](double done) {
     const nb::gil_scoped_acquire lock;
-    (*callback)(done);
+    return !(*callback)(done).is(nb::handle(Py_False));
   };
 }
 

@@ -202,9 +202,9 @@ void bind_psi(nb::module_& m) {
   p.def(
       "evaluate",
       [](const PsiSessionKeys& keys, const nb::bytes& request, const Table& table, unsigned threads,
-         std::optional<ProgressCallback> progress, PsiCounts* counts) {
+         const ProgressCallback& progress, PsiCounts* counts) {
         if (keys.plan().hash() != table.plan.hash()) throw MismatchError("keys and table belong to different plans");
-        PsiProgress report = with_gil(progress);
+        const auto report = with_gil(progress);
         std::vector<std::uint8_t> reply;
         {
           nb::gil_scoped_release release;

@@ -12,8 +12,9 @@ import numpy as np
 
 from ringforge import _native, ckks, devices, matmul, matvec
 from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, psi
-from ringforge.devices.cpu import aligned
+from ringforge.arrays import aligned
 from ringforge.matmul.batch import BatchProduct
+from ringforge.matvec.kernels import MatvecOperands
 
 LEVEL = 3
 SCALE = 2.0**40
@@ -180,5 +181,5 @@ class Systems:
         self.holder.save_public_key(folder / "public")
         self.device = devices.open_device("cpu")
         self.kernel = self.program.kernels[0]
-        operands = devices.MatvecOperands(self.model.weights, self.model.bias)
+        operands = MatvecOperands(self.model.weights, self.model.bias)
         self.handle = self.device.prepare(self.kernel, self.keys, operands)

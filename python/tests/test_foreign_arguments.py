@@ -24,6 +24,7 @@ import pytest
 import ringforge as rf
 from ringforge import _native, devices, gates, matmul, matvec
 from ringforge._native import Lines, Schedule
+from ringforge.matvec.kernels import MatvecOperands
 from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, Systems, World, parameters
 
 MISMATCH, SHAPE, FORMAT = rf.MismatchError, rf.ShapeError, rf.FormatError
@@ -368,7 +369,7 @@ SYSTEMS: dict[str, Any] = {
     "matmul.Contributor": lambda w, f: w.computer.run([w.parcels[0], contributed(w, f.folder / "public")]),
     "devices.Device.run": lambda w, f: w.device.run(w.handle, f.vectors.groups[0]),
     "devices.Device.prepare": lambda w, f: w.device.run(
-        w.device.prepare(w.kernel, f.keys, devices.MatvecOperands(w.model.weights, w.model.bias)), w.vectors.groups[0]
+        w.device.prepare(w.kernel, f.keys, MatvecOperands(w.model.weights, w.model.bias)), w.vectors.groups[0]
     ),
 }
 

@@ -17,6 +17,7 @@ from rich.table import Table
 import ringforge
 from ringforge import _native, bundles, devices, files, params
 from ringforge.cli.console import SECRET_FILE, properties, size_text
+from ringforge.devices import registry
 from ringforge.errors import FormatError
 from ringforge.files import naming
 from ringforge.programs import MAX_FILE
@@ -47,6 +48,7 @@ def installation() -> Iterator[RenderableType]:
     table = Table(title="devices", title_justify="left")
     for label in ("name", "what it is", "kernels", "largest N", "limbs", "prime bits"):
         table.add_column(label)
+    registry.import_kernels()
     for name in devices.names():
         c = devices.open_device(name).capabilities()
         limits = ("any" if v is None else str(v) for v in (c.max_degree, c.max_limbs, c.max_prime_bits))

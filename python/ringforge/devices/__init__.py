@@ -2,9 +2,12 @@
 # Copyright 2026 The Ringforge authors
 """Devices: where fused kernels run.
 
-A device is handed whole kernels (a matrix times an encrypted vector, a squaring), never single polynomial
+A device is handed whole kernels (a matrix times an encrypted vector, a level of gates), never single polynomial
 operations. `prepare` does once what can be done before inputs arrive; `run` may then be called any number of
 times. Every device answers with real results and a report. Applications compute through this interface only.
+
+Kernels are values of the rooms that use them: `ringforge.matvec.kernels`, `matmul.kernels`, `gates.kernels`,
+`psi.kernels`. docs/devices.md describes them; docs/adding.md shows how to make a device.
 
 `cpu` is this processor; `clear` the same kernels without encryption, for tests; `rtl:MACHINE` the SystemVerilog of an
 accelerator, simulated: see `ringforge hw --help`.
@@ -13,61 +16,46 @@ accelerator, simulated: see `ringforge hw --help`.
 from __future__ import annotations
 
 from ringforge.devices.base import (
-    AccumulateKernel,
+    Buffer,
     Capabilities,
     Device,
+    Execution,
     Handle,
-    Keys,
-    MatvecKernel,
-    MatvecOperands,
+    Implementation,
+    Kernel,
+    KeySet,
+    Needs,
+    Preparation,
+    Progress,
     Report,
-    SquareKernel,
-    SubstitutionKernel,
+    register,
 )
 from ringforge.devices.clear import ClearDevice, ClearVector
 from ringforge.devices.cpu import CpuDevice
-from ringforge.errors import ParameterError
+from ringforge.devices.registry import names, open_device, register_cases, register_device
 
 __all__ = [
-    "AccumulateKernel",
+    "Buffer",
     "Capabilities",
     "ClearDevice",
     "ClearVector",
     "CpuDevice",
     "Device",
+    "Execution",
     "Handle",
-    "Keys",
-    "MatvecKernel",
-    "MatvecOperands",
+    "Implementation",
+    "Kernel",
+    "KeySet",
+    "Needs",
+    "Preparation",
+    "Progress",
     "Report",
-    "SquareKernel",
-    "SubstitutionKernel",
     "names",
     "open_device",
+    "register",
+    "register_cases",
+    "register_device",
 ]
 
-_DEVICES: dict[str, type[Device]] = {"cpu": CpuDevice, "clear": ClearDevice}
-_RTL = "rtl:"
-
-
-def names() -> list[str]:
-    """Names that `open_device` takes."""
-    from ringforge.hw.config import configurations
-
-    return [*_DEVICES, *(_RTL + machine for machine in configurations())]
-
-
-def open_device(name: str = "cpu") -> Device:
-    """A device by name.
-
-    Raises:
-        ParameterError: there is no such device; the message lists those there are.
-    """
-    if name in names() and name.startswith(_RTL):
-        from ringforge.devices.rtl import RtlDevice
-
-        return RtlDevice(name.removeprefix(_RTL))
-    try:
-        return _DEVICES[name]()
-    except KeyError:
-        raise ParameterError(f'there is no device "{name}"; the devices are {", ".join(names())}') from None
+register_device("cpu", CpuDevice)
+register_device("clear", ClearDevice)

@@ -1,23 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The device interface and the kernels of the systems: matvec, matmul, and those of gates and set intersection."""
+"""What devices, kernels, keys, handles, buffers and reports are. Knows no kernel and no application.
+
+A kernel is a value of its room. How devices of a kind run kernels of a type is an :class:`Implementation`, which a room
+registers for its kernels, and a device's module for its device, when they are imported.
+"""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from ringforge._native import Context, GaloisKeys, RelinKey
+from ringforge.errors import MismatchError, MissingKeyError, ParameterError
 
-from ringforge import _native
-from ringforge._native import Context, Diagonals, GaloisKeys, PairSumPlan, Plan, RelinKey, Schedule
-from ringforge.errors import MismatchError, ParameterError
+T = TypeVar("T")
+K = TypeVar("K")
+S = TypeVar("S")
 
-if TYPE_CHECKING:
-    from ringforge._native.fhew import Cut, EvaluationKey, GateParameters, SubstitutionKey
+#: Takes the fraction done; a result of False cancels a kernel that can be cancelled.
+Progress = Callable[[float], bool | None]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a kernel asks of a device.
+
+    Attributes:
+        degree: of its ring.
+        limbs: of its ciphertexts, special primes not counted.
+        prime_bits: of its widest prime.
+    """
+
+    degree: int
+    limbs: int
+    prime_bits: int
+
+    @classmethod
+    def of(cls, context: Context, level: int) -> Needs:
+        """Those of a kernel on ciphertexts of a level."""
+        p = context.params
+        return cls(p.degree, level + 1, max(q.bit_length() for q in (*p.q, *p.p)))
+
+
+class Kernel(Protocol):
+    """A frozen dataclass that says all that fixes the bits of a result, keys and inputs aside."""
+
+    def needs(self) -> Needs:
+        """What it asks of a device."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +59,7 @@ class Capabilities:
 
     name: str
     description: str
-    #: Kernel types it runs.
+    #: Types of the kernels it runs, as far as their rooms are imported.
     kernels: frozenset[type]
     #: Largest ring degree, largest number of limbs of Q, widest prime in bits; None: as the library.
     max_degree: int | None = None
@@ -35,189 +68,36 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class MatvecKernel:
-    """Plain matrix x encrypted vector, plus bias, by a plan. Results are one level lower than inputs.
+class KeySet:
+    """Evaluation keys a kernel may use.
 
     Attributes:
-        context: parameters; for the clear device too, which then uses only their slot count.
-        plan: packing and algorithm.
-        level: of the inputs, at least 1.
-        batch: vectors interleaved in each ciphertext, a power of two.
-        input_scale, output_scale: scales of inputs and results.
-        input_bound: declared bound of the inputs' slots.
-        fresh_inputs: inputs come straight from encryption; an earlier matrix's results share their errors, and
-            noise is then predicted accordingly.
+        galois, relin: of schemes whose ciphertexts are RLWE.
+        own: keys of other kinds, at most one of each type.
     """
-
-    context: Context
-    plan: Plan
-    level: int
-    batch: int
-    input_scale: float
-    output_scale: float
-    input_bound: float
-    fresh_inputs: bool
-
-
-@dataclass(frozen=True)
-class SquareKernel:
-    """Every slot squared: product, relinearisation, rescale. Results are one level lower."""
-
-    context: Context
-    level: int
-
-
-@dataclass(frozen=True, eq=False)
-class HltKernel:
-    """A linear transform of one ciphertext's slots, one level lower.
-
-    Attributes:
-        context: parameters.
-        map: the non-zero diagonals.
-        level: of the input, at least 1.
-        schedule: naive, hoisted, mo or bsgs.
-        babies: for bsgs the baby step of each diagonal, uint32.
-        input_scale, output_scale: scales of input and result.
-        input_bound: declared bound of the input's slots.
-        compact: keep coefficients of the encoded diagonals only.
-    """
-
-    context: Context
-    map: Diagonals
-    level: int
-    schedule: Schedule
-    babies: npt.NDArray[np.uint32]
-    input_scale: float
-    output_scale: float
-    input_bound: float
-    compact: bool = False
-
-    def native(self) -> _native.Hlt:
-        """The library's object, not encoded yet."""
-        return _native.Hlt(self.context, self.map, self.level, self.schedule, self.babies)
-
-
-@dataclass(frozen=True)
-class PairSumKernel:
-    """The sum of products of shifted ciphertexts that ends a matrix product.
-
-    Inputs are the left bases, then the right bases, all of one level.
-
-    Attributes:
-        context: parameters.
-        plan: shifts, masks, groups.
-        level: of the bases.
-        left_scale, right_scale, output_scale: of bases and result.
-        left_bound, right_bound, output_bound: declared bounds of the slots of bases and result.
-        compact: keep coefficients of the encoded masks only.
-    """
-
-    context: Context
-    plan: PairSumPlan
-    level: int
-    left_scale: float
-    right_scale: float
-    output_scale: float
-    left_bound: float
-    right_bound: float
-    output_bound: float
-    compact: bool = False
-
-    def native(self) -> _native.PairSum:
-        """The library's object, not encoded yet."""
-        return _native.PairSum(self.context, self.plan, self.level)
-
-
-@dataclass(frozen=True)
-class MultiplyKernel:
-    """The slot-wise product of two ciphertexts, relinearised and not rescaled."""
-
-    context: Context
-    level: int
-
-
-@dataclass(frozen=True)
-class AccumulateKernel:
-    """Accumulation chains: acc <- acc (x) key[index] for each index in turn, with the evaluation key of `ap`.
-
-    Inputs are the accumulators, (batch, 2, N), a then b, coefficients modulo Q, and the indices, (batch, length)
-    uint32: (i d_r + j) B_r + v stands for the RGSW ciphertext of v B_r^j s_i; v = 0 may be skipped. Words have 32 bits
-    for Q below 2^31, else 64. The result is the accumulators.
-
-    Attributes:
-        params: parameters of the gates.
-        batch: accumulators.
-        length: products for each, n d_r for a gate.
-    """
-
-    params: GateParameters
-    batch: int
-    length: int
-
-    @property
-    def degree(self) -> int:
-        """N."""
-        return 1 << self.params.log_n
-
-    @property
-    def modulus(self) -> int:
-        """Q."""
-        return self.params.modulus
-
-
-@dataclass(frozen=True)
-class SubstitutionKernel:
-    """RLWE substitution X -> X^element of a batch of ciphertexts: the map, then a key switch of the a-parts.
-
-    The input is the ciphertexts, (batch, 2, N), a then b, coefficients modulo Q, in words as of
-    :class:`AccumulateKernel`; so is the result.
-
-    Attributes:
-        log_n: log2 N.
-        modulus: the prime Q.
-        element: odd, below 2N.
-        cut: the key's gadget.
-        batch: ciphertexts.
-    """
-
-    log_n: int
-    modulus: int
-    element: int
-    cut: Cut
-    batch: int
-
-    @property
-    def degree(self) -> int:
-        """N."""
-        return 1 << self.log_n
-
-
-#: Kernels over one small prime, whose ciphertexts are arrays.
-SmallKernel = AccumulateKernel | SubstitutionKernel
-Kernel = MatvecKernel | SquareKernel | HltKernel | PairSumKernel | MultiplyKernel | SmallKernel
-
-
-@dataclass(frozen=True)
-class MatvecOperands:
-    """The plain side of a matvec kernel: matrix (m, n) and bias (m,) or empty, float64."""
-
-    matrix: npt.NDArray[np.float64]
-    bias: npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Keys:
-    """Evaluation keys a kernel may use."""
 
     galois: GaloisKeys = field(default_factory=GaloisKeys)
     relin: RelinKey | None = None
-    gates: EvaluationKey | None = None
-    substitution: SubstitutionKey | None = None
+    own: tuple[Any, ...] = ()
+
+    def of(self, kind: type[T]) -> T | None:
+        """The key of this type among `own`, or None."""
+        return next((key for key in self.own if isinstance(key, kind)), None)
+
+    def required_relin(self) -> RelinKey:
+        """The relinearisation key.
+
+        Raises:
+            MissingKeyError: there is none.
+        """
+        if self.relin is None:
+            raise MissingKeyError("products need a relinearisation key, which this key set lacks")
+        return self.relin
 
     @property
     def bytes(self) -> int:
         """Bytes in memory."""
-        return int(self.galois.bytes) + sum(int(k.bytes) for k in (self.relin, self.gates, self.substitution) if k)
+        return int(self.galois.bytes) + sum(int(k.bytes) for k in (self.relin, *self.own) if k is not None)
 
 
 @dataclass(frozen=True)
@@ -254,78 +134,244 @@ class Report:
         )
 
 
-@dataclass(frozen=True)
+class Buffer:
+    """A result that stays where a device has it: an input of its further kernels, until `Device.download`.
+
+    Devices derive their own. What applications read of a host object without its words, they read of its buffer too: a
+    buffer with a ciphertext has `level`, `scale`, `bound` and `key_id`.
+
+    Args:
+        device: name of the device.
+    """
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+
+
+@dataclass(slots=True)
+class Preparation(Generic[K]):
+    """What `Implementation.prepare` gets; fields as of `Device.prepare`."""
+
+    device: Any
+    kernel: K
+    keys: KeySet
+    operands: Any
+    threads: int
+    progress: Progress | None
+
+
+@dataclass(slots=True)
+class Execution(Generic[K, S]):
+    """What `Implementation.run` gets; fields as of `Device.run`, and the state that `prepare` returned."""
+
+    device: Any
+    kernel: K
+    state: S
+    inputs: Sequence[Any]
+    threads: int
+    progress: Progress | None
+
+
+class Implementation(ABC):
+    """How devices of one kind run one type of kernel.
+
+    It has no state: what a prepared kernel needs is in its handle, what a device has is in the device.
+    """
+
+    def check(self, device: Any, kernel: Any) -> None:  # noqa: B027
+        """Refuses what `Kernel.needs` cannot express, such as what does not fit into a memory.
+
+        Raises:
+            ParameterError: with the limit.
+        """
+
+    def prepare(self, p: Preparation[Any]) -> Any:  # noqa: ARG002
+        """Does once what needs no inputs; returns the state that `run` gets.
+
+        Raises:
+            ShapeError, ringforge.ValueError, LevelError, MissingKeyError, MismatchError: as the kernel's preconditions
+            demand.
+        """
+        return None
+
+    @abstractmethod
+    def run(self, r: Execution[Any, Any]) -> tuple[list[Any], Report]:
+        """Applies the kernel to host objects and buffers of this device; any number of threads may be in it."""
+
+    def storage(self, state: Any) -> int:  # noqa: ARG002
+        """Bytes that a prepared kernel holds, its keys not counted."""
+        return 0
+
+
+_IMPLEMENTATIONS: dict[tuple[str, type], Implementation] = {}
+
+
+def register(kernel: type, device: str, implementation: Implementation) -> None:
+    """Says how devices of a kind run kernels of a type.
+
+    Raises:
+        ParameterError: it has been said already.
+    """
+    if (device, kernel) in _IMPLEMENTATIONS:
+        raise ParameterError(f"{kernel.__name__} has an implementation for {device} already: name the device otherwise")
+    _IMPLEMENTATIONS[device, kernel] = implementation
+
+
+def implementation(kernel: type, device: str) -> Implementation | None:
+    """How devices of a kind run kernels of a type; None if they do not."""
+    return _IMPLEMENTATIONS.get((device, kernel))
+
+
+def kernels(device: str) -> frozenset[type]:
+    """Types of the kernels that devices of a kind run, as far as their rooms are imported."""
+    return frozenset(kernel for kind, kernel in _IMPLEMENTATIONS if kind == device)
+
+
+@dataclass(frozen=True, eq=False)
 class Handle:
     """A prepared kernel. `state` belongs to the device that made it."""
 
     device: str
-    kernel: Kernel
+    kernel: Any
+    implementation: Implementation
     #: Seconds that `prepare` took (encoding of operands).
     prepare_seconds: float
     state: Any
 
+    @property
+    def storage(self) -> int:
+        """Bytes that it holds now, keys not counted."""
+        return self.implementation.storage(self.state)
 
-Progress = Callable[[float], None]
 
+class Device:
+    """A place where kernels run.
 
-class Device(ABC):
-    """A place where kernels run."""
+    Derived classes set these, as attributes or properties.
 
-    @abstractmethod
+    Attributes:
+        name: KIND, or KIND:WHICH; implementations are registered for the kind.
+        description: one line.
+        max_degree, max_limbs, max_prime_bits: limits as of :class:`Capabilities`.
+        encrypts: results are ciphertexts, equal to those of `cpu` in every word.
+    """
+
+    name: str
+    max_degree: int | None = None
+    max_limbs: int | None = None
+    max_prime_bits: int | None = None
+    encrypts: bool = True
+
+    @property
+    def description(self) -> str:
+        """What it is, in one line."""
+        return ""
+
+    @property
+    def kind(self) -> str:
+        """The name up to a colon."""
+        return self.name.partition(":")[0]
+
     def capabilities(self) -> Capabilities:
         """What this device can do."""
+        return Capabilities(
+            self.name,
+            self.description,
+            kernels(self.kind),
+            self.max_degree,
+            self.max_limbs,
+            self.max_prime_bits,
+        )
 
     def check(self, kernel: Kernel) -> None:
-        """Holds a kernel against the capabilities.
+        """Holds a kernel against what this device can do.
 
         Raises:
             ParameterError: the device cannot run it; the message says what is needed and what there is.
         """
-        can = self.capabilities()
-        if type(kernel) not in can.kernels:
-            raise ParameterError(f"device {can.name} does not run {type(kernel).__name__}")
-        if isinstance(kernel, SmallKernel):
-            degree, limbs, bits = kernel.degree, 1, kernel.modulus.bit_length()
-        else:
-            params = kernel.context.params
-            degree, limbs = params.degree, kernel.level + 1
-            bits = max(q.bit_length() for q in (*params.q, *params.p))
+        self._checked(kernel)
+
+    def _checked(self, kernel: Kernel) -> Implementation:
+        found = implementation(type(kernel), self.kind)
+        if found is None:
+            raise ParameterError(f"device {self.name} does not run {type(kernel).__name__}")
+        needs = kernel.needs()
         for what, need, have in (
-            ("ring degree", degree, can.max_degree),
-            ("limbs", limbs, can.max_limbs),
-            ("bits of a prime", bits, can.max_prime_bits),
+            ("ring degree", needs.degree, self.max_degree),
+            ("limbs", needs.limbs, self.max_limbs),
+            ("bits of a prime", needs.prime_bits, self.max_prime_bits),
         ):
             if have is not None and need > have:
-                raise ParameterError(f"device {can.name} takes {what} up to {have}, the program needs {need}")
+                raise ParameterError(f"device {self.name} takes {what} up to {have}, the program needs {need}")
+        found.check(self, kernel)
+        return found
 
-    @abstractmethod
     def prepare(
         self,
         kernel: Kernel,
-        keys: Keys,
-        operands: MatvecOperands | None = None,
+        keys: KeySet,
+        operands: Any = None,
         *,
         threads: int = 1,
         progress: Progress | None = None,
     ) -> Handle:
-        """Encodes operands. `check` has been called before.
+        """Checks a kernel, and does once what needs no inputs: encodes operands, loads keys.
+
+        Args:
+            keys: what there is; a kernel takes what it needs.
+            operands: what its room says of the kernel, or None.
+            progress: called with the fraction done; a device may leave it alone.
 
         Raises:
-            ShapeError, ValueError, LevelError, MissingKeyError: as the kernel's preconditions demand.
+            ParameterError: the device cannot run it. ShapeError, ringforge.ValueError, LevelError, MissingKeyError,
+            MismatchError: as the kernel's preconditions demand.
         """
+        found = self._checked(kernel)
+        start = time.perf_counter()
+        state = found.prepare(Preparation(self, kernel, keys, operands, threads, progress))
+        return Handle(self.name, kernel, found, time.perf_counter() - start, state)
 
-    @staticmethod
-    def own(handle: Handle, name: str) -> None:
-        """Refuses a handle of another device, whose state means nothing here.
-
-        Raises:
-            MismatchError: it was prepared by another device than `name`.
-        """
-        if handle.device != name:
-            raise MismatchError(f"the kernel was prepared for device {handle.device}, not {name}: prepare it here")
-
-    @abstractmethod
     def run(
         self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1, progress: Progress | None = None
     ) -> tuple[list[Any], Report]:
-        """Applies a prepared kernel to one group of inputs."""
+        """Applies a prepared kernel to one group of inputs.
+
+        Args:
+            inputs: host objects, and buffers of this device, in any mixture. They stay as they are, but for those that
+                the kernel takes over.
+
+        Returns:
+            host objects or buffers of this device, and what it took.
+
+        Raises:
+            MismatchError: the kernel was prepared for another device, or an input is in another device's memory.
+        """
+        if handle.device != self.name:
+            raise MismatchError(f"the kernel was prepared for device {handle.device}, not {self.name}: prepare it here")
+        for value in inputs:
+            if isinstance(value, Buffer):
+                self._own(value)
+        return handle.implementation.run(Execution(self, handle.kernel, handle.state, inputs, threads, progress))
+
+    def download(self, value: Any) -> Any:
+        """A result as a host object; host objects stay what they are.
+
+        Raises:
+            MismatchError: it is in another device's memory.
+        """
+        if not isinstance(value, Buffer):
+            return value
+        self._own(value)
+        return self.fetch(value)
+
+    def fetch(self, buffer: Any) -> Any:
+        """What a buffer of this device holds, as a host object: for devices with buffers of their own."""
+        raise MismatchError(
+            f"device {self.name} keeps no results in buffers: download this {type(buffer).__name__} where it was made"
+        )
+
+    def _own(self, buffer: Buffer) -> None:
+        if buffer.device != self.name:
+            raise MismatchError(
+                f"the result is in the memory of device {buffer.device}, not of {self.name}: download it there first"
+            )

@@ -15,6 +15,7 @@ Parameter sets, noise, and the search that found the sets are in `sets`, `noise`
 
 from ringforge.gates.bits import Bits, Evaluator, concatenate, decrypt, encrypt, from_bits, stack, to_bits
 from ringforge.gates.circuit import Circuit
+from ringforge.gates.clear import ClearKey
 from ringforge.gates.formats import designs, parse_blif, parse_yosys, read_netlist
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.netlist import Draft, Gate, Netlist, Port, Report
@@ -37,6 +38,7 @@ from ringforge.gates.storage import (
 __all__ = [
     "Bits",
     "Circuit",
+    "ClearKey",
     "Draft",
     "Evaluator",
     "Gate",

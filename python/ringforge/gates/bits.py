@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native
+from ringforge.devices import Device, KeySet, Progress, open_device
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.gates.clear import ClearKey
+from ringforge.gates.kernels import GateLevelKernel
 from ringforge.gates.kinds import GateKind
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 Words = npt.NDArray[np.uint32]
 ClearBits = npt.NDArray[np.uint8]
-Progress = Callable[[float], None]
 
 _HIDDEN = "encrypted bits have no value here; gates.decrypt(secret_key, bits) gives it to the key's holder"
 
@@ -217,7 +218,7 @@ def _joined(items: Sequence[Bits], axis: int, how: Any) -> Bits:
 # ---- the key's holder ----------------------------------------------------------------------------
 
 
-def encrypt(secret: SecretKey, bits: npt.ArrayLike) -> Bits:
+def encrypt(secret: SecretKey | ClearKey, bits: npt.ArrayLike) -> Bits:
     """Encrypts an array of zeros and ones, of any shape.
 
     Raises:
@@ -231,7 +232,7 @@ def encrypt(secret: SecretKey, bits: npt.ArrayLike) -> Bits:
     return Bits(words, secret.params, key_id=secret.key_id)
 
 
-def decrypt(secret: SecretKey, bits: Bits) -> ClearBits:
+def decrypt(secret: SecretKey | ClearKey, bits: Bits) -> ClearBits:
     """The bits, as an array of zeros and ones of the same shape.
 
     Raises:
@@ -298,14 +299,20 @@ class Evaluator:
     it: `a & a` is `a`, without a bootstrap. So the noise that a gate adds up is always independent.
 
     Args:
-        key: the evaluation key.
+        key: the evaluation key; with device "clear" a `ClearKey`.
         threads: threads for the gates of one call; results do not depend on it.
+        device: name of a device, or a device.
+
+    Raises:
+        ParameterError: the device runs no gates. MissingKeyError: the key is none that it takes.
     """
 
-    def __init__(self, key: EvaluationKey, threads: int = 1) -> None:
+    def __init__(self, key: EvaluationKey | ClearKey, threads: int = 1, *, device: str | Device = "cpu") -> None:
         if threads < 1:
             raise ParameterError(f"threads = {threads}: take at least 1")
         self.key = key
+        self.device = open_device(device) if isinstance(device, str) else device
+        self._handle = self.device.prepare(GateLevelKernel(key.params), KeySet(own=(key,)), threads=threads)
         self.params: GateParameters = key.params
         self.threads = threads
         #: Gates asked for so far, by kind.
@@ -356,31 +363,39 @@ class Evaluator:
             numbers = np.arange(start, start + bits.size, dtype=np.int32).reshape(bits.shape)
             sources[:, i] = np.broadcast_to(numbers, shape).reshape(-1)
             start += bits.size
-        self.run(np.full(count, kind, dtype=np.uint8), sources, wires, np.arange(start, start + count), progress)
-        return Bits(wires[start:].reshape(*shape, width), self.params, self, key_id=self.key_id)
+        targets = np.arange(start, start + count)
+        made = self.device.download(self.run(np.full(count, kind, dtype=np.uint8), sources, wires, targets, progress))
+        return Bits(made[start:].reshape(*shape, width), self.params, self, key_id=self.key_id)
 
     def run(
         self,
         kinds: npt.NDArray[np.uint8],
         inputs: npt.NDArray[np.int32],
-        wires: Words,
+        wires: Any,
         outputs: npt.NDArray[Any],
         progress: Progress | None = None,
-    ) -> None:
-        """Runs gates that do not depend on each other, in place.
+    ) -> Any:
+        """Runs gates that do not depend on each other.
 
         Args:
             kinds: (gates,) of :class:`GateKind`.
             inputs: (gates, 3), rows of `wires`; -1 where a gate has fewer inputs.
-            wires: (count, n + 1), contiguous.
+            wires: (count, n + 1), contiguous, or what an earlier run returned. They are taken over: use the result.
             outputs: (gates,), rows of `wires` that are written, and read by none of these gates.
             progress: takes the fraction done.
+
+        Returns:
+            the wires with the outputs in them, as the device has them; the same array on `cpu`.
         """
         if len(kinds):
-            outputs = np.ascontiguousarray(outputs, dtype=np.int32)
-            self.bootstraps += _native.fhew.evaluate(self.key, kinds, inputs, wires, outputs, self.threads, progress)
+            targets = np.ascontiguousarray(outputs, dtype=np.int32)
+            (wires,), report = self.device.run(
+                self._handle, (kinds, inputs, wires, targets), threads=self.threads, progress=progress
+            )
+            self.bootstraps += report.operations["bootstrap"]
         numbers, times = np.unique(kinds, return_counts=True)
         self.counts.update({GateKind(int(k)): int(n) for k, n in zip(numbers, times, strict=True)})
+        return wires
 
     def constant(self, bits: npt.ArrayLike) -> Bits:
         """Known bits as ciphertexts without noise or secret, to compute with; anybody can read them."""
@@ -389,8 +404,10 @@ class Evaluator:
             raise RingforgeValueError("constant bits are 0 and 1; gates.to_bits makes bits of numbers")
         wires = np.zeros((clear.size, self.params.n + 1), dtype=np.uint32)
         kinds = np.where(clear.reshape(-1) > 0, GateKind.ONE, GateKind.ZERO).astype(np.uint8)
-        self.run(kinds, np.full((clear.size, 3), -1, dtype=np.int32), wires, np.arange(clear.size))
-        return Bits(wires.reshape(*clear.shape, self.params.n + 1), self.params, self, key_id=self.key_id)
+        made = self.device.download(
+            self.run(kinds, np.full((clear.size, 3), -1, dtype=np.int32), wires, np.arange(clear.size))
+        )
+        return Bits(made.reshape(*clear.shape, self.params.n + 1), self.params, self, key_id=self.key_id)
 
     def and_(self, a: Bits, b: Bits) -> Bits:
         """a & b, one bootstrap."""

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.devices import Progress
 from ringforge.errors import ShapeError
 from ringforge.gates import noise, sets
-from ringforge.gates.bits import Bits, Evaluator, Progress, check_same
+from ringforge.gates.bits import Bits, Evaluator, check_same
 from ringforge.gates.formats import read_netlist
 from ringforge.gates.netlist import Netlist, Port, Report, check_ports
 from ringforge.gates.optimise import optimise as optimised
@@ -137,12 +138,12 @@ class Circuit:
         for port in self.inputs:
             words = np.broadcast_to(inputs[port.name].words, (*batch, port.width, width))
             wires[list(port.wires)] = np.moveaxis(words.reshape(lanes, port.width, width), 1, 0)
-        flat = wires.reshape(-1, width)
+        flat: Any = wires.reshape(-1, width)
         with _reporter(progress) as update:
             total, done = max(1, sum(s.bootstraps for s in schedule.steps)), 0
             for step in schedule.steps:
                 inner = _part(update, done / total, step.bootstraps / total) if update and step.bootstraps else None
-                evaluator.run(
+                flat = evaluator.run(
                     np.repeat(step.kinds, lanes),
                     _lanes(step.inputs, lanes).reshape(-1, 3),
                     flat,
@@ -150,6 +151,7 @@ class Circuit:
                     inner,
                 )
                 done += step.bootstraps
+        wires = evaluator.device.download(flat).reshape(schedule.slots, lanes, width)
         return {
             name: Bits(
                 np.ascontiguousarray(np.moveaxis(wires[slots], 0, 1)).reshape(*batch, len(slots), width),

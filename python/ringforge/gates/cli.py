@@ -404,6 +404,7 @@ def run(
     out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
     accept_insecure: AcceptInsecure = "",
+    device: Annotated[str, typer.Option(help="Where gates run; `ringforge info` lists devices.")] = "cpu",
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
 ) -> None:
@@ -420,7 +421,7 @@ def run(
                 raise ParameterError(f'{path.name} has "{name}", which an earlier file has too')
             given[name] = bits
     check_ports(circuit.inputs, given)
-    evaluator = Evaluator(evaluation_key, workers)
+    evaluator = Evaluator(evaluation_key, workers, device=device)
     start = time.perf_counter()
     with progress("gates") as update:
         results = circuit.evaluate(evaluator, given, update)

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ringforge import _native
+from ringforge.devices import Progress
 from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
 from ringforge.files import naming, new_file, writing
 from ringforge.gates import noise
-from ringforge.gates.bits import Bits, Keyed, Progress, check_same, key_text
+from ringforge.gates.bits import Bits, Keyed, check_same, key_text
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import EvaluationKey, GateParameters, SecretKey

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native
-from ringforge.devices import CpuDevice, Keys, MatvecKernel, MatvecOperands
-from ringforge.devices.rtl import RtlDevice
+from ringforge.devices import CpuDevice, KeySet
 from ringforge.errors import ParameterError
 from ringforge.hw.config import MachineConfig
+from ringforge.hw.device import RtlDevice
 from ringforge.hw.matvec import Options
+from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.planner import choose
 
 
@@ -133,7 +134,7 @@ def run_layer(
         columns = kernel.plan.packing.columns(block)
         slots = np.where(columns < cols, vector[np.minimum(columns, cols - 1)], 0.0)
         inputs.append(client.encrypt(context.encode(slots.astype(complex), kernel.input_scale, level), secret))
-    keys, operands = Keys(galois), MatvecOperands(matrix, bias)
+    keys, operands = KeySet(galois), MatvecOperands(matrix, bias)
 
     say("computing the same on the CPU")
     cpu = CpuDevice()

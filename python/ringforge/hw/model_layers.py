@@ -29,7 +29,6 @@ from typing import Any, Final, cast
 
 from ringforge import _native
 from ringforge._native import Algorithm, Plan
-from ringforge.devices.base import MatvecKernel
 from ringforge.errors import ParameterError
 from ringforge.hw import model
 from ringforge.hw.config import INSTRUCTION_BYTES, MachineConfig
@@ -39,6 +38,7 @@ from ringforge.hw.matvec.job import Job
 from ringforge.hw.model_primitives import PRIMITIVES, attribute
 from ringforge.hw.published import Layer
 from ringforge.hw.simulator import Traffic
+from ringforge.matvec.kernels import MatvecKernel
 
 SCHEDULES: Final = ("diagonal", "bsgs", "horner")
 #: Steps per group that a shortened segment keeps, and as many more for its slope.

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from ringforge import _native
 from ringforge import params as parameter_sets
-from ringforge.devices import MatvecKernel
 from ringforge.hw.config import MachineConfig
 from ringforge.hw.layers import LayerRun, layer_kernel, run_layer
 from ringforge.hw.matvec import Options, compile_matvec
 from ringforge.hw.model import ModelReport, run
+from ringforge.matvec.kernels import MatvecKernel
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ import numpy as np
 
 from ringforge import _native
 from ringforge._native import Ciphertext, Context, Evaluator, PairSumPlan, Schedule
-from ringforge.devices import Device, Report, open_device
-from ringforge.devices.base import Handle, HltKernel, Keys, MultiplyKernel, PairSumKernel, Progress
+from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.matmul.cost import split_steps
+from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.plan import Operand, ProductPlan, Replicate, Shift, Transform
 from ringforge.matmul.slots import SlotMatrix
 
@@ -57,12 +57,12 @@ class Bases:
 
     Args:
         side: "left" or "right".
-        ciphertexts: one for each base of the plan.
+        ciphertexts: one for each base of the plan, as the device has them.
         report: what making them took.
     """
 
     side: str
-    ciphertexts: list[Ciphertext]
+    ciphertexts: list[Any]
     report: Report
 
 
@@ -193,7 +193,7 @@ class Product:
         }
         self._base_bound = {side: stages[1] for side, stages in self._stages.items()}
         self._handles: dict[Any, Handle] = {}
-        self._keys: Keys | None = None
+        self._keys: KeySet | None = None
         self.prepare_seconds = 0.0
 
     # ---- construction ----------------------------------------------------------------------------
@@ -340,7 +340,7 @@ class Product:
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def prepare(self, keys: Keys, progress: Progress | None = None) -> None:
+    def prepare(self, keys: KeySet, progress: Progress | None = None) -> None:
         """Encodes diagonals and masks; to be done before runs."""
         self._keys = keys
         kernels: list[HltKernel | PairSumKernel | MultiplyKernel] = [
@@ -353,7 +353,6 @@ class Product:
         if self.plan.tail is not None:
             kernels.append(self._tail_kernel)
         for i, kernel in enumerate(kernels):
-            self.device.check(kernel)
 
             def part(done: float, i: int = i) -> None:
                 if progress:
@@ -372,8 +371,7 @@ class Product:
     @property
     def storage(self) -> int:
         """Bytes of what is encoded now."""
-        states = (h.state for h in self._handles.values())
-        return sum(int(getattr(s[0], "storage", 0)) for s in states if isinstance(s, tuple))
+        return sum(h.storage for h in self._handles.values())
 
     def release(self) -> None:
         """Frees diagonals, masks and keys; `prepare` makes them again."""
@@ -424,8 +422,8 @@ class Product:
         x = run(prefix, operations.drop(x, self.base_level + operand.transforms))
         return [run(stages, x) for stages in bases]
 
-    def multiply(self, left: Bases, right: Bases, progress: Progress | None = None) -> tuple[Ciphertext, Report]:
-        """The product of two transformed operands."""
+    def multiply(self, left: Bases, right: Bases, progress: Progress | None = None) -> tuple[Any, Report]:
+        """The product of two transformed operands, as the device has it."""
         if (left.side, right.side) != ("left", "right"):
             raise ShapeError(f"operands were transformed for the sides {left.side} and {right.side}")
         if left.ciphertexts[0].key_id != right.ciphertexts[0].key_id:
@@ -433,7 +431,6 @@ class Product:
         if self._keys is None:
             raise ParameterError("call prepare with the evaluation keys first")
         operations = _Ciphertexts(self, self._keys)
-        c: Ciphertext
         if self.plan.lazy:
             (c,), operations.report = self.device.run(
                 self._handles[self._second_step],
@@ -551,19 +548,22 @@ class Product:
         left = self.left(a, part(0.0, 0.2))
         right = self.right(b, part(0.2, 0.2))
         c, report = self.multiply(left, right, part(0.4, 0.6))
-        return c, left.report + right.report + report
+        return self.device.download(c), left.report + right.report + report
 
 
 class _Ciphertexts(Operations):
-    """Operations on ciphertexts, with a product's prepared kernels and the keys it was prepared with."""
+    """Operations on ciphertexts, with a product's prepared kernels and the keys it was prepared with.
 
-    def __init__(self, product: Product, keys: Keys) -> None:
-        self.product, self.keys = product, keys
+    Results of kernels stay on the device until an operation of the host needs them.
+    """
+
+    def __init__(self, product: Product, keys: KeySet) -> None:
+        self.product, self.keys, self.host = product, keys, product.device.download
         self.evaluator = Evaluator(product.context, product.threads)
-        self.report = Report("cpu", 0.0)
+        self.report = Report(product.device.name, 0.0)
 
     def drop(self, x: Any, level: int) -> Any:
-        return x if x.level == level else self.evaluator.drop_to_level(x, level)
+        return x if x.level == level else self.evaluator.drop_to_level(self.host(x), level)
 
     def transform(self, kernel: HltKernel, x: Any) -> Any:
         p = self.product
@@ -575,22 +575,22 @@ class _Ciphertexts(Operations):
         return self._run(handle, [x])
 
     def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
-        return self.evaluator.replicate(x, list(steps), self.keys.galois)
+        return self.evaluator.replicate(self.host(x), list(steps), self.keys.galois)
 
     def rotate(self, x: Any, step: int) -> Any:
-        return self.evaluator.rotate(x, step, self.keys.galois)
+        return self.evaluator.rotate(self.host(x), step, self.keys.galois)
 
     def multiply(self, x: Any, y: Any) -> Any:
         return self._run(self.product._handles[self.product._second_step], [x, y])
 
     def add(self, x: Any, y: Any) -> Any:
-        return self.evaluator.add(x, y)
+        return self.evaluator.add(self.host(x), self.host(y))
 
     def rescale(self, x: Any) -> Any:
-        return self.evaluator.rescale(x)
+        return self.evaluator.rescale(self.host(x))
 
     def double_real(self, x: Any) -> Any:
-        return self.evaluator.double_real(x, self.keys.galois)
+        return self.evaluator.double_real(self.host(x), self.keys.galois)
 
     def _run(self, handle: Handle, inputs: list[Any]) -> Any:
         (y,), report = self.product.device.run(handle, inputs, threads=self.product.threads)

@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge._native import Context, Schedule
-from ringforge.devices.base import HltKernel
+from ringforge.devices import Device, open_device
 from ringforge.errors import LevelError, ParameterError, ShapeError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost, split_steps
 from ringforge.matmul.engine import Product, diagonals
+from ringforge.matmul.kernels import HltKernel
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.plan import Operand, ProductPlan, Stage, Transform
 from ringforge.matmul.slots import SlotMatrix
@@ -93,9 +94,13 @@ class Machine(ABC):
         context: parameters.
         settings: planning.
         threads: threads to use.
+        device: where kernels run, if this machine runs any.
     """
 
-    def __init__(self, context: Context, settings: Settings | None = None, threads: int = 1) -> None:
+    def __init__(
+        self, context: Context, settings: Settings | None = None, threads: int = 1, device: str | Device = "cpu"
+    ) -> None:
+        self.device = open_device(device) if isinstance(device, str) else device
         self.context = context
         self.settings = settings or Settings()
         self.threads = threads
@@ -286,6 +291,7 @@ class Machine(ABC):
                 bounds=bounds,
                 result_bound=largest,
                 options=choice.options,
+                device=self.device,
                 threads=self.threads,
             )
             what = f"a product of {shape[0]} x {shape[1]} by {shape[1]} x {shape[2]}"

@@ -21,8 +21,7 @@ from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
 from ringforge.bundles import Wanted, load_ciphertexts, save_ciphertexts
 from ringforge.ckks import flood_deviation
-from ringforge.devices import Device, Report
-from ringforge.devices.base import Keys
+from ringforge.devices import Device, KeySet, Report
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.layout import Layout
@@ -34,7 +33,7 @@ from ringforge.matmul.steps import Step
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
 
 
-class EvaluationKeys(Keys):
+class EvaluationKeys(KeySet):
     """What the server needs to compute, and nothing that decrypts."""
 
     @classmethod
@@ -380,11 +379,11 @@ class Server:
         machine.work = 0.0
         machine.progress = (lambda done: progress(min(1.0, done / total))) if progress and total else None
         results = self.program.run(given)
-        report = Report(machine.device.capabilities().name, 0.0)
+        report = Report(machine.device.name, 0.0)
         for _, part in machine.reports:
             report = report + part
-        digest = self.program.digest
-        return {name: Parcel(name, [t.value for t in m], digest) for name, m in results.items()}, report
+        digest, host = self.program.digest, machine.device.download
+        return {name: Parcel(name, [host(t.value) for t in m], digest) for name, m in results.items()}, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:
         spec = self.program.input(parcel.name)

@@ -20,16 +20,15 @@ from ringforge._native import (
     Ciphertext,
     Context,
     Evaluator,
-    GaloisKeys,
     Parameters,
 )
-from ringforge.devices import Device, Report, open_device
-from ringforge.devices.base import Handle, HltKernel, Keys
+from ringforge.devices import Device, Handle, KeySet, Report
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
+from ringforge.matmul.kernels import HltKernel
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Array, Kept, Machine, Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, Grid, even_tile
@@ -50,14 +49,13 @@ class Computer(Machine):
     def __init__(
         self,
         context: Context,
-        keys: Keys,
+        keys: KeySet,
         settings: Settings | None = None,
         threads: int = 1,
         device: str | Device = "cpu",
     ) -> None:
-        super().__init__(context, settings, threads)
+        super().__init__(context, settings, threads, device)
         self.keys = keys
-        self.device = open_device(device) if isinstance(device, str) else device
         self.evaluator = Evaluator(context, threads)
         #: What kernels took, in order, by what they did.
         self.reports: list[tuple[str, Report]] = []
@@ -84,7 +82,6 @@ class Computer(Machine):
     def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:  # noqa: ARG002
         handle = self._handles.get(kernel)
         if handle is None:
-            self.device.check(kernel)
             handle = self.device.prepare(kernel, self.keys, threads=self.threads)
             self.prepare_seconds += handle.prepare_seconds
             if again:
@@ -113,18 +110,18 @@ class Computer(Machine):
         return y
 
     def run_sum(self, x: Any, y: Any) -> Any:
-        return self.evaluator.add(x, y)
+        return self.evaluator.add(self.device.download(x), self.device.download(y))
 
     def run_negative(self, x: Any) -> Any:
-        return self.evaluator.negate(x)
+        return self.evaluator.negate(self.device.download(x))
 
     def run_plain_sum(self, x: Any, values: Array) -> Any:
         return self.evaluator.add_plain(
-            x, self.context.encode(values.astype(np.complex128), x.scale, x.level, self.threads)
+            self.device.download(x), self.context.encode(values.astype(np.complex128), x.scale, x.level, self.threads)
         )
 
     def run_drop(self, x: Any, level: int) -> Any:
-        return self.evaluator.drop_to_level(x, level)
+        return self.evaluator.drop_to_level(self.device.download(x), level)
 
     def forget(self) -> None:
         for product in self._products.values():
@@ -216,7 +213,7 @@ class Session(Computer):
         context = Context(parameter_sets.resolve(params, insecure))
         memory = planner.free_memory() if memory is None else memory
         settings = Settings(method, memory, keys, level_price=level_price)
-        super().__init__(context, Keys(GaloisKeys()), settings, threads)
+        super().__init__(context, KeySet(), settings, threads)
         self._store = Store(memory)
         # Transformed operands by number: names that keep nothing alive.
         self._numbers: WeakKeyDictionary[Kept, dict[tuple[Any, str], int]] = WeakKeyDictionary()
@@ -253,7 +250,7 @@ class Session(Computer):
             taken = gadget.key_bytes(galois.level(element) + 1)
             self._store.keep(("keys", element), taken, partial(galois.erase, element))
         if relin_level is not None and (relin is None or relin.level < relin_level):
-            self.keys = Keys(galois, self._client.relin_key(self._secret, relin_level, self.threads))
+            self.keys = KeySet(galois, self._client.relin_key(self._secret, relin_level, self.threads))
 
     def prepare(self, product: Product) -> None:
         super().prepare(product)
@@ -271,7 +268,7 @@ class Session(Computer):
     def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:
         y = super().run_transform(kernel, matrix, x, again)
         if again:
-            taken = int(self._handles[kernel].state[0].storage)
+            taken = self._handles[kernel].storage
             self._store.keep(("diagonals and masks", kernel), taken, partial(self._drop_kernel, kernel))
         return y
 
@@ -309,7 +306,7 @@ class Session(Computer):
     def forget(self) -> None:
         """Frees keys, encoded diagonals and masks, and transformed operands; they are made again when needed."""
         self._store.clear()
-        self.keys = Keys(self.keys.galois)
+        self.keys = KeySet(self.keys.galois)
         super().forget()
         _native.trim_memory()
 
@@ -346,7 +343,11 @@ class Session(Computer):
         return EncryptedMatrix(self, tiles, rows, cols, a.ndim, Step("input", detail="encrypted"))
 
     def decrypt(self, matrix: EncryptedMatrix) -> Any:
-        return matrix.assemble(lambda c: real_slots(self.context, self._client.decrypt(c, self._secret), self.threads))
+        def slots_of(c: Any) -> Array:
+            plaintext = self._client.decrypt(self.device.download(c), self._secret)
+            return real_slots(self.context, plaintext, self.threads)
+
+        return matrix.assemble(slots_of)
 
 
 def _sides(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from ringforge import _native
 from ringforge._native import Context, Metadata, MetadataRules
-from ringforge.devices.base import HltKernel
 from ringforge.errors import FormatError
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Operations, Product
+from ringforge.matmul.kernels import HltKernel
 from ringforge.matmul.machine import Array, Machine, Settings
 from ringforge.matmul.slots import SlotMatrix
 

@@ -35,8 +35,7 @@ from ringforge.cli.options import (
     keep_secret,
     output_file,
 )
-from ringforge.devices import Device, Report, open_device
-from ringforge.devices.rtl import RtlDevice
+from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matvec.model_files import load_model
@@ -217,7 +216,7 @@ def evaluate(
     with naming(keys), progress("reading keys") as update:
         bundle = EvaluationKeys.load(keys, loaded, workers, update)
     with progress("encoding the model") as update:
-        where = _device(device, waves)
+        where = open_device(device, **({} if waves is None else {"waves": waves}))
         server = Server(layers, loaded, bundle, device=where, threads=workers, progress=update)
     with naming(in_):
         inputs = EncryptedVectors.load(in_, loaded, "input", workers)
@@ -234,16 +233,6 @@ def evaluate(
     )
     held = "" if outputs.count is None else f"{outputs.count} vectors in "
     say(f"wrote {out}: {held}{sum(len(g) for g in outputs.groups)} ciphertexts, {size_text(size)}")
-
-
-def _device(name: str, waves: Path | None) -> Device:
-    """The device, with waveforms where that means something."""
-    device = open_device(name)
-    if isinstance(device, RtlDevice):
-        device.waves = waves
-    elif waves is not None:
-        raise ParameterError(f"device {name} has no waveforms: --waves is for the rtl devices")
-    return device
 
 
 def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -> Group:

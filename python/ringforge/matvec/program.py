@@ -33,9 +33,9 @@ from ringforge._native import (
     Plan,
     Span,
 )
-from ringforge.devices.base import MatvecKernel, SquareKernel
 from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.files import writing
+from ringforge.matvec.kernels import MatvecKernel, SquareKernel
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.planner import Choice, choose
 from ringforge.programs import Frozen, ParameterSpec, read_program

@@ -22,12 +22,11 @@ from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
 from ringforge.arrays import real_numbers
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
 from ringforge.ckks import flood_deviation
-from ringforge.devices import Device, Report, open_device
-from ringforge.devices.base import Handle, Keys, MatvecKernel, MatvecOperands
-from ringforge.devices.clear import ClearVector
+from ringforge.devices import ClearVector, Device, Handle, KeySet, Report, open_device
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import load_npy, naming, writing
+from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.program import LinearStep, Program
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
@@ -39,7 +38,7 @@ Item = Ciphertext | ClearVector
 CLEAR_MAGIC = b"ringforge CLEAR (not encrypted)\n"
 
 
-class EvaluationKeys(Keys):
+class EvaluationKeys(KeySet):
     """What the server needs to compute, and nothing that decrypts."""
 
     @classmethod
@@ -419,7 +418,7 @@ class Server:
         if program.backend == "clear":
             device = "clear"
         self.device = open_device(device) if isinstance(device, str) else device
-        if program.backend == "ckks" and self.device.capabilities().name == "clear":
+        if program.backend == "ckks" and not self.device.encrypts:
             raise MismatchError('the clear device cannot run a ckks program: compile with backend="clear"')
         layers = as_sequential(model).layers
         steps = program.steps
@@ -448,7 +447,6 @@ class Server:
                 operands = MatvecOperands(layer.weights, layer.bias)
             elif isinstance(layer, Linear):
                 raise ShapeError(f"the program squares where the model has {layer!r}")
-            self.device.check(kernel)
             self._handles.append(
                 self.device.prepare(
                     kernel,
@@ -463,7 +461,7 @@ class Server:
     @property
     def device_name(self) -> str:
         """Name of the device that runs the kernels."""
-        return self.device.capabilities().name
+        return self.device.name
 
     @property
     def prepare_seconds(self) -> float:
@@ -502,7 +500,7 @@ class Server:
                 reports[j] = r if so_far is None else so_far + r
                 if progress:
                     progress((i + (j + 1) / len(self._handles)) / len(inputs.groups))
-            outputs.append(list(values))
+            outputs.append([self.device.download(v) for v in values])
         names = ["square" if s.kind == "square" else f"linear {s.rows} x {s.cols}" for s in self.program.steps]
         made = EncryptedVectors(outputs, inputs.count, "output", self.program.digest)
         return made, [(n, r) for n, r in zip(names, reports, strict=True) if r is not None]

@@ -13,12 +13,14 @@
 {b'alice': b'+1 555 0100'}
 """
 
+from ringforge.psi.build import BuildSpec
 from ringforge.psi.client import Client, Probabilities, Result
 from ringforge.psi.info import Limits, PlanFields, TableInfo
 from ringforge.psi.server import Server, Session
 from ringforge.psi.store import Store
 
 __all__ = [
+    "BuildSpec",
     "Client",
     "Limits",
     "PlanFields",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.parties import Progress
-from ringforge.psi import engine, planner
+from ringforge.psi import oprf, planner
 from ringforge.psi.hashing import Bytes
 from ringforge.psi.info import MAX_ELEMENT, MAX_LOG_BINS, Limits, TableInfo, encode_salts
 from ringforge.psi.table import (
@@ -172,23 +172,48 @@ class Built:
     key: Any = field(repr=False)
 
 
+@dataclass(frozen=True)
+class BuildSpec:
+    """What table to build.
+
+    Attributes:
+        mode: "oprf": any byte strings, clients need not be trusted; "direct": integers, trusted clients.
+        log_bins: k; queries have 2^k bins, one for each of the client's elements.
+        hashes: bins every element is put into.
+        bits: b, in mode direct: elements are integers below 2^b.
+        tag_bits: in mode oprf; a multiple of 8.
+        label_bytes: length of the longest label, now or after updates; by default of those given. 0: no labels.
+        capacity: number of elements after updates; by default the next power of two.
+        algorithm: "ringforge", or "paper" for the plan of the publication.
+        limits: what a client may ask for.
+    """
+
+    mode: str = "oprf"
+    log_bins: int = 14
+    hashes: int = 3
+    bits: int = 32
+    tag_bits: int = 40
+    label_bytes: int | None = None
+    capacity: int | None = None
+    algorithm: str = "ringforge"
+    limits: Limits | None = None
+
+
 def build(
     elements: Elements,
+    spec: BuildSpec,
     *,
-    mode: str,
-    log_bins: int,
-    hashes: int,
-    bits: int,
-    tag_bits: int,
-    label_bytes: int | None,
-    capacity: int | None,
-    algorithm: str,
     threads: int,
-    limits: Limits | None,
     progress: Progress | None,
     allocate: Allocate = in_memory,
 ) -> Built:
-    """Builds a table (arguments as for `Store.build`) with a new key."""
+    """Builds a table with a new key.
+
+    Raises:
+        as `Store.build`, but for what concerns files.
+    """
+    mode, log_bins, hashes, bits = spec.mode, spec.log_bins, spec.hashes, spec.bits
+    tag_bits, label_bytes, capacity, limits = spec.tag_bits, spec.label_bytes, spec.capacity, spec.limits
     if mode not in ("oprf", "direct"):
         raise ParameterError(f"mode {mode!r} is none: choose oprf or direct")
     if not 0 <= log_bins <= MAX_LOG_BINS:
@@ -206,7 +231,7 @@ def build(
     else:
         if not 32 <= tag_bits <= 64 or tag_bits % 8:
             raise ParameterError(f"tags of {tag_bits} bits: 32, 40, 48, 56 or 64 are possible")
-        key = engine.oprf().ServerKey.random()
+        key = oprf.ServerKey.random()
         members = prf_members(key, elements, threads, part(progress, 0.0, _PRF_SHARE))
         longest = max(map(len, members.labels), default=0)
         fill = label_bytes is None and bool(members.labels)
@@ -222,7 +247,7 @@ def build(
     if capacity is not None and capacity < len(members):
         raise ParameterError(f"{len(members)} elements exceed the capacity {capacity}: raise it, or leave it away")
     rounded = 1 << (max(count, capacity or 0) - 1).bit_length()
-    fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, algorithm)
+    fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, spec.algorithm)
     plan = fields.native()
     if fill:
         # All that the cells have room for: the length of the longest label stays the server's, up to its class.

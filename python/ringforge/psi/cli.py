@@ -28,6 +28,7 @@ from ringforge.cli.console import (
 from ringforge.cli.options import Threads, log_file, output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
+from ringforge.psi.build import BuildSpec
 from ringforge.psi.info import Limits as Daily
 from ringforge.psi.info import Mode, TableInfo
 from ringforge.psi.sets import Elements, read_elements, small_domain
@@ -196,13 +197,15 @@ def build(
             store = Store.build(
                 table,
                 given,
-                mode=mode,
-                log_bins=bins,
-                hashes=hashes,
-                bits=bits,
-                label_bytes=label_bytes,
-                capacity=capacity,
-                algorithm=algorithm,
+                BuildSpec(
+                    mode=mode,
+                    log_bins=bins,
+                    hashes=hashes,
+                    bits=bits,
+                    label_bytes=label_bytes,
+                    capacity=capacity,
+                    algorithm=algorithm,
+                ),
                 threads=workers,
                 progress=bar,
             )
@@ -269,6 +272,7 @@ def serve(
     log: Annotated[
         Path | None, typer.Option(help="File for events, as JSON; default: standard error.", callback=log_file)
     ] = None,
+    device: Annotated[str, typer.Option(help="Where queries are answered; `ringforge info` lists devices.")] = "cpu",
     threads: Threads = 0,
 ) -> None:
     """Server: answers clients until it is stopped (SIGTERM, Ctrl-C). SIGHUP takes up a changed table.
@@ -312,7 +316,7 @@ def serve(
     daily = Daily.model_validate(
         {**store.info.limits.model_dump(), **{k: v for k, v in given.items() if v is not None}}
     )
-    server = Server(store, workers, limits=daily)
+    server = Server(store, workers, limits=daily, device=device)
     quota = Quota(
         quota_file or table.with_name(f"{table.resolve().name}.quota.sqlite"),
         {"prf": daily.prf_per_day, "bins": daily.bins_per_day},

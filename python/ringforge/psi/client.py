@@ -13,15 +13,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge import _native
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.psi import engine
+from ringforge.psi import oprf
 from ringforge.psi.build import check_elements
+from ringforge.psi.clear import ClearKey
 from ringforge.psi.hashing import (
     FEW_BITS,
     FULLEST_LOG,
@@ -100,6 +102,7 @@ class Client:
         request_bytes: refuses a table whose keys or requests are larger.
         exact_sizes: asks for as many evaluations and queries as the set needs. It takes less, and tells the server the
             number of elements; without it, the number's class (`hashing.size_class`).
+        device: "cpu", or "clear" for tests with a server on that device: nothing is encrypted.
 
     Raises:
         ringforge.ValueError: an element of the wrong type, too long or too large.
@@ -116,6 +119,7 @@ class Client:
         mode: Mode | None = None,
         request_bytes: int = REQUEST_BYTES,
         exact_sizes: bool = False,
+        device: Literal["cpu", "clear"] = "cpu",
     ) -> None:
         self.info, self._threads = info, threads
         self._shape = Shape.of(info)
@@ -132,7 +136,7 @@ class Client:
                 raise RingforgeValueError("elements are integers in mode direct")
         self._plan = check_table(info, len(self._elements), mode=mode, request_bytes=request_bytes)
         self._planned, self._evaluations = asked(info, len(self._elements), exact=exact_sizes)
-        self._key = engine.psi().ClientKey(self._plan)
+        self._key: Any = ClearKey(self._plan) if device == "clear" else _native.psi.ClientKey(self._plan)
         self._keys: bytes | None = None
         self._blinding: Any = None
         self._prf: Bytes = np.zeros((0, 64), dtype=np.uint8)
@@ -176,8 +180,8 @@ class Client:
             return []
         if self._blinding is None and self._placed is None:
             fill = self._evaluations - len(self._elements)
-            inputs = [*self._elements, *(secrets.token_bytes(_FILLER) for _ in range(fill))]
-            self._blinding = engine.oprf().Request(inputs, self._threads)
+            inputs: list[Any] = [*self._elements, *(secrets.token_bytes(_FILLER) for _ in range(fill))]
+            self._blinding = oprf.Request(inputs, self._threads)
         if self._blinding is None:
             raise MismatchError("the PRF values are there already: make a new client for a new run")
         return to_list(self._blinding.elements)

@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError, model_validator
 from ringforge import _native
 from ringforge.errors import FormatError, MismatchError
 from ringforge.programs import Frozen, first_problem
-from ringforge.psi import engine
 
 Mode = Literal["oprf", "direct"]
 Algorithm = Literal["ringforge", "paper"]
@@ -39,7 +38,7 @@ class CutFields(Frozen):
     balanced: bool = True
 
     def native(self) -> Any:
-        return engine.cut()(log_base=self.log_base, count=self.count, drop=self.drop, balanced=self.balanced)
+        return _native.fhew.Cut(log_base=self.log_base, count=self.count, drop=self.drop, balanced=self.balanced)
 
 
 class PlanFields(Frozen):
@@ -65,7 +64,7 @@ class PlanFields(Frozen):
         Raises:
             ParameterError: the fields do not go together, or protect less than they must.
         """
-        return engine.psi().Plan(
+        return _native.psi.Plan(
             algorithm=self.algorithm,
             log_n=self.log_n,
             modulus=self.modulus,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,11 @@ import numpy as np
 from rich.table import Table
 
 from ringforge import _native
+from ringforge.devices import KeySet, open_device
 from ringforge.errors import ParameterError
-from ringforge.psi import engine
 from ringforge.psi.info import CutFields, PlanFields, TableInfo
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
+from ringforge.psi.table import Arrays
 
 #: log2 of the probability, at most, that one bin of a reply decodes wrongly.
 FAILURE_LOG2 = -80.0
@@ -195,6 +196,7 @@ def candidates(wanted: Shape) -> Iterator[tuple[float, PlanFields]]:
                 yield weight(chosen.native()), chosen
 
 
+@functools.lru_cache(maxsize=64)
 def choose(
     mode: str,
     capacity: int,
@@ -247,17 +249,15 @@ def choose(
 def measure(fields: PlanFields, threads: int = 1, log_bins: int = 5) -> float:
     """Seconds for one bin on this machine: a query of the same shape over few bins and an empty table."""
     few = fields.model_copy(update={"log_bins": min(log_bins, fields.log_bins)}).native()
-    psi = engine.psi()
-    client = psi.ClientKey(few)
-    keys = psi.SessionKeys(few, client.evaluation_keys())
+    client, cpu = _native.psi.ClientKey(few), open_device("cpu")
     words = np.zeros((0, few.cell_words), np.uint16)
-    table = psi.Table(few, np.zeros(few.bins + 1, np.uint64), np.zeros(0, np.uint32), words)
+    arrays = Arrays(np.zeros(few.bins + 1, np.uint64), np.zeros(0, np.uint32), words, np.zeros(0, np.uint16))
+    keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
+    handle = cpu.prepare(LookupKernel(few), keys, LookupTable(few, arrays))
     request = client.query(np.zeros(few.bins, np.uint32))
     seconds = []
     for _ in range(2):
-        start = time.perf_counter()
-        psi.evaluate(keys, request, table, threads)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(cpu.run(handle, [request], threads=threads)[1].seconds)
     return min(seconds) / float(few.bins)
 
 

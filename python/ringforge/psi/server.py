@@ -5,17 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.parties import Progress
-from ringforge.psi import engine
-from ringforge.psi.build import Elements, build
+from ringforge.psi.build import BuildSpec, Elements, build
 from ringforge.psi.info import Limits, TableInfo
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.store import Store
 from ringforge.psi.table import Arrays
 
@@ -30,8 +31,7 @@ class State:
         self.info, self.key = info, key
         self.digest = info.digest()
         self.plan = info.native()
-        self.arrays = arrays  # the native table has views of them
-        self.table = arrays.native(self.plan)
+        self.table = LookupTable(self.plan, arrays)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Session:
     Holds no secrets. Stays usable while the table is updated: it is answered from the state it was opened with.
     """
 
-    keys: Any = field(repr=False)
+    handle: Handle = field(repr=False)
     state: State = field(repr=False)
 
     @property
@@ -51,7 +51,7 @@ class Session:
     @property
     def bytes(self) -> int:
         """Memory of the keys."""
-        return int(self.keys.bytes)
+        return self.handle.storage
 
 
 class Server:
@@ -61,54 +61,47 @@ class Server:
         table: directory of a store, or a `Store`.
         threads: for PRF evaluations and answers.
         limits: replace the table's own limits in `info`.
+        device: name of a device, or a device: where queries are answered.
 
     Raises:
         FormatError: the store is damaged, incomplete or of another version.
         MismatchError, ParameterError: its plan is one of another release.
-        ParameterError: its requests are larger than its limits allow.
+        ParameterError: its requests are larger than its limits allow, or the device does not run its plan.
     """
 
-    def __init__(self, table: str | Path | Store, threads: int = 1, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        table: str | Path | Store,
+        threads: int = 1,
+        *,
+        limits: Limits | None = None,
+        device: str | Device = "cpu",
+    ) -> None:
         store = table if isinstance(table, Store) else Store(table)
-        self._start(State(store.info, store.arrays, store.key()), store, threads, limits)
+        self._start(State(store.info, store.arrays, store.key()), store, threads, limits, device)
 
     @classmethod
     def build(
         cls,
         elements: Elements,
+        spec: BuildSpec | None = None,
         *,
-        mode: str = "oprf",
-        log_bins: int = 14,
-        hashes: int = 3,
-        bits: int = 32,
-        tag_bits: int = 40,
-        label_bytes: int | None = None,
-        capacity: int | None = None,
-        algorithm: str = "ringforge",
         threads: int = 1,
-        limits: Limits | None = None,
+        device: str | Device = "cpu",
         progress: Progress | None = None,
+        **fields: Any,
     ) -> Server:
-        """A server with a table in memory only (arguments as for `Store.build`)."""
-        built = build(
-            elements,
-            mode=mode,
-            log_bins=log_bins,
-            hashes=hashes,
-            bits=bits,
-            tag_bits=tag_bits,
-            label_bytes=label_bytes,
-            capacity=capacity,
-            algorithm=algorithm,
-            threads=threads,
-            limits=limits,
-            progress=progress,
-        )
+        """A server with a table in memory only (elements, spec, fields and progress as for `Store.build`)."""
+        built = build(elements, replace(spec or BuildSpec(), **fields), threads=threads, progress=progress)
         server = cls.__new__(cls)
-        server._start(State(built.info, built.arrays, built.key), None, threads, None)
+        server._start(State(built.info, built.arrays, built.key), None, threads, None, device)
         return server
 
-    def _start(self, state: State, store: Store | None, threads: int, limits: Limits | None) -> None:
+    def _start(
+        self, state: State, store: Store | None, threads: int, limits: Limits | None, device: str | Device
+    ) -> None:
+        self.device = open_device(device) if isinstance(device, str) else device
+        self.device.check(LookupKernel(state.plan))
         allowed = limits or state.info.limits
         if not allowed.allow(state.plan.request_bytes):
             raise ParameterError(
@@ -168,7 +161,9 @@ class Server:
         if digest is not None and digest != state.digest:
             raise MismatchError("the table has changed since the client asked for its description: ask again")
         _check_length("evaluation keys", len(keys), state.plan.key_bytes)
-        return Session(engine.psi().SessionKeys(state.plan, keys, self.threads), state)
+        given = KeySet(own=(LookupKeys(keys),))
+        handle = self.device.prepare(LookupKernel(state.plan), given, state.table, threads=self.threads)
+        return Session(handle, state)
 
     def answer(self, session: Session, request: bytes, progress: Callable[[float], bool] | None = None) -> bytes:
         """The encrypted reply to one request: `plan.request_bytes` in, `plan.reply_bytes` out.
@@ -179,10 +174,9 @@ class Server:
         Raises:
             FormatError, MismatchError: a damaged request, of the wrong length, or for another plan.
         """
-        state = session.state
-        _check_length("a request", len(request), state.plan.request_bytes)
-        reply: bytes = engine.psi().evaluate(session.keys, request, state.table, self.threads, progress)
-        return reply
+        _check_length("a request", len(request), session.state.plan.request_bytes)
+        (reply,), _ = self.device.run(session.handle, [request], threads=self.threads, progress=progress)
+        return bytes(self.device.download(reply))
 
 
 def to_rows(elements: Sequence[bytes]) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -29,6 +29,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,8 +41,9 @@ from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import naming, writing
 from ringforge.parties import Progress
 from ringforge.programs import Frozen, first_problem
-from ringforge.psi import engine
+from ringforge.psi import oprf
 from ringforge.psi.build import (
+    BuildSpec,
     Built,
     Elements,
     Members,
@@ -53,7 +55,7 @@ from ringforge.psi.build import (
     prf_members,
     prf_outputs,
 )
-from ringforge.psi.info import MAX_INFO, Limits, TableInfo
+from ringforge.psi.info import MAX_INFO, TableInfo
 from ringforge.psi.table import (
     Allocate,
     Arrays,
@@ -113,33 +115,19 @@ class Store:
         cls,
         path: str | Path,
         elements: Elements,
+        spec: BuildSpec | None = None,
         *,
-        mode: str = "oprf",
-        log_bins: int = 14,
-        hashes: int = 3,
-        bits: int = 32,
-        tag_bits: int = 40,
-        label_bytes: int | None = None,
-        capacity: int | None = None,
-        algorithm: str = "ringforge",
         threads: int = 1,
-        limits: Limits | None = None,
         progress: Progress | None = None,
+        **fields: Any,
     ) -> Store:
         """Builds a table with a new key, in place of one that is there; that one stays usable until the last moment.
 
         Args:
             path: the directory, which is made if its parent exists.
             elements: the set; duplicates count once. A mapping gives every element a label.
-            log_bins: k; queries have 2^k bins, one for each of the client's elements.
-            hashes: bins every element is put into.
-            bits: b, in mode direct: elements are integers below 2^b.
-            tag_bits: in mode oprf; a multiple of 8.
-            label_bytes: length of the longest label, now or after updates; by default of those given. 0: no labels.
-            capacity: number of elements after updates; by default the next power of two.
-            algorithm: "ringforge", or "paper" for the plan of the publication.
+            spec: what table, by default `BuildSpec()`; fields: of it, by name, in place of the spec's.
             threads: for the PRF.
-            limits: what a client may ask for.
             progress: called with the fraction done; an exception it raises ends the build.
 
         Raises:
@@ -156,16 +144,8 @@ class Store:
         with _removed_unless_done(path if made else None), _locked(path), _new_state(path) as (directory, finish):
             built = build(
                 elements,
-                mode=mode,
-                log_bins=log_bins,
-                hashes=hashes,
-                bits=bits,
-                tag_bits=tag_bits,
-                label_bytes=label_bytes,
-                capacity=capacity,
-                algorithm=algorithm,
+                replace(spec or BuildSpec(), **fields),
                 threads=threads,
-                limits=limits,
                 progress=part(progress, 0.0, 0.95),
                 allocate=_mapped(directory),
             )
@@ -211,7 +191,7 @@ class Store:
         """
         if self._info.mode == "direct":
             return None
-        return engine.oprf().ServerKey.load(self.directory / "oprf.key")
+        return oprf.ServerKey.load(self.directory / "oprf.key")
 
     def newest(self) -> bool:
         """Whether no newer state has been put here since this object was made."""

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.parties import Progress
-from ringforge.psi import engine
 from ringforge.psi.hashing import SALTS, U16, U32, U64, Bytes, DirectHash, PrfHash, find_salts
 from ringforge.psi.info import TableInfo
 
@@ -106,10 +105,6 @@ class Arrays:
     cells: U32 = field(repr=False)
     words: U16 = field(repr=False)
     salts: U16 = field(repr=False)
-
-    def native(self, plan: Any) -> Any:
-        """The native table; a view of these arrays."""
-        return engine.psi().Table(plan, self.offsets, self.cells, self.words)
 
     @property
     def bytes(self) -> int:

@@ -23,7 +23,8 @@ import pytest
 
 from ringforge import _native, ckks, devices, errors
 from ringforge._native import fhew, oprf, psi
-from ringforge.devices.base import Keys, MatvecOperands
+from ringforge.devices import KeySet
+from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from tests.concurrency import small
 
 #: More than this machine may have, as the default of a larger one would be.
@@ -51,14 +52,14 @@ class Layer:
         s = small.session()
         ctx, slots = s.context, s.context.params.slots
         self.plan = _native.Plan(_native.Packing(size, size, slots, _native.Span.compact), _native.Algorithm.diagonal)
-        kernel = devices.MatvecKernel(ctx, self.plan, 2, 1, 2.0**36, 2.0**38, 1.0, True)
+        kernel = MatvecKernel(ctx, self.plan, 2, 1, 2.0**36, 2.0**38, 1.0, True)
         operands = MatvecOperands(np.full((size, size), 0.01), np.zeros(0))
         self.device = devices.open_device("cpu")
         needed = _native.Matvec(ctx, self.plan, 2).required_keys
         galois = _native.GaloisKeys()
         for element, level in needed:
             galois.insert(s.client.galois_key(s.secret_key, element, level))
-        self.handle = self.device.prepare(kernel, Keys(galois), operands)
+        self.handle = self.device.prepare(kernel, KeySet(galois), operands)
         x = s.client.encrypt(ctx.encode(np.full(slots, 0.5 + 0j), 2.0**36, 2), s.secret_key)
         self.inputs = [x] * len(self.plan.packing.blocks)
         self.expected = _native.Matvec.cost(ctx, self.plan, 2).ops

@@ -9,7 +9,6 @@ import itertools
 import math
 import random
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,25 +16,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringforge import _native, gates
-from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
+from ringforge import _native, devices, gates
+from ringforge.errors import FormatError, MismatchError, MissingKeyError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.gates import Bits, Circuit, Draft, Evaluator, GateKind, noise, sets
+from ringforge.gates import Bits, Circuit, ClearKey, Draft, Evaluator, GateKind, noise, sets
 from ringforge.gates.netlist import ONE, ZERO
 from tests.gates.test_netlist import alu, exhaustive, netlists
 
 native = pytest.mark.skipif(not hasattr(_native, "fhew"), reason="the native engine is not built")
 
 
+#: Gates are tried on bits that are not encrypted, which takes milliseconds; what runs them is held to the same rules.
 @pytest.fixture
-def secret(fake: ModuleType) -> Any:
-    del fake  # in place
-    return gates.keygen()[0]
+def secret() -> ClearKey:
+    return ClearKey(gates.parameters("gates-128"))
 
 
 @pytest.fixture
-def evaluator(fake: ModuleType, secret: Any) -> Evaluator:
-    return Evaluator(fake.EvaluationKey(secret, fake.Method.GINX))
+def evaluator(secret: ClearKey) -> Evaluator:
+    return Evaluator(secret, device="clear")
+
+
+def other_set() -> ClearKey:
+    return ClearKey(gates.parameters("gates-128-f128"))
 
 
 def bits_of(secret: Any, *shape: int) -> tuple[Any, Bits]:
@@ -179,9 +182,9 @@ def test_constants(secret: Any, evaluator: Evaluator) -> None:
         evaluator.constant([2])
 
 
-def test_gates_refuse(fake: ModuleType, secret: Any, evaluator: Evaluator) -> None:
+def test_gates_refuse(secret: Any, evaluator: Evaluator) -> None:
     _, a = bits_of(secret, 3)
-    other = gates.encrypt(gates.keygen("gates-128-f128")[0], [0, 1, 1])
+    other = gates.encrypt(other_set(), [0, 1, 1])
     with pytest.raises(ParameterError, match="bound to no evaluator"):
         a & a
     with pytest.raises(TypeError):
@@ -198,7 +201,9 @@ def test_gates_refuse(fake: ModuleType, secret: Any, evaluator: Evaluator) -> No
     with pytest.raises(ShapeError, match=r"\(\.\.\., 688\) is needed"):
         Bits(a.words[:, :-1], a.params)
     with pytest.raises(ParameterError):
-        Evaluator(fake.EvaluationKey(secret, fake.Method.GINX), 0)
+        Evaluator(secret, 0, device="clear")
+    with pytest.raises(MissingKeyError, match="evaluation key"):
+        Evaluator(secret)
 
 
 # ---- circuits ------------------------------------------------------------------------------------
@@ -209,7 +214,7 @@ def test_gates_refuse(fake: ModuleType, secret: Any, evaluator: Evaluator) -> No
 def test_encrypted_as_in_the_clear(
     secret: Any, evaluator: Evaluator, netlist: Any, optimised: bool, data: st.DataObject
 ) -> None:
-    """The stand-in also holds every level to the rules: inputs written before, none read while it is written."""
+    """The clear device also holds every level to the rules: inputs written before, none read while it is written."""
     circuit = Circuit(netlist, optimise=optimised)
     numbers = data.draw(st.lists(st.integers(0, (1 << netlist.input_bits) - 1), min_size=1, max_size=3))
     inputs = gates.encrypt(secret, gates.to_bits(numbers, netlist.input_bits))
@@ -222,12 +227,22 @@ def test_encrypted_as_in_the_clear(
     assert seen[-1] == pytest.approx(1.0 if report.bootstraps else 0.0)
 
 
-def test_levels_are_evaluated_at_once(fake: ModuleType, secret: Any, evaluator: Evaluator) -> None:
-    circuit = Circuit("alu8")
+class Watched(devices.ClearDevice):
+    """A clear device that keeps the kinds of the gates of every level."""
+
+    def __init__(self) -> None:
+        self.levels: list[list[GateKind]] = []
+
+    def run(self, handle: Any, inputs: Any, **options: Any) -> Any:
+        self.levels.append([GateKind(k) for k in inputs[0].tolist()])
+        return super().run(handle, inputs, **options)
+
+
+def test_levels_are_evaluated_at_once(secret: Any) -> None:
+    circuit, watched = Circuit("alu8"), Watched()
     inputs = {p.name: gates.encrypt(secret, gates.to_bits([1, 2, 3], p.width)) for p in circuit.inputs}
-    fake.LEVELS.clear()
-    circuit.evaluate(evaluator, inputs)
-    costly = [[GateKind(k) for k in level] for level in fake.LEVELS if GateKind(level[0]).bootstraps]
+    circuit.evaluate(Evaluator(secret, device=watched), inputs)
+    costly = [level for level in watched.levels if level[0].bootstraps]
     assert len(costly) == circuit.report().depth == 17
     assert sum(k.bootstraps for level in costly for k in level) == 3 * 112
 
@@ -275,7 +290,7 @@ def test_outputs_that_are_inputs_or_constants(secret: Any, evaluator: Evaluator)
 def test_circuits_refuse(secret: Any, evaluator: Evaluator) -> None:
     circuit = Circuit("alu8")
     good = {p.name: gates.encrypt(secret, gates.to_bits(1, p.width)) for p in circuit.inputs}
-    other = gates.encrypt(gates.keygen("gates-128-f128")[0], gates.to_bits(1, 8))
+    other = gates.encrypt(other_set(), gates.to_bits(1, 8))
     pair = gates.encrypt(secret, gates.to_bits([1, 2], 8))
     three = gates.encrypt(secret, gates.to_bits([1, 2, 3], 8))
     for change, error, message in (
@@ -360,15 +375,16 @@ def test_damaged_bits_are_refused(secret: Any) -> None:
         gates.bits_to_bytes({})
 
 
-def test_keys_in_files(fake: ModuleType, secret: Any, tmp_path: Path) -> None:
+def test_keys_in_files(real: tuple[Any, Evaluator], tmp_path: Path) -> None:
+    secret, evaluator = real
     gates.save_secret_key(tmp_path / "s", secret)
     assert (tmp_path / "s").stat().st_mode & 0o077 == 0
     bits = gates.encrypt(gates.load_secret_key(tmp_path / "s"), [1, 0, 1])
     assert gates.decrypt(secret, bits).tolist() == [1, 0, 1]
-    size = gates.save_evaluation_key(tmp_path / "e", fake.EvaluationKey(secret, fake.Method.AP))
+    size = gates.save_evaluation_key(tmp_path / "e", evaluator.key)
     assert size == (tmp_path / "e").stat().st_size
     key = gates.load_evaluation_key(tmp_path / "e")
-    assert (key.params.name, Evaluator(key).method) == ("gates-128", "ap")
+    assert (key.params.name, Evaluator(key).method) == ("gates-128", "ginx")
     with pytest.raises(FormatError, match=r"^s: "):
         gates.load_evaluation_key(tmp_path / "s")
     with pytest.raises(FormatError, match=r"^e: "):
@@ -376,12 +392,12 @@ def test_keys_in_files(fake: ModuleType, secret: Any, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"nothing")
     with pytest.raises(FormatError, match=r"^x: no secret key of gates: take a file that `gates keygen"):
         gates.load_secret_key(tmp_path / "x")
+    (tmp_path / "e").unlink()  # it is large
 
 
-def test_keys_that_do_not_belong_together_are_refused(fake: ModuleType, secret: Any, tmp_path: Path) -> None:
+def test_keys_that_do_not_belong_together_are_refused(secret: Any, evaluator: Evaluator, tmp_path: Path) -> None:
     """Foreign keys give garbage: bits, keys and results know which key they are of, in files and out of them."""
-    other = gates.keygen()[0]
-    evaluator = Evaluator(fake.EvaluationKey(secret, fake.Method.GINX))
+    other = ClearKey(secret.params)
     mine, foreign = gates.encrypt(secret, [0, 1]), gates.encrypt(other, [0, 1])
     one, two = (f"key {k.key_id:016x}" for k in (secret, other))
     assert one != two
@@ -419,24 +435,18 @@ def test_keys_that_do_not_belong_together_are_refused(fake: ModuleType, secret: 
         assert bits.key_id == secret.key_id
 
 
-def test_what_has_no_key_id_stays_apart(fake: ModuleType, tmp_path: Path) -> None:
-    """Files of format 1 have no id: they are read with a warning and written as they were. With an id they cannot
+def test_what_has_no_key_id_stays_apart(tmp_path: Path) -> None:
+    """Files of format 1 have no id: what comes of them has none and is read with a warning. With an id they cannot
     belong together, because keys that have one give it to all that is made with them."""
     params = gates.parameters("gates-128")
-    old, new = fake.SecretKey(params, key_id=0), fake.SecretKey(params)
-    gates.save_secret_key(tmp_path / "s", old)
-    gates.save_evaluation_key(tmp_path / "e", fake.EvaluationKey(old, fake.Method.GINX))
+    old, new = ClearKey(params, key_id=0), ClearKey(params)
     gates.save_bits(tmp_path / "x", {"a": gates.encrypt(old, [0, 1, 1])})
-    assert [(tmp_path / n).read_bytes()[:8] for n in "sex"] == [b"RGFGSEC1", b"RGFGATE1", b"RGFBITS1"]
-    with pytest.warns(UserWarning, match="^s: format 1, without a key id"):
-        secret = gates.load_secret_key(tmp_path / "s")
-    with pytest.warns(UserWarning, match="^e: format 1"):
-        evaluator = Evaluator(gates.load_evaluation_key(tmp_path / "e"))
-    with pytest.warns(UserWarning, match="^x: format 1"):
-        bits = gates.load_bits(tmp_path / "x", secret)["a"]
-    assert gates.decrypt(secret, ~evaluator.bind(bits)).tolist() == [1, 0, 0]
+    evaluator = Evaluator(old, device="clear")
+    with pytest.warns(UserWarning, match="^x: format 3, without a key id"):
+        bits = gates.load_bits(tmp_path / "x", old)["a"]
+    assert gates.decrypt(old, ~evaluator.bind(bits)).tolist() == [1, 0, 0]
     for use in (
-        lambda: gates.decrypt(secret, gates.encrypt(new, [1])),
+        lambda: gates.decrypt(old, gates.encrypt(new, [1])),
         lambda: gates.decrypt(new, bits),
         lambda: evaluator.bind(gates.encrypt(new, [1])),
         lambda: gates.load_bits(tmp_path / "x", new),
@@ -445,13 +455,12 @@ def test_what_has_no_key_id_stays_apart(fake: ModuleType, tmp_path: Path) -> Non
             use()
 
 
-@pytest.mark.usefixtures("fake")
 def test_insecure_sets_need_a_reason(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="insecure"):
         gates.keygen("gates-degraded")
     with pytest.raises(ParameterError, match="unknown method"):
         gates.keygen(method="bgv")  # type: ignore[arg-type]
-    weak, _ = gates.keygen("gates-degraded", insecure="test")
+    weak = _native.fhew.SecretKey(gates.parameters("gates-degraded", "test"))
     gates.save_secret_key(tmp_path / "s", weak)
     with pytest.raises(ParameterError, match=r"s: .*insecure"):
         gates.load_secret_key(tmp_path / "s")

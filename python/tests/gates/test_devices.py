@@ -12,11 +12,15 @@ import numpy.typing as npt
 import pytest
 
 from ringforge import _native, devices
-from ringforge.devices.base import Keys
-from ringforge.errors import MismatchError, MissingKeyError, ParameterError, ShapeError
+from ringforge.devices import KeySet
+from ringforge.errors import MismatchError, MissingKeyError, ShapeError
+from ringforge.gates.clear import ClearKey
+from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.gates.kinds import GateKind
+from ringforge.psi.kernels import SubstitutionKernel
 from tests.concurrency.lock import let_go
 from tests.gates.measured import Bench
+from tests.gates.toy import multiply
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,9 +72,9 @@ def chain(bench: Bench, kind: GateKind, count: int) -> Chain:
 
 def run_chain(bench: Bench, c: Chain, threads: int = 1) -> tuple[npt.NDArray[np.uint32], devices.Report]:
     device = devices.open_device("cpu")
-    kernel = devices.AccumulateKernel(bench.secret.params, len(c.indices), c.indices.shape[1])
+    kernel = AccumulateKernel(bench.secret.params, len(c.indices), c.indices.shape[1])
     device.check(kernel)
-    handle = device.prepare(kernel, Keys(gates=bench.key))
+    handle = device.prepare(kernel, KeySet(own=(bench.key,)))
     (out,), report = device.run(handle, [c.accumulators, c.indices], threads=threads)
     return out, report
 
@@ -132,8 +136,8 @@ def test_inputs_stay_and_wrong_ones_are_refused(bench: Bench) -> None:
     assert np.array_equal(c.accumulators, before)
 
     device, params = devices.open_device("cpu"), bench.secret.params
-    kernel = devices.AccumulateKernel(params, 1, c.indices.shape[1])
-    handle = device.prepare(kernel, Keys(gates=bench.key))
+    kernel = AccumulateKernel(params, 1, c.indices.shape[1])
+    handle = device.prepare(kernel, KeySet(own=(bench.key,)))
     for inputs in (
         [c.accumulators.astype(np.uint64), c.indices],
         [c.accumulators[:, :1], c.indices],
@@ -144,13 +148,50 @@ def test_inputs_stay_and_wrong_ones_are_refused(bench: Bench) -> None:
         with pytest.raises(ShapeError):
             device.run(handle, inputs)
     with pytest.raises(MissingKeyError, match="method ap"):
-        device.prepare(kernel, Keys())
+        device.prepare(kernel, KeySet())
     with pytest.raises(MismatchError, match="the kernel to gates-128"):
-        device.prepare(devices.AccumulateKernel(_native.fhew.parameters("gates-128"), 1, 1374), Keys(gates=bench.key))
+        device.prepare(AccumulateKernel(_native.fhew.parameters("gates-128"), 1, 1374), KeySet(own=(bench.key,)))
     with pytest.raises(MissingKeyError, match="element 5"):
-        device.prepare(devices.SubstitutionKernel(10, 67104769, 5, params.a, 1), Keys())
-    with pytest.raises(ParameterError, match="clear does not run AccumulateKernel"):
-        devices.open_device("clear").check(kernel)
+        device.prepare(SubstitutionKernel(10, 67104769, 5, params.a, 1), KeySet())
+    with pytest.raises(MissingKeyError, match=r"gates\.ClearKey"):
+        devices.open_device("clear").prepare(kernel, KeySet(own=(bench.key,)))
+
+
+def test_clear_chains_are_the_rotation_that_the_keys_encrypt(bench: Bench) -> None:
+    """A chain on `cpu` turns the message by what the clear device turns it by, given the LWE secret."""
+    s, params = bench.gate_set, bench.secret.params
+    rng, step = np.random.default_rng(9), s.modulus // 8
+    messages = (rng.integers(0, 8, (2, s.ring_degree)) * step).astype(np.uint32)
+    accumulators = np.stack([np.zeros_like(messages), messages], axis=1)
+    indices = rng.integers(0, s.n * s.ap_digits * s.ap_base, (2, 60)).astype(np.uint32)
+    kernel = AccumulateKernel(params, 2, 60)
+    encrypted, _ = devices.open_device("cpu").run(
+        devices.open_device("cpu").prepare(kernel, KeySet(own=(bench.key,))), [accumulators, indices]
+    )
+    file = np.frombuffer(bench.secret.save(), np.uint8)
+    lwe, ring = (file[a:b].astype(np.int64) - 1 for a, b in ((48, 48 + s.n), (48 + s.n, -32)))
+    key, clear = ClearKey(params, secret=lwe), devices.open_device("clear")
+    (turned,), report = clear.run(clear.prepare(kernel, KeySet(own=(key,))), [accumulators, indices])
+    assert report.operations == {"external_product": np.count_nonzero(indices % s.ap_base)}
+    for row, want in zip(encrypted[0].astype(np.int64), turned[:, 1].astype(np.int64), strict=True):
+        product = multiply(ring, row[0], s.modulus)
+        assert np.abs(_off(row[1] - product, want, s.modulus)).max() < step // 2
+    assert not np.array_equal(turned, accumulators)
+
+
+def test_a_level_of_gates_is_the_fused_call(bench: Bench) -> None:
+    """The wires are taken over, and come back with the outputs in them."""
+    bits = bench.fresh(4)[0]
+    wires = np.zeros((6, bits.shape[1]), np.uint32)
+    wires[:4] = bits
+    kinds, sources = np.array([GateKind.XOR, GateKind.NOT], np.uint8), np.array([[0, 1, -1], [2, -1, -1]], np.int32)
+    before, device = wires.copy(), devices.open_device("cpu")
+    handle = device.prepare(GateLevelKernel(bench.secret.params), KeySet(own=(bench.key,)))
+    (out,), report = device.run(handle, [kinds, sources, wires, np.array([4, 5], np.int32)], threads=2)
+    assert out is wires
+    assert report.operations == {"bootstrap": 1}
+    _native.fhew.evaluate(bench.key, kinds, sources, before, np.array([4, 5], np.int32))
+    assert np.array_equal(out, before)
 
 
 @needs_substitution
@@ -171,9 +212,9 @@ def test_substitution_maps_messages(log_n: int, modulus: int, cut: tuple[int, in
     device = devices.open_device("cpu")
     for element in (n + 1, 5, 2 * n - 1):
         key = native.SubstitutionKey.make(secret, element, gadget)
-        kernel = devices.SubstitutionKernel(log_n, modulus, element, gadget, 3)
+        kernel = SubstitutionKernel(log_n, modulus, element, gadget, 3)
         device.check(kernel)
-        (out,), report = device.run(device.prepare(kernel, Keys(substitution=key)), [ciphertexts], threads=2)
+        (out,), report = device.run(device.prepare(kernel, KeySet(own=(key,))), [ciphertexts], threads=2)
         index = np.arange(n) * element % (2 * n)
         image = np.zeros_like(messages, dtype=np.int64)
         image[:, index % n] = np.where(index < n, 1, -1) * messages.astype(np.int64)
@@ -181,9 +222,9 @@ def test_substitution_maps_messages(log_n: int, modulus: int, cut: tuple[int, in
         assert np.abs(_off(secret.phase(out), image, modulus)).max() < modulus >> 10
         assert report.operations == {"substitution": 3, "ntt": 3 * gadget.count, "intt": 6}
         assert report.bytes["keys"] == 3 * key.bytes
-        other = devices.SubstitutionKernel(log_n, modulus, element - 2, gadget, 3)
+        other = SubstitutionKernel(log_n, modulus, element - 2, gadget, 3)
         with pytest.raises(MismatchError, match="the kernel needs"):
-            device.prepare(other, Keys(substitution=key))
+            device.prepare(other, KeySet(own=(key,)))
 
 
 def _off(phase: Ints, exact: Ints, modulus: int) -> Ints:

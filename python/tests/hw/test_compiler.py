@@ -27,14 +27,14 @@ from ringforge._native import (
     TestSeed,
     kernels,
 )
-from ringforge.devices.base import Keys, MatvecKernel, MatvecOperands
-from ringforge.devices.cpu import CpuDevice
+from ringforge.devices import CpuDevice, KeySet
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError, ValueError
 from ringforge.hw.config import MachineConfig
 from ringforge.hw.interpreter import Interpreter
 from ringforge.hw.isa import Opcode, decode
 from ringforge.hw.matvec import Compiled, Options, compile_matvec
 from ringforge.hw.matvec.keyswitch import SpecialHomes
+from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 
 SCALE = 2.0**35
 BOTH = [Options(f, t) for f in (True, False) for t in (True, False)]
@@ -115,7 +115,7 @@ class Case:
 
     def expected(self) -> list[Ciphertext]:
         device = CpuDevice()
-        handle = device.prepare(self.kernel, Keys(self.keys), self.operands)
+        handle = device.prepare(self.kernel, KeySet(self.keys), self.operands)
         return device.run(handle, self.inputs)[0]
 
 
@@ -218,7 +218,7 @@ def test_transforms_are_as_many_as_the_cpu_counts() -> None:
     for name in ("set-b shape", "diagonals", "horner"):
         case = CASES[name].make()
         device = CpuDevice()
-        handle = device.prepare(case.kernel, Keys(case.keys), case.operands)
+        handle = device.prepare(case.kernel, KeySet(case.keys), case.operands)
         counts = device.run(handle, case.inputs)[1].operations
         done = case.compile().instructions
         homes = SpecialHomes.of(case.kernel.level, case.config.pes).accumulate

@@ -11,7 +11,6 @@ import pytest
 
 from ringforge import _native
 from ringforge._native import Algorithm, Packing, Plan, Span, kernels
-from ringforge.devices.base import MatvecKernel
 from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw import model
 from ringforge.hw.config import MachineConfig
@@ -22,6 +21,7 @@ from ringforge.hw.matvec.layout import ENTITIES
 from ringforge.hw.model_layers import layer_latency
 from ringforge.hw.model_primitives import PRIMITIVES, attribute
 from ringforge.hw.simulator import Simulation, Traffic, place_programs
+from ringforge.matvec.kernels import MatvecKernel
 from tests.hw.random_programs import RandomPrograms
 
 SMALL = MachineConfig.named("matvec-small")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ringforge import _native, ckks
-from ringforge.devices.base import Keys
+from ringforge.devices import KeySet
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.matmul.engine import Options, Product
 from ringforge.matmul.planner import METHODS, Choice, choose
@@ -26,10 +26,10 @@ def parameters(log_n: int = 11, alpha: int = 1, levels: int = 4) -> Parameters:
     return Parameters("test", log_n, PRIMES[alpha : alpha + levels + 1], PRIMES[:alpha], alpha, 40.0, "test")
 
 
-def keys_for(session: ckks.Session, product: Product) -> Keys:
+def keys_for(session: ckks.Session, product: Product) -> KeySet:
     for element, level in product.required_keys.items():
         session.galois_keys.insert(session.client.galois_key(session.secret_key, element, level, 2))
-    return Keys(session.galois_keys, session.client.relin_key(session.secret_key, product.relin_level, 2))
+    return KeySet(session.galois_keys, session.client.relin_key(session.secret_key, product.relin_level, 2))
 
 
 def multiply(session: ckks.Session, choice: Choice, seed: int = 0) -> tuple[float, ckks.Ciphertext, _native.OpCounts]:
@@ -153,7 +153,7 @@ MEMORY = """
 import json, sys
 import numpy as np
 from ringforge import ckks, params
-from ringforge.devices.base import Keys
+from ringforge.devices import KeySet
 from ringforge.matmul.engine import Product
 from ringforge.matmul.planner import choose
 
@@ -169,7 +169,7 @@ elements = product.required_keys
 before = status("VmRSS")
 for element, level in elements.items():
     s.galois_keys.insert(s.client.galois_key(s.secret_key, element, level, 1))
-product.prepare(Keys(s.galois_keys, s.client.relin_key(s.secret_key, product.relin_level, 1)))
+product.prepare(KeySet(s.galois_keys, s.client.relin_key(s.secret_key, product.relin_level, 1)))
 rng = np.random.default_rng(1)
 a = s.encrypt(choice.plan.left_layout.pack(rng.uniform(-1, 1, (m, l)), s.params.slots), level=choice.level)
 b = s.encrypt(choice.plan.right_layout.pack(rng.uniform(-1, 1, (l, n)), s.params.slots), level=choice.level)

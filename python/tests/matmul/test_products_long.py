@@ -26,7 +26,7 @@ CHILD = """
 import json, sys
 import numpy as np
 from ringforge import ckks, params
-from ringforge.devices.base import Keys
+from ringforge.devices import KeySet
 from ringforge.errors import LevelError
 from ringforge.matmul.engine import Product
 from ringforge.matmul.planner import choose
@@ -39,7 +39,7 @@ choice = choose(s.context, m, l, n, level, method=r["method"], schedule=r["sched
 product = Product(s.context, choice.plan, choice.level, options=choice.options, threads=2)
 for element, level in product.required_keys.items():
     s.galois_keys.insert(s.client.galois_key(s.secret_key, element, level, 2))
-product.prepare(Keys(s.galois_keys, s.client.relin_key(s.secret_key, product.relin_level, 2)))
+product.prepare(KeySet(s.galois_keys, s.client.relin_key(s.secret_key, product.relin_level, 2)))
 rng = np.random.default_rng(r["seed"])
 a, b = rng.uniform(-1, 1, (m, l)), rng.uniform(-1, 1, (l, n))
 c, _ = product(

@@ -2,9 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """The command line for tests that need it in a process of its own: `python -m tests.psi.command psi ...`.
 
-Where the native module lacks private set intersection, `fake_native` stands for it. With SLOW_SECONDS in the
-environment every query takes so much longer, so that a test can do something meanwhile; with STUCK none ever ends. It
-says on standard error when it computes.
+It has two more devices. On `slow` every query takes SLOW_SECONDS of the environment longer, so that a test can do
+something meanwhile; on `stuck` none ever ends. Both say on standard error when they compute.
 """
 
 from __future__ import annotations
@@ -13,52 +12,49 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
-from ringforge import _native
-from ringforge.psi import engine
+from ringforge import devices
+from ringforge.devices import base
+from ringforge.errors import Error
+from ringforge.psi.kernels import LookupKernel
 
 
-def install() -> None:
-    """Puts the stand-in into its place, if it is needed."""
-    if not hasattr(_native, "psi"):
-        from tests.psi import fake_native
+class Slow(devices.CpuDevice):
+    """A processor that takes longer, and can be cancelled meanwhile."""
 
-        engine.use("psi", fake_native)
+    name = "slow"
 
 
-class Slow:
-    """A native module whose evaluation takes longer, and can be cancelled meanwhile."""
+class Stuck(devices.CpuDevice):
+    """A processor that keeps the interpreter's lock, and never ends."""
 
-    def __init__(self, module: Any, seconds: float) -> None:
-        self._module, self._seconds = module, seconds
+    name = "stuck"
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
 
-    def evaluate(
-        self, keys: Any, request: bytes, table: Any, threads: int = 1, progress: Callable[[float], bool] | None = None
-    ) -> bytes:
+_CPU = base.implementation(LookupKernel, "cpu")
+assert _CPU is not None
+
+
+class _SlowLookup(devices.Implementation):
+    def prepare(self, p: devices.Preparation[Any]) -> Any:
+        return _CPU.prepare(p)
+
+    def run(self, r: devices.Execution[Any, Any]) -> tuple[list[Any], devices.Report]:
         print('{"event": "computing"}', file=sys.stderr, flush=True)
-        until = time.monotonic() + self._seconds
+        until = time.monotonic() + float(os.environ["SLOW_SECONDS"])
         while time.monotonic() < until:
             time.sleep(0.02)
-            if progress is not None and not progress(0.0):
-                raise _native.Error("cancelled")
-        return bytes(self._module.evaluate(keys, request, table, threads, progress))
+            if r.progress is not None and not r.progress(0.0):
+                raise Error("cancelled")
+        return _CPU.run(r)
+
+    def storage(self, state: Any) -> int:
+        return _CPU.storage(state)
 
 
-class Stuck:
-    """A native module whose evaluation keeps the interpreter's lock and never ends."""
-
-    def __init__(self, module: Any) -> None:
-        self._module = module
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
-
-    def evaluate(self, *_: object) -> bytes:
+class _StuckLookup(_SlowLookup):
+    def run(self, *_: Any) -> tuple[list[Any], devices.Report]:
         print('{"event": "computing"}', file=sys.stderr, flush=True)
         mutex = ctypes.create_string_buffer(256)  # zeros: PTHREAD_MUTEX_INITIALIZER
         for _ in range(2):
@@ -67,11 +63,10 @@ class Stuck:
 
 
 if __name__ == "__main__":
-    install()
-    if os.environ.get("STUCK"):
-        engine.use("psi", Stuck(engine.psi()))
-    if seconds := float(os.environ.get("SLOW_SECONDS", "0")):
-        engine.use("psi", Slow(engine.psi(), seconds))
+    devices.register_device("slow", Slow)
+    devices.register_device("stuck", Stuck)
+    devices.register(LookupKernel, "slow", _SlowLookup())
+    devices.register(LookupKernel, "stuck", _StuckLookup())
 
     from ringforge.cli import main
 

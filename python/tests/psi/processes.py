@@ -62,6 +62,8 @@ class Serving:
         threads: int = 1,
         **more: str,
     ) -> None:
+        if slow:
+            words = ("--device", "slow", *words)
         self.process = start(
             ["serve", table, "--listen", f"127.0.0.1:{port}", "--threads", threads, *words],
             folder,

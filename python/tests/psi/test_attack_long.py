@@ -23,13 +23,10 @@ from ringforge.psi.client import Client
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
-from tests.psi import command
 from tests.psi.hostile import Hostile, framed
 from tests.psi.processes import PATIENCE, Serving
 
 pytestmark = pytest.mark.long
-
-command.install()
 
 SECONDS, PAUSE, STREAMS = 60.0, 1.0, 104
 TOKENS = ("token-of-the-honest-one", "token-of-who-never-reads", "token-of-the-silent-one")

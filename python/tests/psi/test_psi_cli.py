@@ -20,12 +20,9 @@ from ringforge.psi.info import Limits
 from ringforge.psi.sets import read_elements, small_domain
 from ringforge.psi.store import Store
 from ringforge.psi.texts import printable
-from tests.psi import command
 from tests.psi.processes import Serving
 
 Run = Callable[..., str]
-
-command.install()
 
 MEMBERS = [f"{i:05d}.{random.Random(i).randrange(1 << 64):016x}@example.org" for i in range(300)]
 

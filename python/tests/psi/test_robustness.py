@@ -24,10 +24,7 @@ from ringforge.psi.client import Client
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
-from tests.psi import command
 from tests.psi.processes import PATIENCE, Serving, query, run, start
-
-command.install()
 
 BINS = 8
 

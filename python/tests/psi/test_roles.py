@@ -7,27 +7,20 @@ from __future__ import annotations
 import json
 import pickle
 import random
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringforge import psi
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.psi import Client, Limits, Server, Store, TableInfo, engine, planner
+from ringforge.psi import Limits, Server, Store, TableInfo, clear
+from ringforge.psi.clear import ClearKey
 from ringforge.psi.client import probabilities
 
-from .running import fake_native, run, stand_ins
-
-CHOOSE = planner.choose
-
-
-@pytest.fixture(autouse=True)
-def _stand_ins() -> Iterator[None]:
-    with stand_ins():
-        yield
+from .running import Client, build, encrypted, run
 
 
 def random_elements(rng: random.Random, count: int) -> list[bytes]:
@@ -53,7 +46,7 @@ def test_byte_strings_intersect_like_sets(hashes, labelled):
         server_set = random_elements(rng, rng.choice([1, 40, 900]))
         client_set = random_elements(rng, rng.choice([1, 30, 120])) + rng.sample(server_set, len(server_set) // 10)
         labels = {x: rng.randbytes(rng.randrange(12)) for x in server_set}
-        server = Server.build(labels if labelled else server_set * 2, log_bins=BINS_OF[hashes], hashes=hashes)
+        server = build(labels if labelled else server_set * 2, log_bins=BINS_OF[hashes], hashes=hashes)
         result = run(server, client_set + client_set[:5])
         common = set(server_set) & set(client_set)
         assert result.matches == {x: labels[x] if labelled else b"" for x in common}
@@ -62,19 +55,19 @@ def test_byte_strings_intersect_like_sets(hashes, labelled):
 
 
 @pytest.mark.parametrize("hashes", [1, 2, 3])
-@pytest.mark.parametrize("bits", [8, 20, 32])
+@pytest.mark.parametrize("bits", [8, 20, 31])
 def test_integers_intersect_like_sets(hashes, bits):
     for seed in range(4):
         rng = np.random.default_rng(seed)
         server_set = rng.integers(0, 1 << bits, rng.choice([1, 50, 3000])).tolist()
         client_set = rng.integers(0, 1 << bits, 150).tolist() + server_set[:30] + [0, (1 << bits) - 1]
-        server = Server.build(server_set, mode="direct", bits=bits, log_bins=BINS_OF[hashes], hashes=hashes)
+        server = build(server_set, mode="direct", bits=bits, log_bins=BINS_OF[hashes], hashes=hashes)
         assert set(run(server, client_set).matches) == set(server_set) & set(client_set)
 
 
 @given(st.sets(st.binary(max_size=3), max_size=60), st.sets(st.binary(max_size=3), max_size=60), st.integers(0, 5))
 def test_any_sets(server_set, client_set, log_bins):
-    server = Server.build(server_set, log_bins=log_bins)
+    server = build(server_set, log_bins=log_bins)
     assert set(run(server, client_set).matches) == server_set & client_set
 
 
@@ -86,26 +79,17 @@ def test_any_sets(server_set, client_set, log_bins):
 )
 def test_any_integers(server_set, client_set, log_bins, hashes):
     log_bins = min(log_bins, BINS_OF[hashes])
-    server = Server.build(server_set, mode="direct", bits=8, log_bins=log_bins, hashes=hashes)
+    server = build(server_set, mode="direct", bits=8, log_bins=log_bins, hashes=hashes)
     assert set(run(server, client_set).matches) == server_set & client_set
 
 
 def test_empty_sets():
-    assert run(Server.build([], log_bins=4), [b"a"]).matches == {}
-    result = run(Server.build([b"a"], log_bins=4), [])
+    assert run(build([], log_bins=4), [b"a"]).matches == {}
+    result = run(build([b"a"], log_bins=4), [])
     assert (result.matches, result.queries) == ({}, 0)
-    assert run(Server.build([], mode="direct", bits=8, log_bins=4), [1]).matches == {}
+    assert run(build([], mode="direct", bits=8, log_bins=4), [1]).matches == {}
 
 
-@pytest.fixture
-def real(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native modules and the real planner instead of the stand-ins."""
-    for name in ("psi", "oprf"):
-        monkeypatch.delitem(engine._used, name)
-    monkeypatch.setattr(planner, "choose", CHOOSE)
-
-
-@pytest.mark.usefixtures("real")
 @pytest.mark.parametrize(("hashes", "labelled"), [(1, False), (2, True), (3, True), (3, False)])
 def test_encrypted_byte_strings_intersect_like_sets(hashes, labelled):
     rng = random.Random(hashes)
@@ -114,26 +98,24 @@ def test_encrypted_byte_strings_intersect_like_sets(hashes, labelled):
     client_set = random_elements(rng, few) + server_set[:few]
     labels = {x: rng.randbytes(4) for x in server_set}
     server = Server.build(labels if labelled else server_set, log_bins=7 if hashes == 3 else 4, hashes=hashes)
-    result = run(server, client_set)
+    result = encrypted(server, client_set)
     assert result.matches == {x: labels[x] if labelled else b"" for x in set(server_set) & set(client_set)}
     assert result.anomalies == 0
     assert result.probabilities.decryption < 2**-40
 
 
-@pytest.mark.usefixtures("real")
 @pytest.mark.parametrize("hashes", [1, 2, 3])
 def test_encrypted_integers_intersect_like_sets(hashes):
     count = 60 if hashes == 3 else 9
     server = Server.build(range(0, 5000, 7), mode="direct", bits=16, log_bins=7 if hashes == 3 else 4, hashes=hashes)
-    result = run(server, range(count))
+    result = encrypted(server, range(count))
     assert set(result.matches) == set(range(0, count, 7))
     assert result.anomalies == 0
 
 
-@pytest.mark.usefixtures("real")
 def test_encrypted_messages_that_are_damaged_are_refused():
     server = Server.build([b"a", b"b"], log_bins=5)
-    client = Client(server.info, [b"a"])
+    client = psi.Client(server.info, [b"a"])
     client.finish_prf(server.evaluate_prf(client.blinded()))
     keys, request = client.keys(), client.next_request()
     for bad in (b"", keys[:-1], keys + b"\0", bytes(len(keys)), b"\xff" * len(keys)):
@@ -152,7 +134,7 @@ def test_encrypted_messages_that_are_damaged_are_refused():
     client.accept(reply)
     assert set(client.result().matches) == {b"a"}
     for bad in (bytes(len(reply)), b"\xff" * len(reply)):
-        client = Client(server.info, [b"a"])
+        client = psi.Client(server.info, [b"a"])
         client.finish_prf(server.evaluate_prf(client.blinded()))
         client.next_request()
         client.accept(bad)
@@ -160,14 +142,13 @@ def test_encrypted_messages_that_are_damaged_are_refused():
             client.result()
 
 
-@pytest.mark.usefixtures("real")
 def test_encrypted_answers_follow_updates(tmp_path):
     made = Store.build(tmp_path / "t", {b"a": b"1", b"b": b"2"}, log_bins=5, capacity=16)
     server = Server(tmp_path / "t")
-    assert run(server, [b"a", b"b", b"c"]).matches == {b"a": b"1", b"b": b"2"}
+    assert encrypted(server, [b"a", b"b", b"c"]).matches == {b"a": b"1", b"b": b"2"}
     made.update({b"c": b"3", b"b": b"4"}, [b"a"])
     assert server.reload()
-    assert run(server, [b"a", b"b", b"c"]).matches == {b"b": b"4", b"c": b"3"}
+    assert encrypted(server, [b"a", b"b", b"c"]).matches == {b"b": b"4", b"c": b"3"}
 
 
 # ---- what messages show ----
@@ -178,7 +159,7 @@ def test_numbers_and_sizes_do_not_depend_on_matches():
     mine = [b"%d" % i for i in range(40)]
     shapes = []
     for server_set, asked in ((mine, mine), ([b"other"], mine), (mine, [b"y%d" % i for i in range(40)])):
-        server = Server.build(server_set, log_bins=7, capacity=64)
+        server = build(server_set, log_bins=7, capacity=64)
         client = Client(server.info, asked)
         shape = [len(b) for b in client.blinded()]
         client.finish_prf(server.evaluate_prf(client.blinded()))
@@ -193,11 +174,11 @@ def test_numbers_and_sizes_do_not_depend_on_matches():
 
 def test_every_bin_is_asked_and_dummies_are_uniform(monkeypatch):
     asked = []
-    query = fake_native.ClientKey.query
+    query = ClearKey.query
     monkeypatch.setattr(
-        fake_native.ClientKey, "query", lambda self, cells, threads: asked.append(cells) or query(self, cells, threads)
+        ClearKey, "query", lambda self, cells, threads: asked.append(cells) or query(self, cells, threads)
     )
-    server = Server.build([b"a"], log_bins=12)
+    server = build([b"a"], log_bins=12)
     for _ in range(4):
         client = Client(server.info, [b"a"])
         client.finish_prf(server.evaluate_prf(client.blinded()))
@@ -211,7 +192,7 @@ def test_every_bin_is_asked_and_dummies_are_uniform(monkeypatch):
 
 
 def test_all_requests_are_planned_before_the_first():
-    server = Server.build([b"%d" % i for i in range(100)], log_bins=6)
+    server = build([b"%d" % i for i in range(100)], log_bins=6)
     client = Client(server.info, [b"%d" % i for i in range(70)])
     with pytest.raises(MismatchError, match="finish_prf"):
         client.next_request()
@@ -231,7 +212,7 @@ def test_all_requests_are_planned_before_the_first():
 
 
 def test_clients_and_sessions_show_no_secrets():
-    server = Server.build([b"secret element"], log_bins=4)
+    server = build([b"secret element"], log_bins=4)
     client = Client(server.info, [b"secret element"])
     client.finish_prf(server.evaluate_prf(client.blinded()))
     assert "secret element" not in repr(client)
@@ -244,11 +225,11 @@ def test_clients_and_sessions_show_no_secrets():
 
 
 def test_probabilities_are_bounds_of_the_run():
-    server = Server.build([b"a"], log_bins=10, capacity=1 << 10)
+    server = build([b"a"], log_bins=10, capacity=1 << 10)
     p = run(server, [b"%d" % i for i in range(512)]).probabilities
     assert 512 * 2**-40 <= p.false_positive < 513 * 2**-40
     assert p.placement < 2**-32
-    direct = Server.build([1], mode="direct", bits=16, log_bins=10)
+    direct = build([1], mode="direct", bits=16, log_bins=10)
     assert run(direct, range(100)).probabilities.false_positive == 0
     assert 0 < p.decryption < 2**-50
     assert probabilities(server.info, 0, server.plan).placement == 0
@@ -270,20 +251,20 @@ def test_short_tags_give_false_positives_as_often_as_said():
 
 
 def test_wrong_elements_are_refused():
-    server = Server.build([b"a"], log_bins=4)
+    server = build([b"a"], log_bins=4)
     with pytest.raises(RingforgeValueError, match="byte"):
         Client(server.info, [bytearray(b"a")])
     for bad in ("text", 5, b"x" * 65536):
         with pytest.raises(RingforgeValueError, match="byte"):
             Client(server.info, [bad])
         with pytest.raises(RingforgeValueError, match="byte"):
-            Server.build([b"ok", bad], log_bins=4)
-    direct = Server.build([1], mode="direct", bits=8, log_bins=4)
+            build([b"ok", bad], log_bins=4)
+    direct = build([1], mode="direct", bits=8, log_bins=4)
     for bad in (b"1", 256, -1, 1.5, "1"):
         with pytest.raises(RingforgeValueError, match="integers"):
             Client(direct.info, [bad])
     with pytest.raises(RingforgeValueError, match="labels"):
-        Server.build({b"a": "text"}, log_bins=4)
+        build({b"a": "text"}, log_bins=4)
 
 
 @pytest.mark.parametrize(
@@ -305,13 +286,13 @@ def test_wrong_elements_are_refused():
 def test_wrong_numbers_are_refused(arguments):
     elements = [1, 2, 3] if arguments.get("mode") == "direct" else [b"1", b"2", b"3"]
     with pytest.raises(ParameterError):
-        Server.build(elements, **{"log_bins": 4, **arguments})
+        build(elements, **{"log_bins": 4, **arguments})
     with pytest.raises(ParameterError, match="label"):
-        Server.build({b"a": b"long label"}, log_bins=4, label_bytes=3)
+        build({b"a": b"long label"}, log_bins=4, label_bytes=3)
 
 
 def test_damaged_messages_are_refused_and_the_server_goes_on():
-    server = Server.build([b"a", b"b"], log_bins=4)
+    server = build([b"a", b"b"], log_bins=4)
     client = Client(server.info, [b"a"])
     with pytest.raises(FormatError, match="31 bytes"):
         server.evaluate_prf([bytes(31)])
@@ -347,16 +328,18 @@ def test_damaged_messages_are_refused_and_the_server_goes_on():
 
 
 def test_keys_for_another_plan_are_refused():
-    server, other = Server.build([b"a"], log_bins=4), Server.build([b"a"], log_bins=5)
-    keys = Client(other.info, []).keys()
-    with pytest.raises(MismatchError):
+    server, other = build([b"a"], log_bins=4), build([b"a"], log_bins=5)
+    keys = clear.wrap(clear.KEYS, other.plan, 1, b"", server.plan.key_bytes)
+    with pytest.raises(MismatchError, match="another plan"):
         server.open(keys)
+    with pytest.raises(FormatError, match="for another plan"):
+        server.open(Client(other.info, []).keys())
     with pytest.raises(MismatchError, match="ask again"):
         server.open(Client(server.info, []).keys(), other.info.digest())
 
 
 def test_mode_direct_evaluates_no_function():
-    server = Server.build([1], mode="direct", bits=16, log_bins=4)
+    server = build([1], mode="direct", bits=16, log_bins=4)
     with pytest.raises(MismatchError, match="direct"):
         server.evaluate_prf([bytes(32)])
     client = Client(server.info, [1])
@@ -366,7 +349,7 @@ def test_mode_direct_evaluates_no_function():
 
 
 def test_cancelled_answers_end_with_an_error():
-    server = Server.build([b"a"], log_bins=4)
+    server = build([b"a"], log_bins=4)
     client = Client(server.info, [b"a"])
     client.finish_prf(server.evaluate_prf(client.blinded()))
     session, request = server.open(client.keys()), client.next_request()
@@ -379,8 +362,8 @@ def test_cancelled_answers_end_with_an_error():
 
 
 def test_words_that_cannot_be_are_counted():
-    server = Server.build([1, 2], mode="direct", bits=8, log_bins=4)
-    server._state.table.words[:] = 3
+    server = build([1, 2], mode="direct", bits=8, log_bins=4)
+    server._state.table.arrays.words[:] = 3
     result = run(server, [1, 2, 77])
     assert result.matches == {}
     assert result.anomalies == 2
@@ -403,13 +386,13 @@ def changed(info: TableInfo, path: str, value: object) -> bytes:
 
 
 def test_info_comes_back_the_same():
-    for server in (Server.build({b"a": b"l"}, log_bins=6), Server.build([1], mode="direct", bits=16, log_bins=6)):
+    for server in (build({b"a": b"l"}, log_bins=6), build([1], mode="direct", bits=16, log_bins=6)):
         info = TableInfo.from_json(server.info.to_json())
         assert info == server.info
         assert info.digest() == server.info.digest()
-        assert (info.salt_array == server._state.arrays.salts).all()
+        assert (info.salt_array == server._state.table.arrays.salts).all()
     limits = Limits(request_bytes=1 << 20, prf_per_day=6, bins_per_day=7)
-    other = Server.build([b"a"], log_bins=4, limits=limits)
+    other = build([b"a"], log_bins=4, limits=limits)
     assert other.info.limits == limits
     assert other.info.with_limits(Limits()).digest() == other.info.digest()
 
@@ -445,13 +428,13 @@ def test_info_comes_back_the_same():
     ],
 )
 def test_wrong_infos_are_refused(path, value):
-    info = Server.build([b"a"], log_bins=4).info
+    info = build([b"a"], log_bins=4).info
     with pytest.raises(FormatError, match="not the description of a table"):
         TableInfo.from_json(changed(info, path, value))
 
 
 def test_infos_of_other_releases_and_endless_ones_are_refused():
-    info = Server.build([b"a"], log_bins=4).info
+    info = build([b"a"], log_bins=4).info
     with pytest.raises(MismatchError, match="same release"):
         Client(TableInfo.from_json(changed(info, "plan_hash", "0" * 64)), [b"a"])
     with pytest.raises(FormatError, match="at most"):

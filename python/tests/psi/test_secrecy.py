@@ -24,11 +24,9 @@ import pytest
 from ringforge.psi import oprf
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
-from tests.psi import command, ristretto
+from tests.psi import ristretto
 from tests.psi.processes import PATIENCE, Serving, run
 from tests.psi.recorder import Recorder
-
-command.install()
 
 BINS, COUNT = 8, 60
 TOKEN = "token-that-nobody-must-see-0001"

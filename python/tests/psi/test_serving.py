@@ -16,10 +16,7 @@ from ringforge.errors import Error
 from ringforge.psi.client import Client
 from ringforge.psi.remote import Connection
 from ringforge.psi.store import Store
-from tests.psi import command
 from tests.psi.processes import PATIENCE, Serving, run, start
-
-command.install()
 
 CLIENTS = 10
 
@@ -92,7 +89,7 @@ def test_sessions_are_opened_during_queries_a_hundred_times(folder: Path) -> Non
 def test_sigterm_without_the_interpreter(folder: Path) -> None:
     """Something holds the interpreter's lock for ever: no handler of Python's can run, and the process ends all the
     same."""
-    with Serving(folder, "--grace", 0, "--quota-file", "stuck", STUCK="1") as server:
+    with Serving(folder, "--grace", 0, "--quota-file", "stuck", "--device", "stuck") as server:
         client = start(["query", "--server", server.address, "--set", "mine", "--stall", 600], folder)
         server.wait_for("computing")
         server.process.send_signal(signal.SIGTERM)

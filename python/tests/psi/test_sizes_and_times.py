@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,14 @@ import pytest
 
 from ringforge import _native
 from ringforge.errors import Error, MismatchError, ParameterError
-from ringforge.psi import Client, Limits, Server, hashing
+from ringforge.psi import Limits, Server, hashing, remote
+from ringforge.psi.clear import ClearKey
 from ringforge.psi.client import asked, check_table
 from ringforge.psi.estimate import estimate
 from ringforge.psi.hashing import DirectHash, PrfHash, room, size_class
 from ringforge.psi.info import TableInfo
-from ringforge.psi.remote import intersect
 
-from .running import fake_native, run, stand_ins
-
-
-@pytest.fixture(autouse=True)
-def _stand_ins() -> Iterator[None]:
-    with stand_ins():
-        yield
+from .running import Client, build, run
 
 
 class Wire:
@@ -57,10 +50,9 @@ class Wire:
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What happened, in order: messages, decryptions, and how many rows were unsealed."""
     found: list[str] = []
-    decode, seal = fake_native.ClientKey.decode, PrfHash.seal
-    monkeypatch.setattr(
-        fake_native.ClientKey, "decode", lambda self, reply: found.append("decode") or decode(self, reply)
-    )
+    monkeypatch.setattr(remote, "Client", Client)
+    decode, seal = ClearKey.decode, PrfHash.seal
+    monkeypatch.setattr(ClearKey, "decode", lambda self, reply: found.append("decode") or decode(self, reply))
 
     def sealing(self: PrfHash, labels: Any, *rest: Any) -> Any:
         found.append(f"unseal {len(labels)}")
@@ -80,9 +72,9 @@ def test_replies_are_decrypted_after_the_session_is_closed_and_every_row_is_unse
     """What a client does between messages, and how much, is the same whether all elements match or none does."""
     elements = [b"%d" % i for i in range(300)]
     others = [b"other %d" % i for i in range(300)]
-    server = Server.build(dict.fromkeys(elements[:matching] + others[matching:], b"label"), log_bins=8)
+    server = build(dict.fromkeys(elements[:matching] + others[matching:], b"label"), log_bins=8)
     events.clear()
-    outcome = intersect(Wire(server, events), elements)  # type: ignore[arg-type]
+    outcome = remote.intersect(Wire(server, events), elements)  # type: ignore[arg-type]
     assert outcome.result.matches == dict.fromkeys(elements[:matching], b"label")
     assert events == [
         "evaluate 386", "open", "query", "query", "close", "decode", "unseal 150", "decode", "unseal 150"
@@ -110,7 +102,7 @@ def test_size_classes() -> None:
 
 
 def test_sets_of_one_class_ask_alike() -> None:
-    server = Server.build([b"a"], log_bins=8)
+    server = build([b"a"], log_bins=8)
     assert room(256, 3) == 193
     for sizes in ((1, 64), (65, 128), (129, 193), (194, 386), (387, 579), (773, 1158)):
         seen = set()
@@ -130,7 +122,7 @@ def test_sets_of_one_class_ask_alike() -> None:
 
 def test_the_number_of_requests_does_not_depend_on_the_elements() -> None:
     """A server that knows the elements and chooses the hash functions: all of them have the same three bins."""
-    server = Server.build([1], mode="direct", bits=24, log_bins=5)
+    server = build([1], mode="direct", bits=24, log_bins=5)
     hashes = DirectHash(server.info.seed_bytes, 24, 5, 3)
     everything = np.arange(1 << 20, dtype=np.uint64)
     bins, _ = hashes.places(everything)
@@ -153,7 +145,7 @@ def test_the_number_of_requests_does_not_depend_on_the_elements() -> None:
 def test_integers_of_few_more_bits_than_bins_always_find_a_place() -> None:
     rng = np.random.default_rng(1)
     for bits, queries in ((7, 1), (8, 2), (11, 16)):
-        server = Server.build(range(0, 1 << bits, 3), mode="direct", bits=bits, log_bins=7)
+        server = build(range(0, 1 << bits, 3), mode="direct", bits=bits, log_bins=7)
         for count in (1, 100, 1 << bits):
             elements = rng.permutation(1 << bits)[: min(count, 1 << bits)].tolist()
             result = run(server, elements)
@@ -163,7 +155,7 @@ def test_integers_of_few_more_bits_than_bins_always_find_a_place() -> None:
 
 def test_estimates_say_what_a_run_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ringforge.psi.planner.estimate", lambda *_: 2.5)
-    info = Server.build([b"a"], log_bins=8).info
+    info = build([b"a"], log_bins=8).info
     for count in (1, 100, 193, 194, 3000):
         said = estimate(info, count)
         client = Client(info, [b"%d" % i for i in range(count)])
@@ -179,7 +171,7 @@ def test_estimates_say_what_a_run_asks_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_tables_that_take_too_few_elements_are_refused() -> None:
-    server = Server.build([b"a"], log_bins=7, hashes=1)
+    server = build([b"a"], log_bins=7, hashes=1)
     with pytest.raises(ParameterError, match=r"placement: .* three hash functions"):
         Client(server.info, [b"a", b"b"])
     with pytest.raises(ParameterError, match="placement"):
@@ -190,7 +182,7 @@ def test_tables_that_take_too_few_elements_are_refused() -> None:
 
 
 def test_large_requests_are_refused() -> None:
-    server = Server.build([b"a"], log_bins=8)
+    server = build([b"a"], log_bins=8)
     size = max(server.plan.request_bytes, server.plan.key_bytes)
     Client(server.info, [b"a"], request_bytes=size)
     with pytest.raises(ParameterError, match=f"up to {size} bytes, this client sends {size - 1} at most"):
@@ -199,27 +191,38 @@ def test_large_requests_are_refused() -> None:
     with pytest.raises(ParameterError, match="its own limit is"):
         Client(server.info.with_limits(less), [b"a"])
     with pytest.raises(ParameterError, match="the limit is"):
-        Server.build([b"a"], log_bins=8, limits=less)
+        build([b"a"], log_bins=8, limits=less)
 
 
 def test_tables_that_decrypt_wrongly_too_often_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server.build([b"a"], log_bins=8)
+    server = build([b"a"], log_bins=8)
     check_table(server.info, 1000)
-    monkeypatch.setattr(fake_native.Plan, "failure_log2", lambda *_: -29.0)
+    plan = server.info.native()
+
+    class Weak:
+        """The plan, which is said to fail often."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(plan, name)
+
+        def failure_log2(self, _entries: int) -> float:
+            return -29.0
+
+    monkeypatch.setattr(TableInfo, "native", lambda _: Weak())
     check_table(server.info, 500)
     with pytest.raises(ParameterError, match=r"decryption: .* this client allows 2"):
         check_table(server.info, 1000)
 
 
 def test_the_mode_can_be_insisted_on() -> None:
-    info = Server.build([1], mode="direct", bits=16, log_bins=7).info
+    info = build([1], mode="direct", bits=16, log_bins=7).info
     Client(info, [1], mode="direct")
     with pytest.raises(ParameterError, match="of mode direct, not oprf"):
         Client(info, [1], mode="oprf")
 
 
 def test_replies_that_are_missing_or_too_many_are_refused() -> None:
-    server = Server.build([b"a"], log_bins=5)
+    server = build([b"a"], log_bins=5)
     client = Client(server.info, [b"a"])
     with pytest.raises(MismatchError, match="waiting"):
         client.accept(b"")

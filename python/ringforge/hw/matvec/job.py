@@ -14,7 +14,7 @@ from ringforge.hw.matvec.layout import KeyRegion, Layout
 from ringforge.hw.matvec.target import Target
 
 if TYPE_CHECKING:
-    from ringforge.devices.base import MatvecKernel
+    from ringforge.matvec.kernels import MatvecKernel
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from ringforge.hw.matvec.layout import ENTITIES, KeyRegion
 from ringforge.hw.matvec.target import Target
 
 if TYPE_CHECKING:
-    from ringforge.devices.base import MatvecKernel
+    from ringforge.matvec.kernels import MatvecKernel
 
 Progress = Callable[[float], None]
 

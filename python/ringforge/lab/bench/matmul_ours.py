@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native, ckks
-from ringforge.devices.base import Keys
+from ringforge.devices import KeySet
 from ringforge.errors import ShapeError
 from ringforge.lab.papers.matmul import Shape
 from ringforge.matmul.batch import BatchProduct
@@ -89,12 +89,12 @@ def _matrices(shape: Shape, seed: int) -> tuple[Any, Any]:
     return rng.uniform(-1, 1, (shape.m, shape.l)), rng.uniform(-1, 1, (shape.l, shape.n))
 
 
-def make_keys(session: ckks.Session, product: Product) -> Keys:
+def make_keys(session: ckks.Session, product: Product) -> KeySet:
     """The keys of one product."""
     client, secret = session.client, session.secret_key
     for element, level in product.required_keys.items():
         session.galois_keys.insert(client.galois_key(secret, element, level, session.threads))
-    return Keys(session.galois_keys, client.relin_key(secret, product.relin_level, session.threads))
+    return KeySet(session.galois_keys, client.relin_key(secret, product.relin_level, session.threads))
 
 
 def _run(

@@ -10,7 +10,7 @@ with Montgomery multipliers, the Montgomery form of keys and matrix.
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,23 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
-from ringforge.devices.base import (
-    Capabilities,
-    Device,
-    Handle,
-    Kernel,
-    Keys,
-    MatvecKernel,
-    MatvecOperands,
-    Progress,
-    Report,
-)
+from ringforge.devices import Device, Execution, Implementation, Preparation, Report, register, register_device
 from ringforge.devices.cpu import operation_counts
-from ringforge.errors import ParameterError, ShapeError
-from ringforge.hw.config import MachineConfig
+from ringforge.errors import ShapeError
+from ringforge.hw.config import MachineConfig, configurations
 from ringforge.hw.matvec import Compiled, Options, compile_matvec
+from ringforge.hw.matvec.job import Job
 from ringforge.hw.matvec.layout import ENTITIES
 from ringforge.hw.simulator import Simulation
+from ringforge.matvec.kernels import MatvecKernel
 
 Words = npt.NDArray[np.uint64]
 
@@ -72,80 +64,65 @@ class RtlDevice(Device):
     ) -> None:
         self.config = MachineConfig.named(machine) if isinstance(machine, str) else machine
         self.name = f"rtl:{self.config.name}"
+        self.max_degree = 1 << self.config.max_log_n
+        self.max_prime_bits = self.config.word_bits
         self.options = options or Options()
         self.waves = waves
         self.cycles = cycles
         self._simulation: Simulation | None = None
+        #: Held by the run that has the machine.
+        self.turn = threading.Lock()
 
-    def capabilities(self) -> Capabilities:
+    @property
+    def description(self) -> str:
         c = self.config
-        return Capabilities(
-            self.name,
+        return (
             f"{c.about}; {c.groups} groups x {c.pes} elements x {c.lanes} lanes, {c.multiplier} multipliers of "
-            f"{c.word_bits} bits, simulated",
-            frozenset({MatvecKernel}),
-            max_degree=1 << c.max_log_n,
-            max_limbs=None,
-            max_prime_bits=c.word_bits,
+            f"{c.word_bits} bits, simulated"
         )
 
-    def check(self, kernel: Kernel) -> None:
-        super().check(kernel)
-        if isinstance(kernel, MatvecKernel):
-            # Placing everything in the card's memory is quick and finds what does not fit.
-            from ringforge.hw.matvec.job import Job
+    def simulation(self) -> Simulation:
+        """The running machine; its first use compiles it."""
+        if self._simulation is None:
+            self._simulation = Simulation(self.config, waves=self.waves)
+        return self._simulation
 
-            Job(self.config, kernel, True, self.options)
+    def end_waves(self) -> None:
+        """Writes the rest of the waveforms, if there are any, and ends the simulation that makes them."""
+        if self.waves is not None and self._simulation is not None:
+            self._simulation.close()
+            self._simulation = None
 
-    def prepare(
-        self,
-        kernel: Kernel,
-        keys: Keys,
-        operands: MatvecOperands | None = None,
-        *,
-        threads: int = 1,
-        progress: Progress | None = None,
-    ) -> Handle:
-        start = time.perf_counter()
-        if not isinstance(kernel, MatvecKernel):
-            raise ParameterError(f"device {self.name} does not run {type(kernel).__name__}")
-        if operands is None:
+
+class _Matvec(Implementation):
+    def check(self, device: RtlDevice, kernel: MatvecKernel) -> None:
+        # Placing everything in the card's memory is quick and finds what does not fit.
+        Job(device.config, kernel, True, device.options)
+
+    def prepare(self, p: Preparation[MatvecKernel]) -> _State:
+        if p.operands is None:
             raise ShapeError("a matrix-vector kernel needs its matrix")
-        compiled = compile_matvec(self.config, kernel, has_bias=operands.bias.size > 0, options=self.options)
-        native = _native.Matvec(kernel.context, kernel.plan, kernel.level, kernel.batch)
-        native.encode(
-            operands.matrix,
-            operands.bias,
-            kernel.input_scale,
-            kernel.output_scale,
-            kernel.input_bound,
-            kernel.fresh_inputs,
-            threads,
-            progress,
+        compiled = compile_matvec(
+            p.device.config, p.kernel, has_bias=p.operands.bias.size > 0, options=p.device.options
         )
-        memory = [(address, words) for address, words in compiled.prepared(native, keys.galois)]
-        cost = _native.Matvec.cost(kernel.context, kernel.plan, kernel.level)
-        state = _State(native, compiled, memory, operation_counts(cost.ops))
-        return Handle(self.name, kernel, time.perf_counter() - start, state)
+        native = p.kernel.encoded(p.operands, p.threads, p.progress)
+        memory = [(address, words) for address, words in compiled.prepared(native, p.keys.galois)]
+        cost = _native.Matvec.cost(p.kernel.context, p.kernel.plan, p.kernel.level)
+        return _State(native, compiled, memory, operation_counts(cost.ops))
 
-    def run(
-        self,
-        handle: Handle,
-        inputs: Sequence[Any],
-        *,
-        threads: int = 1,  # noqa: ARG002
-        progress: Progress | None = None,  # noqa: ARG002
-    ) -> tuple[list[Any], Report]:
+    def run(self, r: Execution[MatvecKernel, _State]) -> tuple[list[Any], Report]:
         """Runs the machine; `threads` means nothing to it.
 
         Raises:
             HardwareError: the machine cannot be built, or stops with an error.
         """
-        self.own(handle, self.name)
-        state: _State = handle.state
+        r.state.native.check_inputs(list(r.inputs))
+        with r.device.turn:
+            return self._run(r.device, r.state, r.inputs)
+
+    def _run(self, device: RtlDevice, state: _State, inputs: Sequence[Any]) -> tuple[list[Any], Report]:
         compiled = state.compiled
-        state.native.check_inputs(list(inputs))
-        sim = self._open()
+        sim = device.simulation()
         sim.unmap_all()
         sim.clear_traffic()
         entity = compiled.job.layout.entity
@@ -154,7 +131,7 @@ class RtlDevice(Device):
             written[address] = np.zeros(size // 8, np.uint64)
         for address, words in (*state.memory, *compiled.loaded(inputs), *written.items()):
             sim.map(address, words, ENTITIES.index(entity(address)))
-        cycles = sim.run(compiled.base, compiled.stride, progress=self.cycles)
+        cycles = sim.run(compiled.base, compiled.stride, progress=device.cycles)
 
         def read(address: int, count: int) -> Words:
             base = max(a for a in written if a <= address)
@@ -163,19 +140,19 @@ class RtlDevice(Device):
 
         outputs = list(state.native.assemble(list(inputs), compiled.results(read)))
         traffic = sim.traffic({name: n for n, name in enumerate(ENTITIES)})
-        if self.waves is not None:
-            sim.close()
-            self._simulation = None
+        device.end_waves()
         return outputs, Report(
-            self.name,
-            cycles / self.config.clock_hz,
+            device.name,
+            cycles / device.config.clock_hz,
             cycles=cycles,
-            clock_hz=self.config.clock_hz,
+            clock_hz=device.config.clock_hz,
             bytes={name: t.read + t.written for name, t in traffic.items()},
             operations=state.operations,
         )
 
-    def _open(self) -> Simulation:
-        if self._simulation is None:
-            self._simulation = Simulation(self.config, waves=self.waves)
-        return self._simulation
+    def storage(self, state: _State) -> int:
+        return sum(words.nbytes for _, words in state.memory)
+
+
+register(MatvecKernel, "rtl", _Matvec())
+register_device("rtl", RtlDevice, lambda: [f"rtl:{machine}" for machine in configurations()], options=("waves",))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Which devices there are: opened by name, found in installed packages.
+
+A device's module registers how devices of its kind are opened when it is imported. An installed package names
+the modules of its devices as entry points of the group `ringforge.devices`, under
+their kinds: they are imported when such a device is asked for (:mod:`ringforge.registered`). Modules with kernels are
+entry points of the group `ringforge.kernels`, for those who list all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ringforge.devices.base import Device
+from ringforge.errors import ParameterError
+from ringforge.registered import load, registered
+
+_DEVICES, _KERNELS = "ringforge.devices", "ringforge.kernels"
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How devices of a kind are opened."""
+
+    open: Callable[..., Device]
+    names: Callable[[], Sequence[str]]
+    options: frozenset[str]
+
+
+_KINDS: dict[str, _Kind] = {}
+_CASES: dict[type, str] = {}
+
+
+def register_cases(kernel: type, module: str) -> None:
+    """Names the module whose function `cases` gives :class:`ringforge.devices.conformance.Case` of the room's kernels,
+    those of this type among them; it is imported when the suite runs."""
+    _CASES[kernel] = module
+
+
+def cases_of(kernel: type) -> str | None:
+    """The module with cases of a type of kernels."""
+    return _CASES.get(kernel)
+
+
+def import_kernels() -> None:
+    """Imports all kernels there are, so that devices can say what they run.
+
+    Raises:
+        Error: a package's kernels cannot be imported.
+    """
+    for entry in registered(_KERNELS).values():
+        load(entry)
+
+
+def register_device(
+    kind: str,
+    open: Callable[..., Device],
+    names: Callable[[], Sequence[str]] | None = None,
+    options: Sequence[str] = (),
+) -> None:
+    """Adds a kind of devices to those that `open_device` finds.
+
+    Args:
+        kind: without a colon.
+        open: called with what follows "KIND:" in the name, or without arguments where nothing does, and with options as
+            keywords.
+        names: full names of the devices there are; by default the kind alone.
+        options: keywords that `open` takes.
+
+    Raises:
+        ParameterError: the kind has a colon, or there is such a kind.
+    """
+    if not kind or ":" in kind:
+        raise ParameterError(f'"{kind}" is no kind of devices: take a word without a colon')
+    if kind in _KINDS:
+        raise ParameterError(f'there is a kind of devices "{kind}" already: take another name')
+    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options))
+
+
+def names() -> list[str]:
+    """Names that `open_device` takes.
+
+    Raises:
+        Error: a package's devices cannot be imported.
+    """
+    for kind in registered(_DEVICES):
+        _find(kind)
+    return [name for kind in _KINDS.values() for name in kind.names()]
+
+
+def open_device(name: str = "cpu", **options: Any) -> Device:
+    """A device by name.
+
+    Args:
+        options: of the device's kind; `waves=FILE` for `rtl`.
+
+    Raises:
+        ParameterError: there is no such device, and the message lists those there are; or it has no such option.
+        Error: its package cannot be imported.
+    """
+    word, _, which = name.partition(":")
+    kind = _find(word)
+    if kind is None or name not in kind.names():
+        raise ParameterError(f'there is no device "{name}"; the devices are {", ".join(names())}')
+    for option in options:
+        if option not in kind.options:
+            raise ParameterError(f"device {name} has no option {option}")
+    return kind.open(*([which] if which else []), **options)
+
+
+def _find(kind: str) -> _Kind | None:
+    """The kind, from an installed package if need be."""
+    if kind not in _KINDS and kind in registered(_DEVICES):
+        load(registered(_DEVICES)[kind])
+    return _KINDS.get(kind)

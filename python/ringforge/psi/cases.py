@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Cases of the conformance suite: a query on a small table by either algorithm, substitutions."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ringforge import _native
+from ringforge._native import fhew
+from ringforge.devices import KeySet
+from ringforge.devices.conformance import Case, Given, Refusal
+from ringforge.errors import FormatError, MissingKeyError, ShapeError
+from ringforge.psi import planner
+from ringforge.psi.clear import ClearKey
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel
+from ringforge.psi.table import Arrays
+
+_SEED = bytes([6]) * 32
+
+
+@functools.cache
+def cases(kernel: type) -> list[Case]:
+    """Cases of a type of kernels."""
+    if kernel is LookupKernel:
+        return [_lookup(name) for name in ("ringforge", "paper")]
+    return [_substitution(26, 6, 3, 8), _substitution(54, 9, 6, 0)]
+
+
+def _lookup(algorithm: str) -> Case:
+    plan = planner.choose("direct", 64, 2, 0, 0, 3, 16, algorithm).native()
+    rng = np.random.default_rng(4)
+    cells = np.array([np.sort(rng.choice(plan.cells, 5, replace=False)) for _ in range(plan.bins)], np.uint32)
+    arrays = Arrays(
+        np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(5),
+        cells.reshape(-1),
+        np.ones((cells.size, plan.cell_words), np.uint16),
+        np.zeros(0, np.uint16),
+    )
+    # Every other bin is asked for a cell that is set.
+    asked = np.where(np.arange(plan.bins) % 2 == 0, cells[:, 2], (cells[:, 2] + 1) % plan.cells).astype(np.uint32)
+    table = LookupTable(plan, arrays)
+
+    def of(client: Any) -> Given:
+        keys, request = KeySet(own=(LookupKeys(client.evaluation_keys()),)), client.query(asked)
+        return Given(keys, table, lambda: [request], lambda r: np.array([client.decode(x) for x in r], np.float64))
+
+    given = of(_native.psi.ClientKey(plan, _native.TestSeed(_SEED)))
+    (request,) = given.inputs()
+    return Case(
+        algorithm,
+        LookupKernel(plan),
+        given,
+        of(ClearKey(plan)),
+        lambda x: [np.frombuffer(x, np.uint8)],
+        exact=False,
+        refusals=[
+            Refusal("no keys", (MissingKeyError,), Given(KeySet(), table, given.inputs, given.reveal)),
+            Refusal("no table", (ShapeError,), Given(given.keys, None, given.inputs, given.reveal)),
+            Refusal(
+                "keys that are none",
+                (FormatError,),
+                Given(KeySet(own=(LookupKeys(bytes(plan.key_bytes)),)), table, given.inputs, given.reveal),
+            ),
+            Refusal(
+                "a request that is cut off",
+                (FormatError,),
+                Given(given.keys, table, lambda: [request[:-1]], given.reveal),
+            ),
+        ],
+    )
+
+
+def _substitution(bits: int, log_base: int, count: int, drop: int) -> Case:
+    log_n, element, rng = 10, 5, np.random.default_rng(bits)
+    modulus = int(_native.kernels.primes_below(bits, 1, 2 << log_n)[0])
+    cut = fhew.Cut(log_base, count, drop, True)
+    secret = fhew.RingSecret(modulus, log_n, _native.TestSeed(_SEED))
+    keys = KeySet(own=(fhew.SubstitutionKey.make(secret, element, cut),))
+    dtype = np.uint32 if modulus < 1 << 31 else np.uint64
+    # Multiples of Q / 16, which noise leaves apart.
+    messages: Any = (rng.integers(0, 16, (2, 1 << log_n)) * modulus // 16).astype(dtype)
+    encrypted, bare = secret.encrypt(messages), np.stack([np.zeros_like(messages), messages], axis=1)
+    kernel = SubstitutionKernel(log_n, modulus, element, cut, 2)
+
+    def rounded(phases: Any) -> Any:
+        return np.round(np.asarray(phases, np.float64) * 16 / modulus) % 16
+
+    given = Given(keys, None, lambda: [encrypted], lambda r: rounded(secret.phase(r[0])))
+    return Case(
+        f"of {bits} bits",
+        kernel,
+        given,
+        Given(KeySet(), None, lambda: [bare], lambda r: rounded(r[0][:, 1])),
+        lambda x: [x],
+        then=(kernel, lambda results: results),
+        refusals=[
+            Refusal("no key", (MissingKeyError,), Given(KeySet(), None, given.inputs, given.reveal), secrecy=True),
+            Refusal("a part missing", (ShapeError,), Given(keys, None, lambda: [encrypted[:, :1]], given.reveal)),
+            Refusal(
+                "a coefficient that is not below Q",
+                (ShapeError,),
+                Given(keys, None, lambda: [encrypted + dtype(modulus)], given.reveal),
+            ),
+        ],
+    )
