@@ -44,12 +44,12 @@ RecordInfo info_of(const RecordHeader& header, const RecordHead& head);
 
 template <class Missing>
 RecordHeader read_header(std::istream& in, RawHeader& raw, const RecordType* expected, Missing&& missing) {
-  constexpr std::size_t kMagic = kOldMagicBytes + 1;
-  const std::size_t first = get(in, raw.data(), kMagic);
-  if (first < kMagic) throw missing(first, kHeaderBytes);
+  constexpr std::size_t kFirst = kOldMagicBytes + 1;
+  const std::size_t first = get(in, raw.data(), kFirst);
+  if (first < kFirst) throw missing(first, kHeaderBytes);
   const std::size_t length = header_length(raw.data());
-  const std::size_t rest = get(in, raw.data() + kMagic, length - kMagic);
-  if (rest < length - kMagic) throw missing(kMagic + rest, length);
+  const std::size_t rest = get(in, raw.data() + kFirst, length - kFirst);
+  if (rest < length - kFirst) throw missing(kFirst + rest, length);
   return parse_header({raw.data(), length}, expected);
 }
 

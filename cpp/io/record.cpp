@@ -20,8 +20,6 @@ namespace {
 
 using detail::kDamaged;
 
-constexpr std::array<char, 4> kMagic{'R', 'G', 'F', 'G'};
-
 std::string hex(const std::uint8_t* bytes, std::size_t n) {
   std::string s;
   for (std::size_t i = 0; i < n; ++i) {

@@ -130,6 +130,7 @@ void bind_io(nb::module_& m) {
       .def_prop_ro("bytes", &io::RecordInfo::bytes)
       .def_prop_ro("fields", &fields, nb::sig("def fields(self) -> dict[str, int | float]"),
                    "What the fixed fields say, by name; docs/formats.md has the names of each type.");
+  s.attr("MAGIC") = nb::bytes(io::kMagic.data(), io::kMagic.size());
   s.attr("HEADER_BYTES") = io::kHeaderBytes;
   s.attr("FRAME_BYTES") = io::record_bytes(0);
   s.attr("HEAD_BYTES") = io::kMaxHeadBytes;

@@ -122,7 +122,7 @@ def read_label(f: IO[bytes]) -> Label | None:
     """
     start = f.read(_native.io.HEADER_BYTES)
     old = start.startswith(_OLD_MAGIC)
-    if not old and not start.startswith(b"RGFG"):
+    if not old and not start.startswith(_native.io.MAGIC):
         f.seek(0)
         return None
     if old:

@@ -41,7 +41,6 @@ def naming(path: str | Path) -> Iterator[None]:
 
 #: Keys of OPRF servers from before records.
 _OLD_OPRF_KEY = b"RGOPRF"
-_RECORD = b"RGFG"
 
 #: Quotas and a table's elements are SQLite files.
 _DATABASE = b"SQLite format 3\0"
@@ -73,7 +72,7 @@ def secret_in(path: str | Path) -> str | None:
                 return "the key of an OPRF server"
             if start == _DATABASE:
                 return "a database of a server"
-            if start.startswith(_RECORD):
+            if start.startswith(_native.io.MAGIC):
                 what = _native.io.secret_in(str(path))
                 return f"a {what}" if what else None
             text = start + f.read(_TEXT)

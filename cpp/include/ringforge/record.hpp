@@ -45,6 +45,8 @@ inline constexpr TypeCode kLabelType = 0x0001, kOprfKeyType = 0x0002;
 /// Codes from here on are for schemes outside the library.
 inline constexpr TypeCode kFirstForeignCode = 0x8000;
 
+/// What a record begins with.
+inline constexpr std::string_view kMagic = "RGFG";
 /// Bytes before the body, and of the checksum after it.
 inline constexpr std::size_t kHeaderBytes = 52;
 inline constexpr std::size_t kChecksumBytes = 32;

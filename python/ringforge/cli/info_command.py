@@ -23,8 +23,6 @@ from ringforge.files import naming
 from ringforge.programs import MAX_FILE
 from ringforge.registered import load, registered
 
-_RECORD_MAGIC = b"RGFG"
-
 #: Groups of what rooms register for their files.
 _GROUP = "ringforge.files"
 
@@ -72,7 +70,7 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     suffix = registered(f"{_GROUP}.suffix").get(path.suffix)
     if begin is not None:
         yield from load(begin)(path)
-    elif start.startswith(_RECORD_MAGIC):
+    elif start.startswith(_native.io.MAGIC):
         with naming(path):
             first = registered(f"{_GROUP}.record").get(f"{_native.io.peek(start).code:#06x}")
         yield from _records(path, behind) if first is None else load(first)(path)
@@ -82,7 +80,7 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
         yield from _program(path)
     else:
         raise FormatError(
-            f"{path.name} is no file of ours: neither records (they start with {_RECORD_MAGIC.decode()}), "
+            f"{path.name} is no file of ours: neither records (they start with {_native.io.MAGIC.decode()}), "
             "nor keys or bits of gates, nor a program (JSON), nor a model (.onnx, .npz, .npy)"
         )
 

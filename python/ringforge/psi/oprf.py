@@ -122,7 +122,7 @@ class ServerKey(_Secret):
         with naming(path):
             if data.startswith(_OLD_HEADER):
                 return cls(_old_key(data))
-            if data[:4] != b"RGFG":
+            if not data.startswith(io.MAGIC):
                 raise FormatError("is no key of an OPRF server: name the file that the server's key was saved to")
             _, _, scalar = io.unseal(data, io.OPRF_KEY)
             return cls(native.ServerKey.from_bytes(scalar))
