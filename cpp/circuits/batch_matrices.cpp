@@ -79,7 +79,7 @@ BatchMatmul::BatchMatmul(ContextPtr context, std::size_t dim) : ctx_(std::move(c
     throw ShapeError("matrices must be d x d with d a power of two from 2 to " + std::to_string(largest) +
                      ", not d = " + std::to_string(dim) + ": pad smaller ones with zeros, cut larger ones into blocks");
   while ((std::size_t{1} << log_dim_) < dim) ++log_dim_;
-  const unsigned log_n = ctx_->ring().log_degree();
+  const unsigned log_n = ctx_->params().spec().log_n;
   for (std::size_t i = 0; i < dim; ++i) reversed_.push_back(static_cast<u32>(reverse_bits(i, log_dim_)));
   for (std::size_t i = 0; i < n; ++i)
     exponent_.push_back(static_cast<u32>((2 * reverse_bits(i, log_n) + 1) & (dim - 1)));

@@ -116,7 +116,7 @@ void PsiClientKey::phases(std::span<const std::uint8_t> reply, Take&& take) cons
   const std::size_t n = plan_.n(), each = packed_bytes(n, plan_.log_reply);
   const std::uint8_t* src = open_message(reply, plan_.reply_bytes(), kPsiReplyType, plan_);
   const u64 modulus = u64{1} << plan_.log_reply, q = ring_->q();
-  SmallArray<u64> b(n);
+  WordArray<u64> b(n);
   SecretArray<u64> a(n);
   const unsigned skipped = plan_.stages() - plan_.pack_stages();
   for (std::size_t r = 0; r < plan_.replies(); ++r, src += 2 * each) {

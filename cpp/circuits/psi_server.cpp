@@ -25,7 +25,7 @@ PsiSessionKeys::PsiSessionKeys(const PsiPlan& plan, std::span<const std::uint8_t
   src += seed.size();
   offsets_.assign(1, 0);
   for (const Cut& c : plan_.expansion) offsets_.push_back(offsets_.back() + c.count);
-  rows_ = SmallArray<u64>(plan_.key_rows() * 2 * n);
+  rows_ = WordArray<u64>(plan_.key_rows() * 2 * n);
   parallel_for(threads, plan_.key_rows(), [&](std::size_t r) {
     u64* row = rows_.data() + r * 2 * n;
     expand_row(row, *ring, seed, static_cast<u32>(r));
@@ -65,7 +65,7 @@ class Query {
         reply_(reply),
         reports_(progress, keys.plan().bins()) {
     // X^(-2^s) in Eval form, one for each stage, and where its substitution takes slots from.
-    monomials_ = SmallArray<u64>(plan.stages() * n);
+    monomials_ = WordArray<u64>(plan.stages() * n);
     monomials_.zero();
     const Ring r = Ring::negacyclic(plan.log_n);
     for (unsigned s = 0; s < plan.stages(); ++s) {
@@ -117,7 +117,7 @@ class Query {
  private:
   std::uint8_t* reply_;
   Reports<bool> reports_;
-  SmallArray<u64> monomials_;
+  WordArray<u64> monomials_;
   std::vector<std::shared_ptr<const std::vector<u32>>> index_;
   u64 unscale_ = 0;
   std::vector<SecretSeed> seeds_;
@@ -215,7 +215,7 @@ class Worker {
   const std::size_t n_;
   const unsigned top_;
   Workspace<u64> work_;
-  SmallArray<u64> nodes_, results_, rgsw_, rows_, tree_, sparse_, temp_;
+  WordArray<u64> nodes_, results_, rgsw_, rows_, tree_, sparse_, temp_;
   std::vector<u32> starts_;  // where each row's cells start among the bin's
 };
 
@@ -460,9 +460,9 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
     idle.push_back(std::move(worker));
   };
 
-  std::vector<SmallArray<u64>> nodes(subtrees), results(subtrees);
-  for (auto& x : nodes) x = SmallArray<u64>(query.node_words());
-  for (auto& x : results) x = SmallArray<u64>(2 * 2 * n);
+  std::vector<WordArray<u64>> nodes(subtrees), results(subtrees);
+  for (auto& x : nodes) x = WordArray<u64>(query.node_words());
+  for (auto& x : results) x = WordArray<u64>(2 * 2 * n);
   for (std::size_t group = 0; group < plan.groups(); ++group) {
     parallel_for(threads, outputs, [&](std::size_t o) {
       const std::size_t index = group * outputs + o;

@@ -66,6 +66,8 @@ const Kernels& active() {
   return k;
 }
 
+const Kernels32& active32() noexcept { return ref_kernels32(); }
+
 template <class W>
 const SmallKernels<W>* small_find(const char* name) noexcept {
   const Kernels* k = find(name);

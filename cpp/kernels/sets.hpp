@@ -5,11 +5,13 @@
 #pragma once
 
 #include "ringforge/kernels.hpp"
+#include "ringforge/kernels32.hpp"
 #include "ringforge/small_kernels.hpp"
 
 namespace ringforge::kernels {
 
 const Kernels& ref_kernels() noexcept;
+const Kernels32& ref_kernels32() noexcept;
 template <class W>
 const SmallKernels<W>& ref_small() noexcept;
 #if defined(__x86_64__)

@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <numbers>
 #include <string>
 
+#include "limb_kernels.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -90,33 +92,48 @@ SecretSeed Randomness::next_seed() const {
   return seed;
 }
 
-Poly<Eval> SmallPoly::lift(const Basis& basis, unsigned threads) const {
+template <class Word>
+Poly<Eval, Word> SmallPoly::lift(const BasisOf<Word>& basis, unsigned threads) const {
   if (c_.size() != basis.ring().degree())
     throw MismatchError(std::to_string(c_.size()) + " coefficients for a ring of degree " +
                         std::to_string(basis.ring().degree()) + ": take primes of the polynomial's ring");
-  Poly<Eval> r(basis);
+  const std::size_t blocks = c_.size() / 16 * 16;  // of 16 words, as kernels take them
+  std::array<i64, 16> rest{};
+  std::copy(c_.begin() + static_cast<std::ptrdiff_t>(blocks), c_.end(), rest.begin());
+  Poly<Eval, Word> r(basis);
   parallel_for(threads, basis.size(), [&](std::size_t i) {
-    kernels::active().reduce_signed(r.limb(i), c_.data(), c_.size(), basis[i].mod());
+    const auto reduce = limb_kernels<Word>().reduce_signed;
+    reduce(r.limb(i), c_.data(), blocks, basis[i].mod());
+    if (blocks < c_.size()) reduce(r.limb(i) + blocks, rest.data(), rest.size(), basis[i].mod());
     ntt(r.limb(i), r.limb(i), basis[i]);
   });
+  wipe(rest.data(), sizeof(rest));
   return r;
 }
+template Poly<Eval, u32> SmallPoly::lift(const BasisOf<u32>&, unsigned) const;
+template Poly<Eval, u64> SmallPoly::lift(const BasisOf<u64>&, unsigned) const;
 
-Poly<Eval> sample_uniform(const Basis& basis, const Seed& seed, StreamObject object, u32 digit, u32 first_limb,
-                          unsigned threads) {
-  Poly<Eval> r(basis);
+template <class Word>
+Poly<Eval, Word> sample_uniform(const BasisOf<Word>& basis, const Seed& seed, StreamObject object, u32 digit,
+                                u32 first_limb, unsigned threads) {
+  const bool coefficients = basis.ring().kind() == RingKind::padded;
+  const std::size_t count = basis.ring().degree();
+  Poly<Eval, Word> r(basis);
   parallel_for(threads, basis.size(), [&](std::size_t i) {
     Stream s(seed, object, digit, first_limb + static_cast<u32>(i));
     const u64 q = basis[i].value(), mask = (u64{1} << basis[i].mod().bits) - 1;
-    u64* dst = r.limb(i);
-    for (std::size_t k = 0; k < r.degree();) {
+    Word* dst = r.limb(i);
+    for (std::size_t k = 0; k < count;) {
       const u64 x = s.next() & mask;
-      dst[k] = x;
+      dst[k] = static_cast<Word>(x);
       k += x < q ? 1 : 0;
     }
+    if (coefficients) ntt(dst, dst, basis[i]);
   });
   return r;
 }
+template Poly<Eval, u32> sample_uniform(const BasisOf<u32>&, const Seed&, StreamObject, u32, u32, unsigned);
+template Poly<Eval, u64> sample_uniform(const BasisOf<u64>&, const Seed&, StreamObject, u32, u32, unsigned);
 
 SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object) {
   SmallPoly p(n);
@@ -135,13 +152,9 @@ SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object) {
 }
 
 SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit) {
-  constexpr u64 kMask = (u64{1} << 21) - 1;
   SmallPoly p(n);
   Stream s(seed, StreamObject::error, digit);
-  for (auto& c : p.coeffs()) {
-    const u64 w = s.next();
-    c = std::popcount(w & kMask) - std::popcount((w >> 21) & kMask);
-  }
+  for (auto& c : p.coeffs()) c = error_of(s.next());
   return p;
 }
 

@@ -3,25 +3,22 @@
 #include "ringforge/ring.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <string>
+#include <numeric>
+#include <utility>
 
 #include "bits.hpp"
+#include "cyclotomic.hpp"
 #include "fork.hpp"
-#include "ref/arith.hpp"
-#include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
-#include "ringforge/threads.hpp"
-#include "ringforge/traffic.hpp"
 
 namespace ringforge {
 namespace {
 
 ForkMutex reversal_mutex(ForkMutex::Rank::tables), index_mutex(ForkMutex::Rank::tables);
-ForkMutex prime_mutex(ForkMutex::Rank::primes);
 
 std::shared_ptr<const std::vector<u32>> bit_reversal(unsigned log_n) {
   static std::map<unsigned, std::shared_ptr<const std::vector<u32>>> cache;
@@ -43,14 +40,6 @@ u64 pow_mod(u64 a, u64 e, u64 n) {
   return r;
 }
 
-template <class Form>
-void check_same_basis(const Poly<Form>& a, const Poly<Form>& b) {
-  if (!(a.basis() == b.basis()))
-    throw MismatchError("polynomials have different bases: " + std::to_string(a.limbs()) + " limbs of degree " +
-                        std::to_string(a.degree()) + " and " + std::to_string(b.limbs()) + " of degree " +
-                        std::to_string(b.degree()));
-}
-
 }  // namespace
 
 // ---- Ring -----------------------------------------------------------------------------------------
@@ -58,11 +47,27 @@ void check_same_basis(const Poly<Form>& a, const Poly<Form>& b) {
 Ring Ring::negacyclic(unsigned log_n) {
   if (log_n < 4 || log_n > 17)
     throw ParameterError("ring degree 2^" + std::to_string(log_n) + " is outside 2^4 ... 2^17");
-  Ring r;
-  r.log_degree_ = log_n;
-  r.degree_ = std::size_t{1} << log_n;
-  return r;
+  const std::size_t n = std::size_t{1} << log_n;
+  return {RingKind::negacyclic, 2 * n, n, n};
 }
+
+Ring Ring::cyclotomic(u64 m) {
+  constexpr u64 kMaxDegree = u64{1} << 16, kMaxIndex = 4 * kMaxDegree;  // phi(m) > m/4 for odd m of this size
+  if (m < 3 || m % 2 == 0 || m > kMaxIndex || euler_phi(m) > kMaxDegree)
+    throw ParameterError("index " + std::to_string(m) + " must be odd, at least 3, and have phi(m) <= " +
+                         std::to_string(kMaxDegree) + "; powers of two are negacyclic rings");
+  const std::size_t n = euler_phi(m);
+  return {RingKind::padded, m, n, std::max(std::bit_ceil(2 * n - 1), std::size_t{16})};
+}
+
+u64 Ring::prime_step() const noexcept { return kind_ == RingKind::negacyclic ? index_ : transform_length_; }
+
+std::string Ring::name() const {
+  return kind_ == RingKind::negacyclic ? "Z[X]/(X^" + std::to_string(degree_) + " + 1)"
+                                       : "Z[X]/Phi_" + std::to_string(index_);
+}
+
+bool Ring::is_galois_element(u64 g) const noexcept { return g < index_ && std::gcd(g, index_) == 1; }
 
 u64 Ring::power(u64 g, u64 e) const noexcept {
   u64 r = 1;
@@ -71,26 +76,35 @@ u64 Ring::power(u64 g, u64 e) const noexcept {
   return r;
 }
 
-// The unit group of Z/2N has exponent N/2, so g^(N/2 - 1) is the inverse.
-u64 Ring::inverse(u64 g) const noexcept { return power(g, degree_ / 2 - 1); }
+// Euclid: every step keeps r = x * g modulo m.
+u64 Ring::inverse(u64 g) const noexcept {
+  i64 r0 = static_cast<i64>(index_), r1 = static_cast<i64>(g), x0 = 0, x1 = 1;
+  while (r1 != 0) {
+    const i64 q = r0 / r1;
+    r0 = std::exchange(r1, r0 - q * r1);
+    x0 = std::exchange(x1, x0 - q * x1);
+  }
+  return static_cast<u64>(x0 < 0 ? x0 + static_cast<i64>(index_) : x0);
+}
 
 std::shared_ptr<const std::vector<u32>> Ring::eval_index(u64 g) const {
-  if (!is_galois_element(g))
-    throw ParameterError(std::to_string(g) + " is not a Galois element: it must be odd and below " +
-                         std::to_string(index()));
+  require_galois_element(g);
+  if (!permutes())
+    throw ParameterError("automorphisms of " + name() +
+                         " do not permute its Eval form: use automorphism(), which goes through Coeff form");
   // Plans use at most a few hundred elements at a time; older tables are dropped, not kept for ever.
   constexpr std::size_t kKeep = 512;
-  using Key = std::pair<std::size_t, u64>;
+  using Key = std::pair<Ring, u64>;
   static std::map<Key, std::shared_ptr<const std::vector<u32>>> cache;
   static std::deque<Key> order;
-  const Key key{degree_, g};
+  const Key key{*this, g};
   {
     const std::lock_guard lock(index_mutex);
     if (const auto it = cache.find(key); it != cache.end()) return it->second;
   }
-  const auto brv = bit_reversal(log_degree_);
+  const auto brv = bit_reversal(static_cast<unsigned>(std::countr_zero(degree_)));
   auto table = std::make_shared<std::vector<u32>>(degree_);
-  const u64 mask = index() - 1;
+  const u64 mask = index_ - 1;
   for (std::size_t i = 0; i < degree_; ++i) (*table)[i] = (*brv)[((g * (2 * u64{(*brv)[i]} + 1)) & mask) >> 1];
   const std::lock_guard lock(index_mutex);
   if (cache.emplace(key, table).second) {
@@ -103,7 +117,14 @@ std::shared_ptr<const std::vector<u32>> Ring::eval_index(u64 g) const {
   return table;
 }
 
-// ---- Primes ---------------------------------------------------------------------------------------
+void Ring::require_galois_element(u64 g) const {
+  if (!is_galois_element(g))
+    throw ParameterError(std::to_string(g) + " is not a Galois element of " + name() + ": it must be below " +
+                         std::to_string(index_) +
+                         (kind_ == RingKind::negacyclic ? " and odd" : " and have no factor in common with it"));
+}
+
+// ---- Numbers --------------------------------------------------------------------------------------
 
 bool is_prime(u64 n) noexcept {
   constexpr u64 witnesses[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};  // complete below 3.3e24
@@ -138,218 +159,6 @@ std::vector<u64> primes_below(unsigned bits, std::size_t count, u64 step, std::s
                          " bits that are 1 mod " + std::to_string(step) + "; " + std::to_string(count) +
                          " are needed: use larger primes or a smaller step");
   return found;
-}
-
-Prime::Prime(u64 q, const Ring& ring) {
-  const std::size_t n = ring.transform_length();
-  const unsigned log_n = ring.log_degree();
-  if (q <= (u64{1} << 16) || q >= (u64{1} << kernels::kMaxBits) || q % ring.index() != 1 || !is_prime(q))
-    throw ParameterError("modulus " + std::to_string(q) + " must be a prime between 2^16 and 2^" +
-                         std::to_string(kernels::kMaxBits) + " that is 1 mod " + std::to_string(ring.index()));
-  const auto mod = kernels::make_modulus(q);
-
-  // x^((q-1)/2N) has order dividing 2N; order exactly 2N means its N-th power is -1.
-  u64 root = 0;
-  for (u64 x = 2; root == 0; ++x) {
-    const u64 r = arith::pow(x, (q - 1) / ring.index(), mod);
-    if (arith::pow(r, n, mod) == q - 1) root = r;
-  }
-  psi_ = root;
-  const u64 root2 = arith::mul(root, root, mod);
-  for (std::size_t i = 0; i < n; ++i, root = arith::mul(root, root2, mod)) psi_ = std::min(psi_, root);
-
-  storage_ = WordBuffer(6 * n);
-  storage_.zero();
-  u64* w = storage_.data();
-  const u64 psi_inv = arith::inverse(psi_, mod);
-  u64 power = 1, power_inv = 1;
-  for (std::size_t e = 0; e < n; ++e) {
-    const std::size_t i = reverse_bits(e, log_n);
-    const auto fw = kernels::make_factor(power, mod), inv = kernels::make_factor(power_inv, mod);
-    w[i] = fw.w, w[n + i] = fw.w64, w[2 * n + i] = fw.w52;
-    w[3 * n + i] = inv.w, w[4 * n + i] = inv.w64, w[5 * n + i] = inv.w52;
-    power = arith::mul(power, psi_, mod);
-    power_inv = arith::mul(power_inv, psi_inv, mod);
-  }
-  const bool fast = mod.bits <= kernels::kFastBits;
-  table_.n = n;
-  table_.log_n = log_n;
-  table_.mod = mod;
-  table_.w = w;
-  table_.w64 = w + n;
-  table_.w52 = fast ? w + 2 * n : nullptr;
-  table_.iw = w + 3 * n;
-  table_.iw64 = w + 4 * n;
-  table_.iw52 = fast ? w + 5 * n : nullptr;
-  const u64 n_inv = arith::inverse(n, mod);
-  table_.n_inv = kernels::make_factor(n_inv, mod);
-  table_.n_inv_w = kernels::make_factor(arith::mul(n_inv, table_.iw[1], mod), mod);
-}
-
-std::shared_ptr<const Prime> Prime::get(u64 q, const Ring& ring) {
-  static std::map<std::pair<u64, std::size_t>, std::weak_ptr<const Prime>> cache;
-  const std::lock_guard lock(prime_mutex);
-  auto& slot = cache[{q, ring.degree()}];
-  if (auto p = slot.lock()) return p;
-  auto p = std::make_shared<const Prime>(q, ring);
-  slot = p;
-  return p;
-}
-
-// ---- Basis ----------------------------------------------------------------------------------------
-
-Basis::Basis(const Ring& ring, std::span<const u64> primes) : ring_(ring) {
-  auto list = std::make_shared<std::vector<std::shared_ptr<const Prime>>>();
-  for (std::size_t i = 0; i < primes.size(); ++i) {
-    if (std::find(primes.begin(), primes.begin() + static_cast<std::ptrdiff_t>(i), primes[i]) !=
-        primes.begin() + static_cast<std::ptrdiff_t>(i))
-      throw ParameterError("the prime " + std::to_string(primes[i]) + " appears twice in one basis");
-    list->push_back(Prime::get(primes[i], ring));
-  }
-  primes_ = std::move(list);
-}
-
-Basis Basis::slice(std::size_t first, std::size_t k) const {
-  if (first > size() || k > size() - first)
-    throw LevelError("primes " + std::to_string(first) + " ... " + std::to_string(first + k) +
-                     " (exclusive) of a basis of " + std::to_string(size()) + ": stay at or below its level");
-  if (k == size()) return *this;
-  Basis b;
-  b.ring_ = ring_;
-  const auto begin = primes_->begin() + static_cast<std::ptrdiff_t>(first);
-  b.primes_ =
-      std::make_shared<std::vector<std::shared_ptr<const Prime>>>(begin, begin + static_cast<std::ptrdiff_t>(k));
-  return b;
-}
-
-Basis Basis::prefix(std::size_t k) const { return slice(0, k); }
-
-Basis Basis::join(const Basis& other) const {
-  if (other.size() == 0) return *this;
-  if (size() == 0) return other;
-  if (!(ring_ == other.ring_))
-    throw MismatchError("bases of degree " + std::to_string(ring_.degree()) + " and " +
-                        std::to_string(other.ring_.degree()) + " cannot be joined: take primes of one ring");
-  auto list = std::make_shared<std::vector<std::shared_ptr<const Prime>>>(*primes_);
-  list->insert(list->end(), other.primes_->begin(), other.primes_->end());
-  Basis b;
-  b.ring_ = ring_;
-  b.primes_ = std::move(list);
-  return b;
-}
-
-std::vector<u64> Basis::values() const {
-  std::vector<u64> v;
-  for (std::size_t i = 0; i < size(); ++i) v.push_back((*this)[i].value());
-  return v;
-}
-
-double Basis::log2() const noexcept {
-  double s = 0;
-  for (std::size_t i = 0; i < size(); ++i) s += std::log2(static_cast<double>((*this)[i].value()));
-  return s;
-}
-
-bool operator==(const Basis& a, const Basis& b) noexcept {
-  if (a.size() != b.size() || !(a.ring_ == b.ring_)) return false;
-  if (a.primes_ == b.primes_) return true;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i].value() != b[i].value()) return false;
-  return true;
-}
-
-// ---- Polynomials ----------------------------------------------------------------------------------
-
-void ntt(u64* dst, const u64* src, const Prime& prime) noexcept {
-  count({.ntt = 1});
-  kernels::active().ntt_forward(dst, src, prime.table());
-}
-
-void ntt_lift(u64* dst, const u64* src, const Prime& from, const Prime& prime) noexcept {
-  count({.ntt = 1});
-  kernels::active().ntt_forward_lift(dst, src, from.value(), prime.table());
-}
-
-void intt(u64* dst, const u64* src, const Prime& prime) noexcept {
-  count({.intt = 1});
-  kernels::active().ntt_inverse(dst, src, prime.table());
-}
-
-Poly<Eval> to_eval(const Poly<Coeff>& p, unsigned threads) {
-  Poly<Eval> r(p.basis());
-  parallel_for(threads, p.limbs(), [&](std::size_t i) { ntt(r.limb(i), p.limb(i), p.basis()[i]); });
-  return r;
-}
-
-Poly<Coeff> to_coeff(const Poly<Eval>& p, unsigned threads) {
-  Poly<Coeff> r(p.basis());
-  parallel_for(threads, p.limbs(), [&](std::size_t i) { intt(r.limb(i), p.limb(i), p.basis()[i]); });
-  return r;
-}
-
-template <class Form>
-void add(Poly<Form>& dst, const Poly<Form>& a, const Poly<Form>& b) {
-  check_same_basis(a, b);
-  check_same_basis(dst, a);
-  move_limbs(2 * a.limbs(), a.limbs(), a.degree());
-  for (std::size_t i = 0; i < a.limbs(); ++i)
-    kernels::active().add(dst.limb(i), a.limb(i), b.limb(i), a.degree(), a.basis()[i].mod());
-}
-
-template <class Form>
-void sub(Poly<Form>& dst, const Poly<Form>& a, const Poly<Form>& b) {
-  check_same_basis(a, b);
-  check_same_basis(dst, a);
-  move_limbs(2 * a.limbs(), a.limbs(), a.degree());
-  for (std::size_t i = 0; i < a.limbs(); ++i)
-    kernels::active().sub(dst.limb(i), a.limb(i), b.limb(i), a.degree(), a.basis()[i].mod());
-}
-
-template <class Form>
-void neg(Poly<Form>& dst, const Poly<Form>& a) {
-  check_same_basis(dst, a);
-  for (std::size_t i = 0; i < a.limbs(); ++i)
-    kernels::active().neg(dst.limb(i), a.limb(i), a.degree(), a.basis()[i].mod());
-}
-
-template void add(Poly<Coeff>&, const Poly<Coeff>&, const Poly<Coeff>&);
-template void add(Poly<Eval>&, const Poly<Eval>&, const Poly<Eval>&);
-template void sub(Poly<Coeff>&, const Poly<Coeff>&, const Poly<Coeff>&);
-template void sub(Poly<Eval>&, const Poly<Eval>&, const Poly<Eval>&);
-template void neg(Poly<Coeff>&, const Poly<Coeff>&);
-template void neg(Poly<Eval>&, const Poly<Eval>&);
-
-void mul(Poly<Eval>& dst, const Poly<Eval>& a, const Poly<Eval>& b) {
-  check_same_basis(a, b);
-  check_same_basis(dst, a);
-  for (std::size_t i = 0; i < a.limbs(); ++i)
-    kernels::active().mul(dst.limb(i), a.limb(i), b.limb(i), a.degree(), a.basis()[i].mod());
-}
-
-void mul_add(Poly<Eval>& dst, const Poly<Eval>& a, const Poly<Eval>& b) {
-  check_same_basis(a, b);
-  check_same_basis(dst, a);
-  for (std::size_t i = 0; i < a.limbs(); ++i)
-    kernels::active().mul_add(dst.limb(i), a.limb(i), b.limb(i), a.degree(), a.basis()[i].mod());
-}
-
-Poly<Eval> automorphism(const Poly<Eval>& p, u64 g) {
-  move_limbs(p.limbs(), p.limbs(), p.degree());
-  const auto index = p.basis().ring().eval_index(g);
-  Poly<Eval> r(p.basis());
-  for (std::size_t i = 0; i < p.limbs(); ++i)
-    kernels::active().automorphism_eval(r.limb(i), p.limb(i), index->data(), p.degree());
-  return r;
-}
-
-Poly<Coeff> automorphism(const Poly<Coeff>& p, u64 g) {
-  if (!p.basis().ring().is_galois_element(g))
-    throw ParameterError(std::to_string(g) + " is not a Galois element: it must be odd and below " +
-                         std::to_string(p.basis().ring().index()));
-  Poly<Coeff> r(p.basis());
-  for (std::size_t i = 0; i < p.limbs(); ++i)
-    kernels::active().automorphism_coeff(r.limb(i), p.limb(i), g, p.degree(), p.basis()[i].mod());
-  return r;
 }
 
 }  // namespace ringforge

@@ -129,16 +129,16 @@ std::vector<const u64*> Digits::at(std::size_t j) const {
 
 namespace {
 
-/// The inner product at one target limb of the extended basis; x[d] is digit d there.
-void product_at(u64* out0, u64* out1, std::span<const u64* const> x, const SwitchingKey& key, const Prime& prime,
-                std::size_t limbs, std::size_t j, std::size_t n, bool accumulate) {
+/// The inner product at one target limb of the extended basis; x[d] is digit `at + d` there.
+void product_at(u64* out0, u64* out1, std::span<const u64* const> x, std::size_t at, const SwitchingKey& key,
+                const Prime& prime, std::size_t limbs, std::size_t j, std::size_t n, bool accumulate) {
   const std::size_t in_key = j < limbs ? j : key.limbs + j - limbs;
   std::array<const u64*, 64> y0, y1;
   for (std::size_t first = 0; first < x.size(); first += y0.size()) {
     const std::size_t now = std::min(x.size() - first, y0.size());
     for (std::size_t d = 0; d < now; ++d) {
-      y0[d] = key.b[first + d].limb(in_key);
-      y1[d] = key.a[first + d].limb(in_key);
+      y0[d] = key.b[at + first + d].limb(in_key);
+      y1[d] = key.a[at + first + d].limb(in_key);
     }
     kernels::active().dot2(out0, out1, x.data() + first, y0.data(), y1.data(), now, accumulate || first > 0, n,
                            prime.mod());
@@ -149,7 +149,7 @@ void product_at(u64* out0, u64* out1, std::span<const u64* const> x, const Switc
 
 void key_product_at(u64* out0, u64* out1, std::span<const u64* const> digits, const SwitchingKey& key,
                     const Gadget& gadget, std::size_t limbs, std::size_t j) noexcept {
-  product_at(out0, out1, digits, key, gadget.extended(limbs)[j], limbs, j, gadget.q().ring().degree(), false);
+  product_at(out0, out1, digits, 0, key, gadget.extended(limbs)[j], limbs, j, gadget.q().ring().transform_length(), false);
 }
 
 namespace {
@@ -170,15 +170,15 @@ void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const Swi
     throw MismatchError("the digits were cut for other parameters than the key's: make them with the same gadget");
   check_sums(u0, u1, gadget.extended(limbs));
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
-  move_limbs((digits.polys().size() + (accumulate ? 2 : 0)) * ext, 2 * ext, u0.degree());
+  move_limbs((digits.polys().size() + (accumulate ? 2 : 0)) * ext, 2 * ext, u0.length());
   parallel_for(threads, ext, [&](std::size_t j) {
-    product_at(u0.limb(j), u1.limb(j), digits.at(j), key, u0.basis()[j], limbs, j, u0.degree(), accumulate);
+    product_at(u0.limb(j), u1.limb(j), digits.at(j), 0, key, u0.basis()[j], limbs, j, u0.length(), accumulate);
   });
 }
 
 void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const SwitchingKey& key, const Gadget& gadget,
                 unsigned threads) {
-  const std::size_t limbs = c.limbs(), n = c.degree();
+  const std::size_t limbs = c.limbs(), n = c.length();
   if (gadget.spec().log_base != 0) {
     key_product(u0, u1, Digits(c, gadget, threads), key, gadget, false, threads);
     return;
@@ -188,18 +188,22 @@ void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const Switc
   check_sums(u0, u1, ext);
   const DigitSource source(c, gadget, threads);
   const std::size_t digits = source.digits();
+  constexpr std::size_t kAtOnce = 4;  // digits that are still in the second-level cache when their products are taken
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
   move_limbs(limbs, 2 * ext.size(), n);
   parallel_for(threads, ext.size(), [&](std::size_t j) {
-    u64* made = scratch(digits * n);
-    std::vector<const u64*> x(digits);
-    for (std::size_t d = 0; d < digits; ++d) {
-      x[d] = source.own(d, j);
-      if (x[d] != nullptr) continue;
-      source.limb(made + d * n, d, j);
-      x[d] = made + d * n;
+    u64* made = scratch(kAtOnce * n);
+    std::array<const u64*, kAtOnce> x;
+    for (std::size_t first = 0; first < digits; first += kAtOnce) {
+      const std::size_t now = std::min(digits - first, kAtOnce);
+      for (std::size_t d = 0; d < now; ++d) {
+        x[d] = source.own(first + d, j);
+        if (x[d] != nullptr) continue;
+        source.limb(made + d * n, first + d, j);
+        x[d] = made + d * n;
+      }
+      product_at(u0.limb(j), u1.limb(j), {x.data(), now}, first, key, ext[j], limbs, j, n, first > 0);
     }
-    product_at(u0.limb(j), u1.limb(j), x, key, ext[j], limbs, j, n, false);
   });
 }
 

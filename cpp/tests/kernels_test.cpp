@@ -100,7 +100,7 @@ TEST_P(KernelSets, AgreeWithReference) {
         k.automorphism_eval_add(o, x.data(), index->data(), n, m);
       });
 
-      for (const std::size_t count : {0U, 1U, 3U, 8U, 65U, 130U}) {
+      for (const std::size_t count : {0U, 1U, 3U, 8U, 9U, 15U, 16U, 65U, 130U}) {
         std::vector<WordBuffer> rows;
         for (std::size_t i = 0; i < 3 * count; ++i) rows.push_back(d.residues(q));
         std::vector<const u64*> px, p0, p1;
@@ -133,6 +133,42 @@ TEST_P(KernelSets, AgreeWithReference) {
           });
         }
       }
+    }
+  }
+}
+
+/// Lengths differ in which passes they take, and in the pass that begins and ends them.
+TEST_P(KernelSets, AgreeOnTransformsOfEveryLength) {
+  const unsigned bits = GetParam();
+  const Kernels& ref = *kernels::find("ref");
+  for (unsigned log_n = 4; log_n <= 16 && log_n + 10 <= bits; ++log_n) {
+    const std::size_t n = std::size_t{1} << log_n;
+    const auto primes = primes_below(bits, 2, u64{2} << log_n);
+    const Ring ring = Ring::negacyclic(log_n);
+    const auto prime = Prime::get(primes[0], ring);
+    const u64 q = primes[0], p = primes[1];
+    Data d{n, q, std::mt19937_64(bits * 100 + log_n)};
+    for (const Kernels* set : kernels::available()) {
+      const auto check = [&](const char* op, u64 limit,
+                             const std::function<void(const Kernels&, u64*, const u64*)>& f) {
+        WordBuffer x = d.residues(limit), highest(n), a(n), b(n);
+        for (std::size_t i = 0; i < n; ++i) highest.data()[i] = limit - 1;
+        for (const WordBuffer* in : {&x, &highest}) {
+          f(ref, a.data(), in->data());
+          f(*set, b.data(), in->data());
+          expect_same(a, b, op, *set, q);
+        }
+      };
+      check("ntt", 4 * q, [&](const Kernels& k, u64* o, const u64* x) { k.ntt_forward(o, x, prime->table()); });
+      check("intt", 2 * q, [&](const Kernels& k, u64* o, const u64* x) { k.ntt_inverse(o, x, prime->table()); });
+      check("ntt of a lift", p,
+            [&](const Kernels& k, u64* o, const u64* x) { k.ntt_forward_lift(o, x, p, prime->table()); });
+      check("both in place", q, [&](const Kernels& k, u64* o, const u64* x) {
+        std::memcpy(o, x, n * 8);
+        k.ntt_forward(o, o, prime->table());
+        k.ntt_inverse(o, o, prime->table());
+        EXPECT_EQ(std::memcmp(o, x, n * 8), 0) << "2^" << log_n;
+      });
     }
   }
 }

@@ -174,6 +174,23 @@ TEST(Random, DistributionsHaveTheStatedMoments) {
   EXPECT_NEAR(mean / n, 0.5, 5 * std::sqrt(1.0 / 12 / n));
 }
 
+// The centred binomial, bit by bit; the three samplers of it (polynomials, LWE ciphertexts, key-switching entries)
+// share error_of.
+TEST(Random, ErrorsAreDifferencesOfBits) {
+  const SmallPoly p = sample_error(1000, fixed_seed(), 3);
+  Stream s(fixed_seed(), StreamObject::error, 3);
+  for (const i64 c : p.coeffs()) {
+    const u64 w = s.next();
+    i64 expected = 0;
+    for (int bit = 0; bit < 21; ++bit)
+      expected += static_cast<i64>(w >> bit & 1) - static_cast<i64>(w >> (21 + bit) & 1);
+    EXPECT_EQ(c, expected);
+  }
+  EXPECT_EQ(error_of(~u64{0}), 0);
+  EXPECT_EQ(error_of((u64{1} << 21) - 1), 21);
+  EXPECT_EQ(error_of(~((u64{1} << 21) - 1)), -21);
+}
+
 // The format contract, from an independent implementation of SHAKE256 and AES-256-CTR.
 TEST(Random, SeedExpansionIsPinned) {
   Stream s(fixed_seed(7), StreamObject::switching_key, 3, 5);

@@ -127,6 +127,10 @@ TEST_P(GadgetKinds, SwitchingKeepsThePhaseWithinTheNoiseBound) {
     EXPECT_EQ(digits.polys().size(), gadget.digits(limbs));
     Poly<Eval> u0(gadget.extended(limbs)), u1(gadget.extended(limbs));
     key_product(u0, u1, digits, key, gadget, false);
+    // The same at once, a few digits at a time.
+    Poly<Eval> w0(gadget.extended(limbs)), w1(gadget.extended(limbs));
+    switch_key(w0, w1, c, key, gadget, 2);
+    EXPECT_TRUE(std::ranges::equal(u0.words(), w0.words()) && std::ranges::equal(u1.words(), w1.words()));
     Poly<Eval> v0 = g.special > 0 ? gadget.mod_down(limbs).apply(u0) : u0;
     Poly<Eval> v1 = g.special > 0 ? gadget.mod_down(limbs).apply(u1) : u1;
     // error = v0 + v1*s - c*s'
@@ -152,7 +156,7 @@ TEST_P(GadgetKinds, SwitchingKeepsThePhaseWithinTheNoiseBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GadgetKinds,
-                         testing::Values(GadgetCase{"per-limb", 4, 1, 1, 0}, GadgetCase{"hybrid", 5, 2, 2, 0},
+                         testing::Values(GadgetCase{"per-limb", 9, 1, 1, 0}, GadgetCase{"hybrid", 5, 2, 2, 0},
                                          GadgetCase{"hybrid-3", 7, 3, 3, 0}, GadgetCase{"base-2^12", 3, 0, 1, 12},
                                          GadgetCase{"base-2^20 with P", 3, 1, 1, 20}),
                          [](const auto& info) { return "Case" + std::to_string(info.index); });

@@ -46,17 +46,17 @@ inline std::vector<std::complex<double>> random_slots(std::size_t n, unsigned se
   return v;
 }
 
-template <class Form>
-Poly<Form> random_poly(const Basis& basis, unsigned seed) {
+template <class Form, class Word>
+Poly<Form, Word> random_poly(const BasisOf<Word>& basis, unsigned seed) {
   std::mt19937_64 rng(seed);
-  Poly<Form> p(basis);
+  Poly<Form, Word> p(basis);
   for (std::size_t i = 0; i < p.limbs(); ++i)
-    for (std::size_t k = 0; k < p.degree(); ++k) p.limb(i)[k] = rng() % basis[i].value();
+    for (std::size_t k = 0; k < p.length(); ++k) p.limb(i)[k] = static_cast<Word>(rng() % basis[i].value());
   return p;
 }
 
-template <class Form>
-bool equal(const Poly<Form>& a, const Poly<Form>& b) {
+template <class Form, class Word>
+bool equal(const Poly<Form, Word>& a, const Poly<Form, Word>& b) {
   const auto x = a.words(), y = b.words();
   return a.basis() == b.basis() && std::equal(x.begin(), x.end(), y.begin(), y.end());
 }

@@ -61,7 +61,7 @@ struct SubstitutionKey {
   unsigned log_n;
   u32 element;
   Cut cut;
-  std::variant<SmallArray<u32>, SmallArray<u64>> rows;
+  std::variant<WordArray<u32>, WordArray<u64>> rows;
 };
 
 SubstitutionKey make_key(Secret& s, u32 element, const Cut& cut) {
@@ -72,7 +72,7 @@ SubstitutionKey make_key(Secret& s, u32 element, const Cut& cut) {
           throw ParameterError("element " + std::to_string(element) +
                                " is not odd and below 2N = " + std::to_string(2 * ring.n()));
         check_cut(cut, ring.q(), "gadget of a substitution key");
-        SmallArray<W> rows(cut.count * 2 * ring.n());
+        WordArray<W> rows(cut.count * 2 * ring.n());
         const Seed seed = s.rng.next_seed();
         const SecretSeed errors = s.rng.next_seed();
         encrypt_substitution_key(rows.data(), key, element, cut, seed, 0, errors);
@@ -97,7 +97,7 @@ void bind_words(nb::class_<Secret>& secret, nb::class_<SubstitutionKey>& key) {
           check_residues<W>(messages.data(), count * n, ring.q());
           const Seed seed = s.rng.next_seed();
           const SecretSeed errors = s.rng.next_seed();
-          SmallArray<W> message(n), row(2 * n);
+          WordArray<W> message(n), row(2 * n);
           for (std::size_t c = 0; c < count; ++c) {
             std::copy_n(messages.data() + c * n, n, message.data());
             ring.forward(message.data(), message.data());
@@ -122,7 +122,7 @@ void bind_words(nb::class_<Secret>& secret, nb::class_<SubstitutionKey>& key) {
         std::vector<i64> out(count * n);
         unlocked([&] {
           check_residues<W>(ciphertexts.data(), count * 2 * n, ring.q());
-          SmallArray<W> row(2 * n), phase(n);
+          WordArray<W> row(2 * n), phase(n);
           for (std::size_t c = 0; c < count; ++c) {
             std::copy_n(ciphertexts.data() + c * 2 * n, 2 * n, row.data());
             ring.forward(row.data(), row.data());
@@ -137,7 +137,7 @@ void bind_words(nb::class_<Secret>& secret, nb::class_<SubstitutionKey>& key) {
   key.def(
       "substitute",
       [](const SubstitutionKey& k, const Room<W>& ciphertexts, unsigned threads) {
-        const auto* rows = std::get_if<SmallArray<W>>(&k.rows);
+        const auto* rows = std::get_if<WordArray<W>>(&k.rows);
         const std::size_t n = std::size_t{1} << k.log_n;
         if (rows == nullptr || ciphertexts.shape(1) != 2 || ciphertexts.shape(2) != n ||
             reinterpret_cast<std::uintptr_t>(ciphertexts.data()) % 64 != 0)

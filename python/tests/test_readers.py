@@ -102,6 +102,7 @@ METHODS = {"read_bytes", "read_text", "model_validate_json", "ParseFromString", 
 OWN = {
     "lab.*": "measurements, processes, sources and results of this machine's own; tables that come with the package",
     "runs.*": "records of this machine's own",
+    "registered._ours": "pyproject.toml of the tree that this is run from",
     "hw.*": "sources, caches, results of this machine's own; configurations are read by MachineConfig.load",
     "*.demo.*": "what the demo's own processes say",
     "gates.sets.*": "parameter sets that come with the package",

@@ -46,8 +46,10 @@ struct Factor {
   u64 w52 = 0;  ///< floor(w * 2^52 / q); meaningful for q < 2^50 only
 };
 
-/// Twiddle factors of one negacyclic transform. Entry m+i of the forward tables is psi^brv(m+i)
-/// (brv on log2(n) bits), entry m+i of the inverse tables its inverse; index 0 is unused.
+/// Twiddle factors of one transform. Entry m+i of the forward tables is the factor of block i of the stage with m
+/// blocks, psi^brv(m+i) (brv on log2(n) bits) for a negacyclic transform; entry m+i of the inverse tables its inverse;
+/// index 0 is unused. With the factors of another split of X^n + c, such as those of X^n - 1, the same kernels compute
+/// that transform: they take the tables as they are.
 /// The *64 and *52 arrays hold the Shoup quotients of the entries, as in `Factor`.
 struct NttTable {
   std::size_t n = 0;

@@ -28,36 +28,52 @@ struct WordMemory {
 WordMemory word_memory() noexcept;
 void reset_word_memory() noexcept;
 
-/// A fixed-size array of 64-bit words, aligned to 64 bytes. Contents start undefined.
-class WordBuffer {
+/// A fixed-size array of words W, aligned to 64 bytes. Contents start undefined.
+template <class W>
+class WordArray {
  public:
-  using u64 = std::uint64_t;
-  WordBuffer() = default;
-  explicit WordBuffer(std::size_t words) : size_(words) {
-    if (words > 0) data_ = allocate_words(words);
+  WordArray() = default;
+  explicit WordArray(std::size_t size) : size_(size) {
+    if (size > 0) data_ = reinterpret_cast<W*>(allocate_words(blocks(size)));
   }
-  WordBuffer(const WordBuffer& o) : WordBuffer(o.size_) {
-    if (size_ > 0) std::memcpy(data_, o.data_, size_ * sizeof(u64));
+  WordArray(const WordArray& o) : WordArray(o.size_) {
+    if (size_ > 0) std::memcpy(data_, o.data_, bytes());
   }
-  WordBuffer(WordBuffer&& o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
-  WordBuffer& operator=(WordBuffer o) noexcept {
+  WordArray(WordArray&& o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
+  WordArray& operator=(WordArray o) noexcept {
     std::swap(data_, o.data_);
     std::swap(size_, o.size_);
     return *this;
   }
-  ~WordBuffer() { free_words(data_, size_); }
+  ~WordArray() { free_words(reinterpret_cast<std::uint64_t*>(data_), blocks(size_)); }
 
-  u64* data() noexcept { return data_; }
-  const u64* data() const noexcept { return data_; }
+  W* data() noexcept { return data_; }
+  const W* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
+  std::size_t bytes() const noexcept { return size_ * sizeof(W); }
   void zero() noexcept {
-    if (size_ > 0) std::memset(data_, 0, size_ * sizeof(u64));
+    if (size_ > 0) std::memset(data_, 0, bytes());
   }
-  void wipe() noexcept { ringforge::wipe(data_, size_ * sizeof(u64)); }
+  void wipe() noexcept { ringforge::wipe(data_, bytes()); }
 
  private:
-  u64* data_ = nullptr;
+  /// 64-bit words that hold `size` words W.
+  static std::size_t blocks(std::size_t size) noexcept {
+    return (size * sizeof(W) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+  }
+  W* data_ = nullptr;
   std::size_t size_ = 0;
+};
+using WordBuffer = WordArray<std::uint64_t>;
+
+/// A WordArray for secrets: wiped at the end, however the block that has it is left.
+template <class W>
+class SecretArray : public WordArray<W> {
+ public:
+  using WordArray<W>::WordArray;
+  ~SecretArray() { this->wipe(); }
+  SecretArray(const SecretArray&) = delete;
+  SecretArray& operator=(const SecretArray&) = delete;
 };
 
 }  // namespace ringforge

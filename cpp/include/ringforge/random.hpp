@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -110,7 +111,8 @@ class SmallPoly {
   const std::vector<i64>& coeffs() const noexcept { return c_; }
   /// The polynomial over a basis, in Eval form. Coefficients must be below 2^62 in size.
   /// @throws MismatchError when the basis has another degree.
-  Poly<Eval> lift(const Basis& basis, unsigned threads = 1) const;
+  template <class Word>
+  Poly<Eval, Word> lift(const BasisOf<Word>& basis, unsigned threads = 1) const;
 
  private:
   std::vector<i64> c_;
@@ -118,13 +120,20 @@ class SmallPoly {
 
 /// Variance of the error distribution: centred binomial with 21 coin pairs, sigma = 3.24.
 inline constexpr double kErrorVariance = 10.5;
+/// One error: popcount of bits 0-20 of the word minus popcount of bits 21-41.
+inline i64 error_of(u64 word) noexcept {
+  constexpr u64 kMask = (u64{1} << 21) - 1;
+  return std::popcount(word & kMask) - std::popcount((word >> 21) & kMask);
+}
 
-/// Uniform residues of every limb; limb i of the basis uses stream limb `first_limb + i`.
-Poly<Eval> sample_uniform(const Basis& basis, const Seed& seed, StreamObject object, u32 digit = 0, u32 first_limb = 0,
-                          unsigned threads = 1);
+/// A uniform element of the ring modulo every prime; limb i of the basis uses stream limb `first_limb + i`. The stream
+/// gives the residues of Eval form, in padded rings the coefficients; they are the same in words of both widths.
+template <class Word>
+Poly<Eval, Word> sample_uniform(const BasisOf<Word>& basis, const Seed& seed, StreamObject object, u32 digit = 0,
+                                u32 first_limb = 0, unsigned threads = 1);
 /// Coefficients uniform in {-1, 0, 1}: two bits each, the pattern 3 rejected.
 SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object);
-/// Centred binomial: popcount of bits 0-20 minus popcount of bits 21-41 of one word per coefficient.
+/// Centred binomial: `error_of` one word per coefficient.
 SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit = 0);
 /// Rounded Gaussian of standard deviation sigma (below 2^58), by Box-Muller on 53-bit uniforms.
 SmallPoly sample_gaussian(std::size_t n, const Seed& seed, double sigma);

@@ -13,34 +13,6 @@
 
 namespace ringforge {
 
-/// A fixed-size array of words aligned to 64 bytes. Contents start undefined.
-template <class W>
-class SmallArray {
- public:
-  SmallArray() = default;
-  explicit SmallArray(std::size_t size) : words_((size * sizeof(W) + 7) / 8), size_(size) {}
-  W* data() noexcept { return reinterpret_cast<W*>(words_.data()); }
-  const W* data() const noexcept { return reinterpret_cast<const W*>(words_.data()); }
-  std::size_t size() const noexcept { return size_; }
-  std::size_t bytes() const noexcept { return size_ * sizeof(W); }
-  void zero() noexcept { words_.zero(); }
-  void wipe() noexcept { words_.wipe(); }
-
- private:
-  WordBuffer words_;
-  std::size_t size_ = 0;
-};
-
-/// A SmallArray for secrets: wiped at the end, however the block that has it is left.
-template <class W>
-class SecretArray : public SmallArray<W> {
- public:
-  using SmallArray<W>::SmallArray;
-  ~SecretArray() { this->wipe(); }
-  SecretArray(const SecretArray&) = delete;
-  SecretArray& operator=(const SecretArray&) = delete;
-};
-
 /// The ring with its transform tables and the kernels in use. Immutable; one object for each (q, N).
 template <class W>
 class SmallRing {

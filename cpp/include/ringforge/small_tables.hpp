@@ -12,7 +12,8 @@
 
 namespace ringforge {
 
-/// Owns the tables behind a kernels::SmallNtt. Immutable; W is u32 or u64.
+/// Holds the tables behind a kernels::SmallNtt: those of PrimeOf<W>, and what its kernels read besides. Immutable; W is
+/// u32 or u64.
 template <class W>
 class SmallTables {
  public:
@@ -27,8 +28,9 @@ class SmallTables {
   W psi() const noexcept { return static_cast<W>(prime_->psi()); }
 
  private:
-  std::shared_ptr<const Prime> prime_;
-  WordBuffer storage_;
+  std::shared_ptr<const PrimeOf<W>> prime_;
+  std::shared_ptr<const Prime> wide_;  // the same numbers in 64-bit words
+  WordBuffer centred_;
   kernels::SmallNtt<W> ntt_;
 };
 

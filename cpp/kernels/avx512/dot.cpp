@@ -5,16 +5,18 @@
 //
 // The kernel is bound by memory: 192 bytes against 4 (q < 2^50), 13 (q < 2^54; 22 with many terms) or 17 vector
 // operations per term and 8 coefficients. With few terms, the sums of 16 coefficients stay in registers while all terms
-// pass by. With many, that would open more streams than the prefetchers follow: then the sums of a tile of coefficients
-// stay in the first-level cache, and four terms at a time (12 streams) are read for the whole tile.
+// pass by. With more, that would open more streams than prefetchers follow and than a set of a cache has ways, for
+// polynomials often lie a power of two apart: then the sums of a tile of coefficients stay in the first-level cache,
+// and a few terms at a time are read for the whole tile.
 #include "sums.hpp"
 
 namespace ringforge::kernels::avx512 {
 namespace {
 
-constexpr size_t kManyTerms = 16;
-static_assert(kManyTerms <= Rounded::kMaxTerms + 1);
-constexpr size_t kTile = 256;
+constexpr size_t kFewTerms = 8;  // 24 streams; high words of Narrow stay below 8 * 2^48 and a carry
+constexpr size_t kAtOnce = 4;    // 12 streams
+constexpr size_t kTile = 512;    // a page of each
+static_assert(Rounded::kMaxTerms > kFewTerms);
 
 /// Both outputs at 16 coefficients.
 template <class S>
@@ -60,57 +62,51 @@ RF_INLINE void by_16(u64* out0, u64* out1, const Operands& o, size_t n, const K&
   }
 }
 
-// The steps on a tile are functions of their own so that the sums are memory like any other to them (see
-// the note on gcc in ntt_impl.hpp).
-
-template <class S>
-__attribute__((noinline)) void begin_tile(Block<S>* sums, const u64* out0, const u64* out1, bool accumulate,
-                                          size_t size) {
-  for (size_t i = 0; i < size; i += 16) {
-    Block<S> s;
-    if (accumulate) s.start(out0 + i, out1 + i);
-    sums[i / 16] = s;
-  }
-}
-
-template <class S, bool Top, class K>
-__attribute__((noinline)) void finish_tile(u64* out0, u64* out1, const Block<S>* sums, size_t size, const K& shared) {
+/// Adds o's terms to the sums of the `size` coefficients from `first`; the first terms begin the sums, the last ones
+/// reduce them. A function of its own so that the sums are memory like any other to it (see the note on gcc in
+/// ntt_impl.hpp).
+template <class S, bool Begin, bool End, bool Top, class K>
+__attribute__((noinline)) void add_terms(u64* out0, u64* out1, Block<S>* sums, const Operands& o, size_t first,
+                                         size_t size, const K& shared) {
   const K k = shared;
-  for (size_t i = 0; i < size; i += 16) sums[i / 16].template finish<Top>(out0 + i, out1 + i, k);
-}
-
-/// One term, or the next four, for `size` coefficients from `first`.
-template <class S>
-__attribute__((noinline)) void add_term(Block<S>* sums, const Operands& o, size_t d, size_t first, size_t size) {
-  const u64 *x = o.x[d] + first, *y0 = o.y0[d] + first, *y1 = o.y1[d] + first;
-  for (size_t i = 0; i < size; i += 16) sums[i / 16].add(x + i, y0 + i, y1 + i);
-}
-template <class S>
-__attribute__((noinline)) void add_terms(Block<S>* sums, const Operands& o, size_t d, size_t first, size_t size) {
-  const u64 *xa = o.x[d] + first, *xb = o.x[d + 1] + first, *xc = o.x[d + 2] + first, *xd = o.x[d + 3] + first;
-  const u64 *ya = o.y0[d] + first, *yb = o.y0[d + 1] + first, *yc = o.y0[d + 2] + first, *yd = o.y0[d + 3] + first;
-  const u64 *za = o.y1[d] + first, *zb = o.y1[d + 1] + first, *zc = o.y1[d + 2] + first, *zd = o.y1[d + 3] + first;
-  for (size_t i = 0; i < size; i += 16) {
-    Block<S> s = sums[i / 16];
-    s.add(xa + i, ya + i, za + i);
-    s.add(xb + i, yb + i, zb + i);
-    s.add(xc + i, yc + i, zc + i);
-    s.add(xd + i, yd + i, zd + i);
-    sums[i / 16] = s;
+  const Operands t = o;  // a copy: stores do not change it
+  for (size_t i = first; i < first + size; i += 16) {
+    Block<S>& kept = sums[(i - first) / 16];
+    Block<S> s;
+    if constexpr (!Begin)
+      s = kept;
+    else if (t.accumulate)
+      s.start(out0 + i, out1 + i);
+    for (size_t d = 0; d < t.count; ++d) s.add(t.x[d] + i, t.y0[d] + i, t.y1[d] + i);
+    if constexpr (End)
+      s.template finish<Top>(out0 + i, out1 + i, k);
+    else
+      kept = s;
   }
 }
 
 template <class S, bool Top, class K>
 RF_INLINE void by_tile(u64* out0, u64* out1, const Operands& o, size_t n, const K& k) {
   Block<S> sums[kTile / 16];
+  const size_t groups = (o.count + kAtOnce - 1) / kAtOnce;
+  const auto group = [&](size_t g) {
+    const size_t from = g * o.count / groups;
+    return Operands{o.x + from, o.y0 + from, o.y1 + from, (g + 1) * o.count / groups - from, o.accumulate};
+  };
   for (size_t first = 0; first < n; first += kTile) {
     const size_t size = n - first < kTile ? n - first : kTile;
-    begin_tile(sums, out0 + first, out1 + first, o.accumulate, size);
-    size_t d = 0;
-    for (; d + 4 <= o.count; d += 4) add_terms(sums, o, d, first, size);
-    for (; d < o.count; ++d) add_term(sums, o, d, first, size);
-    finish_tile<S, Top>(out0 + first, out1 + first, sums, size, k);
+    add_terms<S, true, false, Top>(out0, out1, sums, group(0), first, size, k);
+    for (size_t g = 1; g < groups - 1; ++g) add_terms<S, false, false, Top>(out0, out1, sums, group(g), first, size, k);
+    add_terms<S, false, true, Top>(out0, out1, sums, group(groups - 1), first, size, k);
   }
+}
+
+template <class S, bool Top, class K>
+RF_INLINE void sum(u64* out0, u64* out1, const Operands& o, size_t n, const K& k) {
+  if (o.count <= kFewTerms)
+    by_16<S, Top>(out0, out1, o, n, k);
+  else
+    by_tile<S, Top>(out0, out1, o, n, k);
 }
 
 }  // namespace
@@ -123,18 +119,14 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
   do {
     const size_t now = count < most ? count : most;
     const Operands o{x, y0, y1, now, accumulate};
-    if (half && now < kManyTerms)
-      by_16<Rounded, true>(out0, out1, o, n, SumFloat(m));
+    if (half && now <= Rounded::kMaxTerms)
+      sum<Rounded, true>(out0, out1, o, n, SumFloat(m));
     else if (half)
       by_tile<Half, true>(out0, out1, o, n, Sum64(m));
-    else if (!narrow && now < kManyTerms)
-      by_16<Wide, true>(out0, out1, o, n, Sum64(m));
     else if (!narrow)
-      by_tile<Wide, true>(out0, out1, o, n, Sum64(m));
-    else if (now <= 8)  // high words: 8 * 2^48 and a carry
+      sum<Wide, true>(out0, out1, o, n, Sum64(m));
+    else if (now <= kFewTerms)
       by_16<Narrow, false>(out0, out1, o, n, Sum52(m));
-    else if (now < kManyTerms)
-      by_16<Narrow, true>(out0, out1, o, n, Sum52(m));
     else
       by_tile<Narrow, true>(out0, out1, o, n, Sum52(m));
     x += now;

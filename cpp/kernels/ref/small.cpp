@@ -2,86 +2,40 @@
 // Copyright 2026 The Ringforge authors
 //
 // The kernels of small rings in plain scalar code: the oracle of the vector sets.
-#include "ref/arith.hpp"
+#include "ref/words.hpp"
 #include "sets.hpp"
 
 namespace ringforge::kernels {
 namespace {
 
-template <class W>
-W product(W a, W b, const SmallNtt<W>& t) {
-  return static_cast<W>(arith::mul(a, b, t.mod));
-}
-/// (-q, q) to [0, q) without a branch, which the compiler makes of a comparison here.
-template <class W>
-W wrapped(i64 x, const SmallNtt<W>& t) {
-  return static_cast<W>(x + (static_cast<i64>(t.q) & (x >> 63)));
-}
-template <class W>
-W sum(W a, W b, const SmallNtt<W>& t) {
-  return wrapped(static_cast<i64>(a) + static_cast<i64>(b) - static_cast<i64>(t.q), t);
-}
-template <class W>
-W difference(W a, W b, const SmallNtt<W>& t) {
-  return wrapped(static_cast<i64>(a) - static_cast<i64>(b), t);
-}
-template <class W>
-W negative(W a, const SmallNtt<W>& t) {
-  return wrapped(-static_cast<i64>(a), t);
-}
-
-template <class W>
-void copy(W* dst, const W* src, std::size_t n) {
-  if (dst != src)
-    for (std::size_t i = 0; i < n; ++i) dst[i] = src[i];
-}
+using arith::difference;
+using arith::product;
+using arith::sum;
 
 template <class W>
 void add(W* dst, const W* a, const W* b, const SmallNtt<W>& t) noexcept {
-  for (std::size_t i = 0; i < t.n; ++i) dst[i] = sum(a[i], b[i], t);
+  for (std::size_t i = 0; i < t.n; ++i) dst[i] = sum(a[i], b[i], t.mod);
 }
 template <class W>
 void sub(W* dst, const W* a, const W* b, const SmallNtt<W>& t) noexcept {
-  for (std::size_t i = 0; i < t.n; ++i) dst[i] = difference(a[i], b[i], t);
+  for (std::size_t i = 0; i < t.n; ++i) dst[i] = difference(a[i], b[i], t.mod);
 }
 template <class W>
 void mul(W* dst, const W* a, const W* b, const SmallNtt<W>& t) noexcept {
-  for (std::size_t i = 0; i < t.n; ++i) dst[i] = product(a[i], b[i], t);
+  for (std::size_t i = 0; i < t.n; ++i) dst[i] = product(a[i], b[i], t.mod);
 }
 template <class W>
 void mul_scalar(W* dst, const W* a, W c, const SmallNtt<W>& t) noexcept {
-  for (std::size_t i = 0; i < t.n; ++i) dst[i] = product(a[i], c, t);
+  for (std::size_t i = 0; i < t.n; ++i) dst[i] = product(a[i], c, t.mod);
 }
 
-// Cooley-Tukey, every value canonical.
 template <class W>
 void forward(W* dst, const W* src, const SmallNtt<W>& t) noexcept {
-  copy(dst, src, t.n);
-  for (std::size_t m = 1, len = t.n / 2; m < t.n; m *= 2, len /= 2) {
-    for (std::size_t i = 0; i < m; ++i) {
-      for (std::size_t j = 2 * i * len; j < (2 * i + 1) * len; ++j) {
-        const W u = dst[j], v = product(dst[j + len], t.w[m + i], t);
-        dst[j] = sum(u, v, t);
-        dst[j + len] = difference(u, v, t);
-      }
-    }
-  }
+  arith::transform_forward(dst, src, t);
 }
-
-// Gentleman-Sande, every value canonical.
 template <class W>
 void inverse(W* dst, const W* src, const SmallNtt<W>& t) noexcept {
-  copy(dst, src, t.n);
-  for (std::size_t m = t.n / 2, len = 1; m >= 1; m /= 2, len *= 2) {
-    for (std::size_t i = 0; i < m; ++i) {
-      for (std::size_t j = 2 * i * len; j < (2 * i + 1) * len; ++j) {
-        const W u = dst[j], v = dst[j + len];
-        dst[j] = sum(u, v, t);
-        dst[j + len] = product(difference(u, v, t), t.iw[m + i], t);
-      }
-    }
-  }
-  mul_scalar(dst, dst, t.n_inv, t);
+  arith::transform_inverse(dst, src, t);
 }
 
 // Balanced digits one after the other: with v = sum_k d_k B^k over the digits from j on, d_j is v modulo B in
@@ -110,8 +64,8 @@ void dot(W* out_a, W* out_b, const W* x, const W* y, std::size_t count, bool acc
   for (std::size_t i = 0; i < t.n; ++i) {
     W a = accumulate ? out_a[i] : 0, b = accumulate ? out_b[i] : 0;
     for (std::size_t r = 0; r < count; ++r) {
-      a = sum(a, product(x[r * t.n + i], y[2 * r * t.n + i], t), t);
-      b = sum(b, product(x[r * t.n + i], y[(2 * r + 1) * t.n + i], t), t);
+      a = sum(a, product(x[r * t.n + i], y[2 * r * t.n + i], t.mod), t.mod);
+      b = sum(b, product(x[r * t.n + i], y[(2 * r + 1) * t.n + i], t.mod), t.mod);
     }
     out_a[i] = a;
     out_b[i] = b;
@@ -134,7 +88,7 @@ template <class W>
 void rotate(W* dst, const W* src, std::size_t r, const SmallNtt<W>& t) noexcept {
   for (std::size_t i = 0; i < t.n; ++i) {
     const std::size_t e = (i + r) & (2 * t.n - 1);
-    dst[e & (t.n - 1)] = e < t.n ? src[i] : negative(src[i], t);
+    dst[e & (t.n - 1)] = e < t.n ? src[i] : arith::negative(src[i], t.mod);
   }
 }
 template <class W>
@@ -144,10 +98,7 @@ void rotate_sub(W* dst, const W* src, std::size_t r, const SmallNtt<W>& t) noexc
 }
 template <class W>
 void automorphism(W* dst, const W* src, std::size_t g, const SmallNtt<W>& t) noexcept {
-  for (std::size_t i = 0; i < t.n; ++i) {
-    const std::size_t e = (i * g) & (2 * t.n - 1);
-    dst[e & (t.n - 1)] = e < t.n ? src[i] : negative(src[i], t);
-  }
+  arith::automorphism(dst, src, g, t.n, t.mod);
 }
 
 template <class W>

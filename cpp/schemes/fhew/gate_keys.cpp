@@ -25,12 +25,6 @@ u64 read_id(io::RecordReader& in, const GateParameters& params) {
 }
 u64 id_bytes(const io::RecordReader& in) noexcept { return in.header().version == kGatesWithoutId ? 0 : sizeof(u64); }
 
-// LWE errors of one coefficient's table entries.
-i64 small_error(u64 word) noexcept {
-  constexpr u64 kMask = (u64{1} << 21) - 1;
-  return __builtin_popcountll(word & kMask) - __builtin_popcountll((word >> 21) & kMask);
-}
-
 u64 power(u64 base, unsigned e) noexcept {
   u64 r = 1;
   while (e-- > 0) r *= base;
@@ -69,7 +63,7 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
   const u32 m = static_cast<u32>(2 * n), step = m / params.rotation_modulus();
   const std::size_t per_lwe = params.ap_digits() * (params.ap_base - 1);
   parallel_for(threads, rgsw_count(), [&](std::size_t index) {
-    SmallArray<W> message(n);
+    WordArray<W> message(n);
     message.zero();
     if (method == Method::ginx) {
       const bool ternary = params.lwe_secret == LweSecret::ternary;
@@ -112,7 +106,7 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
       for (std::size_t v = 1; v <= values; ++v) {
         const std::size_t at = ((i * ks.count + j) * values + v - 1) * stride_;
         const auto factor = static_cast<unsigned __int128>(v) * power(ks.base, j) << ks.drop;
-        b = static_cast<__int128>(factor % q) * secret.ring().coeffs()[i] + small_error(errors.next());
+        b = static_cast<__int128>(factor % q) * secret.ring().coeffs()[i] + error_of(errors.next());
         for (unsigned k = 0; k < params.n; ++k)
           b += static_cast<__int128>(ks.at_q ? table16_.data()[at + k] : table_.data()[at + k]) * secret.lwe()[k];
         b %= static_cast<__int128>(q);
@@ -146,7 +140,7 @@ void GateMachine<W>::write(io::RecordWriter& out) const {
   }
   const std::size_t entries = params.key_switch.count * digit_values();
   const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
-  SmallArray<u64> b(entries);
+  WordArray<u64> b(entries);
   packed.resize(packed_bytes(entries, bits));
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t e = 0; e < entries; ++e) {
@@ -183,7 +177,7 @@ void GateMachine<W>::read(io::RecordReader& in, unsigned threads) {
   const u64 q = params.key_switch.at_q ? u64{1} << params.log_q : ring_->q();
   parallel_for(threads, n, [&](std::size_t i) {
     expand_switch(i);
-    SmallArray<u64> b(entries);
+    WordArray<u64> b(entries);
     unpack_residues(b.data(), packed.data() + i * each, entries, bits, q);
     for (std::size_t e = 0; e < entries; ++e) {
       const std::size_t at = (i * entries + e) * stride_ + params.n;

@@ -25,15 +25,15 @@ DiscreteLogs::DiscreteLogs(unsigned log_n) : powers_((std::size_t{1} << log_n) /
 template <class W>
 GateMachine<W>::GateMachine(GateParameters p, Method m)
     : Impl(std::move(p), m), ring_(SmallRing<W>::get(params.modulus, params.log_n)), logs_(params.log_n) {
-  rows_ = SmallArray<W>(row_count() * 2 * ring_->n());
+  rows_ = WordArray<W>(row_count() * 2 * ring_->n());
   const std::size_t entries = ring_->n() * params.key_switch.count * digit_values();
   if (params.key_switch.at_q) {
     stride_ = (params.n + 1 + 31) / 32 * 32;
-    table16_ = SmallArray<std::uint16_t>(entries * stride_);
+    table16_ = WordArray<std::uint16_t>(entries * stride_);
     table16_.zero();
   } else {
     stride_ = (params.n + 1 + 15) / 16 * 16;
-    table_ = SmallArray<W>(entries * stride_);
+    table_ = WordArray<W>(entries * stride_);
     table_.zero();
   }
 }
@@ -76,9 +76,9 @@ struct GateMachine<W>::Scratch {
         sums(p.n + 64),
         exps(count * (p.n + 1)) {}
   Workspace<W> work;
-  SmallArray<W> accs, lwe;
-  SmallArray<u64> sums;
-  SmallArray<u32> exps;
+  WordArray<W> accs, lwe;
+  WordArray<u64> sums;
+  WordArray<u32> exps;
 };
 
 // Rounding x to rounded*2^shift leaves rest_i = x_i - rounded_i*2^shift in the phase as +sum rest_i*s_i. For a binary

@@ -103,10 +103,10 @@ class GateMachine final : public GateEvaluationKey::Impl {
 
   std::shared_ptr<const SmallRing<W>> ring_;
   DiscreteLogs logs_;
-  SmallArray<W> rows_;                 // bootstrapping key
-  SmallArray<std::uint16_t> table16_;  // key switching modulo q
-  SmallArray<W> table_;                // key switching modulo Q
-  std::size_t stride_ = 0;             // words of a table entry
+  WordArray<W> rows_;                 // bootstrapping key
+  WordArray<std::uint16_t> table16_;  // key switching modulo q
+  WordArray<W> table_;                // key switching modulo Q
+  std::size_t stride_ = 0;            // words of a table entry
 };
 
 }  // namespace ringforge::fhew

@@ -3,7 +3,6 @@
 #include "ringforge/fhew/gates.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -222,7 +221,6 @@ GateSecretKey::GateSecretKey(GateParameters params, Randomness& rng)
 void GateSecretKey::encrypt(u32* dst, const std::uint8_t* bits, std::size_t count, Randomness& rng) const {
   const SecretSeed uniform = rng.next_seed(), noise = rng.next_seed();
   Stream a(uniform, StreamObject::lwe_row), e(noise, StreamObject::error);
-  constexpr u64 kMask = (u64{1} << 21) - 1;
   const u32 mask = (1u << params_.log_q) - 1;
   const i64* s = lwe().data();
   Phase word(0), b(0);
@@ -230,8 +228,7 @@ void GateSecretKey::encrypt(u32* dst, const std::uint8_t* bits, std::size_t coun
     if (bits[c] > 1) throw ValueError("bit " + std::to_string(c) + " is " + std::to_string(bits[c]) + ", not 0 or 1");
     u32* row = dst + c * (params_.n + 1);
     word.value = static_cast<i64>(e.next());
-    const auto w = static_cast<u64>(word.value);
-    b.value = std::popcount(w & kMask) - std::popcount((w >> 21) & kMask);
+    b.value = error_of(static_cast<u64>(word.value));
     b.value += static_cast<i64>(bits[c]) << (params_.log_q - 2);
     for (unsigned i = 0; i < params_.n; ++i) {
       row[i] = static_cast<u32>(a.next()) & mask;

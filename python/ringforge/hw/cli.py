@@ -36,7 +36,6 @@ app = typer.Typer(
 )
 
 System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
-#: Where measurements are kept, seen from a checkout.
 
 
 # ---- lint ---------------------------------------------------------------------------------------------

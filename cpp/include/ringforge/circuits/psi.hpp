@@ -148,7 +148,7 @@ class PsiSessionKeys {
  private:
   PsiPlan plan_;
   std::vector<std::size_t> offsets_;
-  SmallArray<u64> rows_;
+  WordArray<u64> rows_;
 };
 
 /// The server's table: bin i holds cells[offsets[i]] ... cells[offsets[i+1]-1], ascending, with s words each; null

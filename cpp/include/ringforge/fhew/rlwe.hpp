@@ -51,7 +51,7 @@ class RingSecret {
  private:
   std::shared_ptr<const SmallRing<W>> ring_;
   SmallPoly coeffs_;
-  SmallArray<W> eval_;
+  WordArray<W> eval_;
 };
 
 /// The a half of row `index`, as every holder of the seed makes it.
@@ -71,7 +71,7 @@ void encrypt_rgsw(W* rows, const RingSecret<W>& s, const W* message, const Cut& 
 template <class W>
 struct Workspace {
   Workspace(std::size_t n, std::size_t rows) : digits(n * rows), t(4 * n) {}
-  SmallArray<W> digits, t;
+  WordArray<W> digits, t;
 };
 
 /// (a, b) <- (a, b) (x) RGSW, 2n words in coefficient form, a then b. dst may be src. This is the step of the

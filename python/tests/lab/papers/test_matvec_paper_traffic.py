@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringforge.errors import ParameterError
 from ringforge.hw.published import LAYERS, Layer
 from ringforge.lab.papers.matvec import (
     CONFIGS,
@@ -249,7 +250,7 @@ def test_arguments_are_checked() -> None:
         Workload(1, 1, 1000, 1)
     with pytest.raises(PaperModelError, match="capacity_bytes is -1"):
         allocate(SQUARE, -1)
-    with pytest.raises(PaperModelError, match="n is 0"):
+    with pytest.raises(ParameterError, match="n is 0"):
         Layer("x", "y", 1, 0)
     with pytest.raises(PaperModelError, match="known: A, B, C"):
         parameter_set("D")

@@ -5,8 +5,8 @@
 Sizes and DRAM traffic (:mod:`.traffic`), on-chip allocation (:mod:`.sram`), FPGA
 resources (:mod:`.resources`), cycles (:mod:`.cycles`), layer latency
 (:mod:`.latency`) and the paper's tables and figures beside them
-(:mod:`.tables`, :mod:`.plots`).  Pure Python; rich is needed to print tables and
-matplotlib to draw figures, both imported when used.
+(:mod:`.tables`, :mod:`.plots`).  Pure Python; matplotlib is needed to draw figures, and
+imported when used.
 """
 
 from __future__ import annotations

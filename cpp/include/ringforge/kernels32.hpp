@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// The kernel contract of limbs in 32-bit words, for primes 2^16 < q < 2^31. The common rules and the order are those of
+// kernels.hpp; inputs and outputs are canonical everywhere. The only set is `ref`, which every CPU runs.
+#pragma once
+
+#include "ringforge/kernels.hpp"
+
+namespace ringforge::kernels {
+
+/// Primes below this bound fit 32-bit words: sums of two residues do not overflow.
+inline constexpr unsigned kMaxBits32 = 31;
+
+/// Twiddle factors of one transform: the numbers of NttTable and their companions floor(w * 2^32 / q).
+struct NttTable32 {
+  std::size_t n = 0;
+  unsigned log_n = 0;
+  Modulus mod;
+  const u32* w = nullptr;
+  const u32* ws = nullptr;
+  const u32* iw = nullptr;
+  const u32* iws = nullptr;
+  u32 n_inv = 0, n_inv_s = 0;     ///< 1/n and its companion
+  u32 n_inv_w = 0, n_inv_ws = 0;  ///< iw[1]/n and its companion, for the last stage
+};
+
+/// One kernel set; each operation is that of `Kernels` with the same name. Every pointer is set.
+struct Kernels32 {
+  const char* name;
+
+  void (*ntt_forward)(u32* dst, const u32* src, const NttTable32& t) noexcept;
+  void (*ntt_forward_lift)(u32* dst, const u32* src, u32 p, const NttTable32& t) noexcept;
+  void (*ntt_inverse)(u32* dst, const u32* src, const NttTable32& t) noexcept;
+
+  void (*add)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;
+  void (*sub)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;
+  void (*neg)(u32* dst, const u32* a, std::size_t n, const Modulus& m) noexcept;
+  void (*mul)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;
+  void (*mul_add)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;
+  void (*reduce_signed)(u32* dst, const i64* a, std::size_t n, const Modulus& m) noexcept;
+
+  void (*automorphism_coeff)(u32* dst, const u32* src, u64 g, std::size_t n, const Modulus& m) noexcept;
+  void (*automorphism_eval)(u32* dst, const u32* src, const u32* index, std::size_t n) noexcept;
+};
+
+/// The kernel set of 32-bit words in use.
+const Kernels32& active32() noexcept;
+
+}  // namespace ringforge::kernels
