@@ -100,6 +100,8 @@ METHODS = {"read_bytes", "read_text", "model_validate_json", "ParseFromString", 
 
 #: Readers of what is our own, with the reason. Patterns of names below `ringforge`.
 OWN = {
+    "bundles.Label.bytes": "a digest that it has checked",
+    "psi.clear.unwrap": "messages of tests, which the clear device alone takes",
     "lab.*": "measurements, processes, sources and results of this machine's own; tables that come with the package",
     "runs.*": "records of this machine's own",
     "registered._ours": "pyproject.toml of the tree that this is run from",

@@ -42,6 +42,9 @@ KINDS = {
 }
 _ID_BYTES = 8
 
+#: Bits from before records, which begin otherwise than all else.
+_OLD_BITS = b"RGFBITS"
+
 #: Bytes that are enough for `read_header`: those of a record's header, of the key's id, of a method.
 HEADER_BYTES = _native.io.HEADER_BYTES + _ID_BYTES + 1
 
@@ -131,12 +134,14 @@ def read_header(data: bytes, wanted: int | None = None) -> Header:
     Raises:
         FormatError: it is no header, or one of another kind or format.
     """
+    what, writer = KINDS.get(wanted or 0, ("file of gates", "`gates keygen`, `gates encrypt` or `gates run`"))
+    if not data.startswith((_native.io.MAGIC, _OLD_BITS)):
+        raise FormatError(f"no {what}: take a file that {writer} wrote")
     info = _native.io.peek(data)
     if wanted is not None and info.code != wanted:
-        what, writer = KINDS[wanted]
-        raise FormatError(f"no {what} but a {info.type}: take a file that {writer} wrote")
+        raise FormatError(f"no {what} but {info.type}: take a file that {writer} wrote")
     if info.code not in KINDS:
-        raise FormatError("no file of gates: take one that `gates keygen`, `gates encrypt` or `gates run` wrote")
+        raise FormatError(f"no {what} but {info.type}: take a file that {writer} wrote")
     key_id = int(info.fields["key_id"])
     if info.version == 2 and not key_id:
         raise FormatError(f"{info.type} with the key id 0, which no key has: the file is damaged, copy it again")

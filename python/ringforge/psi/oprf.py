@@ -125,6 +125,8 @@ class ServerKey(_Secret):
             if not data.startswith(io.MAGIC):
                 raise FormatError("is no key of an OPRF server: name the file that the server's key was saved to")
             _, _, scalar = io.unseal(data, io.OPRF_KEY)
+            if len(scalar) != native.SCALAR_BYTES:
+                raise FormatError(f"holds a scalar of {len(scalar)} bytes, {native.SCALAR_BYTES} are needed")
             return cls(native.ServerKey.from_bytes(scalar))
 
     def save(self, path: str | Path) -> int:

