@@ -221,7 +221,7 @@ def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
         with Path(path).open("rb", buffering=0) as f, memoryview(data) as view:
             while size < len(data) and (more := f.readinto(view[size:])):
                 size += more
-        header = read_header(bytes(data[: min(size, HEADER_BYTES - 1)]), SECRET)
+        header = read_header(bytes(data[: min(size, HEADER_BYTES)]), SECRET)
         if size > MAX_SECRET_FILE:
             raise FormatError(f"more than {MAX_SECRET_FILE} bytes, which no secret key has: copy the file again")
         params = parameters_by_hash(header.parameter_hash, accept_insecure)
