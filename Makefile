@@ -106,6 +106,9 @@ test-install: build $(VENV)/.test ## the installed C++ library, from a project t
 	$(CMAKE) -S examples/cpp -B build/example -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null
 	$(VENV)/bin/cmake --build build/example > /dev/null
 	build/example/encrypted_dot
+	$(CMAKE) -S examples/toy_scheme -B build/toy_scheme -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null
+	$(VENV)/bin/cmake --build build/toy_scheme > /dev/null
+	build/toy_scheme/toy_scheme
 
 sanitize: build $(VENV)/.test ## C++ tests, and the native module under Python threads: address, undefined behaviour, threads
 	tools/sanitize.sh

@@ -35,10 +35,11 @@ PsiClientKey::PsiClientKey(PsiPlan plan, Randomness& rng)
       secret_(ring_, rng_) {}
 
 void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
-  const std::size_t n = plan_.n(), each = (n * ring_->bits() + 7) / 8;
+  const std::size_t n = plan_.n(), each = packed_bytes(n, ring_->bits());
   const Seed seed = public_seed(rng_);
   const SecretSeed errors = rng_.next_seed();
-  dst = put_header(dst, kPsiKeys, plan_);
+  const std::span record(dst, plan_.key_bytes());
+  dst = io::begin_record(record, kPsiKeysType, plan_.hash());
   std::memcpy(dst, seed.data(), seed.size());
   dst += seed.size();
   const std::size_t jobs = plan_.expansion.size() + 2;
@@ -63,17 +64,19 @@ void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
     for (std::size_t r = 0; r < count; ++r)
       pack_bits(dst + (first[job] + r) * each, rows.data() + r * 2 * n + n, n, ring_->bits());
   });
+  io::seal_record(record);
 }
 
 void PsiClientKey::query(std::uint8_t* dst, const u32* cells, unsigned threads) {
-  const std::size_t n = plan_.n(), each = (n * ring_->bits() + 7) / 8, packed = std::size_t{1} << plan_.stages();
+  const std::size_t n = plan_.n(), each = packed_bytes(n, ring_->bits()), packed = std::size_t{1} << plan_.stages();
   u32 beyond = 0;
   for (std::size_t i = 0; i < plan_.bins(); ++i) beyond |= cells[i] >> plan_.cell_bits;
   declassify(&beyond, sizeof(beyond));  // not zero: nothing is sent
   if (beyond != 0) throw ValueError("a cell is out of range: bins have " + std::to_string(plan_.cells()) + " cells");
   const Seed seed = public_seed(rng_);
   const SecretSeed errors = rng_.next_seed();
-  dst = put_header(dst, kPsiRequest, plan_);
+  const std::span record(dst, plan_.request_bytes());
+  dst = io::begin_record(record, kPsiRequestType, plan_.hash());
   std::memcpy(dst, seed.data(), seed.size());
   dst += seed.size();
   const u64 q = ring_->q();
@@ -105,19 +108,20 @@ void PsiClientKey::query(std::uint8_t* dst, const u32* cells, unsigned threads) 
     secret_.encrypt_row(row.data(), message.data(), seed, static_cast<u32>(job), errors);
     pack_bits(dst + job * each, row.data() + n, n, ring_->bits());
   });
+  io::seal_record(record);
 }
 
 template <class Take>
 void PsiClientKey::phases(std::span<const std::uint8_t> reply, Take&& take) const {
-  const std::size_t n = plan_.n(), each = (n * plan_.log_reply + 7) / 8;
-  const std::uint8_t* src = check_header(reply, plan_.reply_bytes(), kPsiReply, plan_, "reply");
+  const std::size_t n = plan_.n(), each = packed_bytes(n, plan_.log_reply);
+  const std::uint8_t* src = open_message(reply, plan_.reply_bytes(), kPsiReplyType, plan_);
   const u64 modulus = u64{1} << plan_.log_reply, q = ring_->q();
   WordArray<u64> b(n);
   SecretArray<u64> a(n);
   const unsigned skipped = plan_.stages() - plan_.pack_stages();
   for (std::size_t r = 0; r < plan_.replies(); ++r, src += 2 * each) {
-    unpack_bits(a.data(), src, n, plan_.log_reply, modulus);
-    unpack_bits(b.data(), src + each, n, plan_.log_reply, modulus);
+    unpack_residues(a.data(), src, n, plan_.log_reply, modulus);
+    unpack_residues(b.data(), src + each, n, plan_.log_reply, modulus);
     // a*z over the integers: its coefficients are below N*2^log_reply < q/2.
     ring_->forward(a.data(), a.data());
     ring_->kernels().mul(a.data(), a.data(), secret_.eval(), ring_->table());

@@ -1,41 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Messages of private set intersection: a magic, the plan's hash, then what the message holds. Internal.
+// What both sides of private set intersection know of messages: records with the plan's hash. Internal.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/packing.hpp"
 
 namespace ringforge::circuits {
 
-inline constexpr char kPsiKeys[] = "RGFPSIK1";
-inline constexpr char kPsiRequest[] = "RGFPSIQ1";
-inline constexpr char kPsiReply[] = "RGFPSIR1";
-inline constexpr std::size_t kPsiHeader = 8 + 32;
-
-inline std::uint8_t* put_header(std::uint8_t* dst, const char* magic, const PsiPlan& plan) {
-  const auto hash = plan.hash();
-  std::memcpy(dst, magic, 8);
-  std::memcpy(dst + 8, hash.data(), hash.size());
-  return dst + kPsiHeader;
-}
-
-/// Checks length, magic and hash; returns what follows the header.
-inline const std::uint8_t* check_header(std::span<const std::uint8_t> bytes, std::size_t expected, const char* magic,
-                                        const PsiPlan& plan, const char* what) {
-  if (bytes.size() != expected)
-    throw FormatError(std::string(what) + " has " + std::to_string(bytes.size()) + " bytes, this plan's have " +
-                      std::to_string(expected));
-  if (std::memcmp(bytes.data(), magic, 8) != 0) throw FormatError(std::string("these bytes are no ") + what);
-  const auto hash = plan.hash();
-  if (std::memcmp(bytes.data() + 8, hash.data(), hash.size()) != 0)
-    throw MismatchError(std::string(what) + " belongs to another plan");
-  return bytes.data() + kPsiHeader;
+/// The body of a message of this plan. @throws FormatError, MismatchError.
+inline const std::uint8_t* open_message(std::span<const std::uint8_t> bytes, std::size_t expected, io::TypeCode type,
+                                        const PsiPlan& plan) {
+  return io::open_record(bytes, type, plan.hash(), expected - io::record_bytes(0)).data();
 }
 
 /// Stages that are expanded breadth first, so that every thread has several subtrees.

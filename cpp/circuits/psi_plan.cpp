@@ -9,13 +9,13 @@
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/rlwe/security.hpp"
+#include "ringforge/sha256.hpp"
 
 namespace ringforge::circuits {
 
 using namespace fhew;
 namespace {
 
-std::size_t packed(std::size_t count, unsigned bits) { return (count * bits + 7) / 8; }
 unsigned bits_of(u64 q) { return 64 - static_cast<unsigned>(__builtin_clzll(q)); }
 
 // log2 of erfc(x) for any x >= 0, by the asymptotic series where erfc underflows.
@@ -78,11 +78,15 @@ std::size_t PsiPlan::key_rows() const noexcept {
   for (const Cut& c : expansion) rows += c.count;
   return rows + (onehot() ? reconstruction.count : 2 * gadget.count);
 }
-std::size_t PsiPlan::key_bytes() const noexcept { return kPsiHeader + 32 + key_rows() * packed(n(), bits_of(modulus)); }
-std::size_t PsiPlan::request_bytes() const noexcept {
-  return kPsiHeader + 32 + groups() * outputs() * packed(std::size_t{1} << log_n, bits_of(modulus));
+std::size_t PsiPlan::key_bytes() const noexcept {
+  return io::record_bytes(32 + key_rows() * packed_bytes(n(), bits_of(modulus)));
 }
-std::size_t PsiPlan::reply_bytes() const noexcept { return kPsiHeader + replies() * 2 * packed(n(), log_reply); }
+std::size_t PsiPlan::request_bytes() const noexcept {
+  return io::record_bytes(32 + groups() * outputs() * packed_bytes(n(), bits_of(modulus)));
+}
+std::size_t PsiPlan::reply_bytes() const noexcept {
+  return io::record_bytes(replies() * 2 * packed_bytes(n(), log_reply));
+}
 std::size_t PsiPlan::session_bytes() const noexcept { return key_rows() * 2 * n() * sizeof(u64); }
 std::size_t PsiPlan::query_bytes(unsigned threads) const noexcept {
   const std::size_t row = 2 * n() * sizeof(u64), node = outputs() * row;
@@ -180,6 +184,15 @@ std::array<std::uint8_t, 32> PsiPlan::hash() const {
   for (const Cut& c : expansion) add(c);
   if (onehot()) add(reconstruction);
   return sha256(id.data(), id.size() * sizeof(u64));
+}
+
+std::vector<io::RecordType> psi_record_types() {
+  // Version 1 was a magic and the plan's hash, without a checksum; messages are not kept.
+  const auto message = [](io::TypeCode code, const char* name) {
+    return io::RecordType{.code = code, .name = name, .version = 2, .oldest = 2};
+  };
+  return {message(kPsiKeysType, "evaluation keys of a PSI session"), message(kPsiRequestType, "request of a PSI session"),
+          message(kPsiReplyType, "reply of a PSI session")};
 }
 
 }  // namespace ringforge::circuits

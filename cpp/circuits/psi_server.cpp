@@ -18,8 +18,8 @@ PsiSessionKeys::PsiSessionKeys(const PsiPlan& plan, std::span<const std::uint8_t
     : plan_(plan) {
   plan_.check();
   const auto ring = SmallRing<u64>::get(plan_.modulus, plan_.log_n);
-  const std::size_t n = plan_.n(), each = (n * ring->bits() + 7) / 8;
-  const std::uint8_t* src = check_header(bytes, plan_.key_bytes(), kPsiKeys, plan_, "evaluation keys");
+  const std::size_t n = plan_.n(), each = packed_bytes(n, ring->bits());
+  const std::uint8_t* src = open_message(bytes, plan_.key_bytes(), kPsiKeysType, plan_);
   Seed seed;
   std::memcpy(seed.data(), src, seed.size());
   src += seed.size();
@@ -29,7 +29,7 @@ PsiSessionKeys::PsiSessionKeys(const PsiPlan& plan, std::span<const std::uint8_t
   parallel_for(threads, plan_.key_rows(), [&](std::size_t r) {
     u64* row = rows_.data() + r * 2 * n;
     expand_row(row, *ring, seed, static_cast<u32>(r));
-    unpack_bits(row + n, src + r * each, n, ring->bits(), plan_.modulus);
+    unpack_residues(row + n, src + r * each, n, ring->bits(), plan_.modulus);
   });
 }
 
@@ -133,8 +133,8 @@ void Query::finish(std::size_t r, u64* acc, Workspace<u64>& w) {
   const SmallPoly mask = sample_ternary(n, seeds_[2 * r], StreamObject::mask);
   for (std::size_t i = 0; i < n; ++i) u[i] = ring.lift_secret(mask.coeffs()[i]);
   ring.forward(u, u);
-  const std::size_t each = (n * plan.log_reply + 7) / 8;
-  std::uint8_t* dst = reply_ + kPsiHeader + r * 2 * each;
+  const std::size_t each = packed_bytes(n, plan.log_reply);
+  std::uint8_t* dst = reply_ + r * 2 * each;
   for (unsigned part = 0; part < 2; ++part) {
     u64* x = acc + part * n;
     k.mul(v, u, keys.zero() + part * n, t);
@@ -434,12 +434,11 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
                                      const PsiTable& table, unsigned threads, const PsiProgress& progress,
                                      PsiCounts* counts) {
   const PsiPlan& plan = keys.plan();
-  const std::uint8_t* src = check_header(request, plan.request_bytes(), kPsiRequest, plan, "request");
+  const std::uint8_t* src = open_message(request, plan.request_bytes(), kPsiRequestType, plan);
   std::vector<std::uint8_t> reply(plan.reply_bytes());
-  put_header(reply.data(), kPsiReply, plan);
-  Query query(keys, table, progress, reply.data());
+  Query query(keys, table, progress, io::begin_record(reply, kPsiReplyType, plan.hash()));
   const SmallRing<u64>& ring = query.ring;
-  const std::size_t n = plan.n(), each = (n * ring.bits() + 7) / 8;
+  const std::size_t n = plan.n(), each = packed_bytes(n, ring.bits());
   Seed seed;
   std::memcpy(seed.data(), src, seed.size());
   src += seed.size();
@@ -469,7 +468,7 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
       const std::size_t index = group * outputs + o;
       u64* row = nodes[0].data() + o * 2 * n;
       expand_row(row, ring, seed, static_cast<u32>(index));
-      unpack_bits(row + n, src + index * each, n, ring.bits(), plan.modulus);
+      unpack_residues(row + n, src + index * each, n, ring.bits(), plan.modulus);
     });
     for (unsigned s = 0; s < top; ++s)
       parallel_for(threads, (std::size_t{1} << s) * outputs, [&](std::size_t job) {
@@ -497,6 +496,7 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
       });
     }
   }
+  io::seal_record(reply);
   if (counts != nullptr) *counts += query.counts();
   return reply;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// What the fuzz targets of the third-generation schemes share. Messages have the length that their plan implies and
-// begin with its hash: the mutator puts both in order after most mutations, so that inputs reach the residues.
+// What the fuzz targets of the third-generation schemes share. Messages have the length that their plan implies, its
+// hash in their header, and a checksum: the mutator puts all in order after most mutations, so that inputs reach the
+// residues.
 #pragma once
 
 #include <algorithm>
@@ -24,40 +25,40 @@ inline void require(bool condition, const char* what) {
   std::abort();
 }
 
-/// Mutates what follows the header. `length`: what the message should have; 0 keeps what there is. `tail`: bytes at
-/// the end that `seal(data, size)` makes.
-template <class T, class Seal>
-std::size_t mutate_message(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed, const char* magic,
-                           const std::array<T, 2>& all, std::size_t (*length)(const T&), std::size_t tail,
-                           Seal&& seal) {
+/// Mutates what follows the header, and puts header and checksum in order after most mutations. `length`: what the
+/// record should have; 0 keeps what there is.
+template <class T>
+std::size_t mutate_message(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed, io::TypeCode type,
+                           const std::array<T, 2>& all, std::size_t (*length)(const T&)) {
   std::mt19937_64 rng(seed);
-  if (size < kFhewHeader + tail || rng() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  const bool old = is_old_gate_key(data, size);
+  const std::size_t header = old ? kOldHeader : io::kHeaderBytes, frame = header + io::kChecksumBytes;
+  if (size < frame || rng() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
   const T& chosen = rng() % 8 == 0 ? all[rng() % 2] : named_by(all, data, size);
   const std::size_t wanted = length != nullptr ? length(chosen) : size;
   if (wanted > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  std::vector<std::uint8_t> body(data + kFhewHeader, data + size - tail);
-  body.resize(std::max(body.size(), wanted - kFhewHeader - tail));
+  std::vector<std::uint8_t> body(data + header, data + size - io::kChecksumBytes);
+  body.resize(std::max(body.size(), wanted - frame));
   if (!body.empty()) LLVMFuzzerMutate(body.data(), body.size(), body.size());
   // All ones are above every modulus.
   if (rng() % 8 == 0 && body.size() >= 8) std::memset(body.data() + rng() % (body.size() - 7), 0xff, 8);
   const auto hash = chosen.hash();
-  const std::uint8_t version = data[7] == '1' ? '1' : static_cast<std::uint8_t>(magic[7]);
-  std::memcpy(data, magic, 8);
-  data[7] = version;  // gates have two
-  std::memcpy(data + 8, hash.data(), hash.size());
-  std::memcpy(data + kFhewHeader, body.data(), wanted - kFhewHeader - tail);
-  if (rng() % 16 == 0) data[rng() % kFhewHeader] = static_cast<std::uint8_t>(rng());
-  if (rng() % 16 != 0) seal(data, wanted);
+  if (old)
+    std::memcpy(data + 8, hash.data(), hash.size());
+  else
+    io::begin_record({data, wanted}, type, hash);
+  std::memcpy(data + header, body.data(), wanted - frame);
+  if (rng() % 16 == 0) data[rng() % header] = static_cast<std::uint8_t>(rng());
+  if (rng() % 16 != 0) io::seal_record({data, wanted});
   return wanted;
 }
 
 }  // namespace ringforge::fuzz
 
-#define RINGFORGE_FUZZ_PSI_MUTATOR(magic, bytes)                                                                    \
-  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max,             \
-                                                 unsigned seed) {                                                   \
-    using namespace ringforge;                                                                                      \
-    return fuzz::mutate_message<circuits::PsiPlan>(                                                                     \
-        data, size, max, seed, fuzz::magic, fuzz::psi_plans(), [](const circuits::PsiPlan& p) { return p.bytes(); }, 0, \
-        [](std::uint8_t*, std::size_t) {});                                                                         \
+#define RINGFORGE_FUZZ_PSI_MUTATOR(type, bytes)                                                         \
+  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, \
+                                                 unsigned seed) {                                       \
+    using namespace ringforge;                                                                          \
+    return fuzz::mutate_message<circuits::PsiPlan>(data, size, max, seed, circuits::type, fuzz::psi_plans(),    \
+                                               [](const circuits::PsiPlan& p) { return p.bytes(); });       \
   }

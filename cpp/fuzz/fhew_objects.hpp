@@ -11,19 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "ringforge/fhew/gates.hpp"
 #include "ringforge/circuits/psi.hpp"
+#include "ringforge/fhew/gates.hpp"
+#include "ringforge/fhew/records.hpp"
 #include "ringforge/ring.hpp"
 
 namespace ringforge::fuzz {
 
-inline constexpr std::size_t kFhewHeader = 8 + 32;  ///< magic and hash
-inline constexpr std::size_t kFhewChecksum = 32;    ///< of keys of gates
-inline constexpr std::size_t kGateKeyId = 8;        ///< after the header of keys of gates of format 2
-inline constexpr char kPsiKeysMagic[] = "RGFPSIK1";
-inline constexpr char kPsiRequestMagic[] = "RGFPSIQ1";
-inline constexpr char kPsiReplyMagic[] = "RGFPSIR1";
-inline constexpr char kGateKeyMagic[] = "RGFGATE2";
+inline constexpr std::size_t kGateKeyId = 8;   ///< bytes of the id that gates' keys begin with
+inline constexpr std::size_t kOldHeader = 40;  ///< of gates' files from before records: magic, version, hash
+inline constexpr char kOldGateKeyMagic[] = "RGFGATE";
 
 /// N = 1024 over 25 bits, two bins of 16 cells of 64 one-bit words.
 inline circuits::PsiPlan psi_plan(circuits::PsiAlgorithm algorithm) {
@@ -73,11 +70,27 @@ inline const std::array<fhew::GateParameters, 2>& gate_sets() {
   return sets;
 }
 
-/// The plan or set whose hash follows the magic, the first one otherwise.
+inline bool is_old_gate_key(const std::uint8_t* data, std::size_t size) {
+  return size >= kOldHeader && std::memcmp(data, kOldGateKeyMagic, 7) == 0;
+}
+
+/// The plan or set whose hash is in the header, the first one otherwise.
 template <class T>
 const T& named_by(const std::array<T, 2>& all, const std::uint8_t* data, std::size_t size) {
   const auto second = all[1].hash();
-  return size >= kFhewHeader && std::equal(second.begin(), second.end(), data + 8) ? all[1] : all[0];
+  const std::size_t at = is_old_gate_key(data, size) ? 8 : 12;
+  return size >= at + second.size() && std::equal(second.begin(), second.end(), data + at) ? all[1] : all[0];
+}
+
+/// A record of an evaluation key of gates as format '1' or '2' had it.
+inline std::vector<std::uint8_t> old_gate_key(const std::vector<std::uint8_t>& record, char version) {
+  std::vector<std::uint8_t> out(kOldGateKeyMagic, kOldGateKeyMagic + 7);
+  out.push_back(static_cast<std::uint8_t>(version));
+  out.insert(out.end(), record.begin() + 12, record.begin() + 44);
+  const auto body = record.begin() + io::kHeaderBytes + (version == '1' ? kGateKeyId : 0);
+  out.insert(out.end(), body, record.end());
+  io::seal_record(out);
+  return out;
 }
 
 inline TestRandomness fhew_randomness() {
@@ -86,7 +99,7 @@ inline TestRandomness fhew_randomness() {
   return TestRandomness(seed);
 }
 
-/// A secret of zeros with an id of choice; 0 makes a key of format 1.
+/// A secret of zeros with an id of choice; 0 is that of keys from files of format 1.
 inline fhew::GateSecretKey gate_secret(const fhew::GateParameters& p, u64 id) {
   return {p, SmallPoly(p.n), SmallPoly(p.degree()), id};
 }
@@ -107,11 +120,10 @@ inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> m
     client.query(request.data(), cells);
     auto& reply = out["psi_reply"][name];
     reply.resize(plan.reply_bytes());
-    const auto hash = plan.hash();
-    std::copy_n(kPsiReplyMagic, 8, reply.begin());
-    std::copy(hash.begin(), hash.end(), reply.begin() + 8);
+    io::begin_record(reply, circuits::kPsiReplyType, plan.hash());
     Stream words({}, StreamObject::mask);
-    for (std::size_t i = kFhewHeader; i < reply.size(); ++i) reply[i] = static_cast<std::uint8_t>(words.next());
+    for (std::size_t i = io::kHeaderBytes; i < reply.size(); ++i) reply[i] = static_cast<std::uint8_t>(words.next());
+    io::seal_record(reply);
   }
   for (const fhew::GateParameters& p : gate_sets())
     for (const fhew::Method method : {fhew::Method::ginx, fhew::Method::automorphism}) {
@@ -122,18 +134,16 @@ inline std::map<std::string, std::map<std::string, std::vector<std::uint8_t>>> m
         std::ostringstream stream;
         fhew::GateEvaluationKey::make(s, method, rng).save(stream);
         const std::string bytes = stream.str();
-        out["gate_key"][p.name + "-" + fhew::name(method) + name].assign(bytes.begin(), bytes.end());
+        auto& key = out["gate_key"][p.name + "-" + fhew::name(method) + name];
+        key.assign(bytes.begin(), bytes.end());
+        return key;
       };
-      emit(secret, "");
-      if (method == fhew::Method::ginx) emit(gate_secret(p, 0), "-format1");
+      const std::vector<std::uint8_t> key = emit(secret, "");
+      if (method != fhew::Method::ginx) continue;
+      emit(gate_secret(p, 0), "-without-id");
+      for (const char version : {'1', '2'}) out["gate_key"][p.name + "-format" + version] = old_gate_key(key, version);
     }
   return out;
-}
-
-/// Writes the checksum that a key of gates ends with anew.
-inline void seal_gate_key(std::uint8_t* data, std::size_t size) {
-  const auto sum = sha256(data, size - kFhewChecksum);
-  std::copy(sum.begin(), sum.end(), data + size - kFhewChecksum);
 }
 
 }  // namespace ringforge::fuzz

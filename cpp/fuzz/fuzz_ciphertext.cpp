@@ -4,4 +4,4 @@
 // Fuzzes io::load_ciphertext and io::next_ciphertext.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(ciphertext, ckks_ciphertext)
+RINGFORGE_FUZZ_READER(ciphertext, kCiphertextType)

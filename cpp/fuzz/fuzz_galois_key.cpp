@@ -48,4 +48,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-RINGFORGE_FUZZ_MUTATOR(ckks_galois_key)
+RINGFORGE_FUZZ_MUTATOR(kGaloisKeyType)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Fuzzes what needs no parameters: io::peek, io::index and io::verify, on records of any type.
+// Fuzzes what needs no parameters: io::peek, io::index, io::verify and io::secret_in, on records of any type.
 #include "harness.hpp"
 
 using namespace ringforge;
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   guarded([&](std::istream& in) {
     const io::RecordInfo info = io::peek(in);
     fuzz::require(in.tellg() == 0, "peek moved the stream");
-    fuzz::require(*io::name(info.type) != 'u', "an unknown type was accepted");
+    fuzz::require(io::find_type(info.type) != nullptr, "an unknown type was accepted");
   });
   guarded([&](std::istream& in) {
     u64 at = 0;
@@ -27,6 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     fuzz::require(at == size, "the index does not cover the stream");
   });
+  guarded([&](std::istream& in) { (void)io::secret_in(in); });
   guarded([&](std::istream& in) {
     const io::RecordInfo info = io::verify(in);
     const u64 end = static_cast<u64>(in.tellg());
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
-  auto type = io::ObjectType::ckks_parameters;
+  io::TypeCode type = ckks::kParametersType;
   if (size >= fuzz::kFrame && seed % 8 != 0) std::memcpy(&type, data + 6, sizeof(type));
   return fuzz::mutate(data, size, max, seed, type);
 }

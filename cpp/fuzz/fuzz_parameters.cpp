@@ -18,13 +18,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
   constexpr std::size_t kPrimes = io::kHeaderBytes + 40;
-  size = fuzz::mutate(data, size, max, seed, io::ObjectType::ckks_parameters);
+  size = fuzz::mutate(data, size, max, seed, ckks::kParametersType);
   std::mt19937_64 rng(seed);
   if (size >= kPrimes + 8 + io::kChecksumBytes && rng() % 3 == 0) {
     static const auto few = primes_below(40, 32, 1 << 18);
     const std::size_t count = (size - io::kChecksumBytes - kPrimes) / 8;
     std::memcpy(data + kPrimes + rng() % count * 8, &few[rng() % few.size()], 8);
-    fuzz::repair(data, size, io::ObjectType::ckks_parameters);
+    fuzz::repair(data, size, ckks::kParametersType);
   }
   return size;
 }

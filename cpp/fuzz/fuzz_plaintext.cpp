@@ -4,4 +4,4 @@
 // Fuzzes io::load_plaintext and io::next_plaintext.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(plaintext, ckks_plaintext)
+RINGFORGE_FUZZ_READER(plaintext, kPlaintextType)

@@ -32,4 +32,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-RINGFORGE_FUZZ_PSI_MUTATOR(kPsiReplyMagic, reply_bytes)
+RINGFORGE_FUZZ_PSI_MUTATOR(kPsiReplyType, reply_bytes)

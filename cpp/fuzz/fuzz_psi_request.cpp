@@ -30,11 +30,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto reply = circuits::psi_answer(keys, {data, size}, {offsets.data(), cells.data(), words.data(), cells.size()});
     fuzz::require(size == plan.request_bytes(), "a request of another length was answered");
     fuzz::require(reply.size() == plan.reply_bytes(), "a reply of another length");
-    fuzz::require(std::memcmp(reply.data(), fuzz::kPsiReplyMagic, 8) == 0, "a reply without its magic");
+    fuzz::require(io::open_record(reply, circuits::kPsiReplyType).header.hash == plan.hash(), "a reply of another plan");
   } catch (const FormatError&) {
   } catch (const MismatchError&) {
   }
   return 0;
 }
 
-RINGFORGE_FUZZ_PSI_MUTATOR(kPsiRequestMagic, request_bytes)
+RINGFORGE_FUZZ_PSI_MUTATOR(kPsiRequestType, request_bytes)

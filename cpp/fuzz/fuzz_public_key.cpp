@@ -4,4 +4,4 @@
 // Fuzzes io::load_public_key and io::next_public_key.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(public_key, ckks_public_key)
+RINGFORGE_FUZZ_READER(public_key, kPublicKeyType)

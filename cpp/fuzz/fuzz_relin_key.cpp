@@ -4,4 +4,4 @@
 // Fuzzes io::load_relin_key and io::next_relin_key.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(relin_key, ckks_relin_key)
+RINGFORGE_FUZZ_READER(relin_key, kRelinKeyType)

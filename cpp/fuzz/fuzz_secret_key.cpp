@@ -4,4 +4,4 @@
 // Fuzzes io::load_secret_key and io::next_secret_key.
 #include "harness.hpp"
 
-RINGFORGE_FUZZ_READER(secret_key, ckks_secret_key)
+RINGFORGE_FUZZ_READER(secret_key, kSecretKeyType)

@@ -55,19 +55,20 @@ inline std::array<std::uint8_t, 32> parameter_hash(const std::uint8_t* body, std
 }
 
 /// Puts one record's header, length and checksum in order.
-inline void repair(std::uint8_t* record, std::size_t size, io::ObjectType type) {
-  const std::uint16_t version = io::kFormatVersion;
+inline void repair(std::uint8_t* record, std::size_t size, io::TypeCode type) {
+  const io::RecordType* known = io::find_type(type);
+  const std::uint16_t version = known == nullptr ? 1 : known->version;
   const u32 flags = 0;
   const u64 body = size - kFrame;
-  const auto hash = type == io::ObjectType::ckks_parameters ? parameter_hash(record + io::kHeaderBytes, body)
-                                                            : context_of(record, size).params().hash();
+  const auto hash = type == ckks::kParametersType ? parameter_hash(record + io::kHeaderBytes, body)
+                                                  : context_of(record, size).params().hash();
   std::memcpy(record, "RGFG", 4);
   std::memcpy(record + 4, &version, 2);
   std::memcpy(record + 6, &type, 2);
   std::memcpy(record + 8, &flags, 4);
   std::memcpy(record + 12, hash.data(), 32);
   std::memcpy(record + 44, &body, 8);
-  seal(record, size);
+  io::seal_record({record, size});
 }
 
 /// Values that fields of a body may hold or should not.
@@ -102,7 +103,7 @@ inline u64 interesting(std::mt19937_64& rng) {
 
 /// Mutates an input that should hold records of one type.
 inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
-                          io::ObjectType type) {
+                          io::TypeCode type) {
   std::mt19937_64 rng(seed);
   if (size < kFrame || rng() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
 
@@ -156,7 +157,7 @@ inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_
   if (rng() % 16 == 0) return size;  // leave the checksum wrong
   if (rng() % 16 == 0) {             // leave the header as mutated
     record[rng() % io::kHeaderBytes] = static_cast<std::uint8_t>(rng());
-    seal(record, length);
+    io::seal_record({record, length});
     return size;
   }
   repair(record, length, type);
@@ -210,5 +211,5 @@ void check_sequence(const std::uint8_t* data, std::size_t size, Next&& next) {
 #define RINGFORGE_FUZZ_MUTATOR(type)                                                                    \
   extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, \
                                                  unsigned seed) {                                       \
-    return ringforge::fuzz::mutate(data, size, max, seed, ringforge::io::ObjectType::type);             \
+    return ringforge::fuzz::mutate(data, size, max, seed, ringforge::ckks::type);                       \
   }

@@ -70,7 +70,7 @@ void refused(const std::filesystem::path& dir) {
     const auto changed = [&](const std::string& reason, auto&& change, bool seal = true) {
       Bytes b = good;
       change(b);
-      if (seal) fuzz::seal(b.data(), b.size());
+      if (seal) io::seal_record(b);
       emit(reader, reason, b);
     };
     const auto body = static_cast<u64>(good.size() - kBody - io::kChecksumBytes);
@@ -150,26 +150,35 @@ void refused_fhew(const std::filesystem::path& dir) {
       change(b);
       write(dir / (reader + "." + reason + ".bin"), b);
     };
+    constexpr std::size_t kBody = io::kHeaderBytes;
     changed("empty", [](Bytes& b) { b.clear(); });
     changed("truncated_header", [](Bytes& b) { b.resize(30); });
-    changed("truncated_body", [](Bytes& b) { b.resize(fuzz::kFhewHeader + 1000); });
+    changed("truncated_body", [](Bytes& b) { b.resize(kBody + 1000); });
     const std::size_t head = gates ? 100 : good.size();
     changed("wrong_magic", [&](Bytes& b) { b.resize(head), b[0] = 'X'; });
-    changed("wrong_version", [&](Bytes& b) { b.resize(head), b[7] = gates ? '3' : '2'; });
-    changed("wrong_parameters", [&](Bytes& b) { b.resize(head), b[8] ^= 1; });
+    changed("wrong_version", [&](Bytes& b) { b.resize(head), set<std::uint16_t>(b, 4, 9); });
+    changed("wrong_type", [&](Bytes& b) { b.resize(head), set<io::TypeCode>(b, 6, fhew::kGateBitsType); });
+    changed("wrong_parameters", [&](Bytes& b) { b.resize(head), b[12] ^= 1; });
     changed("trailing_byte", [](Bytes& b) { b.push_back(0); });
+    changed("flipped_checksum", [](Bytes& b) { b.back() ^= 1; });
     if (gates) {
-      changed("no_id",
-              [&](Bytes& b) { b.resize(head), std::fill_n(b.begin() + fuzz::kFhewHeader, 8, std::uint8_t{0}); });
-      changed("unknown_method", [&](Bytes& b) { b.resize(head), b[fuzz::kFhewHeader + fuzz::kGateKeyId] = 3; });
-      changed("flipped_checksum", [](Bytes& b) { b.back() ^= 1; });
+      changed("unknown_method", [&](Bytes& b) { b.resize(head), b[kBody + fuzz::kGateKeyId] = 3; });
       // Past the id, the method and two seeds come the rows.
       changed("residue_too_large", [](Bytes& b) {
-        std::fill_n(b.begin() + fuzz::kFhewHeader + fuzz::kGateKeyId + 1 + 64, 8, std::uint8_t{0xff});
-        fuzz::seal_gate_key(b.data(), b.size());
+        std::fill_n(b.begin() + kBody + fuzz::kGateKeyId + 1 + 64, 8, std::uint8_t{0xff});
+        io::seal_record(b);
+      });
+      // Format 2, whose keys have an id.
+      changed("no_id", [&](Bytes& b) {
+        b = fuzz::old_gate_key(b, '2');
+        b.resize(head);
+        std::fill_n(b.begin() + fuzz::kOldHeader, 8, std::uint8_t{0});
       });
     } else if (reader != "psi_reply") {  // whose words may be anything
-      changed("residue_too_large", [](Bytes& b) { std::fill(b.end() - 8, b.end(), std::uint8_t{0xff}); });
+      changed("residue_too_large", [](Bytes& b) {
+        std::fill(b.end() - io::kChecksumBytes - 8, b.end() - io::kChecksumBytes, std::uint8_t{0xff});
+        io::seal_record(b);
+      });
     }
   }
 }

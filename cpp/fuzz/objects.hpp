@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ringforge/io.hpp"
+#include "ringforge/ckks/io.hpp"
 
 namespace ringforge::fuzz {
 
@@ -106,12 +106,6 @@ inline std::map<std::string, Samples> make_samples(const ckks::ContextPtr& conte
     several.insert(several.end(), one.begin(), one.end());
   }
   return out;
-}
-
-/// Writes a record's checksum anew. `size` is the record's, at least a header and a checksum.
-inline void seal(std::uint8_t* record, std::size_t size) {
-  const auto digest = sha256(record, size - io::kChecksumBytes);
-  std::copy(digest.begin(), digest.end(), record + size - io::kChecksumBytes);
 }
 
 }  // namespace ringforge::fuzz

@@ -27,13 +27,6 @@ void wipe(void* data, std::size_t bytes) noexcept {
   if (data != nullptr) OPENSSL_cleanse(data, bytes);
 }
 
-std::array<std::uint8_t, 32> sha256(const void* data, std::size_t bytes) {
-  std::array<std::uint8_t, 32> out{};
-  if (EVP_Digest(data, bytes, out.data(), nullptr, EVP_sha256(), nullptr) != 1)
-    throw Error("SHA-256 is not available in the installed OpenSSL");
-  return out;
-}
-
 struct Stream::Cipher {
   EVP_CIPHER_CTX* ctx = EVP_CIPHER_CTX_new();
   Cipher() = default;

@@ -65,21 +65,47 @@ TEST(FhewHostile, RefusedFiles) {
   EXPECT_GE(seen, 34U) << "files are missing from " << dir;
 }
 
-// A key that release 3d84ca5 wrote, before keys had ids: fuzz::gate_parameters(true) by GINX.
-TEST(FhewHostile, GateKeyOfFormat1IsReadAndWrittenAgain) {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "gate_key.format1.bin";
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  ASSERT_EQ(bytes.substr(0, 8), "RGFGATE1") << path;
-  std::istringstream stream(bytes);
-  const auto key = fhew::GateEvaluationKey::load(stream, fuzz::gate_parameters(true));
-  EXPECT_EQ(key.id(), 0U);
-  std::ostringstream again;
-  key.save(again);
-  EXPECT_EQ(again.str(), bytes);
+// Keys from before records: format 1, without an id, by release 3d84ca5; format 2. Both are
+// fuzz::gate_parameters(true) by GINX.
+TEST(FhewHostile, OldGateKeysAreReadAndWrittenAsRecords) {
+  const auto params = fuzz::gate_parameters(true);
+  for (const char format : {'1', '2'}) {
+    const std::string name = std::string("gate_key.format") + format + ".bin";
+    const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / name;
+    std::ifstream in(path, std::ios::binary);
+    const Bytes bytes{std::istreambuf_iterator<char>(in), {}};
+    ASSERT_EQ(std::string(bytes.begin(), bytes.begin() + 8), std::string("RGFGATE") + format) << path;
+    io::ByteSource source(bytes);
+    const auto key = fhew::GateEvaluationKey::load(source, params);
+    EXPECT_EQ(key.id() == 0, format == '1');
+    std::ostringstream again;
+    key.save(again);
+    const std::string record = again.str();
+    EXPECT_EQ(fuzz::old_gate_key({record.begin(), record.end()}, format), bytes);
+    source.seekg(0);
+    const auto all = io::index(source);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].type, fhew::kGateEvaluationKeyType);
+    EXPECT_EQ(all[0].version, format - '0');
+    EXPECT_EQ(all[0].bytes(), bytes.size());
+    EXPECT_EQ(all[0].count("key_id"), key.id());
+    EXPECT_EQ(all[0].count("method"), static_cast<u64>(key.method()));
+    EXPECT_EQ(io::verify(source).bytes(), bytes.size());
+    // Whatever is cut off or flipped.
+    for (std::size_t at = 0; at < bytes.size(); at += at < 64 ? 1 : 997) {
+      Bytes bad = bytes;
+      bad[at] ^= 1;
+      io::ByteSource flipped(bad), cut({bytes.data(), at});
+      if (at >= 8 && at < fuzz::kOldHeader)
+        EXPECT_THROW(fhew::GateEvaluationKey::load(flipped, params), MismatchError) << at;
+      else
+        EXPECT_THROW(fhew::GateEvaluationKey::load(flipped, params), FormatError) << at;
+      EXPECT_THROW(fhew::GateEvaluationKey::load(cut, params), FormatError) << at;
+    }
+  }
 }
 
-// Keys of gates by format, damaged in each byte of the header, cut everywhere.
+// Secret keys with an id and without, damaged in each byte of the header, cut everywhere.
 TEST(FhewHostile, GateSecretKeys) {
   const fhew::GateParameters& p = fuzz::gate_sets()[0];
   for (const u64 id : {u64{0}, u64{0x0123456789abcdef}}) {
@@ -89,11 +115,12 @@ TEST(FhewHostile, GateSecretKeys) {
     const fhew::GateSecretKey loaded = fhew::GateSecretKey::load(bytes, p);
     EXPECT_EQ(loaded.id(), id);
     EXPECT_EQ(loaded.lwe(), secret.lwe());
-    EXPECT_EQ(bytes[7], id == 0 ? '1' : '2');
+    io::ByteSource source(bytes);
+    EXPECT_EQ(io::secret_in(source), "secret key of gates");
     for (std::size_t at = 0; at < bytes.size(); at += at < 64 ? 1 : 37) {
       Bytes bad = bytes;
       bad[at] ^= 1;
-      if (at >= 8 && at < fuzz::kFhewHeader)
+      if (at >= 12 && at < 44)
         EXPECT_THROW(fhew::GateSecretKey::load(bad, p), MismatchError) << at;
       else
         EXPECT_THROW(fhew::GateSecretKey::load(bad, p), FormatError) << at;
@@ -102,16 +129,11 @@ TEST(FhewHostile, GateSecretKeys) {
     Bytes more = bytes;
     more.push_back(0);
     EXPECT_THROW(fhew::GateSecretKey::load(more, p), FormatError);
-    // A coefficient of 2 under a right checksum; 0 for an id.
+    // A coefficient of 2 under a right checksum.
     Bytes two = bytes;
     two[bytes.size() - 40] = 3;
-    fuzz::seal_gate_key(two.data(), two.size());
+    io::seal_record(two);
     EXPECT_THROW(fhew::GateSecretKey::load(two, p), FormatError);
-    if (id == 0) continue;
-    Bytes none = bytes;
-    std::fill_n(none.begin() + fuzz::kFhewHeader, 8, std::uint8_t{0});
-    fuzz::seal_gate_key(none.data(), none.size());
-    EXPECT_THROW(fhew::GateSecretKey::load(none, p), FormatError);
   }
 }
 

@@ -16,7 +16,7 @@
 #include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/gates.hpp"
-#include "ringforge/io.hpp"
+#include "ringforge/ckks/io.hpp"
 #include "ringforge/oprf.hpp"
 #include "support.hpp"
 

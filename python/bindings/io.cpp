@@ -2,7 +2,7 @@
 // Copyright 2026 The Ringforge authors
 //
 // Files and byte strings of records.
-#include "ringforge/io.hpp"
+#include "ringforge/ckks/io.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,6 +10,8 @@
 #include <mutex>
 
 #include "bindings.hpp"
+#include "ringforge/circuits/psi.hpp"
+#include "ringforge/fhew/records.hpp"
 
 namespace bindings {
 namespace {
@@ -94,25 +96,87 @@ auto from_bytes(const nb::bytes& data, F load) {
   });
 }
 
+nb::bytes hash_bytes(const Hash& hash) { return nb::bytes(hash.data(), hash.size()); }
+
+Hash to_hash(const nb::bytes& bytes) {
+  Hash hash;
+  if (bytes.size() != hash.size())
+    throw ParameterError("a parameter hash has 32 bytes, not " + std::to_string(bytes.size()));
+  std::memcpy(hash.data(), bytes.data(), hash.size());
+  return hash;
+}
+
+std::span<const std::uint8_t> span(const nb::bytes& b) {
+  return {static_cast<const std::uint8_t*>(b.data()), b.size()};
+}
+
+nb::dict fields(const io::RecordInfo& info) {
+  nb::dict out;
+  for (const auto& [name, value] : info.fields) std::visit([&](auto v) { out[name.c_str()] = v; }, value);
+  return out;
+}
+
 }  // namespace
 
 void bind_io(nb::module_& m) {
   auto s = m.def_submodule("io", "Records: versioned, checksummed, seed-compressed.");
   nb::class_<io::RecordInfo>(s, "RecordInfo", "What a record says of itself, before its body is read.")
-      .def_prop_ro("type", [](const io::RecordInfo& r) { return std::string(io::name(r.type)); })
+      .def_prop_ro("type", [](const io::RecordInfo& r) { return io::name(r.type); })
+      .def_ro("code", &io::RecordInfo::type)
       .def_ro("version", &io::RecordInfo::version)
-      .def_prop_ro("parameter_hash",
-                   [](const io::RecordInfo& r) { return nb::bytes(r.parameter_hash.data(), r.parameter_hash.size()); })
+      .def_prop_ro("parameter_hash", [](const io::RecordInfo& r) { return hash_bytes(r.parameter_hash); })
       .def_ro("offset", &io::RecordInfo::offset)
+      .def_ro("body_bytes", &io::RecordInfo::body_bytes)
       .def_prop_ro("bytes", &io::RecordInfo::bytes)
-      .def_ro("word_bits", &io::RecordInfo::word_bits)
-      .def_ro("limbs", &io::RecordInfo::limbs)
-      .def_ro("parts", &io::RecordInfo::parts)
-      .def_ro("digits", &io::RecordInfo::digits)
-      .def_ro("seeded", &io::RecordInfo::seeded)
-      .def_ro("key_id", &io::RecordInfo::key_id)
-      .def_ro("element", &io::RecordInfo::element)
-      .def_ro("scale", &io::RecordInfo::scale);
+      .def_prop_ro("fields", &fields, nb::sig("def fields(self) -> dict[str, int | float]"),
+                   "What the fixed fields say, by name; docs/formats.md has the names of each type.");
+  s.attr("MAGIC") = nb::bytes(io::kMagic.data(), io::kMagic.size());
+  s.attr("HEADER_BYTES") = io::kHeaderBytes;
+  s.attr("FRAME_BYTES") = io::record_bytes(0);
+  s.attr("HEAD_BYTES") = io::kMaxHeadBytes;
+  s.attr("LABEL") = io::kLabelType;
+  s.attr("OPRF_KEY") = io::kOprfKeyType;
+  s.attr("RELIN_KEY") = kRelinKeyType;
+  s.attr("GATE_SECRET_KEY") = fhew::kGateSecretKeyType;
+  s.attr("GATE_EVALUATION_KEY") = fhew::kGateEvaluationKeyType;
+  s.attr("GATE_BITS") = fhew::kGateBitsType;
+  s.attr("PSI_KEYS") = circuits::kPsiKeysType;
+  s.attr("PSI_REQUEST") = circuits::kPsiRequestType;
+  s.attr("PSI_REPLY") = circuits::kPsiReplyType;
+  s.def(
+      "seal",
+      [](io::TypeCode type, const nb::bytes& parameters, const nb::bytes& body) {
+        const Hash hash = to_hash(parameters);
+        nb::bytes record = nb::steal<nb::bytes>(
+            PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(io::record_bytes(body.size()))));
+        auto* data = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(record.ptr()));
+        unlocked([&, from = span(body), whole = std::span(data, record.size())] {
+          std::copy(from.begin(), from.end(), io::begin_record(whole, type, hash));
+          io::seal_record(whole);
+        });
+        return record;
+      },
+      "type"_a, "parameters"_a, "body"_a, "A record of a body, for the parameters of this hash.");
+  s.def(
+      "unseal",
+      [](const nb::bytes& record, io::TypeCode type) {
+        const auto opened = unlocked([&, all = span(record)] { return io::open_record(all, type); });
+        return nb::make_tuple(opened.header.version, hash_bytes(opened.header.hash),
+                              nb::bytes(opened.body.data(), opened.body.size()));
+      },
+      "record"_a, "type"_a, nb::sig("def unseal(record: bytes, type: int) -> tuple[int, bytes, bytes]"),
+      "Version, parameter hash and body of a record that stands alone, its checksum compared.");
+  s.def(
+      "peek", [](const nb::bytes& b) { return from_bytes(b, [](std::istream& in) { return io::peek(in); }); }, "data"_a,
+      "What the record that these bytes begin with says of itself.");
+  s.def(
+      "secret_in",
+      [](const std::string& path) {
+        std::ifstream in(path, std::ios::binary);
+        if (!in) raise_os_error(path);
+        return io::secret_in(in);
+      },
+      "path"_a, "The name of the first secret type among a file's records, or nothing.");
 
   nb::class_<Writer>(s, "Writer")
       .def(nb::init<const std::string&>(), "path"_a)

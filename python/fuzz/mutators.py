@@ -109,6 +109,8 @@ def sealed(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
 
 def records(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
     """For one record or several: one of them is changed behind its header; length and checksum are put in order."""
+    if data[:7] in {b"RGFGSEC", b"RGFGATE", b"RGFBITS"}:  # of gates, from before records
+        return sealed(data, rng, havoc)
     starts = [i for i in range(0, max(0, len(data) - 83)) if data[i : i + 4] == b"RGFG"]
     if not starts or rng.randrange(8) == 0:
         return havoc(data)
@@ -128,14 +130,17 @@ def records(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
 
 def labelled(data: bytes, rng: random.Random, havoc: Havoc) -> bytes:
     """For files of ciphertexts: the label before the records is changed as JSON and sealed again, or records are."""
-    length = int.from_bytes(data[8:12], "little")
-    end = 12 + length + 32
-    if not data.startswith(b"RGLABEL1") or len(data) < end:
+    old = data.startswith(b"RGLABEL1")
+    at, width = (8, 4) if old else (44, 8)
+    first = at + width
+    length = int.from_bytes(data[at:first], "little")
+    end = first + length + 32
+    if not (old or data[:4] == b"RGFG") or len(data) < end:
         return records(data, rng, havoc)
     if rng.randrange(2):
         return data[:end] + records(data[end:], rng, havoc)
-    text = in_json(data[12 : 12 + length], rng, havoc)
-    start = data[:8] + len(text).to_bytes(4, "little") + text
+    text = in_json(data[first : first + length], rng, havoc)
+    start = data[:at] + len(text).to_bytes(width, "little") + text
     return start + hashlib.sha256(start).digest() + data[end:]
 
 

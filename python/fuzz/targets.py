@@ -46,6 +46,9 @@ MAX_BYTES = 1 << 16
 
 REASON = "fuzzing"
 
+#: Of earlier states of the library.
+OLD_FILES = Path(__file__).parents[1] / "tests" / "old_files"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -264,7 +267,11 @@ def clear_vectors(data: bytes) -> None:
 
 @target(
     "bundles.read_label",
-    seeds=lambda: [matrix_files()["matrix"][:1024], matrix_files()["vectors"][:1024]],
+    "bundles._parsed",
+    seeds=lambda: [
+        *(matrix_files()[name][:1024] for name in ("matrix", "vectors")),
+        (OLD_FILES / "a2e2c85" / "matvec-ckks" / "input").read_bytes()[:1024],
+    ],
     mutate=mutators.labelled,
 )
 def labels(data: bytes) -> None:
@@ -291,7 +298,6 @@ def info(data: bytes) -> None:
 
 @target(
     "files.secret_in",
-    "files._has_secret_record",
     seeds=lambda: [*matrix_files().values(), b"-----BEGIN PRIVATE KEY-----\n", b"f00ba4" * 8 + b"\n"],
 )
 def secret_files(data: bytes) -> None:
@@ -310,12 +316,16 @@ def gate_secret() -> Any:
 
 @target(
     "gates.storage.load_bits",
+    "gates.storage.bits_from_bytes",
     "gates.storage._Reader.number",
     "gates.storage._entry",
     seeds=lambda: [
-        gates.bits_to_bytes({"a": gates.encrypt(gate_secret(), [[0, 1], [1, 0]]), "b": gates.encrypt(gate_secret(), 1)})
+        gates.bits_to_bytes(
+            {"a": gates.encrypt(gate_secret(), [[0, 1], [1, 0]]), "b": gates.encrypt(gate_secret(), 1)}
+        ),
+        *((OLD_FILES / commit / "gates" / "x.ct").read_bytes() for commit in ("3d84ca5", "a2e2c85")),
     ],
-    mutate=mutators.sealed,
+    mutate=mutators.records,
 )
 def encrypted_bits(data: bytes) -> None:
     storage.load_bits(stored("x.ct", data), storage.parameters("gates-128"))
@@ -325,8 +335,12 @@ def encrypted_bits(data: bytes) -> None:
     "gates.storage.read_header",
     "gates.storage.load_secret_key",
     "gates.storage.load_evaluation_key",
-    seeds=lambda: [bytes(gate_secret().save()), b"RGFGATE1" + gate_secret().params.hash + bytes(2000)],
-    mutate=mutators.sealed,
+    seeds=lambda: [
+        bytes(gate_secret().save()),
+        *((OLD_FILES / commit / "gates" / "secret.key").read_bytes() for commit in ("3d84ca5", "a2e2c85")),
+        _native.io.seal(_native.io.GATE_EVALUATION_KEY, gate_secret().params.hash, bytes(2000)),
+    ],
+    mutate=mutators.records,
 )
 def gate_keys(data: bytes) -> None:
     path = stored("k", data)
@@ -398,7 +412,12 @@ def table_info(data: bytes) -> None:
 
 @target(
     "psi.oprf.ServerKey.load",
-    seeds=lambda: [written("oprf.key", lambda p: shutil.copyfile(table("oprf").directory / "oprf.key", p))],
+    "psi.oprf._old_key",
+    seeds=lambda: [
+        written("oprf.key", lambda p: shutil.copyfile(table("oprf").directory / "oprf.key", p)),
+        (OLD_FILES / "3d84ca5" / "psi-oprf" / "state-1" / "oprf.key").read_bytes(),
+    ],
+    mutate=mutators.records,
 )
 def oprf_key(data: bytes) -> None:
     oprf.ServerKey.load(stored("oprf.key", data))

@@ -26,12 +26,11 @@ from ringforge.files import writing
 from ringforge.parties import read_ciphertexts
 from ringforge.programs import Frozen, first_problem
 
-#: What labelled files start with; the last byte is the version.
-MAGIC = b"RGLABEL1"
-
 #: Most bytes of a label's text.
 MAX_LABEL = 4096
 
+#: What labels from before records start with. The length of the text follows, the text, and the SHA-256 of all.
+_OLD_MAGIC = b"RGLABEL1"
 _CHECKSUM = 32
 
 Role = Literal["input", "output"]
@@ -61,10 +60,9 @@ class Label(Frozen):
         return f"{self.role} {self.name}"
 
     def bytes(self) -> bytes:
-        """Magic, length, text, checksum."""
+        """A record of the program's digest."""
         text = self.model_dump_json(exclude_none=True).encode()
-        start = MAGIC + len(text).to_bytes(4, "little") + text
-        return start + hashlib.sha256(start).digest()
+        return _native.io.seal(_native.io.LABEL, bytes.fromhex(self.program), text)
 
 
 @dataclass(frozen=True)
@@ -122,19 +120,37 @@ def read_label(f: IO[bytes]) -> Label | None:
     Raises:
         FormatError: it is damaged, or of another version.
     """
-    start = f.read(len(MAGIC))
-    if start[:-1] != MAGIC[:-1]:
+    start = f.read(_native.io.HEADER_BYTES)
+    old = start.startswith(_OLD_MAGIC)
+    if not old and not start.startswith(_native.io.MAGIC):
         f.seek(0)
         return None
-    if start != MAGIC:
-        raise FormatError("the label of these ciphertexts has another version than this release reads: use a newer one")
+    if old:
+        f.seek(len(_OLD_MAGIC))
+        return _parsed(_old_text(f))
+    info = _native.io.peek(start + f.read(_native.io.HEAD_BYTES))
+    f.seek(0)
+    if info.code != _native.io.LABEL:
+        return None
+    _, digest, text = _native.io.unseal(f.read(info.bytes), _native.io.LABEL)
+    label = _parsed(text)
+    if bytes.fromhex(label.program) != digest:
+        raise FormatError("the label names another program than its record: it is not one of ours")
+    return label
+
+
+def _old_text(f: IO[bytes]) -> bytes:
     size = f.read(4)
     length = int.from_bytes(size, "little")
     if len(size) != 4 or not 0 < length <= MAX_LABEL:
         raise FormatError(f"a label has 1 to {MAX_LABEL} bytes, this one says {length}")
     text, checksum = f.read(length), f.read(_CHECKSUM)
-    if hashlib.sha256(start + size + text).digest() != checksum:
+    if hashlib.sha256(_OLD_MAGIC + size + text).digest() != checksum:
         raise FormatError("the label is damaged: its checksum does not match")
+    return text
+
+
+def _parsed(text: bytes) -> Label:
     try:
         return Label.model_validate(json.loads(text))
     except ValidationError as e:
@@ -195,7 +211,6 @@ def load_ciphertexts(
 
 
 __all__ = [
-    "MAGIC",
     "Label",
     "Role",
     "Wanted",

@@ -12,7 +12,6 @@ import errno
 import os
 import re
 import stat
-import struct
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from ringforge import _native
 from ringforge.errors import Error, FormatError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
@@ -39,12 +39,8 @@ def naming(path: str | Path) -> Iterator[None]:
 
 # ---- secrets -------------------------------------------------------------------------------------
 
-#: Beginnings of files that hold a secret, without their format's version.
-_SECRET_MAGIC = {b"RGFGSEC": "a secret key of gates", b"RGOPRF": "the key of an OPRF server"}
-
-#: Records: magic; bytes of header and checksum around the body; types that are secret.
-_RECORD, _HEADER, _CHECKSUM = b"RGFG", 52, 32
-_SECRET_RECORDS = frozenset({0x0104})
+#: Keys of OPRF servers from before records.
+_OLD_OPRF_KEY = b"RGOPRF"
 
 #: Quotas and a table's elements are SQLite files.
 _DATABASE = b"SQLite format 3\0"
@@ -59,8 +55,8 @@ _TEXT = 1 << 20
 def secret_in(path: str | Path) -> str | None:
     """What secret a file holds, in words; None if it holds none that is known here, or there is no such file.
 
-    The file's content decides, not its name: secret keys of CKKS (in any place among other records) and of gates, OPRF
-    keys, private keys in PEM, databases of quotas and tables. Tokens have no mark of their own: a text of nothing but
+    The file's content decides, not its name: records of secret types (in any place among others), OPRF keys of old,
+    private keys in PEM, databases of quotas and tables. Tokens have no mark of their own: a text of nothing but
     tokens counts when only its owner may read it, as token files must be.
 
     Raises:
@@ -72,13 +68,13 @@ def secret_in(path: str | Path) -> str | None:
             return None
         with Path(path).open("rb") as f:
             start = f.read(16)
-            for magic, what in _SECRET_MAGIC.items():
-                if start.startswith(magic):
-                    return what
+            if start.startswith(_OLD_OPRF_KEY):
+                return "the key of an OPRF server"
             if start == _DATABASE:
                 return "a database of a server"
-            if start.startswith(_RECORD):
-                return "a secret key of CKKS" if _has_secret_record(f, status.st_size) else None
+            if start.startswith(_native.io.MAGIC):
+                what = _native.io.secret_in(str(path))
+                return f"a {what}" if what else None
             text = start + f.read(_TEXT)
     except FileNotFoundError:
         return None
@@ -86,19 +82,6 @@ def secret_in(path: str | Path) -> str | None:
         return "a private key (PEM)"
     private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     return "tokens of clients" if private and len(text) <= _TEXT and _only_tokens(text) else None
-
-
-def _has_secret_record(f: IO[bytes], size: int) -> bool:
-    at = 0
-    while at + _HEADER <= size:
-        f.seek(at)
-        header = f.read(_HEADER)
-        if not header.startswith(_RECORD):
-            return False
-        if struct.unpack_from("<H", header, 6)[0] in _SECRET_RECORDS:
-            return True
-        at += _HEADER + struct.unpack_from("<Q", header, 44)[0] + _CHECKSUM
-    return False
 
 
 def _only_tokens(text: bytes) -> bool:

@@ -93,7 +93,7 @@ def read_keys(
         reader = _native.io.Reader(str(path))
         wanted, count = max(len(program.key_levels), 1), 0
         while not reader.at_end():
-            if "relinearisation" in reader.peek().type:
+            if reader.peek().code == _native.io.RELIN_KEY:
                 relin = reader.next_relin_key(program.context, threads)
                 assert relin is not None
                 yield relin

@@ -372,8 +372,8 @@ def files(threads: int) -> Digests:
 
 # ---- gates ---------------------------------------------------------------------------------------
 
-#: Bytes before what keys and bits of gates hold, the key's id among them, and of the checksum behind it.
-_GATES_HEADER, _SUM = 48, 32
+#: Bytes before what records hold, before what those of gates hold behind the key's id, and of the checksum.
+_HEADER, _GATES_HEADER, _SUM = 52, 60, 32
 
 
 def gates(threads: int, method: fhew.Method) -> Digests:
@@ -392,7 +392,7 @@ def gates(threads: int, method: fhew.Method) -> Digests:
     fresh = secret.encrypt(bits)
     yield f"{name}/encrypted bits.words", sha(fresh)
     data = storage.bits_to_bytes({"x": Bits(fresh, params, key_id=secret.key_id)})
-    yield f"{name}/encrypted bits.body", sha(data[_GATES_HEADER + 8 : -_SUM])
+    yield f"{name}/encrypted bits.body", sha(data[_GATES_HEADER:-_SUM])
     count = len(fhew.kind_names())
     inputs = np.array([[i % 6, (i + 1) % 6, (i + 3) % 6] for i in range(count)], np.int32)
     for kind in range(count):
@@ -427,9 +427,6 @@ def rings(threads: int) -> Digests:
 
 # ---- set intersection ----------------------------------------------------------------------------
 
-#: Bytes before what PSI's keys and messages hold.
-_PSI_HEADER = 40
-
 
 def lookups(threads: int) -> Digests:
     """Keys, requests and what replies decode to, by both algorithms, over primes of 31 and 50 bits.
@@ -446,9 +443,9 @@ def lookups(threads: int) -> Digests:
             yield f"{name}/plan hash.words", sha(plan.hash)
             client = psi.ClientKey(plan, seed(6))
             sent = client.evaluation_keys(threads)
-            yield f"{name}/evaluation keys.body", sha(sent[_PSI_HEADER:])
+            yield f"{name}/evaluation keys.body", sha(sent[_HEADER:-_SUM])
             request = client.query(np.array([3, 0, 31, 16], np.uint32), threads)
-            yield f"{name}/request.body", sha(request[_PSI_HEADER:])
+            yield f"{name}/request.body", sha(request[_HEADER:-_SUM])
             rng = np.random.default_rng(91)
             words = rng.integers(0, 2, (plan.bins * plan.cells, plan.cell_words)).astype(np.uint16)
             offsets = np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(plan.cells)
@@ -470,7 +467,7 @@ def tables(_threads: int) -> Digests:
     yield "psi tables/prf.words", sha(prf)
     with tempfile.TemporaryDirectory() as directory:
         key.save(f"{directory}/key")
-        yield "psi tables/oprf key.body", sha(Path(directory, "key").read_bytes().partition(b"RGOPRF")[2][2:34])
+        yield "psi tables/oprf key.body", sha(Path(directory, "key").read_bytes()[_HEADER:-_SUM])
     blind = oprf.Blind.from_bytes((12345).to_bytes(32, "little"))
     blinded = oprf.blind_with(b"element 1", blind)
     yield "psi tables/blinded.words", sha(blinded)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import warnings
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ringforge import bundles, matmul, matvec
+from ringforge import _native, matmul, matvec
 from ringforge._native import Parameters
 from ringforge.cli import main
 from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
@@ -93,7 +92,7 @@ def test_info_shows_the_label(room: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_every_damage_of_a_label_is_seen(room: Path, tmp_path: Path) -> None:
     program = matmul.Program.load(room / "p.json")
     good, path = (room / "A.ct").read_bytes(), tmp_path / "a.ct"
-    size = len(bundles.MAGIC) + 4 + int.from_bytes(good[8:12], "little") + 32
+    size = _native.io.peek(good).bytes
     for place in range(size):
         path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
         with pytest.raises(FormatError):
@@ -118,9 +117,8 @@ def test_every_damage_of_a_label_is_seen(room: Path, tmp_path: Path) -> None:
     ],
 )
 def test_labels_of_strangers(tmp_path: Path, room: Path, text: bytes) -> None:
-    start = bundles.MAGIC + len(text).to_bytes(4, "little") + text
     path = tmp_path / "x.ct"
-    path.write_bytes(start + hashlib.sha256(start).digest())
+    path.write_bytes(_native.io.seal(_native.io.LABEL, bytes(32), text))
     with pytest.raises(FormatError, match="label"):
         matmul.Parcel.load(path, matmul.Program.load(room / "p.json"), "A")
 

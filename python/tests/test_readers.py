@@ -49,12 +49,13 @@ def table() -> dict[str, set[str]]:
 #: Functions of public headers that take bytes of others.
 CPP_READERS = re.compile(
     r"\b(load_\w+|next_\w+|from_bytes|peek|index|index_galois_keys|verify|load|decode|evaluate_batch|finalize_batch|"
-    r"psi_answer|PsiSessionKeys)\(([^;{]*)"
+    r"psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues)\(([^;{]*)"
 )
 
 #: What an argument of foreign bytes looks like.
 CPP_BYTES = re.compile(
-    r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request)|psi_answer"
+    r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request|record)|"
+    r"psi_answer|const std::uint8_t\* src, std::size_t count, unsigned bits, std::uint64_t q"
 )
 
 
@@ -92,13 +93,15 @@ def test_every_reader_in_cpp_is_listed() -> None:
 CALLS = {
     "json.loads", "json.load", "np.load", "np.loadtxt", "np.lib.format.read_array", "load_npy", "sqlite3.connect",
     "ZipFile", "ET.parse", "ET.fromstring", "struct.unpack", "struct.unpack_from", "base64.b64decode", "bytes.fromhex",
-    "_native.io.Reader", "_native.fhew.SecretKey.load", "_native.fhew.EvaluationKey.load",
-    "native.ServerKey.from_bytes",
+    "_native.io.Reader", "_native.io.peek", "_native.io.unseal", "io.unseal", "_native.io.secret_in",
+    "_native.fhew.SecretKey.load", "_native.fhew.EvaluationKey.load", "native.ServerKey.from_bytes",
 }  # fmt: skip
 METHODS = {"read_bytes", "read_text", "model_validate_json", "ParseFromString", "FromString"}
 
 #: Readers of what is our own, with the reason. Patterns of names below `ringforge`.
 OWN = {
+    "bundles.Label.bytes": "a digest that it has checked",
+    "psi.clear.unwrap": "messages of tests, which the clear device alone takes",
     "lab.*": "measurements, processes, sources and results of this machine's own; tables that come with the package",
     "runs.*": "records of this machine's own",
     "registered._ours": "pyproject.toml of the tree that this is run from",

@@ -138,7 +138,4 @@ SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit = 0);
 /// Rounded Gaussian of standard deviation sigma (below 2^58), by Box-Muller on 53-bit uniforms.
 SmallPoly sample_gaussian(std::size_t n, const Seed& seed, double sigma);
 
-/// SHA-256.
-std::array<std::uint8_t, 32> sha256(const void* data, std::size_t bytes);
-
 }  // namespace ringforge

@@ -11,7 +11,7 @@
 
 #include "params_data.hpp"
 #include "ringforge/error.hpp"
-#include "ringforge/random.hpp"
+#include "ringforge/sha256.hpp"
 
 namespace ringforge::ckks {
 namespace {

@@ -1,55 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Evaluation keys of boolean gates: generation, and their stream format.
-#include <cstring>
-#include <istream>
-#include <ostream>
+// Evaluation keys of boolean gates: generation, and their records.
 
 #include "gate_machine.hpp"
-#include "key_stream.hpp"
 #include "progress.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/fhew/records.hpp"
+#include "ringforge/packing.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge::fhew {
 namespace {
 
-// Format 2 has the key's id after the hash of the parameters. Format 1 has none; keys that were read from it are
-// written in it again, so that every key has one encoding.
-constexpr char kSecretMagic[] = "RGFGSEC", kEvaluationMagic[] = "RGFGATE";
-constexpr std::size_t kMagicBytes = 8, kHashBytes = 32;
-
-constexpr std::size_t header_bytes(u64 id) noexcept { return kMagicBytes + kHashBytes + (id == 0 ? 0 : sizeof(id)); }
-
-void write_header(std::uint8_t* dst, const char* magic, const GateParameters& params, u64 id) {
-  std::memcpy(dst, magic, kMagicBytes - 1);
-  dst[kMagicBytes - 1] = id == 0 ? '1' : '2';
-  const auto hash = params.hash();
-  std::memcpy(dst + kMagicBytes, hash.data(), kHashBytes);
-  if (id != 0) std::memcpy(dst + kMagicBytes + kHashBytes, &id, sizeof(id));
-}
-
-// Reads a header by `get(data, bytes)`; `what` is in the nominative, with its article.
-template <class Get>
-u64 read_header(const char* magic, const std::string& what, const GateParameters& params, Get&& get) {
-  std::array<char, kMagicBytes> found{};
-  get(found.data(), found.size());
-  if (std::memcmp(found.data(), magic, kMagicBytes - 1) != 0)
-    throw FormatError("this is no " + what + " of gates: those begin with " + magic);
-  const char version = found.back();
-  if (version != '1' && version != '2')
-    throw FormatError("this " + what + " has a format that this release does not read; it reads 1 and 2");
-  std::array<std::uint8_t, kHashBytes> hash{};
-  get(hash.data(), hash.size());
-  if (hash != params.hash()) throw MismatchError("this " + what + " belongs to other parameters than " + params.name);
-  u64 id = 0;
-  if (version == '2') {
-    get(&id, sizeof(id));
-    if (id == 0) throw FormatError("this " + what + " has the id 0, which no key has");
-  }
+// The id that a body begins with. Checks the parameters before.
+u64 read_id(io::RecordReader& in, const GateParameters& params) {
+  in.check_parameters(params.hash());
+  const std::uint16_t version = in.header().version;
+  if (version == kGatesWithoutId) return 0;
+  const u64 id = in.value<u64>();
+  // Records may say 0: that of a key whose first file had none.
+  if (version != kGatesVersion && id == 0) in.refuse("has the id 0, which no key has");
   return id;
 }
+u64 id_bytes(const io::RecordReader& in) noexcept { return in.header().version == kGatesWithoutId ? 0 : sizeof(u64); }
 
 u64 power(u64 base, unsigned e) noexcept {
   u64 r = 1;
@@ -148,56 +122,63 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
 }
 
 template <class W>
-void GateMachine<W>::write(KeyWriter& out) const {
-  const std::size_t n = ring_->n(), bytes = (n * ring_->bits() + 7) / 8;
-  out.put(bootstrap_seed.data(), bootstrap_seed.size());
-  out.put(switch_seed.data(), switch_seed.size());
+u64 GateMachine<W>::stored_bytes() const noexcept {
+  const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
+  return bootstrap_seed.size() + switch_seed.size() + row_count() * packed_bytes(ring_->n(), ring_->bits()) +
+         ring_->n() * packed_bytes(params.key_switch.count * digit_values(), bits);
+}
+
+template <class W>
+void GateMachine<W>::write(io::RecordWriter& out) const {
+  const std::size_t n = ring_->n(), bytes = packed_bytes(n, ring_->bits());
+  out.bytes(bootstrap_seed.data(), bootstrap_seed.size());
+  out.bytes(switch_seed.data(), switch_seed.size());
   std::vector<std::uint8_t> packed(bytes);
   for (std::size_t r = 0; r < row_count(); ++r) {
     pack_bits(packed.data(), rows_.data() + r * 2 * n + n, n, ring_->bits());
-    out.put(packed.data(), bytes);
+    out.bytes(packed.data(), bytes);
   }
   const std::size_t entries = params.key_switch.count * digit_values();
   const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
   WordArray<u64> b(entries);
-  packed.resize((entries * bits + 7) / 8);
+  packed.resize(packed_bytes(entries, bits));
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t e = 0; e < entries; ++e) {
       const std::size_t at = (i * entries + e) * stride_ + params.n;
       b.data()[e] = params.key_switch.at_q ? table16_.data()[at] : table_.data()[at];
     }
     pack_bits(packed.data(), b.data(), entries, bits);
-    out.put(packed.data(), packed.size());
+    out.bytes(packed.data(), packed.size());
   }
 }
 
 template <class W>
-void GateMachine<W>::read(KeyReader& in, unsigned threads) {
-  const std::size_t n = ring_->n(), bytes = (n * ring_->bits() + 7) / 8;
-  in.get(bootstrap_seed.data(), bootstrap_seed.size());
-  in.get(switch_seed.data(), switch_seed.size());
+void GateMachine<W>::read(io::RecordReader& in, unsigned threads) {
+  const std::size_t n = ring_->n(), bytes = packed_bytes(n, ring_->bits());
+  in.bytes(bootstrap_seed.data(), bootstrap_seed.size());
+  in.bytes(switch_seed.data(), switch_seed.size());
   // Read a block, expand it on all threads, read the next.
   constexpr std::size_t kBlock = 256;
   std::vector<std::uint8_t> packed(bytes * kBlock);
   for (std::size_t r = 0; r < row_count(); r += kBlock) {
     const std::size_t count = std::min(kBlock, row_count() - r);
-    in.get(packed.data(), count * bytes);
+    in.bytes(packed.data(), count * bytes);
     parallel_for(threads, count, [&](std::size_t i) {
       W* row = rows_.data() + (r + i) * 2 * n;
       expand_row(row, *ring_, bootstrap_seed, static_cast<u32>(r + i));
-      unpack_bits(row + n, packed.data() + i * bytes, n, ring_->bits(), ring_->q());
+      unpack_residues(row + n, packed.data() + i * bytes, n, ring_->bits(), ring_->q());
     });
   }
   const std::size_t entries = params.key_switch.count * digit_values();
   const unsigned bits = params.key_switch.at_q ? params.log_q : ring_->bits();
-  const std::size_t each = (entries * bits + 7) / 8;
+  const std::size_t each = packed_bytes(entries, bits);
   packed.resize(each * n);
-  in.get(packed.data(), packed.size());
+  in.bytes(packed.data(), packed.size());
   const u64 q = params.key_switch.at_q ? u64{1} << params.log_q : ring_->q();
   parallel_for(threads, n, [&](std::size_t i) {
     expand_switch(i);
     WordArray<u64> b(entries);
-    unpack_bits(b.data(), packed.data() + i * each, entries, bits, q);
+    unpack_residues(b.data(), packed.data() + i * each, entries, bits, q);
     for (std::size_t e = 0; e < entries; ++e) {
       const std::size_t at = (i * entries + e) * stride_ + params.n;
       if (params.key_switch.at_q)
@@ -211,8 +192,9 @@ void GateMachine<W>::read(KeyReader& in, unsigned threads) {
 #define RINGFORGE_INSTANTIATE(W)                                                                        \
   template void GateMachine<W>::expand_switch(std::size_t);                                             \
   template void GateMachine<W>::generate(const GateSecretKey&, Randomness&, unsigned, const Progress&); \
-  template void GateMachine<W>::write(KeyWriter&) const;                                                \
-  template void GateMachine<W>::read(KeyReader&, unsigned)
+  template u64 GateMachine<W>::stored_bytes() const noexcept;                                           \
+  template void GateMachine<W>::write(io::RecordWriter&) const;                                         \
+  template void GateMachine<W>::read(io::RecordReader&, unsigned)
 RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);
 #undef RINGFORGE_INSTANTIATE
@@ -220,36 +202,29 @@ RINGFORGE_INSTANTIATE(u64);
 // ---- the secret key's bytes -----------------------------------------------------------------------
 
 std::size_t GateSecretKey::bytes() const noexcept {
-  return header_bytes(id_) + params_.n + params_.degree() + kHashBytes;
+  return io::record_bytes(sizeof(id_) + params_.n + params_.degree());
 }
 
 void GateSecretKey::save(std::uint8_t* dst) const {
-  write_header(dst, kSecretMagic, params_, id_);
-  std::uint8_t* at = dst + header_bytes(id_);
+  const std::span record(dst, bytes());
+  std::uint8_t* at = io::begin_record(record, kGateSecretKeyType, params_.hash());
+  std::memcpy(at, &id_, sizeof(id_));
+  at += sizeof(id_);
   for (const i64 x : lwe()) *at++ = static_cast<std::uint8_t>(x + 1);
   for (const i64 x : ring_.coeffs()) *at++ = static_cast<std::uint8_t>(x + 1);
-  const auto sum = sha256(dst, static_cast<std::size_t>(at - dst));
-  std::memcpy(at, sum.data(), sum.size());
+  io::seal_record(record);
 }
 
 GateSecretKey GateSecretKey::load(std::span<const std::uint8_t> bytes, const GateParameters& params) {
-  std::size_t read = 0;
-  const u64 id = read_header(kSecretMagic, "secret key", params, [&](void* dst, std::size_t count) {
-    if (bytes.size() - read < count) throw FormatError("the secret key ends early");
-    std::memcpy(dst, bytes.data() + read, count);
-    read += count;
-  });
-  const std::size_t body = header_bytes(id) + params.n + params.degree();
-  if (bytes.size() != body + kHashBytes)
-    throw FormatError("the secret key has " + std::to_string(bytes.size()) + " bytes; one of " + params.name + " has " +
-                      std::to_string(body + kHashBytes));
-  const auto sum = sha256(bytes.data(), body);
-  if (std::memcmp(sum.data(), bytes.data() + body, sum.size()) != 0)
-    throw FormatError("the secret key is damaged: its checksum differs");
+  io::ByteSource source(bytes);
+  io::RecordReader in(source, kGateSecretKeyType);
+  const u64 id = read_id(in, params);
+  in.check_length(id_bytes(in) + params.n + params.degree());
   SmallPoly lwe(params.n), ring(params.degree());
-  const std::uint8_t* at = bytes.data() + read;
-  for (auto& x : lwe.coeffs()) x = *at++ - i64{1};
-  for (auto& x : ring.coeffs()) x = *at++ - i64{1};
+  for (SmallPoly* secret : {&lwe, &ring})
+    for (auto& x : secret->coeffs()) x = in.value<std::uint8_t>() - i64{1};
+  in.finish();
+  io::check_alone(source, kGateSecretKeyType);
   return GateSecretKey(params, std::move(lwe), std::move(ring), id);
 }
 
@@ -275,27 +250,25 @@ GateEvaluationKey GateEvaluationKey::make(const GateSecretKey& secret, Method me
 }
 
 void GateEvaluationKey::save(std::ostream& stream) const {
-  KeyWriter out(stream);
-  std::array<std::uint8_t, header_bytes(1)> header{};
-  write_header(header.data(), kEvaluationMagic, params(), id());
-  out.put(header.data(), header_bytes(id()));
-  const auto method = static_cast<std::uint8_t>(impl_->method);
-  out.put(&method, 1);
+  io::RecordWriter out(stream, kGateEvaluationKeyType, params().hash(),
+                       sizeof(u64) + sizeof(Method) + impl_->stored_bytes());
+  out.value(id());
+  out.value(static_cast<std::uint8_t>(impl_->method));
   impl_->write(out);
   out.finish();
 }
 
 GateEvaluationKey GateEvaluationKey::load(std::istream& stream, const GateParameters& params, unsigned threads) {
-  KeyReader in(stream);
-  const u64 id = read_header(kEvaluationMagic, "evaluation key", params,
-                             [&](void* dst, std::size_t count) { in.get(dst, count); });
-  std::uint8_t method = 0;
-  in.get(&method, 1);
-  if (method > 2) throw FormatError("the evaluation key names accumulator " + std::to_string(method) + " of 0, 1, 2");
+  io::RecordReader in(stream, kGateEvaluationKeyType);
+  const u64 id = read_id(in, params);
+  const auto method = in.value<std::uint8_t>();
+  if (method > 2) in.refuse("names accumulator " + std::to_string(method) + " of 0, 1, 2");
   auto impl = Impl::make(params, static_cast<Method>(method));
   impl->id = id;
+  in.check_length(id_bytes(in) + sizeof(method) + impl->stored_bytes());
   impl->read(in, threads);
   in.finish();
+  io::check_alone(stream, kGateEvaluationKeyType);
   return GateEvaluationKey(std::move(impl));
 }
 

@@ -6,6 +6,7 @@
 
 #include "gate_circuits.hpp"
 #include "ringforge/fhew/gates.hpp"
+#include "ringforge/record.hpp"
 
 namespace ringforge::fhew {
 
@@ -21,9 +22,6 @@ struct Job {
   u32* out;
 };
 
-class KeyWriter;
-class KeyReader;
-
 struct GateEvaluationKey::Impl {
   GateParameters params;
   Method method;
@@ -33,8 +31,10 @@ struct GateEvaluationKey::Impl {
   Impl(GateParameters p, Method m) : params(std::move(p)), method(m) {}
   virtual ~Impl() = default;
   virtual void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) = 0;
-  virtual void write(KeyWriter& out) const = 0;
-  virtual void read(KeyReader& in, unsigned threads) = 0;
+  /// Bytes that `write` writes.
+  virtual u64 stored_bytes() const noexcept = 0;
+  virtual void write(io::RecordWriter& out) const = 0;
+  virtual void read(io::RecordReader& in, unsigned threads) = 0;
   virtual std::size_t bootstrap_bytes() const noexcept = 0;
   virtual std::size_t switch_bytes() const noexcept = 0;
   virtual void run(const Job* jobs, std::size_t count) const = 0;
@@ -64,8 +64,9 @@ class GateMachine final : public GateEvaluationKey::Impl {
  public:
   GateMachine(GateParameters params, Method method);
   void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) override;
-  void write(KeyWriter& out) const override;
-  void read(KeyReader& in, unsigned threads) override;
+  u64 stored_bytes() const noexcept override;
+  void write(io::RecordWriter& out) const override;
+  void read(io::RecordReader& in, unsigned threads) override;
   std::size_t bootstrap_bytes() const noexcept override { return rows_.bytes(); }
   std::size_t switch_bytes() const noexcept override { return table16_.bytes() + table_.bytes(); }
   void run(const Job* jobs, std::size_t count) const override;

@@ -11,6 +11,7 @@
 #include "params_data.hpp"
 #include "progress.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/sha256.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge::fhew {

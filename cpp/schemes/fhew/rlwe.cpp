@@ -233,33 +233,6 @@ void encrypt_substitution_key(W* rows, const RingSecret<W>& s, std::size_t g, co
   encrypt_rlwe_prime(rows, s, image.data(), cut, seed, first, errors);
 }
 
-template <class W>
-void pack_bits(std::uint8_t* dst, const W* src, std::size_t count, unsigned bits) noexcept {
-  unsigned __int128 word = 0;
-  unsigned have = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    word |= static_cast<unsigned __int128>(src[i]) << have;
-    for (have += bits; have >= 8; have -= 8, word >>= 8) *dst++ = static_cast<std::uint8_t>(word);
-  }
-  if (have > 0) *dst = static_cast<std::uint8_t>(word);
-}
-
-template <class W>
-void unpack_bits(W* dst, const std::uint8_t* src, std::size_t count, unsigned bits, u64 q) {
-  const u64 mask = bits == 64 ? ~u64{0} : (u64{1} << bits) - 1;
-  unsigned __int128 word = 0;
-  unsigned have = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    for (; have < bits; have += 8) word |= static_cast<unsigned __int128>(*src++) << have;
-    const u64 x = static_cast<u64>(word) & mask;
-    if (x >= q) throw FormatError("a packed residue is " + std::to_string(x) + ", the modulus " + std::to_string(q));
-    dst[i] = static_cast<W>(x);
-    word >>= bits;
-    have -= bits;
-  }
-  if (word != 0) throw FormatError("padding after packed residues is not zero");
-}
-
 #define RINGFORGE_INSTANTIATE(W)                                                                                     \
   template class RingSecret<W>;                                                                                      \
   template void expand_row(W*, const SmallRing<W>&, const Seed&, u32);                                               \
@@ -274,9 +247,7 @@ void unpack_bits(W* dst, const std::uint8_t* src, std::size_t count, unsigned bi
   template void substitute(W*, const W*, std::size_t, const W*, const Cut&, const SmallRing<W>&,                     \
                            Workspace<W>&) noexcept;                                                                  \
   template void encrypt_substitution_key(W*, const RingSecret<W>&, std::size_t, const Cut&, const Seed&, u32,        \
-                                         const Seed&);                                                               \
-  template void pack_bits(std::uint8_t*, const W*, std::size_t, unsigned) noexcept;                                  \
-  template void unpack_bits(W*, const std::uint8_t*, std::size_t, unsigned, u64)
+                                         const Seed&)
 RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);
 #undef RINGFORGE_INSTANTIATE

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import ringforge
-from ringforge import _native, bundles, devices, params
+from ringforge import _native, bundles, devices, files, params
 from ringforge.cli.console import SECRET_FILE, properties, size_text
 from ringforge.devices import registry
 from ringforge.errors import FormatError
@@ -23,9 +23,7 @@ from ringforge.files import naming
 from ringforge.programs import MAX_FILE
 from ringforge.registered import load, registered
 
-_RECORD_MAGIC = b"RGFG"
-
-#: Groups of what rooms register for files that are no records.
+#: Groups of what rooms register for their files.
 _GROUP = "ringforge.files"
 
 #: Records printed one a row; longer files are summed up by type.
@@ -65,22 +63,24 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     with path.open("rb") as f, naming(path):
         label = bundles.read_label(f)
         behind = f.tell()
-        start = f.read(64)
+        start = f.read(_native.io.HEADER_BYTES + _native.io.HEAD_BYTES)
     if label is not None:
         yield _label(path, label)
     begin = next((e for name, e in registered(f"{_GROUP}.begin").items() if start.startswith(name.encode())), None)
     suffix = registered(f"{_GROUP}.suffix").get(path.suffix)
     if begin is not None:
         yield from load(begin)(path)
-    elif start.startswith(_RECORD_MAGIC):
-        yield from _records(path, behind)
+    elif start.startswith(_native.io.MAGIC):
+        with naming(path):
+            first = registered(f"{_GROUP}.record").get(f"{_native.io.peek(start).code:#06x}")
+        yield from _records(path, behind) if first is None else load(first)(path)
     elif suffix is not None:
         yield from load(suffix)(path)
     elif start.lstrip().startswith(b"{"):
         yield from _program(path)
     else:
         raise FormatError(
-            f"{path.name} is no file of ours: neither records (they start with {_RECORD_MAGIC.decode()}), "
+            f"{path.name} is no file of ours: neither records (they start with {_native.io.MAGIC.decode()}), "
             "nor keys or bits of gates, nor a program (JSON), nor a model (.onnx, .npz, .npy)"
         )
 
@@ -119,13 +119,13 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
     for r in records[:_ROWS]:
         table.add_row(
             r.type,
-            f"{r.parameter_hash.hex()[:8]} ({known.get(r.parameter_hash, 'no shipped set')})",
-            str(r.limbs - 1) if r.limbs else "",
+            _belongs(r, known),
+            str(r.fields["limbs"] - 1) if "limbs" in r.fields else "",
             size_text(r.bytes),
-            str(r.element or ""),
+            str(r.fields.get("element", "")),
             _holds(r),
-            _log2(r.scale) if r.scale else "",
-            f"{r.key_id:016x}"[:6] if r.key_id else "",
+            _log2(r.fields["scale"]) if "scale" in r.fields else "",
+            f"{r.fields['key_id']:016x}"[:6] if "key_id" in r.fields else "",
         )
     yield table
     if len(records) > _ROWS:
@@ -134,13 +134,23 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
     for r in records:
         kinds.setdefault(r.type, []).append(r.bytes)
     yield "; ".join(f"{len(sizes)} x {kind}: {size_text(sum(sizes))}" for kind, sizes in kinds.items())
-    if any("secret" in kind for kind in kinds):
+    if files.secret_in(path):
         yield SECRET_FILE
 
 
+def _belongs(r: _native.io.RecordInfo, known: dict[bytes, str]) -> str:
+    if not any(r.parameter_hash):
+        return ""
+    return f"{r.parameter_hash.hex()[:8]} ({known.get(r.parameter_hash, 'no shipped set')})"
+
+
 def _holds(r: _native.io.RecordInfo) -> str:
-    parts = [f"{r.digits} digits"] if r.digits else [f"{r.parts} polynomials"] if r.parts else []
-    if r.seeded:
+    parts = [
+        f"{r.fields[many]} {word}"
+        for many, word in (("digits", "digits"), ("parts", "polynomials"))
+        if many in r.fields
+    ]
+    if "seeded" in r.fields:
         parts.append("half as seed")
     return ", ".join(parts)
 

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import RenderableType
 
+from ringforge import _native
 from ringforge.cli.console import SECRET_FILE, properties, size_text
 from ringforge.errors import FormatError
 from ringforge.files import naming
@@ -25,9 +25,6 @@ from ringforge.gates.storage import (
     set_name,
 )
 
-_CHUNK = 1 << 20
-_SUM_BYTES = 32
-
 #: Accumulators by the number in an evaluation key.
 _METHODS = ("ap", "ginx", "automorphism")
 
@@ -39,21 +36,20 @@ def describe(path: Path) -> Iterator[RenderableType]:
         FormatError: it is damaged, or of another kind. OSError: it cannot be read.
     """
     with naming(path), path.open("rb") as f:
-        start = f.read(HEADER_BYTES + 1)
-        header = read_header(start)
-        size = path.stat().st_size
-        name = set_name(header.parameter_hash)
-        rows = {
-            "holds": f"{KINDS[header.kind][0]}, format {header.format}",
-            "parameters": f"{header.parameter_hash.hex()[:8]} ({name or 'no shipped set'})",
-            "key": f"{header.key_id:016x}" if header.key_id else "without an id: nothing tells what belongs to it",
-            "size": size_text(size),
-        }
-        if header.kind == EVALUATION:
-            method = start[header.size] if len(start) > header.size else len(_METHODS)
-            rows["method"] = _METHODS[method] if method < len(_METHODS) else "unknown"
-        f.seek(0)
-        _check(f.read, size)
+        header = read_header(f.read(HEADER_BYTES))
+        reader = _native.io.Reader(str(path))
+        reader.verify()
+        if not reader.at_end():
+            raise FormatError(f"bytes follow the {KINDS[header.kind][0]}: the file is damaged, copy it again")
+    name = set_name(header.parameter_hash)
+    rows = {
+        "holds": f"{KINDS[header.kind][0]}, format {header.format}",
+        "parameters": f"{header.parameter_hash.hex()[:8]} ({name or 'no shipped set'})",
+        "key": f"{header.key_id:016x}" if header.key_id else "without an id: nothing tells what belongs to it",
+        "size": size_text(path.stat().st_size),
+    }
+    if header.kind == EVALUATION:
+        rows["method"] = _METHODS[header.method] if header.method < len(_METHODS) else "unknown"
     if header.kind == BITS and name:
         rows["arrays"] = ", ".join(
             f"{n}{list(b.shape)}"
@@ -63,13 +59,3 @@ def describe(path: Path) -> Iterator[RenderableType]:
     yield properties(path.name, rows)
     if header.kind == SECRET:
         yield SECRET_FILE
-
-
-def _check(read: Callable[[int], bytes], size: int) -> None:
-    """Compares the checksum at the end; files are of gigabytes."""
-    digest, left = hashlib.sha256(), size - _SUM_BYTES
-    while left > 0 and (some := read(min(left, _CHUNK))):
-        digest.update(some)
-        left -= len(some)
-    if read(_SUM_BYTES + 1) != digest.digest():
-        raise FormatError("damaged, its checksum differs: copy the file again, or make it anew")

@@ -2,14 +2,13 @@
 # Copyright 2026 The Ringforge authors
 """Keys and encrypted bits: made, written, read.
 
-Files begin with eight bytes that name their kind and format, the 32-byte hash of the parameters and the eight bytes
-of the key's id, so that readers find the parameters by themselves and what belongs together is known. All end with a
-SHA-256 of what comes before. Files of format 1 have no id: they are read, with a warning.
+Files are records (docs/formats.md): they name the parameters by their hash, and their bodies begin with the key's id,
+so that readers find the parameters by themselves and what belongs together is known. Files of formats 1 and 2, from
+before records, are read; those of format 1 have no id, which is warned of.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import struct
 import warnings
@@ -33,17 +32,21 @@ if TYPE_CHECKING:
 
 Method = Literal["ginx", "ap", "automorphism"]
 
-#: Kinds of files by their magic, less the format: what they are, and which command writes them.
-KINDS = {
-    b"RGFGSEC": ("secret key of gates", "`gates keygen --secret`"),
-    b"RGFGATE": ("evaluation key of gates", "`gates keygen --eval-key`"),
-    b"RGFBITS": ("encrypted bits", "`gates encrypt` or `gates run`"),
-}
-SECRET, EVALUATION, BITS = KINDS
-_MAGIC_BYTES, _HASH_BYTES, _ID_BYTES, _SUM_BYTES = 8, 32, 8, 32
+SECRET, EVALUATION, BITS = _native.io.GATE_SECRET_KEY, _native.io.GATE_EVALUATION_KEY, _native.io.GATE_BITS
 
-#: Bytes of a header of format 2; format 1 has no id.
-HEADER_BYTES = _MAGIC_BYTES + _HASH_BYTES + _ID_BYTES
+#: Kinds of files by their type of record: what they are, and which command writes them.
+KINDS = {
+    SECRET: ("secret key of gates", "`gates keygen --secret`"),
+    EVALUATION: ("evaluation key of gates", "`gates keygen --eval-key`"),
+    BITS: ("encrypted bits", "`gates encrypt` or `gates run`"),
+}
+_ID_BYTES = 8
+
+#: Bits from before records, which begin otherwise than all else.
+_OLD_BITS = b"RGFBITS"
+
+#: Bytes that are enough for `read_header`: those of a record's header, of the key's id, of a method.
+HEADER_BYTES = _native.io.HEADER_BYTES + _ID_BYTES + 1
 
 #: Bytes of a file of bits, of a file of a secret key.
 MAX_BITS_FILE, MAX_SECRET_FILE = 1 << 32, 1 << 16
@@ -108,28 +111,20 @@ class Header:
 
     Attributes:
         kind: of :data:`KINDS`.
-        format: 1 or 2.
+        format: 1 to 3.
         parameter_hash: of the parameters.
-        key_id: of the secret key that it belongs to, or 0 where format 1 does not say.
+        key_id: of the secret key that it belongs to, or 0 where nothing says it.
+        method: of an evaluation key, by its number.
     """
 
-    kind: bytes
+    kind: int
     format: int
     parameter_hash: bytes
     key_id: int
-
-    @property
-    def size(self) -> int:
-        """Bytes of the header."""
-        return HEADER_BYTES - (0 if self.key_id else _ID_BYTES)
-
-    def to_bytes(self) -> bytes:
-        """The header; what has no id is written in format 1, as it was read."""
-        number = struct.pack("<Q", self.key_id) if self.key_id else b""
-        return self.kind + (b"2" if self.key_id else b"1") + self.parameter_hash + number
+    method: int = 0
 
 
-def read_header(data: bytes, wanted: bytes | None = None) -> Header:
+def read_header(data: bytes, wanted: int | None = None) -> Header:
     """Reads the beginning of a file.
 
     Args:
@@ -139,31 +134,25 @@ def read_header(data: bytes, wanted: bytes | None = None) -> Header:
     Raises:
         FormatError: it is no header, or one of another kind or format.
     """
-    kind, version = data[: _MAGIC_BYTES - 1], data[_MAGIC_BYTES - 1 : _MAGIC_BYTES]
-    if wanted and kind != wanted:
-        what, writer = KINDS[wanted]
-        found = f" but {KINDS[kind][0]}" if kind in KINDS else ""
-        raise FormatError(f"no {what}{found}: take a file that {writer} wrote")
-    if kind not in KINDS:
-        raise FormatError("no file of gates: take one that `gates keygen`, `gates encrypt` or `gates run` wrote")
-    what = KINDS[kind][0]
-    if version not in (b"1", b"2"):
-        shown = version.decode("ascii", "backslashreplace")
-        raise FormatError(f'{what} of format "{shown}"; this release reads 1 and 2: take the release that wrote it')
-    length = HEADER_BYTES - (_ID_BYTES if version == b"1" else 0)
-    if len(data) < length:
-        raise FormatError(f"{what}, cut off after {len(data)} bytes: copy the file again")
-    number = 0 if version == b"1" else struct.unpack("<Q", data[length - _ID_BYTES : length])[0]
-    if version == b"2" and not number:
-        raise FormatError(f"{what} with the key id 0, which no key has: the file is damaged, copy it again")
-    return Header(kind, int(version), bytes(data[_MAGIC_BYTES : _MAGIC_BYTES + _HASH_BYTES]), number)
+    what, writer = KINDS.get(wanted or 0, ("file of gates", "`gates keygen`, `gates encrypt` or `gates run`"))
+    if not data.startswith((_native.io.MAGIC, _OLD_BITS)):
+        raise FormatError(f"no {what}: take a file that {writer} wrote")
+    info = _native.io.peek(data)
+    if wanted is not None and info.code != wanted:
+        raise FormatError(f"no {what} but {info.type}: take a file that {writer} wrote")
+    if info.code not in KINDS:
+        raise FormatError(f"no {what} but {info.type}: take a file that {writer} wrote")
+    key_id = int(info.fields["key_id"])
+    if info.version == 2 and not key_id:
+        raise FormatError(f"{info.type} with the key id 0, which no key has: the file is damaged, copy it again")
+    return Header(info.code, info.version, info.parameter_hash, key_id, int(info.fields.get("method", 0)))
 
 
-def _warn_of_format_1(path: str | Path, header: Header) -> None:
+def _warn_without_id(path: str | Path, header: Header) -> None:
     if not header.key_id:
         warnings.warn(
-            f"{Path(path).name}: format 1, without a key id: nothing tells whether it belongs to the other files; "
-            "new keys (`gates keygen`) have ids",
+            f"{Path(path).name}: format {header.format}, without a key id: nothing tells whether it belongs to the "
+            "other files; new keys (`gates keygen`) have ids",
             UnidentifiedWarning,
             stacklevel=3,
         )
@@ -237,7 +226,7 @@ def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
             raise FormatError(f"more than {MAX_SECRET_FILE} bytes, which no secret key has: copy the file again")
         params = parameters_by_hash(header.parameter_hash, accept_insecure)
         key = _native.fhew.SecretKey.load(params, memoryview(data)[:size])
-    _warn_of_format_1(path, header)
+    _warn_without_id(path, header)
     return key
 
 
@@ -262,7 +251,7 @@ def load_evaluation_key(path: str | Path, threads: int = 1, accept_insecure: str
             header = read_header(f.read(HEADER_BYTES), EVALUATION)
         params = parameters_by_hash(header.parameter_hash, accept_insecure)
         key = _native.fhew.EvaluationKey.load(str(path), params, threads)
-    _warn_of_format_1(path, header)
+    _warn_without_id(path, header)
     return key
 
 
@@ -283,7 +272,7 @@ def bits_to_bytes(items: Mapping[str, Bits]) -> bytes:
     if not items:
         raise ParameterError("no bits to write: give at least one array")
     first = next(iter(items.values()))
-    parts = [struct.pack("<H", len(items))]
+    parts = [struct.pack("<QH", first.key_id, len(items))]
     for name, bits in items.items():
         check_same(first, bits)
         label = name.encode()
@@ -291,10 +280,7 @@ def bits_to_bytes(items: Mapping[str, Bits]) -> bytes:
             raise ParameterError(f'"{name}": names have 1 to 255 bytes, arrays up to {_MAX_AXES} axes')
         parts.append(struct.pack(f"<B{len(label)}sB{bits.ndim}I", len(label), label, bits.ndim, *bits.shape))
         parts.append(np.ascontiguousarray(bits.words).astype(_word(bits.params)).tobytes())
-    body = b"".join(parts)
-    header = Header(BITS, 2 if first.key_id else 1, first.params.hash, first.key_id)
-    record = header.to_bytes() + struct.pack("<Q", len(body)) + body
-    return record + hashlib.sha256(record).digest()
+    return _native.io.seal(BITS, first.params.hash, b"".join(parts))
 
 
 class _Reader:
@@ -322,8 +308,7 @@ def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bit
         FormatError: it is damaged, or no encrypted bits. MismatchError: they belong to other parameters or another key.
     """
     header = read_header(data[:HEADER_BYTES], BITS)
-    if hashlib.sha256(data[:-_SUM_BYTES]).digest() != data[-_SUM_BYTES:]:
-        raise FormatError("encrypted bits are damaged, their checksum differs: copy the file again, or make it anew")
+    version, _, body = _native.io.unseal(data, BITS)
     params = owner if isinstance(owner, _native.fhew.GateParameters) else owner.params
     if header.parameter_hash != params.hash:
         other = set_name(header.parameter_hash) or "no shipped set"
@@ -336,9 +321,11 @@ def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bit
             f"encrypted bits of {key_text(header.key_id)}, but the key given is {key_text(key_id)}: "
             "take the keys and bits of one `gates keygen`"
         )
-    reader = _Reader(data[:-_SUM_BYTES])
-    reader.take(header.size)
-    if reader.number("Q") != len(reader.data) - reader.at:
+    reader = _Reader(body)
+    if version > 1:
+        reader.take(_ID_BYTES)
+    # Records say their length themselves.
+    if version < 3 and reader.number("Q") != len(reader.data) - reader.at:
         raise FormatError("encrypted bits have another length than they say: the file is damaged")
     found: dict[str, Bits] = {}
     for _ in range(reader.number("H")):
@@ -396,5 +383,5 @@ def load_bits(path: str | Path, owner: Keyed | GateParameters) -> dict[str, Bits
         if len(data) > MAX_BITS_FILE:
             raise FormatError(f"more than {MAX_BITS_FILE >> 30} GiB of encrypted bits: split them")
         found = bits_from_bytes(data, owner)
-    _warn_of_format_1(path, read_header(data[:HEADER_BYTES]))
+    _warn_without_id(path, read_header(data[:HEADER_BYTES]))
     return found

@@ -252,7 +252,7 @@ def build(
     if fill:
         # All that the cells have room for: the length of the longest label stays the server's, up to its class.
         sealed = ((fields.log_t << fields.log_cell) - tag_bits) // 8
-    if limits is not None and plan.request_bytes > limits.request_bytes:
+    if limits is not None and not limits.allow(plan.request_bytes):
         raise ParameterError(
             f"requests have {plan.request_bytes} bytes, the limit is {limits.request_bytes}: raise it, or take fewer "
             "bins"

@@ -2,24 +2,25 @@
 # Copyright 2026 The Ringforge authors
 """Keys, requests and replies without encryption, for the clear device.
 
-They have the lengths that the plan gives the real ones, and a header that tells other kinds, other plans, other clients
-and damage, so that everything around them behaves as with real ones.
+They are records of the same types and lengths as the real ones, and say in their bodies that they are none and whose
+they are, so that everything around them behaves as with real ones.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ringforge._native import io
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.psi.hashing import U16, U32
 
-KEYS, REQUEST, REPLY = b"CLEARKEY", b"CLEARASK", b"CLEARSAY"
-_HEADER = 8 + 32 + 8 + 32
+KEYS, REQUEST, REPLY = io.PSI_KEYS, io.PSI_REQUEST, io.PSI_REPLY
+_MARK = b"NOT ENCRYPTED: of the clear device\n"
+_NUMBER_BYTES = 8
 _numbers = itertools.count(int.from_bytes(os.urandom(6), "little"))
 
 
@@ -71,24 +72,24 @@ def word(plan: Any) -> np.dtype[Any]:
     return np.dtype("u1" if plan.log_t <= 8 else "<u2")
 
 
-def wrap(kind: bytes, plan: Any, number: int, body: bytes, size: int) -> bytes:
+def wrap(kind: int, plan: Any, number: int, body: bytes, size: int) -> bytes:
     """A message of `size` bytes."""
-    head: bytes = kind + plan.hash + number.to_bytes(8, "little")
-    body = body.ljust(size - _HEADER, b"\0")
-    return head + hashlib.sha256(head + body).digest() + body
+    whole = _MARK + number.to_bytes(_NUMBER_BYTES, "little") + body
+    return bytes(io.seal(kind, plan.hash, whole.ljust(size - io.FRAME_BYTES, b"\0")))
 
 
-def unwrap(kind: bytes, plan: Any, data: bytes, size: int) -> tuple[int, bytes]:
+def unwrap(kind: int, plan: Any, data: bytes, size: int) -> tuple[int, bytes]:
     """Number of the client, and body, of a message of `size` bytes.
 
     Raises:
         FormatError: no such message, or damaged. MismatchError: for another plan.
     """
-    head, checksum, body = data[: _HEADER - 32], data[_HEADER - 32 : _HEADER], data[_HEADER:]
-    if len(data) != size or head[:8] != kind:
-        raise FormatError(f"these {len(data)} bytes are no {kind.decode()} of the clear device")
-    if head[8:40] != plan.hash:
-        raise MismatchError(f"this {kind.decode()} is for another plan")
-    if hashlib.sha256(head + body).digest() != checksum:
-        raise FormatError(f"this {kind.decode()} is damaged: its checksum is wrong")
-    return int.from_bytes(head[40:], "little"), body
+    if len(data) != size:
+        raise FormatError(f"a message of {len(data)} bytes, this plan's have {size}")
+    _, plan_hash, body = io.unseal(data, kind)
+    if plan_hash != plan.hash:
+        raise MismatchError("the message is for another plan")
+    if not body.startswith(_MARK):
+        raise FormatError("an encrypted message, where the clear device takes only its own")
+    at = len(_MARK) + _NUMBER_BYTES
+    return int.from_bytes(body[len(_MARK) : at], "little"), body[at:]

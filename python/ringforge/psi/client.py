@@ -339,7 +339,7 @@ def check_table(info: TableInfo, elements: int, *, mode: Mode | None = None, req
             f"keys and requests of this table take up to {largest} bytes, this client sends {request_bytes} at most: "
             "allow more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
         )
-    if plan.request_bytes > info.limits.request_bytes:
+    if not info.limits.allow(plan.request_bytes):
         raise ParameterError(
             f"a request to this table has {plan.request_bytes} bytes, its own limit is {info.limits.request_bytes}: "
             "its operator must raise it, or build with fewer bins"

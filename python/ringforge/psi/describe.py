@@ -14,11 +14,6 @@ from ringforge.cli.console import SECRET_FILE, size_text
 
 
 def oprf_key(path: Path) -> Iterator[RenderableType]:
-    """A server's key; it is recognised, never shown."""
+    """A server's key from before records; it is recognised, never shown."""
     yield f"{escape(path.name)}: the key of an OPRF server of psi, {size_text(path.stat().st_size)}"
     yield SECRET_FILE
-
-
-def message(path: Path) -> Iterator[RenderableType]:
-    """A message between client and server."""
-    yield f"{escape(path.name)}: a message of a psi session, {size_text(path.stat().st_size)}; its plan is not in it"

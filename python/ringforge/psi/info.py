@@ -82,11 +82,18 @@ class PlanFields(Frozen):
 
 
 class Limits(Frozen):
-    """What one client may ask for: bytes of a request, and PRF evaluations and bins (dummies too) in a day."""
+    """What one client may ask for: bytes of a request, and PRF evaluations and bins (dummies too) in a day.
+
+    A request is counted without header and checksum.
+    """
 
     request_bytes: Annotated[int, Field(ge=1, le=1 << 40)] = 1 << 30
     prf_per_day: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 20
     bins_per_day: Annotated[int, Field(ge=0, le=1 << 40)] = 1 << 24
+
+    def allow(self, request_bytes: int) -> bool:
+        """Whether a request of so many bytes in all is within the limit."""
+        return request_bytes - _native.io.FRAME_BYTES <= self.request_bytes
 
 
 class TableInfo(Frozen):

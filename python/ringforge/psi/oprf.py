@@ -25,6 +25,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ringforge._native import io
 from ringforge._native import oprf as native
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.files import naming, writing
@@ -38,11 +39,17 @@ ELEMENT_BYTES: int = native.ELEMENT_BYTES  #: of an element on its way
 OUTPUT_BYTES: int = native.OUTPUT_BYTES  #: of a pseudo-random value
 MAX_INPUT_BYTES: int = native.MAX_INPUT_BYTES
 
-#: What a key's file begins with: magic and format version 1. The scalar's 32 bytes follow, little-endian, then the
-#: first 8 bytes of the value at the empty string, which tell a damaged key.
-KEY_HEADER = b"RGOPRF\x00\x01"
-_CHECK_BYTES = 8
-_KEY_FILE_BYTES = len(KEY_HEADER) + native.SCALAR_BYTES + _CHECK_BYTES
+#: Keys from before records: magic and version 1, the scalar's 32 bytes, little-endian, then the first 8 bytes of the
+#: value at the empty string, which tell a damaged key.
+_OLD_HEADER = b"RGOPRF\x00\x01"
+_OLD_CHECK_BYTES = 8
+_OLD_FILE_BYTES = len(_OLD_HEADER) + native.SCALAR_BYTES + _OLD_CHECK_BYTES
+
+#: Longer than any key's file.
+_MAX_FILE_BYTES = 256
+
+#: Keys belong to no parameters.
+_NO_PARAMETERS = bytes(32)
 
 
 def _rows(elements: npt.ArrayLike) -> ByteRows:
@@ -67,6 +74,15 @@ class _Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"{type(self).__name__} holds a secret and can be neither copied nor pickled")
+
+
+def _old_key(data: bytes) -> native.ServerKey:
+    if len(data) != _OLD_FILE_BYTES:
+        raise FormatError(f"is not {_OLD_FILE_BYTES} bytes long: it is damaged, use a copy")
+    key = native.ServerKey.from_bytes(data[len(_OLD_HEADER) : -_OLD_CHECK_BYTES])
+    if key.prf(b"")[:_OLD_CHECK_BYTES] != data[-_OLD_CHECK_BYTES:]:
+        raise FormatError("holds a key that does not match its check value: it is damaged, use a copy")
+    return key
 
 
 class ServerKey(_Secret):
@@ -102,27 +118,21 @@ class ServerKey(_Secret):
         """
         path = Path(path)
         with path.open("rb") as f:
-            data = f.read(_KEY_FILE_BYTES + 1)
+            data = f.read(_MAX_FILE_BYTES + 1)
         with naming(path):
-            magic, version = KEY_HEADER[:-1], KEY_HEADER[-1]
-            if data[: len(magic)] != magic or len(data) <= len(magic):
+            if data.startswith(_OLD_HEADER):
+                return cls(_old_key(data))
+            if not data.startswith(io.MAGIC):
                 raise FormatError("is no key of an OPRF server: name the file that the server's key was saved to")
-            if data[len(magic)] != version:
-                raise FormatError(f"has format version {data[len(magic)]}, this release reads {version}")
-            if len(data) != _KEY_FILE_BYTES:
-                raise FormatError(f"is not {_KEY_FILE_BYTES} bytes long: it is damaged, use a copy")
-            key = cls(native.ServerKey.from_bytes(data[len(KEY_HEADER) : -_CHECK_BYTES]))
-            if key._check() != data[-_CHECK_BYTES:]:
-                raise FormatError("holds a key that does not match its check value: it is damaged, use a copy")
-        return key
+            _, _, scalar = io.unseal(data, io.OPRF_KEY)
+            if len(scalar) != native.SCALAR_BYTES:
+                raise FormatError(f"holds a scalar of {len(scalar)} bytes, {native.SCALAR_BYTES} are needed")
+            return cls(native.ServerKey.from_bytes(scalar))
 
     def save(self, path: str | Path) -> int:
         """Writes the key, not encrypted, to a file that its owner alone can read (mode 0600); returns bytes."""
         with writing(path, secret=True) as f:
-            return f.write(KEY_HEADER + self._key.secret_bytes() + self._check())
-
-    def _check(self) -> bytes:
-        return self._key.prf(b"")[:_CHECK_BYTES]
+            return f.write(io.seal(io.OPRF_KEY, _NO_PARAMETERS, self._key.secret_bytes()))
 
     def evaluate(self, elements: npt.ArrayLike, threads: int = 1, progress: Progress | None = None) -> ByteRows:
         """Answers a client's request.

@@ -102,11 +102,11 @@ class Server:
     ) -> None:
         self.device = open_device(device) if isinstance(device, str) else device
         self.device.check(LookupKernel(state.plan))
-        allowed = (limits or state.info.limits).request_bytes
-        if state.plan.request_bytes > allowed:
+        allowed = limits or state.info.limits
+        if not allowed.allow(state.plan.request_bytes):
             raise ParameterError(
-                f"requests to this table have {state.plan.request_bytes} bytes, its limit is {allowed}: raise "
-                "Limits.request_bytes, or build with fewer bins"
+                f"requests to this table have {state.plan.request_bytes} bytes, its limit is {allowed.request_bytes}: "
+                "raise Limits.request_bytes, or build with fewer bins"
             )
         self._state, self._store, self.threads, self._limits = state, store, threads, limits
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringforge import _native
 from ringforge._native import oprf as native
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -256,7 +257,7 @@ def test_elements_for_the_server_cannot_be_changed() -> None:
 
 def test_key_file(tmp_path: Path) -> None:
     key, path = ServerKey.random(), tmp_path / "server.key"
-    assert key.save(path) == path.stat().st_size == 48
+    assert key.save(path) == path.stat().st_size == 116
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert np.array_equal(ServerKey.load(path).prf([b"x"]), key.prf([b"x"]))
     before = path.read_bytes()
@@ -269,13 +270,17 @@ def test_damaged_key_files(tmp_path: Path, key: ServerKey) -> None:
     good, path = tmp_path / "good.key", tmp_path / "bad.key"
     key.save(good)
     data = good.read_bytes()
+    sealed = [_native.io.seal(_native.io.OPRF_KEY, bytes(32), x) for x in (bytes(32), b"\xff" * 32, bytes(31), b"")]
     cases = {
-        "no key": [b"", data[:7], b"X" + data[1:], b"RGFG" + data[4:]],
-        "version 2": [data[:7] + b"\x02" + data[8:], data[:7] + b"\x02"],
-        "bytes long": [data[:-1], data + b"\0", data[:8]],
-        "scalar": [data[:8] + bytes(32) + data[40:], data[:8] + b"\xff" * 32 + data[40:]],
-        "check value": [data[:8] + bytes([data[8] ^ 1]) + data[9:], data[:-1] + bytes([data[-1] ^ 0x80])],
+        "no key": [b"", b"X" + data[1:]],
+        "format version 2": [data[:4] + b"\x02" + data[5:]],
+        "expected is a key of an OPRF server": [data[:6] + b"\x01" + data[7:]],
+        "scalar": sealed,
+        "damaged|altered": [data[:-1], data + b"\0", data[:8], data[:60] + bytes([data[60] ^ 1]) + data[61:]],
     }
+    old = (Path(__file__).parents[1] / "old_files" / "3d84ca5" / "psi-oprf" / "state-1" / "oprf.key").read_bytes()
+    cases["check value"] = [old[:8] + bytes([old[8] ^ 1]) + old[9:], old[:-1] + bytes([old[-1] ^ 0x80])]
+    cases["bytes long"] = [old[:-1], old + b"\0", old[:8]]
     for message, files in cases.items():
         for content in files:
             path.write_bytes(content)

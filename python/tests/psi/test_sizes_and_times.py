@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ringforge import _native
 from ringforge.errors import Error, MismatchError, ParameterError
 from ringforge.psi import Limits, Server, hashing, remote
 from ringforge.psi.clear import ClearKey
@@ -186,7 +187,7 @@ def test_large_requests_are_refused() -> None:
     Client(server.info, [b"a"], request_bytes=size)
     with pytest.raises(ParameterError, match=f"up to {size} bytes, this client sends {size - 1} at most"):
         Client(server.info, [b"a"], request_bytes=size - 1)
-    less = Limits(request_bytes=server.plan.request_bytes - 1)
+    less = Limits(request_bytes=server.plan.request_bytes - _native.io.FRAME_BYTES - 1)
     with pytest.raises(ParameterError, match="its own limit is"):
         Client(server.info.with_limits(less), [b"a"])
     with pytest.raises(ParameterError, match="the limit is"):

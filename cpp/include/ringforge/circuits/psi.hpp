@@ -27,8 +27,14 @@
 #include <vector>
 
 #include "ringforge/fhew/rlwe.hpp"
+#include "ringforge/record.hpp"
 
 namespace ringforge::circuits {
+
+/// The types of messages, which are records. docs/formats.md has their bodies.
+inline constexpr io::TypeCode kPsiKeysType = 0x0301, kPsiRequestType = 0x0302, kPsiReplyType = 0x0303;
+/// What the registry knows of them.
+std::vector<io::RecordType> psi_record_types();
 
 enum class PsiAlgorithm : std::uint8_t { paper = 0, ringforge = 1 };
 

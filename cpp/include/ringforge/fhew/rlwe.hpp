@@ -98,11 +98,4 @@ template <class W>
 void encrypt_substitution_key(W* rows, const RingSecret<W>& s, std::size_t g, const Cut& cut, const Seed& seed,
                               u32 first, const Seed& errors);
 
-/// Residues packed at `bits` bits each, little-endian, no gaps: (count*bits + 7)/8 bytes.
-template <class W>
-void pack_bits(std::uint8_t* dst, const W* src, std::size_t count, unsigned bits) noexcept;
-/// @throws FormatError when a residue is not below `q`, or padding bits are set.
-template <class W>
-void unpack_bits(W* dst, const std::uint8_t* src, std::size_t count, unsigned bits, u64 q);
-
 }  // namespace ringforge::fhew

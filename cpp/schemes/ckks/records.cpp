@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The bodies of CKKS records. For each type there is one function that checks a record's counts against the
-// parameters and returns the exact length they imply; writers and readers share it.
+// The records of CKKS: their types, and their bodies. For each type there is one function that checks a record's counts
+// against the parameters and returns the exact length they imply; writers and readers share it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
-#include "codec.hpp"
+#include "ringforge/ckks/io.hpp"
+#include "ringforge/packing.hpp"
 
 namespace ringforge::io {
 namespace {
 
 using ckks::Context;
 using ckks::SecretKey;
-using detail::RecordReader;
-using detail::RecordWriter;
 using rlwe::Gadget;
 using rlwe::SwitchingKey;
 
@@ -25,15 +24,80 @@ constexpr u32 kSecretBits = 2;
 constexpr std::size_t kSeedBytes = sizeof(Seed);
 constexpr std::size_t kMaxQ = 64, kMaxP = 16, kMaxName = 64, kMaxReason = 256;
 
+/// Bytes of the fixed fields.
+constexpr std::size_t kParametersHead = 40, kPlaintextHead = 24, kCiphertextHead = 48, kSecretKeyHead = 16,
+                      kPublicKeyHead = 48, kSwitchingHead = 64;
+
+/// What the fixed fields say, as far as a type has them.
+struct Fields {
+  u32 word_bits = 0;
+  std::size_t limbs = 0, parts = 0, digits = 0;
+  bool seeded = false;
+  u64 key_id = 0, element = 0;
+  double scale = 0, variance = 0, bound = 0;
+};
+
+Fields fields_of(TypeCode type, const RecordHead& head) {
+  Fields f;
+  f.word_bits = head.at<u32>(0);
+  switch (type) {
+    case ckks::kPlaintextType:
+      f.limbs = head.at<u32>(4);
+      f.scale = head.at<double>(8);
+      f.bound = head.at<double>(16);
+      break;
+    case ckks::kCiphertextType:
+      f.limbs = head.at<u32>(4);
+      f.parts = head.at<u32>(8);
+      f.seeded = head.at<u32>(12) == kSeeded;
+      f.key_id = head.at<u64>(16);
+      f.scale = head.at<double>(24);
+      f.variance = head.at<double>(32);
+      f.bound = head.at<double>(40);
+      break;
+    case ckks::kSecretKeyType:
+      f.key_id = head.at<u64>(8);
+      break;
+    case ckks::kPublicKeyType:
+      f.limbs = head.at<u32>(4);
+      f.key_id = head.at<u64>(8);
+      f.seeded = true;
+      break;
+    case ckks::kRelinKeyType:
+    case ckks::kGaloisKeyType:
+      f.limbs = head.at<u32>(4);
+      f.digits = head.at<u32>(8);
+      f.key_id = head.at<u64>(16);
+      f.element = head.at<u64>(24);
+      f.seeded = true;
+      break;
+  }
+  return f;
+}
+
+void describe(const RecordHead& head, RecordInfo& info) {
+  const Fields f = fields_of(info.type, head);
+  const auto add = [&](const char* name, auto value) {
+    if (value != 0) info.fields.emplace_back(name, value);
+  };
+  add("word_bits", u64{f.word_bits});
+  add("limbs", u64{f.limbs});
+  add("parts", u64{f.parts});
+  add("digits", u64{f.digits});
+  add("seeded", u64{f.seeded});
+  add("key_id", f.key_id);
+  add("element", f.element);
+  add("scale", f.scale);
+  add("variance", f.variance);
+  add("bound", f.bound);
+}
+
 /// Packed size of one polynomial.
 u64 poly_bytes(const Basis& basis) {
   u64 total = 0;
-  for (std::size_t i = 0; i < basis.size(); ++i)
-    total += detail::packed_bytes(basis.ring().degree(), basis[i].mod().bits);
+  for (std::size_t i = 0; i < basis.size(); ++i) total += packed_bytes(basis.ring().degree(), basis[i].mod().bits);
   return total;
 }
-
-u64 record_bytes(u64 body) { return kHeaderBytes + body + kChecksumBytes; }
 
 /// A number for a message, short whatever its size.
 std::string num(double v) {
@@ -56,18 +120,17 @@ void check_size(const char* field, double v) {
     throw ValueError("a " + std::string(field) + " of " + num(v) +
                      " cannot be saved, it must be finite and not negative");
 }
-void check_basis(ObjectType type, const Poly<Eval>& p, const Basis& expected) {
+void check_basis(TypeCode type, const Poly<Eval>& p, const Basis& expected) {
   if (!(p.basis() == expected))
-    throw MismatchError(std::string("the ") + name(type) + " does not belong to this context: its polynomial has " +
+    throw MismatchError("the " + name(type) + " does not belong to this context: its polynomial has " +
                         std::to_string(p.limbs()) + " limbs of degree " + std::to_string(p.degree()) +
                         ", which are not the context's; use the context it was made with");
 }
 /// Q's primes for a polynomial of so many limbs.
-Basis level_basis(ObjectType type, const Context& context, std::size_t limbs) {
+Basis level_basis(TypeCode type, const Context& context, std::size_t limbs) {
   if (limbs < 1 || limbs > context.gadget().q().size())
-    throw MismatchError(std::string("the ") + name(type) + " has " + std::to_string(limbs) +
-                        " limbs, this context 1 ... " + std::to_string(context.gadget().q().size()) +
-                        ": use the context it was made with");
+    throw MismatchError("the " + name(type) + " has " + std::to_string(limbs) + " limbs, this context 1 ... " +
+                        std::to_string(context.gadget().q().size()) + ": use the context it was made with");
   return context.basis(limbs - 1);
 }
 
@@ -95,7 +158,7 @@ bool good_text(const std::string& s) {
 }
 
 u64 parameters_body(u64 q, u64 p, u64 name_bytes, u64 reason_bytes) {
-  return detail::head_bytes(ObjectType::ckks_parameters) + (q + p) * sizeof(u64) + name_bytes + reason_bytes;
+  return kParametersHead + (q + p) * sizeof(u64) + name_bytes + reason_bytes;
 }
 u64 body_of(const ckks::Parameters& params) {
   const auto& s = params.spec();
@@ -104,23 +167,19 @@ u64 body_of(const ckks::Parameters& params) {
 
 // ---- lengths --------------------------------------------------------------------------------------
 
-u64 plaintext_body(const Basis& basis) { return detail::head_bytes(ObjectType::ckks_plaintext) + poly_bytes(basis); }
+u64 plaintext_body(const Basis& basis) { return kPlaintextHead + poly_bytes(basis); }
 u64 ciphertext_body(const Basis& basis, std::size_t parts, bool seeded) {
   const std::size_t stored = seeded ? parts - 1 : parts;
-  return detail::head_bytes(ObjectType::ckks_ciphertext) + (seeded ? kSeedBytes : 0) + stored * poly_bytes(basis);
+  return kCiphertextHead + (seeded ? kSeedBytes : 0) + stored * poly_bytes(basis);
 }
-u64 secret_body(const Context& context) {
-  return detail::head_bytes(ObjectType::ckks_secret_key) + context.ring().degree() * kSecretBits / 8;
-}
-u64 public_body(const Context& context) {
-  return detail::head_bytes(ObjectType::ckks_public_key) + poly_bytes(context.full_basis());
-}
+u64 secret_body(const Context& context) { return kSecretKeyHead + context.ring().degree() * kSecretBits / 8; }
+u64 public_body(const Context& context) { return kPublicKeyHead + poly_bytes(context.full_basis()); }
 u64 switching_body(const Gadget& gadget, std::size_t limbs) {
-  return detail::head_bytes(ObjectType::ckks_galois_key) + gadget.digits(limbs) * poly_bytes(gadget.extended(limbs));
+  return kSwitchingHead + gadget.digits(limbs) * poly_bytes(gadget.extended(limbs));
 }
 
 u64 checked_body(const Context& context, const ckks::Plaintext& p) {
-  check_basis(ObjectType::ckks_plaintext, p.poly, level_basis(ObjectType::ckks_plaintext, context, p.poly.limbs()));
+  check_basis(ckks::kPlaintextType, p.poly, level_basis(ckks::kPlaintextType, context, p.poly.limbs()));
   check_scale(p.scale);
   check_size("bound", p.bound);
   return plaintext_body(p.poly.basis());
@@ -140,7 +199,7 @@ bool seed_fits(const Poly<Eval>& part, const Seed& seed) {
 }
 
 u64 checked_body(const Context& context, const ckks::Ciphertext& c) {
-  constexpr auto type = ObjectType::ckks_ciphertext;
+  constexpr auto type = ckks::kCiphertextType;
   if (c.parts.size() < 2 || c.parts.size() > 3 || (c.seed && c.parts.size() != 2))
     throw ShapeError("a ciphertext of " + std::to_string(c.parts.size()) + " parts cannot be saved, it has 2" +
                      (c.seed ? " with a seed" : " or 3"));
@@ -157,16 +216,16 @@ u64 checked_body(const Context& context, const ckks::Ciphertext& c) {
 }
 
 u64 checked_body(const Context& context, const SecretKey& key) {
-  check_basis(ObjectType::ckks_secret_key, key.eval(), context.full_basis());
+  check_basis(ckks::kSecretKeyType, key.eval(), context.full_basis());
   return secret_body(context);
 }
 
 u64 checked_body(const Context& context, const ckks::PublicKey& key) {
-  check_basis(ObjectType::ckks_public_key, key.b, context.full_basis());
+  check_basis(ckks::kPublicKeyType, key.b, context.full_basis());
   return public_body(context);
 }
 
-u64 checked_body(ObjectType type, const Context& context, const SwitchingKey& key) {
+u64 checked_body(TypeCode type, const Context& context, const SwitchingKey& key) {
   const Gadget& gadget = context.gadget();
   (void)level_basis(type, context, key.limbs);
   key.check(gadget, key.limbs);
@@ -174,7 +233,7 @@ u64 checked_body(ObjectType type, const Context& context, const SwitchingKey& ke
 }
 
 u64 checked_body(const Context& context, const ckks::RelinKey& key) {
-  return checked_body(ObjectType::ckks_relin_key, context, key.key());
+  return checked_body(ckks::kRelinKeyType, context, key.key());
 }
 
 bool good_element(const Context& context, u64 element) {
@@ -187,13 +246,13 @@ u64 checked_body(const Context& context, const ckks::GaloisKey& key) {
                         " is none of this context's ring: it must be odd, above 1 and below " +
                         std::to_string(context.ring().index()));
   if (!key.key) throw ParameterError("a Galois key without polynomials cannot be saved: make it with galois_key");
-  return checked_body(ObjectType::ckks_galois_key, context, *key.key);
+  return checked_body(ckks::kGaloisKeyType, context, *key.key);
 }
 
-void write_switching(std::ostream& out, const Context& context, ObjectType type, u64 element, const SwitchingKey& key,
+void write_switching(std::ostream& out, const Context& context, TypeCode type, u64 element, const SwitchingKey& key,
                      u64 body) {
   RecordWriter w(out, type, context.params().hash(), body);
-  w.value(detail::kWordBits);
+  w.value(kWordBits);
   w.value(static_cast<u32>(key.limbs));
   w.value(static_cast<u32>(key.b.size()));
   w.value(u32{0});
@@ -207,7 +266,7 @@ void write_switching(std::ostream& out, const Context& context, ObjectType type,
 // ---- what a reader refuses ------------------------------------------------------------------------
 
 /// Number of limbs of a record, checked.
-std::size_t read_limbs(const RecordReader& r, const RecordInfo& info, std::size_t most) {
+std::size_t read_limbs(const RecordReader& r, const Fields& info, std::size_t most) {
   if (info.limbs < 1 || info.limbs > most)
     r.refuse("has " + std::to_string(info.limbs) + " limbs, possible are 1 ... " + std::to_string(most));
   return info.limbs;
@@ -222,24 +281,25 @@ void read_zero(const RecordReader& r, const char* field, u64 v) {
   if (v != 0) r.refuse("has " + std::to_string(v) + " in its " + field + ", it must be 0");
 }
 
-template <class T>
-T field(const std::array<std::uint8_t, detail::kMaxHeadBytes>& raw, std::size_t at) {
-  T v;
-  std::memcpy(&v, raw.data() + at, sizeof(v));
-  return v;
+/// Reads the fixed fields.
+Fields read_head(RecordReader& r, RecordHead& raw) {
+  raw = r.head();
+  const Fields f = fields_of(r.header().type, raw);
+  if (f.word_bits != kWordBits)
+    throw FormatError(r.what() + " has residues of " + std::to_string(f.word_bits) + "-bit words, this library has " +
+                      std::to_string(kWordBits) + "-bit words: use the library that wrote it");
+  return f;
 }
 
-using Raw = std::array<std::uint8_t, detail::kMaxHeadBytes>;
-
 /// Checks the fixed fields of an evaluation key and the length they imply.
-void check_switching(const RecordReader& r, const Context& context, const RecordInfo& info, const Raw& raw) {
+void check_switching(RecordReader& r, const Context& context, const Fields& info, const RecordHead& raw) {
   const Gadget& gadget = context.gadget();
   const std::size_t limbs = read_limbs(r, info, gadget.q().size());
   if (info.digits != gadget.digits(limbs))
     r.refuse("has " + std::to_string(info.digits) + " digits, keys of " + std::to_string(limbs) + " limbs have " +
              std::to_string(gadget.digits(limbs)));
-  read_zero(r, "reserved field", field<u32>(raw, 12));
-  if (info.type == ObjectType::ckks_relin_key) {
+  read_zero(r, "reserved field", raw.at<u32>(12));
+  if (r.header().type == ckks::kRelinKeyType) {
     read_zero(r, "reserved element", info.element);
   } else if (!good_element(context, info.element)) {
     r.refuse("has the element " + std::to_string(info.element) + ", it must be odd, above 1 and below " +
@@ -250,15 +310,15 @@ void check_switching(const RecordReader& r, const Context& context, const Record
 
 SwitchingKey read_switching(RecordReader& r, const Context& context, unsigned threads, u64* element) {
   r.check_parameters(context.params().hash());
-  Raw raw{};
-  const RecordInfo info = r.head(raw);
+  RecordHead raw;
+  const Fields info = read_head(r, raw);
   check_switching(r, context, info, raw);
   const Gadget& gadget = context.gadget();
   SwitchingKey key;
   key.key_id = info.key_id;
   key.limbs = info.limbs;
   key.spec = gadget.spec();
-  key.seed = field<Seed>(raw, 32);
+  key.seed = raw.at<Seed>(32);
   key.b.reserve(info.digits);
   // A digit's memory is taken when its bytes are due: a short stream cannot claim a whole key.
   for (std::size_t d = 0; d < info.digits; ++d) key.b.push_back(r.poly(gadget.extended(info.limbs)));
@@ -269,10 +329,10 @@ SwitchingKey read_switching(RecordReader& r, const Context& context, unsigned th
 }
 
 ckks::Plaintext read_plaintext(std::istream& in, const Context& context) {
-  RecordReader r(in, ObjectType::ckks_plaintext);
+  RecordReader r(in, ckks::kPlaintextType);
   r.check_parameters(context.params().hash());
-  Raw raw{};
-  const RecordInfo info = r.head(raw);
+  RecordHead raw;
+  const Fields info = read_head(r, raw);
   const Basis basis = context.basis(read_limbs(r, info, context.gadget().q().size()) - 1);
   read_scale(r, info.scale);
   read_size(r, "bound", info.bound);
@@ -286,12 +346,12 @@ ckks::Plaintext read_plaintext(std::istream& in, const Context& context) {
 }
 
 ckks::Ciphertext read_ciphertext(std::istream& in, const Context& context, unsigned threads) {
-  RecordReader r(in, ObjectType::ckks_ciphertext);
+  RecordReader r(in, ckks::kCiphertextType);
   r.check_parameters(context.params().hash());
-  Raw raw{};
-  const RecordInfo info = r.head(raw);
+  RecordHead raw;
+  const Fields info = read_head(r, raw);
   const Basis basis = context.basis(read_limbs(r, info, context.gadget().q().size()) - 1);
-  if (const auto flags = field<u32>(raw, 12); flags > kSeeded)
+  if (const auto flags = raw.at<u32>(12); flags > kSeeded)
     r.refuse("has the flags " + std::to_string(flags) + ", only 0 and 1 have a meaning");
   if (info.parts < 2 || info.parts > 3 || (info.seeded && info.parts != 2))
     r.refuse("has " + std::to_string(info.parts) + " parts, it must have 2" + (info.seeded ? " with a seed" : " or 3"));
@@ -315,23 +375,23 @@ ckks::Ciphertext read_ciphertext(std::istream& in, const Context& context, unsig
 }
 
 ckks::GaloisKey read_galois_key(std::istream& in, const Context& context, unsigned threads) {
-  RecordReader r(in, ObjectType::ckks_galois_key);
+  RecordReader r(in, ckks::kGaloisKeyType);
   ckks::GaloisKey key;
   key.key = std::make_shared<const SwitchingKey>(read_switching(r, context, threads, &key.element));
   return key;
 }
 
 ckks::Parameters read_parameters(std::istream& in) {
-  RecordReader r(in, ObjectType::ckks_parameters);
-  Raw raw{};
-  (void)r.head(raw);
+  RecordReader r(in, ckks::kParametersType);
+  RecordHead raw;
+  (void)read_head(r, raw);
   ckks::ParametersSpec spec;
-  spec.log_n = field<u32>(raw, 4);
-  spec.limbs_per_digit = field<u32>(raw, 8);
-  const auto q = field<u32>(raw, 12), p = field<u32>(raw, 16);
-  const auto name_bytes = field<u32>(raw, 20), reason_bytes = field<u32>(raw, 24);
-  read_zero(r, "reserved field", field<u32>(raw, 28));
-  spec.log_scale = field<double>(raw, 32);
+  spec.log_n = raw.at<u32>(4);
+  spec.limbs_per_digit = raw.at<u32>(8);
+  const auto q = raw.at<u32>(12), p = raw.at<u32>(16);
+  const auto name_bytes = raw.at<u32>(20), reason_bytes = raw.at<u32>(24);
+  read_zero(r, "reserved field", raw.at<u32>(28));
+  spec.log_scale = raw.at<double>(32);
   if (q < 1 || q > kMaxQ || p < 1 || p > kMaxP)
     r.refuse("has " + std::to_string(q) + " primes in Q and " + std::to_string(p) +
              " special ones, possible are 1 ... " + std::to_string(kMaxQ) + " and 1 ... " + std::to_string(kMaxP));
@@ -356,24 +416,24 @@ ckks::Parameters read_parameters(std::istream& in) {
     throw FormatError(r.what() + " is not valid: " + e.what());
   }
   if (params->hash() != r.header().hash)
-    r.refuse("has the parameter hash " + detail::short_hash(r.header().hash) + "..., its contents have " +
-             detail::short_hash(params->hash()) + "...");
+    r.refuse("has the parameter hash " + short_hash(r.header().hash) + "..., its contents have " +
+             short_hash(params->hash()) + "...");
   return *std::move(params);
 }
 
 SecretKey read_secret_key(std::istream& in, const Context& context) {
-  RecordReader r(in, ObjectType::ckks_secret_key);
+  RecordReader r(in, ckks::kSecretKeyType);
   r.check_parameters(context.params().hash());
-  Raw raw{};
-  const RecordInfo info = r.head(raw);
-  if (const auto bits = field<u32>(raw, 4); bits != kSecretBits)
+  RecordHead raw;
+  const Fields info = read_head(r, raw);
+  if (const auto bits = raw.at<u32>(4); bits != kSecretBits)
     r.refuse("has coefficients of " + std::to_string(bits) + " bits, they must have " + std::to_string(kSecretBits));
   r.check_length(secret_body(context));
   SmallPoly s(context.ring().degree());
   std::uint8_t* packed = r.buffer().data();
   unsigned invalid = 0;
-  for (std::size_t at = 0; at < s.coeffs().size(); at += detail::kChunk) {
-    const std::size_t count = std::min(detail::kChunk, s.coeffs().size() - at);
+  for (std::size_t at = 0; at < s.coeffs().size(); at += ChunkBuffer::kResidues) {
+    const std::size_t count = std::min(ChunkBuffer::kResidues, s.coeffs().size() - at);
     r.bytes(packed, count / 4);
     for (std::size_t k = 0; k < count; ++k) {
       const unsigned x = packed[k / 4] >> (k % 4 * 2) & 3U;
@@ -387,17 +447,17 @@ SecretKey read_secret_key(std::istream& in, const Context& context) {
 }
 
 ckks::PublicKey read_public_key(std::istream& in, const Context& context, unsigned threads) {
-  RecordReader r(in, ObjectType::ckks_public_key);
+  RecordReader r(in, ckks::kPublicKeyType);
   r.check_parameters(context.params().hash());
-  Raw raw{};
-  const RecordInfo info = r.head(raw);
+  RecordHead raw;
+  const Fields info = read_head(r, raw);
   const Basis& basis = context.full_basis();
   if (info.limbs != basis.size())
     r.refuse("has " + std::to_string(info.limbs) + " limbs, it must have " + std::to_string(basis.size()));
   r.check_length(public_body(context));
   ckks::PublicKey key;
   key.key_id = info.key_id;
-  key.seed = field<Seed>(raw, 16);
+  key.seed = raw.at<Seed>(16);
   key.b = r.poly(basis);
   r.finish();
   key.a = sample_uniform(basis, key.seed, StreamObject::public_key, 0, 0, threads);
@@ -405,16 +465,14 @@ ckks::PublicKey read_public_key(std::istream& in, const Context& context, unsign
 }
 
 ckks::RelinKey read_relin_key(std::istream& in, const Context& context, unsigned threads) {
-  RecordReader r(in, ObjectType::ckks_relin_key);
+  RecordReader r(in, ckks::kRelinKeyType);
   return ckks::RelinKey(read_switching(r, context, threads, nullptr));
 }
 
 /// An object that must be the stream's last.
 template <class T>
-T alone(std::istream& in, ObjectType type, T&& object) {
-  if (!detail::at_end(in))
-    throw FormatError(std::string("bytes follow the ") + name(type) +
-                      ", which should stand alone: read a sequence record by record, or obtain the file again");
+T alone(std::istream& in, TypeCode type, T&& object) {
+  check_alone(in, type);
   return std::forward<T>(object);
 }
 
@@ -436,8 +494,8 @@ void save(std::ostream& out, const ckks::Parameters& params) {
   const auto& s = params.spec();
   if (!good_text(s.name) || !good_text(s.insecure))
     throw ValueError("the parameters' name or reason is not printable UTF-8 and cannot be saved: choose another");
-  RecordWriter w(out, ObjectType::ckks_parameters, params.hash(), body_of(params));
-  w.value(detail::kWordBits);
+  RecordWriter w(out, ckks::kParametersType, params.hash(), body_of(params));
+  w.value(kWordBits);
   w.value(static_cast<u32>(s.log_n));
   w.value(static_cast<u32>(s.limbs_per_digit));
   w.value(static_cast<u32>(s.q.size()));
@@ -454,8 +512,8 @@ void save(std::ostream& out, const ckks::Parameters& params) {
 }
 
 void save(std::ostream& out, const Context& context, const ckks::Plaintext& p) {
-  RecordWriter w(out, ObjectType::ckks_plaintext, context.params().hash(), checked_body(context, p));
-  w.value(detail::kWordBits);
+  RecordWriter w(out, ckks::kPlaintextType, context.params().hash(), checked_body(context, p));
+  w.value(kWordBits);
   w.value(static_cast<u32>(p.poly.limbs()));
   w.value(p.scale);
   w.value(p.bound);
@@ -464,8 +522,8 @@ void save(std::ostream& out, const Context& context, const ckks::Plaintext& p) {
 }
 
 void save(std::ostream& out, const Context& context, const ckks::Ciphertext& c) {
-  RecordWriter w(out, ObjectType::ckks_ciphertext, context.params().hash(), checked_body(context, c));
-  w.value(detail::kWordBits);
+  RecordWriter w(out, ckks::kCiphertextType, context.params().hash(), checked_body(context, c));
+  w.value(kWordBits);
   w.value(static_cast<u32>(c.parts[0].limbs()));
   w.value(static_cast<u32>(c.parts.size()));
   w.value(c.seed ? kSeeded : u32{0});
@@ -479,14 +537,14 @@ void save(std::ostream& out, const Context& context, const ckks::Ciphertext& c) 
 }
 
 void save(std::ostream& out, const Context& context, const SecretKey& key) {
-  RecordWriter w(out, ObjectType::ckks_secret_key, context.params().hash(), checked_body(context, key));
-  w.value(detail::kWordBits);
+  RecordWriter w(out, ckks::kSecretKeyType, context.params().hash(), checked_body(context, key));
+  w.value(kWordBits);
   w.value(kSecretBits);
   w.value(key.id());
   const auto& s = key.coeffs().coeffs();
   std::uint8_t* packed = w.buffer().data();
-  for (std::size_t at = 0; at < s.size(); at += detail::kChunk) {
-    const std::size_t count = std::min(detail::kChunk, s.size() - at);
+  for (std::size_t at = 0; at < s.size(); at += ChunkBuffer::kResidues) {
+    const std::size_t count = std::min(ChunkBuffer::kResidues, s.size() - at);
     for (std::size_t k = 0; k < count; k += 4) {
       unsigned byte = 0;
       for (std::size_t j = 0; j < 4; ++j) byte |= static_cast<unsigned>(s[at + k + j] + 1) << (2 * j);
@@ -498,8 +556,8 @@ void save(std::ostream& out, const Context& context, const SecretKey& key) {
 }
 
 void save(std::ostream& out, const Context& context, const ckks::PublicKey& key) {
-  RecordWriter w(out, ObjectType::ckks_public_key, context.params().hash(), checked_body(context, key));
-  w.value(detail::kWordBits);
+  RecordWriter w(out, ckks::kPublicKeyType, context.params().hash(), checked_body(context, key));
+  w.value(kWordBits);
   w.value(static_cast<u32>(key.b.limbs()));
   w.value(key.key_id);
   w.bytes(key.seed.data(), key.seed.size());
@@ -508,88 +566,109 @@ void save(std::ostream& out, const Context& context, const ckks::PublicKey& key)
 }
 
 void save(std::ostream& out, const Context& context, const ckks::RelinKey& key) {
-  write_switching(out, context, ObjectType::ckks_relin_key, 0, key.key(), checked_body(context, key));
+  write_switching(out, context, ckks::kRelinKeyType, 0, key.key(), checked_body(context, key));
 }
 
 void save(std::ostream& out, const Context& context, const ckks::GaloisKey& key) {
   const u64 body = checked_body(context, key);
-  write_switching(out, context, ObjectType::ckks_galois_key, key.element, *key.key, body);
+  write_switching(out, context, ckks::kGaloisKeyType, key.element, *key.key, body);
 }
 
 // ---- loading --------------------------------------------------------------------------------------
 
-ckks::Parameters load_parameters(std::istream& in) {
-  return alone(in, ObjectType::ckks_parameters, read_parameters(in));
-}
+ckks::Parameters load_parameters(std::istream& in) { return alone(in, ckks::kParametersType, read_parameters(in)); }
 ckks::Plaintext load_plaintext(std::istream& in, const Context& context) {
-  return alone(in, ObjectType::ckks_plaintext, read_plaintext(in, context));
+  return alone(in, ckks::kPlaintextType, read_plaintext(in, context));
 }
 ckks::Ciphertext load_ciphertext(std::istream& in, const Context& context, unsigned threads) {
-  return alone(in, ObjectType::ckks_ciphertext, read_ciphertext(in, context, threads));
+  return alone(in, ckks::kCiphertextType, read_ciphertext(in, context, threads));
 }
 SecretKey load_secret_key(std::istream& in, const Context& context) {
-  return alone(in, ObjectType::ckks_secret_key, read_secret_key(in, context));
+  return alone(in, ckks::kSecretKeyType, read_secret_key(in, context));
 }
 ckks::PublicKey load_public_key(std::istream& in, const Context& context, unsigned threads) {
-  return alone(in, ObjectType::ckks_public_key, read_public_key(in, context, threads));
+  return alone(in, ckks::kPublicKeyType, read_public_key(in, context, threads));
 }
 ckks::RelinKey load_relin_key(std::istream& in, const Context& context, unsigned threads) {
-  return alone(in, ObjectType::ckks_relin_key, read_relin_key(in, context, threads));
+  return alone(in, ckks::kRelinKeyType, read_relin_key(in, context, threads));
 }
 ckks::GaloisKey load_galois_key(std::istream& in, const Context& context, unsigned threads) {
-  return alone(in, ObjectType::ckks_galois_key, read_galois_key(in, context, threads));
+  return alone(in, ckks::kGaloisKeyType, read_galois_key(in, context, threads));
 }
 
 std::optional<ckks::Parameters> next_parameters(std::istream& in) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_parameters(in);
 }
 std::optional<ckks::Plaintext> next_plaintext(std::istream& in, const Context& context) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_plaintext(in, context);
 }
 std::optional<ckks::Ciphertext> next_ciphertext(std::istream& in, const Context& context, unsigned threads) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_ciphertext(in, context, threads);
 }
 std::optional<SecretKey> next_secret_key(std::istream& in, const Context& context) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_secret_key(in, context);
 }
 std::optional<ckks::PublicKey> next_public_key(std::istream& in, const Context& context, unsigned threads) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_public_key(in, context, threads);
 }
 std::optional<ckks::RelinKey> next_relin_key(std::istream& in, const Context& context, unsigned threads) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_relin_key(in, context, threads);
 }
 std::optional<ckks::GaloisKey> next_galois_key(std::istream& in, const Context& context, unsigned threads) {
-  if (detail::at_end(in)) return std::nullopt;
+  if (at_end(in)) return std::nullopt;
   return read_galois_key(in, context, threads);
 }
 
 std::vector<GaloisKeyEntry> index_galois_keys(std::istream& in, const Context& context) {
-  const auto [position, end] = detail::extent(in);
+  const auto [position, end] = extent(in);
   std::vector<GaloisKeyEntry> entries;
   try {
     for (u64 at = position; at < end; at += entries.back().bytes) {
-      detail::seek(in, at);
-      RecordReader r(in, ObjectType::ckks_galois_key);
+      seek(in, at);
+      RecordReader r(in, ckks::kGaloisKeyType);
       r.check_parameters(context.params().hash());
-      Raw raw{};
-      const RecordInfo info = r.head(raw);
+      RecordHead raw;
+      const Fields info = read_head(r, raw);
       check_switching(r, context, info, raw);
-      if (info.bytes() > end - at)
-        r.refuse("ends after " + std::to_string(end - at) + " of " + std::to_string(info.bytes()) + " bytes");
-      entries.push_back({info.element, info.limbs, at, info.bytes()});
+      const u64 bytes = record_bytes(r.header().body_bytes);
+      if (bytes > end - at)
+        r.refuse("ends after " + std::to_string(end - at) + " of " + std::to_string(bytes) + " bytes");
+      entries.push_back({info.element, info.limbs, at, bytes});
     }
   } catch (const Error&) {
-    detail::seek(in, position);
+    seek(in, position);
     throw;
   }
-  detail::seek(in, position);
+  seek(in, position);
   return entries;
 }
 
 }  // namespace ringforge::io
+
+std::vector<ringforge::io::RecordType> ringforge::ckks::record_types() {
+  using io::describe;
+  return {{.code = kParametersType,
+           .name = "CKKS parameter set",
+           .head_bytes = io::kParametersHead,
+           .max_body = 4096,
+           .describe = describe},
+          {.code = kPlaintextType, .name = "CKKS plaintext", .head_bytes = io::kPlaintextHead, .describe = describe},
+          {.code = kCiphertextType, .name = "CKKS ciphertext", .head_bytes = io::kCiphertextHead, .describe = describe},
+          {.code = kSecretKeyType,
+           .name = "CKKS secret key",
+           .head_bytes = io::kSecretKeyHead,
+           .secret = true,
+           .describe = describe},
+          {.code = kPublicKeyType, .name = "CKKS public key", .head_bytes = io::kPublicKeyHead, .describe = describe},
+          {.code = kRelinKeyType,
+           .name = "CKKS relinearisation key",
+           .head_bytes = io::kSwitchingHead,
+           .describe = describe},
+          {.code = kGaloisKeyType, .name = "CKKS Galois key", .head_bytes = io::kSwitchingHead, .describe = describe}};
+}
