@@ -124,8 +124,8 @@ fuzz: build $(VENV)/.fuzz ## every reader of foreign bytes, in C++ and Python, F
 CPP_FILES = $(shell git ls-files '*.cpp' '*.hpp')
 
 lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, import contracts, Verilator
-	$(VENV)/bin/ruff check python examples hw
-	$(VENV)/bin/ruff format --check python examples hw
+	$(VENV)/bin/ruff check python examples hw tools
+	$(VENV)/bin/ruff format --check python examples hw tools tools
 	$(VENV)/bin/mypy
 	PYTHONPATH=python $(VENV)/bin/lint-imports --no-cache
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
@@ -134,8 +134,8 @@ hw-lint: build $(VENV)/.hw ## every warning of Verilator on every machine and ce
 	$(VENV)/bin/ringforge hw lint matvec
 
 format: $(VENV)/.lint ## rewrites sources in the project's style
-	$(VENV)/bin/ruff check --fix python examples hw
-	$(VENV)/bin/ruff format python examples hw
+	$(VENV)/bin/ruff check --fix python examples hw tools
+	$(VENV)/bin/ruff format python examples hw tools
 	$(VENV)/bin/clang-format -i $(CPP_FILES)
 
 proto: $(VENV)/.tools ## the Python code of .proto files, after they change

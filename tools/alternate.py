@@ -29,6 +29,7 @@ INSECURE = "benchmark: sizes as given"
 def _ring(log_n: int, bits: int, limbs: int, only: str) -> Callable[[], object]:
     """An operation of CKKS at N = 2^log_n with `limbs` + 1 primes of so many bits, a digit a limb."""
     import numpy as np
+
     from ringforge import _native, ckks
     from ringforge.params import Parameters
 
@@ -62,6 +63,7 @@ def _ntt(log_n: int, bits: int, forward: bool) -> Callable[[], object]:
 
 def _matmul(m: int, n: int, k: int) -> Callable[[], object]:
     import numpy as np
+
     from ringforge import matmul
     from ringforge.params import named
 
@@ -120,7 +122,8 @@ class Build:
 
     def ask(self, line: str = "") -> str:
         """One line to the process, one line back."""
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         return self._process.stdout.readline().strip()

@@ -8,8 +8,8 @@
 Every round runs each command with the old build, the new one, and the old one again, every other round in the opposite
 order. "new / old" is the ratio of medians. "old / old" is the same between the two runs of the old build: what the
 machine does by itself. "slower" is by how much the median of the rounds' own ratios exceeds 1 beyond the spread, the
-larger half of the inter-quartile range of old / old; a figure is marked when that is over the limit. "best" is the ratio
-of the fastest runs, which other work on the machine disturbs least.
+larger half of the inter-quartile range of old / old; a figure is marked when that is over the limit. "best" is the
+ratio of the fastest runs, which other work on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def figures(program: Path, command: list[str], pinned: str) -> dict[str, float]:
 def compare(old: Path, new: Path, names: list[str], rounds: int, limit: float, pinned: str) -> bool:
     """Prints one line a figure; whether all are within the limit."""
     good = True
-    print(f"{'figure':<86} {'old':>10} {'new':>10} {'new/old':>8} {'old/old':>8} {'spread':>7} {'slower':>7} {'best':>6}")
+    print(
+        f"{'figure':<86} {'old':>10} {'new':>10} {'new/old':>8} {'old/old':>8} {'spread':>7} {'slower':>7} {'best':>6}"
+    )
     for name in names:
         sides: list[dict[str, list[float]]] = [{}, {}, {}]
         for turn in range(rounds):
