@@ -125,7 +125,7 @@ CPP_FILES = $(shell git ls-files '*.cpp' '*.hpp')
 
 lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, import contracts, Verilator
 	$(VENV)/bin/ruff check python examples hw tools
-	$(VENV)/bin/ruff format --check python examples hw tools tools
+	$(VENV)/bin/ruff format --check python examples hw tools
 	$(VENV)/bin/mypy
 	PYTHONPATH=python $(VENV)/bin/lint-imports --no-cache
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
