@@ -54,7 +54,7 @@ class RlweOperations : public testing::Test {
 
 bool same(const Ciphertext& c, const Ciphertext& d) {
   return c.parts.size() == d.parts.size() && c.key_id == d.key_id &&
-         std::equal(c.parts.begin(), c.parts.end(), d.parts.begin(), equal<Eval>);
+         std::equal(c.parts.begin(), c.parts.end(), d.parts.begin(), equal<Eval, u64>);
 }
 
 TEST_F(RlweOperations, SumsAndProductsOfPhasesAreExact) {
