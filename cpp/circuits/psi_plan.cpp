@@ -191,8 +191,8 @@ std::vector<io::RecordType> psi_record_types() {
   const auto message = [](io::TypeCode code, const char* name) {
     return io::RecordType{.code = code, .name = name, .version = 2, .oldest = 2};
   };
-  return {message(kPsiKeysType, "evaluation keys of a PSI session"), message(kPsiRequestType, "request of a PSI session"),
-          message(kPsiReplyType, "reply of a PSI session")};
+  return {message(kPsiKeysType, "evaluation keys of a PSI session"),
+          message(kPsiRequestType, "request of a PSI session"), message(kPsiReplyType, "reply of a PSI session")};
 }
 
 }  // namespace ringforge::circuits

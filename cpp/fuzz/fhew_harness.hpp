@@ -55,10 +55,10 @@ std::size_t mutate_message(std::uint8_t* data, std::size_t size, std::size_t max
 
 }  // namespace ringforge::fuzz
 
-#define RINGFORGE_FUZZ_PSI_MUTATOR(type, bytes)                                                         \
-  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, \
-                                                 unsigned seed) {                                       \
-    using namespace ringforge;                                                                          \
-    return fuzz::mutate_message<circuits::PsiPlan>(data, size, max, seed, circuits::type, fuzz::psi_plans(),    \
-                                               [](const circuits::PsiPlan& p) { return p.bytes(); });       \
+#define RINGFORGE_FUZZ_PSI_MUTATOR(type, bytes)                                                              \
+  extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max,      \
+                                                 unsigned seed) {                                            \
+    using namespace ringforge;                                                                               \
+    return fuzz::mutate_message<circuits::PsiPlan>(data, size, max, seed, circuits::type, fuzz::psi_plans(), \
+                                                   [](const circuits::PsiPlan& p) { return p.bytes(); });    \
   }

@@ -43,7 +43,7 @@ inline circuits::PsiPlan psi_plan(circuits::PsiAlgorithm algorithm) {
 /// Both plans: what is looked up first is taken for hashes that are neither's.
 inline const std::array<circuits::PsiPlan, 2>& psi_plans() {
   static const std::array<circuits::PsiPlan, 2> plans{psi_plan(circuits::PsiAlgorithm::ringforge),
-                                                  psi_plan(circuits::PsiAlgorithm::paper)};
+                                                      psi_plan(circuits::PsiAlgorithm::paper)};
   return plans;
 }
 

@@ -16,7 +16,8 @@ circuits::PsiClientKey client(const circuits::PsiPlan& plan) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::array<circuits::PsiClientKey, 2> clients{client(fuzz::psi_plans()[0]), client(fuzz::psi_plans()[1])};
+  static const std::array<circuits::PsiClientKey, 2> clients{client(fuzz::psi_plans()[0]),
+                                                             client(fuzz::psi_plans()[1])};
   const circuits::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
   std::vector<std::uint16_t> words(plan.bins() * plan.cell_words());
   try {

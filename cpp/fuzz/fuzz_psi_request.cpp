@@ -20,17 +20,19 @@ circuits::PsiSessionKeys session(const circuits::PsiPlan& plan) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::array<circuits::PsiSessionKeys, 2> sessions{session(fuzz::psi_plans()[0]),
-                                                            session(fuzz::psi_plans()[1])};
+                                                                session(fuzz::psi_plans()[1])};
   static const std::array<u64, 3> offsets{0, 2, 3};
   static const std::array<u32, 3> cells{3, 7, 12};
   static const std::vector<std::uint16_t> words(cells.size() * fuzz::psi_plans()[0].cell_words(), 1);
   const circuits::PsiPlan& plan = fuzz::named_by(fuzz::psi_plans(), data, size);
   const circuits::PsiSessionKeys& keys = sessions[&plan == &fuzz::psi_plans()[0] ? 0 : 1];
   try {
-    const auto reply = circuits::psi_answer(keys, {data, size}, {offsets.data(), cells.data(), words.data(), cells.size()});
+    const auto reply =
+        circuits::psi_answer(keys, {data, size}, {offsets.data(), cells.data(), words.data(), cells.size()});
     fuzz::require(size == plan.request_bytes(), "a request of another length was answered");
     fuzz::require(reply.size() == plan.reply_bytes(), "a reply of another length");
-    fuzz::require(io::open_record(reply, circuits::kPsiReplyType).header.hash == plan.hash(), "a reply of another plan");
+    fuzz::require(io::open_record(reply, circuits::kPsiReplyType).header.hash == plan.hash(),
+                  "a reply of another plan");
   } catch (const FormatError&) {
   } catch (const MismatchError&) {
   }

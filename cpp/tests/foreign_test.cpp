@@ -15,8 +15,8 @@
 #include "ringforge/circuits/matvec.hpp"
 #include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/circuits/psi.hpp"
-#include "ringforge/fhew/gates.hpp"
 #include "ringforge/ckks/io.hpp"
+#include "ringforge/fhew/gates.hpp"
 #include "ringforge/oprf.hpp"
 #include "support.hpp"
 
