@@ -237,10 +237,26 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"Evaluator::add", "right", [&] { (void)w.ev.add(w.c, f.c); }},
       {"Evaluator::sub", "left", [&] { (void)w.ev.sub(f.c, w.c); }},
       {"Evaluator::sub", "right", [&] { (void)w.ev.sub(w.c, f.c); }},
-      {"Evaluator::add_in_place", "left", [&] { w.ev.add_in_place(f.c, w.c); }},
-      {"Evaluator::add_in_place", "right", [&] { w.ev.add_in_place(w.c, f.c); }},
-      {"Evaluator::sub_in_place", "left", [&] { w.ev.sub_in_place(f.c, w.c); }},
-      {"Evaluator::sub_in_place", "right", [&] { w.ev.sub_in_place(w.c, f.c); }},
+      {"Evaluator::add_in_place", "left",
+       [&] {
+         ckks::Ciphertext r(f.c);
+         w.ev.add_in_place(r, w.c);
+       }},
+      {"Evaluator::add_in_place", "right",
+       [&] {
+         ckks::Ciphertext r(w.c);
+         w.ev.add_in_place(r, f.c);
+       }},
+      {"Evaluator::sub_in_place", "left",
+       [&] {
+         ckks::Ciphertext r(f.c);
+         w.ev.sub_in_place(r, w.c);
+       }},
+      {"Evaluator::sub_in_place", "right",
+       [&] {
+         ckks::Ciphertext r(w.c);
+         w.ev.sub_in_place(r, f.c);
+       }},
       {"Evaluator::negate", "ciphertext", [&] { (void)w.ev.negate(f.c); }},
       {"Evaluator::add_plain", "ciphertext", [&] { (void)w.ev.add_plain(f.c, w.p); }},
       {"Evaluator::add_plain", "plaintext", [&] { (void)w.ev.add_plain(w.c, f.p); }},

@@ -15,7 +15,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <random>
 #include <string>
@@ -99,10 +98,9 @@ bool tainted(const std::vector<T>& v) {
 std::vector<std::uint8_t> random_reply(const PsiPlan& plan) {
   std::mt19937 random(5);
   std::vector<std::uint8_t> reply(plan.reply_bytes());
-  for (auto& b : reply) b = static_cast<std::uint8_t>(random());
-  const auto hash = plan.hash();
-  std::memcpy(reply.data(), "RGFPSIR1", 8);
-  std::memcpy(reply.data() + 8, hash.data(), hash.size());
+  std::uint8_t* body = io::begin_record(reply, kPsiReplyType, plan.hash());
+  for (std::size_t i = 0; i < reply.size() - io::record_bytes(0); ++i) body[i] = static_cast<std::uint8_t>(random());
+  io::seal_record(reply);
   return reply;
 }
 

@@ -43,7 +43,7 @@ class Bench:
         self.secret = _native.fhew.SecretKey(params, _native.TestSeed(seed.to_bytes(32, "little")))
         self.key = gates.make_evaluation_key(self.secret, method, threads)
         # The file of a secret key: 48 bytes of header, a byte for each coefficient plus one, 32 bytes of checksum.
-        weights = np.frombuffer(self.secret.save(), np.uint8)[48:-32] != 1
+        weights = np.frombuffer(self.secret.save(), np.uint8)[60:-32] != 1
         n = self.gate_set.n
         self.lengths = noise.KeyLengths(float(weights[:n].sum()), float(weights[n:].sum()))
 

@@ -83,7 +83,7 @@ def rotation_errors(bench: Bench, accumulators: npt.NDArray[np.uint32], bits: np
     """Phases of the constant coefficients, Q/8 added, less what each bit should give: centred modulo Q."""
     s = bench.gate_set
     file = np.frombuffer(bench.secret.save(), np.uint8)
-    secret = file[48 + s.n : -32].astype(np.int64) - 1
+    secret = file[60 + s.n : -32].astype(np.int64) - 1
     a, b = accumulators[:, 0].astype(np.int64), accumulators[:, 1, 0].astype(np.int64)
     # The constant coefficient of a s modulo X^N + 1.
     product = (a[:, 0] * secret[0] - a[:, :0:-1] @ secret[1:]) % s.modulus
@@ -169,7 +169,7 @@ def test_clear_chains_are_the_rotation_that_the_keys_encrypt(bench: Bench) -> No
         devices.open_device("cpu").prepare(kernel, KeySet(own=(bench.key,))), [accumulators, indices]
     )
     file = np.frombuffer(bench.secret.save(), np.uint8)
-    lwe, ring = (file[a:b].astype(np.int64) - 1 for a, b in ((48, 48 + s.n), (48 + s.n, -32)))
+    lwe, ring = (file[a:b].astype(np.int64) - 1 for a, b in ((60, 60 + s.n), (60 + s.n, -32)))
     key, clear = ClearKey(params, secret=lwe), devices.open_device("clear")
     (turned,), report = clear.run(clear.prepare(kernel, KeySet(own=(key,))), [accumulators, indices])
     assert report.operations == {"external_product": np.count_nonzero(indices % s.ap_base)}
