@@ -15,7 +15,7 @@ using namespace ringforge;
 using Integers = std::vector<i64>;
 constexpr i64 kT = 256;  // t
 
-/// The phase is m*Q/t + e. What the scheme knows of it: the variance of a coefficient of e.
+/// The phase is m*Q/t + e. The variance of a coefficient of e; errors that are added are taken for independent.
 struct Ciphertext : rlwe::Ciphertext {
   double variance = 0;
 };
