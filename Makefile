@@ -100,15 +100,13 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
 	$(PY) -m pytest hw/common/dv hw/matvec/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
-test-install: build $(VENV)/.test ## the installed C++ library, from a project that finds it
+test-install: build $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
 	$(VENV)/bin/cmake --build build/tests --target ringforge
 	$(VENV)/bin/cmake --install build/tests --prefix $(CURDIR)/build/prefix > /dev/null
-	$(CMAKE) -S examples/cpp -B build/example -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null
-	$(VENV)/bin/cmake --build build/example > /dev/null
-	build/example/encrypted_dot
-	$(CMAKE) -S examples/toy_scheme -B build/toy_scheme -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null
-	$(VENV)/bin/cmake --build build/toy_scheme > /dev/null
-	build/toy_scheme/toy_scheme
+	set -e; for project in $(patsubst %/CMakeLists.txt,%,$(wildcard examples/*/CMakeLists.txt)); do \
+	  $(CMAKE) -S $$project -B build/$$project -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null; \
+	  $(VENV)/bin/cmake --build build/$$project > /dev/null; \
+	  $(VENV)/bin/ctest --test-dir build/$$project --output-on-failure --no-tests=error; done
 
 sanitize: build $(VENV)/.test ## C++ tests, and the native module under Python threads: address, undefined behaviour, threads
 	tools/sanitize.sh

@@ -1,129 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// A scheme of one's own, outside the library: integers modulo 256 in the coefficients of a polynomial, at scale Q/256.
+// A scheme of one's own, outside the library: integers modulo t in the coefficients of a polynomial, at scale Q/t.
 // An encoding, a rule for noise, a type of records; all else is the library's. docs/adding.md explains each step.
-// It computes, compares with plain integers, and holds its records to what all records owe. For illustration: the set
-// is below 128 bits of security.
+#include <cmath>
 #include <cstdio>
-#include <sstream>
 
 #include "ringforge/packing.hpp"
 #include "ringforge/rlwe/evaluator.hpp"
+#include "ringforge/rlwe/security.hpp"
 #include "ringforge/testing/record_suite.hpp"
 
 using namespace ringforge;
+using Integers = std::vector<i64>;
+constexpr i64 kT = 256;  // t
 
-struct Noise {  // what the scheme knows of a ciphertext
+/// The phase is m*Q/t + e. The variance of a coefficient of e; errors that are added are taken for independent.
+struct Ciphertext : rlwe::Ciphertext {
   double variance = 0;
-};
-struct Ciphertext : Noise, rlwe::Ciphertext {
-  Ciphertext(const Noise& known, rlwe::Ciphertext&& polynomials)
-      : Noise(known), rlwe::Ciphertext(std::move(polynomials)) {}
 };
 
 class Scheme {
  public:
-  static constexpr i64 kModulus = 256;
-  explicit Scheme(unsigned log_n) : gadget_(gadget(log_n)), encryptor_(gadget_), decryptor_(gadget_), ev_(gadget_) {}
+  /// N = 2^log_n, one prime of 50 bits each for Q and P. @throws ParameterError below 128 bits of security.
+  explicit Scheme(unsigned log_n) : gadget_(make(log_n)), encryptor_(gadget_), ev_(gadget_) {}
 
-  const Basis& basis() const { return gadget_->q(); }
+  const rlwe::Gadget& gadget() const { return *gadget_; }
+  std::size_t degree() const { return gadget_->q().ring().degree(); }
   rlwe::Encryptor& encryptor() { return encryptor_; }
-  /// Of all that ciphertexts depend on.
-  Hash hash() const {
-    const u64 identity[] = {0x746f79, basis().ring().degree(), basis()[0].value(), static_cast<u64>(kModulus)};
+  Hash hash() const {  // of all that ciphertexts depend on
+    const u64 identity[] = {0x746f79, gadget_->q().ring().index(), static_cast<u64>(q()), static_cast<u64>(kT)};
     return sha256(identity, sizeof(identity));
   }
 
-  Ciphertext encrypt(const std::vector<i64>& values, const rlwe::SecretKey& sk) {
-    SmallPoly scaled(basis().ring().degree());
-    for (std::size_t k = 0; k < values.size(); ++k) scaled.coeffs()[k] = values[k] % kModulus * scale();
-    Ciphertext c({kErrorVariance}, encryptor_.zero(sk, basis().size()));
-    c.seed.reset();
-    ringforge::add(c.parts[0], c.parts[0], scaled.lift(basis()));
+  Ciphertext encrypt(const Integers& m, const rlwe::SecretKey& sk) {
+    if (m.size() > degree()) throw ShapeError("more integers than coefficients: use several ciphertexts");
+    SmallPoly scaled(degree());
+    for (std::size_t k = 0; k < m.size(); ++k) scaled.coeffs()[k] = encode(m[k]);
+    Ciphertext c{encryptor_.zero(sk, 1), kErrorVariance + 1.0 / 12};  // encode rounds
+    ringforge::add(c.parts[0], c.parts[0], scaled.lift(gadget_->q()));
     return c;
   }
-  std::vector<i64> decrypt(const Ciphertext& c, const rlwe::SecretKey& sk) const {
-    const Poly<Coeff> phase = to_coeff(decryptor_.phase(c, sk));
-    std::vector<i64> out(phase.degree());
-    for (std::size_t k = 0; k < out.size(); ++k)
-      out[k] = (static_cast<i64>(phase.limb(0)[k]) + scale() / 2) / scale() % kModulus;
-    return out;
+  Integers decrypt(const Ciphertext& c, const rlwe::SecretKey& sk) const {
+    Integers m = phase(c, sk);
+    for (i64& x : m) x = (x * kT + q() / 2) / q() % kT;
+    return m;
   }
-  Ciphertext add(const Ciphertext& a, const Ciphertext& b) const { return {{a.variance + b.variance}, ev_.add(a, b)}; }
+  Ciphertext add(const Ciphertext& a, const Ciphertext& b) const { return {ev_.add(a, b), a.variance + b.variance}; }
   Ciphertext map(const Ciphertext& a, u64 element, const rlwe::GaloisKeys& keys) const {
-    const double rounding = (1 + 2.0 * static_cast<double>(basis().ring().degree()) / 3) / 12;
-    return {{a.variance + gadget_->switch_variance(a.limbs()) + rounding}, ev_.map(a, element, keys)};
+    const double rounding = (1 + 2.0 * static_cast<double>(degree()) / 3) / 12;  // of ModDown, ternary secret
+    return {ev_.map(a, element, keys), a.variance + gadget_->switch_variance(a.limbs()) + rounding};
+  }
+  i64 q() const { return static_cast<i64>(gadget_->q()[0].value()); }
+  i64 encode(i64 m) const { return ((m % kT + kT) % kT * q() + kT / 2) / kT; }  // round(m*Q/t)
+  Integers phase(const Ciphertext& c, const rlwe::SecretKey& sk) const {        // in [0, Q)
+    const Poly<Coeff> p = to_coeff(rlwe::Decryptor(gadget_).phase(c, sk));
+    return {p.limb(0), p.limb(0) + degree()};
   }
 
  private:
-  static rlwe::GadgetPtr gadget(unsigned log_n) {
+  static rlwe::GadgetPtr make(unsigned log_n) {
     const Ring ring = Ring::negacyclic(log_n);
-    const std::vector<u64> primes = primes_below(50, 2, ring.index());
-    return std::make_shared<const rlwe::Gadget>(Basis(ring, {&primes[0], 1}), Basis(ring, {&primes[1], 1}),
-                                                rlwe::GadgetSpec{});
+    const std::vector<u64> primes = primes_below(50, 2, ring.prime_step());
+    const Basis q(ring, {&primes[0], 1}), p(ring, {&primes[1], 1});
+    if (q.log2() + p.log2() > rlwe::max_log_qp(log_n)) throw ParameterError("below 128 bits of security: raise log_n");
+    return std::make_shared<const rlwe::Gadget>(q, p, rlwe::GadgetSpec{});
   }
-  i64 scale() const { return static_cast<i64>(basis()[0].value()) / kModulus; }
-
   rlwe::GadgetPtr gadget_;
   rlwe::Encryptor encryptor_;
-  rlwe::Decryptor decryptor_;
   rlwe::Evaluator ev_;
 };
 
-// ---- records: word bits, key id, variance; then b and a ---------------------------------------------
-
 constexpr io::TypeCode kToyCiphertext = 0x8001;
-constexpr std::size_t kHead = 24;
+constexpr std::size_t kHead = 16;  // the fixed fields: key id and variance; both parts follow
 
-u64 body_bytes(const Scheme& s) { return kHead + 2 * packed_bytes(s.basis().ring().degree(), s.basis()[0].mod().bits); }
+void register_types() {
+  io::RecordType type{.code = kToyCiphertext, .name = "toy ciphertext", .head_bytes = kHead};
+  type.describe = [](const io::RecordHead& head, io::RecordInfo& info) {
+    info.fields.emplace_back("variance", head.at<double>(8));
+  };
+  io::register_type(type);
+}
 
-void save(std::ostream& out, const Scheme& s, const Ciphertext& c) {
+u64 body_bytes(const Scheme& s) { return kHead + 2 * packed_bytes(s.degree(), s.gadget().q()[0].mod().bits); }
+
+testing::RecordBytes save(const Scheme& s, const Ciphertext& c) {
+  c.check(s.gadget(), 2, 2);
+  testing::RecordBytes bytes(io::record_bytes(body_bytes(s)));
+  io::ByteSink out(bytes);
   io::RecordWriter w(out, kToyCiphertext, s.hash(), body_bytes(s));
-  w.value(u64{io::kWordBits});
   w.value(c.key_id);
   w.value(c.variance);
-  for (const auto& part : c.parts) w.poly(part);
+  for (const Poly<Eval>& part : c.parts) w.poly(part);
   w.finish();
+  return bytes;
 }
 
 Ciphertext load(std::istream& in, const Scheme& s) {
   io::RecordReader r(in, kToyCiphertext);
   r.check_parameters(s.hash());
   const io::RecordHead head = r.head();
-  const auto variance = head.at<double>(16);
-  if (head.at<u64>(0) != io::kWordBits) r.refuse("has words of another width");
-  if (!(variance >= 0 && variance < 0x1p100)) r.refuse("has a variance that no ciphertext has");
-  r.check_length(body_bytes(s));
-  rlwe::Ciphertext c;
-  c.key_id = head.at<u64>(8);
-  for (int part = 0; part < 2; ++part) c.parts.push_back(r.poly(s.basis()));
-  r.finish();
+  Ciphertext c{{{}, head.at<u64>(0), {}}, head.at<double>(8)};
+  if (!(std::isfinite(c.variance) && c.variance >= 0)) r.refuse("has a variance that is none");
+  r.check_length(body_bytes(s));  // before memory is taken
+  for (int part = 0; part < 2; ++part) c.parts.push_back(r.poly(s.gadget().q()));
+  r.finish();  // nothing is handed out before
   io::check_alone(in, kToyCiphertext);
-  return {{variance}, std::move(c)};
-}
-
-testing::RecordBytes saved(const Scheme& s, const Ciphertext& c) {
-  std::ostringstream out;
-  save(out, s, c);
-  const std::string bytes = out.str();
-  return {bytes.begin(), bytes.end()};
+  return c;
 }
 
 int main() {
-  io::register_type({.code = kToyCiphertext, .name = "toy ciphertext", .head_bytes = kHead});
-  Scheme scheme(10);
+  register_types();
+  Scheme scheme(12);
   const rlwe::SecretKey sk = scheme.encryptor().secret_key();
   rlwe::GaloisKeys keys;
   keys.insert(scheme.encryptor().galois_key(sk, 5, 1));
-  const Ciphertext a = scheme.encrypt({1, 2, 3, 200}, sk), b = scheme.encrypt({10, 20, 30, 100}, sk);
-  const std::vector<i64> sum = scheme.decrypt(scheme.add(a, b), sk),
-                         mapped = scheme.decrypt(scheme.map(a, 5, keys), sk);
-  bool right = sum[0] == 11 && sum[1] == 22 && sum[2] == 33 && sum[3] == 44;
-  right = right && mapped[0] == 1 && mapped[5] == 2 && mapped[10] == 3 && mapped[15] == 200;  // X^k to X^(5k)
-  const auto reload = [&](std::istream& in) { return saved(scheme, load(in, scheme)); };
-  const auto wrong = testing::check_records({kToyCiphertext, saved(scheme, a), reload});
-  for (const std::string& line : wrong) std::printf("%s\n", line.c_str());
-  std::printf("toy scheme: results are %s, %zu faults of its records\n", right ? "right" : "wrong", wrong.size());
-  return right && wrong.empty() ? 0 : 1;
+
+  const u64 n = scheme.degree();
+  Integers x(n), y(n), sum(n), mapped(n);
+  for (u64 k = 0; k < n; ++k) {
+    x[k] = k * k % kT, y[k] = 3 * k % kT, sum[k] = (x[k] + y[k]) % kT;
+    mapped[5 * k % n] = 5 * k / n % 2 == 0 ? x[k] : (kT - x[k]) % kT;  // X^k -> X^(5k), X^N = -1
+  }
+  bool right = true;
+  const auto show = [&](const char* what, const Ciphertext& c, const Integers& expected) {
+    const Integers phase = scheme.phase(c, sk);
+    double e2 = 0;
+    for (u64 k = 0; k < n; ++k)
+      e2 += std::pow(std::remainder(phase[k] - scheme.encode(expected[k]), scheme.q()), 2) / n;
+    const bool good = scheme.decrypt(c, sk) == expected && std::abs(e2 / c.variance - 1) < 0.25;
+    std::printf("%-9s %s, error variance %.1f, predicted %.1f\n", what, good ? "right" : "WRONG", e2, c.variance);
+    right = right && good;
+  };
+  const Ciphertext a = scheme.encrypt(x, sk), c = scheme.add(a, scheme.encrypt(y, sk));
+  show("encrypted", a, x);
+  show("added", c, sum);
+  show("mapped", scheme.map(a, 5, keys), mapped);
+
+  const testing::RecordBytes bytes = save(scheme, c);
+  io::ByteSource in(bytes);
+  right = right && io::peek(in).number("variance") == c.variance;
+  show("loaded", load(in, scheme), sum);
+  const auto reload = [&](std::istream& from) { return save(scheme, load(from, scheme)); };
+  const std::vector<std::string> faults = testing::check_records({kToyCiphertext, bytes, reload});
+  for (const std::string& fault : faults) std::printf("%s\n", fault.c_str());
+  std::printf("records of %zu bytes: %zu faults\n", bytes.size(), faults.size());
+  return right && faults.empty() ? 0 : 1;
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The programs of `examples/` run, and print what is right."""
+"""The programs of `examples/` run, and print what is right. Those in C++ are built and run by `make test-install`."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,13 @@ def test_example(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
     for text in words:
         assert text in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_shows_the_toy_scheme_as_it_is() -> None:
+    page = (EXAMPLES.parent / "docs" / "adding.md").read_text(encoding="utf-8")
+    program = (EXAMPLES / "toy_scheme" / "toy_scheme.cpp").read_text(encoding="utf-8")
+    shown = re.findall(r"^```cpp\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    for block in shown:
+        for part in block.split("// ...\n"):
+            assert part in program

@@ -22,7 +22,7 @@ namespace ringforge {
 
 using Seed = std::array<std::uint8_t, 32>;
 
-/// What a stream is for; part of the format, never renumbered.
+/// What a stream is for; part of the format, never renumbered. From 0x8000 on: for schemes outside the library.
 enum class StreamObject : u32 {
   ciphertext = 1,     ///< second half of a secret-key encryption
   public_key = 2,     ///< second half of a public key
