@@ -30,11 +30,10 @@ build() {
     .venv/bin/cmake --build "$build" --target ringforge_tests _native
 }
 
-# From the build folder: a compiler cache may make the names of source files relative to it. The tests under valgrind
-# (ConstantTime) are not in these builds: valgrind cannot run a sanitizer's program.
-cpp_tests() (
-  cd "$build" && cpp/ringforge_tests --gtest_brief=1
-)
+# The tests under valgrind (ConstantTime) are not in these builds: valgrind cannot run a sanitizer's program.
+cpp_tests() {
+  "$build/cpp/ringforge_tests" --gtest_brief=1
+}
 
 python_tests() {
   package=$build/site/ringforge

@@ -47,7 +47,7 @@ TEST(FhewHostile, SamplesAreRead) {
 
 // The files in cpp/fuzz/refused_fhew, made by make_corpus: READER.REASON.bin.
 TEST(FhewHostile, RefusedFiles) {
-  const auto dir = std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz" / "refused_fhew";
+  const auto dir = std::filesystem::path(RINGFORGE_CPP_DIR) / "fuzz" / "refused_fhew";
   std::size_t seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const std::string file = entry.path().filename().string();
@@ -71,7 +71,7 @@ TEST(FhewHostile, OldGateKeysAreReadAndWrittenAsRecords) {
   const auto params = fuzz::gate_parameters(true);
   for (const char format : {'1', '2'}) {
     const std::string name = std::string("gate_key.format") + format + ".bin";
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / name;
+    const auto path = std::filesystem::path(RINGFORGE_CPP_DIR) / "tests" / "data" / name;
     std::ifstream in(path, std::ios::binary);
     const Bytes bytes{std::istreambuf_iterator<char>(in), {}};
     ASSERT_EQ(std::string(bytes.begin(), bytes.begin() + 8), std::string("RGFGATE") + format) << path;

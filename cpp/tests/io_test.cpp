@@ -505,7 +505,7 @@ TEST(IoHostile, SecretKeysStayOutOfMessages) {
 // The files in cpp/fuzz/refused, made by make_corpus: READER.REASON.rgfg.
 TEST(IoHostile, RefusedFiles) {
   const auto ctx = fuzz::narrow_context();
-  const auto dir = std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz" / "refused";
+  const auto dir = std::filesystem::path(RINGFORGE_CPP_DIR) / "fuzz" / "refused";
   const std::map<std::string, std::string> says{{"empty", "ends after 0 bytes"},
                                                 {"truncated_header", "ends after 30 bytes"},
                                                 {"truncated_body", "ends after"},

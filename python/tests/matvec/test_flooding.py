@@ -35,7 +35,7 @@ def wide() -> Parameters:
 def edited(path: Path, place: int, value: float, to: Path) -> Path:
     """The file with one number of its ciphertext replaced, and a right checksum."""
     data = bytearray(path.read_bytes())
-    start = 8 + 4 + int.from_bytes(data[8:12], "little") + 32
+    start = _native.io.peek(bytes(data)).bytes  # behind the label
     record = data[start:-32]
     struct.pack_into("<d", record, place, value)
     to.write_bytes(bytes(data[:start]) + bytes(record) + hashlib.sha256(record).digest())
