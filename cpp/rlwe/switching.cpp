@@ -149,7 +149,8 @@ void product_at(u64* out0, u64* out1, std::span<const u64* const> x, std::size_t
 
 void key_product_at(u64* out0, u64* out1, std::span<const u64* const> digits, const SwitchingKey& key,
                     const Gadget& gadget, std::size_t limbs, std::size_t j) noexcept {
-  product_at(out0, out1, digits, 0, key, gadget.extended(limbs)[j], limbs, j, gadget.q().ring().transform_length(), false);
+  product_at(out0, out1, digits, 0, key, gadget.extended(limbs)[j], limbs, j, gadget.q().ring().transform_length(),
+             false);
 }
 
 namespace {
