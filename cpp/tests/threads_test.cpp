@@ -111,6 +111,9 @@ TEST(Threads, AForkedChildHasWorkersOfItsOwn) {
 }
 
 TEST(Threads, AChildForkedWhileOthersUseThePoolGoesOn) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "its runtime keeps the parent's threads in the child, and ends it when a new one gets an old address";
+#endif
   std::atomic<bool> stop = false;
   std::vector<std::jthread> busy;
   for (int i = 0; i < 3; ++i)
