@@ -16,6 +16,8 @@ using RawHeader = std::array<std::uint8_t, kHeaderBytes>;
 /// Headers from before records: seven characters and a digit, then the parameter hash.
 inline constexpr std::size_t kOldMagicBytes = 7, kOldHeaderBytes = kOldMagicBytes + 1 + sizeof(Hash);
 
+/// "0x0102": how messages name a type.
+std::string code_text(TypeCode code);
 /// The type of a code. @throws ParameterError when nobody registered it.
 const RecordType& registered(TypeCode code);
 /// The type whose objects once began so; null for others.

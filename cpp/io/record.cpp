@@ -18,6 +18,7 @@ static_assert(std::numeric_limits<double>::is_iec559);
 
 namespace {
 
+using detail::code_text;
 using detail::kDamaged;
 
 std::string hex(const std::uint8_t* bytes, std::size_t n) {
@@ -28,12 +29,6 @@ std::string hex(const std::uint8_t* bytes, std::size_t n) {
     s += digits;
   }
   return s;
-}
-
-std::string code_text(TypeCode type) {
-  char digits[8];
-  std::snprintf(digits, sizeof(digits), "0x%04x", static_cast<unsigned>(type));
-  return digits;
 }
 
 template <class T>

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ringforge/oprf.hpp"
+#include "ringforge/record.hpp"
 #include "support.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -141,6 +142,23 @@ TEST(Threads, AChildForkedWhileOthersAllocateAndMakeTablesGoesOn) {
   for (int i = 0; i < 12; ++i)
     ASSERT_EQ(in_child([&] {
                 for (std::size_t k = 0; k < 5; ++k) work(k);
+              }),
+              0);
+  stop = true;
+}
+
+TEST(Threads, AChildForkedWhileOthersLookTypesUpRegistersItsOwn) {
+  const auto look = [] { EXPECT_NE(io::find_type(io::kOprfKeyType), nullptr); };
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> busy;
+  for (int t = 0; t < 3; ++t)
+    busy.emplace_back([&] {
+      while (!stop) look();
+    });
+  for (int i = 0; i < 20; ++i)
+    ASSERT_EQ(in_child([&] {
+                io::register_type({.code = 0xfff1, .name = "type of a child"});
+                look();
               }),
               0);
   stop = true;
