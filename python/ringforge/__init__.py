@@ -8,6 +8,7 @@ Systems:
 - `ringforge.matmul`: products and sums of matrices that are all encrypted, of several owners.
 - `ringforge.psi`: private set intersection, with labels, as a service.
 - `ringforge.gates`: logic circuits on encrypted bits, of any depth.
+- `ringforge.omr`: messages on a public board, found for their receivers by a server that learns nothing.
 
 Beneath them:
 
@@ -37,7 +38,7 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-    from ringforge import ckks, devices, errors, gates, hw, matmul, matvec, params, psi, security
+    from ringforge import ckks, devices, errors, gates, hw, matmul, matvec, omr, params, psi, security
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"
@@ -47,7 +48,7 @@ try:
 except PackageNotFoundError:  # running from a source tree
     __version__ = "0+source"
 
-_MODULES = ("ckks", "devices", "errors", "gates", "hw", "matmul", "matvec", "params", "psi", "security")
+_MODULES = ("ckks", "devices", "errors", "gates", "hw", "matmul", "matvec", "omr", "params", "psi", "security")
 
 __all__ = [
     "Error",
@@ -68,6 +69,7 @@ __all__ = [
     "hw",
     "matmul",
     "matvec",
+    "omr",
     "params",
     "psi",
     "security",
