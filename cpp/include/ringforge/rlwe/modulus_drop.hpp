@@ -25,6 +25,10 @@ class BaseConverter {
   void quotient(u64* v, const u64* const* y, std::size_t n) const noexcept;
   /// dst = the centred lift modulo target prime j. For one source prime, y is x itself and v unused.
   void convert(u64* dst, const u64* const* y, const u64* v, std::size_t j) const noexcept;
+  /// All of it at once, for targets [first, first + dst.size()): x[i] are the residues modulo source prime i (not
+  /// prepared), dst[j] is target first + j; a null one is left out. Block by block of coefficients, so that sources are
+  /// read once for all targets. Two source primes at least. dst must not alias x.
+  void convert_all(std::span<u64* const> dst, std::size_t first, std::span<const u64* const> x, unsigned threads) const;
   /// Fast conversion: dst = sum y_i*(P/p_i) modulo target prime j, that is x + u*P for some 0 <= u < k, x in
   /// [0, P): enough where a multiple of P does no harm.
   void convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept;
@@ -52,7 +56,20 @@ class ModulusDrop {
   /// @throws MismatchError when p has another basis.
   Poly<Eval> apply(const Poly<Eval>& p, unsigned threads = 1) const;
 
-  // ---- the same limb by limb, for fused schedules ----
+  // ---- the same in two steps, for what is fused with it ----
+  /// What a kept limb needs of those that go.
+  struct Rest {
+    std::vector<const u64*> gone;  ///< in coefficient form
+    Poly<Coeff> lifted;            ///< their centred lift modulo the kept primes; empty for a single one
+  };
+  /// `gone[i]` holds N words of prime kept + i in coefficient form; they stay the caller's and must live as long as
+  /// this.
+  Rest rest(std::vector<const u64*> gone, unsigned threads = 1) const;
+  /// dst = round(p / D) modulo kept prime j, src being p there; `t` is N words of working memory. dst may be src.
+  /// Counts an NTT.
+  void divide(u64* dst, const u64* src, const Rest& rest, std::size_t j, u64* t) const noexcept;
+
+  // ---- the same limb by limb, for schedules that hold little ----
   /// The limbs that go, in coefficient form and prepared. `limbs[i]` holds N words of prime kept + i; they stay
   /// the caller's and must live as long as this.
   struct Tail {
