@@ -72,7 +72,7 @@ def arranged(values: npt.ArrayLike, context: Context) -> Ints:
     )
 
 
-def encode(context: Context, values: npt.ArrayLike, packing: Packing = "slots", threads: int = 1) -> Plaintext:
+def encode(context: Context, values: npt.ArrayLike, packing: Packing = "slots") -> Plaintext:
     """A plaintext of integers modulo t, negative ones included; what is not given is 0.
 
     Args:
@@ -84,22 +84,20 @@ def encode(context: Context, values: npt.ArrayLike, packing: Packing = "slots", 
         ShapeError, ringforge.ValueError: as `arranged`.
     """
     if packing == "slots":
-        return context.encode(arranged(values, context), threads)
+        return context.encode(arranged(values, context))
     a = integers(values, context.params.t, "coefficients")
     if a.ndim != 1 or a.size > context.params.degree:
         raise ShapeError(f"coefficients of shape {a.shape}: (n,) is needed, with n up to N = {context.params.degree}")
     return context.encode_coefficients(a)
 
 
-def decode(
-    context: Context, plaintext: Plaintext, packing: Packing = "slots", *, signed: bool = True, threads: int = 1
-) -> Ints:
+def decode(context: Context, plaintext: Plaintext, packing: Packing = "slots", *, signed: bool = True) -> Ints:
     """All N integers of a plaintext, in the order of `encode`.
 
     Args:
         signed: in [-t/2, t/2), so that small negative numbers come back as such; else in [0, t).
     """
-    found = context.decode(plaintext, threads) if packing == "slots" else context.decode_coefficients(plaintext)
+    found = context.decode(plaintext) if packing == "slots" else plaintext.coefficients
     values = np.asarray(found).astype(np.int64)
     t = context.params.t
     if signed:

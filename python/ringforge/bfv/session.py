@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ringforge._native import GaloisKeys, PublicKey, RelinKey, TestSeed
 from ringforge._native.bfv import Ciphertext, Client, Context, Evaluator, Parameters
 from ringforge.bfv.encoding import Ints, Packing, decode, encode
+from ringforge.errors import NoiseError
 from ringforge.params import resolve_bfv
 
 
@@ -61,7 +62,7 @@ class Session:
 
     def add_row_swap_key(self, limbs: int | None = None) -> None:
         """Makes the Galois key that exchanges the rows."""
-        self.add_galois_keys([self.context.row_swap_element], limbs)
+        self.add_galois_keys([self.context.swap_element], limbs)
 
     def encrypt(
         self, values: npt.ArrayLike, *, packing: Packing = "slots", limbs: int | None = None, public: bool = False
@@ -77,7 +78,7 @@ class Session:
         Raises:
             ShapeError, ringforge.ValueError, ParameterError: as `bfv.encode`.
         """
-        plaintext = encode(self.context, values, packing, self.threads)
+        plaintext = encode(self.context, values, packing)
         # Two calls: each key type is an overload of its own.
         if public:
             return self.client.encrypt(plaintext, self.public_key, limbs)
@@ -91,24 +92,37 @@ class Session:
         signed: bool = True,
         share_bits: float | None = None,
         queries: int = 1,
+        anyway: bool = False,
     ) -> Ints:
         """All N integers, in flat order: row 0, then row 1. `.reshape(2, -1)` gives the rows.
 
         Args:
             signed: in [-t/2, t/2), else in [0, t).
-            share_bits: noise is added first, so that the result may be shown to others without helping them to the key:
-                docs/bfv.md.
+            share_bits, queries: noise is added first, so that the result may be shown to others without helping them
+                to the key: docs/bfv.md.
+            anyway: decrypt also what prediction says may be wrong. Predictions assume the worst; `noise_budget` measures.
 
         Raises:
-            NoiseError: by its predicted noise the ciphertext may decrypt to wrong numbers.
+            NoiseError: by its predicted noise the ciphertext may decrypt to wrong numbers. LevelError: it does, or
+            there is no room for the noise of `share_bits`.
         """
+        left = self.predicted_budget(c)
+        if left <= 0 and not anyway:
+            raise NoiseError(
+                f"the predicted noise budget is {left:.1f} bits, so numbers may come out wrong: compute with fewer "
+                "products or a set with more primes (params.suggest_bfv), or measure with noise_budget and decrypt "
+                "with anyway=True"
+            )
         if share_bits is None:
             plaintext = self.client.decrypt(c, self.secret_key)
         else:
             plaintext = self.client.decrypt_to_share(c, self.secret_key, share_bits, queries)
-        return decode(self.context, plaintext, packing, signed=signed, threads=self.threads)
+        return decode(self.context, plaintext, packing, signed=signed)
 
     def noise_budget(self, c: Ciphertext) -> float:
-        """Measured: bits by which the noise could still grow before numbers come out wrong. `c.noise_budget` is what is
-        predicted, without the key; it is never larger, but for a probability of 2^-40."""
-        return self.client.noise_budget(c, self.secret_key)
+        """Bits by which the noise could still grow before numbers come out wrong, measured with the key; 0: they do."""
+        return float(self.client.noise_budget(c, self.secret_key))
+
+    def predicted_budget(self, c: Ciphertext) -> float:
+        """The same as everybody predicts it, without the key: not above what is measured."""
+        return float(self.evaluator.budget(c))

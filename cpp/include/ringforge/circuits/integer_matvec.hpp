@@ -71,9 +71,9 @@ class IntegerMatvec {
   std::size_t rows_;
   linear::Plan plan_;
   std::size_t limbs_;
-  std::vector<LinearTransform> transforms_;                          // of each column block
+  std::vector<LinearTransform> transforms_;                         // of each column block
   std::vector<std::vector<std::shared_ptr<MaskStore>>> diagonals_;  // [row block][column block]
-  std::vector<bfv::Plaintext> bias_;                                 // of each row block, or none
+  std::vector<bfv::Plaintext> bias_;                                // of each row block, or none
 };
 
 }  // namespace ringforge::circuits
