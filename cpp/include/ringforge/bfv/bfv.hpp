@@ -43,7 +43,7 @@ class Context {
   ///         a ciphertext without two or three parts, ValueError for coefficients that are not below t.
   void check(const Plaintext& p) const;
   void check(const Multiplier& m) const;
-  void check(const Ciphertext& c) const { c.check(*gadget_); }
+  void check(const Ciphertext& c) const;
 
   // ---- encoding ----
   /// Up to N values in slots, the rest zero: first row 0, then row 1, N/2 slots each. Slot i of row 0 is the value at
@@ -65,10 +65,11 @@ class Context {
   /// As a factor for ciphertexts of up to `limbs` limbs (default: all). Counts `limbs` transforms.
   Multiplier multiplier(const Plaintext& p, std::optional<std::size_t> limbs = {}, unsigned threads = 1) const;
   /// The same at words level, for many plaintexts made on the fly: N coefficients in [0, t) to limb `limb`, in Eval
-  /// form. Unchecked; no allocation. dst may be src.
+  /// form. Unchecked; no allocation. dst may be src; both aligned to 64 bytes.
   void lift(u64* dst, const u64* coefficients, std::size_t limb) const noexcept;
-  /// N slots in [0, t) to N coefficients at words level, in place of them. @throws ParameterError without slots.
-  void to_coefficients(u64* words) const;
+  /// N slots in [0, t) to N coefficients in `out`, aligned to 64 bytes. No allocation.
+  /// @throws ParameterError when t has no slots.
+  void to_coefficients(u64* out, const u64* slots) const;
 
   /// (Q/t)*m rounded, exactly, over `limbs` limbs in Eval form: what encryption and plain sums add to parts[0].
   Poly<Eval> scaled(const Plaintext& p, std::size_t limbs, unsigned threads = 1) const;
@@ -200,7 +201,10 @@ class Evaluator {
  private:
   std::shared_ptr<const rlwe::SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   std::vector<u64> residues(i64 value, std::size_t limbs) const;
-  Ciphertext plain_sum(const Ciphertext& a, const Plaintext& p, bool minus) const;
+  void check_pair(const Ciphertext& a, const Ciphertext& b) const;
+  Ciphertext made(const Noise& noise, rlwe::Ciphertext&& polynomials) const {
+    return {ctx_->t(), noise, std::move(polynomials)};
+  }
 
   ContextPtr ctx_;
   rlwe::Evaluator poly_;  // of the polynomials

@@ -4,6 +4,8 @@
 // BFV plaintexts and ciphertexts.
 #pragma once
 
+#include <span>
+
 #include "ringforge/bfv/noise.hpp"
 #include "ringforge/rlwe/ciphertext.hpp"
 
@@ -19,8 +21,12 @@ using rlwe::SecretKey;
 
 /// A polynomial modulo t: N coefficients in [0, t). Values in slots or coefficients are Context's to put there.
 struct Plaintext {
+  Plaintext() = default;
+  /// Contents undefined until written.
+  Plaintext(u64 modulus, std::size_t degree) : t(modulus), coefficients(degree) {}
   u64 t = 0;
-  std::vector<u64> coefficients;
+  WordBuffer coefficients;  // aligned, as kernels take it
+  std::span<const u64> words() const noexcept { return {coefficients.data(), coefficients.size()}; }
 };
 
 /// A plaintext as a factor: its coefficients, centred, modulo the first primes of Q, in Eval form. Made once, used
@@ -35,8 +41,9 @@ struct Multiplier {
 /// ciphertext's limbs, with product Q, is (Q/t)*m + e modulo Q.
 struct Ciphertext : Noise, rlwe::Ciphertext {
   Ciphertext() = default;
-  Ciphertext(const Noise& noise, rlwe::Ciphertext&& polynomials)
-      : Noise(noise), rlwe::Ciphertext(std::move(polynomials)) {}
+  Ciphertext(u64 modulus, const Noise& noise, rlwe::Ciphertext&& polynomials)
+      : Noise(noise), rlwe::Ciphertext(std::move(polynomials)), t(modulus) {}
+  u64 t = 0;  ///< the plaintext modulus, which the polynomials do not tell
   const Noise& noise() const noexcept { return *this; }
 };
 
