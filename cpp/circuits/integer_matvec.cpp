@@ -106,17 +106,20 @@ void IntegerMatvec::encode(std::span<const i64> matrix, std::span<const i64> bia
   parallel_for(threads, jobs.size(), [&](std::size_t k) {
     const auto [r, c, j] = jobs[k];
     const std::size_t shift = transforms_[c].shift(j);
-    std::vector<u64> words(n);
+    WordBuffer words(n);
+    std::fill_n(words.data(), n, 0);
     for (std::size_t h = 0; h < 2; ++h)
       for (std::size_t at = 0; at < slots; ++at) {
         const std::size_t s = (at + slots - shift) & (slots - 1);  // of the diagonal, before its giant step
         const std::size_t row = row_at(r, h, s), col = column[c][(s + j) & (slots - 1)];
-        if (row < rows_ && col < cols) words[h * slots + at] = residue(matrix[row * cols + col], t);
+        if (row < rows_ && col < cols) words.data()[h * slots + at] = residue(matrix[row * cols + col], t);
       }
-    ctx_->to_coefficients(words.data());
+    WordBuffer coefficients(n);
+    ctx_->to_coefficients(coefficients.data(), words.data());
     std::vector<i64> centred(n);
     for (std::size_t i = 0; i < n; ++i)
-      centred[i] = static_cast<i64>(words[i]) - (words[i] > t / 2 ? static_cast<i64>(t) : 0);
+      centred[i] =
+          static_cast<i64>(coefficients.data()[i]) - (coefficients.data()[i] > t / 2 ? static_cast<i64>(t) : 0);
     made[r][c]->put(j, centred.data());
     reports.add(1);
   });
@@ -138,6 +141,7 @@ void IntegerMatvec::check_inputs(std::span<const Ciphertext> inputs) const {
     throw ShapeError(std::to_string(inputs.size()) + " inputs, where the plan takes " +
                      std::to_string(transforms_.size()) + ", one for each column block");
   for (std::size_t c = 0; c < inputs.size(); ++c) {
+    ctx_->check(inputs[c]);
     transforms_[c].check_input(inputs[c]);
     if (inputs[c].key_id != inputs[0].key_id)
       throw MismatchError("inputs are encrypted under different keys: encrypt all with one");
@@ -159,9 +163,9 @@ std::vector<Ciphertext> IntegerMatvec::run(std::span<const Ciphertext> inputs, c
   const Noise noise = describe(in);
   std::vector<Ciphertext> out;
   for (std::size_t r = 0; r < diagonals_.size(); ++r) {
-    Ciphertext acc(in, transforms_[0].run(inputs[0], *diagonals_[r][0], keys, threads));
+    Ciphertext acc(ctx_->t(), in, transforms_[0].run(inputs[0], *diagonals_[r][0], keys, threads));
     for (std::size_t c = 1; c < transforms_.size(); ++c)
-      ev.add_in_place(acc, {in, transforms_[c].run(inputs[c], *diagonals_[r][c], keys, threads)});
+      ev.add_in_place(acc, {ctx_->t(), in, transforms_[c].run(inputs[c], *diagonals_[r][c], keys, threads)});
     for (const std::size_t step : plan_.packing().folds())
       ev.add_in_place(acc, ev.rotate_rows(acc, static_cast<i64>(step), keys));
     if (!bias_.empty()) ev.add_plain_in_place(acc, bias_[r]);

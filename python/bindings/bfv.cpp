@@ -111,12 +111,14 @@ void bind_context(nb::module_& b) {
 
   nb::class_<Plaintext>(b, "Plaintext", "N coefficients modulo t.")
       .def_ro("t", &Plaintext::t)
-      .def_prop_ro("coefficients", [](const Plaintext& p) { return words(p.coefficients); });
+      .def_prop_ro("coefficients",
+                   [](const Plaintext& p) { return to_numpy<u64>(p.coefficients.data(), p.coefficients.size()); });
   nb::class_<Multiplier>(b, "Multiplier", "A plaintext as a factor of ciphertexts.")
       .def_prop_ro("limbs", [](const Multiplier& m) { return m.poly.limbs(); })
       .def_ro("log_norm", &Multiplier::log_norm);
   nb::class_<Ciphertext, Noise>(b, "Ciphertext", "An encrypted plaintext, with what is known of its noise.")
       .def_ro("key_id", &Ciphertext::key_id)
+      .def_ro("t", &Ciphertext::t)
       .def_prop_ro("limbs", &Ciphertext::limbs)
       .def_prop_ro("size", [](const Ciphertext& c) { return c.parts.size(); })
       .def_prop_ro("noise", &Ciphertext::noise, nb::rv_policy::copy)

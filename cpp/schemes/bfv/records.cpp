@@ -78,6 +78,7 @@ u64 checked_body(const Context& context, const bfv::Plaintext& p) {
 
 u64 checked_body(const Context& context, const bfv::Ciphertext& c) {
   const u64 stored = rlwe::stored_bytes(bfv::kCiphertextType, context.gadget(), c);
+  context.check(c);
   if (!good(c.noise())) throw ValueError("a ciphertext with " + shown(c.noise()) + " cannot be saved");
   return kCiphertextHead + stored;
 }
@@ -95,7 +96,7 @@ bfv::Plaintext read_plaintext(std::istream& in, const Context& context) {
   const std::size_t n = context.params().degree();
   std::vector<std::uint8_t> packed(packed_bytes(n, t_bits(context)));
   r.bytes(packed.data(), packed.size());
-  bfv::Plaintext p{context.t(), std::vector<u64>(n)};
+  bfv::Plaintext p(context.t(), n);
   unpack_residues(p.coefficients.data(), packed.data(), n, t_bits(context), context.t());
   wipe(packed.data(), packed.size());
   r.finish();
@@ -110,7 +111,7 @@ bfv::Ciphertext read_ciphertext(std::istream& in, const Context& context, unsign
   const Noise noise = noise_of(head);
   if (!good(noise)) r.refuse("has " + shown(noise) + ", which no ciphertext has");
   r.check_length(kCiphertextHead + fields.bytes(context.gadget()));
-  bfv::Ciphertext c(noise, {});
+  bfv::Ciphertext c(context.t(), noise, {});
   rlwe::read_parts(r, fields, context.gadget(), c);
   r.finish();
   rlwe::expand_seed(c, threads);
