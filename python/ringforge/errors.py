@@ -25,6 +25,7 @@ __all__ = [
     "MismatchError",
     "MissingKeyError",
     "NetlistError",
+    "NoiseError",
     "ParameterError",
     "PrecisionWarning",
     "ScaleError",
@@ -45,6 +46,10 @@ class UnidentifiedWarning(UserWarning):
 
 class UnsupportedModelError(Error):
     """A model uses something that has no encrypted counterpart here; the message names it."""
+
+
+class NoiseError(Error):
+    """By its predicted noise a ciphertext may decrypt to wrong numbers; the message says by how much."""
 
 
 class NetlistError(FormatError):
