@@ -18,7 +18,9 @@ def session() -> bfv.Session:
     return bfv.Session(parameters(11, limbs=3), threads=2, fixed_seed_for_tests=SEED)
 
 
-def product(s: bfv.Session, layer: bfv.Linear, x: np.ndarray, tight: bool = True, **options: object) -> tuple[np.ndarray, object]:
+def product(
+    s: bfv.Session, layer: bfv.Linear, x: np.ndarray, tight: bool = True, **options: object
+) -> tuple[np.ndarray, object]:
     plan = layer.plan(s.context, **options)  # type: ignore[arg-type]
     s.add_galois_keys(plan.elements)
     inputs = [s.client.encrypt(p, s.secret_key, plan.limbs) for p in plan.encode(x)]
