@@ -103,7 +103,7 @@ class Bfv(Records):
     """BFV, its worlds as those of CKKS."""
 
     def __init__(
-        self, folder: Path, log_n: int = 11, bits: int = 45, limbs_per_digit: int = 2, seed: int = 7, t: int = 12289
+        self, folder: Path, log_n: int = 11, bits: int = 45, limbs_per_digit: int = 2, seed: int = 7, t: int = 40961
     ) -> None:
         primes = kernels.primes_below(bits, LEVEL + 4, 1 << 18)
         self.params = bfv.Parameters("", log_n, t, primes[3:], primes[:3], limbs_per_digit, "tests")

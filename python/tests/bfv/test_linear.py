@@ -108,9 +108,9 @@ def test_the_devices_agree(session: bfv.Session) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda s: bfv.Linear([1, 2]), rf.ShapeError, "matrix"),
-        (lambda s: bfv.Linear([[0.5]]), rf.ValueError, "integers"),
-        (lambda s: bfv.Linear([[1, 2]], [1, 2]), rf.ShapeError, "bias"),
+        (lambda _: bfv.Linear([1, 2]), rf.ShapeError, "matrix"),
+        (lambda _: bfv.Linear([[0.5]]), rf.ValueError, "integers"),
+        (lambda _: bfv.Linear([[1, 2]], [1, 2]), rf.ShapeError, "bias"),
         (lambda s: bfv.Linear([[1, 2]]).plan(s.context).encode([1]), rf.ShapeError, r"the plan is for \(2,\)"),
         (lambda s: bfv.Linear([[1, 2]]).plan(s.context).encode([1, T]), rf.ValueError, "outside"),
         (lambda s: bfv.Linear([[1, 2]]).plan(s.context).decode([]), rf.ShapeError, "0 results"),
@@ -122,7 +122,7 @@ def test_the_devices_agree(session: bfv.Session) -> None:
             "plan of 2 x 2",
         ),
         (
-            lambda s: bfv.plan_linear(bfv.Context(parameters(11, t=1 << 16, limbs=2)), 2, 2),
+            lambda _: bfv.plan_linear(bfv.Context(parameters(11, t=1 << 16, limbs=2)), 2, 2),
             rf.ParameterError,
             "prime t that is 1 modulo 4096",
         ),
