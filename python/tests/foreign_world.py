@@ -196,6 +196,14 @@ class Systems:
         fixed, why = _native.TestSeed(bytes([seed]) * 32), "tests"
         self.session = ckks.Session(params, fixed_seed_for_tests=fixed)
         self.encrypted = self.session.encrypt([0.5], scale=SCALE)
+        exact = bfv.Parameters("", params.log_n, 40961, params.q, params.p, params.limbs_per_digit, why)
+        self.integers = bfv.Session(exact, fixed_seed_for_tests=fixed)
+        self.exact = self.integers.encrypt([1, 2])
+        self.layer = bfv.Linear([[1, 2], [3, 4]])
+        self.linear = self.layer.plan(self.integers.context)
+        self.integers.add_galois_keys(self.linear.elements)
+        self.prepared = self.layer.prepare(self.linear, self.integers.galois_keys)
+        self.laid_out = [self.integers.client.encrypt(p, self.integers.secret_key) for p in self.linear.encode([1, 2])]
         self.model = matvec.Linear(np.full((4, 4), 0.25))
         self.program = matvec.compile_model(self.model, params).program
         self.client = matvec.Client(self.program, accept_insecure=why, fixed_seed_for_tests=fixed)

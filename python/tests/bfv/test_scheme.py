@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import math
 import os
+import re
 import subprocess
 import sys
 import threading
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -297,6 +300,17 @@ def test_threads_share_a_session() -> None:
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_the_page_and_the_docstring_print_what_they_show() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "bfv.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```pycon\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for text in (*blocks, bfv.__doc__ or ""):
+        test = doctest.DocTestParser().get_doctest(text, {}, "bfv", None, 0)
+        failed, tried = doctest.DocTestRunner().run(test)
+        assert tried > 3
+        assert not failed
 
 
 DIGEST = """
