@@ -165,19 +165,18 @@ void refused_bfv(const std::filesystem::path& dir) {
   int bad = 0;
   for (const double v : {HUGE_VAL, std::numeric_limits<double>::quiet_NaN(), 0x1p21})
     changed("ciphertext", "bad_noise_" + std::to_string(bad++), [&](Bytes& b) { set<double>(b, kBody + 24, v); });
-});
-changed("ciphertext", "huge_degree", [&](Bytes& b) { set<u32>(b, kBody + 32, 0x80000000); });
-changed("ciphertext", "huge_reuse", [&](Bytes& b) { set<u32>(b, kBody + 36, 0xffffffff); });
-changed("ciphertext", "huge_limbs", [&](Bytes& b) { set<u32>(b, kBody + 4, 0xffffffff); });
-changed("ciphertext", "one_part", [&](Bytes& b) { set<u32>(b, kBody + 8, 1); });
-changed("ciphertext", "unknown_flags", [&](Bytes& b) { set<u32>(b, kBody + 12, 2); });
-changed("plaintext", "another_t", [&](Bytes& b) { set<u64>(b, kBody + 8, 65537); });
-changed("plaintext", "reserved_field", [&](Bytes& b) { set<u32>(b, kBody + 4, 1); });
-changed("plaintext", "residue_too_large", [&](Bytes& b) { set<u64>(b, b.size() - io::kChecksumBytes - 8, ~u64{0}); });
-changed("secret_key", "not_ternary", [&](Bytes& b) { b[kBody + 16] |= 3; });
-changed("bfv_parameters", "t_of_one", [&](Bytes& b) { set<u64>(b, kBody + 32, 1); });
-changed("bfv_parameters", "huge_t", [&](Bytes& b) { set<u64>(b, kBody + 32, ~u64{0}); });
-changed("bfv_parameters", "t_above_the_primes", [&](Bytes& b) { set<u64>(b, kBody + 32, 1048577); });
+  changed("ciphertext", "huge_degree", [&](Bytes& b) { set<u32>(b, kBody + 32, 0x80000000); });
+  changed("ciphertext", "huge_reuse", [&](Bytes& b) { set<u32>(b, kBody + 36, 0xffffffff); });
+  changed("ciphertext", "huge_limbs", [&](Bytes& b) { set<u32>(b, kBody + 4, 0xffffffff); });
+  changed("ciphertext", "one_part", [&](Bytes& b) { set<u32>(b, kBody + 8, 1); });
+  changed("ciphertext", "unknown_flags", [&](Bytes& b) { set<u32>(b, kBody + 12, 2); });
+  changed("plaintext", "another_t", [&](Bytes& b) { set<u64>(b, kBody + 8, 65537); });
+  changed("plaintext", "reserved_field", [&](Bytes& b) { set<u32>(b, kBody + 4, 1); });
+  changed("plaintext", "residue_too_large", [&](Bytes& b) { set<u64>(b, b.size() - io::kChecksumBytes - 8, ~u64{0}); });
+  changed("secret_key", "not_ternary", [&](Bytes& b) { b[kBody + 16] |= 3; });
+  changed("bfv_parameters", "t_of_one", [&](Bytes& b) { set<u64>(b, kBody + 32, 1); });
+  changed("bfv_parameters", "huge_t", [&](Bytes& b) { set<u64>(b, kBody + 32, ~u64{0}); });
+  changed("bfv_parameters", "t_above_the_primes", [&](Bytes& b) { set<u64>(b, kBody + 32, 1048577); });
 }
 
 // The longest samples are gates' keys: what is refused before the end is cut short.
