@@ -107,8 +107,7 @@ class LinearPlan:
 
     def explain(self, everything: bool = False) -> ShownTable:
         """The candidates as a table, the chosen one marked; the best of each packing unless `everything`."""
-        bits = self.limbs
-        table = ShownTable(title=f"{self.rows} x {self.cols} integer matrix at {bits} limbs", show_lines=False)
+        table = ShownTable(title=f"{self.rows} x {self.cols} integer matrix at {self.limbs} limbs", show_lines=False)
         for name in ("", "plan", "packing"):
             table.add_column(name, no_wrap=True)
         for name in ("rot", "KS", "NTT", "pt·ct", "keys", "key MiB", "pt MiB", "weight"):
