@@ -104,9 +104,14 @@ void Context::check(const Ciphertext& c) const {
 }
 
 const Slots& Context::slots() const {
-  if (!slots_)
+  if (!slots_) {
+    const u64 step = 2 * params().degree();
+    u64 other = (t() + step - 1) / step * step + 1;
+    while (!is_prime(other)) other += step;
     throw ParameterError("t = " + std::to_string(t()) + " has no slots at N = " + std::to_string(params().degree()) +
-                         ": it is no prime that is 1 mod 2N; use encode_coefficients, or other parameters");
+                         ": they need a prime that is 1 mod " + std::to_string(step) + ", such as t = " +
+                         std::to_string(other) + "; or encode coefficients");
+  }
   return *slots_;
 }
 
