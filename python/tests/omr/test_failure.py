@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from ringforge._native import TestSeed
-from ringforge.errors import ParameterError
 from ringforge.omr import failure, sets
-from ringforge.omr.failure import Margin
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import Signals, SignalSecret, parameters
 
@@ -39,7 +37,7 @@ def test_the_papers_figures() -> None:
 
 def test_ours_misses_less_than_2_to_the_minus_40() -> None:
     assert failure.miss(OURS, 50) < 2.0**-43
-    total = failure.budget(OURS, 50, margins={"digest": Margin(4, 1 << 17)}).total("message")
+    total = failure.budget(OURS, 50, noise={"range check": -400, "digest": -64}).total("message")
     assert total < -40
 
 
@@ -75,18 +73,23 @@ def test_sums_of_errors_are_exact() -> None:
     assert failure.miss_coefficient(s) == pytest.approx(float(2 * sum(exact[middle + 7 :])), rel=1e-12)
 
 
-def test_noise_is_a_union_bound() -> None:
-    for bits, coefficients in ((1.0, 10), (2.0, 65536), (2.5, 65536), (3.0, 1)):
-        exact = coefficients * math.erfc(2**bits / math.sqrt(2))
-        assert min(0, log2(exact)) <= failure.noise(Margin(bits, coefficients)) <= log2(exact) + 0.5
-    assert failure.noise(Margin(-3, 1000)) == 0
-    assert failure.noise(Margin(8, 65536)) < -40_000
-    with pytest.raises(ParameterError):
-        failure.noise(Margin(3, 0))
+class Tails:
+    """Rules whose noise is the budget itself, and whose tails take a bit for each 2^-10."""
+
+    def budget(self, noise: float, limbs: int) -> float:
+        return noise * limbs
+
+    def tail_bits(self, _: float, security: float) -> float:
+        return security / 20
+
+
+@pytest.mark.parametrize(("budget", "log2_failure"), [(-1, 0), (0, 0), (3, -60), (3.2, -64), (20, -400), (1000, -400)])
+def test_budgets_of_noise_pay_for_tails(budget: float, log2_failure: float) -> None:
+    assert failure.noise_failure(Tails(), budget / 2, 2) == log2_failure
 
 
 def test_the_budget_adds_up() -> None:
-    found = failure.budget(OURS, 50, 50, {"affine": Margin(3.2, 65536), "digest": Margin(3.1, 32768)})
+    found = failure.budget(OURS, 50, 50, {"range check": -50.0, "digest": -44.0})
     assert [line.effect for line in found.lines] == ["message"] * 4 + ["capacity"]
     parts = [2**line.log2 for line in found.lines[:4]]
     assert found.total("message") == pytest.approx(math.log2(sum(parts)))
