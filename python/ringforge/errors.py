@@ -26,6 +26,7 @@ __all__ = [
     "MismatchError",
     "MissingKeyError",
     "NetlistError",
+    "NoiseError",
     "ParameterError",
     "PrecisionWarning",
     "ScaleError",
@@ -47,6 +48,10 @@ class UnidentifiedWarning(UserWarning):
 
 class UnsupportedModelError(Error):
     """A model uses something that has no encrypted counterpart here; the message names it."""
+
+
+class NoiseError(Error):
+    """By its predicted noise a ciphertext may decrypt to wrong numbers; the message says by how much."""
 
 
 class NetlistError(FormatError):
