@@ -41,8 +41,8 @@ void OmrAffine::check(const rlwe::Ciphertext& c, const char* what) const {
 
 void OmrAffine::check(Shard shard) const {
   if (shard.count < 1 || shard.first >= layout_.giants() || shard.count > layout_.giants() - shard.first)
-    throw LevelError(std::to_string(shard.count) + " giant steps from " + std::to_string(shard.first) + " on; there are " +
-                     std::to_string(layout_.giants()));
+    throw LevelError(std::to_string(shard.count) + " giant steps from " + std::to_string(shard.first) +
+                     " on; there are " + std::to_string(layout_.giants()));
 }
 
 OmrBabies OmrAffine::babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys, unsigned threads,
@@ -253,9 +253,7 @@ OpCounts OmrAffine::run_counts(Shard shard) const {
   return counts;
 }
 
-OpCounts OmrAffine::combine_counts(std::size_t count) const {
-  return rotation_counts(layout_.outputs() * count);
-}
+OpCounts OmrAffine::combine_counts(std::size_t count) const { return rotation_counts(layout_.outputs() * count); }
 
 std::size_t OmrAffine::baby_bytes() const noexcept {
   return layout_.rotations() * 2 * limbs_ * layout_.slots() * sizeof(u64);

@@ -5,6 +5,7 @@
 #include "header.hpp"
 #include "ringforge/bfv/io.hpp"
 #include "ringforge/circuits/omr_compress.hpp"
+#include "ringforge/circuits/omr_records.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/ckks/io.hpp"
 #include "ringforge/fhew/records.hpp"
@@ -16,7 +17,7 @@ std::vector<RecordType> built_in_types() {
   std::vector<RecordType> all{{.code = kLabelType, .name = "label of ciphertexts", .max_body = 4096},
                               {.code = kOprfKeyType, .name = "key of an OPRF server", .max_body = 32, .secret = true}};
   for (auto&& types : {ckks::record_types(), bfv::record_types(), fhew::record_types(), circuits::psi_record_types(),
-                       circuits::compression_record_types()})
+                       circuits::compression_record_types(), circuits::omr_record_types()})
     all.insert(all.end(), types.begin(), types.end());
   return all;
 }

@@ -11,7 +11,8 @@
 // Both methods are baby-step giant-step products with diagonals (SophOMR, Algorithm 1), k = g*B + b:
 //   paper      a matrix for each output l, A_l[m][c] = a_m[l - c] for c <= l, else -a_m[n + l - c]; the key's slots
 //              v have the period n. Diagonal k of output l is A_l[m][(m + k) mod n], and out_l = sum_k d_k * Rot_k(v).
-//   ringforge  v has the period 2n, v[i] = s[i mod n] * (-1)^(i div n). Then out_l = sum_k d_k * Rot_{k + l}(v) with the
+//   ringforge  v has the period 2n, v[i] = s[i mod n] * (-1)^(i div n). Then out_l = sum_k d_k * Rot_{k + l}(v) with
+//   the
 //              same d_k[m] = +-a_m[(-k - m) mod n] for every l, minus where (-k - m) mod 2n >= n
 //              (docs/omr-algorithm.md has the proof): one set of diagonals, and outputs - 1 more baby steps.
 // Diagonals are rotated right by their giant step and kept as polynomials modulo t in coefficient form, without gaps.
@@ -53,9 +54,7 @@ class OmrLayout {
   /// Diagonals of one matrix at giant step g: B, or fewer at the last.
   std::size_t terms(std::size_t g) const noexcept;
   /// Rotations of the key that are used: B, and for `ringforge` outputs - 1 more.
-  std::size_t rotations() const noexcept {
-    return babies_ + (method_ == OmrMethod::ringforge ? outputs_ - 1 : 0);
-  }
+  std::size_t rotations() const noexcept { return babies_ + (method_ == OmrMethod::ringforge ? outputs_ - 1 : 0); }
   /// Bytes of one diagonal and of giant step g.
   std::size_t diagonal_bytes() const noexcept;
   std::size_t bytes(std::size_t g) const noexcept { return matrices() * terms(g) * diagonal_bytes(); }
