@@ -53,8 +53,7 @@ void OmrLayout::encode(std::uint8_t* dst, std::span<const u32> signals, std::siz
   if (signals.size() != n * columns)
     throw ShapeError("signals of " + std::to_string(signals.size()) + " words; a bulletin has " + std::to_string(n) +
                      " rows of " + std::to_string(columns));
-  if (g >= giants())
-    throw LevelError("giant step " + std::to_string(g) + "; there are " + std::to_string(giants()));
+  if (g >= giants()) throw LevelError("giant step " + std::to_string(g) + "; there are " + std::to_string(giants()));
   const std::size_t count = terms(g), shift = g * babies_ % row;
   for (std::size_t l = 0; l < matrices(); ++l) {
     WordBuffer words(count * n);
@@ -74,8 +73,7 @@ void OmrLayout::encode(std::uint8_t* dst, std::span<const u32> signals, std::siz
           const bool minus = method_ == OmrMethod::paper ? column > l : (at & columns) != 0;
           out[b * n] = minus && x != 0 ? t - x : x;
         }
-        if (wrong != 0)
-          throw ValueError("a word of a signal is not below the plaintext modulus " + std::to_string(t));
+        if (wrong != 0) throw ValueError("a word of a signal is not below the plaintext modulus " + std::to_string(t));
       }
     });
     std::uint8_t* to = dst + l * count * diagonal_bytes();

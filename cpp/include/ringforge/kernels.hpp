@@ -120,6 +120,12 @@ struct Kernels {
   void (*matmul)(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
                  std::size_t count, const Modulus& m) noexcept;
 
+  // ---- fibres -----------------------------------------------------------------------------------
+  /// With d_m = a[m]*b[m] for m < 4: dst[0] = sum_m d_m and dst[i] = z[i-1] * sum_m root^(i*m)*d_m for i = 1, 2, 3, root
+  /// a primitive fourth root of unity modulo q < 2^21. Words of 32 bits; any n, no alignment; dst must not alias.
+  void (*fibre4)(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root,
+                 std::size_t n, const Modulus& m) noexcept;
+
   // ---- automorphisms ----------------------------------------------------------------------------
   /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.
   void (*automorphism_coeff)(u64* dst, const u64* src, u64 g, std::size_t n, const Modulus& m) noexcept;

@@ -38,6 +38,7 @@ const Kernels& avx512_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
+                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,

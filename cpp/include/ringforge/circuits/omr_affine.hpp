@@ -11,7 +11,8 @@
 // Both methods are baby-step giant-step products with diagonals (SophOMR, Algorithm 1), k = g*B + b:
 //   paper      a matrix for each output l, A_l[m][c] = a_m[l - c] for c <= l, else -a_m[n + l - c]; the key's slots
 //              v have the period n. Diagonal k of output l is A_l[m][(m + k) mod n], and out_l = sum_k d_k * Rot_k(v).
-//   ringforge  v has the period 2n, v[i] = s[i mod n] * (-1)^(i div n). Then out_l = sum_k d_k * Rot_{k + l}(v) with the
+//   ringforge  v has the period 2n, v[i] = s[i mod n] * (-1)^(i div n). Then out_l = sum_k d_k * Rot_{k + l}(v) with
+//   the
 //              same d_k[m] = +-a_m[(-k - m) mod n] for every l, minus where (-k - m) mod 2n >= n
 //              (docs/omr-algorithm.md has the proof): one set of diagonals, and outputs - 1 more baby steps.
 // Diagonals are rotated right by their giant step and kept as polynomials modulo t in coefficient form, without gaps.
@@ -21,8 +22,8 @@
 #include <span>
 #include <vector>
 
+#include "ringforge/bfv/bfv.hpp"
 #include "ringforge/counters.hpp"
-#include "ringforge/rlwe/evaluator.hpp"
 
 namespace ringforge::circuits {
 
@@ -53,9 +54,7 @@ class OmrLayout {
   /// Diagonals of one matrix at giant step g: B, or fewer at the last.
   std::size_t terms(std::size_t g) const noexcept;
   /// Rotations of the key that are used: B, and for `ringforge` outputs - 1 more.
-  std::size_t rotations() const noexcept {
-    return babies_ + (method_ == OmrMethod::ringforge ? outputs_ - 1 : 0);
-  }
+  std::size_t rotations() const noexcept { return babies_ + (method_ == OmrMethod::ringforge ? outputs_ - 1 : 0); }
   /// Bytes of one diagonal and of giant step g.
   std::size_t diagonal_bytes() const noexcept;
   std::size_t bytes(std::size_t g) const noexcept { return matrices() * terms(g) * diagonal_bytes(); }
@@ -80,8 +79,16 @@ class OmrLayout {
 /// Progress: the fraction done; false cancels (Error "cancelled").
 using OmrProgress = std::function<bool(double)>;
 
-/// The transform over a gadget, on ciphertexts of phase (Q/t) * v + e, or any other encoding that products with
-/// polynomials of coefficients in (-t/2, t/2) and sums respect. Immutable; any threads may share one.
+/// Rotations of the encrypted key by 0, 1, 2 ...; what is known of the noise of each.
+struct OmrBabies {
+  std::vector<rlwe::Ciphertext> rotations;
+  std::vector<bfv::Noise> noise;
+};
+
+/// The transform on BFV ciphertexts. Immutable; any threads may share one.
+///
+/// Noise: diagonals are products with signals, whose first halves are public and pass for random, so that the terms of
+/// a sum have nothing to do with each other: their variances add, each with the largest norm that a diagonal can have.
 class OmrAffine {
  public:
   /// A block of giant steps of one bulletin: what one worker does.
@@ -90,10 +97,10 @@ class OmrAffine {
   };
 
   /// @param limbs of the encrypted key
-  /// @throws MismatchError when ring and gadget differ, LevelError unless Q has so many limbs, ParameterError when t is
-  ///         not below every prime of Q.
-  OmrAffine(rlwe::GadgetPtr gadget, OmrLayout layout, std::size_t limbs);
+  /// @throws MismatchError when the layout is of another ring or plaintext modulus, LevelError unless Q has so many.
+  OmrAffine(bfv::ContextPtr context, OmrLayout layout, std::size_t limbs);
 
+  const bfv::ContextPtr& context() const noexcept { return ctx_; }
   const OmrLayout& layout() const noexcept { return layout_; }
   std::size_t limbs() const noexcept { return limbs_; }
   /// Galois elements of a step of one slot and of B slots: the keys that are needed.
@@ -102,36 +109,45 @@ class OmrAffine {
 
   /// Rot_0(v) ... Rot_{rotations() - 1}(v), each from the one before.
   /// @throws MissingKeyError; MismatchError and ShapeError for a foreign `v`; LevelError for one of other limbs.
-  std::vector<rlwe::Ciphertext> babies(const rlwe::Ciphertext& v, const rlwe::GaloisKeys& keys, unsigned threads = 1,
-                                       const OmrProgress& progress = {}) const;
+  OmrBabies babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys, unsigned threads = 1,
+                   const OmrProgress& progress = {}) const;
 
   /// The outputs of a shard, sum_{g in shard} Rot_{(g - first)B}(sum_b ...), by Horner's rule from its last giant step.
   /// @param diagonals of each giant step of the shard, bytes(g) bytes; words of t or more give wrong results
-  /// @throws LevelError for a shard outside, ShapeError for other diagonals or babies, as `babies`.
-  std::vector<rlwe::Ciphertext> run(std::span<const rlwe::Ciphertext> babies, Shard shard,
-                                    std::span<const std::span<const std::uint8_t>> diagonals,
-                                    const rlwe::GaloisKeys& keys, unsigned threads = 1,
-                                    const OmrProgress& progress = {}) const;
+  /// @throws LevelError for a shard outside, ShapeError for other diagonals or babies, MismatchError for babies of
+  ///         other parameters, MissingKeyError.
+  std::vector<bfv::Ciphertext> run(const OmrBabies& babies, Shard shard,
+                                   std::span<const std::span<const std::uint8_t>> diagonals,
+                                   const rlwe::GaloisKeys& keys, unsigned threads = 1,
+                                   const OmrProgress& progress = {}) const;
 
   /// Two neighbouring shards' outputs to those of both: Rot_{count*B}(upper) + lower, `count` that of the lower one.
   /// @throws ShapeError for other numbers of outputs, as `babies`.
-  std::vector<rlwe::Ciphertext> combine(std::span<const rlwe::Ciphertext> lower, Shard shard,
-                                        std::span<const rlwe::Ciphertext> upper, const rlwe::GaloisKeys& keys,
-                                        unsigned threads = 1) const;
+  std::vector<bfv::Ciphertext> combine(std::span<const bfv::Ciphertext> lower, std::size_t count,
+                                       std::span<const bfv::Ciphertext> upper, const rlwe::GaloisKeys& keys,
+                                       unsigned threads = 1) const;
 
+  // ---- what a planner asks ----
   /// What `babies`, `run` and `combine` count.
-  OpCounts baby_counts() const noexcept;
-  OpCounts run_counts(Shard shard) const noexcept;
-  OpCounts combine_counts(Shard lower) const noexcept;
-  /// Bytes of residues that `babies` leaves and `run` holds beside them.
+  OpCounts baby_counts() const;
+  /// @throws LevelError for a shard outside, here and below.
+  OpCounts run_counts(Shard shard) const;
+  OpCounts combine_counts(std::size_t count) const;
+  /// Bytes of residues that `babies` leaves, and that `run` holds beside them.
   std::size_t baby_bytes() const noexcept;
-  std::size_t run_bytes(Shard shard, unsigned threads) const noexcept;
+  std::size_t run_bytes(Shard shard, unsigned threads) const;
+  /// Noise of every rotation of a key with noise `v`, of output l of a shard, and of two shards together.
+  std::vector<bfv::Noise> baby_noise(const bfv::Noise& v) const;
+  bfv::Noise run_noise(std::span<const bfv::Noise> babies, Shard shard, std::size_t l) const;
+  bfv::Noise combined_noise(const bfv::Noise& lower, std::size_t count, const bfv::Noise& upper) const;
 
  private:
   void check(const rlwe::Ciphertext& c, const char* what) const;
-  OpCounts rotation_counts(std::size_t count) const noexcept;
+  void check(Shard shard) const;
+  bfv::Noise step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l) const;
+  OpCounts rotation_counts(std::size_t count) const;
 
-  rlwe::GadgetPtr gadget_;
+  bfv::ContextPtr ctx_;
   OmrLayout layout_;
   std::size_t limbs_;
 };
