@@ -104,7 +104,8 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigne
     };
     const auto long_sum = [sum](const V s[3])
                               __attribute__((always_inline)) { return sum.template reduce<true>(s[0], s[1], s[2]); };
-    if (y_bits <= 52 && k <= 3)  // high words: 3 * 2^50, 2^14 from v, a carry
+    // High words stay below 2^52: 3 * 2^50 or 15 * 2^48, 2^14 from v, a carry.
+    if (y_bits <= 52 && k <= (y_bits <= 50 ? 15 : 3))
       convert<1, 1>(dst, y, c, k, v, minus_p, n, short_sum);
     else if (y_bits <= 52)
       convert<1, 1>(dst, y, c, k, v, minus_p, n, long_sum);

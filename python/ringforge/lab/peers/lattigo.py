@@ -84,9 +84,10 @@ class Result:
     """One measurement: wall time as a median, processor time as a mean, both for one operation.
 
     `limbs` counts those of the ciphertext worked on, `error` is the largest difference of decrypted values
-    (for transforms, the number of wrong coefficients of a product, for integers of wrong slots), and the rescaling after a
-    `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`. `parts` has the seconds of
-    `matmul_naive` by operation, or of `bfv_affine` the processor time of encoding and the number of keys.
+    (for transforms, the number of wrong coefficients of a product, for integers of wrong slots), and the
+    rescaling after a `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`. `parts` has the
+    seconds of `matmul_naive` by operation, or of `bfv_affine` the processor time of encoding and the number
+    of keys.
     """
 
     case: str
