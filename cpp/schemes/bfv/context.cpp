@@ -6,8 +6,8 @@
 #include <string>
 
 #include "fork.hpp"
+#include "modulo_t.hpp"
 #include "products.hpp"
-#include "ref/arith.hpp"
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -205,7 +205,8 @@ Poly<Eval> Context::scaled(const Plaintext& p, std::size_t limbs, unsigned threa
   WordBuffer w(n);
   u64 minus_q = t() - 1;
   for (std::size_t i = 0; i < limbs; ++i) minus_q = minus_q * (gadget_->q()[i].value() % t()) % t();
-  for (std::size_t k = 0; k < n; ++k) w.data()[k] = p.coefficients.data()[k] * minus_q % t();
+  const kernels::Modulus mod = modulo(t());
+  for (std::size_t k = 0; k < n; ++k) w.data()[k] = arith::reduce64(p.coefficients.data()[k] * minus_q, mod);
   parallel_for(threads, limbs, [&](std::size_t i) {
     const auto& m = gadget_->q()[i].mod();
     lift(out.limb(i), w.data(), i);
