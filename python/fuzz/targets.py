@@ -22,7 +22,7 @@ from typing import Any
 import mutators
 import numpy as np
 
-from ringforge import _native, bundles, files, gates, local_http, matmul, matvec, params, psi
+from ringforge import _native, bfv, bundles, files, gates, local_http, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
 from ringforge.gates import cli as gates_cli
@@ -260,6 +260,15 @@ def ckks_files(data: bytes) -> None:
             matvec.Client.load(vectors, path, accept_insecure=REASON)
 
 
+@functools.cache
+def bfv_records() -> list[bytes]:
+    """Records of BFV, small ones."""
+    primes = _native.kernels.primes_below(30, 3, 2048)
+    session = bfv.Session(bfv.Parameters("", 10, 12289, primes[1:], primes[:1], 1, REASON))
+    things = (session.encrypt([1]), bfv.encode(session.context, [2]), session.relin_key)
+    return [_native.io.to_bytes(session.context, thing) for thing in things]
+
+
 def _clear_vectors() -> list[bytes]:
     client = matvec.Client(vector_program("clear"), accept_insecure=REASON)
     return [written("c", lambda p: client.encrypt([0.1, 0.2, 0.3]).save(p, vector_program("clear")))]
@@ -289,7 +298,7 @@ def labels(data: bytes) -> None:
     "cli.info_command._records",
     "cli.info_command._program",
     seeds=lambda: (
-        [b"\0" + d for d in (*matrix_files().values(), *TARGETS["matvec_program"].seeds())]
+        [b"\0" + d for d in (*matrix_files().values(), *bfv_records(), *TARGETS["matvec_program"].seeds())]
         + [b"\0" + d for t in ("encrypted_bits", "gate_keys") for d in TARGETS[t].seeds()]
         + [bytes([i]) + TARGETS[t].seeds()[0] for i, t in ((1, "onnx_model"), (2, "npz_model"), (3, "npy_array"))]
     ),
