@@ -36,10 +36,11 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
-from ringforge.psi import access, oprf, quota, sets, wire
+from ringforge.psi import oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
+from ringforge.serving import access, framing, quota
 
 #: Longest input.
 MAX_BYTES = 1 << 16
@@ -502,13 +503,13 @@ def _kinds() -> list[Any]:
     return [kind for request, reply, _, _ in wire.METHODS.values() for kind in (request, reply)]
 
 
-@target("psi.wire.parser", "psi.wire.assemble", seeds=_messages)
+@target("serving.framing.parser", "serving.framing.assemble", seeds=_messages)
 def psi_messages(data: bytes) -> None:
     kinds = _kinds()
-    message: Any = wire.parser(kinds[data[0] % len(kinds)] if data else kinds[0])(data[1:])
-    if isinstance(message, wire.Malformed) or "part" not in message.DESCRIPTOR.oneofs_by_name:
+    message: Any = framing.parser(kinds[data[0] % len(kinds)] if data else kinds[0])(data[1:])
+    if isinstance(message, framing.Malformed) or "part" not in message.DESCRIPTOR.oneofs_by_name:
         return
-    wire.assemble([message], 4, "a test")
+    framing.assemble([message], 4, "a test")
 
 
 @target(
@@ -530,8 +531,8 @@ def psi_elements(data: bytes) -> None:
 
 
 @target(
-    "psi.access.read_tokens",
-    "psi.access.read_private",
+    "serving.access.read_tokens",
+    "serving.access.read_private",
     seeds=lambda: [b"# tokens\n" + b"0123456789abcdef" * 2 + b"\n", b"127.0.0.1:8760", b"ipv6:%5B::1%5D:1"],
 )
 def psi_tokens(data: bytes) -> None:
@@ -551,7 +552,7 @@ def _quota() -> list[bytes]:
     return [written("quota.sqlite", make)]
 
 
-@target("psi.quota.Quota.__init__", seeds=_quota)
+@target("serving.quota.Quota.__init__", seeds=_quota)
 def psi_quota(data: bytes) -> None:
     for old in room().glob("q.sqlite*"):
         old.unlink()

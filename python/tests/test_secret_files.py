@@ -30,8 +30,8 @@ from ringforge.files import new_file, secret_in, writing
 from ringforge.gates import storage
 from ringforge.lab.papers.matvec import write_plots
 from ringforge.psi.oprf import ServerKey
-from ringforge.psi.quota import Quota, QuotaFileError
 from ringforge.registered import load, registered
+from ringforge.serving.quota import Quota, QuotaFileError
 
 cli: typing.Any = importlib.import_module("ringforge.cli.app")
 
