@@ -73,6 +73,7 @@ void bind_gates(nb::module_& m);
 void bind_psi(nb::module_& m);
 void bind_rlwe(nb::module_& fhew);
 void bind_oprf(nb::module_& m);
+void bind_omr_signal(nb::module_& m);
 void bind_stop(nb::module_& m);
 
 }  // namespace bindings

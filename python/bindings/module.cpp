@@ -73,5 +73,6 @@ NB_MODULE(_native, m) {
   bindings::bind_gates(m);
   bindings::bind_psi(m);
   bindings::bind_oprf(m);
+  bindings::bind_omr_signal(m);
   bindings::bind_stop(m);
 }

@@ -4,13 +4,12 @@
 
 >>> s = named("ringforge")
 >>> s.entries, s.n, s.range, s.payload_words
-(65536, 1024, 49, 250)
+(65536, 1024, 49, 252)
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import struct
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,7 +73,7 @@ class Set:
         need(1 << 16 < self.t < 1 << 20, f"the modulus {self.t} is outside 2^16 ... 2^20")
         need(self.t % (2 * self.entries) == 1, f"the modulus {self.t} is not 1 modulo 2N")
         need(1 <= self.clues <= 8, f"1 to 8 clues, not {self.clues}")
-        need(1 <= self.weight <= self.n, f"weight {self.weight} is outside 1 ... n")
+        need(1 <= self.weight <= min(self.n, 2047), f"weight {self.weight} is outside 1 ... n")
         need(0.1 <= self.deviation <= 8, f"deviation {self.deviation:g} is outside 0.1 ... 8")
         need(self.sampler in SAMPLERS, f'unknown sampler "{self.sampler}": take one of {", ".join(SAMPLERS)}')
         need(1 <= self.range < self.t // 4, f"range {self.range} is outside 1 ... t/4")
@@ -86,13 +85,15 @@ class Set:
         """N: entries of a bulletin."""
         return 1 << self.log_n
 
-    @cached_property
+    @property
+    def pair_bits(self) -> int:
+        """Bits of a payload that two of its words hold, 33 ... 39."""
+        return (self.t * self.t).bit_length() - 1
+
+    @property
     def payload_words(self) -> int:
-        """Digits base t of a payload: the least w with t^w >= 2^(8 payload_bytes)."""
-        words = int(8 * self.payload_bytes / math.log2(self.t))
-        while self.t**words < 1 << 8 * self.payload_bytes:
-            words += 1
-        return words
+        """Words modulo t of a payload."""
+        return 2 * -(-8 * self.payload_bytes // self.pair_bits)
 
     @property
     def text_bytes(self) -> int:
@@ -128,7 +129,7 @@ _SETS = (
     Set("paper", 16, _T, 1024, 80, 0.5, "rounded", 39, 612, 46, "omr", 0),
     Set("ringforge", 16, _T, 1024, 80, 0.5, "discrete", 49, 612, 46, "omr", 128),
     # Everything at a sixteenth: no security.
-    Set("test", 12, _T, 128, 16, 0.5, "discrete", 49, 164, 16, "omr-test", 0),
+    Set("test", 12, _T, 128, 16, 0.5, "discrete", 49, 160, 16, "omr-test", 0),
 )
 
 

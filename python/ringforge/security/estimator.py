@@ -10,8 +10,7 @@ An estimate is the cost of the cheapest attack of :mod:`ringforge.security.attac
 Scott, 2015, and later) within about two bits; the tests hold that.
 
 Not modelled: the ring (an RLWE instance counts as LWE of the same dimension with as many samples as wanted, as in all
-published tables), BKW and Arora-Ge (never the best for these noises), sparse secrets (their weight is no parameter
-here), quantum computers, memory (counted as free), and attacks on implementations.
+published tables), BKW and Arora-Ge (never the best for these noises), quantum computers, memory (counted as free), and attacks on implementations.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ringforge.errors import ParameterError
-from ringforge.security import attacks, reduction
+from ringforge.security import attacks, reduction, sparse
 from ringforge.security.attacks import Attack, Instance
 
 __all__ = ["TARGET_BITS", "Attack", "Estimate", "Instance", "estimate", "least_dimension"]
@@ -73,6 +72,10 @@ def _check(instance: Instance) -> None:
         )
     if instance.secret not in attacks.SECRETS:
         raise ParameterError(f'unknown secret "{instance.secret}": take one of {", ".join(attacks.SECRETS)}')
+    if instance.weight is not None and (instance.secret != "ternary" or not 1 <= instance.weight <= instance.n):
+        raise ParameterError(
+            f'weight {instance.weight} of a "{instance.secret}" secret: only "ternary" ones have a weight, of 1 ... n'
+        )
     if instance.samples is not None and instance.samples < 1:
         raise ParameterError(f"{instance.samples} samples: take at least 1, or None for as many as wanted")
 
@@ -86,7 +89,8 @@ def estimate(instance: Instance, model: str = "matzov") -> Estimate:
     """
     _check(instance)
     cost = reduction.model(model)
-    results = [attack(instance, cost) for attack in attacks.ALL]
+    known = attacks.ALL if instance.weight is None else sparse.ALL
+    results = [attack(instance, cost) for attack in known]
     return Estimate(instance, model, tuple(sorted(results, key=lambda result: result.bits)))
 
 
