@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The detector as a process that is killed, and one that is told to stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ringforge
+import tests
+from ringforge.omr.detector_client import Connection
+
+from .detecting import expected, key_file, request
+
+PATIENCE = 60
+
+
+class Process:
+    """A detector."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        roots = [str(Path(p).parents[1]) for p in (ringforge.__file__, tests.__file__) if p]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.omr.detector_process", str(folder), "0", str(seconds)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*roots, *sys.path])},
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.address = f"127.0.0.1:{json.loads(self.process.stdout.readline())['port']}"
+
+    def wait_for_steps(self, count: int) -> None:
+        """Until so many steps have been computed."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            count -= json.loads(line)["event"] == "step"
+            if not count:
+                return
+        raise AssertionError("the detector ended early")
+
+    def end(self, number: signal.Signals) -> list[dict[str, Any]]:
+        """Ends it; returns the rest of its log."""
+        self.process.send_signal(number)
+        _, log = self.process.communicate(timeout=PATIENCE)
+        return [json.loads(line) for line in log.splitlines()]
+
+
+def test_killed_in_the_middle_it_goes_on_with_the_next_step(tmp_path: Path) -> None:
+    key = key_file(tmp_path)
+    first = Process(tmp_path, 30)
+    with Connection(first.address, timeout=PATIENCE) as c:
+        c.put_key(key)
+        job = c.submit(request(key))
+        first.wait_for_steps(4)
+    first.end(signal.SIGKILL)
+    assert first.process.returncode == -signal.SIGKILL
+    second = Process(tmp_path, 0)
+    with Connection(second.address, timeout=PATIENCE) as c:
+        c.watch(job)
+        assert c.fetch(job) == expected(request(key), key)
+    log = second.end(signal.SIGTERM)
+    assert second.process.returncode == 0
+    steps = [e["stage"] for e in log if e["event"] == "step"]
+    assert steps == ["combination", "range check", "compression", "compression", "digest"]
+    text = json.dumps(log)
+    assert job not in text
+    assert {e["event"] for e in log} <= {"listening", "resumed", "step", "job", "Watch", "Fetch", "stopping", "stopped"}
+
+
+def test_told_to_stop_it_ends_after_the_step_under_way(tmp_path: Path) -> None:
+    key = key_file(tmp_path)
+    process = Process(tmp_path, 0.5)
+    with Connection(process.address, timeout=PATIENCE) as c:
+        c.put_key(key)
+        c.submit(request(key))
+        process.wait_for_steps(4)
+    log = process.end(signal.SIGTERM)
+    assert process.process.returncode == 0
+    assert [e["stage"] for e in log if e["event"] == "step"] == ["combination"]
