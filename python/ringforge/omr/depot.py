@@ -31,6 +31,9 @@ from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError,
 from ringforge.files import secret_in, writing
 from ringforge.omr.steps import FINISHED, UNFINISHED, Request, Step
 
+#: What a result's file begins with.
+MAGIC = b"RGFSTEP1"
+
 _BLOCK = 1 << 20
 _MAX_JSON = 1 << 16
 
@@ -159,7 +162,7 @@ class Depot:
         path.with_suffix(".json").unlink(missing_ok=True)
         for result in (self.path / client / "results").glob("*"):
             with contextlib.suppress(Error, OSError):
-                if self._label(result)["step"]["key"] == name:
+                if label(result)["step"]["key"] == name:
                     result.unlink()
 
     def bytes_of(self, client: str) -> int:
@@ -187,12 +190,12 @@ class Depot:
     @staticmethod
     def _read_job(client: str, path: Path) -> Job:
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads(path.read_bytes()[:_MAX_JSON])
             error = tuple(found.pop("error"))
             request = Request(**found.pop("request"))
             job = Job(client=client, request=request, error=(str(error[0]), str(error[1])), **found)
             good = job.state in UNFINISHED + FINISHED and path.stem == job.name
-        except (ValueError, TypeError, KeyError, IndexError, ParameterError):
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, ParameterError):
             good = False
         if not good:
             raise FormatError(f"{path.name} is no job of a detector: remove it")
@@ -227,11 +230,11 @@ class Depot:
     def keep_result(self, client: str, step: Step, result: bytes) -> None:
         """Writes a step's result, with its description and checksum before it."""
         about = {"step": json.loads(step.to_json()), "bytes": len(result), "sha256": hashlib.sha256(result).hexdigest()}
-        label = _native.io.seal(_native.io.LABEL, bytes.fromhex(step.name), _dumped(about))
+        head = _native.io.seal(_native.io.LABEL, bytes.fromhex(step.name), _dumped(about))
         path = self._of(client, "results") / step.name
         with writing(path) as f:
-            f.write(len(label).to_bytes(4, "little"))
-            f.write(label)
+            f.write(MAGIC + len(head).to_bytes(4, "little"))
+            f.write(head)
             f.write(result)
             f.flush()
             os.fsync(f.fileno())
@@ -239,10 +242,6 @@ class Depot:
     def result_path(self, client: str, step: str) -> Path:
         """Where a step's result is, or will be."""
         return self.path / client / "results" / step
-
-    def _label(self, path: Path) -> dict[str, Any]:
-        with path.open("rb") as f:
-            return _read_label(f, path.name)
 
     def has_result(self, client: str, step: Step) -> bool:
         """Whether the result is there, and whole; one that is not is removed."""
@@ -296,19 +295,14 @@ class Depot:
         return count
 
 
-def open_result(path: Path) -> IO[bytes]:
-    """A result's file, read up to where the result itself begins.
+def label(path: Path) -> dict[str, Any]:
+    """What a result's file says of itself: "step", the step's description, "bytes", "sha256".
 
     Raises:
         FormatError: it is none. OSError: it cannot be read.
     """
-    f = path.open("rb")
-    try:
-        _read_label(f, path.name)
-    except BaseException:
-        f.close()
-        raise
-    return f
+    with path.open("rb") as f:
+        return _read_label(f, path.name)
 
 
 def read_result(path: Path) -> bytes:
@@ -320,22 +314,23 @@ def read_result(path: Path) -> bytes:
     with path.open("rb") as f:
         about = _read_label(f, path.name)
         result = f.read()
-    if hashlib.sha256(result).hexdigest() != about.get("sha256"):
+    if hashlib.sha256(result).hexdigest() != about["sha256"]:
         raise FormatError(f"{path.name[:16]} is damaged: its checksum does not match; ask for it again")
     return result
 
 
 def _read_label(f: IO[bytes], name: str) -> dict[str, Any]:
-    size = int.from_bytes(f.read(4), "little")
-    if size > _MAX_JSON:
+    start = f.read(len(MAGIC) + 4)
+    size = int.from_bytes(start[len(MAGIC) :], "little")
+    if not start.startswith(MAGIC) or size > _MAX_JSON:
         raise FormatError(f"{name[:16]} is no result of a step")
     _, step, text = _native.io.unseal(f.read(size), _native.io.LABEL)
     if step.hex() != name:
         raise FormatError(f"{name[:16]} holds the result of another step, {step.hex()[:16]}")
     try:
         about: dict[str, Any] = json.loads(text)
-        about["step"]["key"]
-    except (ValueError, KeyError, TypeError):
+        about["step"]["key"], about["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise FormatError(f"{name[:16]} is no result of a step") from None
     return about
 
