@@ -16,6 +16,7 @@ from ringforge._native import (
 )
 
 __all__ = [
+    "DuplicateError",
     "Error",
     "FormatError",
     "HardwareError",
@@ -29,6 +30,7 @@ __all__ = [
     "PrecisionWarning",
     "ScaleError",
     "ShapeError",
+    "StorageError",
     "TooManyMessagesError",
     "UnidentifiedWarning",
     "UnsupportedModelError",
@@ -70,3 +72,12 @@ class IllegalInstructionError(Error):
 
 class HardwareError(Error):
     """A simulated accelerator cannot be built, or reports an error; the message names the cause."""
+
+
+class DuplicateError(Error):
+    """Something is there already, and may be there once; the message says where."""
+
+
+class StorageError(Error):
+    """A database cannot be used now, or not any more; the message says why, and what is lost: nothing that was
+    acknowledged."""
