@@ -115,6 +115,7 @@ OWN = {
     "psi.store._change_members": "a copy that it has just made, of a database that was verified",
     "psi.remote.intersect": "fields that TableInfo has checked",
     "psi.service.*": "fields that TableInfo has checked; messages come through framing.parser",
+    "search.Search.file": "whatever bytes there are: they are compared, not taken apart",
     "serving.access._pem": "a certificate, which gRPC reads",
     "omr.depot.Depot.*": "the detector's own directory; results of steps and requests have a target",
     "omr.detector_client.Connection.*": "names that it has checked; messages come through framing.parser",

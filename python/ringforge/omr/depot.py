@@ -254,7 +254,7 @@ class Depot:
                 checksum = hashlib.sha256()
                 while block := f.read(_BLOCK):
                     checksum.update(block)
-            whole = about["sha256"] == checksum.hexdigest()
+            whole = bool(about["sha256"] == checksum.hexdigest())
         except (FormatError, OSError, KeyError):
             whole = False
         if not whole:

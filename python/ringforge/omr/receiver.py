@@ -288,7 +288,10 @@ def split(request: Request, count: int, most: int) -> list[Request]:
         count: pertinent entries in the request's window. most: the largest capacity.
     """
     if count <= most and request.capacity < most:
-        return [replace(request, capacity=min(most, max(count, 2 * request.capacity)))]
+        capacity = request.capacity
+        while capacity < count:  # the capacity tells how many there are, roughly
+            capacity *= 2
+        return [replace(request, capacity=min(most, capacity))]
     size = request.last - request.first
     parts = 2
     while parts * most < 2 * count and parts < size:
