@@ -107,8 +107,8 @@ class BoxSecret:
 
 # ---- words ---------------------------------------------------------------------------------------
 #
-# Two words hold `Set.pair_bits` bits, 39 for t = 786,433, as one number low + t high: 252 words for 612 bytes. Digits of
-# the whole payload as one integer would be 250, for 20 microseconds of division more for each; digests have room for either.
+# Two words hold `Set.pair_bits` bits, 39 for t = 786,433, as one number low + t high: 252 words for 612 bytes. Taken as
+# one integer, a payload would have 250 digits, and 20 microseconds of divisions; digests have room for either.
 
 
 def words(payloads: Bytes, s: Set) -> Words:

@@ -43,7 +43,7 @@ class Set:
         payload_bytes: of every entry, sealed and padded.
         babies: baby steps of the affine transform.
         bfv: name of the BFV parameter set.
-        security: bits of signals and keys of signals, by :mod:`ringforge.security`, rounded down.
+        security: bits of signals and keys of signals, :func:`ringforge.omr.failure.security`, rounded down.
         insecure: why a set below 128 bits is used; empty for others.
     """
 
@@ -126,10 +126,10 @@ class Set:
 _T = 786_433
 
 _SETS = (
-    Set("paper", 16, _T, 1024, 80, 0.5, "rounded", 39, 612, 46, "omr", 0),
-    Set("ringforge", 16, _T, 1024, 80, 0.5, "discrete", 49, 612, 46, "omr", 128),
+    Set("paper", 16, _T, 1024, 80, 0.5, "rounded", 39, 612, 46, "omr", 114),
+    Set("ringforge", 16, _T, 1024, 134, 0.44, "discrete", 49, 612, 46, "omr", 130),
     # Everything at a sixteenth: no security.
-    Set("test", 12, _T, 128, 16, 0.5, "discrete", 49, 160, 16, "omr-test", 0),
+    Set("test", 12, _T, 128, 16, 0.5, "discrete", 49, 160, 16, "omr-test", 20),
 )
 
 

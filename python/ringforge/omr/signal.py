@@ -2,8 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Private signals: encryptions of zero that only their receiver can tell from random words.
 
-A receiver has a :class:`SignalSecret`, senders its :class:`SignalKey`, the board :class:`Signals`. How signals are made,
-and what an error is: `ringforge/circuits/omr_signal.hpp`; why errors stay in range: :mod:`ringforge.omr.failure`.
+A receiver has a :class:`SignalSecret`, senders its :class:`SignalKey`, the board :class:`Signals`. How signals are
+made, and what an error is: `ringforge/circuits/omr_signal.hpp`; why errors stay in range:
+:mod:`ringforge.omr.failure`.
 """
 
 from __future__ import annotations
@@ -237,7 +238,5 @@ def degenerate(
         bool[count].
     """
     s = signals.set
-    hits = native.count_hits(
-        parameters(s), signals.a, signals.b, s.range, SCREEN_TRIALS, threads, fixed_seed_for_tests
-    )
+    hits = native.count_hits(parameters(s), signals.a, signals.b, s.range, SCREEN_TRIALS, threads, fixed_seed_for_tests)
     return np.asarray(hits) >= screen_limit(s)

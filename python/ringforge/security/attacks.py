@@ -30,6 +30,7 @@ class Instance:
         secret: "binary" (uniform in {0, 1}), "ternary" (uniform in {-1, 0, 1}) or "gaussian" (as the error).
         samples: how many the attacker has; None: as many as wanted.
         weight: of a "ternary" secret, how many coefficients are not 0; None where each is uniform.
+        error_weight: how many errors of n samples are not 0, for small errors with a secret of a weight; None: many.
     """
 
     n: int
@@ -38,6 +39,7 @@ class Instance:
     secret: str = "ternary"
     samples: int | None = None
     weight: int | None = None
+    error_weight: int | None = None
 
     @property
     def secret_sigma(self) -> float:
