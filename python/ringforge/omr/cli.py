@@ -92,15 +92,15 @@ def keygen(
     made = ReceiverSecret.make(s)
     made.save(secret)
     DetectionKey.make(made, threads=workers).save(detection_key)
-    text = made.address().to_text()
+    mine = made.address()
     if address is not None:
-        with writing(address) as f:
-            f.write(text.encode() + b"\n")
+        mine.save(address)
     figures = {
         "set": s.name,
         "secret_bytes": secret.stat().st_size,
         "detection_key_bytes": detection_key.stat().st_size,
-        "address": text,
+        "address": str(mine),
+        "fingerprint": mine.fingerprint,
     }
     if as_json:
         say(json.dumps(figures))
@@ -109,7 +109,8 @@ def keygen(
         "parameters": s.name,
         "secret": f"{secret}, {size_text(secret.stat().st_size)}: keep it to yourself, and keep a copy",
         "detection key": f"{detection_key}, {size_text(detection_key.stat().st_size)}: for detectors",
-        "address": f"{address}: for senders" if address else "`omr address` prints it, for senders",
+        "address": (f"{address}: " if address else "`omr address` prints it, ") + "for senders",
+        "fingerprint": f"{mine.fingerprint}: of the address, for people to compare",
     }
     console().print(properties("a new receiver", rows))
 
@@ -125,12 +126,11 @@ def address_command(
     """
     from ringforge.omr.keys import ReceiverSecret
 
-    text = ReceiverSecret.load(secret).address().to_text()
+    mine = ReceiverSecret.load(secret).address()
     if out is None:
-        typer.echo(text)
-        return
-    with writing(out) as f:
-        f.write(text.encode() + b"\n")
+        typer.echo(str(mine))
+    else:
+        mine.save(out)
 
 
 # ---- retrieve ------------------------------------------------------------------------------------
