@@ -63,7 +63,7 @@ TEST(BfvProduct, IsTheRoundedTensorProductExactly) {
     spec.p = primes_below(c.bits + 1, 1, 2048);
     spec.insecure = "test";
     const World w((bfv::Parameters(spec)));
-    bfv::Ciphertext a(bfv::Noise{}, rlwe::Ciphertext{}), b = a;
+    bfv::Ciphertext a(c.t, bfv::Noise{}, rlwe::Ciphertext{}), b = a;
     a.key_id = b.key_id = w.sk.id();
     // Operands need not be encryptions for this: any polynomials do.
     for (unsigned i = 0; i < 2; ++i) {

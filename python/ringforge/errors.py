@@ -26,6 +26,7 @@ __all__ = [
     "MismatchError",
     "MissingKeyError",
     "NetlistError",
+    "NoiseError",
     "ParameterError",
     "PrecisionWarning",
     "ScaleError",
@@ -60,6 +61,10 @@ class TooManyMessagesError(Error):
     def __init__(self, message: str, count: int = 0) -> None:
         super().__init__(message)
         self.count = count
+
+
+class NoiseError(Error):
+    """By its predicted noise a ciphertext may decrypt to wrong numbers; the message says by how much."""
 
 
 class NetlistError(FormatError):

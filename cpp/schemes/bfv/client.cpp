@@ -35,7 +35,7 @@ Ciphertext Client::encrypt_under(const Plaintext& p, const Key& key, std::option
   const std::size_t count = limbs.value_or(ctx_->params().max_limbs());
   Poly<Eval> message = ctx_->scaled(p, count);
   key.check(ctx_->gadget());
-  Ciphertext c(ctx_->rules().encrypted(is_public), encryptor_.zero(key, count));
+  Ciphertext c(ctx_->t(), ctx_->rules().encrypted(is_public), encryptor_.zero(key, count));
   add(c.parts[0], c.parts[0], message);
   message.wipe();
   return c;

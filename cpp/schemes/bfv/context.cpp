@@ -96,6 +96,13 @@ void Context::check(const Multiplier& m) const {
   gadget_->check_level(m.poly.basis(), "the multiplier", "make it with this context");
 }
 
+void Context::check(const Ciphertext& c) const {
+  c.check(*gadget_);
+  if (c.t != t())
+    throw MismatchError("the ciphertext's plaintext modulus is " + std::to_string(c.t) +
+                        ", here t = " + std::to_string(t()) + ": use the parameters it was encrypted with");
+}
+
 const Slots& Context::slots() const {
   if (!slots_)
     throw ParameterError("t = " + std::to_string(t()) + " has no slots at N = " + std::to_string(params().degree()) +

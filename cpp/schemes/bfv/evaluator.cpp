@@ -31,29 +31,45 @@ double Evaluator::budget(const Ciphertext& c) const {
 
 // ---- sums -----------------------------------------------------------------------------------------
 
+void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
+  ctx_->check(a);
+  ctx_->check(b);
+  poly_.check_pair(a, b);
+}
+
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
-  return {rules().sum(a, b), poly_.add(a, b)};
+  check_pair(a, b);
+  return made(rules().sum(a, b), poly_.add(a, b));
 }
 
 Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const {
-  return {rules().sum(a, b), poly_.sub(a, b)};
+  check_pair(a, b);
+  return made(rules().sum(a, b), poly_.sub(a, b));
 }
 
-Ciphertext Evaluator::negate(const Ciphertext& a) const { return {a.noise(), poly_.negate(a)}; }
+Ciphertext Evaluator::negate(const Ciphertext& a) const {
+  ctx_->check(a);
+  return made(a.noise(), poly_.negate(a));
+}
 
 void Evaluator::add_in_place(Ciphertext& a, const Ciphertext& b) const {
+  check_pair(a, b);
   const Noise known = rules().sum(a, b);
   poly_.add_in_place(a, b);
   static_cast<Noise&>(a) = known;
 }
 
 void Evaluator::sub_in_place(Ciphertext& a, const Ciphertext& b) const {
+  check_pair(a, b);
   const Noise known = rules().sum(a, b);
   poly_.sub_in_place(a, b);
   static_cast<Noise&>(a) = known;
 }
 
-void Evaluator::negate_in_place(Ciphertext& a) const { poly_.negate_in_place(a); }
+void Evaluator::negate_in_place(Ciphertext& a) const {
+  ctx_->check(a);
+  poly_.negate_in_place(a);
+}
 
 void Evaluator::add_plain_in_place(Ciphertext& a, const Plaintext& p) const {
   ctx_->check(a);
@@ -71,12 +87,12 @@ void Evaluator::sub_plain_in_place(Ciphertext& a, const Plaintext& p) const {
 
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& p) const {
   ctx_->check(a);
-  return {rules().plain_sum(a), poly_.add_plain(a, ctx_->scaled(p, a.limbs(), threads()))};
+  return made(rules().plain_sum(a), poly_.add_plain(a, ctx_->scaled(p, a.limbs(), threads())));
 }
 
 Ciphertext Evaluator::sub_plain(const Ciphertext& a, const Plaintext& p) const {
   ctx_->check(a);
-  return {rules().plain_sum(a), poly_.sub_plain(a, ctx_->scaled(p, a.limbs(), threads()))};
+  return made(rules().plain_sum(a), poly_.sub_plain(a, ctx_->scaled(p, a.limbs(), threads())));
 }
 
 // As Context::scaled of the constant polynomial, which has the same value in every word of Eval form.
@@ -90,7 +106,7 @@ Ciphertext Evaluator::add_constant(const Ciphertext& a, i64 value) const {
     const auto& m = ctx_->gadget().q()[i].mod();
     scaled[i] = arith::mul(scaled[i], arith::inverse(arith::reduce64(ctx_->t(), m), m), m);
   }
-  return {rules().plain_sum(a), poly_.add_constant(a, scaled)};
+  return made(rules().plain_sum(a), poly_.add_constant(a, scaled));
 }
 
 // ---- plain products -------------------------------------------------------------------------------
@@ -107,8 +123,8 @@ Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Multiplier& m) const 
     throw LevelError("the multiplier has " + std::to_string(m.poly.limbs()) + " limbs, the ciphertext " +
                      std::to_string(a.limbs()) + ": make it for as many");
   const Noise known = rules().plain_product(a, m.log_norm);
-  if (m.poly.limbs() == a.limbs()) return {known, poly_.mul_plain(a, m.poly)};
-  return {known, poly_.mul_plain(a, m.poly.prefix(a.limbs()))};
+  if (m.poly.limbs() == a.limbs()) return made(known, poly_.mul_plain(a, m.poly));
+  return made(known, poly_.mul_plain(a, m.poly.prefix(a.limbs())));
 }
 
 /// Of the centred residue modulo t.
@@ -128,7 +144,7 @@ std::vector<u64> Evaluator::residues(i64 value, std::size_t limbs) const {
 
 Ciphertext Evaluator::mul_constant(const Ciphertext& a, i64 value) const {
   ctx_->check(a);
-  return {rules().constant_product(a, value), poly_.mul_constant(a, residues(value, a.limbs()))};
+  return made(rules().constant_product(a, value), poly_.mul_constant(a, residues(value, a.limbs())));
 }
 
 Ciphertext Evaluator::combine(std::span<const Ciphertext* const> terms, std::span<const i64> values) const {
@@ -139,8 +155,7 @@ Ciphertext Evaluator::combine(std::span<const Ciphertext* const> terms, std::spa
   std::size_t parts = 0;
   std::vector<Noise> noises;
   for (const Ciphertext* c : terms) {
-    ctx_->check(*c);
-    poly_.check_pair(*terms[0], *c);
+    check_pair(*terms[0], *c);
     parts = std::max(parts, c->parts.size());
     noises.push_back(c->noise());
   }
@@ -163,16 +178,16 @@ Ciphertext Evaluator::combine(std::span<const Ciphertext* const> terms, std::spa
     const auto& m = ctx_->gadget().q()[i].mod();
     kernels::active().base_convert(out.parts[p].limb(i), y.data(), c.data(), count, m.bits, nullptr, 0, n, m);
   });
-  return {rules().combination(noises, values), std::move(out)};
+  return made(rules().combination(noises, values), std::move(out));
 }
 
 // ---- products -------------------------------------------------------------------------------------
 
 Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
-  poly_.check_pair(a, b);
+  check_pair(a, b);
   if (a.parts.size() != 2 || b.parts.size() != 2)
     throw ShapeError("a product needs operands of two parts: relinearize first");
-  return {rules().product(a, b, a.limbs()), ctx_->products().multiply(a, &a == &b ? nullptr : &b, threads())};
+  return made(rules().product(a, b, a.limbs()), ctx_->products().multiply(a, &a == &b ? nullptr : &b, threads()));
 }
 
 Ciphertext Evaluator::square(const Ciphertext& a) const { return mul(a, a); }
@@ -180,7 +195,7 @@ Ciphertext Evaluator::square(const Ciphertext& a) const { return mul(a, a); }
 Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) const {
   ctx_->check(a);
   const Noise known = a.parts.size() == 2 ? a.noise() : rules().switched(a, a.limbs());
-  return {known, poly_.relinearize(a, key)};
+  return made(known, poly_.relinearize(a, key));
 }
 
 // ---- rotations ------------------------------------------------------------------------------------
@@ -197,19 +212,21 @@ std::shared_ptr<const rlwe::SwitchingKey> Evaluator::rotation_key(const GaloisKe
 }
 
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const {
+  check_two(a, *ctx_);
   rlwe::Ciphertext mapped = poly_.map(a, element, keys);
   const Noise known = element == 1 ? a.noise() : rules().switched(a, a.limbs());
-  return {known, std::move(mapped)};
+  return made(known, std::move(mapped));
 }
 
 Ciphertext Evaluator::rotate_rows(const Ciphertext& a, i64 step, const GaloisKeys& keys) const {
   check_two(a, *ctx_);
   const u64 element = ctx_->rotation_element(step);
   if (element == 1) return a;
-  return {rules().switched(a, a.limbs()), poly_.map(a, element, *rotation_key(keys, element, step))};
+  return made(rules().switched(a, a.limbs()), poly_.map(a, element, *rotation_key(keys, element, step)));
 }
 
 Ciphertext Evaluator::swap_rows(const Ciphertext& a, const GaloisKeys& keys) const {
+  check_two(a, *ctx_);
   if (!keys.contains(ctx_->swap_element()))
     throw MissingKeyError("exchanging the rows needs the Galois key of element " +
                           std::to_string(ctx_->swap_element()) + ", which this key set lacks");
@@ -231,7 +248,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span
     }
     const auto key = rotation_key(held, element, step);
     if (!digits) digits.emplace(poly_.hoist(a));
-    out.emplace_back(known, poly_.map(a, *digits, element, *key));
+    out.push_back(made(known, poly_.map(a, *digits, element, *key)));
   }
   return out;
 }
@@ -242,7 +259,7 @@ Ciphertext Evaluator::mod_switch_to(const Ciphertext& a, std::size_t limbs) cons
   ctx_->check(a);
   const Noise known = rules().mod_switched(a, a.limbs(), limbs, a.parts.size());
   if (limbs == a.limbs()) return a;
-  return {known, poly_.divide(a, a.limbs() - limbs)};
+  return made(known, poly_.divide(a, a.limbs() - limbs));
 }
 
 }  // namespace ringforge::bfv

@@ -43,7 +43,7 @@ class Context {
   ///         a ciphertext without two or three parts, ValueError for coefficients that are not below t.
   void check(const Plaintext& p) const;
   void check(const Multiplier& m) const;
-  void check(const Ciphertext& c) const { c.check(*gadget_); }
+  void check(const Ciphertext& c) const;
 
   // ---- encoding ----
   /// Up to N values in slots, the rest zero: first row 0, then row 1, N/2 slots each. Slot i of row 0 is the value at
@@ -201,6 +201,10 @@ class Evaluator {
  private:
   std::shared_ptr<const rlwe::SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   std::vector<u64> residues(i64 value, std::size_t limbs) const;
+  void check_pair(const Ciphertext& a, const Ciphertext& b) const;
+  Ciphertext made(const Noise& noise, rlwe::Ciphertext&& polynomials) const {
+    return {ctx_->t(), noise, std::move(polynomials)};
+  }
 
   ContextPtr ctx_;
   rlwe::Evaluator poly_;  // of the polynomials

@@ -41,8 +41,9 @@ struct Multiplier {
 /// ciphertext's limbs, with product Q, is (Q/t)*m + e modulo Q.
 struct Ciphertext : Noise, rlwe::Ciphertext {
   Ciphertext() = default;
-  Ciphertext(const Noise& noise, rlwe::Ciphertext&& polynomials)
-      : Noise(noise), rlwe::Ciphertext(std::move(polynomials)) {}
+  Ciphertext(u64 modulus, const Noise& noise, rlwe::Ciphertext&& polynomials)
+      : Noise(noise), rlwe::Ciphertext(std::move(polynomials)), t(modulus) {}
+  u64 t = 0;  ///< the plaintext modulus, which the polynomials do not tell
   const Noise& noise() const noexcept { return *this; }
 };
 
