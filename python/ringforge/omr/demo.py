@@ -279,7 +279,7 @@ def run_demo(
         if postgres:
             from ringforge.omr.demo_postgres import postgres_server
 
-            database, said = stack.enter_context(postgres_server(folders["board"].resolve() / "postgres"))
+            database, said = stack.enter_context(postgres_server())
         board = stack.enter_context(_served(folders["board"], "board", *board_words(database), *parameters))
         say(f"board process {board['pid']} listens on {board['listening']}; its database is {said}")
         start = clock()

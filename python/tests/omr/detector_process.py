@@ -2,11 +2,13 @@
 # Copyright 2026 The Ringforge authors
 """A detector whose steps are hashes, as a process: `python -m tests.omr.detector_process FOLDER PORT SECONDS`.
 
-Every step takes so many seconds. Events go to standard error.
+Every step takes so many seconds. Events go to standard error. With FILE_BYTES in the environment no file gets larger.
 """
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
 import time
 from pathlib import Path
@@ -27,6 +29,9 @@ if __name__ == "__main__":
     def slowly(step: Step) -> None:
         time.sleep(seconds if step.stage != "affine" else 0)
 
+    if "FILE_BYTES" in os.environ:
+        most = int(os.environ["FILE_BYTES"])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     log = Log(sys.stderr)
     limits = Limits(grace_seconds=5)
     quota = Quota(folder / "quota.sqlite", {"bulletins": 100})
