@@ -22,8 +22,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,13 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from ringforge.errors import DuplicateError, Error, FormatError, MismatchError, ParameterError, StorageError
+from ringforge.errors import Error, FormatError, MismatchError, ParameterError, StorageError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.omr import board_schema as schema
+from ringforge.omr.board_page import Page, Post, Seal, new_bulletin
 from ringforge.omr.bulletin import Bulletin, Receipt, extend, first_start, hashes, next_start, pads
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import Signals, degenerate
-from ringforge.serving.quota import QuotaError
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -53,6 +52,7 @@ _READ = 256
 _LOOK = 400
 
 _DAY = 86_400
+_LARGEST = (1 << 63) - 1
 _CLOSED = "this board is closed: open it anew"
 
 
@@ -62,30 +62,14 @@ class Encoder:
 
     Attributes:
         name: and version; encodings of another are none.
-        steps: how many there are.
+        steps: how many there are. blob_bytes: of one of them, at most.
         encode: makes the one of a step; equal signals give equal bytes.
     """
 
     name: str
     steps: int
+    blob_bytes: int
     encode: Callable[[Signals, int], bytes]
-
-
-@dataclass
-class _Post:
-    signals: Bytes
-    payloads: Bytes
-    signal_hashes: list[bytes]
-    payload_hashes: list[bytes]
-    poster: bytes
-    most: int | None
-    done: Future[Receipt] = field(default_factory=Future)
-
-
-@dataclass
-class _Seal:
-    pad: bool
-    done: Future[Bulletin] = field(default_factory=Future)
 
 
 class Board:
@@ -101,7 +85,7 @@ class Board:
         self.set = s
         self._engine, self._threads, self._clock, self._pid = engine, threads, clock, os.getpid()
         self._names_key = self._prepare()
-        self._jobs: queue.SimpleQueue[_Post | _Seal | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Post | Seal | None] = queue.SimpleQueue()
         self._closing = threading.Lock()  # nothing is queued after the end
         self._closed = False
         self._encoding = threading.Lock()
@@ -154,7 +138,7 @@ class Board:
                     "created": int(self._clock()),
                 }
                 c.execute(sa.insert(schema.board), board)
-                self._new_bulletin(c, 0, first_start(self.set))
+                new_bulletin(c, 0, first_start(self.set))
             row = c.execute(sa.select(schema.board)).one_or_none()
             if row is None or row.version != schema.VERSION:
                 version = "no version" if row is None else f"version {row.version}"
@@ -165,10 +149,6 @@ class Board:
                     "set, or another board"
                 )
             return bytes(row.names_key)
-
-    @staticmethod
-    def _new_bulletin(c: sa.Connection, number: int, start: bytes) -> None:
-        c.execute(sa.insert(schema.bulletins), {"number": number, "entries": 0, "start": start, "chain": start})
 
     def close(self) -> None:
         """Writes what is queued, then closes the database."""
@@ -214,8 +194,17 @@ class Board:
             QuotaError: more than the poster may. StorageError: it could not be written; unless the database ended while
             it was committing, nothing of it is on the board, and in any case it can be posted again.
         """
-        job = self._checked(signals, payloads, poster, posts_per_day)
-        return self._submitted(job)
+        receipt: Receipt = self._submitted(self._checked(signals, payloads, poster, posts_per_day))
+        return receipt
+
+    def posting(self, signals: Bytes, payloads: Bytes) -> Iterator[Receipt]:
+        """Posts any number of entries, `MAX_POST` at a time; each receipt says that so many more are on disk.
+
+        Raises:
+            as `post`, after the receipts of what stays.
+        """
+        for at in range(0, len(signals), MAX_POST):
+            yield self.post(signals[at : at + MAX_POST], payloads[at : at + MAX_POST])
 
     def seal(self, pad: bool = False) -> Bulletin:
         """Seals the bulletin that is open now, filled up with pads; those that are full are sealed already.
@@ -223,9 +212,10 @@ class Board:
         Raises:
             ParameterError: it has no entry, or has room and is not to be padded. StorageError: as for `post`.
         """
-        return self._submitted(_Seal(pad))
+        bulletin: Bulletin = self._submitted(Seal(pad))
+        return bulletin
 
-    def _submitted(self, job: Any) -> Any:
+    def _submitted(self, job: Post | Seal) -> Any:
         if self._pid != os.getpid():
             raise StorageError("this board was opened by a process that this one was forked from: open it anew here")
         with self._closing:
@@ -234,7 +224,7 @@ class Board:
             self._jobs.put(job)
         return job.done.result()
 
-    def _checked(self, signals: Bytes, payloads: Bytes, poster: bytes, most: int | None) -> _Post:
+    def _checked(self, signals: Bytes, payloads: Bytes, poster: bytes, most: int | None) -> Post:
         s = self.set
         if signals.dtype != np.uint8 or payloads.dtype != np.uint8 or signals.ndim != 2 or payloads.ndim != 2:
             raise ParameterError("signals and payloads are rows of bytes: uint8[count, size]")
@@ -257,7 +247,7 @@ class Board:
                 f"signal {found[0]} of these is degenerate: many receivers would take it for theirs; make signals with "
                 "a receiver's address"
             )
-        return _Post(signals, payloads, hashes(signals), hashes(payloads), poster, most)
+        return Post(signals, payloads, hashes(signals), hashes(payloads), poster, most)
 
     # ---- writing -----------------------------------------------------------------------------------
 
@@ -281,14 +271,14 @@ class Board:
                 count += _size(more)
             self._commit(jobs)
 
-    def _commit(self, jobs: list[_Post | _Seal]) -> None:
+    def _commit(self, jobs: list[Post | Seal]) -> None:
         results: list[Any] = []
         try:
             with self._begun(writing=True) as c:
-                page = _Page(c, self.set, int(self._clock()))
+                page = Page(c, self.set, int(self._clock()))
                 for job in jobs:
                     try:
-                        results.append(page.post(job) if isinstance(job, _Post) else page.seal(job.pad))
+                        results.append(page.post(job) if isinstance(job, Post) else page.seal(job.pad))
                     except Error as e:
                         results.append(e)
                 page.write()
@@ -306,7 +296,7 @@ class Board:
 
     def bulletins(self, start: int = 0, count: int | None = None) -> list[Bulletin]:
         """Bulletins from a number on; the last one is open."""
-        query = sa.select(schema.bulletins).where(schema.bulletins.c.number >= start)
+        query = sa.select(schema.bulletins).where(schema.bulletins.c.number >= min(start, _LARGEST))
         with self._begun() as c:
             rows = c.execute(query.order_by(schema.bulletins.c.number).limit(count)).all()
         return [self._bulletin(row) for row in rows]
@@ -319,10 +309,23 @@ class Board:
         """
         return self._bulletin(self._row(number))
 
+    def open_bulletin(self) -> Bulletin:
+        """The one that entries are added to now."""
+        t = schema.bulletins
+        with self._begun() as c:
+            return self._bulletin(c.execute(sa.select(t).where(t.c.sealed.is_(None))).one())
+
+    def posted_today(self, poster: bytes) -> int:
+        """Entries that a poster has posted since midnight UTC."""
+        t = schema.posters
+        query = sa.select(t.c.posts).where(t.c.poster == poster, t.c.day == int(self._clock()) // _DAY)
+        with self._begun() as c:
+            return c.execute(query).scalar_one_or_none() or 0
+
     def _row(self, number: int) -> Any:
         with self._begun() as c:
             row = c.execute(
-                sa.select(schema.bulletins).where(schema.bulletins.c.number == min(number, (1 << 63) - 1))
+                sa.select(schema.bulletins).where(schema.bulletins.c.number == min(number, _LARGEST))
             ).one_or_none()
         if row is None:
             raise ParameterError(f"there is no bulletin {number} on this board")
@@ -428,7 +431,9 @@ class Board:
         found = self.bulletin(number)
         wanted = range(encoder.steps) if steps is None else list(steps)
         if not found.sealed:
-            raise ParameterError(f"bulletin {number} is not sealed yet: only sealed ones are encoded; seal it with pads")
+            raise ParameterError(
+                f"bulletin {number} is not sealed yet: only sealed ones are encoded; seal it with pads"
+            )
         if any(not 0 <= step < encoder.steps for step in wanted):
             raise ParameterError(f"giant steps are 0 to {encoder.steps - 1}")
         return self._encodings(found, encoder, wanted, progress)
@@ -476,138 +481,10 @@ class Board:
             c.execute(schema.insert_new(c.dialect.name, t), row)
 
 
-class _Page:
-    """The open bulletin within a transaction that writes."""
-
-    def __init__(self, c: sa.Connection, s: Set, now: int) -> None:
-        self._c, self._set, self._now = c, s, now
-        c.execute(sa.select(schema.board.c.id).with_for_update())  # one writer at a time; SQLite sees to that itself
-        t = schema.bulletins
-        row = c.execute(sa.select(t).where(t.c.sealed.is_(None))).one()
-        self._number, self._entries, self._chain = row.number, row.entries, bytes(row.chain)
-        self._rows: list[dict[str, Any]] = []
-        self._new: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
-        self._posts: dict[bytes, int] = {}
-        self._changed = False
-
-    def post(self, job: _Post) -> Receipt:
-        """Takes the entries of one post, or raises and takes none."""
-        count, size = len(job.signals), self._set.entries
-        self._refuse_known(job)
-        self._charge(job.poster, count, job.most)
-        first, at, self._changed = self._number * size + self._entries, 0, True
-        while at < count:
-            part = slice(at, min(at + size - self._entries, count))
-            self._add(job, part, first)
-            at = part.stop
-            if self._entries == size:
-                self._close(self._chain)
-                chain = self._sealed_chain
-            else:
-                chain = self._chain
-        return Receipt(first, count, chain)
-
-    def _add(self, job: _Post, part: slice, first: int) -> None:
-        signals, payloads = job.signal_hashes[part], job.payload_hashes[part]
-        self._chain = extend(self._chain, signals, payloads)
-        for i, signal, payload in zip(range(part.start, part.stop), signals, payloads, strict=True):
-            number = first + i
-            self._new[0][signal] = self._new[1][payload] = number
-            self._rows.append(
-                {
-                    "number": number,
-                    "signal": job.signals[i].tobytes(),
-                    "payload": job.payloads[i].tobytes(),
-                    "signal_hash": signal,
-                    "payload_hash": payload,
-                    "poster": job.poster,
-                    "posted": self._now,
-                }
-            )
-        self._entries += part.stop - part.start
-
-    def _refuse_known(self, job: _Post) -> None:
-        t = schema.entries
-        for what, given, column, new in (
-            ("signal", job.signal_hashes, t.c.signal_hash, self._new[0]),
-            ("payload", job.payload_hashes, t.c.payload_hash, self._new[1]),
-        ):
-            if len(set(given)) != len(given):
-                raise DuplicateError(f"two of these entries have one {what}: each is posted once; nothing was posted")
-            known = dict(new)
-            for at in range(0, len(given), _LOOK):
-                query = sa.select(column, t.c.number).where(column.in_(given[at : at + _LOOK]))
-                known.update((bytes(h), n) for h, n in self._c.execute(query))
-            for i, h in enumerate(given):
-                if h in known:
-                    bulletin, position = divmod(known[h], self._set.entries)
-                    raise DuplicateError(
-                        f"the {what} of entry {i} is on the board already, at position {position} of bulletin "
-                        f"{bulletin}: nothing of this was posted; leave it out"
-                    )
-
-    def _charge(self, poster: bytes, count: int, most: int | None) -> None:
-        t, today = schema.posters, self._now // _DAY
-        if poster not in self._posts:
-            query = sa.select(t.c.posts).where(t.c.poster == poster, t.c.day == today)
-            self._posts[poster] = self._c.execute(query).scalar_one_or_none() or 0
-        used = self._posts[poster]
-        if most is not None and used + count > most:
-            hours = (today + 1) * 24 - self._now / 3600
-            raise QuotaError(
-                f"{count} posts are asked for, {max(0, most - used)} of {most} a day are left for this poster: post "
-                f"less, wait {hours:.1f} hours (until midnight UTC), or agree on a larger quota with the board's operator"
-            )
-        self._posts[poster] = used + count
-
-    def seal(self, pad: bool) -> Bulletin:
-        """Seals what is there, filled up with pads."""
-        number, have, size = self._number, self._entries, self._set.entries
-        if not have:
-            raise ParameterError(f"bulletin {number} has no entry yet: there is nothing to seal")
-        if not pad:
-            raise ParameterError(
-                f"bulletin {number} has {have} of {size} entries: post more, or fill it up with random ones (--pad)"
-            )
-        digest = self._chain
-        for signals, payloads in pads(self._set, self._chain, have, size):
-            digest = extend(digest, hashes(signals), hashes(payloads))
-        self._close(digest)
-        self._changed = True
-        return Bulletin(number, size, size - have, True, digest)
-
-    def _close(self, digest: bytes) -> None:
-        """Seals the bulletin, and opens the next one."""
-        self._write_bulletin({"digest": digest, "sealed": self._now})
-        self._sealed_chain = digest
-        start = next_start(digest)
-        self._number, self._entries, self._chain = self._number + 1, 0, start
-        Board._new_bulletin(self._c, self._number, start)
-
-    def _write_bulletin(self, more: dict[str, Any]) -> None:
-        t = schema.bulletins
-        values = {"entries": self._entries, "chain": self._chain, **more}
-        self._c.execute(sa.update(t).where(t.c.number == self._number).values(values))
-
-    def write(self) -> None:
-        """Writes everything that was taken."""
-        if not self._changed:
-            return
-        if self._rows:
-            self._c.execute(sa.insert(schema.entries), self._rows)
-        self._write_bulletin({})
-        t, today = schema.posters, self._now // _DAY
-        self._c.execute(sa.delete(t).where(t.c.day < today - 1))
-        for poster, posts in self._posts.items():
-            where = (t.c.poster == poster, t.c.day == today)
-            if not self._c.execute(sa.update(t).where(*where).values(posts=posts)).rowcount:
-                self._c.execute(sa.insert(t), {"poster": poster, "day": today, "posts": posts})
-
-
-def _size(job: _Post | _Seal) -> int:
-    return len(job.signals) if isinstance(job, _Post) else _GROUP
-
-
 def _checksum(found: Bulletin, encoder: Encoder, step: int, blob: bytes) -> bytes:
     head = b"".join((found.digest, encoder.name.encode(), b"\0", step.to_bytes(4, "little")))
     return hashlib.sha256(head + hashlib.sha256(blob).digest()).digest()
+
+
+def _size(job: Post | Seal) -> int:
+    return len(job.signals) if isinstance(job, Post) else _GROUP

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.omr.sets import Set
+from ringforge.omr.signal import Signals
 
 #: Bytes of a hash.
 HASH_BYTES = 32
@@ -128,10 +129,6 @@ def _block(s: Set, chain: bytes, block: int) -> tuple[npt.NDArray[np.uint8], npt
             break
         draws *= 2
     payloads = np.frombuffer(stream, np.uint8, size).reshape(_BLOCK, -1)
-    return pack_words((kept[:words] % np.uint32(s.t)).reshape(_BLOCK, -1), s), payloads
-
-
-def pack_words(words: npt.NDArray[np.uint32], s: Set) -> npt.NDArray[np.uint8]:
-    """Rows of words at `set.word_bits` bits each, the first word's lowest bit first: as packed signals have them."""
-    bits = np.unpackbits(words.astype("<u4", copy=False)[:, :, None].view(np.uint8), axis=2, bitorder="little")
-    return np.packbits(bits[:, :, : s.word_bits].reshape(len(words), -1), axis=1, bitorder="little")
+    values = (kept[:words] % np.uint32(s.t)).reshape(_BLOCK, -1)
+    made = Signals(s, np.ascontiguousarray(values[:, : s.n]), np.ascontiguousarray(values[:, s.n :]))
+    return made.pack(), payloads

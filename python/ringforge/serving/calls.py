@@ -21,6 +21,7 @@ from typing import Any, Protocol, TextIO
 import grpc
 
 from ringforge.errors import (
+    DuplicateError,
     Error,
     FormatError,
     MemoryLimitError,
@@ -28,6 +29,7 @@ from ringforge.errors import (
     MissingKeyError,
     ParameterError,
     ShapeError,
+    StorageError,
 )
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.serving.access import AccessError, Tokens, peer_identity
@@ -43,6 +45,8 @@ _STATUS: list[tuple[type[Exception], grpc.StatusCode]] = [
     (AccessError, grpc.StatusCode.UNAUTHENTICATED),
     (QuotaError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (QuotaFileError, grpc.StatusCode.UNAVAILABLE),
+    (StorageError, grpc.StatusCode.UNAVAILABLE),
+    (DuplicateError, grpc.StatusCode.ALREADY_EXISTS),
     (BusyError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (MemoryLimitError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (MismatchError, grpc.StatusCode.FAILED_PRECONDITION),
