@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -158,7 +159,11 @@ class Jobs:
             text = str(e) if isinstance(e, Error) else f"the detector cannot write ({e.strerror}): tell its operator"
             job = dataclasses.replace(job, state="failed", error=(kind, text[:600]))
         except Exception as e:
-            self._log("job", result=f"fault {type(e).__name__}", job=job.name[:12])
+            where = e.__traceback__
+            while where is not None and where.tb_next is not None:
+                where = where.tb_next
+            at = f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}" if where else ""
+            self._log("job", result=f"fault {type(e).__name__} at {at}", job=job.name[:12])
             job = dataclasses.replace(job, state="failed", error=("Error", "the detector failed; its log says where"))
         finally:
             self._end(running, job)

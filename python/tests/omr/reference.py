@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Detection written with the public operations of `ringforge.bfv` only, the plainest way there is: an oracle.
 
-What it finds is the encrypted vector of pertinent entries. Nothing of the engine's is in it: no kernels, no encodings of
-diagonals, no levels but those that the noise asks for.
+What it finds is the encrypted vector of pertinent entries. Nothing of the engine's is in it: no kernels, no encodings
+of diagonals, no levels but those that the noise asks for.
 """
 
 from __future__ import annotations
