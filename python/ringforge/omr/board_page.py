@@ -165,7 +165,7 @@ class Page:
         if not self._changed:
             return
         if self._rows:
-            self._c.execute(sa.insert(schema.entries), self._rows)
+            schema.insert_entries(self._c, self._rows)
         self._write_bulletin({})
         t, today = schema.posters, self._now // _DAY
         self._c.execute(sa.delete(t).where(t.c.day < today - 1))

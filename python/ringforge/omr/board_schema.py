@@ -136,6 +136,20 @@ def lock_schema(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
+def insert_entries(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
+    """Adds entries; to PostgreSQL as one array for each column, since pg8000 sends rows one by one."""
+    if connection.dialect.name != "postgresql":
+        connection.execute(sa.insert(entries), rows)
+        return
+    names = [c.name for c in entries.columns]
+    kinds = ["bytea[]" if isinstance(c.type, sa.LargeBinary) else "bigint[]" for c in entries.columns]
+    arrays = ", ".join(f"CAST(%s AS {kind})" for kind in kinds)
+    connection.exec_driver_sql(
+        f"INSERT INTO entries ({', '.join(names)}) SELECT * FROM unnest({arrays})",
+        tuple([row[name] for row in rows] for name in names),
+    )
+
+
 def insert_new(dialect: str, table: sa.Table) -> Any:
     """INSERT that leaves rows as they are which are there already."""
     if dialect == "postgresql":
