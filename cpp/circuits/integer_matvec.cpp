@@ -123,14 +123,14 @@ void IntegerMatvec::encode(std::span<const i64> matrix, std::span<const i64> bia
     made[r][c]->put(j, centred.data());
     reports.add(1);
   });
-  std::vector<bfv::Plaintext> added;
+  std::vector<Poly<Eval>> added;
   if (!bias.empty())
     for (std::size_t r = 0; r < made.size(); ++r) {
       std::vector<u64> words(n);
       for (std::size_t h = 0; h < 2; ++h)
         for (std::size_t s = 0; s < slots; ++s)
           if (const std::size_t row = row_at(r, h, s); row < rows_) words[h * slots + s] = residue(bias[row], t);
-      added.push_back(ctx_->encode(words));
+      added.push_back(ctx_->scaled(ctx_->encode(words), limbs_, threads));
     }
   diagonals_ = std::move(made);
   bias_ = std::move(added);
@@ -154,6 +154,7 @@ std::vector<Ciphertext> IntegerMatvec::run(std::span<const Ciphertext> inputs, c
   check_inputs(inputs);
   const rlwe::GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
   const bfv::Evaluator ev(ctx_, threads);
+  const rlwe::Evaluator poly(ctx_->gadget_ptr(), threads);
   Noise in = inputs[0].noise();
   for (const auto& c : inputs) {
     in.log_deviation = std::max(in.log_deviation, c.log_deviation);
@@ -168,9 +169,7 @@ std::vector<Ciphertext> IntegerMatvec::run(std::span<const Ciphertext> inputs, c
       ev.add_in_place(acc, {ctx_->t(), in, transforms_[c].run(inputs[c], *diagonals_[r][c], keys, threads)});
     for (const std::size_t step : plan_.packing().folds())
       ev.add_in_place(acc, ev.rotate_rows(acc, static_cast<i64>(step), keys));
-    if (!bias_.empty()) ev.add_plain_in_place(acc, bias_[r]);
-    static_cast<Noise&>(acc) = noise;
-    out.push_back(std::move(acc));
+    out.emplace_back(ctx_->t(), noise, bias_.empty() ? std::move(acc) : poly.add_plain(acc, bias_[r]));
   }
   return out;
 }
@@ -200,7 +199,7 @@ std::size_t IntegerMatvec::storage() const noexcept {
   std::size_t bytes = 0;
   for (const auto& row : diagonals_)
     for (const auto& store : row) bytes += store->bytes();
-  return bytes + bias_.size() * ctx_->params().degree() * sizeof(u64);
+  return bytes + bias_.size() * limbs_ * ctx_->params().degree() * sizeof(u64);
 }
 
 IntegerMatvecCost IntegerMatvec::cost(bool compact) const {
@@ -215,7 +214,7 @@ IntegerMatvecCost IntegerMatvec::cost(bool compact) const {
     }
     for (const std::size_t step : packing.folds()) tally.rotate(limbs_, static_cast<std::int64_t>(step));
   }
-  out.plaintext_storage += packing.row_blocks() * ctx_->params().degree() * sizeof(u64);
+  out.plaintext_storage += packing.row_blocks() * limbs_ * ctx_->params().degree() * sizeof(u64);
   out.ops = tally.work;
   out.keys = elements().size();
   out.key_storage = out.keys * ctx_->gadget().key_bytes(limbs_);

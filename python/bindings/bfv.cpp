@@ -111,8 +111,10 @@ void bind_context(nb::module_& b) {
 
   nb::class_<Plaintext>(b, "Plaintext", "N coefficients modulo t.")
       .def_ro("t", &Plaintext::t)
-      .def_prop_ro("coefficients",
-                   [](const Plaintext& p) { return to_numpy<u64>(p.coefficients.data(), p.coefficients.size()); });
+      .def_prop_ro(
+          "coefficients",
+          [](const Plaintext& p) { return to_numpy<u64>(p.coefficients.data(), p.coefficients.size()); },
+          nb::rv_policy::automatic);
   nb::class_<Multiplier>(b, "Multiplier", "A plaintext as a factor of ciphertexts.")
       .def_prop_ro("limbs", [](const Multiplier& m) { return m.poly.limbs(); })
       .def_ro("log_norm", &Multiplier::log_norm);

@@ -76,6 +76,8 @@ void bind_psi(nb::module_& m);
 void bind_rlwe(nb::module_& fhew);
 void bind_oprf(nb::module_& m);
 void bind_omr_signal(nb::module_& m);
+/// After bfv and omr_signal.
+void bind_omr_affine(nb::module_& m);
 void bind_stop(nb::module_& m);
 
 }  // namespace bindings

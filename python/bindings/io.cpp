@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "ringforge/bfv/io.hpp"
+#include "ringforge/circuits/omr_records.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/records.hpp"
 
@@ -202,6 +203,8 @@ void bind_io(nb::module_& m) {
   s.attr("HEAD_BYTES") = io::kMaxHeadBytes;
   s.attr("LABEL") = io::kLabelType;
   s.attr("OPRF_KEY") = io::kOprfKeyType;
+  s.attr("RECEIVER_SECRET") = circuits::kReceiverSecretType;
+  s.attr("DETECTION_KEY") = circuits::kDetectionKeyType;
   s.attr("RELIN_KEY") = kRelinKeyType;
   s.attr("GATE_SECRET_KEY") = fhew::kGateSecretKeyType;
   s.attr("GATE_EVALUATION_KEY") = fhew::kGateEvaluationKeyType;

@@ -120,6 +120,12 @@ struct Kernels {
   void (*matmul)(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
                  std::size_t count, const Modulus& m) noexcept;
 
+  // ---- fibres -----------------------------------------------------------------------------------
+  /// With d_m = a[m]*b[m] for m < 4: dst[0] = sum_m d_m and dst[i] = z[i-1] * sum_m root^(i*m)*d_m for i = 1, 2, 3, root
+  /// a primitive fourth root of unity modulo q < 2^21. Words of 32 bits; any n, no alignment; dst must not alias.
+  void (*fibre4)(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root,
+                 std::size_t n, const Modulus& m) noexcept;
+
   // ---- automorphisms ----------------------------------------------------------------------------
   /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.
   void (*automorphism_coeff)(u64* dst, const u64* src, u64 g, std::size_t n, const Modulus& m) noexcept;
@@ -139,6 +145,11 @@ struct Kernels {
   /// c[i] = (P/p_i) mod q in [0, q), v < 2^16, p_mod_q = P mod q, k <= 64.
   void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits, const u64* v,
                        u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
+
+  // ---- packed residues --------------------------------------------------------------------------
+  /// dst[k] = bits [k*bits, (k+1)*bits) of the bytes at src, as packing.hpp puts them. 1 <= bits <= 32; reads n*bits/8
+  /// bytes and none beyond. src need not be aligned and must not overlap dst.
+  void (*unpack)(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept;
 
   // ---- encoder ----------------------------------------------------------------------------------
   // Complex numbers are split arrays. A product (a+bi)(c+di) is (a*c - b*d) + (a*d + b*c)i with every

@@ -46,6 +46,9 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
 void matmul(u64* out, size_t stride, const u64* a, const u64* b, size_t rows, size_t cols, size_t count,
             const Modulus& m) noexcept;
 
+void fibre4(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root, size_t n,
+            const Modulus& m) noexcept;
+
 void automorphism_coeff(u64* dst, const u64* src, u64 g, size_t n, const Modulus& m) noexcept;
 void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noexcept;
 void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n, const Modulus& m) noexcept;
@@ -54,6 +57,7 @@ void lift_centered(u64* dst, const u64* src, u64 p, size_t n, const Modulus& m) 
 void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, size_t n) noexcept;
 void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v, u64 p_mod_q,
                   size_t n, const Modulus& m) noexcept;
+void unpack(u64* dst, const std::uint8_t* src, size_t n, unsigned bits) noexcept;
 
 void fft_forward(double* re, double* im, const FftTable& t) noexcept;
 void fft_inverse(double* re, double* im, const FftTable& t) noexcept;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ref/arith.hpp"
+#include "ref/fibre.hpp"
 #include "sets.hpp"
 
 namespace ringforge::kernels {
@@ -166,6 +167,15 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, std::size_t k, un
   }
 }
 
+void unpack(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    u64 word = 0;
+    const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
+    for (std::size_t b = last + 1; b-- > first;) word = word << 8 | src[b];
+    dst[i] = word >> (i * bits % 8) & ((u64{1} << bits) - 1);
+  }
+}
+
 void fft_forward(double* re, double* im, const FftTable& t) noexcept {
   const std::size_t n = t.n;
   for (std::size_t m = 1, len = n / 2; m < n; m *= 2, len /= 2) {
@@ -206,6 +216,11 @@ void fft_inverse(double* re, double* im, const FftTable& t) noexcept {
   }
 }
 
+void fibre4(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root, std::size_t n,
+            const Modulus& m) noexcept {
+  fibre4_columns<ScalarLane>(dst, a, b, z, root, n, m);
+}
+
 bool scale_round(i64* dst, const double* x, double scale, std::size_t n) noexcept {
   constexpr double limit = 4611686018427387904.0;  // 2^62
   for (std::size_t i = 0; i < n; ++i) {
@@ -235,12 +250,14 @@ const Kernels& ref_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
+                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
+                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

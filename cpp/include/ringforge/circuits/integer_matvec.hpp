@@ -53,7 +53,8 @@ class IntegerMatvec {
   /// What `run` demands of its inputs. @throws ShapeError, LevelError, MismatchError.
   void check_inputs(std::span<const bfv::Ciphertext> inputs) const;
 
-  /// Predicted noise of results, for inputs that are all as this one; nothing needs to be encoded.
+  /// Predicted noise of results, for inputs that are all as this one: the same for every matrix of this shape, so that
+  /// results say nothing of the matrix. Nothing needs to be encoded.
   bfv::Noise describe(const bfv::Noise& in) const;
   /// What a run takes.
   IntegerMatvecCost cost(bool compact = false) const;
@@ -61,7 +62,7 @@ class IntegerMatvec {
   std::size_t rows() const noexcept { return rows_; }
   const linear::Plan& plan() const noexcept { return plan_; }
   std::size_t limbs() const noexcept { return limbs_; }
-  /// Galois elements that need a key, with the limbs it must cover, ascending.
+  /// Galois elements that need a key for as many limbs, ascending.
   std::vector<u64> elements() const;
   /// Bytes of the encoded matrix.
   std::size_t storage() const noexcept;
@@ -73,7 +74,7 @@ class IntegerMatvec {
   std::size_t limbs_;
   std::vector<LinearTransform> transforms_;                         // of each column block
   std::vector<std::vector<std::shared_ptr<MaskStore>>> diagonals_;  // [row block][column block]
-  std::vector<bfv::Plaintext> bias_;                                // of each row block, or none
+  std::vector<Poly<Eval>> bias_;                                // of each row block, or none
 };
 
 }  // namespace ringforge::circuits
