@@ -144,6 +144,8 @@ class RemoteBoard(remote.Connection):
                         f"the board acknowledges {reply.count} entries of {size}: it may be another program"
                     )
                 yield Receipt(reply.number, size, reply.chain)
+            if next(replies, None) is not None:
+                raise FormatError("the board acknowledges more than was posted: it may be no board")
 
     def bulletins(self, start: int = 0) -> list[Bulletin]:
         """Bulletins from a number on; the last one is open."""

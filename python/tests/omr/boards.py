@@ -39,9 +39,9 @@ def secret(number: int = 0) -> SignalSecret:
     return SignalSecret.make(SET, fixed_seed_for_tests=_seed(100 + number))
 
 
-def fresh(count: int, receiver: int = 0) -> tuple[Bytes, Bytes]:
-    """Entries that no test has posted yet: packed signals of a receiver, payloads."""
-    seed = next(_numbers)
+def fresh(count: int, receiver: int = 0, seed: int = 0) -> tuple[Bytes, Bytes]:
+    """Entries that this process has not posted yet, unless it gives a seed: packed signals of a receiver, payloads."""
+    seed = seed or next(_numbers)
     signals = secret(receiver).public().signals(count, fixed_seed_for_tests=_seed(1000 + seed))
     rng = np.random.default_rng(seed)
     return signals.pack(), rng.integers(0, 256, (count, SET.payload_bytes), dtype=np.uint8)
@@ -65,6 +65,12 @@ def chain(start: bytes, signals: Iterable[bytes], payloads: Iterable[bytes]) -> 
 
 def start_of_first(s: Set = SET) -> bytes:
     return hashlib.sha256(b"ringforge-omr-board-1" + s.hash).digest()
+
+
+def one_line(error: Exception) -> None:
+    """As commands print it."""
+    assert "\n" not in str(error)
+    assert len(str(error)) < 400
 
 
 class Counting:

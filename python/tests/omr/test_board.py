@@ -22,7 +22,7 @@ from ringforge.omr.board import Board
 from ringforge.omr.sets import named
 from ringforge.omr.signal import Signals
 from ringforge.serving.quota import QuotaError
-from tests.omr.boards import SET, Counting, chain, fresh, packed, secret, start_of_first
+from tests.omr.boards import SET, Counting, chain, fresh, one_line, packed, secret, start_of_first
 from tests.omr.postgres import Postgres, programs
 
 N = SET.entries
@@ -298,7 +298,7 @@ def test_boards_of_others(url: str, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="PostgreSQL runs") as caught_late:
         Board.open(f"postgresql+pg8000://u:geheim@/d?unix_sock={tmp_path}/none", SET)
     assert "geheim" not in str(caught_late.value)
-    assert "\n" not in str(caught_late.value)
+    one_line(caught_late.value)
 
 
 def test_the_file_is_for_its_owner(tmp_path: Path) -> None:
@@ -347,6 +347,24 @@ def test_two_boards_on_one_database(url: str) -> None:
         assert one.verify(0) == two.verify(0)
         with pytest.raises(DuplicateError):
             two.post(entries[0][0], fresh(5)[1])
+
+
+def test_postgresql_stops_fails_and_starts(server: Postgres) -> None:
+    with Board.open(server.make("stopped"), SET) as board:
+        one, two = fresh(3), fresh(3)
+        first = board.post(*one)
+        for mode in ("fast", "immediate"):
+            server.stop(mode)
+            with pytest.raises(StorageError, match="board cannot use its database stopped") as caught:
+                board.post(*two)
+            one_line(caught.value)
+            with pytest.raises(StorageError):
+                board.bulletins()
+            server.start()
+            assert board.verify(0).digest == first.chain
+        assert board.post(*two).number == 3
+        with pytest.raises(DuplicateError):
+            board.post(*one)
 
 
 # ---- encodings -----------------------------------------------------------------------------------
