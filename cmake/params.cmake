@@ -6,9 +6,10 @@
 file(READ "${PROJECT_SOURCE_DIR}/params/security.json" security)
 file(READ "${PROJECT_SOURCE_DIR}/params/sets.json" sets)
 file(READ "${PROJECT_SOURCE_DIR}/params/fhew.json" fhew)
+file(READ "${PROJECT_SOURCE_DIR}/params/bfv.json" bfv)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/params/security.json" "${PROJECT_SOURCE_DIR}/params/sets.json"
-  "${PROJECT_SOURCE_DIR}/params/fhew.json")
+  "${PROJECT_SOURCE_DIR}/params/fhew.json" "${PROJECT_SOURCE_DIR}/params/bfv.json")
 
 string(JSON source GET "${security}" source)
 set(limits "")
@@ -28,6 +29,16 @@ foreach(i RANGE ${last})
     string(JSON ${field} GET "${sets}" sets ${i} ${field})
   endforeach()
   string(APPEND rows "    {\"${name}\", ${log_n}, \"${q}\", \"${p}\", ${digit}, ${log_scale}, \"${insecure}\",\n     \"${about}\"},\n")
+endforeach()
+
+set(bfv_rows "")
+string(JSON count LENGTH "${bfv}" sets)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  foreach(field name log_n t q p digit insecure about)
+    string(JSON ${field} GET "${bfv}" sets ${i} ${field})
+  endforeach()
+  string(APPEND bfv_rows "    {\"${name}\", ${log_n}, ${t}, \"${q}\", \"${p}\", ${digit}, \"${insecure}\",\n     \"${about}\"},\n")
 endforeach()
 
 # JSON's booleans reach us as ON and OFF.
@@ -85,6 +96,15 @@ struct Set {
 inline constexpr Set kSets[] = {
 @rows@};
 }  // namespace ringforge::data
+namespace ringforge::bfv::data {
+// Primes by the logarithm of what they are below: 49.565*23 is 23 primes just below 2^49.565.
+struct Set {
+  const char* name; unsigned log_n; unsigned long long t; const char* q; const char* p; unsigned digit;
+  const char* insecure; const char* about;
+};
+inline constexpr Set kSets[] = {
+@bfv_rows@};
+}  // namespace ringforge::bfv::data
 namespace ringforge::fhew::data {
 // Cuts as log_base, count, drop.
 struct GateSet {

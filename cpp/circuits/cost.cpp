@@ -108,7 +108,7 @@ void Tally::expand(std::size_t period, std::size_t limbs) noexcept {
 
 std::size_t Tally::transform(std::span<const std::uint32_t> steps, std::span<const std::uint32_t> babies,
                              std::span<const std::size_t> periods, std::size_t slots, std::size_t limbs,
-                             Schedule schedule) {
+                             Schedule schedule, bool rescales) {
   const bool bsgs = schedule == Schedule::bsgs;
   if (periods.size() != steps.size() || (bsgs && babies.size() != steps.size()))
     throw ShapeError("a transform of " + std::to_string(steps.size()) + " diagonals has a period and, for bsgs, a " +
@@ -120,7 +120,7 @@ std::size_t Tally::transform(std::span<const std::uint32_t> steps, std::span<con
   if (moving == 0 || schedule == Schedule::naive) {
     for (const auto z : steps) rotate(limbs, z);
     multiply(steps.size(), limbs);
-    mod_down(1, limbs - 1, 2);
+    if (rescales) mod_down(1, limbs - 1, 2);
     for (const auto p : periods) {
       expand(p, limbs);
       bytes += kept_bytes(p, limbs);
@@ -148,7 +148,7 @@ std::size_t Tally::transform(std::span<const std::uint32_t> steps, std::span<con
     mod_up(limbs);
     key_switch(limbs, z);
   }
-  mod_down(g_.special + 1, limbs - 1, 2);
+  mod_down(g_.special + (rescales ? 1 : 0), limbs - (rescales ? 1 : 0), 2);
   need(held + 4 * ext + 4 * limbs + digits * ext);
   return bytes;
 }

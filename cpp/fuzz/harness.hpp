@@ -54,14 +54,20 @@ inline std::array<std::uint8_t, 32> parameter_hash(const std::uint8_t* body, std
   return sha256(identity.data(), identity.size() * sizeof(u64));
 }
 
+/// The parameter hash that a record of the type should carry.
+using HashOf = Hash (*)(const std::uint8_t* record, std::size_t size, io::TypeCode type);
+inline Hash ckks_hash(const std::uint8_t* record, std::size_t size, io::TypeCode type) {
+  return type == ckks::kParametersType ? parameter_hash(record + io::kHeaderBytes, size - kFrame)
+                                       : context_of(record, size).params().hash();
+}
+
 /// Puts one record's header, length and checksum in order.
-inline void repair(std::uint8_t* record, std::size_t size, io::TypeCode type) {
+inline void repair(std::uint8_t* record, std::size_t size, io::TypeCode type, HashOf hash_of = ckks_hash) {
   const io::RecordType* known = io::find_type(type);
   const std::uint16_t version = known == nullptr ? 1 : known->version;
   const u32 flags = 0;
   const u64 body = size - kFrame;
-  const auto hash = type == ckks::kParametersType ? parameter_hash(record + io::kHeaderBytes, body)
-                                                  : context_of(record, size).params().hash();
+  const auto hash = hash_of(record, size, type);
   std::memcpy(record, "RGFG", 4);
   std::memcpy(record + 4, &version, 2);
   std::memcpy(record + 6, &type, 2);
@@ -102,8 +108,8 @@ inline u64 interesting(std::mt19937_64& rng) {
 }
 
 /// Mutates an input that should hold records of one type.
-inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed,
-                          io::TypeCode type) {
+inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed, io::TypeCode type,
+                          HashOf hash_of = ckks_hash) {
   std::mt19937_64 rng(seed);
   if (size < kFrame || rng() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
 
@@ -160,7 +166,7 @@ inline std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_
     io::seal_record({record, length});
     return size;
   }
-  repair(record, length, type);
+  repair(record, length, type, hash_of);
   return size;
 }
 

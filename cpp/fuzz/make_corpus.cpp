@@ -4,6 +4,7 @@
 // Writes the seeds of the fuzz targets and the refused files, the same bytes in every run:
 //   make_corpus seeds DIR      DIR/TARGET/*.rgfg, sound objects to start from
 //   make_corpus refused DIR    DIR/READER.REASON.rgfg, one file for each way to be broken
+//   make_corpus refused-bfv DIR     the same of BFV
 //   make_corpus refused-fhew DIR    the same of keys and messages of gates and PSI
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <limits>
 
+#include "bfv_objects.hpp"
 #include "fhew_objects.hpp"
 #include "objects.hpp"
 #include "ringforge/oprf.hpp"
@@ -38,6 +40,8 @@ void seeds(const std::filesystem::path& dir) {
         // The parameterless readers see one object of each type; the short ones do.
         if (set == std::string("narrow")) write(dir / "inspect" / (reader + "-" + name + ".rgfg"), bytes);
       }
+  for (const auto& [reader, samples] : fuzz::make_bfv_samples())
+    for (const auto& [name, bytes] : samples) write(dir / "bfv" / (reader + "-" + name + ".rgfg"), bytes);
   // The OPRF's elements are bare bytes: a sound one, the identity, one with bit 255 set, two together.
   const auto key = oprf::ServerKey::derive(Bytes(oprf::kSeedBytes), {});
   const auto at = dir / "oprf_element";
@@ -140,6 +144,40 @@ void refused(const std::filesystem::path& dir) {
   }
 }
 
+// What is BFV's own; envelopes and keys are those of `refused`.
+void refused_bfv(const std::filesystem::path& dir) {
+  const auto samples = fuzz::make_bfv_samples();
+  const auto changed = [&](const std::string& reader, const std::string& reason, auto&& change) {
+    Bytes b = samples.at(reader).at("0");
+    change(b);
+    io::seal_record(b);
+    write(dir / (reader + "." + reason + ".rgfg"), b);
+  };
+  constexpr std::size_t kBody = io::kHeaderBytes;
+  for (const auto& [reader, all] : samples) {
+    changed(reader, "wrong_word_width", [&](Bytes& b) { set<u32>(b, kBody, 32); });
+    changed(reader, "wrong_parameters", [&](Bytes& b) { b[12] ^= 1; });
+    changed(reader, "trailing_byte", [&](Bytes& b) { b.push_back(0); });
+    const Bytes& other =
+        fuzz::make_samples(fuzz::narrow_context()).at(reader == "plaintext" ? "ciphertext" : "plaintext").at("0");
+    write(dir / (reader + ".of_ckks.rgfg"), other);
+  }
+  for (const double v : {HUGE_VAL, std::numeric_limits<double>::quiet_NaN(), 0x1p21})
+    changed("ciphertext", "bad_noise_" + std::to_string(v), [&](Bytes& b) { set<double>(b, kBody + 24, v); });
+  changed("ciphertext", "huge_degree", [&](Bytes& b) { set<u32>(b, kBody + 32, 0x80000000); });
+  changed("ciphertext", "huge_reuse", [&](Bytes& b) { set<u32>(b, kBody + 36, 0xffffffff); });
+  changed("ciphertext", "huge_limbs", [&](Bytes& b) { set<u32>(b, kBody + 4, 0xffffffff); });
+  changed("ciphertext", "one_part", [&](Bytes& b) { set<u32>(b, kBody + 8, 1); });
+  changed("ciphertext", "unknown_flags", [&](Bytes& b) { set<u32>(b, kBody + 12, 2); });
+  changed("plaintext", "another_t", [&](Bytes& b) { set<u64>(b, kBody + 8, 65537); });
+  changed("plaintext", "reserved_field", [&](Bytes& b) { set<u32>(b, kBody + 4, 1); });
+  changed("plaintext", "residue_too_large", [&](Bytes& b) { set<u64>(b, b.size() - io::kChecksumBytes - 8, ~u64{0}); });
+  changed("secret_key", "not_ternary", [&](Bytes& b) { b[kBody + 16] |= 3; });
+  changed("bfv_parameters", "t_of_one", [&](Bytes& b) { set<u64>(b, kBody + 32, 1); });
+  changed("bfv_parameters", "huge_t", [&](Bytes& b) { set<u64>(b, kBody + 32, ~u64{0}); });
+  changed("bfv_parameters", "t_above_the_primes", [&](Bytes& b) { set<u64>(b, kBody + 32, 1048577); });
+}
+
 // The longest samples are gates' keys: what is refused before the end is cut short.
 void refused_fhew(const std::filesystem::path& dir) {
   for (const auto& [reader, samples] : fuzz::make_fhew_samples()) {
@@ -191,10 +229,12 @@ int main(int argc, char** argv) {
       seeds(argv[2]);
     } else if (argc == 3 && std::strcmp(argv[1], "refused") == 0) {
       refused(argv[2]);
+    } else if (argc == 3 && std::strcmp(argv[1], "refused-bfv") == 0) {
+      refused_bfv(argv[2]);
     } else if (argc == 3 && std::strcmp(argv[1], "refused-fhew") == 0) {
       refused_fhew(argv[2]);
     } else {
-      std::fputs("usage: make_corpus seeds|refused|refused-fhew DIR\n", stderr);
+      std::fputs("usage: make_corpus seeds|refused|refused-bfv|refused-fhew DIR\n", stderr);
       return 2;
     }
   } catch (const std::exception& e) {

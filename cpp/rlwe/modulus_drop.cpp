@@ -3,6 +3,7 @@
 #include "ringforge/rlwe/modulus_drop.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "ref/arith.hpp"
@@ -59,6 +60,20 @@ void BaseConverter::convert(u64* dst, const u64* const* y, const u64* v, std::si
     kernels::active().base_convert(dst, y, hat_.data() + j * k, k, bits_, v, product_[j], n, to_[j].mod());
 }
 
+void BaseConverter::convert_block(std::span<u64* const> dst, std::span<const std::size_t> targets, const u64* const* y,
+                                  u64* v, std::size_t from, std::size_t size) const noexcept {
+  const std::size_t k = from_.size();
+  const auto& kern = kernels::active();
+  std::array<const u64*, 64> at;
+  for (std::size_t i = 0; i < k; ++i) at[i] = y[i] + from;
+  kern.convert_quotient(v + from, at.data(), inverse_.data(), k, size);
+  for (std::size_t i = 0; i < dst.size(); ++i) {
+    const std::size_t j = targets[i];
+    kern.base_convert(dst[i] + from, at.data(), hat_.data() + j * k, k, bits_, v + from, product_[j], size,
+                      to_[j].mod());
+  }
+}
+
 void BaseConverter::convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept {
   const std::size_t k = from_.size();
   kernels::active().base_convert(dst, y, hat_.data() + j * k, k, bits_, nullptr, 0, to_.ring().degree(), to_[j].mod());
@@ -96,9 +111,31 @@ Poly<Eval> ModulusDrop::apply(const Poly<Eval>& p, unsigned threads) const {
     convert_.prepare_limb(gone.limb(i), i);
     prepared[i] = gone.limb(i);
   });
-  const Tail t = tail(std::move(prepared));
   Poly<Eval> r(kept_);
-  parallel_for(threads, kept, [&](std::size_t j) { finish(r.limb(j), p.limb(j), t, j, scratch(n)); });
+  if (dropped == 1) {
+    const Tail t = tail(std::move(prepared));
+    parallel_for(threads, kept, [&](std::size_t j) { finish(r.limb(j), p.limb(j), t, j, scratch(n)); });
+    return r;
+  }
+  const std::size_t degree = gone.length();
+  Poly<Coeff> converted(kept_);
+  WordBuffer quotient(degree);
+  std::vector<u64*> to(kept);
+  std::vector<std::size_t> targets(kept);
+  for (std::size_t j = 0; j < kept; ++j) {
+    to[j] = converted.limb(j);
+    targets[j] = j;
+  }
+  const std::size_t blocks = (gone.stride() + BaseConverter::kBlock - 1) / BaseConverter::kBlock;
+  parallel_for(threads, blocks, [&](std::size_t b) {
+    const std::size_t from = b * BaseConverter::kBlock, size = std::min(BaseConverter::kBlock, gone.stride() - from);
+    convert_.convert_block(to, targets, prepared.data(), quotient.data(), from, size);
+  });
+  parallel_for(threads, kept, [&](std::size_t j) {
+    u64* t = scratch(n);
+    ntt(t, converted.limb(j), kept_[j]);
+    kernels::active().sub_mul_scalar(r.limb(j), p.limb(j), t, inverse_[j], n, kept_[j].mod());
+  });
   return r;
 }
 

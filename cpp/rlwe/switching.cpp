@@ -31,7 +31,8 @@ Poly<Coeff> coefficients(const Poly<Eval>& c, unsigned threads) {
 
 }  // namespace
 
-DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : c_(c), gadget_(gadget) {
+DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads, bool whole)
+    : c_(c), gadget_(gadget) {
   check_prefix(c, gadget);
   if (gadget.spec().log_base > 0) throw ParameterError("base-B digits are not made limb by limb");
   digits_ = gadget.digits(c.limbs());
@@ -48,7 +49,39 @@ DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned thr
     }
     if (size == 1) return;
     quotients_[d] = WordBuffer(n);
-    gadget.converter(first, size).quotient(quotients_[d].data(), sources_[d].data(), n);
+    if (!whole) gadget.converter(first, size).quotient(quotients_[d].data(), sources_[d].data(), n);
+  });
+  if (whole) convert_all(threads);
+}
+
+/// Targets of conversions are numbered in the largest basis: Q in full, then P.
+std::size_t DigitSource::target(std::size_t j) const noexcept {
+  return j < c_.limbs() ? j : gadget_.q().size() + j - c_.limbs();
+}
+
+void DigitSource::convert_all(unsigned threads) {
+  const std::size_t n = c_.degree(), extended = gadget_.extended(c_.limbs()).size();
+  constexpr std::size_t kBlock = BaseConverter::kBlock;
+  converted_.resize(digits_);
+  converted_at_.assign(digits_, std::vector<const u64*>(extended));
+  std::vector<std::vector<u64*>> to(digits_);
+  std::vector<std::vector<std::size_t>> targets(digits_);
+  for (std::size_t d = 0; d < digits_; ++d) {
+    if (sources_[d].size() == 1) continue;
+    converted_[d] = WordBuffer((extended - sources_[d].size()) * n);
+    for (std::size_t j = 0; j < extended; ++j) {
+      if (own(d, j) != nullptr) continue;
+      to[d].push_back(converted_[d].data() + to[d].size() * n);
+      targets[d].push_back(target(j));
+      converted_at_[d][j] = to[d].back();
+    }
+  }
+  const std::size_t blocks = (n + kBlock - 1) / kBlock;
+  parallel_for(threads, digits_ * blocks, [&](std::size_t w) {
+    const std::size_t d = w / blocks, from = w % blocks * kBlock, size = sources_[d].size();
+    if (size == 1) return;
+    gadget_.converter(d * gadget_.spec().limbs_per_digit, size)
+        .convert_block(to[d], targets[d], sources_[d].data(), quotients_[d].data(), from, std::min(kBlock, n - from));
   });
 }
 
@@ -65,10 +98,10 @@ void DigitSource::limb(u64* dst, std::size_t d, std::size_t j) const noexcept {
     // Centred digits: values in [0, q_d) would have the mean q_d/2, which the few slots whose root lies
     // near 1 amplify by up to N*2/pi; centred ones err like noise in every slot.
     ntt_lift(dst, sources_[d][0], c_.basis()[first], prime);
+  } else if (!converted_.empty()) {
+    ntt(dst, converted_at_[d][j], prime);
   } else {
-    // Targets are numbered in the largest basis: Q in full, then P.
-    gadget_.converter(first, size)
-        .convert(dst, sources_[d].data(), quotients_[d].data(), j < limbs ? j : gadget_.q().size() + j - limbs);
+    gadget_.converter(first, size).convert(dst, sources_[d].data(), quotients_[d].data(), target(j));
     ntt(dst, dst, prime);
   }
 }
@@ -87,7 +120,7 @@ Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : li
   move_limbs(2 * limbs_, limbs_ + count_digits * k, n);
 
   if (log_base == 0) {
-    const DigitSource source(c, gadget, threads);
+    const DigitSource source(c, gadget, threads, true);
     parallel_for(threads, count_digits * k,
                  [&](std::size_t w) { source.limb(digits_[w / k].limb(w % k), w / k, w % k); });
     return;
@@ -187,7 +220,7 @@ void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const Switc
   const Basis& ext = gadget.extended(limbs);
   key.check(gadget, limbs);
   check_sums(u0, u1, ext);
-  const DigitSource source(c, gadget, threads);
+  const DigitSource source(c, gadget, threads, true);
   const std::size_t digits = source.digits();
   constexpr std::size_t kAtOnce = 4;  // digits that are still in the second-level cache when their products are taken
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});

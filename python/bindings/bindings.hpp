@@ -66,6 +66,8 @@ void bind_ckks(nb::module_& m);
 /// After the counters; before ciphertexts, which derive from metadata.
 void bind_planning(nb::module_& m);
 void bind_matvec(nb::module_& m);
+/// After keys and plans. Other files take and return its objects by including ringforge/bfv/bfv.hpp.
+void bind_bfv(nb::module_& m);
 void bind_hlt(nb::module_& m);
 void bind_batch_matmul(nb::module_& m);
 void bind_io(nb::module_& m);
@@ -73,6 +75,9 @@ void bind_gates(nb::module_& m);
 void bind_psi(nb::module_& m);
 void bind_rlwe(nb::module_& fhew);
 void bind_oprf(nb::module_& m);
+void bind_omr_signal(nb::module_& m);
+/// After bfv and omr_signal.
+void bind_omr_affine(nb::module_& m);
 void bind_stop(nb::module_& m);
 
 }  // namespace bindings

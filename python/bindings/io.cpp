@@ -10,6 +10,8 @@
 #include <mutex>
 
 #include "bindings.hpp"
+#include "ringforge/bfv/io.hpp"
+#include "ringforge/circuits/omr_records.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/records.hpp"
 
@@ -32,11 +34,12 @@ class Writer {
     unlocked([&] { out_.open(path, std::ios::binary | std::ios::trunc); });
     if (!out_) raise_os_error(path_);
   }
-  template <class T>
+  template <class Context, class T>
   void write(const Context& ctx, const T& object) {
     const std::lock_guard turn(mutex_);
     io::save(out_, ctx, object);
   }
+  template <class Parameters>
   void write_parameters(const Parameters& p) {
     const std::lock_guard turn(mutex_);
     io::save(out_, p);
@@ -74,7 +77,7 @@ class Reader {
   std::ifstream in_;
 };
 
-template <class T>
+template <class Context, class T>
 nb::bytes to_bytes(const Context& ctx, const T& object) {
   std::vector<std::uint8_t> buffer(io::saved_size(ctx, object));
   const std::size_t written = unlocked([&] {
@@ -110,6 +113,70 @@ std::span<const std::uint8_t> span(const nb::bytes& b) {
   return {static_cast<const std::uint8_t*>(b.data()), b.size()};
 }
 
+/// Files and byte strings of a scheme's objects; the keys are those of every scheme on RLWE.
+template <class Context, class Plaintext, class Ciphertext>
+void bind_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Reader>& reader) {
+  const auto both = [&]<class T>(std::type_identity<T>) {
+    writer.def("write", &Writer::write<Context, T>, GilReleased());
+    s.def("to_bytes", &to_bytes<Context, T>);
+  };
+  both(std::type_identity<Plaintext>());
+  both(std::type_identity<Ciphertext>());
+  both(std::type_identity<SecretKey>());
+  both(std::type_identity<PublicKey>());
+  both(std::type_identity<RelinKey>());
+  both(std::type_identity<GaloisKey>());
+  reader
+      .def(
+          "next_ciphertext",
+          [](Reader& r, const Context& c, unsigned t) {
+            return r.turn([&](std::istream& in) { return io::next_ciphertext(in, c, t); });
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "next_galois_key",
+          [](Reader& r, const Context& c, unsigned t) {
+            return r.turn([&](std::istream& in) { return io::next_galois_key(in, c, t); });
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "next_relin_key",
+          [](Reader& r, const Context& c, unsigned t) {
+            return r.turn([&](std::istream& in) { return io::next_relin_key(in, c, t); });
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "public_key",
+          [](Reader& r, const Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_public_key(in, c); });
+          },
+          GilReleased())
+      .def(
+          "secret_key",
+          [](Reader& r, const Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_secret_key(in, c); });
+          },
+          GilReleased());
+  s.def("ciphertext_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_ciphertext(in, c); });
+  });
+  s.def("plaintext_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_plaintext(in, c); });
+  });
+  s.def("secret_key_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_secret_key(in, c); });
+  });
+  s.def("public_key_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_public_key(in, c); });
+  });
+  s.def("relin_key_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_relin_key(in, c); });
+  });
+  s.def("galois_key_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_galois_key(in, c); });
+  });
+}
+
 nb::dict fields(const io::RecordInfo& info) {
   nb::dict out;
   for (const auto& [name, value] : info.fields) std::visit([&](auto v) { out[name.c_str()] = v; }, value);
@@ -136,6 +203,8 @@ void bind_io(nb::module_& m) {
   s.attr("HEAD_BYTES") = io::kMaxHeadBytes;
   s.attr("LABEL") = io::kLabelType;
   s.attr("OPRF_KEY") = io::kOprfKeyType;
+  s.attr("RECEIVER_SECRET") = circuits::kReceiverSecretType;
+  s.attr("DETECTION_KEY") = circuits::kDetectionKeyType;
   s.attr("RELIN_KEY") = kRelinKeyType;
   s.attr("GATE_SECRET_KEY") = fhew::kGateSecretKeyType;
   s.attr("GATE_EVALUATION_KEY") = fhew::kGateEvaluationKeyType;
@@ -178,18 +247,10 @@ void bind_io(nb::module_& m) {
       },
       "path"_a, "The name of the first secret type among a file's records, or nothing.");
 
-  nb::class_<Writer>(s, "Writer")
-      .def(nb::init<const std::string&>(), "path"_a)
-      .def("write", &Writer::write_parameters, GilReleased())
-      .def("write", &Writer::write<Plaintext>, GilReleased())
-      .def("write", &Writer::write<Ciphertext>, GilReleased())
-      .def("write", &Writer::write<SecretKey>, GilReleased())
-      .def("write", &Writer::write<PublicKey>, GilReleased())
-      .def("write", &Writer::write<RelinKey>, GilReleased())
-      .def("write", &Writer::write<GaloisKey>, GilReleased())
-      .def("close", &Writer::close);
-  nb::class_<Reader>(s, "Reader")
-      .def(nb::init<const std::string&>(), "path"_a)
+  nb::class_<Writer> writer(s, "Writer");
+  writer.def(nb::init<const std::string&>(), "path"_a).def("close", &Writer::close);
+  nb::class_<Reader> reader(s, "Reader");
+  reader.def(nb::init<const std::string&>(), "path"_a)
       .def(
           "peek", [](Reader& r) { return r.turn([](std::istream& in) { return io::peek(in); }); }, GilReleased())
       .def(
@@ -215,60 +276,13 @@ void bind_io(nb::module_& m) {
           "parameters", [](Reader& r) { return r.turn([](std::istream& in) { return io::load_parameters(in); }); },
           GilReleased())
       .def(
-          "next_ciphertext",
-          [](Reader& r, const Context& c, unsigned t) {
-            return r.turn([&](std::istream& in) { return io::next_ciphertext(in, c, t); });
-          },
-          "context"_a, "threads"_a = 1, GilReleased())
-      .def(
-          "next_galois_key",
-          [](Reader& r, const Context& c, unsigned t) {
-            return r.turn([&](std::istream& in) { return io::next_galois_key(in, c, t); });
-          },
-          "context"_a, "threads"_a = 1, GilReleased())
-      .def(
-          "next_relin_key",
-          [](Reader& r, const Context& c, unsigned t) {
-            return r.turn([&](std::istream& in) { return io::next_relin_key(in, c, t); });
-          },
-          "context"_a, "threads"_a = 1, GilReleased())
-      .def(
-          "public_key",
-          [](Reader& r, const Context& c) {
-            return r.turn([&](std::istream& in) { return io::load_public_key(in, c); });
-          },
-          GilReleased())
-      .def(
-          "secret_key",
-          [](Reader& r, const Context& c) {
-            return r.turn([&](std::istream& in) { return io::load_secret_key(in, c); });
-          },
+          "bfv_parameters",
+          [](Reader& r) { return r.turn([](std::istream& in) { return io::load_bfv_parameters(in); }); },
           GilReleased());
-
-  s.def("to_bytes", &to_bytes<Plaintext>);
-  s.def("to_bytes", &to_bytes<Ciphertext>);
-  s.def("to_bytes", &to_bytes<SecretKey>);
-  s.def("to_bytes", &to_bytes<PublicKey>);
-  s.def("to_bytes", &to_bytes<RelinKey>);
-  s.def("to_bytes", &to_bytes<GaloisKey>);
-  s.def("ciphertext_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_ciphertext(in, c); });
-  });
-  s.def("plaintext_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_plaintext(in, c); });
-  });
-  s.def("secret_key_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_secret_key(in, c); });
-  });
-  s.def("public_key_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_public_key(in, c); });
-  });
-  s.def("relin_key_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_relin_key(in, c); });
-  });
-  s.def("galois_key_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_galois_key(in, c); });
-  });
+  bind_objects<Context, Plaintext, Ciphertext>(s, writer, reader);
+  bind_objects<bfv::Context, bfv::Plaintext, bfv::Ciphertext>(s, writer, reader);
+  writer.def("write", &Writer::write_parameters<Parameters>, GilReleased())
+      .def("write", &Writer::write_parameters<bfv::Parameters>, GilReleased());
 }
 
 }  // namespace bindings

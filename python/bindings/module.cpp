@@ -69,9 +69,12 @@ NB_MODULE(_native, m) {
   bindings::bind_matvec(m);
   bindings::bind_hlt(m);
   bindings::bind_batch_matmul(m);
+  bindings::bind_bfv(m);
   bindings::bind_io(m);
   bindings::bind_gates(m);
   bindings::bind_psi(m);
   bindings::bind_oprf(m);
+  bindings::bind_omr_signal(m);
+  bindings::bind_omr_affine(m);
   bindings::bind_stop(m);
 }

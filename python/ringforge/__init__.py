@@ -12,7 +12,8 @@ Systems:
 
 Beneath them:
 
-- `ringforge.ckks`: the scheme of matvec and matmul; `ringforge.params` has its parameter sets.
+- `ringforge.ckks`: the scheme of matvec and matmul, approximate; `ringforge.bfv`: exact integers, and matrices of them;
+  `ringforge.params` has the parameter sets of both.
 - `ringforge.devices`: where fused kernels run; `ringforge.hw` builds, drives and models the accelerators.
 - `ringforge.security`: what known attacks on LWE cost.
 - `ringforge.errors`: every exception; the common ones are here too.
@@ -38,7 +39,7 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-    from ringforge import ckks, devices, errors, gates, hw, matmul, matvec, omr, params, psi, security
+    from ringforge import bfv, ckks, devices, errors, gates, hw, matmul, matvec, omr, params, psi, security
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"
@@ -48,7 +49,7 @@ try:
 except PackageNotFoundError:  # running from a source tree
     __version__ = "0+source"
 
-_MODULES = ("ckks", "devices", "errors", "gates", "hw", "matmul", "matvec", "omr", "params", "psi", "security")
+_MODULES = ("bfv", "ckks", "devices", "errors", "gates", "hw", "matmul", "matvec", "omr", "params", "psi", "security")
 
 __all__ = [
     "Error",
@@ -62,6 +63,7 @@ __all__ = [
     "ShapeError",
     "ValueError",
     "__version__",
+    "bfv",
     "ckks",
     "devices",
     "errors",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""CKKS parameter sets: shipped ones by name, new ones by suggestion, both checked against the 2024 guideline.
+"""Parameter sets: shipped ones by name, new ones by suggestion, both checked against the 2024 guideline.
+
+CKKS and BFV have sets of their own; functions for BFV have it in their names.
 
 >>> p = named("set-b")
 >>> p.degree, p.max_level, p.secure
@@ -13,17 +15,26 @@ from dataclasses import dataclass
 
 from ringforge import _native
 from ringforge._native import Parameters
+from ringforge._native import bfv as _bfv
+from ringforge._native.bfv import Parameters as BfvParameters
 
 __all__ = [
+    "BfvParameters",
+    "BfvSuggestion",
     "Parameters",
     "Suggestion",
     "describe",
+    "describe_bfv",
     "max_log_qp",
     "named",
+    "named_bfv",
     "names",
+    "names_bfv",
     "resolve",
+    "resolve_bfv",
     "security_source",
     "suggest",
+    "suggest_bfv",
 ]
 
 
@@ -87,25 +98,28 @@ def security_source() -> str:
 
 
 def shipped() -> dict[bytes, str]:
-    """Names of the shipped sets by their hashes."""
-    return {named(name, "looked up, not used").hash: name for name in names()}
+    """Names of the shipped sets of both schemes by their hashes."""
+    why = "looked up, not used"
+    return {named(n, why).hash: n for n in names()} | {named_bfv(n, why).hash: n for n in names_bfv()}
 
 
 def describe(p: Parameters | str) -> dict[str, str]:
     """A set's properties as label and text, for tables."""
     p = resolve(p)
-    limit = max_log_qp(p.log_n)
+    own = {"slots": str(p.slots), "levels": f"0 ... {p.max_level}", "default scale": f"2^{p.log_scale:g}"}
+    return _described(p, own)
+
+
+def _described(p: Parameters | BfvParameters, own: dict[str, str]) -> dict[str, str]:
     verdict = "128 bits" if p.secure else f"below 128 bits (used because: {p.insecure})"
     return {
         "name": p.name,
         "N": f"2^{p.log_n} = {p.degree}",
-        "slots": str(p.slots),
+        **own,
         "limbs": f"{len(p.q)} + {len(p.p)} special",
-        "levels": f"0 ... {p.max_level}",
         "prime bits": ", ".join(str(q.bit_length()) for q in p.q) + " + " + ", ".join(str(q.bit_length()) for q in p.p),
         "key switching": "per-limb" if p.limbs_per_digit == 1 else f"hybrid, {p.limbs_per_digit} limbs a digit",
-        "log2 QP": f"{p.log_qp:.1f} of {limit:.0f} allowed",
-        "default scale": f"2^{p.log_scale:g}",
+        "log2 QP": f"{p.log_qp:.1f} of {max_log_qp(p.log_n):.0f} allowed",
         "security": verdict,
         "hash": p.hash.hex()[:16],
     }
@@ -114,3 +128,59 @@ def describe(p: Parameters | str) -> dict[str, str]:
 def describe_used(p: Parameters) -> dict[str, str]:
     """The same of a set that a file names, with the name that it is shipped under."""
     return {**describe(p), "shipped as": shipped().get(p.hash, "no shipped set")}
+
+
+# ---- BFV -----------------------------------------------------------------------------------------
+
+
+def names_bfv() -> list[str]:
+    """Names of the shipped sets of BFV."""
+    return list(BfvParameters.names())
+
+
+def named_bfv(name: str, insecure: str = "") -> BfvParameters:
+    """A shipped set of BFV by name; as `named`.
+
+    Raises:
+        ParameterError: unknown name (the message lists the names), or an insecure set without a reason.
+    """
+    return BfvParameters.named(name, insecure)
+
+
+def resolve_bfv(parameters: BfvParameters | str, insecure: str = "") -> BfvParameters:
+    """A parameter set of BFV, given itself or by the name of a shipped one.
+
+    Raises:
+        ParameterError: as `named_bfv`.
+    """
+    return named_bfv(parameters, insecure) if isinstance(parameters, str) else parameters
+
+
+@dataclass(frozen=True)
+class BfvSuggestion:
+    """A suggested parameter set of BFV and the reasoning that led to it."""
+
+    parameters: BfvParameters
+    why: str
+
+
+def suggest_bfv(depth: int, t: int, batching: bool = True) -> BfvSuggestion:
+    """The smallest secure set of BFV for a computation modulo t.
+
+    Args:
+        depth: products on the longest path, each relinearised, rotated and added to another.
+        t: plaintext modulus, 2 ... 2^32 - 1: results over the integers are exact while they stay below t/2 in size.
+        batching: slots are wanted, for which t must be a prime that is 1 mod 2N; else coefficients do.
+
+    Raises:
+        ParameterError: nothing up to N = 2^17 suffices, or t has no slots; the message says what was short.
+    """
+    parameters, why = _bfv.suggest(depth, t, batching)
+    return BfvSuggestion(parameters, why)
+
+
+def describe_bfv(p: BfvParameters | str) -> dict[str, str]:
+    """A set's properties as label and text, for tables."""
+    p = resolve_bfv(p)
+    slots = f"2 x {p.row}" if p.batching else "none: t is no prime that is 1 mod 2N"
+    return _described(p, {"t": str(p.t), "slots": slots, "log2 Q": f"{p.log_q:.1f}"})

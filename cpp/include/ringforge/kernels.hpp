@@ -141,6 +141,11 @@ struct Kernels {
   void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits, const u64* v,
                        u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
 
+  // ---- packed residues --------------------------------------------------------------------------
+  /// dst[k] = bits [k*bits, (k+1)*bits) of the bytes at src, as packing.hpp puts them. 1 <= bits <= 32; reads n*bits/8
+  /// bytes and none beyond. src need not be aligned and must not overlap dst.
+  void (*unpack)(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept;
+
   // ---- encoder ----------------------------------------------------------------------------------
   // Complex numbers are split arrays. A product (a+bi)(c+di) is (a*c - b*d) + (a*d + b*c)i with every
   // operation rounded separately; all kernel sets perform the same operations on the same operands.

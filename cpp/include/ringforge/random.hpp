@@ -29,11 +29,15 @@ enum class StreamObject : u32 {
   switching_key = 3,  ///< second halves of evaluation keys, per digit and limb
   secret = 4,
   error = 5,
-  mask = 6,       ///< ephemeral ternary polynomial of public-key encryption
-  flood = 7,      ///< noise added before a result is shared
-  fork = 8,       ///< seeds of a TestRandomness
-  small_row = 9,  ///< first half of a row of an evaluation key or ciphertext over a small ring
-  lwe_row = 10,   ///< first halves of key-switching entries between LWE keys, per coefficient
+  mask = 6,            ///< ephemeral ternary polynomial of public-key encryption
+  flood = 7,           ///< noise added before a result is shared
+  fork = 8,            ///< seeds of a TestRandomness
+  small_row = 9,       ///< first half of a row of an evaluation key or ciphertext over a small ring
+  lwe_row = 10,        ///< first halves of key-switching entries between LWE keys, per coefficient
+  signal_key = 32,     ///< first half of a key of signals
+  signal_secret = 33,  ///< secret of a receiver of signals
+  signal = 34,         ///< ephemeral secret and errors of one signal
+  signal_trial = 35,   ///< secrets that signals are tried with
 };
 
 /// The pseudo-random stream of (seed, object, digit, limb).

@@ -57,4 +57,20 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigne
   }
 }
 
+void unpack(u64* dst, const std::uint8_t* src, size_t n, unsigned bits) noexcept {
+  const u64 mask = (u64{1} << bits) - 1;
+  const auto word = [&](const std::uint8_t* bytes, size_t at) {
+    u64 w;
+    __builtin_memcpy(&w, bytes + at / 8, sizeof(w));  // 7 bits of offset and 32 fit
+    return w >> (at % 8) & mask;
+  };
+  // All but the last words, whose eight bytes could end beyond the array: those from a copy of its end.
+  const size_t bytes = n * bits / 8, direct = bytes < 8 ? 0 : (bytes - 8) * 8 / bits;
+  for (size_t i = 0; i < direct; ++i) dst[i] = word(src, i * bits);
+  std::uint8_t end[80] = {};  // at most 16 words of 32 bits, and 8 bytes
+  const size_t from = direct * bits / 8;
+  __builtin_memcpy(end, src + from, bytes - from);
+  for (size_t i = direct; i < n; ++i) dst[i] = word(end, i * bits - 8 * from);
+}
+
 }  // namespace ringforge::kernels::avx2

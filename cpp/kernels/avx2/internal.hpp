@@ -54,6 +54,7 @@ void lift_centered(u64* dst, const u64* src, u64 p, size_t n, const Modulus& m) 
 void convert_quotient(u64* v, const u64* const* y, const double* inv, size_t k, size_t n) noexcept;
 void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigned y_bits, const u64* v, u64 p_mod_q,
                   size_t n, const Modulus& m) noexcept;
+void unpack(u64* dst, const std::uint8_t* src, size_t n, unsigned bits) noexcept;
 
 void fft_forward(double* re, double* im, const FftTable& t) noexcept;
 void fft_inverse(double* re, double* im, const FftTable& t) noexcept;

@@ -40,6 +40,7 @@ const Kernels& avx2_kernels() noexcept {
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
+                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

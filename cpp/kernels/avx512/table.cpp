@@ -44,6 +44,7 @@ const Kernels& avx512_kernels() noexcept {
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
+                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

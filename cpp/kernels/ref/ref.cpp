@@ -166,6 +166,15 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, std::size_t k, un
   }
 }
 
+void unpack(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    u64 word = 0;
+    const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
+    for (std::size_t b = last + 1; b-- > first;) word = word << 8 | src[b];
+    dst[i] = word >> (i * bits % 8) & ((u64{1} << bits) - 1);
+  }
+}
+
 void fft_forward(double* re, double* im, const FftTable& t) noexcept {
   const std::size_t n = t.n;
   for (std::size_t m = 1, len = n / 2; m < n; m *= 2, len /= 2) {
@@ -241,6 +250,7 @@ const Kernels& ref_kernels() noexcept {
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
+                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "bits.hpp"
+#include "reconstructor.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/error.hpp"
@@ -41,79 +42,6 @@ std::string num(double v) {
   std::snprintf(buffer, sizeof(buffer), "%.4g", v);
   return buffer;
 }
-
-/// Centred value of a residue vector as a double, by exact multi-word Chinese remaindering.
-class Reconstructor {
- public:
-  explicit Reconstructor(const Basis& b) : basis_(b), k_(b.size()), words_(k_ + 1) {
-    product_ = {1};
-    product_.resize(words_);
-    for (std::size_t i = 0; i < k_; ++i) multiply(product_.data(), b[i].value());
-    for (std::size_t i = 0; i < k_; ++i) {
-      const auto& m = b[i].mod();
-      u64 hat_mod = 1;
-      std::vector<u64> hat(words_);
-      hat[0] = 1;
-      for (std::size_t d = 0; d < k_; ++d) {
-        if (d == i) continue;
-        multiply(hat.data(), b[d].value());
-        hat_mod = arith::mul(hat_mod, arith::reduce64(b[d].value(), m), m);
-      }
-      hat_.insert(hat_.end(), hat.begin(), hat.end());
-      hat_inverse_.push_back(kernels::make_factor(arith::inverse(hat_mod, m), m));
-    }
-    half_ = product_;
-    for (std::size_t w = 0; w < words_; ++w) half_[w] = (half_[w] >> 1) | (w + 1 < words_ ? half_[w + 1] << 63 : 0);
-  }
-
-  /// `acc`: working memory of words() words.
-  double value(const Poly<Coeff>& p, std::size_t index, u64* acc) const {
-    std::fill(acc, acc + words_, 0);
-    for (std::size_t i = 0; i < k_; ++i) {
-      const u64 y = arith::mul_factor(p.limb(i)[index], hat_inverse_[i], basis_[i].value());
-      unsigned __int128 carry = 0;
-      for (std::size_t w = 0; w < words_; ++w) {
-        carry += static_cast<unsigned __int128>(hat_[i * words_ + w]) * y + acc[w];
-        acc[w] = static_cast<u64>(carry);
-        carry >>= 64;
-      }
-    }
-    while (!less(acc, product_.data())) subtract(acc, product_.data(), acc);  // at most k_ - 1 times
-    const bool negative = less(half_.data(), acc);
-    if (negative) subtract(product_.data(), acc, acc);
-    double r = 0;
-    for (std::size_t w = words_; w-- > 0;) r = r * 0x1p64 + static_cast<double>(acc[w]);
-    return negative ? -r : r;
-  }
-  std::size_t words() const noexcept { return words_; }
-
- private:
-  void multiply(u64* x, u64 f) const {
-    unsigned __int128 carry = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      carry += static_cast<unsigned __int128>(x[w]) * f;
-      x[w] = static_cast<u64>(carry);
-      carry >>= 64;
-    }
-  }
-  bool less(const u64* a, const u64* b) const {
-    for (std::size_t w = words_; w-- > 0;)
-      if (a[w] != b[w]) return a[w] < b[w];
-    return false;
-  }
-  void subtract(const u64* a, const u64* b, u64* out) const {
-    u64 borrow = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      const u64 d = a[w] - b[w], r = d - borrow;
-      borrow = static_cast<u64>(a[w] < b[w]) | static_cast<u64>(d < borrow);
-      out[w] = r;
-    }
-  }
-  Basis basis_;
-  std::size_t k_, words_;
-  std::vector<u64> product_, half_, hat_;
-  std::vector<kernels::Factor> hat_inverse_;
-};
 
 }  // namespace
 

@@ -39,7 +39,8 @@ def installation() -> Iterator[RenderableType]:
         {
             "kernel sets": ", ".join(f"{s} (active)" if s == active else s for s in sets),
             "threads": f"{_native.hardware_threads()} processors",
-            "parameter sets": ", ".join(params.names()),
+            "CKKS parameter sets": ", ".join(params.names()),
+            "BFV parameter sets": ", ".join(params.names_bfv()),
             "security limits": params.security_source(),
         },
     )
@@ -114,7 +115,7 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
         collapse_padding=True,
         pad_edge=False,
     )
-    for label in ("record", "parameters", "level", "size", "element", "holds", "scale", "key"):
+    for label in ("record", "parameters", "level", "size", "element", "holds", "scale, noise", "key"):
         table.add_column(label, no_wrap=True, justify="right" if label in {"level", "size", "element"} else "left")
     for r in records[:_ROWS]:
         table.add_row(
@@ -124,7 +125,7 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
             size_text(r.bytes),
             str(r.fields.get("element", "")),
             _holds(r),
-            _log2(r.fields["scale"]) if "scale" in r.fields else "",
+            _measure(r),
             f"{r.fields['key_id']:016x}"[:6] if "key_id" in r.fields else "",
         )
     yield table
@@ -153,6 +154,13 @@ def _holds(r: _native.io.RecordInfo) -> str:
     if "seeded" in r.fields:
         parts.append("half as seed")
     return ", ".join(parts)
+
+
+def _measure(r: _native.io.RecordInfo) -> str:
+    """Scale of CKKS, predicted noise of BFV."""
+    if "scale" in r.fields:
+        return _log2(r.fields["scale"])
+    return f"2^{r.fields['log_deviation']:.1f}" if "log_deviation" in r.fields else ""
 
 
 def _log2(x: float) -> str:

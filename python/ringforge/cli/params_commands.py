@@ -18,7 +18,8 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="CKKS parameter sets: list the shipped ones, show one, have one suggested; the security of any LWE instance.",
+    help="Parameter sets of CKKS and BFV: list the shipped ones, show one, have one suggested; the security of any LWE "
+    "instance.",
 )
 
 #: Shown sets may be insecure; this reason never leaves this module.
@@ -33,7 +34,7 @@ def _set(name: str) -> params.Parameters:
     return params.named(name, _SHOWN)
 
 
-def _verdict(p: params.Parameters) -> str:
+def _verdict(p: params.Parameters | params.BfvParameters) -> str:
     return "128 bits" if p.secure else "INSECURE: below 128 bits"
 
 
@@ -61,6 +62,23 @@ def list_sets() -> None:
             _verdict(p),
         )
     console().print(table)
+    table = Table(title="BFV parameter sets", title_justify="left")
+    for label in ("name", "N", "t", "slots", "primes", "log2 Q", "log2 QP", "limit", "security"):
+        table.add_column(label, no_wrap=True, justify="left" if label in {"name", "security"} else "right")
+    for name in params.names_bfv():
+        b = params.named_bfv(name, _SHOWN)
+        table.add_row(
+            name,
+            f"2^{b.log_n}",
+            str(b.t),
+            f"2 x {b.row}" if b.batching else "none",
+            f"{len(b.q)}+{len(b.p)}",
+            f"{b.log_q:.1f}",
+            f"{b.log_qp:.1f}",
+            f"{params.max_log_qp(b.log_n):.0f}",
+            _verdict(b),
+        )
+    console().print(table)
     say(_source())
 
 
@@ -75,8 +93,16 @@ def show(
 
     Examples: `ringforge params show set-b`, `ringforge params show set-b-54 --insecure "54-bit width tests"`
     """
-    p = params.named(name, insecure)
-    rows = params.describe(p)
+    p: params.Parameters | params.BfvParameters
+    if name in params.names_bfv():
+        p = params.named_bfv(name, insecure)
+        rows = params.describe_bfv(p)
+    elif name in params.names():
+        p = params.named(name, insecure)
+        rows = params.describe(p)
+    else:
+        known = ", ".join([*params.names(), *params.names_bfv()])
+        raise ParameterError(f'there is no parameter set "{name}"; the sets are {known}')
     rows["primes"] = ", ".join(map(str, p.q))
     rows["special primes"] = ", ".join(map(str, p.p))
     console().print(properties(f"parameter set {name}", rows))
@@ -89,16 +115,27 @@ def suggest(
     precision: Annotated[float, typer.Option(help="Bits after the point that results up to 1 keep, 4 ... 44.")] = 18,
     slots: Annotated[int, typer.Option(help="Numbers that must fit in one ciphertext.")] = 1024,
     headroom: Annotated[int, typer.Option(help="Results may reach 2^HEADROOM.")] = 9,
+    modulus: Annotated[
+        int | None,
+        typer.Option("-t", "--modulus", help="BFV modulo this instead of CKKS; --depth alone counts beside it."),
+    ] = None,
 ) -> None:
     """The smallest secure set for a computation, and why.
 
-    Example: `ringforge params suggest --depth 3 --precision 20 --slots 4096`
+    Examples: `ringforge params suggest --depth 3 --precision 20 --slots 4096`, `ringforge params suggest --depth 4 -t 65537`
     """
     if depth < 0 or slots < 1 or headroom < 0:
         raise ParameterError(f"depth {depth}, slots {slots} and headroom {headroom} must not be negative, slots not 0")
-    suggestion = params.suggest(depth, precision, slots, headroom)
-    console().print(properties("suggested parameter set", params.describe(suggestion.parameters)))
-    for line in suggestion.why.splitlines():
+    if modulus is None:
+        found = params.suggest(depth, precision, slots, headroom)
+        rows, why = params.describe(found.parameters), found.why
+    else:
+        if modulus < 2:
+            raise ParameterError(f"--modulus {modulus}: integers modulo 2 at least are needed")
+        exact = params.suggest_bfv(depth, modulus)
+        rows, why = params.describe_bfv(exact.parameters), exact.why
+    console().print(properties("suggested parameter set", rows))
+    for line in why.splitlines():
         say(line)
     say(_source())
 

@@ -29,6 +29,8 @@ class Instance:
         sigma: standard deviation of the error.
         secret: "binary" (uniform in {0, 1}), "ternary" (uniform in {-1, 0, 1}) or "gaussian" (as the error).
         samples: how many the attacker has; None: as many as wanted.
+        weight: of a "ternary" secret, how many coefficients are not 0; None where each is uniform.
+        error_weight: how many errors of n samples are not 0, for small errors with a secret of a weight; None: many.
     """
 
     n: int
@@ -36,15 +38,21 @@ class Instance:
     sigma: float
     secret: str = "ternary"
     samples: int | None = None
+    weight: int | None = None
+    error_weight: int | None = None
 
     @property
     def secret_sigma(self) -> float:
         """Standard deviation of a secret coefficient; a binary one is centred by adding half the sum of a to b."""
+        if self.weight is not None:
+            return math.sqrt(self.weight / self.n)
         return {"binary": 0.5, "ternary": math.sqrt(2 / 3)}.get(self.secret, self.sigma)
 
     @property
     def entropy(self) -> float:
         """Bits of one secret coefficient."""
+        if self.weight is not None:
+            return (math.log2(math.comb(self.n, self.weight)) + self.weight) / self.n
         return SECRETS[self.secret] or max(0.0, math.log2(self.sigma * math.sqrt(2 * math.pi * math.e)))
 
 

@@ -9,19 +9,21 @@ An estimate is the cost of the cheapest attack of :mod:`ringforge.security.attac
 2024 guideline (Bossuat et al., eprint 2024/463) and with published runs of the lattice estimator (Albrecht, Player,
 Scott, 2015, and later) within about two bits; the tests hold that.
 
+A ternary secret may have a fixed weight; :mod:`ringforge.security.sparse` has the attacks that gain from it.
+
 Not modelled: the ring (an RLWE instance counts as LWE of the same dimension with as many samples as wanted, as in all
-published tables), BKW and Arora-Ge (never the best for these noises), sparse secrets (their weight is no parameter
-here), quantum computers, memory (counted as free), and attacks on implementations.
+published tables), BKW and Arora-Ge (never the best for these noises), quantum computers, memory (counted as free), and
+attacks on implementations.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ringforge.errors import ParameterError
-from ringforge.security import attacks, reduction
+from ringforge.security import attacks, reduction, sparse
 from ringforge.security.attacks import Attack, Instance
 
 __all__ = ["TARGET_BITS", "Attack", "Estimate", "Instance", "estimate", "least_dimension"]
@@ -73,6 +75,14 @@ def _check(instance: Instance) -> None:
         )
     if instance.secret not in attacks.SECRETS:
         raise ParameterError(f'unknown secret "{instance.secret}": take one of {", ".join(attacks.SECRETS)}')
+    if instance.weight is not None and (instance.secret != "ternary" or not 1 <= instance.weight <= instance.n):
+        raise ParameterError(
+            f'weight {instance.weight} of a "{instance.secret}" secret: only "ternary" ones have a weight, of 1 ... n'
+        )
+    if instance.error_weight is not None and (instance.weight is None or not 1 <= instance.error_weight <= instance.n):
+        raise ParameterError(
+            f"{instance.error_weight} errors that are not 0: give 1 ... n, and the weight of the secret, or None"
+        )
     if instance.samples is not None and instance.samples < 1:
         raise ParameterError(f"{instance.samples} samples: take at least 1, or None for as many as wanted")
 
@@ -86,7 +96,14 @@ def estimate(instance: Instance, model: str = "matzov") -> Estimate:
     """
     _check(instance)
     cost = reduction.model(model)
-    results = [attack(instance, cost) for attack in attacks.ALL]
+    results = [attack(instance, cost) for attack in (attacks.ALL if instance.weight is None else sparse.ALL)]
+    if instance.error_weight is not None:
+        # n samples are solved for the secret: then the errors are a secret, of their weight, and it is their error.
+        exchanged = replace(
+            instance, sigma=instance.secret_sigma, weight=instance.error_weight, error_weight=None, samples=instance.n
+        )
+        found = [attack(exchanged, cost) for attack in sparse.ALL[:-1]]
+        results += [replace(attack, name=f"{attack.name}, roles exchanged") for attack in found]
     return Estimate(instance, model, tuple(sorted(results, key=lambda result: result.bits)))
 
 

@@ -12,7 +12,8 @@
 // * Transform, `hoisted` and `mo`: one ModUp, one key switch for each diagonal but 0, at the end two ModDowns that
 //   drop K + 1 limbs. `naive`: a full rotation for each diagonal but 0, at the end two that drop 1. `bsgs`: one ModUp
 //   if a baby step is not 0, one key switch for each of those, ModDown of one polynomial, ModUp and key switch for
-//   each giant step that is not 0, and the same end as `hoisted`. One that does not rotate ends like `naive`.
+//   each giant step that is not 0, and the same end as `hoisted`. One that does not rotate ends like `naive`. Where
+//   results are not divided by a prime, the last ModDowns drop K limbs, and those of `naive` are left out.
 // * Sums of products: one ModUp for each base that is rotated; a bare rotation is a key switch and two ModDowns that
 //   drop K, made once for all pairs that use it. A masked shift is one key switch and two ModDowns that drop K + 1: all
 //   terms take the first one's rotation, after masks on bases rotated by what the others lack; those are few, made
@@ -90,9 +91,11 @@ class Tally {
   void multiplied(std::size_t limbs) noexcept { work.multiplied += limbs; }
   /// A linear transform; bytes of its diagonals, which are not added to the storage.
   /// @param steps the diagonals  @param babies for bsgs the baby step of each  @param periods of each one's slots
+  /// @param rescales the result is divided by the last prime as well
   /// @throws ShapeError when these differ in length.
   std::size_t transform(std::span<const std::uint32_t> steps, std::span<const std::uint32_t> babies,
-                        std::span<const std::size_t> periods, std::size_t slots, std::size_t limbs, Schedule schedule);
+                        std::span<const std::size_t> periods, std::size_t slots, std::size_t limbs, Schedule schedule,
+                        bool rescales = true);
   /// A sum of products of shifted ciphertexts.
   /// @param groups for each the outer rotation and the number of pairs
   /// @param base, product limbs of the bases and of the products

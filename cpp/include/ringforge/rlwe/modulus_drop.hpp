@@ -4,6 +4,7 @@
 // Exact division by a product of primes with rounding: rescaling, ModDown, and both in one step.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "ringforge/ring.hpp"
@@ -25,6 +26,13 @@ class BaseConverter {
   void quotient(u64* v, const u64* const* y, std::size_t n) const noexcept;
   /// dst = the centred lift modulo target prime j. For one source prime, y is x itself and v unused.
   void convert(u64* dst, const u64* const* y, const u64* v, std::size_t j) const noexcept;
+  /// Coefficients that `convert_block` is best given: the words of a dozen sources stay in the second-level cache.
+  static constexpr std::size_t kBlock = 2048;
+  /// `quotient` and `convert` to many targets at the coefficients [from, from + size), size a multiple of 16, with the
+  /// same results: the sources are read from memory once, not once for each target. More than one source; every array
+  /// holds a whole limb, dst[i] for target prime targets[i].
+  void convert_block(std::span<u64* const> dst, std::span<const std::size_t> targets, const u64* const* y, u64* v,
+                     std::size_t from, std::size_t size) const noexcept;
   /// Fast conversion: dst = sum y_i*(P/p_i) modulo target prime j, that is x + u*P for some 0 <= u < k, x in
   /// [0, P): enough where a multiple of P does no harm.
   void convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept;

@@ -17,7 +17,9 @@ class DigitSource {
  public:
   /// `c` must outlive this. Counts one mod_up. @throws MismatchError when c's basis is no prefix of the gadget's
   /// Q, ParameterError for a base-B gadget.
-  DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1);
+  /// @param whole converts every limb of every digit at once, which is faster where all are made: sources are then read
+  ///        once. It takes digits * (limbs + |P|) - limbs limbs of memory.
+  DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1, bool whole = false);
   std::size_t digits() const noexcept { return digits_; }
   /// Digit d modulo prime j of the extended basis, in Eval form.
   void limb(u64* dst, std::size_t d, std::size_t j) const noexcept;
@@ -31,6 +33,10 @@ class DigitSource {
   Poly<Coeff> coeff_;
   std::vector<std::vector<const u64*>> sources_;  // of each digit
   std::vector<WordBuffer> quotients_;
+  void convert_all(unsigned threads);
+  std::size_t target(std::size_t j) const noexcept;
+  std::vector<WordBuffer> converted_;                  // of each digit of several limbs
+  std::vector<std::vector<const u64*>> converted_at_;  // limb j of digit d, or null
 };
 
 /// A decomposed polynomial: its digits over the extended basis, in Eval form. Made once, used by any

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "ringforge/circuits/omr_affine.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "progress.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/threads.hpp"
+#include "ringforge/traffic.hpp"
+
+namespace ringforge::circuits {
+namespace {
+
+/// Coefficients of which the babies' words, both parts, stay in the second-level cache while a giant step's diagonals
+/// pass by for every output.
+constexpr std::size_t kBlock = 1024;
+/// Of the time of a giant step's sums at one limb, in units of progress.
+constexpr std::size_t kRotationUnits = 4;
+
+}  // namespace
+
+OmrAffine::OmrAffine(bfv::ContextPtr context, OmrLayout layout, std::size_t limbs)
+    : ctx_(std::move(context)), layout_(std::move(layout)), limbs_(limbs) {
+  if (!(ctx_->ring() == layout_.ring()) || ctx_->t() != layout_.plain().value())
+    throw MismatchError("diagonals are over " + layout_.ring().name() + " modulo " +
+                        std::to_string(layout_.plain().value()) + ", ciphertexts over " + ctx_->ring().name() +
+                        " modulo " + std::to_string(ctx_->t()));
+  (void)ctx_->basis(limbs);
+}
+
+u64 OmrAffine::giant_element() const noexcept { return layout_.ring().power(5, layout_.babies()); }
+
+void OmrAffine::check(const rlwe::Ciphertext& c, const char* what) const {
+  c.check(ctx_->gadget(), 2, 2);
+  if (c.limbs() != limbs_)
+    throw LevelError(std::string(what) + " has " + std::to_string(c.limbs()) + " limbs, the transform takes " +
+                     std::to_string(limbs_));
+}
+
+void OmrAffine::check(Shard shard) const {
+  if (shard.count < 1 || shard.first >= layout_.giants() || shard.count > layout_.giants() - shard.first)
+    throw LevelError(std::to_string(shard.count) + " giant steps from " + std::to_string(shard.first) +
+                     " on; there are " + std::to_string(layout_.giants()));
+}
+
+OmrBabies OmrAffine::babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys, unsigned threads,
+                            const OmrProgress& progress) const {
+  ctx_->check(v);
+  check(v, "the encrypted signal key");
+  const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
+  const std::size_t count = layout_.rotations();
+  OmrBabies out{{v}, baby_noise(v)};
+  out.rotations.reserve(count);
+  if (count == 1) return out;
+  const auto key = keys.at(baby_element());
+  Reports<bool> reports(progress, count - 1);
+  while (out.rotations.size() < count) {
+    out.rotations.push_back(ev.map(out.rotations.back(), baby_element(), *key));
+    reports.add(1);
+  }
+  return out;
+}
+
+std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard shard,
+                                            std::span<const std::span<const std::uint8_t>> diagonals,
+                                            const rlwe::GaloisKeys& keys, unsigned threads,
+                                            const OmrProgress& progress) const {
+  const OmrLayout& lay = layout_;
+  const std::vector<rlwe::Ciphertext>& babies = held_babies.rotations;
+  const std::size_t n = lay.slots(), outputs = lay.outputs(), matrices = lay.matrices();
+  check(shard);
+  if (diagonals.size() != shard.count)
+    throw ShapeError("diagonals of " + std::to_string(diagonals.size()) + " giant steps for a shard of " +
+                     std::to_string(shard.count));
+  for (std::size_t g = 0; g < shard.count; ++g)
+    if (diagonals[g].size() != lay.bytes(shard.first + g))
+      throw ShapeError("giant step " + std::to_string(shard.first + g) + " has diagonals of " +
+                       std::to_string(diagonals[g].size()) + " bytes, not " +
+                       std::to_string(lay.bytes(shard.first + g)));
+  if (babies.size() != lay.rotations() || held_babies.noise.size() != babies.size())
+    throw ShapeError(std::to_string(babies.size()) + " rotations of the key; " + std::to_string(lay.rotations()) +
+                     " are used");
+  for (const auto& c : babies) {
+    check(c, "a rotation of the key");
+    if (c.key_id != babies[0].key_id) throw MismatchError("rotations of the key are under different keys");
+  }
+  std::shared_ptr<const rlwe::SwitchingKey> key;
+  if (shard.count > 1) {
+    key = keys.at(giant_element());
+    key->check(ctx_->gadget(), limbs_);  // before the sums are made
+  }
+
+  const Basis basis = ctx_->basis(limbs_);
+  std::vector<std::vector<rlwe::Ciphertext>> sums(shard.count, std::vector<rlwe::Ciphertext>(outputs));
+  for (auto& step : sums)
+    for (auto& c : step) {
+      c.key_id = babies[0].key_id;
+      c.parts.emplace_back(basis);
+      c.parts.emplace_back(basis);
+    }
+  std::size_t products = 0, bytes = 0;
+  for (std::size_t g = 0; g < shard.count; ++g) {
+    products += outputs * lay.terms(shard.first + g);
+    bytes += limbs_ * diagonals[g].size();
+  }
+  count({.plain_mul = products, .plaintext_bytes = bytes});
+  // The babies, once for every giant step; sums out.
+  move_limbs(2 * limbs_ * lay.rotations() * shard.count, 2 * limbs_ * outputs * shard.count, n);
+
+  Reports<bool> reports(progress, limbs_ * shard.count + kRotationUnits * outputs * (shard.count - 1));
+  const auto& kern = kernels::active();
+  // Limb by limb: then the babies of one limb stay in the last-level cache, and each diagonal is transformed once.
+  parallel_for(threads, limbs_, [&](std::size_t j) {
+    const Prime& prime = basis[j];
+    const std::size_t block = std::min(kBlock, n), rows = babies.size(), stride = n + block;
+    // The babies' words of one block, all together: at their own places, powers of two apart, they would share few sets
+    // of a cache. Diagonals lie a block further on each for the same reason.
+    WordBuffer held(2 * rows * n), made(lay.terms(0) * stride);
+    for (std::size_t first = 0; first < n; first += block)
+      for (std::size_t b = 0; b < rows; ++b)
+        for (std::size_t part = 0; part < 2; ++part)
+          std::copy_n(babies[b].parts[part].limb(j) + first, block,
+                      held.data() + 2 * rows * first + (2 * b + part) * block);
+    std::vector<const u64*> x(lay.terms(0)), y0(rows), y1(rows);
+    for (std::size_t g = 0; g < shard.count; ++g) {
+      const std::size_t terms = lay.terms(shard.first + g), each = lay.diagonal_bytes();
+      for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
+        for (std::size_t b = 0; b < terms; ++b) {
+          u64* d = made.data() + b * stride;
+          kern.unpack(d, diagonals[g].data() + (matrix * terms + b) * each, n, lay.plain().mod().bits);
+          ntt_lift(d, d, lay.plain(), prime);
+        }
+        for (std::size_t first = 0; first < n; first += block) {
+          for (std::size_t b = 0; b < terms; ++b) x[b] = made.data() + b * stride + first;
+          for (std::size_t b = 0; b < rows; ++b) {
+            y0[b] = held.data() + 2 * rows * first + 2 * b * block;
+            y1[b] = y0[b] + block;
+          }
+          // Every output of one matrix takes the babies from a step further on.
+          for (std::size_t l = matrix; l < (matrices > 1 ? matrix + 1 : outputs); ++l) {
+            const std::size_t from = matrices > 1 ? 0 : l;
+            rlwe::Ciphertext& sum = sums[g][l];
+            kern.dot2(sum.parts[0].limb(j) + first, sum.parts[1].limb(j) + first, x.data(), y0.data() + from,
+                      y1.data() + from, terms, false, block, prime.mod());
+          }
+        }
+      }
+      reports.add(1);
+    }
+  });
+
+  const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
+  std::vector<rlwe::Ciphertext> acc = std::move(sums.back());
+  sums.pop_back();
+  for (; !sums.empty(); sums.pop_back())
+    for (std::size_t l = 0; l < outputs; ++l) {
+      acc[l] = ev.map(acc[l], giant_element(), *key);
+      ev.add_in_place(acc[l], sums.back()[l]);
+      reports.add(kRotationUnits);
+    }
+  std::vector<bfv::Ciphertext> out;
+  for (std::size_t l = 0; l < outputs; ++l)
+    out.emplace_back(ctx_->t(), run_noise(held_babies.noise, shard, l), std::move(acc[l]));
+  return out;
+}
+
+std::vector<bfv::Ciphertext> OmrAffine::combine(std::span<const bfv::Ciphertext> lower, std::size_t count,
+                                                std::span<const bfv::Ciphertext> upper, const rlwe::GaloisKeys& keys,
+                                                unsigned threads) const {
+  if (lower.size() != layout_.outputs() || upper.size() != layout_.outputs())
+    throw ShapeError("shards with " + std::to_string(lower.size()) + " and " + std::to_string(upper.size()) +
+                     " outputs, not " + std::to_string(layout_.outputs()));
+  if (count < 1 || count >= layout_.giants())
+    throw LevelError("the lower shard has " + std::to_string(count) + " of " + std::to_string(layout_.giants()) +
+                     " giant steps: something must be left for the upper one");
+  const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
+  const auto key = keys.at(giant_element());
+  std::vector<bfv::Ciphertext> out;
+  for (std::size_t l = 0; l < lower.size(); ++l) {
+    ctx_->check(lower[l]);
+    ctx_->check(upper[l]);
+    check(lower[l], "an output of a shard");
+    check(upper[l], "an output of a shard");
+    rlwe::Ciphertext c = upper[l];
+    for (std::size_t g = 0; g < count; ++g) c = ev.map(c, giant_element(), *key);
+    ev.add_in_place(c, lower[l]);
+    out.emplace_back(ctx_->t(), combined_noise(lower[l], count, upper[l]), std::move(c));
+  }
+  return out;
+}
+
+// ---- predictions ----------------------------------------------------------------------------------
+
+std::vector<bfv::Noise> OmrAffine::baby_noise(const bfv::Noise& v) const {
+  std::vector<bfv::Noise> out{v};
+  while (out.size() < layout_.rotations()) out.push_back(ctx_->rules().switched(out.back(), limbs_));
+  return out;
+}
+
+bfv::Noise OmrAffine::step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l) const {
+  const bfv::NoiseRules& rules = ctx_->rules();
+  const std::size_t from = layout_.matrices() > 1 ? 0 : l;
+  const double norm = rules.largest_norm();
+  bfv::Noise sum = rules.plain_product(babies[from], norm);
+  for (std::size_t b = 1; b < layout_.terms(g); ++b)
+    sum = rules.independent_sum(sum, rules.plain_product(babies[from + b], norm));
+  return sum;
+}
+
+bfv::Noise OmrAffine::run_noise(std::span<const bfv::Noise> babies, Shard shard, std::size_t l) const {
+  check(shard);
+  if (babies.size() != layout_.rotations() || l >= layout_.outputs())
+    throw ShapeError("noise of " + std::to_string(babies.size()) + " rotations and output " + std::to_string(l) +
+                     "; there are " + std::to_string(layout_.rotations()) + " and " +
+                     std::to_string(layout_.outputs()));
+  std::size_t g = shard.first + shard.count - 1;
+  bfv::Noise sum = step_noise(babies, g, l);
+  while (g-- > shard.first)
+    sum = ctx_->rules().independent_sum(ctx_->rules().switched(sum, limbs_), step_noise(babies, g, l));
+  return sum;
+}
+
+bfv::Noise OmrAffine::combined_noise(const bfv::Noise& lower, std::size_t count, const bfv::Noise& upper) const {
+  bfv::Noise sum = upper;
+  for (std::size_t g = 0; g < count; ++g) sum = ctx_->rules().switched(sum, limbs_);
+  return ctx_->rules().independent_sum(lower, sum);
+}
+
+OpCounts OmrAffine::rotation_counts(std::size_t count) const {
+  const rlwe::Gadget& gadget = ctx_->gadget();
+  const rlwe::Gadget::Cost up = gadget.mod_up_cost(limbs_);
+  return {.ntt = count * (up.ntt + 2 * limbs_),
+          .intt = count * (up.intt + 2 * gadget.p().size()),
+          .mod_up = count,
+          .mod_down = 2 * count,
+          .key_switch = count,
+          .rotation = count,
+          .key_bytes = count * gadget.key_bytes(limbs_)};
+}
+
+OpCounts OmrAffine::baby_counts() const { return rotation_counts(layout_.rotations() - 1); }
+
+OpCounts OmrAffine::run_counts(Shard shard) const {
+  check(shard);
+  OpCounts counts = rotation_counts(layout_.outputs() * (shard.count - 1));
+  for (std::size_t g = shard.first; g < shard.first + shard.count; ++g) {
+    counts.ntt += limbs_ * layout_.matrices() * layout_.terms(g);
+    counts.plain_mul += layout_.outputs() * layout_.terms(g);
+    counts.plaintext_bytes += limbs_ * layout_.bytes(g);
+  }
+  return counts;
+}
+
+OpCounts OmrAffine::combine_counts(std::size_t count) const { return rotation_counts(layout_.outputs() * count); }
+
+std::size_t OmrAffine::baby_bytes() const noexcept {
+  return layout_.rotations() * 2 * limbs_ * layout_.slots() * sizeof(u64);
+}
+
+std::size_t OmrAffine::run_bytes(Shard shard, unsigned threads) const {
+  check(shard);
+  const std::size_t n = layout_.slots(), workers = std::min<std::size_t>(threads, limbs_);
+  const std::size_t sums = shard.count * layout_.outputs() * 2 * limbs_;
+  const std::size_t made = layout_.terms(0) * (n + std::min(kBlock, n)) + 2 * layout_.rotations() * n;
+  return (sums * n + workers * made) * sizeof(u64);
+}
+
+}  // namespace ringforge::circuits

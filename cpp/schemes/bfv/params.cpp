@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "ringforge/bfv/params.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <sstream>
+
+#include "params_data.hpp"
+#include "ringforge/bfv/noise.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/sha256.hpp"
+
+namespace ringforge::bfv {
+namespace {
+
+[[noreturn]] void refuse(ParameterFailure f, const std::string& detail) {
+  throw ParameterError(std::string(explain(f)) + ": " + detail);
+}
+
+std::string num(double v) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "%.1f", v);
+  return buffer;
+}
+
+double log2_of(const std::vector<u64>& primes) {
+  double s = 0;
+  for (u64 q : primes) s += std::log2(static_cast<double>(q));
+  return s;
+}
+
+/// Primes that are 1 mod `step`, descending from below 2^log, none in `exclude`.
+std::vector<u64> primes_under(double log, std::size_t count, u64 step, const std::vector<u64>& exclude) {
+  std::vector<u64> out;
+  const auto top = static_cast<u64>(std::exp2(log));
+  for (u64 x = (top - 2) / step * step + 1; out.size() < count; x -= step) {
+    if (x < top / 2 || x <= step)
+      throw ParameterError("there are fewer than " + std::to_string(count) + " primes of " + num(log) +
+                           " bits that are 1 mod " + std::to_string(step));
+    if (is_prime(x) && std::find(exclude.begin(), exclude.end(), x) == exclude.end()) out.push_back(x);
+  }
+  return out;
+}
+
+/// "50 42.5*4": one prime below 2^50, then four below 2^42.5.
+std::vector<u64> primes_of(const std::string& text, std::vector<u64>& taken) {
+  std::vector<u64> out;
+  std::istringstream in(text);
+  for (std::string item; in >> item;) {
+    const auto star = item.find('*');
+    const std::size_t times = star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
+    // Hardware reduces words modulo q with q = 1 mod 2^18; the congruence also suits every N up to 2^17.
+    const auto found = primes_under(std::stod(item), times, u64{1} << 18, taken);
+    out.insert(out.end(), found.begin(), found.end());
+    taken.insert(taken.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* explain(ParameterFailure f) noexcept {
+  switch (f) {
+    case ParameterFailure::degree:
+      return "the ring degree is not supported";
+    case ParameterFailure::plaintext_modulus:
+      return "the plaintext modulus does not fit";
+    case ParameterFailure::limb_count:
+      return "the number of primes is out of range";
+    case ParameterFailure::modulus:
+      return "a modulus does not qualify";
+    case ParameterFailure::digit:
+      return "the special primes are too small for a key-switching digit";
+    case ParameterFailure::not_secure:
+      return "the parameters have less than 128 bits of security";
+    case ParameterFailure::text:
+      return "a name or reason is too long";
+  }
+  return "unknown failure";
+}
+
+Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
+  if (spec_.log_n < 10 || spec_.log_n > 17)
+    refuse(ParameterFailure::degree, "N = 2^" + std::to_string(spec_.log_n) + ", supported are 2^10 ... 2^17");
+  if (spec_.t < 2 || spec_.t >> 32)
+    refuse(ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) + ", it must be 2 ... 2^32 - 1");
+  if (spec_.q.empty() || spec_.q.size() > 64 || spec_.p.empty() || spec_.p.size() > 16)
+    refuse(ParameterFailure::limb_count, std::to_string(spec_.q.size()) + " primes in Q (1 ... 64) and " +
+                                             std::to_string(spec_.p.size()) + " special primes (1 ... 16)");
+  if (spec_.name.size() > 64 || spec_.insecure.size() > 256)
+    refuse(ParameterFailure::text, "names have at most 64 bytes, reasons 256");
+  const u64 step = u64{2} << spec_.log_n;
+  std::vector<u64> all = spec_.q;
+  all.insert(all.end(), spec_.p.begin(), spec_.p.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const u64 q = all[i];
+    if (q <= (u64{1} << 16) || q >> kernels::kMaxBits || q % step != 1 || !is_prime(q) ||
+        std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), q) !=
+            all.begin() + static_cast<std::ptrdiff_t>(i))
+      refuse(ParameterFailure::modulus, std::to_string(q) + " must be a prime between 2^16 and 2^" +
+                                            std::to_string(kernels::kMaxBits) + ", 1 mod " + std::to_string(step) +
+                                            ", and appear once");
+    if (spec_.t % q == 0)
+      refuse(ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) + " is a multiple of the prime " +
+                                                      std::to_string(q) + " of Q or P: choose another prime");
+  }
+  if (spec_.q[0] / 4 < spec_.t)
+    refuse(ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) +
+                                                    " must be at most a quarter of the first prime " +
+                                                    std::to_string(spec_.q[0]) + ": choose a larger prime");
+  const std::size_t alpha = spec_.limbs_per_digit;
+  if (alpha < 1 || alpha > spec_.q.size())
+    refuse(ParameterFailure::digit,
+           std::to_string(alpha) + " limbs per digit, possible are 1 ... " + std::to_string(spec_.q.size()));
+  double digit = 0;
+  for (std::size_t i = 0; i < spec_.q.size(); i += alpha) {
+    const auto first = spec_.q.begin() + static_cast<std::ptrdiff_t>(i);
+    digit = std::max(digit, log2_of({first, first + static_cast<std::ptrdiff_t>(std::min(alpha, spec_.q.size() - i))}));
+  }
+  if (log2_of(spec_.p) + 1 < digit)
+    refuse(ParameterFailure::digit, num(log2_of(spec_.p)) + " bits of special primes, the largest digit has " +
+                                        num(digit) + ": add special primes or use fewer limbs per digit");
+  log_qp_ = log2_of(all);
+  if (!secure() && spec_.insecure.empty())
+    refuse(ParameterFailure::not_secure,
+           "log2(QP) is " + num(log_qp_) + ", the limit for N = 2^" + std::to_string(spec_.log_n) + " is " +
+               num(rlwe::max_log_qp(spec_.log_n)) +
+               "; use a larger ring or fewer primes, or state a reason with insecure=\"...\"");
+  batching_ = spec_.t % step == 1 && is_prime(spec_.t);
+
+  std::vector<u64> identity{u64{'b'} | u64{'f'} << 8 | u64{'v'} << 16,
+                            spec_.log_n,
+                            spec_.t,
+                            spec_.q.size(),
+                            spec_.p.size(),
+                            spec_.limbs_per_digit};
+  identity.insert(identity.end(), all.begin(), all.end());
+  hash_ = sha256(identity.data(), identity.size() * sizeof(u64));
+}
+
+double Parameters::log_q(std::size_t limbs) const {
+  if (limbs < 1 || limbs > spec_.q.size())
+    throw LevelError(std::to_string(limbs) + " limbs: these parameters have 1 ... " + std::to_string(spec_.q.size()));
+  return log2_of({spec_.q.begin(), spec_.q.begin() + static_cast<std::ptrdiff_t>(limbs)});
+}
+
+std::vector<std::string> Parameters::names() {
+  std::vector<std::string> out;
+  for (const auto& s : data::kSets) out.emplace_back(s.name);
+  return out;
+}
+
+Parameters Parameters::named(const std::string& name, const std::string& insecure) {
+  for (const auto& s : data::kSets) {
+    if (name != s.name) continue;
+    if (*s.insecure != '\0' && insecure.empty())
+      throw ParameterError("the set " + name + " is not secure (" + s.insecure +
+                           "): state why it may be used with insecure=\"...\", as in named(\"" + name +
+                           "\", insecure=\"why\")");
+    ParametersSpec spec;
+    spec.name = s.name;
+    spec.log_n = s.log_n;
+    spec.t = s.t;
+    std::vector<u64> taken;
+    spec.p = primes_of(s.p, taken);
+    spec.q = primes_of(s.q, taken);
+    spec.limbs_per_digit = s.digit;
+    spec.insecure = insecure;
+    return Parameters(std::move(spec));
+  }
+  std::string all;
+  for (const auto& n : names()) all += (all.empty() ? "" : ", ") + n;
+  throw ParameterError("there is no parameter set \"" + name + "\"; the sets are " + all);
+}
+
+namespace {
+
+/// Budget after `depth` products, each of two sums of a relinearised, rotated result and another.
+double budget_after(const NoiseRules& rules, unsigned depth) {
+  const std::size_t limbs = rules.params().max_limbs();
+  Noise e = rules.encrypted(true);
+  for (unsigned i = 0; i < depth; ++i) {
+    const Noise rotated = rules.switched(rules.multiplied(e, e, limbs), limbs);
+    e = rules.sum(rotated, rotated);
+  }
+  return rules.budget(e, limbs);
+}
+
+}  // namespace
+
+Parameters suggest(unsigned depth, u64 t, bool batching, std::string* why) {
+  if (depth > 60) throw ParameterError("depth " + std::to_string(depth) + " is above 60");
+  if (t < 2 || t >> 32) throw ParameterError("t = " + std::to_string(t) + " is outside 2 ... 2^32 - 1");
+  if (batching && !(is_prime(t) && t % 2048 == 1))
+    throw ParameterError("t = " + std::to_string(t) +
+                         " has no slots in rings of degree 2^10 or more: it must be a prime that is 1 mod 2N, such as "
+                         "65537; or say batching = false");
+  constexpr unsigned kBits = 49;  // special primes have one more: what a key switch adds stays below the rounding
+  std::string limit = "log2(QP) would be above the limit for 128 bits of security";
+  for (unsigned log_n = 10; log_n <= 17; ++log_n) {
+    if (batching && t % (u64{2} << log_n) != 1) {
+      limit = "t = " + std::to_string(t) + " has slots only up to N = 2^" + std::to_string(log_n - 1);
+      break;
+    }
+    const double most = rlwe::max_log_qp(log_n);
+    for (unsigned bits : {30U, 36U, 43U, kBits}) {
+      // Small primes for small rings, where one of 49 bits is nearly everything.
+      if (bits < kBits && log_n > 13) continue;
+      for (std::size_t limbs = 1; limbs <= 40 && static_cast<double>(limbs * bits + bits + 1) <= most; ++limbs) {
+        // The fewest digits that security leaves room for.
+        std::size_t alpha = std::min<std::size_t>(limbs, 16);
+        const auto room = [&](std::size_t a) { return static_cast<double>(limbs * bits + a * (bits + 1)) <= most; };
+        while (alpha > 1 && !room(alpha)) --alpha;
+        alpha = (limbs + (limbs + alpha - 1) / alpha - 1) / ((limbs + alpha - 1) / alpha);  // digits of equal size
+        ParametersSpec spec;
+        spec.name = "suggested";
+        spec.log_n = log_n;
+        spec.t = t;
+        spec.limbs_per_digit = static_cast<unsigned>(alpha);
+        try {
+          const u64 step = bits == kBits ? u64{1} << 18 : u64{2} << log_n;
+          spec.p = primes_under(bits + 1, alpha, step, {t});
+          spec.q = primes_under(bits, limbs, step, {t});
+          const Parameters result(std::move(spec));
+          const double left = budget_after(NoiseRules(result), depth);
+          if (left < 1) continue;
+          if (why != nullptr)
+            *why = "depth " + std::to_string(depth) + " modulo " + std::to_string(t) + ": " + std::to_string(limbs) +
+                   " primes of " + std::to_string(bits) + " bits, log2(Q) = " + num(result.log_q()) + "; " + num(left) +
+                   " bits of budget are left after the last product\n" + std::to_string(alpha) + " special primes of " +
+                   std::to_string(bits + 1) + " bits for " + std::to_string((limbs + alpha - 1) / alpha) +
+                   " digits: what a key switch adds is below the rounding\n" + "log2(QP) = " + num(result.log_qp()) +
+                   " needs N = 2^" + std::to_string(log_n) + " (limit " + num(most) + " for 128 bits), " +
+                   (result.batching() ? "which has 2 x " + std::to_string(result.row()) + " slots"
+                                      : "whose plaintexts have coefficients only");
+          return result;
+        } catch (const ParameterError&) {
+          continue;
+        }
+      }
+    }
+  }
+  throw ParameterError("no secure parameters up to N = 2^17 give depth " + std::to_string(depth) + " modulo " +
+                       std::to_string(t) + " (" + limit + "): reduce the depth or t" +
+                       (batching ? ", or take a t that is 1 mod a larger power of two" : ""));
+}
+
+}  // namespace ringforge::bfv
