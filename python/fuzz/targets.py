@@ -37,6 +37,8 @@ from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
 from ringforge.omr import depot as omr_depot
+from ringforge.omr import keys as omr_keys
+from ringforge.omr import sets as omr_sets
 from ringforge.omr import steps as omr_steps
 from ringforge.omr.detector_client import Info as DetectorInfo
 from ringforge.psi import oprf, sets, wire
@@ -707,3 +709,37 @@ def omr_store(data: bytes) -> None:
             omr_depot.Depot._read_job("3" * 32, Path(folder) / f"{_omr_job().name}.json")
         omr_depot.label(Path(folder) / _omr_step().name)
         omr_depot.read_result(Path(folder) / _omr_step().name)
+
+
+_OMR_SET = omr_sets.named("test", "fuzzing")
+
+
+@functools.cache
+def _omr_secret() -> omr_keys.ReceiverSecret:
+    return omr_keys.ReceiverSecret.make(_OMR_SET, fixed_seed_for_tests=_native.TestSeed(bytes(32)))
+
+
+@target(
+    "omr.keys.ReceiverSecret.load",
+    "omr.keys._read_head",
+    "omr.keys._record",
+    seeds=lambda: [written("receiver", _omr_secret().save)],
+    mutate=mutators.records,
+)
+def omr_receiver_secret(data: bytes) -> None:
+    omr_keys.ReceiverSecret.load(stored("receiver", data))
+
+
+@functools.cache
+def _omr_detection_key() -> bytes:
+    return written("detection", omr_keys.DetectionKey.make(_omr_secret()).save)
+
+
+@target(
+    "omr.keys.DetectionKey.load",
+    # Keys are megabytes: mostly its heads and what comes first.
+    seeds=lambda: [_omr_detection_key()[:4096]],
+    mutate=mutators.records,
+)
+def omr_detection_key(data: bytes) -> None:
+    omr_keys.DetectionKey.load(stored("detection", data))

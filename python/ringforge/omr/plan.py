@@ -132,6 +132,13 @@ class Plan:
         """Predicted noise of the result, over `END_LIMBS` limbs."""
         return self.program.result.noise
 
+    def tail_bits(self, security: float = 64.0) -> float:
+        """Bits by which the result's noise exceeds its prediction with a probability of 2^-security at most: products
+        of many factors have heavy tails.
+        """
+        rules = self.shape.context.rules
+        return max(float(rules.tail_bits(op.out.noise, security)) for op in self.program.ops)
+
     @cached_property
     def hash(self) -> bytes:
         """SHA-256 of all that a result depends on beside keys and bulletin."""

@@ -112,19 +112,23 @@ def test_on_ciphertexts(method: Method) -> None:
     values[:, -1000:] = rng.integers(0, T, (2, 1000))
     inputs = [client.encrypt(context.encode(v), secret) for v in values]
     made = trace(context.rules, T, [(c.noise, c.limbs) for c in inputs], r, method)
-    worst, loosest = 0.0, 0.0
+    rules = context.rules
+    loosest = tail = 0.0
 
     def watch(reg: Reg, c: Ciphertext) -> None:
-        """What was predicted of every register is what its ciphertext says, and covers what the key holder measures."""
-        nonlocal worst, loosest
+        """What was predicted of every register is what its ciphertext says, and covers what the key holder measures.
+
+        Products of many factors have heavy tails: `tail_bits` is what one key in 2^20 may be above the mean. What came
+        before counts too, since a switch to fewer limbs leaves some of it.
+        """
+        nonlocal loosest, tail
         assert c.noise == reg.noise
         assert (c.limbs, c.size) == (reg.limbs, reg.parts)
-        if reg.index % 4 == 0 or reg.limbs < 6:
-            _, deviation = client.measure(c, secret)
-            worst, loosest = (
-                max(worst, deviation - reg.noise.log_deviation),
-                max(loosest, reg.noise.log_deviation - deviation),
-            )
+        largest, deviation = client.measure(c, secret)
+        tail = max(tail, rules.tail_bits(reg.noise, 20))
+        assert deviation < reg.noise.log_deviation + tail + 0.1
+        assert largest < rules.bound_bits(reg.noise) + tail
+        loosest = max(loosest, reg.noise.log_deviation - deviation)
 
     keys = client.relin_key(secret)
     seen: list[float] = []
@@ -133,7 +137,6 @@ def test_on_ciphertexts(method: Method) -> None:
     expected = (np.abs(centred) <= r).all(axis=0).astype(int).tolist()
     assert 0 < sum(expected) < degree
     assert context.decode(client.decrypt(result, secret)).tolist() == expected
-    assert worst <= 0
     assert loosest < 8
     assert seen == sorted(seen)
     assert seen[-1] == 1
