@@ -40,7 +40,10 @@ from ringforge.omr import depot as omr_depot
 from ringforge.omr import keys as omr_keys
 from ringforge.omr import sets as omr_sets
 from ringforge.omr import steps as omr_steps
+from ringforge.omr.address import Address
 from ringforge.omr.detector_client import Info as DetectorInfo
+from ringforge.omr.payload import BoxSecret
+from ringforge.omr.signal import Signals, SignalSecret
 from ringforge.psi import oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
@@ -743,3 +746,42 @@ def _omr_detection_key() -> bytes:
 )
 def omr_detection_key(data: bytes) -> None:
     omr_keys.DetectionKey.load(stored("detection", data))
+
+
+# ---- oblivious message retrieval -----------------------------------------------------------------
+
+
+@functools.cache
+def omr_receiver() -> tuple[SignalSecret, BoxSecret, Address]:
+    secret, box = SignalSecret.make(omr_sets.named("test", REASON)), BoxSecret.make()
+    return secret, box, Address(secret.set, secret.public(), box.public())
+
+
+@target(
+    "omr.address.Address.parse",
+    "omr.address.Address.load",
+    "omr.signal.SignalKey.unpack",
+    seeds=lambda: [str(omr_receiver()[2]).encode(), b" " + str(omr_receiver()[2]).encode() + b"\n"],
+)
+def omr_address(data: bytes) -> None:
+    address = Address.load(stored("address", data), REASON)
+    assert Address.parse(str(address), REASON) == address
+
+
+@target(
+    "omr.signal.Signals.unpack",
+    seeds=lambda: [omr_receiver()[2].signal.signals(count).pack().tobytes() for count in (1, 3)] + [b""],
+)
+def omr_signals(data: bytes) -> None:
+    signals = Signals.unpack(data, omr_receiver()[0].set)
+    assert signals.pack().tobytes() == data
+    omr_receiver()[0].pertinent(signals)
+
+
+@target(
+    "omr.payload.BoxSecret.open",
+    seeds=lambda: [omr_receiver()[2].box.seal(text, omr_receiver()[0].set) for text in (b"", b"some text")] + [b""],
+)
+def omr_payload(data: bytes) -> None:
+    text = omr_receiver()[1].open(data)
+    assert text is None or len(text) <= len(data)
