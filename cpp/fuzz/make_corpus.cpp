@@ -167,8 +167,9 @@ void refused_bfv(const std::filesystem::path& dir) {
         fuzz::make_samples(fuzz::narrow_context()).at(reader == "plaintext" ? "ciphertext" : "plaintext").at("0");
     write(dir / (reader + ".of_ckks.rgfg"), other);
   }
+  int bad = 0;
   for (const double v : {HUGE_VAL, std::numeric_limits<double>::quiet_NaN(), 0x1p21})
-    changed("ciphertext", "bad_noise_" + std::to_string(v), [&](Bytes& b) { set<double>(b, kBody + 24, v); });
+    changed("ciphertext", "bad_noise_" + std::to_string(bad++), [&](Bytes& b) { set<double>(b, kBody + 24, v); });
   changed("ciphertext", "huge_degree", [&](Bytes& b) { set<u32>(b, kBody + 32, 0x80000000); });
   changed("ciphertext", "huge_reuse", [&](Bytes& b) { set<u32>(b, kBody + 36, 0xffffffff); });
   changed("ciphertext", "huge_limbs", [&](Bytes& b) { set<u32>(b, kBody + 4, 0xffffffff); });

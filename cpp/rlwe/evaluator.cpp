@@ -182,18 +182,27 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
 
 // ---- key switching --------------------------------------------------------------------------------
 
-std::pair<Poly<Eval>, Poly<Eval>> Evaluator::switched(const Poly<Eval>& c, const Digits* digits,
-                                                      const SwitchingKey& key) const {
-  const std::size_t limbs = c.limbs();
-  Poly<Eval> u0(gadget_->extended(limbs)), u1(gadget_->extended(limbs));
+Ciphertext Evaluator::switched(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key,
+                               const AfterSwitch& then) const {
+  Ciphertext r;
+  r.key_id = key.key_id;
+  if (gadget_->p().size() > 0) {
+    auto [v0, v1] = switch_and_divide(c, digits, key, *gadget_, then, threads_);
+    r.parts.push_back(std::move(v0));
+    r.parts.push_back(std::move(v1));
+    return r;
+  }
+  for (int part = 0; part < 2; ++part) r.parts.emplace_back(gadget_->extended(c.limbs()));
   if (digits != nullptr)
-    key_product(u0, u1, *digits, key, *gadget_, false, threads_);
+    key_product(r.parts[0], r.parts[1], *digits, key, *gadget_, false, threads_);
   else
-    switch_key(u0, u1, c, key, *gadget_, threads_);
-  if (gadget_->p().size() == 0) return {std::move(u0), std::move(u1)};
-  const ModulusDrop& down = gadget_->mod_down(limbs);
-  Poly<Eval> v0 = down.apply(u0, threads_);
-  return {std::move(v0), down.apply(u1, threads_)};
+    switch_key(r.parts[0], r.parts[1], c, key, *gadget_, threads_);
+  for (std::size_t part = 0; part < 2; ++part) {
+    Poly<Eval>& v = r.parts[part];
+    if (then.add[part] != nullptr) ringforge::add(v, v, *then.add[part]);
+    if (then.element != 1) v = automorphism(v, then.element);
+  }
+  return r;
 }
 
 Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& relin) const {
@@ -205,25 +214,13 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& relin) co
     throw MismatchError(
         "the relinearisation key belongs to another secret key than the ciphertext: use keys made "
         "together");
-  Ciphertext r = under_key_of(a);
-  auto [v0, v1] = switched(a.parts[2], nullptr, key);
-  ringforge::add(v0, v0, a.parts[0]);
-  ringforge::add(v1, v1, a.parts[1]);
-  r.parts.push_back(std::move(v0));
-  r.parts.push_back(std::move(v1));
-  return r;
+  return switched(a.parts[2], nullptr, key, {{&a.parts[0], &a.parts[1]}});
 }
 
 Ciphertext Evaluator::switch_to(const Ciphertext& a, const SwitchingKey& key) const {
   check_two(a, "a key switch needs a ciphertext");
   key.check(*gadget_, a.limbs());
-  auto [v0, v1] = switched(a.parts[1], nullptr, key);
-  ringforge::add(v0, v0, a.parts[0]);
-  Ciphertext r;
-  r.key_id = key.key_id;
-  r.parts.push_back(std::move(v0));
-  r.parts.push_back(std::move(v1));
-  return r;
+  return switched(a.parts[1], nullptr, key, {{&a.parts[0]}});
 }
 
 Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, u64 element,
@@ -235,13 +232,8 @@ Ciphertext Evaluator::switch_and_map(const Ciphertext& a, const Digits* digits, 
   if (digits != nullptr && digits->limbs() != a.limbs())
     throw MismatchError("the digits have " + std::to_string(digits->limbs()) + " limbs, the ciphertext " +
                         std::to_string(a.limbs()) + ": make them with hoist from this ciphertext");
-  auto [v0, v1] = switched(a.parts[1], digits, key);
-  ringforge::add(v0, v0, a.parts[0]);
-  Ciphertext r = under_key_of(a);
-  r.parts.push_back(automorphism(v0, element));
-  r.parts.push_back(automorphism(v1, element));
   count({.rotation = 1});
-  return r;
+  return switched(a.parts[1], digits, key, {{&a.parts[0]}, element});
 }
 
 Ciphertext Evaluator::map(const Ciphertext& a, u64 element, const SwitchingKey& key) const {

@@ -60,18 +60,27 @@ void BaseConverter::convert(u64* dst, const u64* const* y, const u64* v, std::si
     kernels::active().base_convert(dst, y, hat_.data() + j * k, k, bits_, v, product_[j], n, to_[j].mod());
 }
 
-void BaseConverter::convert_block(std::span<u64* const> dst, std::span<const std::size_t> targets, const u64* const* y,
-                                  u64* v, std::size_t from, std::size_t size) const noexcept {
-  const std::size_t k = from_.size();
+void BaseConverter::convert_all(std::span<u64* const> dst, std::size_t first, std::span<const u64* const> x,
+                                unsigned threads) const {
+  // Limbs lie a power of two apart, so blocks are copied (which preparing does anyway) to words that share no sets of
+  // the first-level cache; 12 sources and a target take 28 KiB of it.
+  constexpr std::size_t kBlock = 256;
+  const std::size_t n = to_.ring().degree(), k = from_.size(), block = std::min(n, kBlock);
   const auto& kern = kernels::active();
-  std::array<const u64*, 64> at;
-  for (std::size_t i = 0; i < k; ++i) at[i] = y[i] + from;
-  kern.convert_quotient(v + from, at.data(), inverse_.data(), k, size);
-  for (std::size_t i = 0; i < dst.size(); ++i) {
-    const std::size_t j = targets[i];
-    kern.base_convert(dst[i] + from, at.data(), hat_.data() + j * k, k, bits_, v + from, product_[j], size,
-                      to_[j].mod());
-  }
+  parallel_for(threads, n / block, [&](std::size_t b) {
+    const std::size_t at = b * block;
+    u64 *packed = scratch((k + 1) * block), *quotients = packed + k * block;
+    std::array<const u64*, 64> y;
+    for (std::size_t i = 0; i < k; ++i) {
+      kern.mul_scalar(packed + i * block, x[i] + at, hat_inverse_[i], block, from_[i].mod());
+      y[i] = packed + i * block;
+    }
+    kern.convert_quotient(quotients, y.data(), inverse_.data(), k, block);
+    for (std::size_t j = 0; j < dst.size(); ++j)
+      if (dst[j] != nullptr)
+        kern.base_convert(dst[j] + at, y.data(), hat_.data() + (first + j) * k, k, bits_, quotients,
+                          product_[first + j], block, to_[first + j].mod());
+  });
 }
 
 void BaseConverter::convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept {
@@ -105,38 +114,33 @@ Poly<Eval> ModulusDrop::apply(const Poly<Eval>& p, unsigned threads) const {
   move_limbs(kept + dropped, kept, n);
 
   Poly<Coeff> gone(gone_);
-  std::vector<const u64*> prepared(dropped);
+  std::vector<const u64*> limbs(dropped);
   parallel_for(threads, dropped, [&](std::size_t i) {
     intt(gone.limb(i), p.limb(kept + i), gone_[i]);
-    convert_.prepare_limb(gone.limb(i), i);
-    prepared[i] = gone.limb(i);
+    limbs[i] = gone.limb(i);
   });
+  const Rest over = rest(std::move(limbs), threads);
   Poly<Eval> r(kept_);
-  if (dropped == 1) {
-    const Tail t = tail(std::move(prepared));
-    parallel_for(threads, kept, [&](std::size_t j) { finish(r.limb(j), p.limb(j), t, j, scratch(n)); });
-    return r;
-  }
-  const std::size_t degree = gone.length();
-  Poly<Coeff> converted(kept_);
-  WordBuffer quotient(degree);
-  std::vector<u64*> to(kept);
-  std::vector<std::size_t> targets(kept);
-  for (std::size_t j = 0; j < kept; ++j) {
-    to[j] = converted.limb(j);
-    targets[j] = j;
-  }
-  const std::size_t blocks = (gone.stride() + BaseConverter::kBlock - 1) / BaseConverter::kBlock;
-  parallel_for(threads, blocks, [&](std::size_t b) {
-    const std::size_t from = b * BaseConverter::kBlock, size = std::min(BaseConverter::kBlock, gone.stride() - from);
-    convert_.convert_block(to, targets, prepared.data(), quotient.data(), from, size);
-  });
-  parallel_for(threads, kept, [&](std::size_t j) {
-    u64* t = scratch(n);
-    ntt(t, converted.limb(j), kept_[j]);
-    kernels::active().sub_mul_scalar(r.limb(j), p.limb(j), t, inverse_[j], n, kept_[j].mod());
-  });
+  parallel_for(threads, kept, [&](std::size_t j) { divide(r.limb(j), p.limb(j), over, j, scratch(n)); });
   return r;
+}
+
+ModulusDrop::Rest ModulusDrop::rest(std::vector<const u64*> gone, unsigned threads) const {
+  Rest r{std::move(gone), {}};
+  if (gone_.size() == 1) return r;
+  r.lifted = Poly<Coeff>(kept_);
+  std::vector<u64*> targets(kept_.size());
+  for (std::size_t j = 0; j < targets.size(); ++j) targets[j] = r.lifted.limb(j);
+  convert_.convert_all(targets, 0, r.gone, threads);
+  return r;
+}
+
+void ModulusDrop::divide(u64* dst, const u64* src, const Rest& rest, std::size_t j, u64* t) const noexcept {
+  if (gone_.size() == 1)
+    ntt_lift(t, rest.gone[0], gone_[0], kept_[j]);
+  else
+    ntt(t, rest.lifted.limb(j), kept_[j]);
+  kernels::active().sub_mul_scalar(dst, src, t, inverse_[j], input_.ring().transform_length(), kept_[j].mod());
 }
 
 void ModulusDrop::prepare(u64* limb, std::size_t i) const noexcept {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -31,57 +33,42 @@ Poly<Coeff> coefficients(const Poly<Eval>& c, unsigned threads) {
 
 }  // namespace
 
-DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads, bool whole)
+DigitSource::DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads, Convert convert)
     : c_(c), gadget_(gadget) {
   check_prefix(c, gadget);
   if (gadget.spec().log_base > 0) throw ParameterError("base-B digits are not made limb by limb");
-  digits_ = gadget.digits(c.limbs());
+  const std::size_t limbs = c.limbs(), n = c.degree(), primes = gadget.q().size();
+  digits_ = gadget.digits(limbs);
   count({.mod_up = 1});
   coeff_ = coefficients(c, threads);
-  const std::size_t alpha = gadget.spec().limbs_per_digit, n = c.degree();
+  const std::size_t alpha = gadget.spec().limbs_per_digit;
   sources_.resize(digits_);
+  for (std::size_t i = 0; i < limbs; ++i) sources_[i / alpha].push_back(coeff_.limb(i));
+  if (convert == Convert::all) {
+    lifted_.resize(digits_);
+    for (std::size_t d = 0; d < digits_; ++d) {
+      const std::size_t first = d * alpha, size = sources_[d].size();
+      if (size == 1) continue;
+      lifted_[d] = WordBuffer((gadget.extended(limbs).size() - size) * n);
+      std::vector<u64*> targets(gadget.all().size());  // Q in full, then P
+      u64* next = lifted_[d].data();
+      for (std::size_t j = 0; j < targets.size(); ++j) {
+        if ((first <= j && j < first + size) || (limbs <= j && j < primes)) continue;
+        targets[j] = next;
+        next += n;
+      }
+      gadget.converter(first, size).convert_all(targets, 0, sources_[d], threads);
+    }
+    return;
+  }
   quotients_.resize(digits_);
   parallel_for(threads, digits_, [&](std::size_t d) {
-    const std::size_t first = d * alpha, size = std::min(alpha, c.limbs() - first);
-    for (std::size_t i = 0; i < size; ++i) {
-      if (alpha > 1) gadget.converter(first, size).prepare_limb(coeff_.limb(first + i), i);
-      sources_[d].push_back(coeff_.limb(first + i));
-    }
+    const std::size_t first = d * alpha, size = sources_[d].size();
     if (size == 1) return;
+    const BaseConverter& converter = gadget.converter(first, size);
+    for (std::size_t i = 0; i < size; ++i) converter.prepare_limb(coeff_.limb(first + i), i);
     quotients_[d] = WordBuffer(n);
-    if (!whole) gadget.converter(first, size).quotient(quotients_[d].data(), sources_[d].data(), n);
-  });
-  if (whole) convert_all(threads);
-}
-
-/// Targets of conversions are numbered in the largest basis: Q in full, then P.
-std::size_t DigitSource::target(std::size_t j) const noexcept {
-  return j < c_.limbs() ? j : gadget_.q().size() + j - c_.limbs();
-}
-
-void DigitSource::convert_all(unsigned threads) {
-  const std::size_t n = c_.degree(), extended = gadget_.extended(c_.limbs()).size();
-  constexpr std::size_t kBlock = BaseConverter::kBlock;
-  converted_.resize(digits_);
-  converted_at_.assign(digits_, std::vector<const u64*>(extended));
-  std::vector<std::vector<u64*>> to(digits_);
-  std::vector<std::vector<std::size_t>> targets(digits_);
-  for (std::size_t d = 0; d < digits_; ++d) {
-    if (sources_[d].size() == 1) continue;
-    converted_[d] = WordBuffer((extended - sources_[d].size()) * n);
-    for (std::size_t j = 0; j < extended; ++j) {
-      if (own(d, j) != nullptr) continue;
-      to[d].push_back(converted_[d].data() + to[d].size() * n);
-      targets[d].push_back(target(j));
-      converted_at_[d][j] = to[d].back();
-    }
-  }
-  const std::size_t blocks = (n + kBlock - 1) / kBlock;
-  parallel_for(threads, digits_ * blocks, [&](std::size_t w) {
-    const std::size_t d = w / blocks, from = w % blocks * kBlock, size = sources_[d].size();
-    if (size == 1) return;
-    gadget_.converter(d * gadget_.spec().limbs_per_digit, size)
-        .convert_block(to[d], targets[d], sources_[d].data(), quotients_[d].data(), from, std::min(kBlock, n - from));
+    converter.quotient(quotients_[d].data(), sources_[d].data(), n);
   });
 }
 
@@ -98,10 +85,12 @@ void DigitSource::limb(u64* dst, std::size_t d, std::size_t j) const noexcept {
     // Centred digits: values in [0, q_d) would have the mean q_d/2, which the few slots whose root lies
     // near 1 amplify by up to N*2/pi; centred ones err like noise in every slot.
     ntt_lift(dst, sources_[d][0], c_.basis()[first], prime);
-  } else if (!converted_.empty()) {
-    ntt(dst, converted_at_[d][j], prime);
+  } else if (!lifted_.empty()) {
+    ntt(dst, lifted_[d].data() + (j < first ? j : j - size) * c_.degree(), prime);
   } else {
-    gadget_.converter(first, size).convert(dst, sources_[d].data(), quotients_[d].data(), target(j));
+    // Targets are numbered in the largest basis: Q in full, then P.
+    gadget_.converter(first, size)
+        .convert(dst, sources_[d].data(), quotients_[d].data(), j < limbs ? j : gadget_.q().size() + j - limbs);
     ntt(dst, dst, prime);
   }
 }
@@ -120,7 +109,7 @@ Digits::Digits(const Poly<Eval>& c, const Gadget& gadget, unsigned threads) : li
   move_limbs(2 * limbs_, limbs_ + count_digits * k, n);
 
   if (log_base == 0) {
-    const DigitSource source(c, gadget, threads, true);
+    const DigitSource source(c, gadget, threads, DigitSource::Convert::all);
     parallel_for(threads, count_digits * k,
                  [&](std::size_t w) { source.limb(digits_[w / k].limb(w % k), w / k, w % k); });
     return;
@@ -188,6 +177,13 @@ void key_product_at(u64* out0, u64* out1, std::span<const u64* const> digits, co
 
 namespace {
 
+void check_digits(const Digits& digits, const Gadget& gadget) {
+  const std::size_t limbs = digits.limbs();
+  if (!(digits.spec() == gadget.spec()) || digits.polys().size() != gadget.digits(limbs) ||
+      !(digits.polys()[0].basis() == gadget.extended(limbs)))
+    throw MismatchError("the digits were cut for other parameters than the key's: make them with the same gadget");
+}
+
 void check_sums(const Poly<Eval>& u0, const Poly<Eval>& u1, const Basis& ext) {
   if (!(u0.basis() == ext) || !(u1.basis() == ext))
     throw MismatchError("key switching: the result must be over the extended basis of the polynomial's limbs");
@@ -199,9 +195,7 @@ void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const Swi
                  bool accumulate, unsigned threads) {
   const std::size_t limbs = digits.limbs(), ext = gadget.extended(limbs).size();
   key.check(gadget, limbs);
-  if (!(digits.spec() == gadget.spec()) || digits.polys().size() != gadget.digits(limbs) ||
-      !(digits.polys()[0].basis() == gadget.extended(limbs)))
-    throw MismatchError("the digits were cut for other parameters than the key's: make them with the same gadget");
+  check_digits(digits, gadget);
   check_sums(u0, u1, gadget.extended(limbs));
   count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
   move_limbs((digits.polys().size() + (accumulate ? 2 : 0)) * ext, 2 * ext, u0.length());
@@ -210,35 +204,109 @@ void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const Swi
   });
 }
 
+namespace {
+
+/// The products of a polynomial's digits with a key, limb by limb.
+class Products {
+ public:
+  /// Words of working memory in units of N.
+  static constexpr std::size_t kAtOnce = 4;  // digits still in the second-level cache when their products are taken
+
+  Products(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key, const Gadget& gadget, unsigned threads)
+      : key_(key), ext_(gadget.extended(c.limbs())), limbs_(c.limbs()), n_(c.length()) {
+    key.check(gadget, limbs_);
+    if (digits != nullptr) {
+      check_digits(*digits, gadget);
+      if (digits->limbs() != limbs_) throw MismatchError("the digits are of a polynomial of another number of limbs");
+      digits_ = digits;
+    } else if (gadget.spec().log_base > 0) {
+      digits_ = &cut_.emplace(c, gadget, threads);
+    } else {
+      source_.emplace(c, gadget, threads, DigitSource::Convert::all);
+    }
+    count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs_)});
+    move_limbs(digits_ != nullptr ? digits_->polys().size() * ext_.size() : limbs_, 2 * ext_.size(), n_);
+  }
+
+  /// At limb j of the extended basis.
+  void at(u64* out0, u64* out1, std::size_t j, u64* work) const {
+    if (digits_ != nullptr) return product_at(out0, out1, digits_->at(j), 0, key_, ext_[j], limbs_, j, n_, false);
+    std::array<const u64*, kAtOnce> x;
+    for (std::size_t first = 0; first < source_->digits(); first += kAtOnce) {
+      const std::size_t now = std::min(source_->digits() - first, kAtOnce);
+      for (std::size_t d = 0; d < now; ++d) {
+        x[d] = source_->own(first + d, j);
+        if (x[d] != nullptr) continue;
+        source_->limb(work + d * n_, first + d, j);
+        x[d] = work + d * n_;
+      }
+      product_at(out0, out1, {x.data(), now}, first, key_, ext_[j], limbs_, j, n_, first > 0);
+    }
+  }
+
+ private:
+  const SwitchingKey& key_;
+  const Basis& ext_;
+  std::size_t limbs_, n_;
+  const Digits* digits_ = nullptr;
+  std::optional<Digits> cut_;
+  std::optional<DigitSource> source_;
+};
+
+}  // namespace
+
 void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const SwitchingKey& key, const Gadget& gadget,
                 unsigned threads) {
-  const std::size_t limbs = c.limbs(), n = c.length();
-  if (gadget.spec().log_base != 0) {
-    key_product(u0, u1, Digits(c, gadget, threads), key, gadget, false, threads);
-    return;
+  check_prefix(c, gadget);
+  check_sums(u0, u1, gadget.extended(c.limbs()));
+  const Products products(c, nullptr, key, gadget, threads);
+  parallel_for(threads, u0.limbs(),
+               [&](std::size_t j) { products.at(u0.limb(j), u1.limb(j), j, scratch(Products::kAtOnce * c.length())); });
+}
+
+std::pair<Poly<Eval>, Poly<Eval>> switch_and_divide(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key,
+                                                    const Gadget& gadget, const AfterSwitch& then, unsigned threads) {
+  check_prefix(c, gadget);
+  for (const Poly<Eval>* p : then.add)
+    if (p != nullptr && !(p->basis() == c.basis()))
+      throw MismatchError("what is added after a key switch must be over the primes of the switched polynomial");
+  const std::size_t limbs = c.limbs(), n = c.length(), gone = gadget.p().size();
+  const auto index = then.element == 1 ? nullptr : c.basis().ring().eval_index(then.element);
+  const auto& kern = kernels::active();
+  const ModulusDrop& down = gadget.mod_down(limbs);
+  const Products products(c, digits, key, gadget, threads);
+
+  Poly<Coeff> tail[2];
+  std::vector<const u64*> tails[2];
+  for (std::size_t part = 0; part < 2; ++part) {
+    tail[part] = Poly<Coeff>(gadget.p());
+    for (std::size_t i = 0; i < gone; ++i) tails[part].push_back(tail[part].limb(i));
   }
-  const Basis& ext = gadget.extended(limbs);
-  key.check(gadget, limbs);
-  check_sums(u0, u1, ext);
-  const DigitSource source(c, gadget, threads, true);
-  const std::size_t digits = source.digits();
-  constexpr std::size_t kAtOnce = 4;  // digits that are still in the second-level cache when their products are taken
-  count({.key_switch = 1, .key_bytes = gadget.key_bytes(limbs)});
-  move_limbs(limbs, 2 * ext.size(), n);
-  parallel_for(threads, ext.size(), [&](std::size_t j) {
-    u64* made = scratch(kAtOnce * n);
-    std::array<const u64*, kAtOnce> x;
-    for (std::size_t first = 0; first < digits; first += kAtOnce) {
-      const std::size_t now = std::min(digits - first, kAtOnce);
-      for (std::size_t d = 0; d < now; ++d) {
-        x[d] = source.own(first + d, j);
-        if (x[d] != nullptr) continue;
-        source.limb(made + d * n, first + d, j);
-        x[d] = made + d * n;
-      }
-      product_at(u0.limb(j), u1.limb(j), {x.data(), now}, first, key, ext[j], limbs, j, n, first > 0);
+  parallel_for(threads, gone, [&](std::size_t i) {
+    products.at(tail[0].limb(i), tail[1].limb(i), limbs + i, scratch(Products::kAtOnce * n));
+    for (auto& t : tail) intt(t.limb(i), t.limb(i), gadget.p()[i]);
+  });
+  const ModulusDrop::Rest rest[2] = {down.rest(tails[0], threads), down.rest(tails[1], threads)};
+
+  std::pair<Poly<Eval>, Poly<Eval>> out(c.basis(), c.basis());
+  parallel_for(threads, limbs, [&](std::size_t j) {
+    u64 *work = scratch((Products::kAtOnce + 2) * n), *sum[2] = {work + Products::kAtOnce * n, sum[0] + n};
+    products.at(sum[0], sum[1], j, work);
+    for (std::size_t part = 0; part < 2; ++part) {
+      u64* result = (part == 0 ? out.first : out.second).limb(j);
+      u64* to = index != nullptr ? sum[part] : result;
+      down.divide(to, sum[part], rest[part], j, work);
+      if (then.add[part] != nullptr) kern.add(to, to, then.add[part]->limb(j), n, c.basis()[j].mod());
+      if (index != nullptr) kern.automorphism_eval(result, to, index->data(), n);
     }
   });
+  // Counted as the operations that are fused here.
+  count({.mod_down = 2});
+  move_limbs(2 * (limbs + gone), 2 * limbs, n);
+  for (const Poly<Eval>* p : then.add)
+    if (p != nullptr) move_limbs(2 * limbs, limbs, n);
+  if (index != nullptr) move_limbs(2 * limbs, 2 * limbs, n);
+  return out;
 }
 
 }  // namespace ringforge::rlwe

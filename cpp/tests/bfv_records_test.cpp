@@ -50,7 +50,20 @@ TEST(BfvRecords, BytesOfVersion1) {
       for (int i = 0; i < 8; ++i) std::snprintf(hex + 2 * i, 3, "%02x", digest[static_cast<std::size_t>(i)]);
       found[reader + "/" + name] = hex;
     }
-  const std::map<std::string, std::string> expected{};
+  const std::map<std::string, std::string> expected{{"bfv_parameters/0", "fadcfb09970e59e0"},
+                                                    {"ciphertext/0", "fa432d39931b4c76"},
+                                                    {"ciphertext/0-three-parts", "b588eeeb1a95b8c8"},
+                                                    {"ciphertext/0-unseeded", "e37d5419fa27ec7f"},
+                                                    {"ciphertext/1", "5077d84f1c712db5"},
+                                                    {"ciphertext/1-three-parts", "fcf6343177d91ffc"},
+                                                    {"ciphertext/1-unseeded", "e5b07eae19530afe"},
+                                                    {"galois_key/0", "221fcb7ff3446459"},
+                                                    {"galois_key/1", "56b995c2c9612b29"},
+                                                    {"plaintext/0", "844b9e90c10c3d6a"},
+                                                    {"public_key/0", "58e5d22e9a4735c8"},
+                                                    {"relin_key/0", "4a0d9f2b020a69cf"},
+                                                    {"relin_key/1", "ef0675c9fc8d7205"},
+                                                    {"secret_key/0", "30e07233b38bc70c"}};
   EXPECT_EQ(found, expected);
 }
 

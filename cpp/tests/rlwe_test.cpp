@@ -6,6 +6,8 @@
 
 #include "ref/arith.hpp"
 #include "ringforge/counters.hpp"
+#include "ringforge/rlwe/evaluator.hpp"
+#include "ringforge/traffic.hpp"
 #include "support.hpp"
 
 namespace ringforge::test {
@@ -95,6 +97,33 @@ TEST(BaseConverter, GivesTheCentredRepresentative) {
   }
 }
 
+TEST(BaseConverter, AllTargetsAtOnceAreTheSameBits) {
+  const Ring ring = Ring::negacyclic(10);  // four blocks
+  const auto primes = primes_below(50, 7, u64{1} << 18);
+  const Basis from(ring, std::span(primes).first(3)), to(ring, std::span(primes).subspan(3));
+  const auto x = random_poly<Coeff>(from, 4);
+  const BaseConverter convert(from, to);
+  auto prepared = x;
+  std::vector<const u64*> plain, y;
+  for (std::size_t i = 0; i < 3; ++i) {
+    plain.push_back(x.limb(i));
+    convert.prepare_limb(prepared.limb(i), i);
+    y.push_back(prepared.limb(i));
+  }
+  WordBuffer v(ring.degree());
+  convert.quotient(v.data(), y.data(), ring.degree());
+  Poly<Coeff> expected(to), got(to);
+  for (std::size_t j = 0; j < 4; ++j) convert.convert(expected.limb(j), y.data(), v.data(), j);
+  for (const unsigned threads : {1U, 3U}) {
+    const std::vector<u64*> later = {got.limb(2), got.limb(3)}, earlier = {got.limb(0), nullptr};
+    convert.convert_all(earlier, 0, plain, threads);
+    convert.convert_all(later, 2, plain, threads);
+    const std::vector<u64*> second = {got.limb(1)};
+    convert.convert_all(second, 1, plain, threads);
+    EXPECT_TRUE(equal(got, expected));
+  }
+}
+
 struct GadgetCase {
   const char* name;
   std::size_t limbs, special;
@@ -152,6 +181,57 @@ TEST_P(GadgetKinds, SwitchingKeepsThePhaseWithinTheNoiseBound) {
     EXPECT_LT(sum / n, predicted * 1.5) << g.name << " " << limbs;
     EXPECT_GT(sum / n, predicted / 1.5) << g.name << " " << limbs;
     EXPECT_LT(worst, 8 * std::sqrt(predicted));
+  }
+}
+
+// A rotation and a relinearisation are fused; here their steps one by one, with the same bits and counts.
+TEST_P(GadgetKinds, RotationsAreTheirSteps) {
+  const auto g = GetParam();
+  const Ring ring = Ring::negacyclic(10);
+  const auto primes = primes_below(45, g.limbs + g.special, u64{1} << 18);
+  const Basis q(ring, std::span(primes).subspan(g.special)), p(ring, std::span(primes).first(g.special));
+  const auto gadget = std::make_shared<const Gadget>(q, p, GadgetSpec{g.alpha, g.log_base});
+  Encryptor encryptor(gadget, TestRandomness(fixed_seed()));
+  const SecretKey sk = encryptor.secret_key();
+  const u64 element = 25;
+  const GaloisKey galois = encryptor.galois_key(sk, element, g.limbs);
+  const RelinKey relin = encryptor.relin_key(sk, g.limbs);
+  for (std::size_t limbs = g.limbs; limbs >= 1; --limbs) {
+    Ciphertext c = encryptor.zero(sk, limbs);
+    const auto divided = [&](const Poly<Eval>& part, const SwitchingKey& key) {
+      std::vector<Poly<Eval>> u{Poly<Eval>(gadget->extended(limbs)), Poly<Eval>(gadget->extended(limbs))};
+      switch_key(u[0], u[1], part, key, *gadget);
+      if (g.special > 0)
+        for (auto& x : u) x = gadget->mod_down(limbs).apply(x);
+      return u;
+    };
+    const CountScope steps;
+    auto u = divided(c.parts[1], *galois.key);
+    add(u[0], u[0], c.parts[0]);
+    const Poly<Eval> expected[2] = {automorphism(u[0], element), automorphism(u[1], element)};
+    const OpCounts by_steps = steps.operations();
+    const Traffic moved = steps.traffic();
+    for (const unsigned threads : {1U, 2U, 5U}) {
+      const Evaluator ev(gadget, threads);
+      const CountScope fused;
+      const Ciphertext r = ev.map(c, element, *galois.key);
+      const OpCounts used = fused.operations();
+      EXPECT_EQ(used.ntt, by_steps.ntt);
+      EXPECT_EQ(used.intt, by_steps.intt);
+      EXPECT_EQ(used.mod_down, by_steps.mod_down);
+      EXPECT_EQ(used.key_switch, by_steps.key_switch);
+      EXPECT_EQ(fused.traffic().read, moved.read);
+      EXPECT_EQ(fused.traffic().written, moved.written);
+      EXPECT_TRUE(equal(r.parts[0], expected[0]) && equal(r.parts[1], expected[1])) << g.name << " " << limbs;
+      const Ciphertext h = ev.map(c, ev.hoist(c), element, *galois.key);
+      EXPECT_TRUE(equal(h.parts[0], expected[0]) && equal(h.parts[1], expected[1]));
+    }
+    c.parts.push_back(random_poly<Eval>(c.parts[0].basis(), 3));
+    u = divided(c.parts[2], relin.key());
+    add(u[0], u[0], c.parts[0]);
+    add(u[1], u[1], c.parts[1]);
+    const Ciphertext r = Evaluator(gadget, 2).relinearize(c, relin);
+    EXPECT_TRUE(equal(r.parts[0], u[0]) && equal(r.parts[1], u[1]));
   }
 }
 

@@ -276,8 +276,8 @@ void bind_io(nb::module_& m) {
           "parameters", [](Reader& r) { return r.turn([](std::istream& in) { return io::load_parameters(in); }); },
           GilReleased())
       .def(
-          "bfv_parameters",
-          [](Reader& r) { return r.turn([](std::istream& in) { return io::load_bfv_parameters(in); }); },
+          "next_bfv_parameters",
+          [](Reader& r) { return r.turn([](std::istream& in) { return io::next_bfv_parameters(in); }); },
           GilReleased());
   bind_objects<Context, Plaintext, Ciphertext>(s, writer, reader);
   bind_objects<bfv::Context, bfv::Plaintext, bfv::Ciphertext>(s, writer, reader);

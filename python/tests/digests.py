@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native, matmul, matvec
+from ringforge import _native, bfv, matmul, matvec
 from ringforge._native import Ciphertext, GaloisKeys, Lines, Parameters, Schedule, fhew, io, kernels, omr, oprf, psi
 from ringforge.ckks import Session, TestSeed
 from ringforge.gates import storage
@@ -484,6 +484,65 @@ def tables(_threads: int) -> Digests:
     yield "psi tables/oprf.words", sha(made.offsets, made.cells, made.words, made.salts)
 
 
+# ---- BFV -----------------------------------------------------------------------------------------
+
+
+def integers(threads: int) -> Digests:
+    """Keys, every operation and files of BFV, by per-limb and hybrid digits; products with integer matrices."""
+    for name, alpha, p in (("bfv per-limb", 1, 1), ("bfv hybrid", 2, 2)):
+        primes = kernels.primes_below(50, 4 + p, 1 << 18)
+        params = bfv.Parameters(name, 10, 12289, primes[p:], primes[:p], alpha, WHY)
+        s = bfv.Session(params, threads, seed(7))
+        ctx, ev = s.context, s.evaluator
+
+        def file(what: str, thing: Any, name: str = name, ctx: bfv.Context = ctx) -> tuple[str, str]:
+            return f"{name}/{what}.file", sha(io.to_bytes(ctx, thing))
+
+        yield f"{name}/parameters.words", sha(params.hash)
+        values = np.random.default_rng(71).integers(0, params.t, params.degree)
+        plain = bfv.encode(ctx, values)
+        yield file("plaintext", plain)
+        yield file("coefficients", bfv.encode(ctx, values, "coefficients"))
+        for what, key in (("secret", s.secret_key), ("public", s.public_key), ("relin", s.relin_key)):
+            yield file(f"{what}_key", key)
+        s.add_rotation_keys([1, 5])
+        s.add_row_swap_key()
+        yield file("galois_key", s.client.galois_key(s.secret_key, 25, 2, threads))
+        a, b = s.encrypt(values), s.encrypt(values[::-1], public=True, limbs=4)
+        product = ev.mul(a, b)
+        low = ev.mod_switch_to(product, 2)
+        for what, c in {
+            "encrypt, secret key": a,
+            "encrypt, public key": b,
+            "add": ev.add(a, b),
+            "sub, three parts": ev.sub(product, a),
+            "negate": ev.negate(a),
+            "add_plain": ev.add_plain(a, plain),
+            "add_constant": ev.add_constant(a, -5),
+            "mul_plain": ev.mul_plain(a, plain),
+            "mul_constant": ev.mul_constant(a, 77),
+            "combine": ev.combine([a, product, b], [3, -4, 5]),
+            "mul": product,
+            "square": ev.square(b),
+            "mod_switch_to, three parts": low,
+            "relinearize": ev.relinearize(product, s.relin_key),
+            "relinearize, two limbs": ev.relinearize(low, s.relin_key),
+            "square, two limbs": ev.square(ev.mod_switch_to(a, 2)),
+            "rotate_rows": ev.rotate_rows(a, 5, s.galois_keys),
+            "rotate_hoisted": ev.rotate_hoisted(b, [5, 1], s.galois_keys)[1],
+            "swap_rows": ev.swap_rows(a, s.galois_keys),
+        }.items():
+            yield file(what, c)
+        yield f"{name}/decrypted.words", sha(s.decrypt(ev.relinearize(low, s.relin_key)))
+        layer = bfv.Linear(np.arange(-150, 150).reshape(20, 15), np.arange(20))
+        for compact in (False, True):
+            plan = layer.plan(ctx, limbs=3, compact=compact)
+            s.add_galois_keys(plan.elements)
+            inputs = [s.client.encrypt(x, s.secret_key, 3) for x in plan.encode(np.arange(15))]
+            results, _ = layer.prepare(plan, s.galois_keys, threads=threads).run(inputs, threads)
+            yield file(f"matrix{', coefficients' * compact}", results[0])
+
+
 # ---- oblivious message retrieval -----------------------------------------------------------------
 
 
@@ -515,6 +574,7 @@ PARTS: dict[str, Callable[[int], Digests]] = {
     "lookups": lookups,
     "gates GINX": lambda threads: gates(threads, fhew.Method.GINX),
     "ckks": ckks,
+    "bfv": integers,
     "gates AUTOMORPHISM": lambda threads: gates(threads, fhew.Method.AUTOMORPHISM),
     "sets": named_sets,
     # A key of a gigabyte.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ringforge import _native, ckks, devices, matmul, matvec
+from ringforge import _native, bfv, ckks, devices, matmul, matvec
 from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, psi
 from ringforge.arrays import aligned
 from ringforge.matmul.batch import BatchProduct
@@ -25,7 +25,29 @@ def parameters(log_n: int, bits: int, limbs_per_digit: int) -> _native.Parameter
     return _native.Parameters("", log_n, primes[3:], primes[:3], limbs_per_digit, 38.0, "tests")
 
 
-class World:
+class Records:
+    """Records of a world's objects, which are in `record` by the object's name."""
+
+    record: dict[str, bytes]
+    folder: Path
+
+    @cached_property
+    def writer(self) -> _native.io.Writer:
+        return io.Writer(str(self.folder / "records"))
+
+    def __getattr__(self, name: str) -> Any:
+        """`record_x`: the record of object x. `reader_x`: a new reader of it."""
+        word, _, kind = name.partition("_")
+        if word == "record":
+            return self.record[kind]
+        if word != "reader":
+            raise AttributeError(name)
+        path = self.folder / kind
+        path.write_bytes(self.record[kind])
+        return io.Reader(str(path))
+
+
+class World(Records):
     """CKKS. Worlds of one seed have equal key ids, so that nothing but an object's contents tells where it belongs."""
 
     def __init__(self, folder: Path, log_n: int = 11, bits: int = 45, limbs_per_digit: int = 2, seed: int = 7) -> None:
@@ -76,20 +98,40 @@ class World:
         self.parts = [[[r.limb(part, i) for i in range(LEVEL)] for part in range(2)] for r in results]
         self.lines = [self.client.decrypt(self.batch.line(j), self.secret_key) for j in range(2)]
 
-    @cached_property
-    def writer(self) -> _native.io.Writer:
-        return io.Writer(str(self.folder / "records"))
 
-    def __getattr__(self, name: str) -> Any:
-        """`record_x`: the record of object x. `reader_x`: a new reader of it."""
-        word, _, kind = name.partition("_")
-        if word == "record":
-            return self.record[kind]
-        if word != "reader":
-            raise AttributeError(name)
-        path = self.folder / kind
-        path.write_bytes(self.record[kind])
-        return io.Reader(str(path))
+class Bfv(Records):
+    """BFV, its worlds as those of CKKS."""
+
+    def __init__(
+        self, folder: Path, log_n: int = 11, bits: int = 45, limbs_per_digit: int = 2, seed: int = 7, t: int = 40961
+    ) -> None:
+        primes = kernels.primes_below(bits, LEVEL + 4, 1 << 18)
+        self.params = bfv.Parameters("", log_n, t, primes[3:], primes[:3], limbs_per_digit, "tests")
+        self.context = bfv.Context(self.params)
+        self.client = bfv.Client(self.context, _native.TestSeed(bytes([seed]) * 32))
+        self.secret_key = self.client.secret_key()
+        self.public_key = self.client.public_key(self.secret_key)
+        self.relin = self.client.relin_key(self.secret_key)
+        self.evaluator = bfv.Evaluator(self.context)
+        self.plaintext = self.context.encode(np.arange(8))
+        self.multiplier = self.context.multiplier(self.plaintext)
+        self.ciphertext = self.client.encrypt(self.plaintext, self.secret_key)
+        self.three = self.evaluator.mul(self.ciphertext, self.ciphertext)
+        packing = _native.Packing(2, 4, self.params.row, Span.compact)
+        self.plan = _native.Plan(packing, Algorithm.bsgs, 2)
+        self.matvec = _native.bfv.IntegerMatvec(self.context, 4, self.plan, LEVEL + 1)
+        self.matvec.encode(np.ones((4, 4), np.int64), np.ones(4, np.int64))
+        elements = {5, self.context.swap_element, *self.matvec.elements}
+        made = {e: self.client.galois_key(self.secret_key, e) for e in sorted(elements)}
+        self.galois_key = made[5]
+        self.keys = _native.GaloisKeys()
+        for key in made.values():
+            self.keys.insert(key)
+        self.record = {
+            kind: io.to_bytes(self.context, getattr(self, kind))
+            for kind in ("plaintext", "ciphertext", "secret_key", "public_key", "relin", "galois_key")
+        }
+        self.folder = folder
 
 
 class Gates:
@@ -167,6 +209,14 @@ class Systems:
         fixed, why = _native.TestSeed(bytes([seed]) * 32), "tests"
         self.session = ckks.Session(params, fixed_seed_for_tests=fixed)
         self.encrypted = self.session.encrypt([0.5], scale=SCALE)
+        exact = bfv.Parameters("", params.log_n, 40961, params.q, params.p, params.limbs_per_digit, why)
+        self.integers = bfv.Session(exact, fixed_seed_for_tests=fixed)
+        self.exact = self.integers.encrypt([1, 2])
+        self.layer = bfv.Linear([[1, 2], [3, 4]])
+        self.linear = self.layer.plan(self.integers.context)
+        self.integers.add_galois_keys(self.linear.elements)
+        self.prepared = self.layer.prepare(self.linear, self.integers.galois_keys)
+        self.laid_out = [self.integers.client.encrypt(p, self.integers.secret_key) for p in self.linear.encode([1, 2])]
         self.model = matvec.Linear(np.full((4, 4), 0.25))
         self.program = matvec.compile_model(self.model, params).program
         self.client = matvec.Client(self.program, accept_insecure=why, fixed_seed_for_tests=fixed)

@@ -25,7 +25,18 @@ import ringforge as rf
 from ringforge import _native, devices, gates, matmul, matvec
 from ringforge._native import Lines, Schedule
 from ringforge.matvec.kernels import MatvecOperands
-from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, Signalling, Systems, World, parameters
+from tests.foreign_world import (
+    LEVEL,
+    SCALE,
+    Bfv,
+    Blinds,
+    Gates,
+    Lookups,
+    Signalling,
+    Systems,
+    World,
+    parameters,
+)
 
 MISMATCH, SHAPE, FORMAT = rf.MismatchError, rf.ShapeError, rf.FormatError
 NONE = np.zeros(0, np.uint32)
@@ -33,7 +44,7 @@ Errors = tuple[type[Exception], ...]
 
 #: Types that belong to no context: numbers, names and enumerations by another name.
 VALUES = {"Parameters", "OpCounts", "Lines", "Schedule", "Algorithm", "Span", "fhew.Cut", "fhew.Method", "psi.Counts"}
-VALUES |= {"Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
+VALUES |= {"bfv.Parameters", "bfv.Noise", "bfv.NoiseRules", "Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
 
 
 def functions(module: types.ModuleType, prefix: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -112,6 +123,10 @@ def ev(name: str, *args: Any, **more: Any) -> Row:
     return Row(f"Evaluator.{name}", args, "@evaluator", **more)
 
 
+def bfv_ev(name: str, *args: Any, **more: Any) -> Row:
+    return Row(f"bfv.Evaluator.{name}", args, "@evaluator", **more)
+
+
 #: A larger ring's automorphisms have other elements.
 MISSING = (MISMATCH, rf.MissingKeyError)
 RINGS = ("smaller", "larger")
@@ -172,10 +187,67 @@ CKKS = [
     Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
 ]
 
+#: A plaintext knows N and t, not the primes.
+OF_PLAIN: dict[int, Errors | None] = {0: None, -1: (MISMATCH, SHAPE)}
+OF_CIPHER: dict[int, Errors | None] = {1: None, -1: (MISMATCH, SHAPE), 0: (MISMATCH, SHAPE)}
+WRITER_OF_PLAIN: dict[int, Errors | None] = {-1: None, 0: (MISMATCH, SHAPE), 1: (MISMATCH, SHAPE)}
+BFV = [
+    Row("bfv.Context.decode", ("@plaintext",), "@context", error=(MISMATCH, SHAPE), kinds=RINGS),
+    Row("bfv.Context.multiplier", ("@plaintext",), "@context", error=(MISMATCH, SHAPE), kinds=RINGS),
+    Row("bfv.Client.public_key", ("@secret_key",), "@client"),
+    Row("bfv.Client.relin_key", ("@secret_key",), "@client"),
+    Row("bfv.Client.galois_key", ("@secret_key", 5), "@client"),
+    Row("bfv.Client.encrypt", ("@plaintext", "@secret_key"), "@client", error=OF_PLAIN),
+    Row("bfv.Client.encrypt", ("@plaintext", "@public_key"), "@client", error=OF_PLAIN),
+    Row("bfv.Client.encrypt", ("@plaintext", "#secret_key"), "@client", error=(MISMATCH, SHAPE), kinds=RINGS),
+    Row("bfv.Client.decrypt", ("@ciphertext", "@secret_key"), "@client"),
+    Row("bfv.Client.decrypt_to_share", ("@ciphertext", "@secret_key", 10.0), "@client"),
+    Row("bfv.Client.measure", ("@ciphertext", "@secret_key"), "@client"),
+    Row("bfv.Client.noise_budget", ("@ciphertext", "@secret_key"), "@client"),
+    bfv_ev("budget", "@ciphertext"),
+    bfv_ev("add", "@ciphertext", "@ciphertext"),
+    bfv_ev("sub", "@ciphertext", "@ciphertext"),
+    bfv_ev("negate", "@ciphertext"),
+    bfv_ev("add_plain", "@ciphertext", "@plaintext", error=OF_CIPHER),
+    bfv_ev("add_plain", "#ciphertext", "@plaintext", error=(MISMATCH, SHAPE), kinds=RINGS),
+    bfv_ev("sub_plain", "@ciphertext", "@plaintext", error=OF_CIPHER),
+    bfv_ev("sub_plain", "#ciphertext", "@plaintext", error=(MISMATCH, SHAPE), kinds=RINGS),
+    bfv_ev("add_constant", "@ciphertext", 1),
+    bfv_ev("mul_plain", "@ciphertext", "@plaintext", error=OF_CIPHER),
+    bfv_ev("mul_plain", "#ciphertext", "@plaintext", error=(MISMATCH, SHAPE), kinds=RINGS),
+    bfv_ev("mul_plain", "@ciphertext", "@multiplier"),
+    bfv_ev("mul_constant", "@ciphertext", 3),
+    bfv_ev("combine", "[@ciphertext]", [2]),
+    bfv_ev("mul", "@ciphertext", "@ciphertext"),
+    bfv_ev("square", "@ciphertext"),
+    bfv_ev("relinearize", "@three", "@relin"),
+    bfv_ev("rotate_rows", "@ciphertext", 1, "@keys"),
+    bfv_ev("swap_rows", "@ciphertext", "@keys", error={-1: MISSING, 1: MISSING}),
+    bfv_ev("apply_galois", "@ciphertext", 5, "@keys"),
+    bfv_ev("rotate_hoisted", "@ciphertext", [1], "@keys"),
+    bfv_ev("mod_switch_to", "@three", 2),
+    Row("bfv.IntegerMatvec.__init__", ("@context", 4, "@plan", LEVEL + 1), error=(SHAPE,), kinds=RINGS),
+    Row("bfv.IntegerMatvec.run", ("[@ciphertext]", "@keys"), "@matvec"),
+    Row("io.to_bytes", ("@context", "@plaintext"), error=(MISMATCH, SHAPE), kinds=RINGS),
+    *[Row("io.to_bytes", ("@context", f"@{x}")) for x in RECORDS[1:]],
+    Row("io.Writer.write", ("@context", "@plaintext"), "@writer", error=WRITER_OF_PLAIN, kinds=RINGS),
+    *[Row("io.Writer.write", ("@context", f"@{x}"), "@writer", error=ANY_WRITER) for x in RECORDS[1:]],
+    *[Row(f"io.{x.replace('relin', 'relin_key')}_from_bytes", (f"@record_{x}", "@context")) for x in RECORDS],
+    Row("io.Reader.next_ciphertext", ("@context",), "@reader_ciphertext"),
+    Row("io.Reader.next_galois_key", ("@context",), "@reader_galois_key"),
+    Row("io.Reader.next_relin_key", ("@context",), "@reader_relin"),
+    Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
+    Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
+]
+#: Which objects know their t.
+OF_T = {"plaintext", "ciphertext", "three", "multiplier", "context", "client", "evaluator", "matvec"}
+OF_T |= {"record_plaintext", "record_ciphertext"}
+
 #: Which objects a world of other digits, or of another secret key, must be told by, and where.
 OF_DIGITS = {"keys", "relin", "galois_key", "record_relin", "record_galois_key"}
 OF_KEY = {"keys", "relin"}
 BY_KEY = {"Client.decrypt": 1, "Client.decrypt_to_share": 1, "Evaluator.add": 1, "Evaluator.sub": 1, "Evaluator.mul": 1}
+BY_KEY |= {f"bfv.{name}": 1 for name in (*BY_KEY, "Client.measure", "Client.noise_budget")}
 BY_KEY |= {"BatchMatmul.decrypt": 1, "BatchMatmul.multiply": 1, "PairSum.run": 1}
 
 GATES = [
@@ -218,6 +290,10 @@ ANY = {
     "MatrixBatch.__init__": "a list of ciphertexts, checked where it is used",
     "GaloisKeys.insert": "a list of keys, each checked where it is used",
     "Plan.__init__": "a packing is arithmetic of slots, without a context",
+    "bfv.Context.__init__": "made from values",
+    "bfv.Client.__init__": "of whatever context it is given",
+    "bfv.Evaluator.__init__": "of whatever context it is given",
+    "bfv.NoiseRules.__init__": "made from values",
     "fhew.SecretKey.__init__": "of whatever parameters it is given",
     "fhew.EvaluationKey.make": "of whatever secret it is given",
     "fhew.SubstitutionKey.make": "of whatever secret it is given",
@@ -232,7 +308,7 @@ ANY = {
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *GATES, *LOOKUPS, *BLINDS, *SIGNALS)]
+    rows = [r.name for r in (*CKKS, *BFV, *GATES, *LOOKUPS, *BLINDS, *SIGNALS)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -256,6 +332,12 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
     return {name: World(tmp_path_factory.mktemp(name), **options) for name, options in WORLDS.items()}
 
 
+@pytest.fixture(scope="module")
+def integers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bfv]:
+    worlds = {**WORLDS, "t": {"t": 65537}}
+    return {name: Bfv(tmp_path_factory.mktemp(name), **options) for name, options in worlds.items()}
+
+
 def check(row: Row, here: Any, there: Any, places: list[int]) -> None:
     for place in places:
         errors, name = row.expected(place), row.named(place)
@@ -269,8 +351,7 @@ def ids(rows: list[Row]) -> list[str]:
     return [f"{r.name}-{i}" for i, r in enumerate(rows)]
 
 
-@pytest.mark.parametrize("row", CKKS, ids=ids(CKKS))
-def test_objects_of_other_worlds_are_refused(row: Row, worlds: dict[str, World]) -> None:
+def refuse_other_worlds(row: Row, worlds: Any) -> None:
     here = worlds["here"]
     row.call(here)
     for kind in row.kinds:
@@ -280,11 +361,34 @@ def test_objects_of_other_worlds_are_refused(row: Row, worlds: dict[str, World])
     check(row, here, worlds["key"], of_key + ([BY_KEY[row.name]] if row.name in BY_KEY else []))
 
 
+@pytest.mark.parametrize("row", CKKS, ids=ids(CKKS))
+def test_objects_of_other_worlds_are_refused(row: Row, worlds: dict[str, World]) -> None:
+    refuse_other_worlds(row, worlds)
+
+
+@pytest.mark.parametrize("row", BFV, ids=ids(BFV))
+def test_objects_of_other_worlds_are_refused_by_bfv(row: Row, integers: dict[str, Bfv]) -> None:
+    """As above; and a plaintext is N numbers modulo t, whatever the primes, and keys serve every t."""
+    refuse_other_worlds(row, integers)
+    knowing = [i for i in row.places() if row.named(i) in OF_T]
+    if len(knowing) > 1 and not row.name.endswith("Writer.write"):
+        check(row, integers["here"], integers["t"], knowing)
+
+
 @pytest.mark.filterwarnings("ignore:nanobind")
 @pytest.mark.parametrize("row", CKKS, ids=ids(CKKS))
 def test_nothing_is_refused(row: Row, worlds: dict[str, World]) -> None:
+    refuse_nothing(row, worlds["here"])
+
+
+@pytest.mark.filterwarnings("ignore:nanobind")
+@pytest.mark.parametrize("row", BFV, ids=ids(BFV))
+def test_nothing_is_refused_by_bfv(row: Row, integers: dict[str, Bfv]) -> None:
+    refuse_nothing(row, integers["here"])
+
+
+def refuse_nothing(row: Row, here: Any) -> None:
     """None, and an object whose constructor never ran."""
-    here = worlds["here"]
     for place in row.places():
         cls = type(getattr(here, row.named(place)))
         if place != -1 and cls is not bytes:
@@ -352,6 +456,12 @@ SYSTEMS: dict[str, Any] = {
     "ckks.Session.decrypt": lambda w, f: w.session.decrypt(f.encrypted),
     "ckks.Session.decrypt to share": lambda w, f: w.session.decrypt(f.encrypted, share_bits=4),
     "ckks.Session.evaluator": lambda w, f: w.session.evaluator.mul(w.encrypted, f.encrypted),
+    "bfv.Session.decrypt": lambda w, f: w.integers.decrypt(f.exact),
+    "bfv.Session.decrypt to share": lambda w, f: w.integers.decrypt(f.exact, share_bits=4),
+    "bfv.Session.noise_budget": lambda w, f: w.integers.noise_budget(f.exact),
+    "bfv.Session.evaluator": lambda w, f: w.integers.evaluator.mul(w.exact, f.exact),
+    "bfv.PreparedLinear.run": lambda w, f: w.prepared.run(f.laid_out),
+    "bfv.Linear.prepare keys": lambda w, f: w.layer.prepare(w.linear, f.integers.galois_keys).run(w.laid_out),
     "matvec.Server keys": lambda w, f: compute(w, f.keys),
     "matvec.Server.evaluate": lambda w, f: w.server.evaluate(f.vectors),
     "matvec.Server.layer_reports": lambda w, f: w.server.layer_reports(f.vectors.groups[0]),

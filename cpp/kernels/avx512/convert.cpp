@@ -24,25 +24,31 @@ RF_INLINE void add_product(V s[3], V y, V c, V ch) {
   }
 }
 
-/// Two vectors at a time, so that the chains of additions overlap. `minus_p` is -P modulo q.
+/// W vectors from coefficient i on. `minus_p` is -P modulo q.
+template <int Y, int C, int W, class R>
+RF_INLINE void convert_at(size_t i, u64* dst, const u64* const* y, const u64* c, size_t k, const u64* v, V mp, V mph,
+                          const R& reduce) {
+  V s[W][3];
+  for (int w = 0; w < W; ++w) s[w][0] = s[w][1] = s[w][2] = zero();
+  if (v != nullptr)
+    for (int w = 0; w < W; ++w) add_product<1, C>(s[w], load(v + i + 8 * w), mp, mph);
+  for (size_t d = 0; d < k; ++d) {
+    const V f = set1(c[d]), fh = set1(c[d] >> 52);
+    for (int w = 0; w < W; ++w) add_product<Y, C>(s[w], load(y[d] + i + 8 * w), f, fh);
+  }
+  for (int w = 0; w < W; ++w) store(dst + i + 8 * w, reduce(s[w]));
+}
+
+/// Several vectors at a time, so that the chains of multiply-adds overlap: with four, the eight of single words keep
+/// both multipliers busy.
 template <int Y, int C, class R>
 RF_INLINE void convert(u64* dst, const u64* const* y, const u64* c, size_t k, const u64* v, u64 minus_p, size_t n,
                        const R reduce) {
   const V mp = set1(minus_p), mph = set1(minus_p >> 52);
-  for (size_t i = 0; i < n; i += 16) {
-    V a[3] = {zero(), zero(), zero()}, b[3] = {zero(), zero(), zero()};
-    if (v != nullptr) {
-      add_product<1, C>(a, load(v + i), mp, mph);
-      add_product<1, C>(b, load(v + i + 8), mp, mph);
-    }
-    for (size_t d = 0; d < k; ++d) {
-      const V f = set1(c[d]), fh = set1(c[d] >> 52);
-      add_product<Y, C>(a, load(y[d] + i), f, fh);
-      add_product<Y, C>(b, load(y[d] + i + 8), f, fh);
-    }
-    store(dst + i, reduce(a));
-    store(dst + i + 8, reduce(b));
-  }
+  constexpr int kWide = Y * C == 1 ? 4 : 2;
+  size_t i = 0;
+  for (; i + 8 * kWide <= n; i += 8 * kWide) convert_at<Y, C, kWide>(i, dst, y, c, k, v, mp, mph, reduce);
+  for (; i < n; i += 16) convert_at<Y, C, 2>(i, dst, y, c, k, v, mp, mph, reduce);
 }
 
 /// The same for residues and moduli below 2^54, in halves.
@@ -98,7 +104,8 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigne
     };
     const auto long_sum = [sum](const V s[3])
                               __attribute__((always_inline)) { return sum.template reduce<true>(s[0], s[1], s[2]); };
-    if (y_bits <= 52 && k <= 3)  // high words: 3 * 2^50, 2^14 from v, a carry
+    // High words stay below 2^52: 3 * 2^50 or 15 * 2^48, 2^14 from v, a carry.
+    if (y_bits <= 52 && k <= (y_bits <= 50 ? 15 : 3))
       convert<1, 1>(dst, y, c, k, v, minus_p, n, short_sum);
     else if (y_bits <= 52)
       convert<1, 1>(dst, y, c, k, v, minus_p, n, long_sum);

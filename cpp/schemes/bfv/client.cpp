@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "modulo_t.hpp"
 #include "reconstructor.hpp"
-#include "ref/arith.hpp"
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -57,10 +57,7 @@ namespace {
 Plaintext plaintext_of(Poly<Coeff>& x, u64 t, unsigned threads) {
   const Basis& q = x.basis();
   const std::size_t limbs = q.size(), n = x.degree();
-  // reduce64 of kernels::Modulus uses these two only; t may be smaller than kernels allow, or even.
-  kernels::Modulus mod;
-  mod.q = t;
-  mod.ratio_hi = (t & (t - 1)) == 0 ? static_cast<u64>((static_cast<unsigned __int128>(1) << 64) / t) : ~u64{0} / t;
+  const kernels::Modulus mod = modulo(t);
   std::vector<double> inverse(limbs);
   std::vector<u64> hat(limbs);
   std::vector<const u64*> y(limbs);

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "fork.hpp"
+#include "modulo_t.hpp"
 #include "products.hpp"
-#include "ref/arith.hpp"
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -104,9 +104,14 @@ void Context::check(const Ciphertext& c) const {
 }
 
 const Slots& Context::slots() const {
-  if (!slots_)
+  if (!slots_) {
+    const u64 step = 2 * params().degree();
+    u64 other = (t() + step - 1) / step * step + 1;
+    while (!is_prime(other)) other += step;
     throw ParameterError("t = " + std::to_string(t()) + " has no slots at N = " + std::to_string(params().degree()) +
-                         ": it is no prime that is 1 mod 2N; use encode_coefficients, or other parameters");
+                         ": they need a prime that is 1 mod " + std::to_string(step) + ", such as t = " +
+                         std::to_string(other) + "; or encode coefficients");
+  }
   return *slots_;
 }
 
@@ -200,7 +205,8 @@ Poly<Eval> Context::scaled(const Plaintext& p, std::size_t limbs, unsigned threa
   WordBuffer w(n);
   u64 minus_q = t() - 1;
   for (std::size_t i = 0; i < limbs; ++i) minus_q = minus_q * (gadget_->q()[i].value() % t()) % t();
-  for (std::size_t k = 0; k < n; ++k) w.data()[k] = p.coefficients.data()[k] * minus_q % t();
+  const kernels::Modulus mod = modulo(t());
+  for (std::size_t k = 0; k < n; ++k) w.data()[k] = arith::reduce64(p.coefficients.data()[k] * minus_q, mod);
   parallel_for(threads, limbs, [&](std::size_t i) {
     const auto& m = gadget_->q()[i].mod();
     lift(out.limb(i), w.data(), i);

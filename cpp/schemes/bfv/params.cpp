@@ -228,12 +228,13 @@ Parameters suggest(unsigned depth, u64 t, bool batching, std::string* why) {
           const double left = budget_after(NoiseRules(result), depth);
           if (left < 1) continue;
           if (why != nullptr)
-            *why = "depth " + std::to_string(depth) + " modulo " + std::to_string(t) + ": " + std::to_string(limbs) +
-                   " primes of " + std::to_string(bits) + " bits, log2(Q) = " + num(result.log_q()) + "; " + num(left) +
-                   " bits of budget are left after the last product\n" + std::to_string(alpha) + " special primes of " +
-                   std::to_string(bits + 1) + " bits for " + std::to_string((limbs + alpha - 1) / alpha) +
-                   " digits: what a key switch adds is below the rounding\n" + "log2(QP) = " + num(result.log_qp()) +
-                   " needs N = 2^" + std::to_string(log_n) + " (limit " + num(most) + " for 128 bits), " +
+            *why = "depth " + std::to_string(depth) + " modulo " + std::to_string(t) + ": Q of " +
+                   std::to_string(limbs) + " x " + std::to_string(bits) + " bits; " + num(left) +
+                   " bits of budget are left after the last product\nP of " + std::to_string(alpha) + " x " +
+                   std::to_string(bits + 1) +
+                   " bits, digits of a key switch: " + std::to_string((limbs + alpha - 1) / alpha) +
+                   "\nlog2(QP) = " + num(result.log_qp()) + " needs N = 2^" + std::to_string(log_n) + " (limit " +
+                   num(most) + " for 128 bits), " +
                    (result.batching() ? "which has 2 x " + std::to_string(result.row()) + " slots"
                                       : "whose plaintexts have coefficients only");
           return result;

@@ -9,7 +9,7 @@
 //      y centred modulo B, taken to q;
 //   4. 3l forward.
 //
-// 10l + 3k inverse and forward 3l + 4k; a square has operands of half the size. |y| <= t*N*Q/2 must be below B/2.
+// 7l + 3k inverse and 3l + 4k forward; a square has half the operands. |y| <= t*N*Q/2 must be below B/2.
 // Constants are folded into tables: t into the residues that r is made from, 1/t into the rows that take it to b, so
 // that x - r/t remains, and t/Q with the first factors of the last conversion into one.
 //
@@ -32,7 +32,7 @@
 namespace ringforge::bfv {
 namespace {
 
-constexpr std::size_t kBlock = 256;       // coefficients of a block: l residues of each lie in the first-level cache
+constexpr std::size_t kBlock = 512;       // coefficients of a block: its residues stay in the second-level cache
 constexpr std::size_t kRow = kBlock + 8;  // words from a row of a block to the next: not all in the same cache sets
 constexpr std::size_t kMost = 64;         // sources of a base conversion
 

@@ -2,8 +2,10 @@
 // Copyright 2026 The Ringforge authors
 #include "slots.hpp"
 
+#include <bit>
+
 #include "bits.hpp"
-#include "ref/arith.hpp"
+#include "modulo_t.hpp"
 
 namespace ringforge::bfv {
 namespace {
@@ -34,8 +36,7 @@ Slots::Slots(const Ring& ring, u64 t) : index_(ring.degree()) {
     prime_ = Prime::get(t, ring);
     return;
   }
-  small_.q = t;
-  small_.ratio_hi = ~u64{0} / t;  // all that reduce64 uses: t does not divide 2^64
+  small_ = modulo(t);
   u64 root = 2;
   while (power(root, n, small_) != t - 1) ++root;
   const u64 inverse = power(root, t - 2, small_);

@@ -6,7 +6,7 @@
 confined to `Client`. A plaintext is two rows of N/2 slots, or N coefficients. `Linear` multiplies by plain matrices.
 
 >>> from ringforge import bfv
->>> s = bfv.Session("bfv-demo")
+>>> s = bfv.Session("bfv-13")
 >>> x = s.encrypt([3, -4])
 >>> square = s.evaluator.relinearize(s.evaluator.square(x), s.relin_key)
 >>> s.decrypt(s.evaluator.sub(square, x))[:2]

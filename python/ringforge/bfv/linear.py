@@ -107,8 +107,7 @@ class LinearPlan:
 
     def explain(self, everything: bool = False) -> ShownTable:
         """The candidates as a table, the chosen one marked; the best of each packing unless `everything`."""
-        bits = self.limbs
-        table = ShownTable(title=f"{self.rows} x {self.cols} integer matrix at {bits} limbs", show_lines=False)
+        table = ShownTable(title=f"{self.rows} x {self.cols} integer matrix at {self.limbs} limbs", show_lines=False)
         for name in ("", "plan", "packing"):
             table.add_column(name, no_wrap=True)
         for name in ("rot", "KS", "NTT", "pt·ct", "keys", "key MiB", "pt MiB", "weight"):
@@ -140,9 +139,7 @@ class LinearPlan:
             if c.cost.weight < best.setdefault(c.span, c).cost.weight and not c.refused:
                 best[c.span] = c
         shown = [self.chosen, *best.values()]
-        return [
-            c for c in self.candidates if c in shown or (c.span == self.chosen.span and c.plan.baby in near)
-        ]
+        return [c for c in self.candidates if c in shown or (c.span == self.chosen.span and c.plan.baby in near)]
 
 
 def plan_linear(
@@ -247,7 +244,9 @@ class Linear:
 
     def __call__(self, x: npt.ArrayLike, t: int) -> Ints:
         """The product in the clear, in [-t/2, t/2)."""
-        y = self.weights.astype(object) @ np.asarray(x).astype(object) + (self.bias.astype(object) if self.bias.size else 0)
+        y = self.weights.astype(object) @ np.asarray(x).astype(object) + (
+            self.bias.astype(object) if self.bias.size else 0
+        )
         residues = np.asarray([int(v) % t for v in y], np.int64)
         return np.where(residues >= (t + 1) // 2, residues - t, residues)
 

@@ -100,7 +100,7 @@ class Session:
             signed: in [-t/2, t/2), else in [0, t).
             share_bits, queries: noise is added first, so that the result may be shown to others without helping them
                 to the key: docs/bfv.md.
-            anyway: decrypt also what prediction says may be wrong. Predictions assume the worst; `noise_budget` measures.
+            anyway: decrypt also what may be wrong by its prediction, which assumes the worst; `noise_budget` measures.
 
         Raises:
             NoiseError: by its predicted noise the ciphertext may decrypt to wrong numbers. LevelError: it does, or

@@ -115,7 +115,8 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
         collapse_padding=True,
         pad_edge=False,
     )
-    for label in ("record", "parameters", "level", "size", "element", "holds", "scale, noise", "key"):
+    measure = "noise" if any("log_deviation" in r.fields for r in records) else "scale"
+    for label in ("record", "parameters", "level", "size", "element", "holds", measure, "key"):
         table.add_column(label, no_wrap=True, justify="right" if label in {"level", "size", "element"} else "left")
     for r in records[:_ROWS]:
         table.add_row(

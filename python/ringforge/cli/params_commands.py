@@ -122,7 +122,8 @@ def suggest(
 ) -> None:
     """The smallest secure set for a computation, and why.
 
-    Examples: `ringforge params suggest --depth 3 --precision 20 --slots 4096`, `ringforge params suggest --depth 4 -t 65537`
+    Examples: `ringforge params suggest --depth 3 --precision 20 --slots 4096`,
+    `ringforge params suggest --depth 4 -t 65537`
     """
     if depth < 0 or slots < 1 or headroom < 0:
         raise ParameterError(f"depth {depth}, slots {slots} and headroom {headroom} must not be negative, slots not 0")

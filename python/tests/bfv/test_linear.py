@@ -18,7 +18,9 @@ def session() -> bfv.Session:
     return bfv.Session(parameters(11, limbs=3), threads=2, fixed_seed_for_tests=SEED)
 
 
-def product(s: bfv.Session, layer: bfv.Linear, x: np.ndarray, tight: bool = True, **options: object) -> tuple[np.ndarray, object]:
+def product(
+    s: bfv.Session, layer: bfv.Linear, x: np.ndarray, tight: bool = True, **options: object
+) -> tuple[np.ndarray, object]:
     plan = layer.plan(s.context, **options)  # type: ignore[arg-type]
     s.add_galois_keys(plan.elements)
     inputs = [s.client.encrypt(p, s.secret_key, plan.limbs) for p in plan.encode(x)]
@@ -106,9 +108,9 @@ def test_the_devices_agree(session: bfv.Session) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda s: bfv.Linear([1, 2]), rf.ShapeError, "matrix"),
-        (lambda s: bfv.Linear([[0.5]]), rf.ValueError, "integers"),
-        (lambda s: bfv.Linear([[1, 2]], [1, 2]), rf.ShapeError, "bias"),
+        (lambda _: bfv.Linear([1, 2]), rf.ShapeError, "matrix"),
+        (lambda _: bfv.Linear([[0.5]]), rf.ValueError, "integers"),
+        (lambda _: bfv.Linear([[1, 2]], [1, 2]), rf.ShapeError, "bias"),
         (lambda s: bfv.Linear([[1, 2]]).plan(s.context).encode([1]), rf.ShapeError, r"the plan is for \(2,\)"),
         (lambda s: bfv.Linear([[1, 2]]).plan(s.context).encode([1, T]), rf.ValueError, "outside"),
         (lambda s: bfv.Linear([[1, 2]]).plan(s.context).decode([]), rf.ShapeError, "0 results"),
@@ -120,7 +122,7 @@ def test_the_devices_agree(session: bfv.Session) -> None:
             "plan of 2 x 2",
         ),
         (
-            lambda s: bfv.plan_linear(bfv.Context(parameters(11, t=1 << 16, limbs=2)), 2, 2),
+            lambda _: bfv.plan_linear(bfv.Context(parameters(11, t=1 << 16, limbs=2)), 2, 2),
             rf.ParameterError,
             "prime t that is 1 modulo 4096",
         ),

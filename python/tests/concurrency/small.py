@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native, ckks
+from ringforge import _native, bfv, ckks
 from ringforge._native import fhew, kernels, psi
 
 WHY = "a test of threads"
@@ -24,6 +24,12 @@ def parameters() -> _native.Parameters:
 @cache
 def session() -> ckks.Session:
     return ckks.Session(parameters(), threads=2)
+
+
+@cache
+def integer_session() -> bfv.Session:
+    primes = kernels.primes_below(50, 4, 1 << 18)
+    return bfv.Session(bfv.Parameters("test", 10, 12289, primes[1:], primes[:1], 1, WHY), threads=2)
 
 
 @cache

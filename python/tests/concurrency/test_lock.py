@@ -28,6 +28,7 @@ Row = tuple[str, Call, Call]
 ELSEWHERE = {
     "BatchMatmul.cost": "a formula",
     "Evaluator.__init__": "keeps the number",
+    "bfv.Evaluator.__init__": "keeps the number",
     "fhew.accumulate": "needs a large key: gates/test_devices.py",
     "psi.Plan.query_bytes": "a formula",
 }
@@ -70,6 +71,45 @@ def scheme(_: Path) -> Iterator[Row]:
     yield row("Evaluator.add", s.evaluator.add, cipher, cipher)
     yield row("Evaluator.mul", s.evaluator.mul, cipher, cipher)
     yield row("suggest", _native.suggest, 2, 20.0, 4096)
+
+
+def integers(_: Path) -> Iterator[Row]:
+    s = small.integer_session()
+    c, key, ctx, ev = s.client, s.secret_key, s.context, s.evaluator
+    values = np.zeros(ctx.params.degree, np.int64)
+    plain = ctx.encode(values)
+    public, cipher = c.public_key(key), c.encrypt(plain, key)
+    s.add_rotation_keys([1])
+    three = ev.mul(cipher, cipher)
+    yield row("bfv.Context.__init__", _native.bfv.Context, ctx.params)
+    yield row("bfv.Context.encode", ctx.encode, values)
+    yield row("bfv.Context.decode", ctx.decode, plain)
+    yield row("bfv.Context.multiplier", ctx.multiplier, plain, None, 2)
+    yield row("bfv.Client.secret_key", c.secret_key)
+    yield row("bfv.Client.public_key", c.public_key, key)
+    yield row("bfv.Client.relin_key", c.relin_key, key, None, 2)
+    yield row("bfv.Client.galois_key", c.galois_key, key, 5, None, 2)
+    yield row("bfv.Client.encrypt", c.encrypt, plain, key)
+    yield row("bfv.Client.encrypt", c.encrypt, plain, public)
+    yield row("bfv.Client.decrypt", c.decrypt, cipher, key, 2)
+    yield row("bfv.Client.decrypt_to_share", c.decrypt_to_share, cipher, key, 20.0)
+    yield row("bfv.Client.noise_budget", c.noise_budget, cipher, key)
+    yield row("bfv.Evaluator.add", ev.add, cipher, cipher)
+    yield row("bfv.Evaluator.mul", ev.mul, cipher, cipher)
+    yield row("bfv.Evaluator.relinearize", ev.relinearize, three, s.relin_key)
+    yield row("bfv.Evaluator.rotate_rows", ev.rotate_rows, cipher, 1, s.galois_keys)
+    yield row("bfv.Evaluator.mod_switch_to", ev.mod_switch_to, cipher, 1)
+    yield row("bfv.suggest", _native.bfv.suggest, 4, 65537)
+    plan = _native.Plan(_native.Packing(8, 16, ctx.params.row, _native.Span.compact), _native.Algorithm.bsgs, 4)
+    matvec = _native.bfv.IntegerMatvec(ctx, 16, plan, 3)
+    s.add_galois_keys(matvec.elements)
+    encode = row(
+        "bfv.IntegerMatvec.encode", matvec.encode, np.ones((16, 16), np.int64), np.zeros(0, np.int64), False, 2
+    )
+    encode[1]()
+    yield row("bfv.IntegerMatvec.__init__", _native.bfv.IntegerMatvec, ctx, 16, plan, 3)
+    yield encode
+    yield row("bfv.IntegerMatvec.run", matvec.run, [cipher], s.galois_keys, 2)
 
 
 def transforms(_: Path) -> Iterator[Row]:
@@ -229,7 +269,17 @@ def signals(_: Path) -> Iterator[Row]:
     yield row("omr.count_hits", omr.count_hits, p, a, b, 49, 64, 2)
 
 
-TABLES = [scheme, transforms, batches, records, boolean_gates, set_intersection, pseudo_random_function, signals]
+TABLES = [
+    scheme,
+    integers,
+    transforms,
+    batches,
+    records,
+    boolean_gates,
+    set_intersection,
+    pseudo_random_function,
+    signals,
+]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -173,6 +173,19 @@ def test_automorphisms(pn: tuple[int, int], data: st.DataObject) -> None:
     )
 
 
+@pytest.mark.parametrize("bits", [50, 51, 52, 61])
+@pytest.mark.parametrize("target_bits", [50, 61])
+@pytest.mark.parametrize("k", [3, 4, 15, 16, 17, 64])
+def test_base_conversion_of_the_largest_words(bits: int, target_bits: int, k: int) -> None:
+    """Where sums of high words come closest to what they have room for."""
+    n, v = 48, (1 << 16) - 1
+    (q,) = kernels.primes_below(target_bits, 1, 2)
+    y, c, p = (1 << bits) - 1, q - 1, q - 1
+    rows, quotients = [oracle.words([y] * n)] * k, oracle.words([v] * n)
+    everywhere("base_convert", [(k * y * c - v * p) % q] * n, rows, [c] * k, bits, quotients, p, q)
+    everywhere("base_convert", [k * y * c % q] * n, rows, [c] * k, bits, None, 0, q)
+
+
 @given(st.sampled_from(SIZES), st.sampled_from(BITS), st.sampled_from(BITS), st.integers(1, 6), st.data())
 def test_base_conversion(n: int, bits: int, target_bits: int, k: int, data: st.DataObject) -> None:
     *sources, _ = kernels.primes_below(bits, k + 1, 2)

@@ -76,8 +76,9 @@ class Evaluator {
   void check(const Ciphertext& c) const;
   void check_two(const Ciphertext& a, const char* what) const;
   void check_constant(const Ciphertext& a, std::span<const u64> residues) const;
-  /// c1 (or its digits) switched by `key`, divided by P: what becomes of (0, c1).
-  std::pair<Poly<Eval>, Poly<Eval>> switched(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key) const;
+  /// c (or its digits) switched by `key`, divided by P, and what comes then.
+  Ciphertext switched(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key,
+                      const AfterSwitch& then) const;
   Ciphertext switch_and_map(const Ciphertext& a, const Digits* digits, u64 element, const SwitchingKey& key) const;
 
   GadgetPtr gadget_;

@@ -4,7 +4,6 @@
 // Exact division by a product of primes with rounding: rescaling, ModDown, and both in one step.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "ringforge/ring.hpp"
@@ -26,13 +25,10 @@ class BaseConverter {
   void quotient(u64* v, const u64* const* y, std::size_t n) const noexcept;
   /// dst = the centred lift modulo target prime j. For one source prime, y is x itself and v unused.
   void convert(u64* dst, const u64* const* y, const u64* v, std::size_t j) const noexcept;
-  /// Coefficients that `convert_block` is best given: the words of a dozen sources stay in the second-level cache.
-  static constexpr std::size_t kBlock = 2048;
-  /// `quotient` and `convert` to many targets at the coefficients [from, from + size), size a multiple of 16, with the
-  /// same results: the sources are read from memory once, not once for each target. More than one source; every array
-  /// holds a whole limb, dst[i] for target prime targets[i].
-  void convert_block(std::span<u64* const> dst, std::span<const std::size_t> targets, const u64* const* y, u64* v,
-                     std::size_t from, std::size_t size) const noexcept;
+  /// All of it at once, for targets [first, first + dst.size()): x[i] are the residues modulo source prime i (not
+  /// prepared), dst[j] is target first + j; a null one is left out. Block by block of coefficients, so that sources are
+  /// read once for all targets. Two source primes at least. dst must not alias x.
+  void convert_all(std::span<u64* const> dst, std::size_t first, std::span<const u64* const> x, unsigned threads) const;
   /// Fast conversion: dst = sum y_i*(P/p_i) modulo target prime j, that is x + u*P for some 0 <= u < k, x in
   /// [0, P): enough where a multiple of P does no harm.
   void convert_fast(u64* dst, const u64* const* y, std::size_t j) const noexcept;
@@ -60,7 +56,20 @@ class ModulusDrop {
   /// @throws MismatchError when p has another basis.
   Poly<Eval> apply(const Poly<Eval>& p, unsigned threads = 1) const;
 
-  // ---- the same limb by limb, for fused schedules ----
+  // ---- the same in two steps, for what is fused with it ----
+  /// What a kept limb needs of those that go.
+  struct Rest {
+    std::vector<const u64*> gone;  ///< in coefficient form
+    Poly<Coeff> lifted;            ///< their centred lift modulo the kept primes; empty for a single one
+  };
+  /// `gone[i]` holds N words of prime kept + i in coefficient form; they stay the caller's and must live as long as
+  /// this.
+  Rest rest(std::vector<const u64*> gone, unsigned threads = 1) const;
+  /// dst = round(p / D) modulo kept prime j, src being p there; `t` is N words of working memory. dst may be src.
+  /// Counts an NTT.
+  void divide(u64* dst, const u64* src, const Rest& rest, std::size_t j, u64* t) const noexcept;
+
+  // ---- the same limb by limb, for schedules that hold little ----
   /// The limbs that go, in coefficient form and prepared. `limbs[i]` holds N words of prime kept + i; they stay
   /// the caller's and must live as long as this.
   struct Tail {

@@ -15,11 +15,14 @@ namespace ringforge::rlwe {
 /// For gadgets whose digits are whole limbs (not base-B).
 class DigitSource {
  public:
+  /// How conversions to other primes are made.
+  enum class Convert {
+    each,  ///< when a limb is asked for: nothing but c is held
+    all    ///< at once, block by block, which reads c once: as many limbs are held as there will be transforms
+  };
   /// `c` must outlive this. Counts one mod_up. @throws MismatchError when c's basis is no prefix of the gadget's
   /// Q, ParameterError for a base-B gadget.
-  /// @param whole converts every limb of every digit at once, which is faster where all are made: sources are then read
-  ///        once. It takes digits * (limbs + |P|) - limbs limbs of memory.
-  DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1, bool whole = false);
+  DigitSource(const Poly<Eval>& c, const Gadget& gadget, unsigned threads = 1, Convert convert = Convert::each);
   std::size_t digits() const noexcept { return digits_; }
   /// Digit d modulo prime j of the extended basis, in Eval form.
   void limb(u64* dst, std::size_t d, std::size_t j) const noexcept;
@@ -33,10 +36,7 @@ class DigitSource {
   Poly<Coeff> coeff_;
   std::vector<std::vector<const u64*>> sources_;  // of each digit
   std::vector<WordBuffer> quotients_;
-  void convert_all(unsigned threads);
-  std::size_t target(std::size_t j) const noexcept;
-  std::vector<WordBuffer> converted_;                  // of each digit of several limbs
-  std::vector<std::vector<const u64*>> converted_at_;  // limb j of digit d, or null
+  std::vector<WordBuffer> lifted_;  // of each digit, at all primes but its own; empty unless all are converted at once
 };
 
 /// A decomposed polynomial: its digits over the extended basis, in Eval form. Made once, used by any
@@ -69,9 +69,23 @@ void key_product(Poly<Eval>& u0, Poly<Eval>& u1, const Digits& digits, const Swi
                  bool accumulate, unsigned threads = 1);
 
 /// Digits and key_product in one: (u0, u1) = sum_d D_d(c) * (b_d, a_d). For a single use of the digits this
-/// is faster: target limb by target limb, the digits are made and used while they are in the cache.
+/// is faster: target limb by target limb, the digits are transformed and used while they are in the cache.
 /// Counts one mod_up and one key_switch. @throws as Digits and key_product.
 void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const SwitchingKey& key, const Gadget& gadget,
                 unsigned threads = 1);
+
+/// What is done with the two parts after a key switch: sums with polynomials over c's primes (null: none), then
+/// X -> X^element.
+struct AfterSwitch {
+  const Poly<Eval>* add[2] = {nullptr, nullptr};
+  u64 element = 1;
+};
+
+/// A key switch, the division by P, and what comes after, limb by limb: the sums never leave the cache. `digits` are
+/// c's, or null. The gadget has special primes. Counts what switch_key (or key_product), two divisions, sums and
+/// automorphisms count. @throws as Digits and key_product.
+std::pair<Poly<Eval>, Poly<Eval>> switch_and_divide(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key,
+                                                    const Gadget& gadget, const AfterSwitch& then,
+                                                    unsigned threads = 1);
 
 }  // namespace ringforge::rlwe

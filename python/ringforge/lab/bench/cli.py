@@ -21,6 +21,7 @@ from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
 from ringforge.lab.bench import matvec as matvec_bench
+from ringforge.lab.bench import omr as omr_bench
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
@@ -373,3 +374,41 @@ def psi_command(
         _print(psi_bench.details(done))
         if sizes:
             console(width=_WIDTH).print(psi_bench.verdict(done))
+
+
+@app.command("omr")
+def omr_command(
+    case: Annotated[
+        list[str] | None, typer.Option(help=f"{', '.join(omr_bench.CASES)}; may be repeated; all by default.")
+    ] = None,
+    params: Annotated[str, typer.Option("--set", help="BFV parameter set.")] = "omr",
+    diagonals: Annotated[int, typer.Option(min=1, max=1024, help="Of the slice of the affine transform.")] = 128,
+    babies: Annotated[int, typer.Option(min=1, max=1024, help="Baby steps of ours there; two keys in any case.")] = 16,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, in which the sides take turns; medians.")] = 3,
+    budget: Annotated[float, typer.Option(min=0.01, help="Seconds of each measurement.")] = 1.0,
+    peer: Annotated[LattigoPeer, typer.Option(help="lattigo, or none for our side alone.")] = LattigoPeer.lattigo,
+    insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """BFV and the affine transform of message retrieval beside Lattigo: same primes, digits, outputs, one thread.
+
+    Takes some minutes and 5 GiB: Lattigo's 128 encoded diagonals and their keys. Times are processor time.
+
+    Examples:
+
+        ringforge bench omr
+
+        ringforge bench omr --case rotation --case product --rounds 7
+    """
+    chosen = tuple(dict.fromkeys(case or omr_bench.CASES))
+    wanted = omr_bench.OmrCase(
+        params, diagonals=diagonals, babies=babies, rounds=rounds, budget_s=budget, insecure=insecure
+    )
+    wanted.check()
+    records = omr_bench.compare(wanted, chosen, peer is not LattigoPeer.none)
+    done = _finish(records, f"omr, {rounds} rounds, processor time", as_json, save_to, f"omr-{params}")
+    if not as_json:
+        _print(omr_bench.verdict(done))

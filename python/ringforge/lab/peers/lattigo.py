@@ -23,7 +23,21 @@ SOURCES = Path(__file__).with_name("lattigo")
 OLDEST_GO = (1, 21)
 
 Case = Literal[
-    "ntt", "intt", "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive", "matmul_naive"
+    "ntt",
+    "intt",
+    "rotate",
+    "rotate_hoisted",
+    "multiply",
+    "linear_transform",
+    "rotations_naive",
+    "matmul_naive",
+    "bfv_rotate",
+    "bfv_rotate_hoisted",
+    "bfv_multiply",
+    "bgv_multiply",
+    "bfv_multiply_plain",
+    "bfv_encode",
+    "bfv_affine",
 ]
 
 
@@ -41,6 +55,9 @@ class Request:
 
     `matmul_naive` takes a `shape` (m, l, n) and multiplies two matrices, or `rotations` at `level` and
     `second_rotations` at `level` - 1 and times those, with products at `level` - 2.
+
+    `bfv_*` and `bgv_multiply` take integers modulo `plaintext_modulus`. `bfv_affine` computes the sums of `diagonals`
+    times rotations of a message and of the message rotated once: two outputs of one set of encodings.
     """
 
     case: Case
@@ -59,6 +76,7 @@ class Request:
     log_bsgs: int | None = None
     budget_s: float = 1.0
     seed: int = 0
+    plaintext_modulus: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,9 +84,10 @@ class Result:
     """One measurement: wall time as a median, processor time as a mean, both for one operation.
 
     `limbs` counts those of the ciphertext worked on, `error` is the largest difference of decrypted values
-    (for transforms, the number of wrong coefficients of a product), and the rescaling after a
-    `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`. `parts` has the seconds of
-    `matmul_naive` by operation.
+    (for transforms, the number of wrong coefficients of a product, for integers of wrong slots), and the
+    rescaling after a `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`. `parts` has the
+    seconds of `matmul_naive` by operation, or of `bfv_affine` the processor time of encoding and the number
+    of keys.
     """
 
     case: str

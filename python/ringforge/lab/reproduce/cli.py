@@ -8,6 +8,7 @@ import typer
 
 from ringforge.lab.reproduce.matmul import matmul
 from ringforge.lab.reproduce.matvec import matvec
+from ringforge.lab.reproduce.omr import omr
 from ringforge.lab.reproduce.psi import psi
 
 app = typer.Typer(
@@ -16,5 +17,5 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="The published tables and figures of each system, beside what we model or measure.",
 )
-for command in (matvec, matmul, psi):
+for command in (matvec, matmul, psi, omr):
     app.command()(command)

@@ -88,6 +88,30 @@ def test_scheme_cases_compute_the_right_values(case: lattigo.Case) -> None:
     assert (result.rescale_seconds is not None) == sums
 
 
+INTEGERS = {"log_n": 8, "limbs": 3, "special": 1, "budget_s": 0.02, "plaintext_modulus": 786_433}
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize(
+    "case",
+    ["bfv_rotate", "bfv_rotate_hoisted", "bfv_multiply", "bgv_multiply", "bfv_multiply_plain", "bfv_encode"],
+)
+def test_integer_cases_compute_the_right_values(case: lattigo.Case) -> None:
+    result = run(Request(case, **INTEGERS, rotations=(3, -2)))  # type: ignore[arg-type]
+    assert (result.error, result.limbs, result.special) == (0, 3, 1)
+    assert result.cpu_seconds > 0
+
+
+@pytest.mark.usefixtures("built")
+def test_affine_sums_are_right() -> None:
+    result = run(Request("bfv_affine", **INTEGERS, diagonals=tuple(range(12))))  # type: ignore[arg-type]
+    assert (result.error, result.log_bsgs) == (0, 1)
+    assert result.encode_seconds is not None
+    assert result.parts is not None
+    assert result.parts["encode_cpu"] > 0
+    assert result.parts["keys"] >= 2
+
+
 @pytest.mark.usefixtures("built")
 def test_given_primes_and_level() -> None:
     step = 1 << 18
@@ -114,6 +138,9 @@ def test_best_split_is_one_of_those_given() -> None:
         (Request("linear_transform", log_n=8, limbs=2, special=1, diagonals=(1, 129)), "listed twice"),
         (Request("rotate", log_n=8, limbs=2), "at least one prime"),
         (Request("rotate", log_n=8, limbs=2, special=1, level=2), "level is 2"),
+        (Request("bfv_rotate", log_n=8, limbs=2, special=1), "plaintext_modulus"),
+        (Request("bfv_affine", **INTEGERS), "list of diagonals"),  # type: ignore[arg-type]
+        (Request("bfv_affine", **INTEGERS, diagonals=(1, 128)), "outside"),  # type: ignore[arg-type]
     ],
 )
 def test_refusals_say_why(request_: Request, message: str) -> None:

@@ -35,6 +35,8 @@ type request struct {
 	Budget    float64  `json:"budget_s"` // seconds of repeated runs, 1 unless given
 	Seed      int64    `json:"seed"`     // of the messages; keys and noise always come from the system
 
+	PlaintextModulus uint64 `json:"plaintext_modulus"` // of the cases bfv_* and bgv_*
+
 	// Of matmul_naive: rotations one level lower, or m, l, n of a whole product.
 	SecondRotations []int `json:"second_rotations"`
 	Shape           []int `json:"shape"`
@@ -48,17 +50,18 @@ type result struct {
 	Iterations     int      `json:"iterations"`
 	EncodeSeconds  *float64 `json:"encode_seconds"`
 	RescaleSeconds *float64 `json:"rescale_seconds"`
-	LogBSGS        *int     `json:"log_bsgs"` // of linear_transform
+	LogBSGS        *int     `json:"log_bsgs"` // of linear_transform and bfv_affine
 	Peer           string   `json:"peer"`
 	PeerVersion    string   `json:"peer_version"`
 	GoVersion      string   `json:"go_version"`
 	LogN           int      `json:"log_n"`
 	Limbs          int      `json:"limbs"` // of the ciphertext that was worked on
 	Special        int      `json:"special"`
-	Error          float64  `json:"error"` // largest difference from the expected values
+	Error          float64  `json:"error"` // largest difference from the expected values, wrong slots of integers
 	PeakMiB        float64  `json:"peak_mib"`
 
-	// Of matmul_naive: medians by operation, and of a whole product the sums by step.
+	// Of matmul_naive: medians by operation, and of a whole product the sums by step. Of bfv_affine: processor time of
+	// encoding, number of keys.
 	Parts map[string]float64 `json:"parts"`
 }
 
@@ -108,8 +111,12 @@ func serve(r request) (result, error) {
 		err = transform(r, &res)
 	case "rotate", "rotate_hoisted", "multiply", "linear_transform", "rotations_naive", "matmul_naive":
 		err = scheme(r, &res)
+	case "bfv_rotate", "bfv_rotate_hoisted", "bfv_multiply", "bgv_multiply", "bfv_multiply_plain", "bfv_encode",
+		"bfv_affine":
+		err = integerScheme(r, &res)
 	default:
-		names := "ntt, intt, rotate, rotate_hoisted, multiply, linear_transform, rotations_naive, matmul_naive"
+		names := "ntt, intt, rotate, rotate_hoisted, multiply, linear_transform, rotations_naive, matmul_naive, " +
+			"bfv_rotate, bfv_rotate_hoisted, bfv_multiply, bgv_multiply, bfv_multiply_plain, bfv_encode, bfv_affine"
 		err = fmt.Errorf("unknown case %q; known: %s", r.Case, names)
 	}
 	res.PeakMiB = peakMiB()

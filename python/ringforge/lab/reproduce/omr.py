@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge reproduce omr`: the paper's tables beside our values, each number marked."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from ringforge.cli.console import console, say
+from ringforge.lab.papers import omr as paper
+from ringforge.lab.tables import render, to_json
+
+
+def omr(
+    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help=f"Only this table: {', '.join(paper.ALL)}; may be repeated.")
+    ] = None,
+    measured: Annotated[
+        bool,
+        typer.Option("--measure/--no-measure", help="Measure CCadd, PCmul and Rot at N = 65,536 on this machine."),
+    ] = False,
+) -> None:
+    """The paper on oblivious message retrieval: Tables II to IV, times, sizes, its contradictions.
+
+    Every number is marked: (p) printed in the paper or by SophOMR, (m) given by our models, (x) measured here, (d)
+    derived from others. The accelerator's times are the paper's in every case.
+
+    Examples: `ringforge reproduce omr`, `ringforge reproduce omr --table IV --measure`
+    """
+    wanted = tuple(table) if table else paper.ALL
+    paper.tables(wanted)  # refuses unknown names before anything is measured
+    found = paper.measure() if measured and "IV" in wanted else None
+    tables = paper.tables(wanted, found)
+    sentences = paper.contradictions() if table is None else []
+    if as_json:
+        print(
+            json.dumps(
+                {"tables": json.loads(to_json(tables)), "contradictions": sentences}, indent=2, ensure_ascii=False
+            )
+        )
+        return
+    screen = console()
+    if table is None:
+        say(
+            "An FPGA accelerator for the matrix-vector products of oblivious message retrieval, as SophOMR has them. "
+            "docs/omr-paper.md explains the rest."
+        )
+        say("")
+    print(render(tables, width=screen.width, color=screen.is_terminal))
+    if sentences:
+        say("")
+        say("Errors, contradictions and gaps of the paper, and how they are resolved here:")
+        for number, sentence in enumerate(sentences, 1):
+            say(f"{number:3}. {sentence}")
+    if not measured:
+        say("")
+        say("Nothing was measured; with --measure the operators of Table IV are.")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Tables, measuring, and the command."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from ringforge.cli import main
+from ringforge.errors import ParameterError
+from ringforge.lab.papers import omr as paper
+from ringforge.lab.papers.omr import Measured, timings
+from ringforge.lab.tables import Value
+
+FOUND = Measured(add=0.5, multiply=4.0, rotate=50.0, encode=3.0)
+
+
+def test_every_number_has_a_source() -> None:
+    made = paper.tables()
+    assert [t.title.partition(":")[0] for t in made[:3]] == ["Table II", "Table III", "Table IV"]
+    for table in made:
+        for row in table.rows:
+            assert all(cell is None or isinstance(cell, Value) for cell in row[1:])
+    assert {c.source for t in made for row in t.rows for c in row if isinstance(c, Value)} == {
+        "paper",
+        "model",
+        "derived",
+    }
+
+
+def test_accelerator_columns_are_the_papers() -> None:
+    """With or without measuring: what was not run here must not look as if it had been."""
+    for found in (None, FOUND):
+        (table,) = paper.tables(("IV",), found)
+        for row in table.rows:
+            assert all(isinstance(cell, Value) and cell.source == "paper" for cell in row[1:6])
+            assert isinstance(row[6], Value)
+            assert row[6].source == "derived"
+        assert "no hardware was run" in table.notes[0]
+
+
+def test_measured_table_says_so() -> None:
+    (table,) = paper.tables(("IV",), FOUND)
+    by_name = {row[0]: row for row in table.rows}
+    assert by_name["Rot"][7] == Value(50.0, "ms", "measured")
+    assert by_name["Rot"][8] == Value(pytest.approx(31.35 * 6.81 / 50), "x", "derived")
+    assert by_name["MatMul"][7] == Value(pytest.approx(1024 * 7 + 67 * 50 + 1023 * 0.5), "ms", "derived")
+    assert "SCALED" in table.title
+    assert "SCALED" in table.notes[-1]
+
+
+def test_unknown_table_is_refused() -> None:
+    with pytest.raises(ParameterError, match='no table "V": take one of II, III'):
+        paper.tables(("V",))
+
+
+def test_operations_run() -> None:
+    found = timings.measure("omr-test", 1, "a test")
+    assert min(found.add, found.multiply, found.rotate, found.encode) > 0
+    assert found.rotate > found.multiply
+
+
+def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def fake() -> Measured:
+        asked.append(1)
+        return FOUND
+
+    monkeypatch.setattr(paper, "measure", fake)
+    assert main(["reproduce", "omr"]) == 0
+    text = capsys.readouterr().out
+    for title in ("Table II: ", "Table III: ", "Table IV: ", "MatMul on the CPU", "Sizes", "SophOMR's own figures"):
+        assert title in text
+    assert re.search(r"^ +1\. ", text, re.MULTILINE)
+    assert "Nothing was measured" in text
+    assert main(["reproduce", "omr", "--table", "sizes", "--measure", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [t["title"] for t in document["tables"]] == ["Sizes"]
+    assert document["contradictions"] == []
+    assert not asked
+    assert main(["reproduce", "omr", "--table", "IV", "--measure"]) == 0
+    assert "(x)" in capsys.readouterr().out
+    assert asked == [1]
+    assert main(["reproduce", "omr", "--table", "7"]) != 0
