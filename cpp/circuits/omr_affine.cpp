@@ -13,9 +13,11 @@
 namespace ringforge::circuits {
 namespace {
 
-/// Coefficients of which the babies' words, both parts, stay in the second-level cache while a giant step's diagonals
-/// pass by for every output.
-constexpr std::size_t kBlock = 1024;
+/// Coefficients of which the babies' words, both parts, stay in the second-level cache while the diagonals of some
+/// giant steps pass by for every output.
+constexpr std::size_t kBlock = 512;
+/// Giant steps whose diagonals are transformed before they are multiplied: the babies are read once for all of them.
+constexpr std::size_t kGroup = 4;
 /// Of the time of a giant step's sums at one limb, in units of progress.
 constexpr std::size_t kRotationUnits = 4;
 
@@ -117,37 +119,44 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
     const std::size_t block = std::min(kBlock, n), rows = babies.size(), stride = n + block;
     // The babies' words of one block, all together: at their own places, powers of two apart, they would share few sets
     // of a cache. Diagonals lie a block further on each for the same reason.
-    WordBuffer held(2 * rows * n), made(lay.terms(0) * stride);
+    const std::size_t group = std::min(kGroup, shard.count), most = lay.terms(0);
+    WordBuffer held(2 * rows * n), made(group * most * stride);
     for (std::size_t first = 0; first < n; first += block)
       for (std::size_t b = 0; b < rows; ++b)
         for (std::size_t part = 0; part < 2; ++part)
           std::copy_n(babies[b].parts[part].limb(j) + first, block,
                       held.data() + 2 * rows * first + (2 * b + part) * block);
-    std::vector<const u64*> x(lay.terms(0)), y0(rows), y1(rows);
-    for (std::size_t g = 0; g < shard.count; ++g) {
-      const std::size_t terms = lay.terms(shard.first + g), each = lay.diagonal_bytes();
+    std::vector<const u64*> x(most), y0(rows), y1(rows);
+    for (std::size_t g0 = 0; g0 < shard.count; g0 += group) {
+      const std::size_t last = std::min(g0 + group, shard.count), each = lay.diagonal_bytes();
       for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
-        for (std::size_t b = 0; b < terms; ++b) {
-          u64* d = made.data() + b * stride;
-          kern.unpack(d, diagonals[g].data() + (matrix * terms + b) * each, n, lay.plain().mod().bits);
-          ntt_lift(d, d, lay.plain(), prime);
+        for (std::size_t g = g0; g < last; ++g) {
+          const std::size_t terms = lay.terms(shard.first + g);
+          for (std::size_t b = 0; b < terms; ++b)
+            kern.ntt_forward_packed(made.data() + ((g - g0) * most + b) * stride,
+                                    diagonals[g].data() + (matrix * terms + b) * each, lay.plain().mod().bits,
+                                    lay.plain().value(), prime.table());
+          count({.ntt = terms});
         }
         for (std::size_t first = 0; first < n; first += block) {
-          for (std::size_t b = 0; b < terms; ++b) x[b] = made.data() + b * stride + first;
           for (std::size_t b = 0; b < rows; ++b) {
             y0[b] = held.data() + 2 * rows * first + 2 * b * block;
             y1[b] = y0[b] + block;
           }
-          // Every output of one matrix takes the babies from a step further on.
-          for (std::size_t l = matrix; l < (matrices > 1 ? matrix + 1 : outputs); ++l) {
-            const std::size_t from = matrices > 1 ? 0 : l;
-            rlwe::Ciphertext& sum = sums[g][l];
-            kern.dot2(sum.parts[0].limb(j) + first, sum.parts[1].limb(j) + first, x.data(), y0.data() + from,
-                      y1.data() + from, terms, false, block, prime.mod());
+          for (std::size_t g = g0; g < last; ++g) {
+            const std::size_t terms = lay.terms(shard.first + g);
+            for (std::size_t b = 0; b < terms; ++b) x[b] = made.data() + ((g - g0) * most + b) * stride + first;
+            // Every output of one matrix takes the babies from a step further on.
+            for (std::size_t l = matrix; l < (matrices > 1 ? matrix + 1 : outputs); ++l) {
+              const std::size_t from = matrices > 1 ? 0 : l;
+              rlwe::Ciphertext& sum = sums[g][l];
+              kern.dot2(sum.parts[0].limb(j) + first, sum.parts[1].limb(j) + first, x.data(), y0.data() + from,
+                        y1.data() + from, terms, false, block, prime.mod());
+            }
           }
         }
       }
-      reports.add(1);
+      reports.add(last - g0);
     }
   });
 
@@ -263,7 +272,8 @@ std::size_t OmrAffine::run_bytes(Shard shard, unsigned threads) const {
   check(shard);
   const std::size_t n = layout_.slots(), workers = std::min<std::size_t>(threads, limbs_);
   const std::size_t sums = shard.count * layout_.outputs() * 2 * limbs_;
-  const std::size_t made = layout_.terms(0) * (n + std::min(kBlock, n)) + 2 * layout_.rotations() * n;
+  const std::size_t group = std::min(kGroup, shard.count);
+  const std::size_t made = group * layout_.terms(0) * (n + std::min(kBlock, n)) + 2 * layout_.rotations() * n;
   return (sums * n + workers * made) * sizeof(u64);
 }
 

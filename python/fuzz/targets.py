@@ -36,8 +36,12 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
+from ringforge.omr import depot as omr_depot
+from ringforge.omr import keys as omr_keys
 from ringforge.omr import sets as omr_sets
+from ringforge.omr import steps as omr_steps
 from ringforge.omr.address import Address
+from ringforge.omr.detector_client import Info as DetectorInfo
 from ringforge.omr.payload import BoxSecret
 from ringforge.omr.signal import Signals, SignalSecret
 from ringforge.psi import oprf, sets, wire
@@ -658,6 +662,99 @@ def http_answers(data: bytes) -> None:
 )
 def machine_config(data: bytes) -> None:
     MachineConfig.load(stored("m.json", data))
+
+
+# ---- omr -----------------------------------------------------------------------------------------
+
+
+def _omr_step() -> omr_steps.Step:
+    return omr_steps.Step("affine", "0" * 64, "1" * 64, "2" * 64, 0, 23, (("babies", 46),), ("3" * 64,))
+
+
+@target("omr.steps.Step.from_json", seeds=lambda: [_omr_step().to_json()])
+def omr_step(data: bytes) -> None:
+    step = omr_steps.Step.from_json(data)
+    assert step.to_json() == data
+
+
+_OMR_INFO = {
+    "detector": {"set": "test", "capacity": {"messages": 65}},
+    "bulletins": [[0, "0" * 64]],
+    "keys": {"1" * 64: {"capacity": 50}},
+    "jobs": [{"job": "2" * 32, "state": "done"}],
+    "left": {"bulletins": 7},
+}
+
+
+@target("omr.detector_client.Info.from_json", seeds=lambda: [json.dumps(_OMR_INFO).encode()])
+def omr_detector(data: bytes) -> None:
+    DetectorInfo.from_json(data)
+
+
+def _omr_job() -> omr_depot.Job:
+    return omr_depot.Job("3" * 32, omr_steps.Request("0" * 64, 0, "1" * 64, "messages", 50, 0, 4096))
+
+
+@functools.cache
+def _omr_store() -> list[bytes]:
+    """A request, and a step's result."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(omr_depot.Depot(folder)) as depot:
+        depot.keep_result("3" * 32, _omr_step(), b"result" * 9)
+        depot.keep_job(_omr_job())
+        files_of = [depot.path / ("3" * 32) / "jobs" / f"{_omr_job().name}.json"]
+        files_of.append(depot.result_path("3" * 32, _omr_step().name))
+        return [path.read_bytes() for path in files_of]
+
+
+@target(
+    "omr.depot.label",
+    "omr.depot._read_label",
+    "omr.depot.read_result",
+    "omr.depot.Depot._read_job",
+    seeds=_omr_store,
+)
+def omr_store(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (f"{_omr_job().name}.json", _omr_step().name):
+            (Path(folder) / name).write_bytes(data)
+        with contextlib.suppress(Error):
+            omr_depot.Depot._read_job("3" * 32, Path(folder) / f"{_omr_job().name}.json")
+        omr_depot.label(Path(folder) / _omr_step().name)
+        omr_depot.read_result(Path(folder) / _omr_step().name)
+
+
+_OMR_SET = omr_sets.named("test", "fuzzing")
+
+
+@functools.cache
+def _omr_secret() -> omr_keys.ReceiverSecret:
+    return omr_keys.ReceiverSecret.make(_OMR_SET, fixed_seed_for_tests=_native.TestSeed(bytes(32)))
+
+
+@target(
+    "omr.keys.ReceiverSecret.load",
+    "omr.keys._read_head",
+    "omr.keys._record",
+    seeds=lambda: [written("receiver", _omr_secret().save)],
+    mutate=mutators.records,
+)
+def omr_receiver_secret(data: bytes) -> None:
+    omr_keys.ReceiverSecret.load(stored("receiver", data))
+
+
+@functools.cache
+def _omr_detection_key() -> bytes:
+    return written("detection", omr_keys.DetectionKey.make(_omr_secret()).save)
+
+
+@target(
+    "omr.keys.DetectionKey.load",
+    # Keys are megabytes: mostly its heads and what comes first.
+    seeds=lambda: [_omr_detection_key()[:4096]],
+    mutate=mutators.records,
+)
+def omr_detection_key(data: bytes) -> None:
+    omr_keys.DetectionKey.load(stored("detection", data))
 
 
 # ---- oblivious message retrieval -----------------------------------------------------------------

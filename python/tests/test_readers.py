@@ -115,7 +115,15 @@ OWN = {
     "psi.store._change_members": "a copy that it has just made, of a database that was verified",
     "psi.remote.intersect": "fields that TableInfo has checked",
     "psi.service.*": "fields that TableInfo has checked; messages come through framing.parser",
+    "search.Search.file": "whatever bytes there are: they are compared, not taken apart",
     "serving.access._pem": "a certificate, which gRPC reads",
+    "omr.depot.Depot.*": "the detector's own directory; results of steps and requests have a target",
+    "omr.detector_client.Connection.*": "names that it has checked; messages come through framing.parser",
+    "omr.detector_client.key_name": "a file that is sent as it is",
+    "omr.detector_service.*": "files that are kept as they came; messages come through framing.parser",
+    "omr.jobs.*": "names that the service has checked",
+    "omr.quotes.*": "texts that come with the system",
+    "omr.describe.*": "what omr.depot has read",
     "matvec.report.*": "what the demo has just stored",
 }
 
