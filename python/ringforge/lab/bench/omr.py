@@ -83,7 +83,8 @@ class Ours:
 
     def turned(self, step: int) -> Words:
         """The first message, both rows rotated."""
-        return np.roll(self.x.reshape(2, -1), -step, axis=1).reshape(-1)
+        rows: Words = np.roll(self.x.reshape(2, -1), -step, axis=1)
+        return rows.reshape(-1)
 
     def _expect(self, name: str, got: bfv.Ciphertext, want: Words) -> None:
         wrong = int((self.session.decrypt(got, signed=False) != want).sum())
@@ -106,7 +107,7 @@ class Ours:
             share = len(self.steps)
 
             def call() -> list[bfv.Ciphertext]:
-                return ev.rotate_hoisted(self.a, self.steps, s.galois_keys)
+                return list(ev.rotate_hoisted(self.a, self.steps, s.galois_keys))
 
             for step, got in zip(self.steps, call(), strict=True):
                 self._expect(name, got, self.turned(step))

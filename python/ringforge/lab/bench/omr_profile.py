@@ -22,6 +22,7 @@ from ringforge import bfv
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.lab.papers.omr import cost
+from ringforge.lab.papers.omr.figures import AFFINE_OVER_RANGE, DEGREE
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.omr.plan import Plan
 from ringforge.omr.sets import Set
@@ -127,8 +128,6 @@ def profile(s: Set, method: Literal["paper", "ringforge"]) -> Profile:
 
 def published() -> Profile:
     """The paper's CPU: its counts and times of operations, and the range check by the text's ratio."""
-    from ringforge.lab.papers.omr.figures import AFFINE_OVER_RANGE
-
     counts = cost.affine()
     multiply, rotate, add = cost.cpu_seconds(counts)
     return Profile(
@@ -144,7 +143,7 @@ def published() -> Profile:
 
 def profiles(s: Set, methods: Sequence[Literal["paper", "ringforge"]] = METHODS) -> Iterator[Profile]:
     """What the paper says, where the set is its size, and each method here."""
-    if s.log_n == cost.DEGREE.bit_length() - 1:
+    if s.entries == DEGREE:
         yield published()
     for method in methods:
         yield profile(s, method)
