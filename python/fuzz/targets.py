@@ -36,10 +36,14 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
-from ringforge.psi import access, oprf, quota, sets, wire
+from ringforge.omr import depot as omr_depot
+from ringforge.omr import steps as omr_steps
+from ringforge.omr.detector_client import Info as DetectorInfo
+from ringforge.psi import oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
+from ringforge.serving import access, framing, quota
 
 #: Longest input.
 MAX_BYTES = 1 << 16
@@ -502,13 +506,13 @@ def _kinds() -> list[Any]:
     return [kind for request, reply, _, _ in wire.METHODS.values() for kind in (request, reply)]
 
 
-@target("psi.wire.parser", "psi.wire.assemble", seeds=_messages)
+@target("serving.framing.parser", "serving.framing.assemble", seeds=_messages)
 def psi_messages(data: bytes) -> None:
     kinds = _kinds()
-    message: Any = wire.parser(kinds[data[0] % len(kinds)] if data else kinds[0])(data[1:])
-    if isinstance(message, wire.Malformed) or "part" not in message.DESCRIPTOR.oneofs_by_name:
+    message: Any = framing.parser(kinds[data[0] % len(kinds)] if data else kinds[0])(data[1:])
+    if isinstance(message, framing.Malformed) or "part" not in message.DESCRIPTOR.oneofs_by_name:
         return
-    wire.assemble([message], 4, "a test")
+    framing.assemble([message], 4, "a test")
 
 
 @target(
@@ -530,8 +534,8 @@ def psi_elements(data: bytes) -> None:
 
 
 @target(
-    "psi.access.read_tokens",
-    "psi.access.read_private",
+    "serving.access.read_tokens",
+    "serving.access.read_private",
     seeds=lambda: [b"# tokens\n" + b"0123456789abcdef" * 2 + b"\n", b"127.0.0.1:8760", b"ipv6:%5B::1%5D:1"],
 )
 def psi_tokens(data: bytes) -> None:
@@ -551,7 +555,7 @@ def _quota() -> list[bytes]:
     return [written("quota.sqlite", make)]
 
 
-@target("psi.quota.Quota.__init__", seeds=_quota)
+@target("serving.quota.Quota.__init__", seeds=_quota)
 def psi_quota(data: bytes) -> None:
     for old in room().glob("q.sqlite*"):
         old.unlink()
@@ -644,3 +648,62 @@ def http_answers(data: bytes) -> None:
 )
 def machine_config(data: bytes) -> None:
     MachineConfig.load(stored("m.json", data))
+
+
+# ---- omr -----------------------------------------------------------------------------------------
+
+
+def _omr_step() -> omr_steps.Step:
+    return omr_steps.Step("affine", "0" * 64, "1" * 64, "2" * 64, 0, 23, (("babies", 46),), ("3" * 64,))
+
+
+@target("omr.steps.Step.from_json", seeds=lambda: [_omr_step().to_json()])
+def omr_step(data: bytes) -> None:
+    step = omr_steps.Step.from_json(data)
+    assert step.to_json() == data
+
+
+_OMR_INFO = {
+    "detector": {"set": "test", "capacity": {"messages": 65}},
+    "bulletins": [[0, "0" * 64]],
+    "keys": {"1" * 64: {"capacity": 50}},
+    "jobs": [{"job": "2" * 32, "state": "done"}],
+    "left": {"bulletins": 7},
+}
+
+
+@target("omr.detector_client.Info.from_json", seeds=lambda: [json.dumps(_OMR_INFO).encode()])
+def omr_detector(data: bytes) -> None:
+    DetectorInfo.from_json(data)
+
+
+def _omr_job() -> omr_depot.Job:
+    return omr_depot.Job("3" * 32, omr_steps.Request("0" * 64, 0, "1" * 64, "messages", 50, 0, 4096))
+
+
+@functools.cache
+def _omr_store() -> list[bytes]:
+    """A request, and a step's result."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(omr_depot.Depot(folder)) as depot:
+        depot.keep_result("3" * 32, _omr_step(), b"result" * 9)
+        depot.keep_job(_omr_job())
+        files_of = [depot.path / ("3" * 32) / "jobs" / f"{_omr_job().name}.json"]
+        files_of.append(depot.result_path("3" * 32, _omr_step().name))
+        return [path.read_bytes() for path in files_of]
+
+
+@target(
+    "omr.depot.label",
+    "omr.depot._read_label",
+    "omr.depot.read_result",
+    "omr.depot.Depot._read_job",
+    seeds=_omr_store,
+)
+def omr_store(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (f"{_omr_job().name}.json", _omr_step().name):
+            (Path(folder) / name).write_bytes(data)
+        with contextlib.suppress(Error):
+            omr_depot.Depot._read_job("3" * 32, Path(folder) / f"{_omr_job().name}.json")
+        omr_depot.label(Path(folder) / _omr_step().name)
+        omr_depot.read_result(Path(folder) / _omr_step().name)

@@ -16,6 +16,7 @@ from ringforge._native import (
 )
 
 __all__ = [
+    "DuplicateError",
     "Error",
     "FormatError",
     "HardwareError",
@@ -30,6 +31,8 @@ __all__ = [
     "PrecisionWarning",
     "ScaleError",
     "ShapeError",
+    "StorageError",
+    "TooManyMessagesError",
     "UnidentifiedWarning",
     "UnsupportedModelError",
     "ValueError",
@@ -48,6 +51,18 @@ class UnsupportedModelError(Error):
     """A model uses something that has no encrypted counterpart here; the message names it."""
 
 
+class TooManyMessagesError(Error):
+    """A digest was made for fewer messages than there are; the message says how many there are, and how to ask again.
+
+    Attributes:
+        count: pertinent entries.
+    """
+
+    def __init__(self, message: str, count: int = 0) -> None:
+        super().__init__(message)
+        self.count = count
+
+
 class NoiseError(Error):
     """By its predicted noise a ciphertext may decrypt to wrong numbers; the message says by how much."""
 
@@ -62,3 +77,12 @@ class IllegalInstructionError(Error):
 
 class HardwareError(Error):
     """A simulated accelerator cannot be built, or reports an error; the message names the cause."""
+
+
+class DuplicateError(Error):
+    """Something is there already, and may be there once; the message says where."""
+
+
+class StorageError(Error):
+    """A database cannot be used now, or not any more; the message says why, and what is lost: nothing that was
+    acknowledged."""

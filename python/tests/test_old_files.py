@@ -18,7 +18,7 @@ import pytest
 from ringforge import _native, gates, matvec, psi
 from ringforge._native import io
 from ringforge.cli import main
-from ringforge.psi.quota import Quota
+from ringforge.serving.quota import Quota
 
 OLD = Path(__file__).parent / "old_files"
 COMMITS = ["3d84ca5", "a2e2c85"]

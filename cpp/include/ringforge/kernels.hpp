@@ -112,7 +112,8 @@ struct Kernels {
   // ---- fused inner product ----------------------------------------------------------------------
   /// out0 = [out0 +] sum_{d<count} x[d]*y0[d], out1 = [out1 +] sum_{d<count} x[d]*y1[d]; one pass.
   /// Digits x evaluation key (x the digits), and plaintexts x ciphertexts (x the plaintexts). The terms
-  /// in brackets are present when `accumulate`. out0, out1 must not alias the inputs. Any count >= 0.
+  /// in brackets are present when `accumulate`. out0, out1 must not alias the inputs. Any count >= 0; x[d] need not be
+  /// aligned.
   void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
                bool accumulate, std::size_t n, const Modulus& m) noexcept;
 
@@ -122,12 +123,6 @@ struct Kernels {
   /// of two, a column of the result falls into few sets of a cache. out must not alias the inputs. Any count >= 0.
   void (*matmul)(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
                  std::size_t count, const Modulus& m) noexcept;
-
-  // ---- fibres -----------------------------------------------------------------------------------
-  /// With d_m = a[m]*b[m] for m < 4: dst[0] = sum_m d_m and dst[i] = z[i-1] * sum_m root^(i*m)*d_m for i = 1, 2, 3, root
-  /// a primitive fourth root of unity modulo q < 2^21. Words of 32 bits; any n, no alignment; dst must not alias.
-  void (*fibre4)(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root,
-                 std::size_t n, const Modulus& m) noexcept;
 
   // ---- automorphisms ----------------------------------------------------------------------------
   /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.

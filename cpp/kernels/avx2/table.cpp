@@ -39,7 +39,6 @@ const Kernels& avx2_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
-                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "ref/arith.hpp"
-#include "ref/fibre.hpp"
 #include "sets.hpp"
 
 namespace ringforge::kernels {
@@ -217,11 +216,6 @@ void fft_inverse(double* re, double* im, const FftTable& t) noexcept {
   }
 }
 
-void fibre4(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root, std::size_t n,
-            const Modulus& m) noexcept {
-  fibre4_columns<ScalarLane>(dst, a, b, z, root, n, m);
-}
-
 bool scale_round(i64* dst, const double* x, double scale, std::size_t n) noexcept {
   constexpr double limit = 4611686018427387904.0;  // 2^62
   for (std::size_t i = 0; i < n; ++i) {
@@ -252,7 +246,6 @@ const Kernels& ref_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
-                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,

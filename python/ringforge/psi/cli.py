@@ -288,17 +288,21 @@ def serve(
 
         ringforge psi serve table --listen 0.0.0.0:8760 --tls-cert server.pem --tls-key server.key --token-file tokens
     """
-    from ringforge.psi import listener, service
-    from ringforge.psi.access import Tokens, read_tokens, require_cover, server_credentials, split_address
-    from ringforge.psi.quota import Quota
+    from ringforge.psi import wire
     from ringforge.psi.server import Server
+    from ringforge.psi.service import Service
+    from ringforge.serving import listener
+    from ringforge.serving.access import Tokens, read_tokens, require_cover, server_credentials, split_address
+    from ringforge.serving.calls import Log
+    from ringforge.serving.limits import Limits
+    from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
     host, _ = split_address(listen)
     credentials = server_credentials(tls_cert, tls_key)
     require_cover(host, credentials is not None, plaintext, "--tls-cert and --tls-key")
     tokens = None if token_file is None else Tokens(read_tokens(token_file))
-    limits = service.Limits(
+    limits = Limits(
         memory=parse_size(memory),
         sessions=sessions,
         sessions_each=sessions_per_client,
@@ -320,10 +324,11 @@ def serve(
     quota = Quota(
         quota_file or table.with_name(f"{table.resolve().name}.quota.sqlite"),
         {"prf": daily.prf_per_day, "bins": daily.bins_per_day},
+        words=wire.QUOTAS,
     )
     with contextlib.closing(quota), _log_stream(log) as stream:
-        events = service.Log(stream)
-        running = listener.Running(service.Service(server, quota, limits, tokens, events), listen, credentials)
+        events = Log(stream)
+        running = listener.Running(Service(server, quota, limits, tokens, events), listen, credentials)
         ready = {"listening": f"{host}:{running.port}", "tls": credentials is not None, "tokens": tokens is not None}
         listener.serve(running, limits, events, ready)
 
@@ -345,7 +350,7 @@ def _log_stream(path: Path | None) -> Iterator[TextIO]:
 def _token(path: Path | None) -> str | None:
     if path is None:
         return None
-    from ringforge.psi.access import read_tokens
+    from ringforge.serving.access import read_tokens
 
     tokens = read_tokens(path)
     if len(tokens) > 1:

@@ -12,6 +12,7 @@ from ringforge.errors import ParameterError
 from ringforge.psi import planner, wire
 from ringforge.psi.client import REQUEST_BYTES, asked, check_table
 from ringforge.psi.info import TableInfo
+from ringforge.serving import framing
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def estimate(
     queries, evaluations = asked(info, count, exact=exact_sizes)
     oprf = info.mode == "oprf"
     batches = -(-evaluations // wire.PRF_BATCH)
-    chunks = -(-len(info.to_json()) // wire.CHUNK)
+    chunks = -(-len(info.to_json()) // framing.CHUNK)
     sent = {
         "prf": evaluations * wire.ELEMENT_BYTES + 41 * batches,
         "keys": _framed(plan.key_bytes),
@@ -60,7 +61,7 @@ def estimate(
     received = {
         "info": len(info.to_json()) + 8 * (chunks + 4),
         "prf": evaluations * wire.ELEMENT_BYTES + 4 * batches,
-        "requests": queries * (_framed(plan.reply_bytes) + 17 * (wire.STEPS + 1)),
+        "requests": queries * (_framed(plan.reply_bytes) + 17 * (framing.STEPS + 1)),
     }
     seconds: Any = getattr(planner, "estimate", lambda *_: None)(info, threads)
     return Estimate(
@@ -78,4 +79,4 @@ def estimate(
 
 def _framed(size: int) -> int:
     """A body in chunks, with what is around each."""
-    return size + 8 * -(-size // wire.CHUNK) + 70
+    return size + 8 * -(-size // framing.CHUNK) + 70

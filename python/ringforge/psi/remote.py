@@ -11,121 +11,47 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import grpc
 
-from ringforge import errors
-from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import wire
-from ringforge.psi.access import bearer, client_credentials, require_cover, split_address
 from ringforge.psi.client import REQUEST_BYTES, Client, Element, Result
-from ringforge.psi.diagnose import why_not
 from ringforge.psi.info import MAX_INFO, Mode, TableInfo
 from ringforge.psi.proto import psi_pb2 as pb
-from ringforge.psi.quota import QuotaError, QuotaFileError
-from ringforge.psi.sessions import BusyError
-
-#: Trailing metadata that names the kind of a refusal.
-ERROR_KEY = "ringforge-error"
-
-#: Characters of a server's message that are shown.
-_MESSAGE = 600
+from ringforge.serving import framing, remote
+from ringforge.serving.quota import QuotaError
+from ringforge.serving.remote import Traffic, Words, clean
+from ringforge.serving.sessions import SESSION_BYTES
 
 #: What closing a session may take: it is a courtesy.
 _CLOSE_SECONDS = 5.0
-
-#: Seconds without a sign of the server after which it is given up, unless told otherwise.
-STALL_SECONDS = 60.0
-
-_MAX_SECONDS = 1e7
 
 #: Told the name of a step, and the fraction done; during a query also how many others come first.
 Report = Callable[[str, float, int], None]
 
 
-@dataclass
-class Traffic:
-    """Bytes of messages by what they were for; gRPC's and TLS's own framing is not in them.
+class Connection(remote.Connection):
+    """A server of private set intersection. Signs of progress count as traffic of requests."""
 
-    Kinds: info, prf, keys, requests; what answers a kind counts as received under it. Progress is in requests.
-    """
-
-    sent: dict[str, int] = field(default_factory=dict)
-    received: dict[str, int] = field(default_factory=dict)
-
-    def total(self) -> tuple[int, int]:
-        """Bytes sent and received."""
-        return sum(self.sent.values()), sum(self.received.values())
-
-
-class Connection:
-    """A server, reached over TCP.
-
-    Args:
-        address: HOST:PORT.
-        ca: PEM file of the authority that signed the server's certificate; None connects without TLS.
-        token: what the server knows this client by.
-        timeout: seconds that everything done here may take in all; None waits for as long as it takes.
-        stall: seconds without a sign of the server, or anything sent, after which it is given up. A server that
-        computes gives one every few seconds, also to those who wait for their turn.
-        plaintext: allows other machines without TLS.
-
-    Raises:
-        ParameterError: the address is none; another machine without TLS; a time of 0 or less, or above 10^7 seconds.
-    """
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        ca: str | Path | None = None,
-        token: str | None = None,
-        timeout: float | None = None,
-        stall: float = STALL_SECONDS,
-        plaintext: bool = False,
-    ) -> None:
-        host, port = split_address(address)
-        require_cover(host, ca is not None, plaintext, "--tls-ca")
-        if port == 0:
-            raise ParameterError(f"{address}: nobody listens at port 0; the server prints its port when it starts")
-        for what, seconds in (("timeout", timeout), ("stall", stall)):
-            if seconds is not None and not 0 < seconds <= _MAX_SECONDS:
-                raise ParameterError(
-                    f"a {what} of {seconds} seconds: more than 0 and at most {_MAX_SECONDS:.0f} are possible"
-                )
-        self.address, self.tls, self.traffic = address, ca is not None, Traffic()
-        self._ca, self._timeout, self._stall, self._heard = ca, timeout, stall, False
-        self._deadline = None if timeout is None else time.monotonic() + timeout
-        self._metadata = bearer(token) if token else ()
-        options = [*wire.OPTIONS, ("grpc.enable_retries", 0), ("grpc.enable_http_proxy", 0)]
-        self._channel = (
-            grpc.insecure_channel(address, options)
-            if ca is None
-            else grpc.secure_channel(address, client_credentials(Path(ca)), options)
-        )
-        self._methods = {}
-        for name, (request, reply, client_streams, server_streams) in wire.METHODS.items():
-            kind = ("stream" if client_streams else "unary") + "_" + ("stream" if server_streams else "unary")
-            make = getattr(self._channel, kind)
-            path = f"/{wire.SERVICE}/{name}"
-            self._methods[name] = make(path, self._counted(name, request), self._parsed(name, reply))
-
-    def close(self) -> None:
-        """Ends the connection."""
-        self._channel.close()
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    service, methods = wire.SERVICE, wire.METHODS
+    kinds: ClassVar = {
+        "Info": "info",
+        "EvaluatePrf": "prf",
+        "OpenSession": "keys",
+        "Query": "requests",
+        "CloseSession": "info",
+    }
+    words = Words(
+        server="server of private set intersection",
+        program="psi serve",
+        unfinished="nothing was learned; run again",
+        duration="`ringforge psi estimate` says what a query takes",
+    )
 
     # ---- the service's methods ---------------------------------------------------------------------
 
@@ -141,7 +67,7 @@ class Connection:
                 raise FormatError(
                     f"the server announces a description of {header.total_bytes} bytes; at most {MAX_INFO} are taken"
                 )
-            data = wire.assemble(replies, header.total_bytes, "the table's description")
+            data = framing.assemble(replies, header.total_bytes, "the table's description")
         return TableInfo.from_json(data), {"prf": header.prf_left, "bins": header.bins_left}
 
     def evaluate_prf(
@@ -154,7 +80,7 @@ class Connection:
             asked = pb.PrfRequest(table=table, blinded=b"".join(batch))
             with self._refusals(), self._call("EvaluatePrf", asked) as replies:
                 reply = self._answer(replies, pb.PrfReply())
-            if isinstance(reply, wire.Malformed) or len(reply.evaluated) != len(batch) * wire.ELEMENT_BYTES:
+            if isinstance(reply, framing.Malformed) or len(reply.evaluated) != len(batch) * wire.ELEMENT_BYTES:
                 raise FormatError(f"the server's answer to {len(batch)} blinded elements has the wrong size")
             data = reply.evaluated
             found += [data[i : i + wire.ELEMENT_BYTES] for i in range(0, len(data), wire.ELEMENT_BYTES)]
@@ -168,14 +94,14 @@ class Connection:
 
         def messages() -> Iterator[Any]:
             yield pb.OpenRequest(header=header)
-            for i, chunk in enumerate(wire.chunks(keys), 1):
+            for i, chunk in enumerate(framing.chunks(keys), 1):
                 yield pb.OpenRequest(chunk=chunk)
                 if progress:
-                    progress(min(1.0, i * wire.CHUNK / len(keys)))
+                    progress(min(1.0, i * framing.CHUNK / len(keys)))
 
         with self._refusals(), self._call("OpenSession", messages()) as replies:
             reply = self._answer(replies, pb.OpenReply())
-        if isinstance(reply, wire.Malformed) or len(reply.session) != wire.SESSION_BYTES:
+        if isinstance(reply, framing.Malformed) or len(reply.session) != SESSION_BYTES:
             raise FormatError("the server's answer to the evaluation keys names no session")
         return bytes(reply.session)
 
@@ -192,7 +118,7 @@ class Connection:
 
         def messages() -> Iterator[Any]:
             yield pb.QueryRequest(header=header)
-            for chunk in wire.chunks(request):
+            for chunk in framing.chunks(request):
                 yield pb.QueryRequest(chunk=chunk)
 
         with self._refusals(), self._call("Query", messages()) as replies:
@@ -204,7 +130,7 @@ class Connection:
                 first = next(replies, None)
             if first is None or first.WhichOneof("part") != "header" or first.header.total_bytes != reply_bytes:
                 raise FormatError(f"the server announces no reply of {reply_bytes} bytes, which the table's plan has")
-            return wire.assemble(replies, reply_bytes, "the reply")
+            return framing.assemble(replies, reply_bytes, "the reply")
 
     def close_session(self, session: bytes) -> None:
         """Lets the server forget the keys. Errors do not matter: it forgets them anyway, later."""
@@ -212,185 +138,6 @@ class Connection:
             self._methods["CloseSession"](
                 pb.CloseRequest(session=session), timeout=_CLOSE_SECONDS, metadata=self._metadata
             )
-
-    # ---- underneath --------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def _call(self, name: str, request: Any) -> Iterator[Iterator[Any]]:
-        """A call with a stream of replies, ended with the block. `request` is a message, or an iterator of them."""
-        watch = _Watch(self._stall)
-        if isinstance(request, Iterator):
-            request = watch.noting(request)
-        call = self._methods[name](request, timeout=self._left(), metadata=self._metadata)
-        watch.start(call.cancel)
-        try:
-            yield watch.watching(call)
-        except grpc.RpcError:
-            if watch.stalled:
-                raise Error(
-                    f"nothing has moved between {self.address} and here for {self._stall:g} seconds: the server or the "
-                    "network is stuck or overloaded; nothing was learned; run again, or wait longer with --stall"
-                ) from None
-            raise
-        finally:
-            watch.end()
-            call.cancel()
-
-    def _answer(self, replies: Iterator[Any], sign: Any) -> Any:
-        """The reply, after signs that the server works."""
-        found = None
-        for reply in replies:
-            if found is not None:
-                raise FormatError("the server gives several answers in place of one: it may be another program")
-            found = None if reply == sign else reply
-        if found is None:
-            raise FormatError("the server ended the call without an answer: it may be another program")
-        return found
-
-    def _header(self, replies: Iterator[Any]) -> Any:
-        first = next(replies, None)
-        if first is None or first.WhichOneof("part") != "header":
-            raise FormatError("the server's answer does not begin as it should: it may be another program")
-        return first.header
-
-    def _left(self) -> float | None:
-        if self._deadline is None:
-            return None
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise self._late()
-        return left
-
-    def _late(self) -> Error:
-        return Error(
-            f"{self.address} has not done it within {self._timeout:g} seconds: give more with --timeout; "
-            "`ringforge psi estimate` says what a query takes"
-        )
-
-    def _counted(self, name: str, kind: type[Any]) -> Callable[[Any], bytes]:
-        del kind
-        label = _KINDS[name]
-
-        def serialize(message: Any) -> bytes:
-            data = bytes(message.SerializeToString())
-            self.traffic.sent[label] = self.traffic.sent.get(label, 0) + len(data)
-            return data
-
-        return serialize
-
-    def _parsed(self, name: str, kind: type[Any]) -> Callable[[bytes], Any]:
-        parse, label = wire.parser(kind), _KINDS[name]
-
-        def deserialize(data: bytes) -> Any:
-            self._heard = True
-            self.traffic.received[label] = self.traffic.received.get(label, 0) + len(data)
-            return parse(data)
-
-        return deserialize
-
-    @contextlib.contextmanager
-    def _refusals(self) -> Iterator[None]:
-        """Turns a status of gRPC into an error that says what to do."""
-        try:
-            yield
-        except grpc.RpcError as e:
-            raise self._error(e) from None
-
-    def _error(self, e: Any) -> Error:
-        code, text = e.code(), clean(e.details() or "")
-        names = [str(v) for k, v in e.trailing_metadata() or () if k == ERROR_KEY]
-        if code is grpc.StatusCode.DEADLINE_EXCEEDED and self._timeout is not None:
-            return self._late()
-        if code is grpc.StatusCode.UNAUTHENTICATED:
-            return Error(f"{self.address} refused this client: {text}")
-        if names:
-            return _KNOWN.get(names[0], Error)(f"{self.address} refused: {text}")
-        if code is grpc.StatusCode.UNAVAILABLE:
-            return Error(self._unavailable(text))
-        if code is grpc.StatusCode.UNIMPLEMENTED:
-            return Error(f"{self.address} is no server of private set intersection, or one of another version: {text}")
-        if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return BusyError(f"{self.address} takes no more: {text}: try again later")
-        if code is grpc.StatusCode.CANCELLED:
-            return Error(
-                f"{self.address} ended the call ({text}): it is stopping, or waited too long for data; run again"
-            )
-        return Error(f"{self.address} failed ({code.name}: {text}): try again, or ask its operator")
-
-    def _unavailable(self, text: str) -> str:
-        if not self._heard:
-            return why_not(self.address, self._ca, text)
-        return (
-            f"the connection to {self.address} broke: the server has ended, or the network failed; nothing was "
-            f"learned; run again ({text})"
-        )
-
-
-class _Watch:
-    """Ends a call on which nothing has moved for so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self.stalled = False
-        self._seconds, self._since = seconds, math.inf  # not waiting
-        self._over = threading.Event()
-
-    def start(self, cancel: Callable[[], object]) -> None:
-        """From now on."""
-
-        def run() -> None:
-            left = self._seconds
-            while not self._over.wait(left):
-                left = min(self._seconds, self._since + self._seconds - time.monotonic())
-                if left <= 0:
-                    self.stalled = True
-                    cancel()
-                    return
-
-        threading.Thread(target=run, name="psi stall", daemon=True).start()
-
-    def end(self) -> None:
-        self._over.set()
-
-    def watching(self, replies: Iterator[Any]) -> Iterator[Any]:
-        """The server's messages; only the time in which one is awaited counts."""
-        while True:
-            self._since = time.monotonic()
-            reply = next(replies, None)
-            self._since = math.inf
-            if reply is None:
-                return
-            yield reply
-
-    def noting(self, requests: Iterator[Any]) -> Iterator[Any]:
-        """This side's messages: that one is fetched says that the one before it has gone."""
-        for request in requests:
-            if self._since != math.inf:
-                self._since = time.monotonic()
-            yield request
-
-
-#: Under which kind of traffic a method's bytes are counted.
-_KINDS = {
-    "Info": "info",
-    "EvaluatePrf": "prf",
-    "OpenSession": "keys",
-    "Query": "requests",
-    "CloseSession": "info",
-}
-
-_KNOWN: dict[str, type[Error]] = {
-    **{name: getattr(errors, name) for name in errors.__all__},
-    "QuotaError": QuotaError,
-    "QuotaFileError": QuotaFileError,
-    "BusyError": BusyError,
-}
-
-
-def clean(text: str) -> str:
-    """A server's words for a terminal: printable characters only, and not too many."""
-    line = "".join(c if c.isprintable() else " " for c in text)
-    line = " ".join(line.split())
-    return line if len(line) <= _MESSAGE else line[:_MESSAGE] + "..."
 
 
 @dataclass(frozen=True)

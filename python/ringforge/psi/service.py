@@ -4,7 +4,7 @@
 
 One query computes at a time, on all threads; others wait in `sessions.Turns`. What clients send is checked against the
 sizes that the table's plan prescribes before it is kept. A client that goes away, that neither sends nor takes what it
-should, or whose deadline passes, ends its query. `calls.Door` lets clients in.
+should, or whose deadline passes, ends its query.
 """
 
 from __future__ import annotations
@@ -16,21 +16,19 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
-import grpc
-
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.psi import wire
-from ringforge.psi.access import Tokens
-from ringforge.psi.calls import Call, Door, Log
 from ringforge.psi.info import TableInfo
-from ringforge.psi.limits import Limits
 from ringforge.psi.proto import psi_pb2 as pb
-from ringforge.psi.quota import Quota
 from ringforge.psi.server import Server, Session
-from ringforge.psi.sessions import Memory, Sessions, Turns
-from ringforge.psi.work import Threads, Work
-
-__all__ = ["Limits", "Log", "Service"]
+from ringforge.serving import framing, service
+from ringforge.serving.access import Tokens
+from ringforge.serving.calls import Call, Log
+from ringforge.serving.limits import Limits
+from ringforge.serving.quota import Quota
+from ringforge.serving.service import Handler, header, only, working
+from ringforge.serving.sessions import SESSION_BYTES, Memory, Sessions, Turns
+from ringforge.serving.work import Work
 
 #: Seconds after which a change of the queue is told at the latest.
 _POLL_SECONDS = 0.25
@@ -45,7 +43,7 @@ class _State:
         self.plan = info.native()
 
 
-class Service:
+class Service(service.Service):
     """Handlers for the methods of `psi.proto`.
 
     Args:
@@ -62,9 +60,8 @@ class Service:
     def __init__(
         self, server: Server, quota: Quota, limits: Limits, tokens: Tokens | None = None, log: Log | None = None
     ) -> None:
-        self._server, self._quota, self.limits = server, quota, limits
-        self._log = log or Log(None)
-        self._door = Door(limits, quota, tokens, self._log)
+        super().__init__(wire.SERVICE, wire.METHODS, limits, quota, tokens, log)
+        self._server, self._quota = server, quota
         self._state = _State(server.info)
         plan = self._state.plan
         keys = max(plan.key_bytes, getattr(plan, "session_bytes", 0))
@@ -79,36 +76,15 @@ class Service:
         self._turns = Turns(limits.waiting)
         self._prf_turns = Turns(limits.waiting)
         self._open_turns = Turns(limits.sessions)
-        self._threads = Threads()
 
-    def handlers(self) -> grpc.GenericRpcHandler:
-        """The methods, for `grpc.Server.add_generic_rpc_handlers`."""
-        of = {
+    def _handlers(self) -> dict[str, Handler]:
+        return {
             "Info": self._serve_info,
             "EvaluatePrf": self._serve_prf,
             "OpenSession": self._serve_open,
             "Query": self._serve_query,
             "CloseSession": self._serve_close,
         }
-        made = {}
-        for name, (request, *_) in wire.METHODS.items():
-            # To gRPC all are streams, whatever they are to clients: for others it would wait for the first message
-            # before this service has seen who sends it.
-            made[name] = grpc.stream_stream_rpc_method_handler(
-                self._call(name, of[name]), request_deserializer=wire.parser(request), response_serializer=_serialize
-            )
-        return grpc.method_handlers_generic_handler(wire.SERVICE, made)
-
-    def _call(
-        self, name: str, handler: Callable[[Iterator[Any], Call], Iterator[Any]]
-    ) -> Callable[[Any, Any], Iterator[Any]]:
-        def call(requests: Any, context: Any) -> Iterator[Any]:
-            with self._door.entering(name, context) as entered:
-                for message in handler(entered.receive(requests), entered):
-                    with entered.within(self.limits.stall_seconds):
-                        yield message
-
-        return call
 
     # ---- what calls have in common -----------------------------------------------------------------
 
@@ -126,47 +102,24 @@ class Service:
             raise MismatchError("the table has changed since this client asked about it: ask again, with Info")
 
     @staticmethod
-    def _only(requests: Iterator[Any], what: str) -> Any:
-        """The message of a call that has one."""
-        first = next(requests, None)
-        if first is None or isinstance(first, wire.Malformed):
-            raise FormatError(f"the message is no {what}")
-        return first
-
-    @staticmethod
-    def _header(requests: Iterator[Any], what: str) -> Any:
-        """The header that a stream begins with."""
-        first = next(requests, None)
-        if first is None or first.WhichOneof("part") != "header":
-            raise FormatError(f"{what}: the first message is no header: send the table's name and the size first")
-        return first.header
-
-    @staticmethod
     def _check_size(announced: int, expected: int, what: str) -> None:
         if announced != expected:
             raise FormatError(
                 f"{what} of {announced} bytes: the table's plan makes it {expected}; take the plan from Info"
             )
 
-    def _working(self, work: Work, sign: Any) -> Generator[Any, None, Any]:
-        """Sends a sign now and then while something is computed; returns what was computed."""
-        while not work.done:
-            if work.step(wire.BEAT_SECONDS) is None and not work.done:
-                yield sign
-        return work.result()
-
     # ---- methods -----------------------------------------------------------------------------------
 
     def _serve_info(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
-        self._only(requests, "InfoRequest")
+        only(requests, "InfoRequest")
         left = self._quota.left(call.client)
         info = self._state.json
         yield pb.InfoReply(header=pb.InfoHeader(total_bytes=len(info), prf_left=left["prf"], bins_left=left["bins"]))
-        for chunk in wire.chunks(info):
+        for chunk in framing.chunks(info):
             yield pb.InfoReply(chunk=chunk)
 
     def _serve_prf(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
-        request = self._only(requests, "PrfRequest")
+        request = only(requests, "PrfRequest")
         self._check_table(request.table, self._state.table)
         blinded = request.blinded
         size = len(blinded)
@@ -183,7 +136,7 @@ class Service:
             return self._server.evaluate_prf(elements, call.check)
 
         work = Work(self._threads, call, self._prf_turns, self._prf_turns.enter(call.client), compute)
-        evaluated = yield from self._working(work, pb.PrfReply())
+        evaluated = yield from working(work, pb.PrfReply())
         yield pb.PrfReply(evaluated=b"".join(evaluated))
 
     def _serve_open(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
@@ -191,21 +144,21 @@ class Service:
         size = state.plan.key_bytes
         with self.sessions.opening(call.client) as keep:
             with call.moving():
-                header = self._header(requests, what)
-                self._check_table(header.table, state.table)
-                self._check_size(header.total_bytes, size, what)
+                head = header(requests, what, "the table's name and the size")
+                self._check_table(head.table, state.table)
+                self._check_size(head.total_bytes, size, what)
                 arriving = self.memory.reserve(size, what)
                 try:
-                    data = wire.assemble(requests, size, what)
+                    data = framing.assemble(requests, size, what)
                     ticket = self._open_turns.enter(call.client)
                 except BaseException:
                     arriving()
                     raise
-            table = header.table.hex()
+            table = head.table.hex()
             compute = functools.partial(self._open, data, table)
             work = Work(self._threads, call, self._open_turns, ticket, compute, arriving)
             del data, compute
-            session = yield from self._working(work, pb.OpenReply())
+            session = yield from working(work, pb.OpenReply())
             arriving()  # before the thread's end does
             name = keep(session, self.memory.reserve(session.bytes, what))
             call.notes["bytes"] = size
@@ -217,8 +170,8 @@ class Service:
 
     def _serve_close(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = next(requests, None)
-        if request is None or isinstance(request, wire.Malformed) or len(request.session) != wire.SESSION_BYTES:
-            raise FormatError(f"a session is named by {wire.SESSION_BYTES} bytes, those that OpenSession gave")
+        if request is None or isinstance(request, framing.Malformed) or len(request.session) != SESSION_BYTES:
+            raise FormatError(f"a session is named by {SESSION_BYTES} bytes, those that OpenSession gave")
         call.notes["found"] = int(self.sessions.close(request.session, call.client))
         yield pb.CloseReply()
 
@@ -228,29 +181,29 @@ class Service:
         reply = work.result()
         with call.moving():
             yield pb.QueryReply(header=pb.ReplyHeader(total_bytes=len(reply)))
-            for chunk in wire.chunks(reply):
+            for chunk in framing.chunks(reply):
                 yield pb.QueryReply(chunk=chunk)
 
     def _begin_query(self, requests: Iterator[Any], call: Call) -> Generator[Any, None, tuple[Work, int]]:
         """Receives a request; returns its computation, and what the client was told of the queue."""
         what = "a request"
         with call.moving():
-            header = self._header(requests, what)
-            if len(header.session) != wire.SESSION_BYTES:
-                raise FormatError(f"a session is named by {wire.SESSION_BYTES} bytes, not {len(header.session)}")
+            head = header(requests, what, "the table's name and the size")
+            if len(head.session) != SESSION_BYTES:
+                raise FormatError(f"a session is named by {SESSION_BYTES} bytes, not {len(head.session)}")
             held = contextlib.ExitStack()  # what the call and the computation need: gone when both have ended
             over = _Last(2, held.close)
             call.when_over(over)
             try:
-                session = held.enter_context(self.sessions.using(header.session, call.client))
+                session = held.enter_context(self.sessions.using(head.session, call.client))
                 plan = session.info.native()
-                self._check_table(header.table, bytes.fromhex(session.info.digest()))
-                self._check_size(header.total_bytes, plan.request_bytes, what)
+                self._check_table(head.table, bytes.fromhex(session.info.digest()))
+                self._check_size(head.total_bytes, plan.request_bytes, what)
                 held.callback(self.memory.reserve(plan.request_bytes + plan.reply_bytes, "a request and its reply"))
-                body = wire.assemble(requests, plan.request_bytes, what)
+                body = framing.assemble(requests, plan.request_bytes, what)
                 # Who does not even take this does not get a turn, in which others would wait for it.
                 told = self._turns.busy
-                yield pb.QueryReply(progress=pb.Progress(waiting=told, done=0, steps=wire.STEPS))
+                yield pb.QueryReply(progress=pb.Progress(waiting=told, done=0, steps=framing.STEPS))
                 ticket = self._turns.enter(call.client)
                 try:
                     self._quota.charge(call.client, "bins", plan.bins)
@@ -272,25 +225,21 @@ class Service:
             step = work.step(_POLL_SECONDS)
             if step is not None:
                 done = step
-            elif work.done or (ahead == told and time.monotonic() - last < wire.BEAT_SECONDS):
+            elif work.done or (ahead == told and time.monotonic() - last < framing.BEAT_SECONDS):
                 continue
             told, last = ahead, time.monotonic()
-            yield pb.QueryReply(progress=pb.Progress(waiting=ahead if not done else 0, done=done, steps=wire.STEPS))
+            yield pb.QueryReply(progress=pb.Progress(waiting=ahead if not done else 0, done=done, steps=framing.STEPS))
 
     def housekeeping(self) -> None:
         """To be called now and then: forgets what is idle."""
-        self._door.refusals.flush()
+        super().housekeeping()
         count = self.sessions.sweep()
         if count:
             self._log("expired", sessions=count)
 
-    def finish(self, seconds: float) -> bool:
-        """Waits for computations, which end by themselves once their calls are over; returns whether they have."""
-        return self._threads.join(seconds)
-
     def close(self) -> None:
         """Lets go of the table and of all keys; to be called when no call can come any more."""
-        self._door.refusals.flush(now=True)
+        super().close()
         self.sessions.clear()
         del self._server, self._state  # threads of gRPC may hold this object until the process ends
 
@@ -307,7 +256,3 @@ class _Last:
             last = self._left == 0
         if last:
             self._function()
-
-
-def _serialize(message: Any) -> bytes:
-    return bytes(message.SerializeToString())

@@ -16,6 +16,7 @@ import h2.exceptions
 import h2.settings
 
 from ringforge.psi import wire
+from ringforge.serving import access
 
 
 def framed(message: Any) -> bytes:
@@ -63,7 +64,7 @@ class Hostile:
             *more,
         ]
         if self.token:
-            headers.append((wire.AUTHORIZATION, f"Bearer {self.token}"))
+            headers.append((access.AUTHORIZATION, f"Bearer {self.token}"))
         self._h2.remote_settings.max_concurrent_streams = 1 << 30
         self._h2.send_headers(number, headers)
         self._flush()

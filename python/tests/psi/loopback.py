@@ -18,10 +18,12 @@ import grpc
 
 from ringforge.errors import Error, FormatError
 from ringforge.psi import wire
-from ringforge.psi.listener import Running
-from ringforge.psi.quota import Quota
 from ringforge.psi.remote import Connection
-from ringforge.psi.service import Limits, Log, Service
+from ringforge.psi.service import Service
+from ringforge.serving.calls import Log
+from ringforge.serving.limits import Limits
+from ringforge.serving.listener import Running
+from ringforge.serving.quota import Quota
 
 #: Sizes of the scripted plan; the request is larger than a chunk.
 KEY_BYTES, REQUEST_BYTES, REPLY_BYTES, BINS = 3_000_000, 1_500_000, 2_500_000, 256
@@ -163,7 +165,7 @@ def loop(
     """Runs a service with a `ScriptedServer` on a free port."""
     limits = limits or Limits(grace_seconds=0)
     server = server or ScriptedServer()
-    quota = Quota(folder / "quota.sqlite", {"prf": prf, "bins": bins})
+    quota = Quota(folder / "quota.sqlite", {"prf": prf, "bins": bins}, words=wire.QUOTAS)
     log = io.StringIO()
     service = Service(server, quota, limits, tokens, Log(log))  # type: ignore[arg-type]
     running = Running(service, "127.0.0.1:0", credentials)

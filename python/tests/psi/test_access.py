@@ -13,10 +13,11 @@ import grpc
 import pytest
 
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.psi import access, wire
-from ringforge.psi.listener import Running
-from ringforge.psi.quota import QuotaError
+from ringforge.psi import wire
 from ringforge.psi.remote import Connection
+from ringforge.serving import access
+from ringforge.serving.listener import Running
+from ringforge.serving.quota import QuotaError
 from tests.psi import loopback
 from tests.psi.conftest import openssl
 from tests.psi.loopback import (

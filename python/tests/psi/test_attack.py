@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ringforge.psi import access, wire
-from ringforge.psi.calls import Deadlines, Log, Refusals
-from ringforge.psi.limits import Limits
+from ringforge.psi import wire
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection
+from ringforge.serving import access, framing
+from ringforge.serving.calls import Deadlines, Log, Refusals
+from ringforge.serving.limits import Limits
 from tests.psi import loopback
 from tests.psi.hostile import Hostile, framed
 from tests.psi.loopback import KEY_BYTES, REQUEST_BYTES, Loop, exchange, keys, request, wait_for
@@ -41,7 +42,7 @@ def upload(loop: Loop, eve: Hostile, session: bytes) -> int:
     stream = eve.open("Query")
     header = pb.QueryHeader(table=loop.table, session=session, total_bytes=REQUEST_BYTES)
     body = framed(pb.QueryRequest(header=header))
-    eve.send(stream, body + b"".join(framed(pb.QueryRequest(chunk=c)) for c in wire.chunks(request(7))))
+    eve.send(stream, body + b"".join(framed(pb.QueryRequest(chunk=c)) for c in framing.chunks(request(7))))
     eve.end(stream)
     return stream
 
@@ -97,7 +98,7 @@ def test_every_message_must_come(tmp_path: Path) -> None:
             stream = eve.open("OpenSession")
             header = pb.OpenHeader(table=loop.table, total_bytes=KEY_BYTES)
             eve.send(stream, framed(pb.OpenRequest(header=header)))
-            eve.send(stream, framed(pb.OpenRequest(chunk=bytes(wire.CHUNK))))
+            eve.send(stream, framed(pb.OpenRequest(chunk=bytes(framing.CHUNK))))
             eve.until_ended([stream])
         wait_for(lambda: bool(loop.events("OpenSession")))
         assert loop.events("OpenSession")[0]["result"] == "stalled"

@@ -23,6 +23,7 @@ from ringforge.psi.client import Client
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
+from ringforge.serving import framing
 from tests.psi.hostile import Hostile, framed
 from tests.psi.processes import PATIENCE, Serving
 
@@ -88,7 +89,7 @@ class Attack:
         """Whole requests for its session, on connections whose windows are zero and stay so."""
         header = pb.QueryHeader(table=self._table, session=self._session, total_bytes=len(self._request))
         body = framed(pb.QueryRequest(header=header))
-        body += b"".join(framed(pb.QueryRequest(chunk=c)) for c in wire.chunks(self._request))
+        body += b"".join(framed(pb.QueryRequest(chunk=c)) for c in framing.chunks(self._request))
         while not self._over.is_set():
             with Hostile(self._port, token=TOKENS[1], window=0) as eve:
                 count = 0

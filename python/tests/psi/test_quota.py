@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.psi.quota import Quota, QuotaError, QuotaFileError
 from ringforge.psi.remote import Connection
+from ringforge.serving.quota import Quota, QuotaError, QuotaFileError
 from tests.psi import loopback
 from tests.psi.loopback import KEY_BYTES, REPLY_BYTES, Loop, keys, reply_to, request, wait_for
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_counted_is_not_done(
     words: str,
 ) -> None:
     """The client is told in one line; nothing is computed; the service goes on, and counts again when it can."""
-    monkeypatch.setattr("ringforge.psi.quota._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("ringforge.serving.quota._BUSY_SECONDS", 0.1)
     with loopback.loop(tmp_path) as loop, Connection(loop.address, timeout=60) as c:
         session = c.open_session(loop.table, keys())
         name = loop.quota.client("address:127.0.0.1")

@@ -14,11 +14,12 @@ from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.psi import wire
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection
+from ringforge.serving import framing
 from tests.psi.loopback import REPLY_BYTES, Loop, exchange, keys, reply_to, request, wait_for
 
 
 def test_a_query_without_a_sign_is_given_up(running: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "BEAT_SECONDS", 1000.0)
+    monkeypatch.setattr(framing, "BEAT_SECONDS", 1000.0)
     running.server.gate.clear()
     with Connection(running.address, stall=0.3) as c:
         session = c.open_session(running.table, keys())
@@ -31,7 +32,7 @@ def test_a_query_without_a_sign_is_given_up(running: Loop, monkeypatch: pytest.M
 
 
 def test_the_pseudorandom_function_without_a_sign_is_given_up(running: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "BEAT_SECONDS", 1000.0)
+    monkeypatch.setattr(framing, "BEAT_SECONDS", 1000.0)
     running.server.prf_gate.clear()
     with Connection(running.address, stall=0.3) as c, pytest.raises(Error, match="nothing has moved"):
         c.evaluate_prf(running.table, [b"a" * 32])
@@ -40,7 +41,7 @@ def test_the_pseudorandom_function_without_a_sign_is_given_up(running: Loop, mon
 
 def test_a_query_that_takes_long_gives_signs(running: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also to who waits behind another one."""
-    monkeypatch.setattr(wire, "BEAT_SECONDS", 0.0)
+    monkeypatch.setattr(framing, "BEAT_SECONDS", 0.0)
     running.server.gate.clear()
     signs = [threading.Semaphore(0), threading.Semaphore(0)]
 
@@ -59,7 +60,7 @@ def test_a_query_that_takes_long_gives_signs(running: Loop, monkeypatch: pytest.
 
 
 def test_other_work_that_takes_long_gives_signs(running: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(framing, "BEAT_SECONDS", 0.01)
     running.server.prf_gate.clear()
     asked = pb.PrfRequest(table=running.table, blinded=b"a" * 32).SerializeToString()
     with grpc.insecure_channel(running.address) as channel:

@@ -24,6 +24,7 @@ from ringforge.psi.client import Client
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
+from ringforge.serving import framing
 from tests.psi.processes import PATIENCE, Serving, query, run, start
 
 BINS = 8
@@ -223,7 +224,7 @@ def test_random_bytes_to_every_method(serving: Serving, shop: Path, expected: li
     rng = random.Random(3)
     for method, (request, *_) in wire.METHODS.items():
         empty = request().SerializeToString()
-        for size in (1, 40, 5000, wire.CHUNK):
+        for size in (1, 40, 5000, framing.CHUNK):
             code = raw(serving.address, method, [rng.randbytes(size)])
             assert code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OK)
             assert (code is grpc.StatusCode.OK) <= (method == "Info")

@@ -23,9 +23,11 @@ from hypothesis import strategies as st
 
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
 from ringforge.psi import wire
-from ringforge.psi.limits import MAX_SECONDS, Limits
 from ringforge.psi.proto import psi_pb2 as pb
-from ringforge.psi.remote import Connection, clean
+from ringforge.psi.remote import Connection
+from ringforge.serving import framing
+from ringforge.serving.limits import MAX_SECONDS, Limits
+from ringforge.serving.remote import clean
 from tests.psi import loopback
 from tests.psi.loopback import (
     KEY_BYTES,
@@ -49,7 +51,7 @@ def test_an_exchange(running: Loop) -> None:
         session = c.open_session(running.table, keys(3))
         reply = c.query(running.table, session, request(7), REPLY_BYTES, lambda d, w: steps.append((d, w)))
         assert reply == reply_to(keys(3), request(7))
-        assert steps == [(i / wire.STEPS, 0) for i in range(wire.STEPS + 1)], "as many signs as agreed, in order"
+        assert steps == [(i / framing.STEPS, 0) for i in range(framing.STEPS + 1)], "as many signs as agreed, in order"
         sent, received = c.traffic.sent, c.traffic.received
         assert KEY_BYTES < sent["keys"] < KEY_BYTES + 200
         assert REQUEST_BYTES < sent["requests"] < REQUEST_BYTES + 200
@@ -96,11 +98,11 @@ def chunk(size: int) -> bytes:
         ([KEY_BYTES - 1], "plan makes it 3000000"),
         ([0], "plan makes it 3000000"),
         ([(1 << 64) - 1], "plan makes it 3000000"),
-        ([KEY_BYTES, wire.CHUNK, wire.CHUNK], "2097152 bytes came, 3000000 are needed"),
-        ([KEY_BYTES, wire.CHUNK, 5], "a chunk of 5 bytes"),
+        ([KEY_BYTES, framing.CHUNK, framing.CHUNK], "2097152 bytes came, 3000000 are needed"),
+        ([KEY_BYTES, framing.CHUNK, 5], "a chunk of 5 bytes"),
         ([KEY_BYTES, 0], "a chunk of 0 bytes"),
-        ([KEY_BYTES, wire.CHUNK, wire.CHUNK, wire.CHUNK], "a chunk of 1048576 bytes"),
-        ([KEY_BYTES, wire.CHUNK, wire.CHUNK, KEY_BYTES - 2 * wire.CHUNK, 1], "a chunk of 1 bytes"),
+        ([KEY_BYTES, framing.CHUNK, framing.CHUNK, framing.CHUNK], "a chunk of 1048576 bytes"),
+        ([KEY_BYTES, framing.CHUNK, framing.CHUNK, KEY_BYTES - 2 * framing.CHUNK, 1], "a chunk of 1 bytes"),
     ],
 )
 def test_sizes_that_are_not_the_plans(running: Loop, sizes: list[int], words: str) -> None:
@@ -125,7 +127,7 @@ def test_wrong_order_of_parts(running: Loop) -> None:
 @pytest.mark.parametrize("method", list(wire.METHODS))
 def test_garbage(running: Loop, method: str, capfd: pytest.CaptureFixture[str]) -> None:
     random.seed(5)
-    for size in (1, 2, 33, 1000, wire.CHUNK):
+    for size in (1, 2, 33, 1000, framing.CHUNK):
         code, _ = status(running, method, [random.randbytes(size)])
         assert code is grpc.StatusCode.INVALID_ARGUMENT or (method == "Info" and code is grpc.StatusCode.OK)
     exchange(running)
@@ -140,7 +142,7 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loop]:
 
 
 BYTES = st.one_of(st.binary(max_size=40), st.just(bytes(32)), st.just(b"\xff" * 16))
-SIZES = st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, KEY_BYTES, REQUEST_BYTES, wire.CHUNK]))
+SIZES = st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, KEY_BYTES, REQUEST_BYTES, framing.CHUNK]))
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), BYTES, BYTES, SIZES, st.booleans()), max_size=4))
@@ -173,7 +175,7 @@ def test_well_formed_nonsense(lasting: Loop, parts: list[tuple[int, bytes, bytes
 
 @pytest.mark.parametrize("method", list(wire.METHODS))
 def test_a_message_too_large(running: Loop, method: str) -> None:
-    code, _ = status(running, method, [bytes(wire.MAX_MESSAGE + 1)])
+    code, _ = status(running, method, [bytes(framing.MAX_MESSAGE + 1)])
     assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
     exchange(running)
 

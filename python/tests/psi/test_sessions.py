@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ringforge.errors import MissingKeyError, ParameterError
-from ringforge.psi import access
 from ringforge.psi.remote import Connection
-from ringforge.psi.service import Limits
-from ringforge.psi.sessions import BusyError, Memory, Sessions, Turns
+from ringforge.serving import access
+from ringforge.serving.limits import Limits
+from ringforge.serving.sessions import BusyError, Memory, Sessions, Turns
 from tests.psi import loopback
 from tests.psi.loopback import (
     KEY_BYTES,

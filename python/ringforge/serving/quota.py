@@ -2,8 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """What each client may ask for in a day. The counts are in a SQLite file, so a restart forgets nothing.
 
-Evaluations of the pseudorandom function and bins are what a client could enumerate a table with; both are charged
-before any work is done, and are not given back when the work is cancelled.
+Everything is charged before any work is done, and is not given back when the work is cancelled.
 """
 
 from __future__ import annotations
@@ -15,13 +14,10 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ringforge.errors import Error, FormatError, ParameterError
-
-#: What is counted.
-KINDS = ("prf", "bins")
 
 #: Seconds to wait for another process that writes, or for another thread.
 _BUSY_SECONDS = 5.0
@@ -47,18 +43,26 @@ class Quota:
 
     Args:
         path: of the file; made if there is none.
-        limits: for each of `KINDS`, how much one client may ask for in a day.
+        limits: for each kind, how much one client may ask for in a day.
+        words: what messages call a kind, where that is not its name.
         clock: seconds since 1970; for tests.
 
     Raises:
         ParameterError: a limit below 0. FormatError: the file is no quota file. QuotaFileError: it cannot be written.
     """
 
-    def __init__(self, path: str | Path, limits: dict[str, int], clock: Callable[[], float] = time.time) -> None:
-        for kind in KINDS:
-            if limits[kind] < 0:
-                raise ParameterError(f"a daily quota of {limits[kind]} for {kind}: 0 is the least, and lets nobody ask")
-        self.limits = {kind: min(limits[kind], (1 << 63) - 1) for kind in KINDS}
+    def __init__(
+        self,
+        path: str | Path,
+        limits: Mapping[str, int],
+        clock: Callable[[], float] = time.time,
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        for kind, limit in limits.items():
+            if limit < 0:
+                raise ParameterError(f"a daily quota of {limit} for {kind}: 0 is the least, and lets nobody ask")
+        self.limits = {kind: min(limit, (1 << 63) - 1) for kind, limit in limits.items()}
+        self._words = dict(words or {})
         self._clock = clock
         self._lock = threading.Lock()
         path = Path(path)
@@ -166,7 +170,7 @@ class Quota:
             ).fetchone()
             used = int(row[0]) if row else 0
             if used + count > limit:
-                name = {"prf": "evaluations of the pseudorandom function", "bins": "bins"}[kind]
+                name = self._words.get(kind, kind)
                 hours = (today + 1) * 24 - self._clock() / 3600
                 raise QuotaError(
                     f"{count} {name} are asked for, {max(0, limit - used)} of {limit} a day are left for this client: "

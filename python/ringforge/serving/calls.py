@@ -16,11 +16,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import grpc
 
 from ringforge.errors import (
+    DuplicateError,
     Error,
     FormatError,
     MemoryLimitError,
@@ -28,12 +29,13 @@ from ringforge.errors import (
     MissingKeyError,
     ParameterError,
     ShapeError,
+    StorageError,
 )
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.psi.access import AccessError, Tokens, peer_identity
-from ringforge.psi.limits import Limits
-from ringforge.psi.quota import Quota, QuotaError, QuotaFileError
-from ringforge.psi.sessions import BusyError
+from ringforge.serving.access import AccessError, Tokens, peer_identity
+from ringforge.serving.limits import Limits
+from ringforge.serving.quota import QuotaError, QuotaFileError
+from ringforge.serving.sessions import BusyError
 
 #: Trailing metadata that names the kind of a refusal.
 ERROR_KEY = "ringforge-error"
@@ -43,6 +45,8 @@ _STATUS: list[tuple[type[Exception], grpc.StatusCode]] = [
     (AccessError, grpc.StatusCode.UNAUTHENTICATED),
     (QuotaError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (QuotaFileError, grpc.StatusCode.UNAVAILABLE),
+    (StorageError, grpc.StatusCode.UNAVAILABLE),
+    (DuplicateError, grpc.StatusCode.ALREADY_EXISTS),
     (BusyError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (MemoryLimitError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (MismatchError, grpc.StatusCode.FAILED_PRECONDITION),
@@ -127,7 +131,7 @@ class Deadlines:
         at = time.monotonic() + seconds
         with self._changed:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="psi deadlines", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
                 self._thread.start()
             heapq.heappush(self._due, (at, next(self._numbers), todo))
             if self._due[0][2] is todo:
@@ -210,16 +214,23 @@ class Call:
             yield message
 
 
+class Names(Protocol):
+    """What gives clients the names that they have here, in logs and in what is counted."""
+
+    def client(self, identity: str) -> bytes:
+        """The 16 bytes that stand for the client with this token or address, and do not tell it."""
+
+
 class Door:
     """Lets calls in: knows clients, counts their calls, and turns exceptions into what a client understands.
 
     Args:
-        limits: how many calls at once. quota: gives clients their names. tokens: of the clients that are served; None
-        serves all, and tells them apart by address. log: for events.
+        limits: how many calls at once. names: gives clients their names, as a quota does.
+        tokens: of the clients that are served; None serves all, and tells them apart by address. log: for events.
     """
 
-    def __init__(self, limits: Limits, quota: Quota, tokens: Tokens | None, log: Log) -> None:
-        self._limits, self._quota, self._tokens, self._log = limits, quota, tokens, log
+    def __init__(self, limits: Limits, names: Names, tokens: Tokens | None, log: Log) -> None:
+        self._limits, self._names, self._tokens, self._log = limits, names, tokens, log
         self.refusals = Refusals(log)
         self._deadlines = Deadlines()
         self._calls: dict[bytes, int] = {}
@@ -234,7 +245,7 @@ class Door:
         result = "ok"
         inside = False
         try:
-            call.client = self._quota.client(self._identity(context))
+            call.client = self._names.client(self._identity(context))
             self._count(call.client)
             inside = True
             call.when_over(call.gone.set)

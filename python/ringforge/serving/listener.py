@@ -18,10 +18,10 @@ import grpc
 
 from ringforge import _native
 from ringforge.errors import Error
-from ringforge.psi import wire
-from ringforge.psi.calls import Log
-from ringforge.psi.limits import Limits
-from ringforge.psi.service import Service
+from ringforge.serving import framing
+from ringforge.serving.calls import Log
+from ringforge.serving.limits import Limits
+from ringforge.serving.service import Service
 
 #: Seconds that computations get to end once their calls are over.
 _LAST_SECONDS = 2.0
@@ -46,7 +46,7 @@ class _Threads(Executor):
                 future.set_exception(e)
 
         try:
-            threading.Thread(target=run, name="psi call", daemon=True).start()
+            threading.Thread(target=run, name="call", daemon=True).start()
         except RuntimeError as e:  # no more threads: this call goes unanswered, the server serves others
             future.set_exception(e)
         return future
@@ -65,7 +65,7 @@ class Running:
     def __init__(self, service: Service, address: str, credentials: grpc.ServerCredentials | None = None) -> None:
         self.service = service
         options: list[tuple[str, int]] = [
-            *wire.OPTIONS,
+            *framing.OPTIONS,
             ("grpc.so_reuseport", 0),
             ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
             ("grpc.max_connection_idle_ms", 120_000),
@@ -96,12 +96,13 @@ class Running:
 
     def stop(self, grace_seconds: float) -> bool:
         """Takes no more calls, lets those that run end within the grace, then ends them; returns whether they did."""
+        self.service.stopping(grace_seconds)
         ended = self._grpc.stop(grace_seconds).wait(grace_seconds + _LAST_SECONDS)
         return self.service.finish(_LAST_SECONDS) and ended
 
 
 def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> None:
-    """Serves until SIGTERM or SIGINT, then ends what runs; a second signal does so at once. SIGHUP reloads the table.
+    """Serves until SIGTERM or SIGINT, then ends what runs; a second signal does so at once. SIGHUP reloads it.
 
     Prints `ready` and port and process id as a JSON line when it is. If something keeps it from stopping in time, the
     process ends all the same, with exit code 1: a thread that does not need the interpreter sees to that.

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ringforge.psi import wire
-from ringforge.psi.calls import Call, GoneError
-from ringforge.psi.sessions import Turns
+from ringforge.serving import framing
+from ringforge.serving.calls import Call, GoneError
+from ringforge.serving.sessions import Turns
 
 
 class Threads:
@@ -30,7 +30,7 @@ class Threads:
             finally:
                 self._running.discard(threading.current_thread())
 
-        thread = threading.Thread(target=run, name="psi work", daemon=True)
+        thread = threading.Thread(target=run, name="work", daemon=True)
         self._running.add(thread)
         thread.start()
 
@@ -94,7 +94,7 @@ class Work:
             self._over()
 
     def _progress(self, fraction: float) -> bool:
-        while self._step < min(wire.STEPS, int(fraction * wire.STEPS)):
+        while self._step < min(framing.STEPS, int(fraction * framing.STEPS)):
             self._step += 1
             self._events.put(self._step)
         return self._call.going_on()
@@ -105,7 +105,7 @@ class Work:
         return self._turns.ahead(self._ticket)
 
     def step(self, seconds: float) -> int | None:
-        """The next step of `wire.STEPS`; None when none comes in time, or it is `done`.
+        """The next step of `framing.STEPS`; None when none comes in time, or it is `done`.
 
         Raises:
             any error of the computation.

@@ -20,7 +20,9 @@ from typing import IO
 import grpc
 
 from ringforge.errors import FormatError, ParameterError
-from ringforge.psi.wire import AUTHORIZATION
+
+#: Key of the metadata that carries the client's token, as "Bearer TOKEN".
+AUTHORIZATION = "authorization"
 
 #: Characters of a token: at least what 96 random bits take in base64, and what fits into a header.
 MIN_TOKEN, MAX_TOKEN = 16, 1024

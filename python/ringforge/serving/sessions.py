@@ -14,7 +14,9 @@ from typing import Any
 
 from ringforge.cli.console import size_text
 from ringforge.errors import Error, MissingKeyError
-from ringforge.psi.wire import SESSION_BYTES
+
+#: Bytes that name a session.
+SESSION_BYTES = 16
 
 #: Clients whose last turn is remembered while others wait.
 _REMEMBERED = 4096

@@ -8,7 +8,7 @@ import socket
 import ssl
 from pathlib import Path
 
-from ringforge.psi.access import split_address
+from ringforge.serving.access import split_address
 
 #: Seconds for a try.
 _SECONDS = 5.0
@@ -17,11 +17,12 @@ _SECONDS = 5.0
 _OTHER_NAME = (62, 64)
 
 
-def why_not(address: str, ca: str | Path | None, text: str) -> str:
+def why_not(address: str, ca: str | Path | None, text: str, program: str) -> str:
     """One line on what keeps this client from the server, and what to do.
 
     Args:
         address: HOST:PORT. ca: file of the authority, with TLS. text: gRPC's own words, already clean.
+        program: that should answer there.
     """
     host, port = split_address(address)
     host = host.strip("[]")
@@ -29,9 +30,11 @@ def why_not(address: str, ca: str | Path | None, text: str) -> str:
         connection = socket.create_connection((host, port), _SECONDS)
     except OSError as e:
         reason = e.strerror or type(e).__name__
-        return f"nobody answers at {address}: check host, port, and that psi serve runs there ({reason})"
+        return f"nobody answers at {address}: check host, port, and that {program} runs there ({reason})"
     with connection:
-        return _protected(address, host, ca, connection) if ca is not None else _plain(address, connection, text)
+        return (
+            _protected(address, host, ca, connection) if ca is not None else _plain(address, connection, text, program)
+        )
 
 
 def _protected(address: str, host: str, ca: str | Path, connection: socket.socket) -> str:
@@ -58,7 +61,7 @@ def _protected(address: str, host: str, ca: str | Path, connection: socket.socke
     return begin + "it broke before the server had said anything: run again"
 
 
-def _plain(address: str, connection: socket.socket, text: str) -> str:
+def _plain(address: str, connection: socket.socket, text: str, program: str) -> str:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # nothing is sent: this only asks whether there is TLS
@@ -67,7 +70,7 @@ def _plain(address: str, connection: socket.socket, text: str) -> str:
         context.wrap_socket(connection).close()
     except OSError:
         return (
-            f"the connection to {address} broke before the server had said anything: it is no psi serve, or has just "
+            f"the connection to {address} broke before the server had said anything: it is no {program}, or has just "
             f"ended; run again ({text})"
         )
     return f"the server at {address} expects TLS: give --tls-ca with the file of its authority"
