@@ -84,6 +84,9 @@ struct Kernels {
   /// Forward NTT of the centred lift of residues modulo another prime p: src in [0, p), transformed as
   /// src - p*[src > p/2] modulo q. Saves key switching and ModDown a pass over memory.
   void (*ntt_forward_lift)(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
+  /// The same from residues of `bits` bits each, 1 to 32, packed as packing.hpp does: n*bits/8 bytes, none beyond are
+  /// read. src need not be aligned and must not overlap dst.
+  void (*ntt_forward_packed)(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
   /// Inverse negacyclic NTT including the factor 1/n, Eval order to natural order. src in [0, 2q).
   void (*ntt_inverse)(u64* dst, const u64* src, const NttTable& t) noexcept;
 
@@ -145,11 +148,6 @@ struct Kernels {
   /// c[i] = (P/p_i) mod q in [0, q), v < 2^16, p_mod_q = P mod q, k <= 64.
   void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits, const u64* v,
                        u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
-
-  // ---- packed residues --------------------------------------------------------------------------
-  /// dst[k] = bits [k*bits, (k+1)*bits) of the bytes at src, as packing.hpp puts them. 1 <= bits <= 32; reads n*bits/8
-  /// bytes and none beyond. src need not be aligned and must not overlap dst.
-  void (*unpack)(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept;
 
   // ---- encoder ----------------------------------------------------------------------------------
   // Complex numbers are split arrays. A product (a+bi)(c+di) is (a*c - b*d) + (a*d + b*c)i with every

@@ -33,6 +33,7 @@ using std::size_t;
 void ntt_forward52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward_lift52(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
 void ntt_forward_lift64(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
+void ntt_forward_packed52(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
 void ntt_inverse52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward64(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_inverse64(u64* dst, const u64* src, const NttTable& t) noexcept;
@@ -104,6 +105,27 @@ RF_INLINE V mulhi_below(V a, V b, V bh) {
   const V ah = shr<32>(a);
   return vadd(mul32(ah, bh), vadd(shr<32>(mul32(ah, b)), shr<32>(mul32(a, bh))));
 }
+
+/// Words of `bits` bits, at most 32, without gaps: eight of them are `bits` whole bytes, and each lies within four units
+/// of 16 bits from the one where it begins.
+struct Unpack {
+  unsigned bits;
+  V units, shift, mask;
+  explicit RF_MEMBER Unpack(unsigned b) : bits(b), mask(set1((u64{1} << b) - 1)) {
+    alignas(64) std::uint16_t unit[32];
+    alignas(64) u64 offset[8];
+    for (unsigned k = 0; k < 8; ++k) {
+      for (unsigned u = 0; u < 4; ++u) unit[4 * k + u] = static_cast<std::uint16_t>(k * b / 16 + u);
+      offset[k] = k * b % 16;
+    }
+    units = load(unit);
+    shift = load(offset);
+  }
+  RF_MEMBER V eight(const std::uint8_t* p) const {
+    const V x = _mm512_permutexvar_epi16(units, _mm512_maskz_loadu_epi8((u64{1} << bits) - 1, p));
+    return vand(_mm512_srlv_epi64(x, shift), mask);
+  }
+};
 
 /// Interleave two vectors: (a0 b0 a1 b1 ...), and its inverse. Three rounds of `zip` bring the butterfly
 /// partners at distance 4, 2, 1 of two blocks of eight into the same lanes, with the twiddles of the

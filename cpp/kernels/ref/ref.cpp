@@ -150,6 +150,16 @@ void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexce
   ntt_forward(dst, dst, t);
 }
 
+void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+  for (std::size_t i = 0; i < t.n; ++i) {
+    u64 word = 0;
+    const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
+    for (std::size_t b = last + 1; b-- > first;) word = word << 8 | src[b];
+    dst[i] = word >> (i * bits % 8) & ((u64{1} << bits) - 1);
+  }
+  ntt_forward_lift(dst, dst, p, t);
+}
+
 void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     double s = 0;
@@ -164,15 +174,6 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, std::size_t k, un
     u64 acc = v == nullptr ? 0 : arith::neg(arith::mul(v[i], p_mod_q, m), m.q);
     for (std::size_t d = 0; d < k; ++d) acc = reduce128(static_cast<u128>(y[d][i]) * c[d] + acc, m);
     dst[i] = acc;
-  }
-}
-
-void unpack(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept {
-  for (std::size_t i = 0; i < n; ++i) {
-    u64 word = 0;
-    const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
-    for (std::size_t b = last + 1; b-- > first;) word = word << 8 | src[b];
-    dst[i] = word >> (i * bits % 8) & ((u64{1} << bits) - 1);
   }
 }
 
@@ -237,6 +238,7 @@ const Kernels& ref_kernels() noexcept {
   static constexpr Kernels table{"ref",
                                  ntt_forward,
                                  ntt_forward_lift,
+                                 ntt_forward_packed,
                                  ntt_inverse,
                                  add,
                                  sub,
@@ -257,7 +259,6 @@ const Kernels& ref_kernels() noexcept {
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
-                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};
