@@ -153,7 +153,7 @@ class Detector:
         }
         units = self.digest_plan(request.mode == "messages", request.capacity).units
         summed = step("compression", 0, units, checked, **about)
-        return [*parts, joined, checked, summed, step("digest", 0, giants, summed, **about)]
+        return [*parts, joined, checked, summed, step("digest", 0, units, summed, **about)]
 
     def digest_plan(self, payload: bool, capacity: int) -> CompressionPlan:
         """The plan of digests; the first word of an entry says whether it is in the window."""
