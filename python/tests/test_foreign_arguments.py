@@ -25,7 +25,7 @@ import ringforge as rf
 from ringforge import _native, devices, gates, matmul, matvec
 from ringforge._native import Lines, Schedule
 from ringforge.matvec.kernels import MatvecOperands
-from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, Systems, World, parameters
+from tests.foreign_world import LEVEL, SCALE, Blinds, Compressions, Gates, Lookups, Systems, World, parameters
 
 MISMATCH, SHAPE, FORMAT = rf.MismatchError, rf.ShapeError, rf.FormatError
 NONE = np.zeros(0, np.uint32)
@@ -33,6 +33,7 @@ Errors = tuple[type[Exception], ...]
 
 #: Types that belong to no context: numbers, names and enumerations by another name.
 VALUES = {"Parameters", "OpCounts", "Lines", "Schedule", "Algorithm", "Span", "fhew.Cut", "fhew.Method", "psi.Counts"}
+VALUES |= {"bfv.Parameters"}
 VALUES |= {"Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
 
 
@@ -197,6 +198,16 @@ LOOKUPS = [
     Row("psi.ClientKey.decode", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
     Row("psi.ClientKey.margins", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
 ]
+ANSWER = ("@keys", "[@part]", 0)
+COMPRESSIONS = [
+    Row("omr.CompressionSecret.from_bytes", ("@secret_record", "@context")),
+    Row("omr.CompressionKeys.__init__", ("@bfv", "@secret")),
+    Row("omr.CompressionKeys.from_bytes", ("@keys_record", "@context")),
+    Row("omr.CompressionPlan.part", ("@keys", "@u", "@words", 0, 1), "@plan", error={-1: (SHAPE,), 2: (SHAPE,)}),
+    Row("omr.CompressionPlan.digest", ANSWER, "@plan"),
+    Row("omr.CompressionPlan.open", ("@digest", "@secret"), "@plan"),
+    Row("omr.CompressionPlan.margin", ("@digest", "@secret"), "@plan"),
+]
 BLINDS = [Row("oprf.finalize_batch", ("@inputs", "@blinds", "@evaluated"), error=(SHAPE,))]
 
 #: Functions that take an object of any world, and why that is right.
@@ -217,13 +228,16 @@ ANY = {
     "fhew.accumulate": "words carry no name: type, shape, range and indices are checked",
     "fhew.extract": "words carry no name: type, shape and range are checked",
     "psi.ClientKey.__init__": "of whatever plan it is given",
+    "omr.CompressionSecret.__init__": "of whatever context it is given",
+    "omr.CompressionKeys.saved_bytes": "a formula for any context",
+    "omr.CompressionPlan.__init__": "of whatever context it is given",
     "oprf.blind_with": "any blind is right for any input",
     "oprf.finalize": "elements are uniform whatever the blind: a foreign one gives another output, and nothing tells",
 }
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *GATES, *LOOKUPS, *BLINDS)]
+    rows = [r.name for r in (*CKKS, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -310,11 +324,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         "gates": (Gates("paper-medium", 10, folder), Gates("gates-128", 11, folder)),
         "lookups": (Lookups(3), Lookups(4)),
+        "compressions": (Compressions(10), Compressions(11)),
         "blinds": (Blinds(2), Blinds(3)),
     }
 
 
-SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS] + [("blinds", r) for r in BLINDS]
+SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS]
+SMALL += [("compressions", r) for r in COMPRESSIONS] + [("blinds", r) for r in BLINDS]
 
 
 @pytest.mark.parametrize(("kind", "row"), SMALL, ids=[r.name for _, r in SMALL])

@@ -144,7 +144,7 @@ def test_more_messages_than_asked_for_are_counted(world: World) -> None:
     u = world.encrypted(list(range(0, 4000, 20)))
     part = plan.part(world.keys, u, np.zeros((world.set.entries, 0), np.uint32), 0, plan.units)
     sums = np.asarray(plan.open(plan.digest(world.keys, [part], 0), world.secret)).astype(np.int64)
-    with pytest.raises(TooManyMessagesError, match="^200 entries"):
+    with pytest.raises(TooManyMessagesError, match=r"^200 entries"):
         decode(sums.reshape(4, 1), world.set.entries, T)
 
 
