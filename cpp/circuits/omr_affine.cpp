@@ -129,9 +129,10 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
       for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
         for (std::size_t b = 0; b < terms; ++b) {
           u64* d = made.data() + b * stride;
-          kern.unpack(d, diagonals[g].data() + (matrix * terms + b) * each, n, lay.plain().mod().bits);
-          ntt_lift(d, d, lay.plain(), prime);
+          kern.ntt_forward_packed(d, diagonals[g].data() + (matrix * terms + b) * each, lay.plain().mod().bits,
+                                  lay.plain().value(), prime.table());
         }
+        count({.ntt = terms});
         for (std::size_t first = 0; first < n; first += block) {
           for (std::size_t b = 0; b < terms; ++b) x[b] = made.data() + b * stride + first;
           for (std::size_t b = 0; b < rows; ++b) {

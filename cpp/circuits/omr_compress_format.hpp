@@ -14,7 +14,10 @@ inline constexpr std::size_t kDigestHead = 32;
 inline constexpr std::size_t kKeysHead = 24;
 /// Key id and bits of a coefficient.
 inline constexpr std::size_t kSecretHead = 16;
-/// Key id, first giant step, giant steps.
+/// Key id, first unit, units.
 inline constexpr std::size_t kPartHead = 24;
+
+/// The e >= 1 with root^e = value; both generate the same group.
+u64 compression_exponent(u64 root, u64 value, const kernels::Modulus& m);
 
 }  // namespace ringforge::circuits

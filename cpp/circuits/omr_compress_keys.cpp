@@ -2,9 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // Keys of compression and their records.
-#include <algorithm>
-#include <array>
 #include <string>
+#include <vector>
 
 #include "omr_compress_format.hpp"
 #include "ringforge/error.hpp"
@@ -13,9 +12,12 @@
 namespace ringforge::circuits {
 namespace {
 
-/// Keys over the small ring, in the order of their record.
-std::array<u64, 3> elements(const CompressionContext& c) {
-  return {c.step_element(), c.giant_element(), c.swap_element()};
+/// Galois keys in the order of their record, of the large ring and of the small one.
+std::vector<u64> big_elements(const CompressionContext& c) { return {c.step_element(), c.swap_element()}; }
+std::vector<u64> small_elements(const CompressionContext& c) {
+  std::vector<u64> r;
+  for (unsigned level = 0; level < c.pack_levels(); ++level) r.push_back(c.pack_element(level));
+  return r;
 }
 
 u64 packed_poly(const Basis& basis) {
@@ -84,20 +86,22 @@ CompressionKeys::CompressionKeys(const rlwe::SecretKey& from, const CompressionS
   SmallPoly spread(n);  // s'(X^4)
   const auto& s = to.key().coeffs().coeffs();
   for (std::size_t i = 0; i < s.size(); ++i) spread.coeffs()[4 * i] = s[i];
-  Poly<Eval> source = from.coeffs().lift(c.big()->all()), target = spread.lift(c.big()->all());
+  const rlwe::SecretKey target(c.big()->all(), std::move(spread), to.key().id());
+  Poly<Eval> source = from.coeffs().lift(c.big()->all());
   down_ = std::make_shared<const rlwe::SwitchingKey>(
-      rlwe::SwitchingKey::make(source, target, to.key().id(), *c.big(), 2, rng, threads));
+      rlwe::SwitchingKey::make(source, target.eval(), target.id(), *c.big(), 2, rng, threads));
   source.wipe();
-  target.wipe();
-  for (const u64 g : elements(c))
-    galois_.insert(rlwe::GaloisKey::make(to.key(), g, *c.small(), 2, rng, threads));
+  for (const u64 g : big_elements(c)) big_.insert(rlwe::GaloisKey::make(target, g, *c.big(), 2, rng, threads));
+  for (const u64 g : small_elements(c)) small_.insert(rlwe::GaloisKey::make(to.key(), g, *c.small(), 2, rng, threads));
 }
 
 u64 CompressionKeys::saved_bytes(const CompressionContext& context) {
   const auto& big = *context.big();
   const auto& small = *context.small();
-  return io::record_bytes(kKeysHead + 4 * sizeof(Seed) + big.digits(2) * packed_poly(big.extended(2)) +
-                          3 * small.digits(2) * packed_poly(small.extended(2)));
+  const std::size_t large = 1 + big_elements(context).size(), little = small_elements(context).size();
+  return io::record_bytes(kKeysHead + (large + little) * sizeof(Seed) +
+                          large * big.digits(2) * packed_poly(big.extended(2)) +
+                          little * small.digits(2) * packed_poly(small.extended(2)));
 }
 
 void CompressionKeys::save(std::ostream& out) const {
@@ -106,7 +110,8 @@ void CompressionKeys::save(std::ostream& out) const {
   w.value(key_id());
   w.value(u64{2});
   write_key(w, *down_);
-  for (const u64 g : elements(*context_)) write_key(w, *galois_.at(g));
+  for (const u64 g : big_elements(*context_)) write_key(w, *big_.at(g));
+  for (const u64 g : small_elements(*context_)) write_key(w, *small_.at(g));
   w.finish();
 }
 
@@ -119,17 +124,26 @@ CompressionKeys CompressionKeys::load(std::istream& in, CompressionContextPtr co
   if (head.at<u64>(16) != 2) r.refuse("it is for " + std::to_string(head.at<u64>(16)) + " limbs, not 2");
   const u64 id = head.at<u64>(8);
   rlwe::SwitchingKey down = read_key(r, *c.big(), id);
-  std::vector<rlwe::SwitchingKey> small;
-  for (std::size_t i = 0; i < elements(c).size(); ++i) small.push_back(read_key(r, *c.small(), id));
+  const auto read = [&](const rlwe::Gadget& gadget, const std::vector<u64>& elements) {
+    std::vector<rlwe::SwitchingKey> keys;
+    for (std::size_t i = 0; i < elements.size(); ++i) keys.push_back(read_key(r, gadget, id));
+    return keys;
+  };
+  auto big = read(*c.big(), big_elements(c)), small = read(*c.small(), small_elements(c));
   r.finish();  // before anything is expanded
   CompressionKeys keys;
   keys.from_id_ = head.at<u64>(0);
   down.a = rlwe::SwitchingKey::expand(down.seed, *c.big(), 2, threads);
   keys.down_ = std::make_shared<const rlwe::SwitchingKey>(std::move(down));
-  for (std::size_t i = 0; i < small.size(); ++i) {
-    small[i].a = rlwe::SwitchingKey::expand(small[i].seed, *c.small(), 2, threads);
-    keys.galois_.insert({elements(c)[i], std::make_shared<const rlwe::SwitchingKey>(std::move(small[i]))});
-  }
+  const auto expand = [&](rlwe::GaloisKeys& to, const rlwe::Gadget& gadget, std::vector<rlwe::SwitchingKey>& from,
+                          const std::vector<u64>& elements) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      from[i].a = rlwe::SwitchingKey::expand(from[i].seed, gadget, 2, threads);
+      to.insert({elements[i], std::make_shared<const rlwe::SwitchingKey>(std::move(from[i]))});
+    }
+  };
+  expand(keys.big_, *c.big(), big, big_elements(c));
+  expand(keys.small_, *c.small(), small, small_elements(c));
   keys.context_ = std::move(context);
   return keys;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Digests: what is sent of the rows of compression, and how the receiver opens it.
+// Digests: what is sent of packed values, and how the receiver opens it.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
 
 #include "omr_compress_format.hpp"
+#include "ref/arith.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/packing.hpp"
 
@@ -15,10 +16,10 @@ namespace ringforge::circuits {
 
 using u128 = unsigned __int128;
 
-std::vector<std::uint8_t> Compressor::digest(const std::vector<rlwe::Ciphertext>& sums, u64 bulletin) const {
+std::vector<std::uint8_t> Compressor::digest(const std::vector<rlwe::Ciphertext>& packed, u64 bulletin) const {
   const CompressionContext& ctx = *plan_.context();
-  if (sums.size() != plan_.outputs().size())
-    throw ShapeError("a digest of " + std::to_string(sums.size()) + " ciphertexts: this plan has " +
+  if (packed.size() != plan_.outputs().size())
+    throw ShapeError("a digest of " + std::to_string(packed.size()) + " ciphertexts: this plan has " +
                      std::to_string(plan_.outputs().size()));
   const std::size_t n = ctx.parameters().degree();
   const u64 q = ctx.parameters().q[0];
@@ -29,8 +30,8 @@ std::vector<std::uint8_t> Compressor::digest(const std::vector<rlwe::Ciphertext>
     to += sizeof(field);
   }
   WordBuffer words(n);
-  for (const auto& sum : sums) {
-    const rlwe::Ciphertext one = evaluator_.divide(sum);
+  for (const auto& whole : packed) {
+    const rlwe::Ciphertext one = evaluator_.divide(whole);
     for (std::size_t part = 0; part < 2; ++part) {
       const unsigned bits = part == 0 ? plan_.c0_bits() : plan_.c1_bits();
       intt(words.data(), one.parts[part].limb(0), one.parts[part].basis()[0]);
@@ -55,7 +56,7 @@ DigestHead digest_head(std::span<const std::uint8_t> digest) {
   return {field[0], field[1], field[2], field[3]};
 }
 
-DigestRows open_digest(std::span<const std::uint8_t> digest, const CompressionPlan& plan,
+DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPlan& plan,
                        const CompressionSecret& secret) {
   const CompressionContext& ctx = *plan.context();
   const auto body =
@@ -68,16 +69,29 @@ DigestRows open_digest(std::span<const std::uint8_t> digest, const CompressionPl
   if (head.messages != plan.messages() || head.words != plan.words())
     throw FormatError("the digest's fields do not agree with its parameter hash: obtain it again");
 
-  const std::size_t n = ctx.parameters().degree(), row = n / 2;
+  const std::size_t n = ctx.parameters().degree(), rho = plan.period();
   const unsigned bits0 = plan.c0_bits(), bits1 = plan.c1_bits();
   const u64 t = ctx.parameters().t, mask = (u64{1} << bits1) - 1;
   const Basis basis = ctx.small()->q().prefix(1);
   const u64 q = basis[0].value();
-  DigestRows r;
-  r.rows.resize(plan.rows());
+  DigestSums r;
+  r.sums.resize(plan.powers() * plan.values());
   SecretArray<u64> work(n);
   WordBuffer c0(n), c1(n);
-  std::vector<u32> slots(n);
+  // rho coefficients of a value are a polynomial in Z = X^(N/rho), Z^rho = -1, whose slots are the sums: row r of the
+  // large ring's slots has those of exponents r*rho/2 + x at Z = theta^(+-5^x).
+  const unsigned log_rho = plan.log_period();
+  const auto tiny = Prime::get(t, Ring::negacyclic(log_rho));
+  const auto& m = tiny->mod();
+  const u64 theta = arith::pow(ctx.plain().psi(), ctx.parameters().entries() / rho, m);
+  const u64 h = compression_exponent(tiny->psi(), theta, m);
+  std::vector<std::size_t> index(rho);
+  for (u64 x = 0, e = h; x < rho / 2; ++x, e = e * 5 % (2 * rho))
+    for (std::size_t row = 0; row < 2; ++row) {
+      const u64 i = ((row == 0 ? e : 2 * rho - e) - 1) / 2;
+      for (unsigned b = 0; b < log_rho; ++b) index[row * rho / 2 + x] |= (i >> b & 1) << (log_rho - 1 - b);
+    }
+  WordBuffer sums(rho);
   const std::uint8_t* from = body.data() + kDigestHead;
   for (const auto& o : plan.outputs()) {
     bool clean = unpack_bits(c0.data(), from, n, bits0);
@@ -101,22 +115,23 @@ DigestRows open_digest(std::span<const std::uint8_t> digest, const CompressionPl
           std::fabs(std::ldexp(static_cast<double>(static_cast<u64>(scaled) & mask), -static_cast<int>(bits1)) - 0.5);
       r.margin = std::max(r.margin, distance);
       r.squares += distance * distance;
-      const u64 m = static_cast<u64>(scaled >> bits1);
-      work.data()[i] = m == t ? 0 : m;
+      const u64 message = static_cast<u64>(scaled >> bits1);
+      work.data()[i] = message == t ? 0 : message;
     }
-    ntt(work.data(), work.data(), ctx.plain());
-    for (std::size_t e = 0; e < n; ++e) slots[ctx.slot_of()[e]] = static_cast<u32>(work.data()[e]);
-    for (std::size_t slot = 0; slot < n; ++slot) {
-      const std::size_t at = o.signs == 2 ? slot : slot % row % o.period;
-      const u32 expected = at < o.rows ? slots[at] : 0;
-      if (slots[slot] != expected)
-        throw FormatError(
-            "the digest does not decrypt to rows: it was altered, or its noise was too large; obtain it again");
-      if (slot == at && at < o.rows) {
-        const std::size_t i = o.first + at, inner = std::max(plan.values(), plan.powers());
-        const std::size_t power = plan.values_inside() ? i / inner : i % inner;
-        const std::size_t value = plan.values_inside() ? i % inner : i / inner;
-        r.rows[power * plan.values() + value] = slots[at];
+    // Levels of packing have doubled the coefficients; a slot's sum over its N/rho equals takes them times N/rho.
+    const u64 times = arith::mul(ctx.parameters().entries() / rho, arith::inverse(u64{1} << o.levels, m), m);
+    for (std::size_t v = 0; v < o.count; ++v) {
+      std::size_t at = 0;
+      for (unsigned b = 0; b < o.levels; ++b) at |= (v >> b & 1) << (o.levels - 1 - b);
+      for (std::size_t i = 0; i < rho; ++i) sums.data()[i] = arith::mul(work.data()[i * (n / rho) + at], times, m);
+      ntt(sums.data(), sums.data(), *tiny);
+      for (std::size_t i = 0; i < rho; ++i) {
+        const u64 sum = sums.data()[index[i]];
+        if (i < plan.powers())
+          r.sums[i * plan.values() + o.first + v] = static_cast<u32>(sum);
+        else if (sum != 0)
+          throw FormatError(
+              "the digest does not decrypt to sums: it was altered, or its noise was too large; obtain it again");
       }
     }
   }

@@ -78,6 +78,8 @@ void bind_oprf(nb::module_& m);
 void bind_omr_signal(nb::module_& m);
 /// After bfv and omr_signal.
 void bind_omr_affine(nb::module_& m);
+/// After bfv and omr_signal.
+void bind_omr_compress(nb::module_& m);
 void bind_stop(nb::module_& m);
 
 }  // namespace bindings

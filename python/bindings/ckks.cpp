@@ -119,6 +119,7 @@ void bind_ckks(nb::module_& m) {
       .def_prop_ro("bytes", [](const RelinKey& k) { return k.key().bytes(); });
   nb::class_<GaloisKey>(m, "GaloisKey")
       .def_ro("element", &GaloisKey::element)
+      .def_prop_ro("key_id", [](const GaloisKey& k) { return k.key->key_id; })
       .def_prop_ro("level", [](const GaloisKey& k) { return k.key->limbs - 1; })
       .def_prop_ro("bytes", [](const GaloisKey& k) { return k.key->bytes(); });
   nb::class_<GaloisKeys>(m, "GaloisKeys")

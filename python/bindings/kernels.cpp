@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/kernels.hpp"
+#include "ringforge/packing.hpp"
 
 namespace bindings {
 namespace {
@@ -126,6 +127,20 @@ void bind_kernels(nb::module_& m) {
     set(s).ntt_forward_lift(out.data(), residues(x, p).data(), p, prime->table());
     return give(out);
   });
+
+  k.def(
+      "ntt_packed",
+      [](const std::string& s, const nb::bytes& packed, unsigned bits, u64 p, std::size_t n, u64 q) {
+        const auto prime = Prime::get(q, ring_of(n));
+        (void)modulus(p);
+        if (bits < 1 || bits > 32 || packed.size() != packed_bytes(n, bits))
+          throw ShapeError("the residues are not packed at 1 to 32 bits each");
+        WordBuffer out(n);
+        set(s).ntt_forward_packed(out.data(), reinterpret_cast<const std::uint8_t*>(packed.data()), bits, p,
+                                  prime->table());
+        return give(out);
+      },
+      "name"_a, "packed"_a, "bits"_a, "p"_a, "n"_a, "q"_a);
 
   const auto binary = [&k](const char* name, auto member) {
     k.def(name, [member](const std::string& s, const Words& a, const Words& b, u64 q) {

@@ -76,5 +76,6 @@ NB_MODULE(_native, m) {
   bindings::bind_oprf(m);
   bindings::bind_omr_signal(m);
   bindings::bind_omr_affine(m);
+  bindings::bind_omr_compress(m);
   bindings::bind_stop(m);
 }

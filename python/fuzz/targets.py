@@ -37,9 +37,12 @@ from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
 from ringforge.omr import board_service
+from ringforge.omr import depot as omr_depot
 from ringforge.omr import sets as omr_sets
+from ringforge.omr import steps as omr_steps
 from ringforge.omr.address import Address
 from ringforge.omr.board import Board
+from ringforge.omr.detector_client import Info as DetectorInfo
 from ringforge.omr.payload import BoxSecret
 from ringforge.omr.poster import read_texts
 from ringforge.omr.proto import board_pb2
@@ -733,3 +736,59 @@ def omr_batches(data: bytes) -> None:
         assert board.open_bulletin() == before, "what is refused leaves nothing"
         raise
     assert receipt.count == len(message.batch.signals) // board.set.signal_bytes
+
+
+def _omr_step() -> omr_steps.Step:
+    return omr_steps.Step("affine", "0" * 64, "1" * 64, "2" * 64, 0, 23, (("babies", 46),), ("3" * 64,))
+
+
+@target("omr.steps.Step.from_json", seeds=lambda: [_omr_step().to_json()])
+def omr_step(data: bytes) -> None:
+    step = omr_steps.Step.from_json(data)
+    assert step.to_json() == data
+
+
+_OMR_INFO = {
+    "detector": {"set": "test", "capacity": {"messages": 65}},
+    "bulletins": [[0, "0" * 64]],
+    "keys": {"1" * 64: {"capacity": 50}},
+    "jobs": [{"job": "2" * 32, "state": "done"}],
+    "left": {"bulletins": 7},
+}
+
+
+@target("omr.detector_client.Info.from_json", seeds=lambda: [json.dumps(_OMR_INFO).encode()])
+def omr_detector(data: bytes) -> None:
+    DetectorInfo.from_json(data)
+
+
+def _omr_job() -> omr_depot.Job:
+    return omr_depot.Job("3" * 32, omr_steps.Request("0" * 64, 0, "1" * 64, "messages", 50, 0, 4096))
+
+
+@functools.cache
+def _omr_store() -> list[bytes]:
+    """A request, and a step's result."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(omr_depot.Depot(folder)) as depot:
+        depot.keep_result("3" * 32, _omr_step(), b"result" * 9)
+        depot.keep_job(_omr_job())
+        files_of = [depot.path / ("3" * 32) / "jobs" / f"{_omr_job().name}.json"]
+        files_of.append(depot.result_path("3" * 32, _omr_step().name))
+        return [path.read_bytes() for path in files_of]
+
+
+@target(
+    "omr.depot.label",
+    "omr.depot._read_label",
+    "omr.depot.read_result",
+    "omr.depot.Depot._read_job",
+    seeds=_omr_store,
+)
+def omr_store(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (f"{_omr_job().name}.json", _omr_step().name):
+            (Path(folder) / name).write_bytes(data)
+        with contextlib.suppress(Error):
+            omr_depot.Depot._read_job("3" * 32, Path(folder) / f"{_omr_job().name}.json")
+        omr_depot.label(Path(folder) / _omr_step().name)
+        omr_depot.read_result(Path(folder) / _omr_step().name)

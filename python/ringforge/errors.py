@@ -32,6 +32,7 @@ __all__ = [
     "ScaleError",
     "ShapeError",
     "StorageError",
+    "TooManyMessagesError",
     "UnidentifiedWarning",
     "UnsupportedModelError",
     "ValueError",
@@ -48,6 +49,18 @@ class UnidentifiedWarning(UserWarning):
 
 class UnsupportedModelError(Error):
     """A model uses something that has no encrypted counterpart here; the message names it."""
+
+
+class TooManyMessagesError(Error):
+    """A digest was made for fewer messages than there are; the message says how many there are, and how to ask again.
+
+    Attributes:
+        count: pertinent entries.
+    """
+
+    def __init__(self, message: str, count: int = 0) -> None:
+        super().__init__(message)
+        self.count = count
 
 
 class NoiseError(Error):

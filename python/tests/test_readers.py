@@ -49,12 +49,13 @@ def table() -> dict[str, set[str]]:
 #: Functions of public headers that take bytes of others.
 CPP_READERS = re.compile(
     r"\b(load_\w+|next_\w+|from_bytes|peek|index|index_galois_keys|verify|load|decode|evaluate_batch|finalize_batch|"
-    r"psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues|unpack_signals)\(([^;{]*)"
+    r"open_digest|digest_head|psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues|"
+    r"unpack_signals)\(([^;{]*)"
 )
 
 #: What an argument of foreign bytes looks like.
 CPP_BYTES = re.compile(
-    r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request|record)|"
+    r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request|record|digest)|"
     r"psi_answer|const std::uint8_t\* src, std::size_t count"
 )
 
@@ -115,7 +116,15 @@ OWN = {
     "psi.store._change_members": "a copy that it has just made, of a database that was verified",
     "psi.remote.intersect": "fields that TableInfo has checked",
     "psi.service.*": "fields that TableInfo has checked; messages come through framing.parser",
+    "search.Search.file": "whatever bytes there are: they are compared, not taken apart",
     "serving.access._pem": "a certificate, which gRPC reads",
+    "omr.depot.Depot.*": "the detector's own directory; results of steps and requests have a target",
+    "omr.detector_client.Connection.*": "names that it has checked; messages come through framing.parser",
+    "omr.detector_client.key_name": "a file that is sent as it is",
+    "omr.detector_service.*": "files that are kept as they came; messages come through framing.parser",
+    "omr.jobs.*": "names that the service has checked",
+    "omr.quotes.*": "texts that come with the system",
+    "omr.describe.*": "what omr.depot has read",
     "matvec.report.*": "what the demo has just stored",
 }
 

@@ -180,21 +180,27 @@ OUTPUTS = {
     ("gates run", "--out"): "alu8 --key k --inputs x --out {}",
     ("psi query", "--out"): "--server 127.0.0.1:1 --set x --out {}",
     ("psi serve", "--log"): "table --log {}",
+    ("omr keygen", "--detection-key"): "--secret new --detection-key {}",
+    ("omr keygen", "--address"): "--secret new --detection-key d --address {}",
+    ("omr address", "--out"): "--secret s --out {}",
+    ("omr detect serve", "--log"): "--board b --log {}",
+    ("omr board serve", "--log"): "--database d --log {}",
 }
 
 #: A secret key that is made here: `keep_secret` keeps the one that is there.
-NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen"}
+NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen", "omr keygen"}
 
 #: Folders: what is written into them goes through `files.writing` (test_folders_of_results).
-FOLDERS = {"--save", "--plots", "--folder", "--table", "--results"}
+FOLDERS = {"--save", "--plots", "--folder", "--table", "--results", "--store"}
 
 #: Opened as a database, which a secret of another kind is not; quotas are made to be opened again.
-DATABASES = {("psi serve", "--quota-file")}
+DATABASES = {("psi serve", "--quota-file"), ("omr detect serve", "--quota-file")}
 
 #: Read only.
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
+    "--detection-key", "--board-ca", "--board-token-file", "texts", "--address",
 }  # fmt: skip
 
 
@@ -212,7 +218,7 @@ def test_every_option_that_names_a_file_is_known() -> None:
             (command, option) in DATABASES
             or option in FOLDERS
             or (option == "--secret" and command in NEW_SECRETS)
-            or (option == "--out" and command.endswith(" demo"))
+            or (option == "--out" and (command.endswith(" demo") or command == "omr retrieve"))  # folders
             or reads
         ), f"{command} {option}: say in the tables of this test whether it is read or written"
     assert seen == OUTPUTS.keys()
@@ -313,6 +319,11 @@ WRITE_THEMSELVES = {
     "hw/build.py": "a cache",
     "hw/synthesis.py": "a cache",
     "lab/bench/psi.py": "a temporary folder",
+    "omr/board_cli.py": "a log, which is appended to",
+    "omr/demo.py": "what its own processes say and read",
+    "omr/depot.py": "results and requests; its lock, its journals",
+    "omr/detect_cli.py": "a log, which is appended to",
+    "omr/detector_service.py": "a key that arrives, in a folder of its own",
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",
     "psi/cli.py": "a log, which is appended to",

@@ -84,6 +84,9 @@ struct Kernels {
   /// Forward NTT of the centred lift of residues modulo another prime p: src in [0, p), transformed as
   /// src - p*[src > p/2] modulo q. Saves key switching and ModDown a pass over memory.
   void (*ntt_forward_lift)(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
+  /// The same from residues of `bits` bits each, 1 to 32, packed as packing.hpp does: n*bits/8 bytes, none beyond are
+  /// read. src need not be aligned and must not overlap dst.
+  void (*ntt_forward_packed)(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
   /// Inverse negacyclic NTT including the factor 1/n, Eval order to natural order. src in [0, 2q).
   void (*ntt_inverse)(u64* dst, const u64* src, const NttTable& t) noexcept;
 
@@ -109,7 +112,8 @@ struct Kernels {
   // ---- fused inner product ----------------------------------------------------------------------
   /// out0 = [out0 +] sum_{d<count} x[d]*y0[d], out1 = [out1 +] sum_{d<count} x[d]*y1[d]; one pass.
   /// Digits x evaluation key (x the digits), and plaintexts x ciphertexts (x the plaintexts). The terms
-  /// in brackets are present when `accumulate`. out0, out1 must not alias the inputs. Any count >= 0.
+  /// in brackets are present when `accumulate`. out0, out1 must not alias the inputs. Any count >= 0; x[d] need not be
+  /// aligned.
   void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
                bool accumulate, std::size_t n, const Modulus& m) noexcept;
 
@@ -119,12 +123,6 @@ struct Kernels {
   /// of two, a column of the result falls into few sets of a cache. out must not alias the inputs. Any count >= 0.
   void (*matmul)(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
                  std::size_t count, const Modulus& m) noexcept;
-
-  // ---- fibres -----------------------------------------------------------------------------------
-  /// With d_m = a[m]*b[m] for m < 4: dst[0] = sum_m d_m and dst[i] = z[i-1] * sum_m root^(i*m)*d_m for i = 1, 2, 3, root
-  /// a primitive fourth root of unity modulo q < 2^21. Words of 32 bits; any n, no alignment; dst must not alias.
-  void (*fibre4)(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root,
-                 std::size_t n, const Modulus& m) noexcept;
 
   // ---- automorphisms ----------------------------------------------------------------------------
   /// Coefficient form: dst(X) = src(X^g) mod X^n+1, g odd in [1, 2n). dst must not alias src.
@@ -145,11 +143,6 @@ struct Kernels {
   /// c[i] = (P/p_i) mod q in [0, q), v < 2^16, p_mod_q = P mod q, k <= 64.
   void (*base_convert)(u64* dst, const u64* const* y, const u64* c, std::size_t k, unsigned y_bits, const u64* v,
                        u64 p_mod_q, std::size_t n, const Modulus& m) noexcept;
-
-  // ---- packed residues --------------------------------------------------------------------------
-  /// dst[k] = bits [k*bits, (k+1)*bits) of the bytes at src, as packing.hpp puts them. 1 <= bits <= 32; reads n*bits/8
-  /// bytes and none beyond. src need not be aligned and must not overlap dst.
-  void (*unpack)(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept;
 
   // ---- encoder ----------------------------------------------------------------------------------
   // Complex numbers are split arrays. A product (a+bi)(c+di) is (a*c - b*d) + (a*d + b*c)i with every

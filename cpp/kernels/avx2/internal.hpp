@@ -46,9 +46,6 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
 void matmul(u64* out, size_t stride, const u64* a, const u64* b, size_t rows, size_t cols, size_t count,
             const Modulus& m) noexcept;
 
-void fibre4(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root, size_t n,
-            const Modulus& m) noexcept;
-
 void automorphism_coeff(u64* dst, const u64* src, u64 g, size_t n, const Modulus& m) noexcept;
 void automorphism_eval(u64* dst, const u64* src, const u32* index, size_t n) noexcept;
 void automorphism_eval_add(u64* dst, const u64* src, const u32* index, size_t n, const Modulus& m) noexcept;

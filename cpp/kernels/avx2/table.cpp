@@ -13,6 +13,10 @@ void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexce
   avx2::lift_centered(dst, src, p, t.n, t.mod);
   avx2::ntt_forward(dst, dst, t);
 }
+void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+  avx2::unpack(dst, src, t.n, bits);
+  ntt_forward_lift(dst, dst, p, t);
+}
 
 }  // namespace
 
@@ -21,6 +25,7 @@ const Kernels& avx2_kernels() noexcept {
   static constexpr Kernels table{"avx2",
                                  ntt_forward,
                                  ntt_forward_lift,
+                                 ntt_forward_packed,
                                  ntt_inverse,
                                  add,
                                  sub,
@@ -34,14 +39,12 @@ const Kernels& avx2_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
-                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
-                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

@@ -119,19 +119,8 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, size_t k, unsigne
 }
 
 void unpack(u64* dst, const std::uint8_t* src, size_t n, unsigned bits) noexcept {
-  // Eight words are `bits` whole bytes. Each is within four units of 16 bits from the one where it begins.
-  alignas(64) std::uint16_t unit[32];
-  alignas(64) u64 offset[8];
-  for (unsigned k = 0; k < 8; ++k) {
-    for (unsigned u = 0; u < 4; ++u) unit[4 * k + u] = static_cast<std::uint16_t>(k * bits / 16 + u);
-    offset[k] = k * bits % 16;
-  }
-  const V units = load(unit), shift = load(offset), mask = set1((u64{1} << bits) - 1);
-  const __mmask64 bytes = (u64{1} << bits) - 1;
-  for (size_t i = 0; i < n; i += 8, src += bits) {
-    const V x = _mm512_permutexvar_epi16(units, _mm512_maskz_loadu_epi8(bytes, src));
-    store(dst + i, vand(_mm512_srlv_epi64(x, shift), mask));
-  }
+  const Unpack words(bits);
+  for (size_t i = 0; i < n; i += 8, src += bits) store(dst + i, words.eight(src));
 }
 
 }  // namespace ringforge::kernels::avx512

@@ -33,6 +33,7 @@ using std::size_t;
 void ntt_forward52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward_lift52(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
 void ntt_forward_lift64(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
+void ntt_forward_packed52(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
 void ntt_inverse52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward64(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_inverse64(u64* dst, const u64* src, const NttTable& t) noexcept;
@@ -51,9 +52,6 @@ void reduce_signed(u64* dst, const i64* a, size_t n, const Modulus& m) noexcept;
 void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
           bool accumulate, size_t n, const Modulus& m) noexcept;
 void matmul(u64* out, size_t stride, const u64* a, const u64* b, size_t rows, size_t cols, size_t count,
-            const Modulus& m) noexcept;
-
-void fibre4(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root, size_t n,
             const Modulus& m) noexcept;
 
 void automorphism_coeff(u64* dst, const u64* src, u64 g, size_t n, const Modulus& m) noexcept;
@@ -104,6 +102,27 @@ RF_INLINE V mulhi_below(V a, V b, V bh) {
   const V ah = shr<32>(a);
   return vadd(mul32(ah, bh), vadd(shr<32>(mul32(ah, b)), shr<32>(mul32(a, bh))));
 }
+
+/// Words of `bits` bits, at most 32, without gaps: eight of them are `bits` whole bytes, and each lies within four units
+/// of 16 bits from the one where it begins.
+struct Unpack {
+  unsigned bits;
+  V units, shift, mask;
+  explicit RF_MEMBER Unpack(unsigned b) : bits(b), mask(set1((u64{1} << b) - 1)) {
+    alignas(64) std::uint16_t unit[32];
+    alignas(64) u64 offset[8];
+    for (unsigned k = 0; k < 8; ++k) {
+      for (unsigned u = 0; u < 4; ++u) unit[4 * k + u] = static_cast<std::uint16_t>(k * b / 16 + u);
+      offset[k] = k * b % 16;
+    }
+    units = load(unit);
+    shift = load(offset);
+  }
+  RF_MEMBER V eight(const std::uint8_t* p) const {
+    const V x = _mm512_permutexvar_epi16(units, _mm512_maskz_loadu_epi8((u64{1} << bits) - 1, p));
+    return vand(_mm512_srlv_epi64(x, shift), mask);
+  }
+};
 
 /// Interleave two vectors: (a0 b0 a1 b1 ...), and its inverse. Three rounds of `zip` bring the butterfly
 /// partners at distance 4, 2, 1 of two blocks of eight into the same lanes, with the twiddles of the

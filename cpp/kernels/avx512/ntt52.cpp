@@ -115,6 +115,14 @@ void ntt_forward_lift52(u64* dst, const u64* src, u64 p, const NttTable& t) noex
   const Lift in(p, t.mod.q);
   t.mod.bits < kFastBits ? forward<Word52<8>>(dst, src, t, in) : forward<Word52<4>>(dst, src, t, in);
 }
+void ntt_forward_packed52(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+  if (t.log_n <= kTailLog || p / 2 >= t.mod.q) {
+    unpack(dst, src, t.n, bits);
+    return ntt_forward_lift52(dst, dst, p, t);
+  }
+  const LiftPacked in{Lift(p, t.mod.q), Unpack(bits), src, dst};
+  t.mod.bits < kFastBits ? forward<Word52<8>>(dst, dst, t, in) : forward<Word52<4>>(dst, dst, t, in);
+}
 void ntt_inverse52(u64* dst, const u64* src, const NttTable& t) noexcept {
   if (t.log_n < kTailLog) return ntt_inverse64(dst, src, t);
   t.mod.bits < kFastBits ? inverse<Word52<8>>(dst, src, t) : inverse<Word52<4>>(dst, src, t);

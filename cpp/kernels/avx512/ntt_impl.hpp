@@ -51,28 +51,39 @@ constexpr unsigned after_inv(unsigned r) {
   return 2 * r > A::kLimit / 2 ? A::kLimit / 2 : 2 * r;
 }
 
-/// How the first pass takes its input: as it is, or centred modulo p and brought to [0, q].
+/// How the first pass takes the eight words at p: as they are, or centred modulo p and brought to [0, q], from words or
+/// from packed ones.
 struct Plain {
-  RF_MEMBER V operator()(V x) const { return x; }
+  RF_MEMBER V operator()(const u64* p) const { return load(p); }
 };
 struct Lift {
   V half, shift;
   RF_MEMBER Lift(u64 p, u64 q) : half(set1(p / 2)), shift(set1(q - p)) {}
-  RF_MEMBER V operator()(V x) const { return _mm512_mask_add_epi64(x, _mm512_cmpgt_epu64_mask(x, half), x, shift); }
+  RF_MEMBER V centred(V x) const { return _mm512_mask_add_epi64(x, _mm512_cmpgt_epu64_mask(x, half), x, shift); }
+  RF_MEMBER V operator()(const u64* p) const { return centred(load(p)); }
+};
+struct LiftPacked {
+  Lift lift;
+  Unpack words;
+  const std::uint8_t* bytes;
+  const u64* first;  // stands for the word that `bytes` begin with; not read
+  RF_MEMBER V operator()(const u64* p) const {
+    return lift.centred(words.eight(bytes + static_cast<size_t>(p - first) / 8 * words.bits));
+  }
 };
 
 // Eight vectors, `stride` words apart. Written out, here and below, rather than looped over: gcc 12 may
 // rewrite an address of such a loop in terms of the local array's and then take stores for dead.
 template <class In = Plain>
 RF_INLINE void load8(V x[8], const u64* p, size_t stride, const In& in = {}) {
-  x[0] = in(load(p));
-  x[1] = in(load(p + stride));
-  x[2] = in(load(p + 2 * stride));
-  x[3] = in(load(p + 3 * stride));
-  x[4] = in(load(p + 4 * stride));
-  x[5] = in(load(p + 5 * stride));
-  x[6] = in(load(p + 6 * stride));
-  x[7] = in(load(p + 7 * stride));
+  x[0] = in(p);
+  x[1] = in(p + stride);
+  x[2] = in(p + 2 * stride);
+  x[3] = in(p + 3 * stride);
+  x[4] = in(p + 4 * stride);
+  x[5] = in(p + 5 * stride);
+  x[6] = in(p + 6 * stride);
+  x[7] = in(p + 7 * stride);
 }
 RF_INLINE void store8(u64* p, size_t stride, const V x[8]) {
   store(p, x[0]);
@@ -86,10 +97,10 @@ RF_INLINE void store8(u64* p, size_t stride, const V x[8]) {
 }
 template <class In = Plain>
 RF_INLINE void load4(V x[4], const u64* p, size_t stride, const In& in = {}) {
-  x[0] = in(load(p));
-  x[1] = in(load(p + stride));
-  x[2] = in(load(p + 2 * stride));
-  x[3] = in(load(p + 3 * stride));
+  x[0] = in(p);
+  x[1] = in(p + stride);
+  x[2] = in(p + 2 * stride);
+  x[3] = in(p + 3 * stride);
 }
 RF_INLINE void store4(u64* p, size_t stride, const V x[4]) {
   store(p, x[0]);
@@ -203,7 +214,7 @@ __attribute__((noinline)) void fwd_pass2(const A& shared, const In& input, u64* 
   const In in = input;
   const auto w1 = a.tw1(h);
   for (size_t j = 0; j < len; j += 8) {
-    V x = in(load(src + j)), y = in(load(src + j + len));
+    V x = in(src + j), y = in(src + j + len);
     a.template fwd<must_reduce<A>(A::kLimit)>(x, y, w1);
     store(dst + j, x);
     store(dst + j + len, y);

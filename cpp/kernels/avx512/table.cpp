@@ -14,6 +14,11 @@ void ntt_forward(u64* dst, const u64* src, const NttTable& t) noexcept {
 void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept {
   avx512::fast(t.mod) ? avx512::ntt_forward_lift52(dst, src, p, t) : avx512::ntt_forward_lift64(dst, src, p, t);
 }
+void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+  if (avx512::fast(t.mod)) return avx512::ntt_forward_packed52(dst, src, bits, p, t);
+  avx512::unpack(dst, src, t.n, bits);
+  avx512::ntt_forward_lift64(dst, dst, p, t);
+}
 void ntt_inverse(u64* dst, const u64* src, const NttTable& t) noexcept {
   avx512::fast(t.mod) ? avx512::ntt_inverse52(dst, src, t) : avx512::ntt_inverse64(dst, src, t);
 }
@@ -25,6 +30,7 @@ const Kernels& avx512_kernels() noexcept {
   static constexpr Kernels table{"avx512",
                                  ntt_forward,
                                  ntt_forward_lift,
+                                 ntt_forward_packed,
                                  ntt_inverse,
                                  add,
                                  sub,
@@ -38,14 +44,12 @@ const Kernels& avx512_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
-                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
-                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

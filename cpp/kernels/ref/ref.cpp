@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "ref/arith.hpp"
-#include "ref/fibre.hpp"
 #include "sets.hpp"
 
 namespace ringforge::kernels {
@@ -150,6 +149,16 @@ void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexce
   ntt_forward(dst, dst, t);
 }
 
+void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+  for (std::size_t i = 0; i < t.n; ++i) {
+    u64 word = 0;
+    const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
+    for (std::size_t b = last + 1; b-- > first;) word = word << 8 | src[b];
+    dst[i] = word >> (i * bits % 8) & ((u64{1} << bits) - 1);
+  }
+  ntt_forward_lift(dst, dst, p, t);
+}
+
 void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     double s = 0;
@@ -164,15 +173,6 @@ void base_convert(u64* dst, const u64* const* y, const u64* c, std::size_t k, un
     u64 acc = v == nullptr ? 0 : arith::neg(arith::mul(v[i], p_mod_q, m), m.q);
     for (std::size_t d = 0; d < k; ++d) acc = reduce128(static_cast<u128>(y[d][i]) * c[d] + acc, m);
     dst[i] = acc;
-  }
-}
-
-void unpack(u64* dst, const std::uint8_t* src, std::size_t n, unsigned bits) noexcept {
-  for (std::size_t i = 0; i < n; ++i) {
-    u64 word = 0;
-    const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
-    for (std::size_t b = last + 1; b-- > first;) word = word << 8 | src[b];
-    dst[i] = word >> (i * bits % 8) & ((u64{1} << bits) - 1);
   }
 }
 
@@ -216,11 +216,6 @@ void fft_inverse(double* re, double* im, const FftTable& t) noexcept {
   }
 }
 
-void fibre4(u32* const* dst, const u32* const* a, const u32* const* b, const u32* const* z, u32 root, std::size_t n,
-            const Modulus& m) noexcept {
-  fibre4_columns<ScalarLane>(dst, a, b, z, root, n, m);
-}
-
 bool scale_round(i64* dst, const double* x, double scale, std::size_t n) noexcept {
   constexpr double limit = 4611686018427387904.0;  // 2^62
   for (std::size_t i = 0; i < n; ++i) {
@@ -237,6 +232,7 @@ const Kernels& ref_kernels() noexcept {
   static constexpr Kernels table{"ref",
                                  ntt_forward,
                                  ntt_forward_lift,
+                                 ntt_forward_packed,
                                  ntt_inverse,
                                  add,
                                  sub,
@@ -250,14 +246,12 @@ const Kernels& ref_kernels() noexcept {
                                  reduce_signed,
                                  dot2,
                                  matmul,
-                                 fibre4,
                                  automorphism_coeff,
                                  automorphism_eval,
                                  automorphism_eval_add,
                                  lift_centered,
                                  convert_quotient,
                                  base_convert,
-                                 unpack,
                                  fft_forward,
                                  fft_inverse,
                                  scale_round};

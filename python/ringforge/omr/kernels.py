@@ -185,9 +185,7 @@ class _ClearBabies(Implementation):
         if slots.shape != (shape.context.params.degree,):
             raise ShapeError(f"slots of shape {slots.shape}; ({shape.context.params.degree},) is needed")
         made = np.stack([rotated(slots, b) for b in range(shape.layout.rotations)])
-        report = Report(
-            r.device.name, time.perf_counter() - start, operations={"rotation": shape.layout.rotations - 1}
-        )
+        report = Report(r.device.name, time.perf_counter() - start, operations={"rotation": shape.layout.rotations - 1})
         return [made], report
 
 
@@ -206,13 +204,13 @@ class _ClearAffine(Implementation):
         for i in reversed(range(r.kernel.count)):
             terms = layout.terms(r.kernel.first + i)
             diagonals = _slots(context, r.state[i], layout.matrices * terms)
-            for l in range(shape.outputs):
-                first = l * terms if layout.matrices > 1 else 0
-                offset = 0 if layout.matrices > 1 else l
-                total = rotated(out[l], shape.babies)
+            for clue in range(shape.outputs):
+                first = clue * terms if layout.matrices > 1 else 0
+                offset = 0 if layout.matrices > 1 else clue
+                total = rotated(out[clue], shape.babies)
                 for b in range(terms):
                     total = (total + diagonals[first + b] * babies[offset + b]) % t
-                out[l] = total
+                out[clue] = total
         products = shape.outputs * sum(layout.terms(r.kernel.first + i) for i in range(r.kernel.count))
         operations = {"plain_mul": products, "rotation": shape.outputs * (r.kernel.count - 1)}
         return list(out), Report(r.device.name, time.perf_counter() - start, operations=operations)

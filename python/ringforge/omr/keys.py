@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ringforge import _native
-from ringforge._native import GaloisKeys, RelinKey, TestSeed, io
+from ringforge._native import GaloisKey, GaloisKeys, RelinKey, TestSeed, io
 from ringforge._native.bfv import Ciphertext, Client, Context, Parameters
 from ringforge.errors import FormatError, MismatchError
 from ringforge.files import new_file
@@ -137,14 +137,14 @@ class DetectionKey:
 
     Attributes:
         set: parameters. method: of the affine transform and range check, "ringforge" or "paper".
-        signal: the key of signals, encrypted. galois: keys of one step and of B steps. relin: for products.
+        signal: the key of signals, encrypted. rotations: keys of one step and of B steps. relin: for products.
         compression: keys of compression.
     """
 
     set: Set
     method: str
     signal: Ciphertext = field(repr=False)
-    galois: GaloisKeys = field(repr=False)
+    rotations: tuple[GaloisKey, ...] = field(repr=False)
     relin: RelinKey = field(repr=False)
     compression: _native.omr.CompressionKeys = field(repr=False)
 
@@ -154,9 +154,15 @@ class DetectionKey:
             raise MismatchError(
                 f"the encrypted key of signals has {self.signal.limbs} limbs, set {self.set.name} takes {shape.limbs}"
             )
+        galois = GaloisKeys()
+        for key in self.rotations:
+            galois.insert(key)
+        object.__setattr__(self, "galois", galois)
         for what, element in (("one step", shape.native.baby_element), ("B steps", shape.native.giant_element)):
-            if element not in self.galois:
-                raise MismatchError(f"the detection key lacks the rotation key of {what}: make it anew with `omr keygen`")
+            if element not in galois:
+                raise MismatchError(
+                    f"the detection key lacks the rotation key of {what}: make it anew with `omr keygen`"
+                )
 
     @classmethod
     def make(
@@ -170,16 +176,14 @@ class DetectionKey:
         """A new one for a receiver's secret."""
         s, context = secret.set, bfv_context(secret.set)
         shape, client = affine_shape(s, method), Client(context, fixed_seed_for_tests)
-        galois = GaloisKeys()
-        for element in {shape.native.baby_element, shape.native.giant_element}:
-            galois.insert(client.galois_key(secret.bfv, element, None, threads))
+        elements = dict.fromkeys((shape.native.baby_element, shape.native.giant_element))
         residues = np.mod(secret.signal.coefficients(), s.t).astype(np.uint32)
         slots = context.encode(np.asarray(shape.layout.key_slots(residues)).astype(np.int64))
         return cls(
             s,
             method,
             client.encrypt(slots, secret.bfv),
-            galois,
+            tuple(client.galois_key(secret.bfv, element, None, threads) for element in elements),
             client.relin_key(secret.bfv, None, threads),
             _native.omr.CompressionKeys(secret.bfv, secret.compression, fixed_seed_for_tests, threads),
         )
@@ -187,7 +191,7 @@ class DetectionKey:
     @property
     def bytes(self) -> int:
         """Bytes of its keys in memory."""
-        return int(self.galois.bytes + self.relin.bytes + self.compression.bytes)
+        return int(sum(key.bytes for key in self.rotations) + self.relin.bytes + self.compression.bytes)
 
     def save(self, path: str | Path) -> None:
         """Writes a file: the head, then each part as a record, one at a time."""
@@ -196,8 +200,8 @@ class DetectionKey:
             text = json.dumps({**head, "method": self.method}).encode()
             f.write(io.seal(io.DETECTION_KEY, self.set.hash, text))
             f.write(io.to_bytes(context, self.signal))
-            for element in sorted(self.galois.elements):
-                f.write(io.to_bytes(context, self.galois.key(element)))
+            for key in self.rotations:
+                f.write(io.to_bytes(context, key))
             f.write(io.to_bytes(context, self.relin))
             f.write(self.compression.to_bytes())
 
@@ -219,23 +223,26 @@ class DetectionKey:
             found = _set(head, parameters)
             if s is not None and s.hash != found.hash:
                 raise MismatchError(
-                    f"the detection key is for set {found.name}, {s.name} is searched: make one for it with `omr keygen`"
+                    f"the detection key is for set {found.name}, {s.name} is searched: "
+                    "make one for it with `omr keygen`"
                 )
             if head["method"] not in ("ringforge", "paper"):
                 raise FormatError(f'the detection key is for method "{head["method"][:32]}", which there is not')
             s = s or found
-            context, galois = bfv_context(s), GaloisKeys()
+            context = bfv_context(s)
             signal = io.ciphertext_from_bytes(_record(f, "encrypted key of signals"), context)
-            for what in ("first rotation key", "second rotation key"):
-                galois.insert(io.galois_key_from_bytes(_record(f, what), context))
+            rotations = tuple(
+                io.galois_key_from_bytes(_record(f, what), context)
+                for what in ("first rotation key", "second rotation key")
+            )
             relin = io.relin_key_from_bytes(_record(f, "relinearisation key"), context)
             compression = _native.omr.CompressionKeys.from_bytes(
                 _record(f, "compression keys"), compression_context(s), threads
             )
             _end(f)
-        if compression.from_id != signal.key_id or any(galois.key(e).key_id != signal.key_id for e in galois.elements):
+        if {compression.from_id, relin.key_id, *(key.key_id for key in rotations)} != {signal.key_id}:
             raise MismatchError("the parts of the detection key are of different receivers: make it anew")
-        return cls(s, head["method"], signal, galois, relin, compression)
+        return cls(s, head["method"], signal, rotations, relin, compression)
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from ringforge.errors import NoiseError, ParameterError
+from ringforge.errors import Error, LevelError, NoiseError, ParameterError
 
 if TYPE_CHECKING:
     from ringforge._native import RelinKey
@@ -125,8 +125,6 @@ class Program:
                 watch(op.out, made)
             done += _weight(op)
             if progress is not None and progress(min(1.0, done / total)) is False:
-                from ringforge.errors import Error
-
                 raise Error("cancelled")
         return held[self.result.index]
 
@@ -158,8 +156,8 @@ def _apply(ev: Evaluator, relin: RelinKey, op: Op, args: list[Ciphertext]) -> Ci
 class _Tracer:
     """Makes a program. `loss` is how many bits of budget a switch to fewer limbs may cost."""
 
-    def __init__(self, rules: NoiseRules, loss: float) -> None:
-        self.rules, self.loss = rules, loss
+    def __init__(self, rules: NoiseRules, t: int, loss: float, end: int) -> None:
+        self.rules, self.t, self.loss, self.end = rules, t, loss, end
         self.ops: list[Op] = []
         self.inputs: list[Reg] = []
         self.count = 0
@@ -169,7 +167,9 @@ class _Tracer:
         self.count += 1
         return Reg(self.count - 1, noise, limbs, parts)
 
-    def _op(self, kind: Kind, args: Sequence[Reg], noise: Noise, limbs: int, parts: int, values: Sequence[int] = ()) -> Reg:
+    def _op(
+        self, kind: Kind, args: Sequence[Reg], noise: Noise, limbs: int, parts: int, values: Sequence[int] = ()
+    ) -> Reg:
         out = self._reg(noise, limbs, parts)
         self.ops.append(Op(kind, tuple(args), out, tuple(values)))
         return out
@@ -190,7 +190,7 @@ class _Tracer:
 
     def settle(self, a: Reg) -> Reg:
         """To the fewest limbs that noise allows."""
-        return self.drop(a, self.rules.fewest_limbs(a.noise, a.limbs, self.loss))
+        return self.drop(a, max(self.end, self.rules.fewest_limbs(a.noise, a.limbs, self.loss)))
 
     def level(self, regs: Sequence[Reg]) -> list[Reg]:
         """All at the fewest limbs of any."""
@@ -318,11 +318,19 @@ def _power(tr: _Tracer, z: Reg, exponent: int) -> Reg:
 
 
 def trace(
-    rules: NoiseRules, inputs: Sequence[tuple[Noise, int]], r: int, method: Method, *, end: int = 2, loss: float = 0.5
+    rules: NoiseRules,
+    t: int,
+    inputs: Sequence[tuple[Noise, int]],
+    r: int,
+    method: Method,
+    *,
+    end: int = 2,
+    loss: float = 0.5,
 ) -> Program:
     """The program for inputs of given noise and limbs.
 
     Args:
+        rules, t: of the parameters.
         r: values from -r to r are in range.
         end: limbs of the result.
         loss: bits of budget that each switch to fewer limbs may cost.
@@ -330,12 +338,11 @@ def trace(
     Raises:
         NoiseError: the modulus does not suffice; ParameterError: r or the number of inputs is out of range.
     """
-    t = rules_modulus(rules)
     if not 1 <= r < math.isqrt(t):
         raise ParameterError(f"range {r} is outside 1 ... {math.isqrt(t) - 1}")
     if not inputs:
         raise ParameterError("a range check has at least one input")
-    tr = _Tracer(rules, loss)
+    tr = _Tracer(rules, t, loss, end)
     xs = [tr.input(noise, limbs) for noise, limbs in inputs]
     try:
         ps = [tr.relin(_evaluate(tr, tr.relin(tr.square(tr.settle(x))), polynomial(r, t), t)) for x in xs]
@@ -351,7 +358,7 @@ def trace(
             for other in us[1:]:
                 u = tr.relin(tr.mul(u, other))
         result = tr.drop(u, end)
-    except RuntimeError as e:  # a rule was asked for limbs that are not there
+    except LevelError as e:  # a rule was asked for limbs that are not there
         raise NoiseError(f"the modulus does not suffice for the range check: {e}") from e
     left = rules.budget(result.noise, result.limbs)
     if result.limbs != end or left <= 0:
@@ -360,11 +367,6 @@ def trace(
             "more primes, or a smaller range"
         )
     return tr.program(result)
-
-
-def rules_modulus(rules: NoiseRules) -> int:
-    """The plaintext modulus of the rules' parameters."""
-    return int(rules.params.t)
 
 
 def in_clear(program: Program, inputs: Sequence[int], t: int) -> int:

@@ -11,7 +11,6 @@ intersection, and searches what the server keeps for the client's passwords.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -34,6 +33,7 @@ from ringforge.errors import Error, UnsupportedModelError
 from ringforge.files import writing
 from ringforge.local_http import first_line
 from ringforge.psi.store import Store
+from ringforge.search import Search
 
 #: Entries of the server's table, and log2 of the bins.
 SIZES = {"small": (1 << 15, 8), "full": (1 << 20, 14)}
@@ -51,7 +51,6 @@ GENERATED = b"gen"
 #: Common passwords that the client has are so long: shorter ones may be in any large file by chance.
 _LEAST_LENGTH = 8
 
-_CHUNK = 1 << 22
 
 
 def common_passwords() -> list[str]:
@@ -94,64 +93,6 @@ def client_set(common: Sequence[str], count: int = COUNT, weak: int = WEAK) -> l
     mine = [*chosen, *(secrets.token_urlsafe(12) for _ in range(count - len(chosen)))]
     random.Random(secrets.randbits(64)).shuffle(mine)
     return mine
-
-
-# ---- a search for passwords ----------------------------------------------------------------------
-
-
-def _forms(text: str) -> Iterator[bytes]:
-    """A text as it might be written: raw, in hexadecimal, in base64 at each of its three places."""
-    raw = text.encode()
-    yield raw
-    yield raw.hex().encode()
-    for shift in range(3):
-        # Digits that hold bits of the bytes around are left out.
-        digits = base64.b64encode(bytes(shift) + raw).rstrip(b"=")
-        whole = (shift + len(raw)) * 8 // 6
-        yield digits[-(-shift * 8 // 6) : whole]
-
-
-class Search:
-    """Looks for texts in files of any size.
-
-    Args:
-        texts: each of at least 8 bytes.
-    """
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._by_start: dict[bytes, list[tuple[bytes, str]]] = {}
-        self._first = np.zeros(1 << 16, dtype=bool)
-        self._second = np.zeros(1 << 16, dtype=bool)
-        self._longest = 0
-        for text in texts:
-            for form in _forms(text):
-                self._by_start.setdefault(form[:4], []).append((form, text))
-                self._first[int.from_bytes(form[:2], "little")] = True
-                self._second[int.from_bytes(form[2:4], "little")] = True
-                self._longest = max(self._longest, len(form))
-
-    def data(self, data: bytes) -> set[str]:
-        """The texts that the data hold."""
-        found: set[str] = set()
-        octets = np.frombuffer(data, dtype=np.uint8).astype(np.uint16)
-        if len(octets) < 4:
-            return found
-        pairs = octets[:-1] | (octets[1:] << 8)
-        for at in np.nonzero(self._first[pairs[:-2]] & self._second[pairs[2:]])[0].tolist():
-            for form, text in self._by_start.get(data[at : at + 4], ()):
-                if data.startswith(form, at):
-                    found.add(text)
-        return found
-
-    def file(self, path: Path) -> set[str]:
-        """The texts that a file holds."""
-        found: set[str] = set()
-        rest = b""
-        with path.open("rb") as f:
-            while some := f.read(_CHUNK):
-                found |= self.data(rest + some)
-                rest = (rest + some)[-self._longest :]
-        return found
 
 
 # ---- the two processes ---------------------------------------------------------------------------

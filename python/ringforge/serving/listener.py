@@ -96,6 +96,7 @@ class Running:
 
     def stop(self, grace_seconds: float) -> bool:
         """Takes no more calls, lets those that run end within the grace, then ends them; returns whether they did."""
+        self.service.stopping(grace_seconds)
         ended = self._grpc.stop(grace_seconds).wait(grace_seconds + _LAST_SECONDS)
         return self.service.finish(_LAST_SECONDS) and ended
 

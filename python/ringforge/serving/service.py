@@ -82,6 +82,9 @@ class Service(abc.ABC):
         """To be called now and then: forgets what is idle."""
         self._door.refusals.flush()
 
+    def stopping(self, grace_seconds: float) -> None:  # noqa: B027, for services whose work is all in calls
+        """The service is told to stop, or to hurry: what need not be begun is not begun."""
+
     def finish(self, seconds: float) -> bool:
         """Waits for computations, which end by themselves once their calls are over; returns whether they have."""
         return self._threads.join(seconds)

@@ -80,6 +80,11 @@ def test_transforms(pn: tuple[int, int], data: st.DataObject) -> None:
     other = data.draw(st.composite(lambda draw: residues(draw, n, p))())
     lifted = oracle.ntt([oracle.centred(x, p) % q for x in other], q, psi)
     everywhere("ntt_lift", lifted, oracle.words(other), p, q)
+    bits = data.draw(st.sampled_from([17, 20, 32]))
+    small = [x % (2**17 - 1) for x in other]
+    packed = sum(x << bits * i for i, x in enumerate(small)).to_bytes((n * bits + 7) // 8, "little")
+    lifted = oracle.ntt([oracle.centred(x, 2**17 - 1) % q for x in small], q, psi)
+    everywhere("ntt_packed", lifted, packed, bits, 2**17 - 1, n, q)
     shifted = [x + q if i % 3 == 0 else x for i, x in enumerate(expected)]
     everywhere("intt", [x % q for x in lazy], oracle.words(shifted), q)
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ringforge import _native
+from ringforge import search as searching
 from ringforge.cli import main
 from ringforge.psi import demo
 
@@ -144,7 +145,7 @@ def test_ranks_never_look_generated() -> None:
 
 @pytest.mark.parametrize("before", [b"", b"x", b"xy", b"xyz" * 50])
 def test_the_search_finds_each_form_anywhere(tmp_path: Path, before: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "_CHUNK", 16)
+    monkeypatch.setattr(searching, "_CHUNK", 16)
     search = demo.Search(["correct-horse", "battery staple"])
     for form in (bytes, lambda b: b.hex().encode(), base64.b64encode):
         path = tmp_path / "file"

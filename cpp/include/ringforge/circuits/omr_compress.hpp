@@ -4,19 +4,19 @@
 // Compression in oblivious message retrieval: from the encrypted vector of pertinent entries, u_j in {0, 1} for each of
 // a bulletin's N entries, to a digest from which the receiver solves for indices and payloads.
 //
-// The digest's rows are y = D*u modulo t, for exponents i <= k and values v:
-//   D[(i, v)][j] = (j + 1)^i * P_j[v],  P_j[0] = 1 and P_j[1 + w] = word w of payload j.
+// The digest holds, for exponents i <= k and values v, the sums modulo t
+//   S[i][v] = sum_j (j + 1)^i * P_j[v] * u_j,  P_j[0] = 1 and P_j[1 + w] = word w of payload j:
 // (0, 0) is the count, (i, 0) are power sums, (i, 1 + w) power sums weighted with payloads.
 //
-// The product is computed in a ring of degree N' = N/4, which y needs no more than, at a quarter of the cost for each
-// operation (docs/omr-algorithm.md has the proofs and all noise; decision 29 the reasons):
-//   1. u goes to a secret s'(X^4), s' of degree N', by one key switch: its ciphertexts are four samples under s';
-//   2. u(X) = sum_{i<4} X^i u_i(X^4) splits into four ciphertexts over Z[X]/(X^N' + 1), without noise;
-//   3. with zeta_j the root of entry j, u_j = sum_i zeta_j^i u_i(zeta_j^4), hence y = sum_i D'_i u_i for
-//      D'_i[r][eta] = sum_{zeta_j^4 = eta} D[r][j] zeta_j^i: a transform of length 4 in each fibre over a small slot;
-//   4. y by baby-step giant-step with rotations 1 and B and the exchange of rows. Diagonals of D'_i are made when they
-//      are needed, from two tables: exponents, and values.
-// The digest is y modulo powers of two, as few bits as its noise allows.
+// Steps (docs/omr-algorithm.md has proofs and noise, decision 29 the reasons); rho is a power of two above k + 1:
+//   1. u goes to a secret s'(X^4), s' of degree N' = N/4, by one key switch;
+//   2. its rotations by b < rho/2, of both rows and of the rows exchanged, are multiplied by diagonals of powers,
+//      W_b[x] = w_{x+b}^i with i = x modulo rho/2, plus rho/2 in the second row: rho ciphertexts E_b, whatever payloads are;
+//   3. y_v = sum_b E_b * Rot_b(P_v) for each value v, one long inner product without transforms: in the order of slots a
+//      rotation of P_v is an offset. What is kept is part 0 of y_v(X) = sum_{i<4} X^i y_{v,i}(X^4), over degree N';
+//   4. the sums S[.][v] are rho coefficients of part 0. A tree of automorphisms packs those of up to N'/rho values into
+//      one ciphertext, N'/rho apart.
+// The digest is that modulo powers of two, as few bits as its noise allows.
 #pragma once
 
 #include <functional>
@@ -39,25 +39,23 @@ std::vector<io::RecordType> compression_record_types();
 
 /// What keys depend on.
 struct CompressionParameters {
-  unsigned log_n = 16;       ///< of u's ring; entries of a bulletin: 2^log_n
-  u64 t = 0;                 ///< prime below 2^20, 1 modulo 2N
-  std::vector<u64> q, p;     ///< the first two primes of u's Q, and two special primes: each 1 modulo 2N
-  unsigned log_babies = 6;   ///< log2 of B
+  unsigned log_n = 16;        ///< of u's ring; entries of a bulletin: 2^log_n
+  u64 t = 0;                  ///< prime below 2^21, 1 modulo 2N
+  std::vector<u64> q, p;      ///< the first two primes of u's Q, and two special primes: each 1 modulo 2N
   std::string insecure = {};  ///< why a set below 128 bits may be used; empty otherwise. Not part of the identity
 
   std::size_t entries() const noexcept { return std::size_t{1} << log_n; }
   unsigned log_small() const noexcept { return log_n - 2; }
   /// N'
   std::size_t degree() const noexcept { return std::size_t{1} << log_small(); }
-  /// Slots of one of the two rows: N'/2.
-  std::size_t row() const noexcept { return degree() / 2; }
-  std::size_t babies() const noexcept { return std::size_t{1} << log_babies; }
   Hash hash() const;
 };
 
 /// Everything derived from parameters. Immutable and shared.
 class CompressionContext {
  public:
+  /// Fewest sums of a value; N' divided by it is the most values of a ciphertext.
+  static constexpr unsigned kMinLogPeriod = 5;
   /// @throws ParameterError when something is out of range or does not fit, or log2(QP) is above the limit of the small
   ///         ring and `insecure` is empty.
   explicit CompressionContext(CompressionParameters parameters);
@@ -66,28 +64,31 @@ class CompressionContext {
   const Hash& hash() const noexcept { return hash_; }
   const rlwe::GadgetPtr& big() const noexcept { return big_; }
   const rlwe::GadgetPtr& small() const noexcept { return small_; }
+  /// t over the large ring and over the small one.
   const Prime& plain() const noexcept { return *plain_; }
-  /// Galois element of a rotation of both rows by one, by B, and of their exchange.
+  const Prime& small_plain() const noexcept { return *small_plain_; }
+  /// Galois elements of the large ring: rotation of both rows by one, and their exchange.
   u64 step_element() const noexcept { return 5; }
-  u64 giant_element() const noexcept { return giant_; }
-  u64 swap_element() const noexcept { return 2 * parameters_.degree() - 1; }
+  u64 swap_element() const noexcept { return 2 * parameters_.entries() - 1; }
+  /// Of the small ring, for the pack at stride 2^level: fixes multiples of 2^(level+1), negates those of 2^level else.
+  u64 pack_element(unsigned level) const noexcept { return 1 + (parameters_.degree() >> level); }
+  unsigned pack_levels() const noexcept { return parameters_.log_small() - kMinLogPeriod; }
 
-  /// Entry over small slot c (row 0, then row 1), number m of its fibre: roots of a fibre are zeta_0 * root^m.
-  u32 entry(std::size_t m, std::size_t c) const noexcept { return entry_[m * parameters_.degree() + c]; }
-  u32 root() const noexcept { return root_; }
-  /// zeta_0^i of the fibre over small slot c, 1 <= i <= 3.
-  u32 twist(std::size_t i, std::size_t c) const noexcept { return twist_[(i - 1) * parameters_.degree() + c]; }
-  /// Small slot of each index of Eval form modulo t.
-  const std::vector<u32>& slot_of() const noexcept { return slot_of_; }
+  /// Index in Eval form of each slot of the large ring, modulo any prime.
+  const std::vector<u32>& index_of() const noexcept { return index_of_; }
+  /// Index in Eval form, modulo prime l, of the root zeta^4 over large slots (r, x + m*N'/2), at r*N'/2 + x.
+  const std::vector<u32>& small_index_of(std::size_t l) const noexcept { return small_index_of_[l]; }
+  /// (j + 1)^i modulo t.
+  u32 power(std::size_t entry, std::size_t i) const noexcept { return exp_[i * log_[entry] % (parameters_.t - 1)]; }
 
  private:
   CompressionParameters parameters_;
   Hash hash_{};
   rlwe::GadgetPtr big_, small_;
-  std::shared_ptr<const Prime> plain_;
-  u64 giant_ = 0;
-  u32 root_ = 0;
-  std::vector<u32> entry_, twist_, slot_of_;
+  std::shared_ptr<const Prime> plain_, small_plain_;
+  std::vector<u32> index_of_, exp_;
+  std::vector<u64> log_;
+  std::vector<std::vector<u32>> small_index_of_;
 };
 using CompressionContextPtr = std::shared_ptr<const CompressionContext>;
 
@@ -122,9 +123,12 @@ class CompressionKeys {
   u64 from_id() const noexcept { return from_id_; }
   u64 key_id() const noexcept { return down_->key_id; }
   const rlwe::SwitchingKey& down() const noexcept { return *down_; }
-  const rlwe::GaloisKeys& galois() const noexcept { return galois_; }
+  /// Of the large ring under s'(X^4): step_element and swap_element.
+  const rlwe::GaloisKeys& big() const noexcept { return big_; }
+  /// Of the small ring under s': pack_element of every level.
+  const rlwe::GaloisKeys& small() const noexcept { return small_; }
   /// In memory.
-  std::size_t bytes() const { return down_->bytes() + galois_.bytes(); }
+  std::size_t bytes() const { return down_->bytes() + big_.bytes() + small_.bytes(); }
 
   /// One record, uniform halves as seeds.
   void save(std::ostream& out) const;
@@ -137,33 +141,34 @@ class CompressionKeys {
   CompressionContextPtr context_;
   u64 from_id_ = 0;
   std::shared_ptr<const rlwe::SwitchingKey> down_;
-  rlwe::GaloisKeys galois_;
+  rlwe::GaloisKeys big_, small_;
 };
 
 /// What one digest holds and costs.
 class CompressionPlan {
  public:
-  static constexpr std::size_t kMaxMessages = 4096, kMaxWords = 1 << 16, kMaxRows = std::size_t{1} << 22;
-  /// One ciphertext of the digest: rows [first, first + rows) in slots, in each `period` slots anew.
+  static constexpr std::size_t kMaxMessages = 1022, kMaxWords = 1 << 16;
+  /// log2 of the values that one worker packs at a time.
+  static constexpr unsigned kLogUnit = 4;
+  /// One ciphertext of the digest.
   struct Output {
-    std::size_t first = 0, rows = 0, period = 0;
-    /// 2 when rows fill both rows of slots, so that u's are needed exchanged and not; else 1.
-    std::size_t signs = 1;
-    /// Giant steps of one sign.
-    std::size_t giants = 0;
+    std::size_t first = 0, count = 0;  ///< values
+    unsigned levels = 0;               ///< of its tree
+    /// Units of 2^min(levels, kLogUnit) values.
+    std::size_t units = 0;
   };
-  /// A block of giant steps, over all outputs: what one worker does.
+  /// A block of units, over all outputs: what one worker does.
   struct Shard {
     std::size_t first = 0, count = 0;
   };
-  /// What of a shard lies in one output.
-  struct Piece {
+  /// One unit: values [first, first + count) of an output.
+  struct Unit {
     std::size_t output = 0, first = 0, count = 0;
   };
 
   /// @param messages k, the most pertinent entries that can be told apart
   /// @param words of a payload, modulo t
-  /// @throws ParameterError for k outside 1 ... min(kMaxMessages, N), words above kMaxWords, or too many rows.
+  /// @throws ParameterError for k outside 1 ... min(kMaxMessages, N/16 - 2), or words above kMaxWords.
   CompressionPlan(CompressionContextPtr context, std::size_t messages, std::size_t words);
 
   const CompressionContextPtr& context() const noexcept { return context_; }
@@ -171,22 +176,13 @@ class CompressionPlan {
   std::size_t words() const noexcept { return words_; }
   std::size_t powers() const noexcept { return messages_ + 1; }
   std::size_t values() const noexcept { return words_ + 1; }
-  std::size_t rows() const noexcept { return powers() * values(); }
-  /// Rows lie so that the larger factor runs fastest: exponents outside and values inside, or the other way.
-  bool values_inside() const noexcept { return values() >= powers(); }
-  std::size_t row(std::size_t power, std::size_t value) const noexcept {
-    return values_inside() ? power * values() + value : value * powers() + power;
-  }
+  /// rho
+  std::size_t period() const noexcept { return std::size_t{1} << log_period_; }
+  unsigned log_period() const noexcept { return log_period_; }
   const std::vector<Output>& outputs() const noexcept { return outputs_; }
-  /// Giant steps of all outputs.
-  std::size_t giants() const noexcept;
-  /// Diagonals that are made and multiplied by.
-  std::size_t diagonals(Shard shard) const;
-  /// By output, ascending.
-  std::vector<Piece> pieces(Shard shard) const;
-  /// How often rows are repeated in one row of slots.
-  std::size_t repeats(const Output& o) const noexcept { return o.signs == 2 ? 1 : context_->parameters().row() / o.period; }
-  Shard all() const noexcept { return {0, giants()}; }
+  std::size_t units() const noexcept;
+  Unit unit(std::size_t number) const noexcept;
+  Shard all() const noexcept { return {0, units()}; }
   /// Block `index` of `count` of nearly equal size. @throws ParameterError.
   Shard shard(std::size_t index, std::size_t count) const;
 
@@ -199,21 +195,20 @@ class CompressionPlan {
   const Hash& hash() const noexcept { return hash_; }
 
   // ---- counts ----
-  /// Key switch, split, and babies of one u: done for each shard.
   OpCounts prepare_counts() const;
   OpCounts part_counts(Shard shard) const;
-  /// Of all parts to the digest.
-  OpCounts finish_counts(std::span<const Shard> shards) const;
-  /// Bytes of residues and tables beside u and the payloads.
+  OpCounts finish_counts() const;
+  /// Bytes of residues beside u and the payloads.
   std::size_t memory(unsigned threads) const noexcept;
 
   // ---- noise: variance of a coefficient of the error e of phase (Q/t)*m + e ----
   struct Noise {
-    double split = 0;   ///< of the four ciphertexts, over two limbs
-    double baby = 0;    ///< the last one
-    double sum = 0;     ///< y, over two limbs
-    double limb = 0;    ///< y, over one limb
-    double digest = 0;  ///< in parts of 1/t: decryption is right where |e| < 0.5
+    double switched = 0;  ///< u under s'(X^4)
+    double power = 0;     ///< E_b, mean over b
+    double value = 0;     ///< part 0 of y_v
+    double packed = 0;    ///< an output, over two limbs
+    double limb = 0;      ///< over one limb
+    double digest = 0;    ///< in parts of 1/t: decryption is right where |e| < 0.5
     /// log2 of the probability that some coefficient of the digest decrypts wrongly.
     double failure_log2 = 0;
   };
@@ -224,6 +219,7 @@ class CompressionPlan {
   void choose_bits();
   CompressionContextPtr context_;
   std::size_t messages_, words_;
+  unsigned log_period_ = 0;
   std::vector<Output> outputs_;
   unsigned c0_bits_ = 0, c1_bits_ = 0;
   Hash hash_{};
@@ -232,31 +228,32 @@ class CompressionPlan {
 /// Called with the fraction done; returning false cancels.
 using CompressionProgress = std::function<bool(double)>;
 
-/// Sums of one shard, before the rotations of its first giant step: for each output that the shard touches, one
-/// ciphertext a sign.
-struct CompressionPart {
-  CompressionPlan::Shard shard;
-  std::vector<std::vector<rlwe::Ciphertext>> sums;
-
-  void save(std::ostream& out, const CompressionPlan& plan) const;
-  static CompressionPart load(std::istream& in, const CompressionPlan& plan);
-};
-
-/// The payloads of one bulletin, laid out for the products of one plan. Public, shared by all receivers of equal k.
-class CompressionTables {
+/// The ciphertexts E_b of one u, in the order of slots.
+class CompressedPowers {
  public:
-  /// @param words N rows of plan.words() words
-  /// @throws ShapeError for another number, ValueError for a word of t or more.
-  CompressionTables(CompressionPlan plan, std::span<const u32> words, unsigned threads = 1);
-  const CompressionPlan& plan() const noexcept { return plan_; }
-  /// The diagonal at (output, giant step, baby step, sign) of D'_0 ... D'_3, in slots: four times N' words.
-  void diagonals(u32* const* dst, const CompressionPlan::Output& output, std::size_t giant, std::size_t baby,
-                 std::size_t sign) const;
+  explicit CompressedPowers(std::size_t terms, std::size_t n) : n_(n), words_(terms * 4 * n) {}
+  /// Term b (rows exchanged: rho/2 + b), part, limb: N words.
+  u64* at(std::size_t term, std::size_t part, std::size_t limb) noexcept {
+    return words_.data() + (term * 4 + part * 2 + limb) * n_;
+  }
+  const u64* at(std::size_t term, std::size_t part, std::size_t limb) const noexcept {
+    return words_.data() + (term * 4 + part * 2 + limb) * n_;
+  }
+  std::size_t size() const noexcept { return words_.size(); }
 
  private:
-  CompressionPlan plan_;
-  std::size_t inner_, outer_, stride_;
-  WordArray<u32> skewed_, plain_, twist_;
+  std::size_t n_;
+  WordBuffer words_;
+};
+
+/// Packed values of one shard, a ciphertext a unit.
+struct CompressionPart {
+  CompressionPlan::Shard shard;
+  std::vector<rlwe::Ciphertext> packed;
+
+  void save(std::ostream& out, const CompressionPlan& plan) const;
+  /// Leaves the stream behind the record. @throws FormatError, MismatchError for another plan.
+  static CompressionPart load(std::istream& in, const CompressionPlan& plan);
 };
 
 /// Computes digests with one receiver's keys. Immutable; any threads may share one.
@@ -266,26 +263,31 @@ class Compressor {
   Compressor(CompressionPlan plan, CompressionKeys keys);
   const CompressionPlan& plan() const noexcept { return plan_; }
 
-  /// The four ciphertexts u_i under s'.
-  /// @throws MismatchError for a ciphertext of another key or other primes, LevelError unless it has two limbs.
-  std::vector<rlwe::Ciphertext> split(const rlwe::Ciphertext& u, unsigned threads = 1) const;
-  /// Their rotations by 0 ... B - 1: number i*B + b.
-  std::vector<rlwe::Ciphertext> babies(std::vector<rlwe::Ciphertext> split, unsigned threads = 1) const;
-  /// @throws MismatchError for tables of another plan, ShapeError for a shard outside; Error("cancelled").
-  CompressionPart part(const std::vector<rlwe::Ciphertext>& babies, const CompressionTables& tables,
-                       CompressionPlan::Shard shard, unsigned threads = 1,
-                       const CompressionProgress& progress = {}) const;
-  /// y, one ciphertext an output, over two limbs. @throws ShapeError unless the parts are all of the plan.
-  std::vector<rlwe::Ciphertext> sums(std::vector<CompressionPart> parts) const;
+  /// u under s'(X^4). @throws MismatchError for a ciphertext of another key or other primes, LevelError unless it has
+  ///         two limbs; `powers` likewise.
+  rlwe::Ciphertext switched(const rlwe::Ciphertext& u, unsigned threads = 1) const;
+  CompressedPowers powers(const rlwe::Ciphertext& u, unsigned threads = 1) const;
+  /// @param words of the payloads: N rows of plan().words()
+  /// @throws ShapeError for another number of words, other powers, or a shard outside; ValueError for a word of t or
+  ///         more; Error("cancelled").
+  CompressionPart part(const CompressedPowers& powers, std::span<const u32> words, CompressionPlan::Shard shard,
+                       unsigned threads = 1, const CompressionProgress& progress = {}) const;
+  /// One ciphertext an output, over two limbs. @throws ShapeError unless the parts are all of the plan.
+  std::vector<rlwe::Ciphertext> packed(std::vector<CompressionPart> parts) const;
   /// The digest's record. @param bulletin its number, which the digest names
-  std::vector<std::uint8_t> digest(const std::vector<rlwe::Ciphertext>& sums, u64 bulletin) const;
+  std::vector<std::uint8_t> digest(const std::vector<rlwe::Ciphertext>& packed, u64 bulletin) const;
 
  private:
-  rlwe::Ciphertext rotated(rlwe::Ciphertext c, std::size_t giants) const;
+  /// Packs in place, neighbours first, `levels` levels down from `top`: leaves one ciphertext for each 2^levels.
+  void pack(std::vector<rlwe::Ciphertext>& c, unsigned top, unsigned levels) const;
+  std::vector<rlwe::Ciphertext> values(const CompressedPowers& powers, std::span<const u32> words,
+                                       const CompressionPlan::Unit& unit) const;
+  void check_part(const CompressionPart& part) const;
 
   CompressionPlan plan_;
   CompressionKeys keys_;
   rlwe::Evaluator evaluator_;
+  std::vector<Poly<Eval>> monomials_;  // Y^(2^level)
 };
 
 /// What a digest says of itself. @throws FormatError.
@@ -295,15 +297,14 @@ struct DigestHead {
 };
 DigestHead digest_head(std::span<const std::uint8_t> digest);
 
-/// A digest, decrypted: rows (power, value), power by power, modulo t.
-struct DigestRows {
-  std::vector<u32> rows;
+/// A digest, decrypted: sums (i, v) modulo t, exponent by exponent.
+struct DigestSums {
+  std::vector<u32> sums;
   double margin = 0;  ///< largest distance of a coefficient from a multiple of 1/t, in parts of 1/t: below 0.5
   double squares = 0;  ///< mean square of the distances
 };
-/// @throws FormatError, also when slots that hold no row, or repeat one, say otherwise: a damaged digest, or one whose
-///         noise was too large; MismatchError for another plan or another secret.
-DigestRows open_digest(std::span<const std::uint8_t> digest, const CompressionPlan& plan,
+/// @throws FormatError, also when sums that must be 0 are not: a damaged digest, or one whose noise was too large; MismatchError for another plan or another secret.
+DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPlan& plan,
                        const CompressionSecret& secret);
 
 }  // namespace ringforge::circuits

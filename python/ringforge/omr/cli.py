@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge omr`: oblivious message retrieval as commands."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringforge.cli.console import console, properties, say, size_text, thread_count, visible
+from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
+from ringforge.errors import ParameterError
+from ringforge.files import writing
+from ringforge.omr import board_cli, detect_cli
+
+# gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Oblivious message retrieval: people post messages for each other on a public board; a detector finds those "
+    "of a receiver without learning which they are, how many, or for whom.\n\n"
+    "A **receiver** runs `keygen`, gives its address to **senders**, who `post`, and runs `retrieve`. Somebody runs "
+    "the board (`board serve`), somebody a detector (`detect serve`); neither is trusted with anything but being "
+    "there.\n\n"
+    "docs/omr.md is the guide: who learns what, and what it takes.",
+)
+
+app.add_typer(board_cli.app, name="board")
+app.command("post")(board_cli.post)
+app.add_typer(detect_cli.app, name="detect")
+
+DetectorAddress = Annotated[
+    str, typer.Option("--server", metavar="HOST:PORT", help="Where `omr detect serve` listens.")
+]
+TlsCa = Annotated[
+    Path | None, typer.Option(help="PEM file of the authority that signed the detector's certificate: connect by TLS.")
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(help="File with the token the detector knows this receiver by, mode 0600; - for standard input."),
+]
+Plaintext = Annotated[
+    bool, typer.Option("--plaintext", help="Other machines without TLS: the connection is protected otherwise.")
+]
+Timeout = Annotated[float | None, typer.Option(help="Seconds it may take in all; default: as long as it takes.")]
+Stall = Annotated[float, typer.Option(help="Seconds without a sign of the detector after which it is given up.")]
+SecretFile = Annotated[Path, typer.Option("--secret", help="The receiver's secret, which `keygen` made.")]
+KeyFile = Annotated[Path, typer.Option("--detection-key", help="The detection key, which `keygen` made.")]
+SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
+Capacity = Annotated[int, typer.Option(min=0, help="Messages that a digest of a bulletin can hold.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def keygen(
+    secret: Annotated[Path, typer.Option("--secret", help="Secret to write, mode 0600: for nobody else.")],
+    detection_key: Annotated[
+        Path, typer.Option("--detection-key", help="Key to write, for the detector.", callback=output_file)
+    ],
+    address: Annotated[
+        Path | None, typer.Option("--address", help="Address to write, for senders.", callback=output_file)
+    ] = None,
+    parameters: SetName = "ringforge",
+    insecure: Insecure = "",
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Receiver: makes a secret, the detection key for detectors, and the address for senders.
+
+    The secret opens messages: keep it, and a copy. The detection key finds messages but opens nothing; give it to
+    detectors only. The address is for everybody.
+
+    Examples:
+
+        ringforge omr keygen --secret me.secret --detection-key me.detection --address me.address
+    """
+    from ringforge.omr.keys import DetectionKey, ReceiverSecret
+    from ringforge.omr.sets import named
+
+    workers = thread_count(threads)
+    keep_secret(secret, False, {"--detection-key": detection_key, **({"--address": address} if address else {})})
+    s = named(parameters, insecure)
+    made = ReceiverSecret.make(s)
+    made.save(secret)
+    DetectionKey.make(made, threads=workers).save(detection_key)
+    mine = made.address()
+    if address is not None:
+        mine.save(address)
+    figures = {
+        "set": s.name,
+        "secret_bytes": secret.stat().st_size,
+        "detection_key_bytes": detection_key.stat().st_size,
+        "address": str(mine),
+        "fingerprint": mine.fingerprint,
+    }
+    if as_json:
+        say(json.dumps(figures))
+        return
+    rows = {
+        "parameters": s.name,
+        "secret": f"{secret}, {size_text(secret.stat().st_size)}: keep it to yourself, and keep a copy",
+        "detection key": f"{detection_key}, {size_text(detection_key.stat().st_size)}: for detectors",
+        "address": (f"{address}: " if address else "`omr address` prints it, ") + "for senders",
+        "fingerprint": f"{mine.fingerprint}: of the address, for people to compare",
+    }
+    console().print(properties("a new receiver", rows))
+
+
+@app.command("address")
+def address_command(
+    secret: SecretFile,
+    out: Annotated[Path | None, typer.Option(help="File to write, in place of printing.", callback=output_file)] = None,
+) -> None:
+    """Receiver: prints the address that senders post to.
+
+    Examples: `ringforge omr address --secret me.secret`
+    """
+    from ringforge.omr.keys import ReceiverSecret
+
+    mine = ReceiverSecret.load(secret).address()
+    if out is None:
+        typer.echo(str(mine))
+    else:
+        mine.save(out)
+
+
+# ---- retrieve ------------------------------------------------------------------------------------
+
+
+def _token(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    from ringforge.serving.access import read_tokens
+
+    tokens = read_tokens(path)
+    if len(tokens) > 1:
+        raise ParameterError(f"{path.name} holds {len(tokens)} tokens: a receiver has one, alone in its file")
+    return tokens[0]
+
+
+def _numbers(text: str | None) -> range | None:
+    """Bulletins from "3", "0..7" or "5..", None for all."""
+    if text is None:
+        return None
+    first, dots, last = text.partition("..")
+    if not first.isdigit() or (dots and last and not last.isdigit()):
+        raise ParameterError(f'--bulletins is a number, or a range as 0..7, not "{text}"')
+    return range(int(first), int(last) + 1 if dots and last else int(first) + 1)
+
+
+@app.command()
+def retrieve(
+    server: DetectorAddress,
+    secret: SecretFile,
+    detection_key: KeyFile,
+    bulletins: Annotated[
+        str | None, typer.Option(help="3, or 0..7; default: all that are sealed.", metavar="FIRST..LAST")
+    ] = None,
+    capacity: Capacity = 50,
+    auto: Annotated[
+        bool,
+        typer.Option(
+            "--auto", help="Where there are more messages, ask again: a larger digest, then parts of the board."
+        ),
+    ] = False,
+    mode: Annotated[
+        str, typer.Option(help="messages; or positions: small digests, payloads are fetched from --board.")
+    ] = "messages",
+    board: Annotated[
+        str | None, typer.Option(help="Mode positions: the board, HOST:PORT of its service, or its database.")
+    ] = None,
+    board_ca: Annotated[Path | None, typer.Option(help="As --tls-ca, for the board's service.")] = None,
+    board_token_file: Annotated[Path | None, typer.Option(help="As --token-file, for the board's service.")] = None,
+    fetch: Annotated[
+        str,
+        typer.Option(help="Mode positions: entries (the board learns which), blocks of 1,024, or the whole bulletin."),
+    ] = "bulletin",
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for the messages, a file each, in place of printing them.")
+    ] = None,
+    tls_ca: TlsCa = None,
+    token_file: TokenFile = None,
+    plaintext: Plaintext = False,
+    timeout: Timeout = None,
+    stall: Stall = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Receiver: gets its messages.
+
+    Deposits the detection key where the detector does not have it, asks for a digest of each bulletin, and prints what
+    opens. Messages go to standard output, what it took to standard error. Interrupted, it may be run again: the
+    detector goes on where it was.
+
+    Examples:
+
+        ringforge omr retrieve --server 127.0.0.1:8770 --secret me.secret --detection-key me.detection
+
+        ringforge omr retrieve --server omr.example:8770 --tls-ca ca.pem --token-file token --secret me.secret \
+--detection-key me.detection --bulletins 7..9 --auto --out messages
+    """
+    from ringforge.omr.bulletins import open_board, payloads_of
+    from ringforge.omr.detector_client import Connection
+    from ringforge.omr.reading import SecretReader
+    from ringforge.omr.receiver import Run, Wanted
+    from ringforge.omr.texts import outcome_object, outcome_rows, steps, text_of
+
+    numbers = _numbers(bulletins)
+    wanted = Wanted(mode, capacity, auto, fetch)
+    if out is not None:
+        out.mkdir(exist_ok=True)
+    reader = SecretReader.load(secret)
+    with contextlib.ExitStack() as stack:
+        payloads = None
+        if board is not None:
+            source = open_board(board, reader.set, ca=board_ca, token=_token(board_token_file), plaintext=plaintext)
+            payloads = payloads_of(stack.enter_context(contextlib.closing(source)))
+        connection = stack.enter_context(
+            Connection(server, ca=tls_ca, token=_token(token_file), timeout=timeout, stall=stall, plaintext=plaintext)
+        )
+        report = stack.enter_context(steps())
+        outcome = Run(connection, reader, detection_key, reader.set.entries, wanted, payloads, report)(numbers)
+    sent, received = connection.traffic.sent, connection.traffic.received
+    if out is not None:
+        for m in outcome.messages:
+            with writing(out / f"{m.bulletin:06}-{m.entry:05}.txt") as f:
+                f.write(m.text)
+    if as_json:
+        say(json.dumps(outcome_object(outcome, sent, received)))
+        return
+    if out is None:
+        for m in outcome.messages:
+            text = text_of(m)
+            typer.echo(f"--- bulletin {m.bulletin}, entry {m.entry}")
+            typer.echo(f"({len(m.text)} bytes that are no text: use --out)" if text is None else visible(text))
+    about = console(stderr=True)  # so that messages alone go into a file or a pipe
+    about.print(properties(f"{len(outcome.messages):,} messages", outcome_rows(outcome, sent, received)))
+    dropped = sum(b.dropped for b in outcome.bulletins)
+    if dropped:
+        about.print(f"{dropped} entries looked like messages and were none of yours: dropped", soft_wrap=True)
+    if out is not None:
+        about.print(f"wrote {len(outcome.messages)} files into {out}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def status(
+    server: DetectorAddress,
+    tls_ca: TlsCa = None,
+    token_file: TokenFile = None,
+    plaintext: Plaintext = False,
+    timeout: Timeout = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Receiver: what a detector offers, and what it keeps of you: keys, jobs, quota.
+
+    Examples: `ringforge omr status --server 127.0.0.1:8770`
+    """
+    from ringforge.omr.detector_client import Connection
+    from ringforge.omr.texts import info_rows
+
+    with Connection(server, ca=tls_ca, token=_token(token_file), timeout=timeout, plaintext=plaintext) as connection:
+        info = connection.info()
+    if as_json:
+        say(json.dumps(vars(info)))
+        return
+    console().print(properties(f"detector {server}", info_rows(info)))
+
+
+@app.command()
+def drop(
+    server: DetectorAddress,
+    key: Annotated[
+        str | None, typer.Option(help="Key to forget, as `status` names it: its first digits will do.")
+    ] = None,
+    job: Annotated[
+        str | None, typer.Option(help="Job to cancel, as `status` names it: its first digits will do.")
+    ] = None,
+    tls_ca: TlsCa = None,
+    token_file: TokenFile = None,
+    plaintext: Plaintext = False,
+    timeout: Timeout = 30.0,
+) -> None:
+    """Receiver: lets a detector forget a key with all that was computed with it, or cancels a job.
+
+    Examples: `ringforge omr drop --server 127.0.0.1:8770 --key 3fa94c10`
+    """
+    from ringforge.omr.detector_client import Connection
+
+    if (key is None) == (job is None):
+        raise ParameterError("say what to drop: --key or --job, as `omr status` names them")
+    with Connection(server, ca=tls_ca, token=_token(token_file), timeout=timeout, plaintext=plaintext) as connection:
+        info = connection.info()
+        names = list(info.keys) if key is not None else [str(j["job"]) for j in info.jobs]
+        start = key or job or ""
+        found = [n for n in names if n.startswith(start)]
+        if len(found) != 1:
+            raise ParameterError(
+                f'"{start}" names {len(found)} of the {len(names)} that the detector has: see `omr status`'
+            )
+        if key is not None:
+            connection.drop_key(found[0])
+            say(f"dropped key {found[0][:16]}")
+        else:
+            ended = connection.cancel(found[0])
+            say(f"job {found[0][:16]} " + ("cancelled" if ended else "had ended already"))
+
+
+# ---- estimate ------------------------------------------------------------------------------------
+
+
+@app.command()
+def estimate(
+    bulletins: Annotated[int, typer.Option(min=1, help="Bulletins to search.")] = 1,
+    capacity: Annotated[int, typer.Option(min=1, help="Messages that a digest can hold.")] = 50,
+    mode: Annotated[str, typer.Option(help="messages or positions.")] = "messages",
+    server: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Ask this detector about its set.")] = None,
+    parameters: SetName = "ringforge",
+    tls_ca: TlsCa = None,
+    token_file: TokenFile = None,
+    plaintext: Plaintext = False,
+    timeout: Timeout = 30.0,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Anybody: sizes and times, before anything is made or sent.
+
+    Times are of this machine, from a short measurement; sizes hold for any.
+
+    Examples:
+
+        ringforge omr estimate --bulletins 10
+
+        ringforge omr estimate --server 127.0.0.1:8770 --capacity 50 --json
+    """
+    from ringforge.omr.estimate import estimate as of
+    from ringforge.omr.estimate import rows
+    from ringforge.omr.sets import named
+
+    name, count = parameters, bulletins
+    if server is not None:
+        from ringforge.omr.detector_client import Connection
+
+        with Connection(
+            server, ca=tls_ca, token=_token(token_file), timeout=timeout, plaintext=plaintext
+        ) as connection:
+            info = connection.info()
+        name, count = str(info.detector.get("set", "")), max(1, len(info.bulletins))
+    found = of(named(name, "estimated, not used"), count, capacity, mode, thread_count(threads))
+    if as_json:
+        say(json.dumps(vars(found)))
+        return
+    console().print(properties(f"searching {count:,} bulletins", rows(found)))
+
+
+# ---- demo ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def demo(
+    small: Annotated[
+        bool,
+        typer.Option(
+            "--small/--full", help="4,096 entries without security, seconds; or 65,536 with 128 bits, minutes."
+        ),
+    ] = True,
+    postgres: Annotated[
+        bool, typer.Option("--postgres", help="The board's database is a PostgreSQL server of its own, else SQLite.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the summary and what board and detector keep.")] = Path(
+        "demo-out/omr"
+    ),
+    threads: Threads = 0,
+) -> None:
+    """Real texts for two receivers on a board among noise; each finds its own, and the servers see nothing of it.
+
+    Processes: a board, a detector, and clients that post and retrieve. Prints what each side saw, times and sizes. Ends
+    with exit code 1 if a receiver has not exactly the texts that were posted to it, or a server's file holds one.
+
+    Examples: `ringforge omr demo`, `ringforge omr demo --full --postgres`
+    """
+    from ringforge.omr.demo import run_demo
+
+    result = run_demo(out=out, size="small" if small else "full", postgres=postgres, threads=thread_count(threads))
+    if not result.good:
+        raise typer.Exit(1)

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What a detector keeps on its disk: detection keys, requests, results of steps. Everything is whole or not there.
+
+    CLIENT/keys/KEY.key           a detection key as it came, and KEY.json, what it holds
+    CLIENT/jobs/JOB.json          a request and how it stands, and JOB.journal, a line for each step computed
+    CLIENT/results/STEP           a step's result: a label with its description and checksum, then the result
+    incoming/                     what is on its way; emptied at the start
+
+CLIENT is a keyed hash of the client's token. Results are found by the digest of what they are the result of, so a
+result of another plan, key or bulletin is never taken for one; a result that does not match its checksum is as good as
+none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ringforge import _native
+from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError, ParameterError
+from ringforge.files import secret_in, writing
+from ringforge.omr.steps import FINISHED, UNFINISHED, Request, Step
+
+#: What a result's file begins with.
+MAGIC = b"RGFSTEP1"
+
+_BLOCK = 1 << 20
+_MAX_JSON = 1 << 16
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request, and how it stands.
+
+    Attributes:
+        client: whose. request: what is asked for. state: of `UNFINISHED` or `FINISHED`. error: name of its kind, and
+        text. changed: seconds since 1970. digest: name of the step whose result is the digest, once it is there.
+    """
+
+    client: str
+    request: Request
+    state: str = "waiting"
+    error: tuple[str, str] = ("", "")
+    changed: float = 0.0
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.request.name
+
+
+class Depot:
+    """The detector's directory. One process at a time has it.
+
+    Args:
+        path: made if there is none.
+
+    Raises:
+        Error: another process has it. OSError: it cannot be written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock: IO[bytes] = (self.path / ".lock").open("ab")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise Error(
+                f"another detector works in {self.path.name}: stop it, or name another directory with --store"
+            ) from None
+        self._incoming = self.path / "incoming"
+        shutil.rmtree(self._incoming, ignore_errors=True)
+        self._incoming.mkdir(mode=0o700)
+
+    def close(self) -> None:
+        """Lets another process have the directory."""
+        self._lock.close()
+
+    def _of(self, client: str, kind: str) -> Path:
+        folder = self.path / client / kind
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    def clients(self) -> list[str]:
+        """All for whom something is kept."""
+        return sorted(p.name for p in self.path.iterdir() if p.is_dir() and p.name != "incoming")
+
+    # ---- keys ----
+
+    @contextlib.contextmanager
+    def arriving(self) -> Iterator[Path]:
+        """A file for what arrives; gone with the block."""
+        path = self._incoming / os.urandom(16).hex()
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def keep_key(self, client: str, name: str, path: Path, about: dict[str, Any]) -> None:
+        """Takes a file of `arriving` as the client's detection key.
+
+        Raises:
+            MismatchError: it has this key already. FormatError: the file holds a secret.
+        """
+        what = secret_in(path)
+        if what:
+            raise FormatError(f"this file holds {what}: it was thrown away; send the detection key, and nothing else")
+        folder = self._of(client, "keys")
+        if (folder / f"{name}.key").exists():
+            raise MismatchError(f"this detector holds the key {name[:16]} of yours already: it is not taken twice")
+        with path.open("rb") as f:
+            os.fsync(f.fileno())
+        path.chmod(0o600)
+        _write(folder / f"{name}.json", _dumped({**about, "bytes": path.stat().st_size, "since": time.time()}))
+        path.replace(folder / f"{name}.key")
+
+    def keys(self, client: str) -> dict[str, dict[str, Any]]:
+        """The client's keys by name, with what they hold."""
+        folder = self.path / client / "keys"
+        return {
+            p.stem: json.loads(p.with_suffix(".json").read_bytes())
+            for p in sorted(folder.glob("*.key"))
+            if p.with_suffix(".json").exists()
+        }
+
+    def key(self, client: str, name: str) -> Path:
+        """The file of a client's key.
+
+        Raises:
+            MissingKeyError: it has no such key here.
+        """
+        path = self.path / client / "keys" / f"{name}.key"
+        if len(name) != 64 or not name.isalnum() or not path.exists():
+            raise MissingKeyError(
+                f"this detector holds no key {name[:16]} of this client: it was dropped or never sent; send it"
+            )
+        return path
+
+    def drop_key(self, client: str, name: str) -> None:
+        """Forgets a key, and all that was computed with it.
+
+        Raises:
+            MissingKeyError: there is none.
+        """
+        path = self.key(client, name)
+        for job in self.jobs(client):
+            if job.request.key == name:
+                self.forget(job)
+        path.unlink()
+        path.with_suffix(".json").unlink(missing_ok=True)
+        for result in (self.path / client / "results").glob("*"):
+            with contextlib.suppress(Error, OSError):
+                if label(result)["step"]["key"] == name:
+                    result.unlink()
+
+    def bytes_of(self, client: str) -> int:
+        """What a client's things take on the disk."""
+        return sum(p.stat().st_size for p in (self.path / client).rglob("*") if p.is_file())
+
+    # ---- jobs ----
+
+    def jobs(self, client: str | None = None) -> list[Job]:
+        """All jobs, or a client's, the oldest change first."""
+        found = []
+        for who in self.clients() if client is None else [client]:
+            for path in (self.path / who / "jobs").glob("*.json"):
+                with contextlib.suppress(Error, OSError):
+                    found.append(self._read_job(who, path))
+        return sorted(found, key=lambda j: (j.changed, j.name))
+
+    def job(self, client: str, name: str) -> Job | None:
+        """A client's job, or None."""
+        path = self.path / client / "jobs" / f"{name}.json"
+        if len(name) != 32 or not name.isalnum() or not path.exists():
+            return None
+        return self._read_job(client, path)
+
+    @staticmethod
+    def _read_job(client: str, path: Path) -> Job:
+        try:
+            found = json.loads(path.read_bytes()[:_MAX_JSON])
+            error = tuple(found.pop("error"))
+            request = Request(**found.pop("request"))
+            job = Job(client=client, request=request, error=(str(error[0]), str(error[1])), **found)
+            good = job.state in UNFINISHED + FINISHED and path.stem == job.name
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, ParameterError):
+            good = False
+        if not good:
+            raise FormatError(f"{path.name} is no job of a detector: remove it")
+        return job
+
+    def keep_job(self, job: Job) -> None:
+        """Writes down how a job stands."""
+        values = asdict(job)
+        del values["client"]
+        _write(self._of(job.client, "jobs") / f"{job.name}.json", _dumped(values))
+
+    def forget(self, job: Job) -> None:
+        """Removes a job and its digest."""
+        folder = self.path / job.client
+        if job.digest:
+            (folder / "results" / job.digest).unlink(missing_ok=True)
+        (folder / "jobs" / f"{job.name}.journal").unlink(missing_ok=True)
+        (folder / "jobs" / f"{job.name}.json").unlink(missing_ok=True)
+
+    def journal(self, job: Job, line: dict[str, Any]) -> None:
+        """Adds a line about a step to a job's journal: sizes and counts, nothing else."""
+        with (self._of(job.client, "jobs") / f"{job.name}.journal").open("ab") as f:
+            f.write(_dumped(line) + b"\n")
+
+    def read_journal(self, job: Job) -> list[dict[str, Any]]:
+        """All lines, the first first."""
+        path = self.path / job.client / "jobs" / f"{job.name}.journal"
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    # ---- results ----
+
+    def keep_result(self, client: str, step: Step, result: bytes) -> None:
+        """Writes a step's result, with its description and checksum before it."""
+        about = {"step": json.loads(step.to_json()), "bytes": len(result), "sha256": hashlib.sha256(result).hexdigest()}
+        head = _native.io.seal(_native.io.LABEL, bytes.fromhex(step.name), _dumped(about))
+        path = self._of(client, "results") / step.name
+        with writing(path) as f:
+            f.write(MAGIC + len(head).to_bytes(4, "little"))
+            f.write(head)
+            f.write(result)
+            f.flush()
+            os.fsync(f.fileno())
+
+    def result_path(self, client: str, step: str) -> Path:
+        """Where a step's result is, or will be."""
+        return self.path / client / "results" / step
+
+    def has_result(self, client: str, step: Step) -> bool:
+        """Whether the result is there, and whole; one that is not is removed."""
+        path = self.result_path(client, step.name)
+        if not path.exists():
+            return False
+        try:
+            with path.open("rb") as f:
+                about = _read_label(f, step.name)
+                checksum = hashlib.sha256()
+                while block := f.read(_BLOCK):
+                    checksum.update(block)
+            whole = bool(about["sha256"] == checksum.hexdigest())
+        except (FormatError, OSError, KeyError):
+            whole = False
+        if not whole:
+            path.unlink(missing_ok=True)
+        return whole
+
+    def drop_result(self, client: str, step: str) -> None:
+        """Removes a result that nobody needs any more."""
+        self.result_path(client, step).unlink(missing_ok=True)
+
+    def digest(self, job: Job) -> bytes:
+        """The digest of a job that is done.
+
+        Raises:
+            FormatError: it is gone, or damaged.
+        """
+        path = self.result_path(job.client, job.digest)
+        try:
+            return read_result(path)
+        except FileNotFoundError:
+            raise FormatError("this digest has been removed: ask for it again") from None
+
+    def sweep(self, before: float) -> int:
+        """Removes finished jobs not changed since, with results that no unfinished job may need; returns how many."""
+        count = 0
+        for client in self.clients():
+            jobs = self.jobs(client)
+            for job in jobs:
+                if job.state in FINISHED and job.changed < before:
+                    self.forget(job)
+                    count += 1
+            if all(j.state in FINISHED for j in jobs):
+                kept = {j.digest for j in self.jobs(client)}
+                for path in (self.path / client / "results").glob("*"):
+                    with contextlib.suppress(OSError):
+                        if path.name not in kept and path.stat().st_mtime < before:
+                            path.unlink()
+        return count
+
+
+def label(path: Path) -> dict[str, Any]:
+    """What a result's file says of itself: "step", the step's description, "bytes", "sha256".
+
+    Raises:
+        FormatError: it is none. OSError: it cannot be read.
+    """
+    with path.open("rb") as f:
+        return _read_label(f, path.name)
+
+
+def read_result(path: Path) -> bytes:
+    """A whole result, its checksum compared.
+
+    Raises:
+        FormatError: it is none, or damaged. OSError: it cannot be read.
+    """
+    with path.open("rb") as f:
+        about = _read_label(f, path.name)
+        result = f.read()
+    if hashlib.sha256(result).hexdigest() != about["sha256"]:
+        raise FormatError(f"{path.name[:16]} is damaged: its checksum does not match; ask for it again")
+    return result
+
+
+def _read_label(f: IO[bytes], name: str) -> dict[str, Any]:
+    start = f.read(len(MAGIC) + 4)
+    size = int.from_bytes(start[len(MAGIC) :], "little")
+    if not start.startswith(MAGIC) or size > _MAX_JSON:
+        raise FormatError(f"{name[:16]} is no result of a step")
+    _, step, text = _native.io.unseal(f.read(size), _native.io.LABEL)
+    if step.hex() != name:
+        raise FormatError(f"{name[:16]} holds the result of another step, {step.hex()[:16]}")
+    try:
+        about: dict[str, Any] = json.loads(text)
+        about["step"]["key"], about["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise FormatError(f"{name[:16]} is no result of a step") from None
+    return about
+
+
+def _dumped(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, sort_keys=True).encode()
+
+
+def _write(path: Path, data: bytes) -> None:
+    with writing(path) as f:
+        f.write(data)
+        f.flush()
+        os.fsync(f.fileno())

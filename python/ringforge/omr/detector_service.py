@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The detector, over gRPC: takes detection keys and requests, and gives digests.
+
+What a client sends is held against sizes known beforehand and goes to the disk as it comes; it counts only once all of
+it is there and has been checked. Clients see their own keys, jobs and digests only; what belongs to others does not
+exist for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ringforge.cli.console import size_text
+from ringforge.errors import FormatError, MismatchError, MissingKeyError, ParameterError
+from ringforge.omr import detector_wire as wire
+from ringforge.omr.depot import Depot, Job
+from ringforge.omr.jobs import Jobs
+from ringforge.omr.proto import detector_pb2 as pb
+from ringforge.omr.steps import FINISHED, Progress, Request, Worker
+from ringforge.serving import framing, service
+from ringforge.serving.access import Tokens
+from ringforge.serving.calls import Call, Log
+from ringforge.serving.limits import MAX_SECONDS, Limits
+from ringforge.serving.quota import Quota
+from ringforge.serving.service import Handler, header, only, working
+from ringforge.serving.sessions import BusyError, Turns
+from ringforge.serving.work import Work
+
+#: Seconds between two looks for what has become too old.
+_SWEEP_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a detector keeps.
+
+    Attributes:
+        keys_each: detection keys of one client. jobs_each: unfinished requests of one client.
+        keep_seconds: how long digests of finished requests, and what was computed for them, stay.
+        disk: bytes of everything; keys that would go beyond are refused.
+
+    Raises:
+        ParameterError: one is out of its range.
+    """
+
+    keys_each: int = 2
+    jobs_each: int = 64
+    keep_seconds: float = 86_400.0
+    disk: int = 64 << 30
+
+    def __post_init__(self) -> None:
+        for name in ("keys_each", "jobs_each", "disk"):
+            if getattr(self, name) < 1:
+                raise ParameterError(f"{name.replace('_', ' ')}: {getattr(self, name)}; 1 is the least")
+        if not 1 <= self.keep_seconds <= MAX_SECONDS:
+            raise ParameterError(f"digests are kept for 1 to {MAX_SECONDS:.0f} seconds, not {self.keep_seconds}")
+
+
+class Service(service.Service):
+    """Handlers for the methods of `detector.proto`.
+
+    Args:
+        worker: computes. depot: what is kept, on disk.
+        quota: what clients may ask for. limits: what is taken on at a time. kept: what stays.
+        tokens: of the clients that are served; None serves all, and tells them apart by address.
+        log: for events.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        depot: Depot,
+        quota: Quota,
+        limits: Limits,
+        kept: Kept | None = None,
+        tokens: Tokens | None = None,
+        log: Log | None = None,
+    ) -> None:
+        super().__init__(wire.SERVICE, wire.METHODS, limits, quota, tokens, log)
+        self._worker, self._depot, self._quota = worker, depot, quota
+        self._kept = kept or Kept()
+        self.jobs = Jobs(depot, worker, limits.waiting, self._kept.jobs_each, self._log)
+        self._check_turns = Turns(limits.sessions)
+        self._lock = threading.Lock()
+        self._arriving: dict[str, int] = {}
+        self._swept = time.monotonic()
+        self._grace = 0.0
+        resumed = self.jobs.resume()
+        if resumed:
+            self._log("resumed", jobs=resumed)
+
+    def _handlers(self) -> dict[str, Handler]:
+        return {
+            "Info": self._serve_info,
+            "PutKey": self._serve_put_key,
+            "DropKey": self._serve_drop_key,
+            "Submit": self._serve_submit,
+            "Watch": self._serve_watch,
+            "Fetch": self._serve_fetch,
+            "Cancel": self._serve_cancel,
+        }
+
+    # ---- methods -----------------------------------------------------------------------------------
+
+    def _serve_info(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        request = only(requests, "InfoRequest")
+        client = call.client.hex()
+        about = {
+            "detector": self._worker.describe(),
+            "bulletins": [b for b in self._worker.bulletins() if b[0] >= request.first_bulletin],
+            "keys": self._depot.keys(client),
+            "jobs": [_job(j) for j in self._depot.jobs(client)],
+            "left": self._quota.left(call.client),
+        }
+        text = json.dumps(about).encode()
+        yield pb.InfoReply(header=pb.Header(total_bytes=len(text)))
+        for chunk in framing.chunks(text):
+            yield pb.InfoReply(chunk=chunk)
+
+    def _serve_put_key(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        what = "a detection key"
+        client = call.client.hex()
+        with call.moving():
+            head = header(requests, what, "its SHA-256 and size")
+            name = _name(head.sha256, wire.KEY_BYTES, what)
+            least, most = self._worker.key_bytes()
+            if not least <= head.total_bytes <= most:
+                raise FormatError(
+                    f"{what} of {head.total_bytes} bytes: those for this detector have {least} to {most}; make one "
+                    "with `ringforge omr keygen` for its parameter set, and send all of it"
+                )
+            if name in self._depot.keys(client):
+                raise MismatchError(f"this detector holds the key {name[:16]} of yours already: it is not taken twice")
+            self._place(client, head.total_bytes)
+            try:
+                with self._depot.arriving() as path:
+                    self._receive(requests, path, head.total_bytes, name)
+                    call.notes["bytes"] = head.total_bytes
+                    ticket = self._check_turns.enter(call.client)
+                    work = Work(self._threads, call, self._check_turns, ticket, lambda _: self._worker.check_key(path))
+                    about = yield from working(work, pb.PutKeyReply())
+                    self._depot.keep_key(client, name, path, about)
+            finally:
+                self._unplace(client)
+        yield pb.PutKeyReply(key=bytes.fromhex(name))
+
+    def _place(self, client: str, size: int) -> None:
+        with self._lock:
+            have = len(self._depot.keys(client)) + self._arriving.get(client, 0)
+            if have >= self._kept.keys_each:
+                raise BusyError(
+                    f"this detector holds {have} keys of this client, of {self._kept.keys_each} that it takes: "
+                    "drop one with `ringforge omr drop`, or ask its operator for more"
+                )
+            used = sum(self._depot.bytes_of(c) for c in self._depot.clients())
+            if used + size > self._kept.disk:
+                raise BusyError(
+                    f"the detector's disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try "
+                    "again later, or ask its operator for more"
+                )
+            self._arriving[client] = self._arriving.get(client, 0) + 1
+
+    def _unplace(self, client: str) -> None:
+        with self._lock:
+            self._arriving[client] -= 1
+            if not self._arriving[client]:
+                del self._arriving[client]
+
+    @staticmethod
+    def _receive(requests: Iterator[Any], path: Path, size: int, name: str) -> None:
+        checksum = hashlib.sha256()
+        at = 0
+        with path.open("xb") as f:
+            for message in requests:
+                if message.WhichOneof("part") != "chunk":
+                    raise FormatError("a detection key: a message is no chunk: send a header first, then chunks only")
+                chunk = message.chunk
+                if len(chunk) != min(framing.CHUNK, size - at) or not chunk:
+                    raise FormatError(
+                        f"a detection key: a chunk of {len(chunk)} bytes at byte {at} of {size}: chunks have "
+                        f"{framing.CHUNK} bytes, the last one the rest"
+                    )
+                try:
+                    f.write(chunk)
+                except OSError as e:
+                    raise BusyError(
+                        f"the detector cannot write ({e.strerror}): tell its operator, try again later"
+                    ) from None
+                checksum.update(chunk)
+                at += len(chunk)
+        if at != size:
+            raise FormatError(
+                f"a detection key: {at} bytes came, {size} were announced: it was cut off; send all of it"
+            )
+        if checksum.hexdigest() != name:
+            raise FormatError(
+                "a detection key: its SHA-256 is not the one announced: it was changed on its way; send it again"
+            )
+
+    def _serve_drop_key(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        request = only(requests, "DropKeyRequest")
+        name = _name(request.key, wire.KEY_BYTES, "a detection key")
+        client = call.client.hex()
+        self._depot.key(client, name)
+        for job in self._depot.jobs(client):
+            if job.request.key == name and job.state not in FINISHED:
+                raise BusyError(f"job {job.name} computes with this key: wait for it, or cancel it")
+        self._depot.drop_key(client, name)
+        yield pb.DropKeyReply()
+
+    def _serve_submit(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        asked = only(requests, "SubmitRequest")
+        request = Request(
+            key=_name(asked.key, wire.KEY_BYTES, "a detection key"),
+            bulletin=asked.bulletin,
+            digest=_name(asked.digest, wire.KEY_BYTES, "a bulletin"),
+            mode=asked.mode,
+            capacity=asked.capacity,
+            first=asked.first,
+            last=asked.last,
+        )
+        if (request.bulletin, request.digest) not in self._worker.bulletins():
+            raise ParameterError(
+                f"this detector knows no sealed bulletin {request.bulletin} with the digest {request.digest[:16]}: it "
+                "may see another board, or the bulletin is not sealed yet"
+            )
+        try:
+            job = self.jobs.submit(call.client.hex(), request, lambda: self._quota.charge(call.client, "bulletins", 1))
+        except OSError as e:
+            raise BusyError(f"the detector cannot write ({e.strerror}): tell its operator, try again later") from None
+        call.notes["job"] = job.name[:12]
+        yield pb.SubmitReply(job=bytes.fromhex(job.name))
+
+    def _serve_watch(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        request = only(requests, "WatchRequest")
+        client, name = call.client.hex(), _name(request.job, wire.JOB_BYTES, "a job")
+        told: Progress | None = None
+        while call.going_on():
+            now = self.jobs.wait(told, client, name, framing.BEAT_SECONDS)
+            if now is None:
+                raise _no_job(name)
+            told = now
+            yield pb.WatchReply(
+                state=now.state,
+                waiting=now.waiting,
+                stage=now.stage,
+                done=now.done,
+                steps=now.steps,
+                permille=min(1000, int(1000 * now.fraction)),
+                seconds_left=-1 if now.seconds_left < 0 else min(1 << 30, round(now.seconds_left)),
+                error=now.error[0],
+                text=now.error[1],
+            )
+            if now.state in FINISHED or self.jobs.stopped:
+                return
+
+    def _serve_fetch(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        request = only(requests, "FetchRequest")
+        name = _name(request.job, wire.JOB_BYTES, "a job")
+        job = self._depot.job(call.client.hex(), name)
+        if job is None:
+            raise _no_job(name)
+        if job.state != "done":
+            raise MismatchError(f"job {name} is not done: it has no digest; watch it until it has")
+        digest = self._depot.digest(job)
+        call.notes["bytes"] = len(digest)
+        with call.moving():
+            yield pb.FetchReply(header=pb.Header(total_bytes=len(digest)))
+            for chunk in framing.chunks(digest):
+                yield pb.FetchReply(chunk=chunk)
+
+    def _serve_cancel(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        request = only(requests, "CancelRequest")
+        yield pb.CancelReply(found=self.jobs.cancel(call.client.hex(), _name(request.job, wire.JOB_BYTES, "a job")))
+
+    # ---- life --------------------------------------------------------------------------------------
+
+    def stopping(self, grace_seconds: float) -> None:
+        """Begins no further step; what is unfinished is taken up by the next process."""
+        self._grace = grace_seconds
+        self.jobs.stop()
+
+    def housekeeping(self) -> None:
+        """To be called now and then: forgets what is too old."""
+        super().housekeeping()
+        if time.monotonic() - self._swept >= min(_SWEEP_SECONDS, self._kept.keep_seconds):
+            self._swept = time.monotonic()
+            with self._log.trouble("sweep"):
+                count = self._depot.sweep(time.time() - self._kept.keep_seconds)
+                if count:
+                    self._log("expired", jobs=count)
+
+    def finish(self, seconds: float) -> bool:
+        """Waits for the step under way, which belongs to no call; returns whether it has ended."""
+        return self.jobs.join(max(seconds, self._grace)) and super().finish(seconds)
+
+    def close(self) -> None:
+        """Lets go of the depot."""
+        super().close()
+        self._depot.close()
+
+
+def _name(data: bytes, size: int, what: str) -> str:
+    if len(data) != size:
+        raise FormatError(f"{what} is named by {size} bytes, not {len(data)}")
+    return data.hex()
+
+
+def _no_job(name: str) -> MissingKeyError:
+    return MissingKeyError(
+        f"there is no job {name} of this client: its digest was kept for its time and is "
+        "gone, or it is another's; ask again"
+    )
+
+
+def _job(job: Job) -> dict[str, Any]:
+    request = job.request
+    return {
+        "job": job.name,
+        "state": job.state,
+        "bulletin": request.bulletin,
+        "mode": request.mode,
+        "capacity": request.capacity,
+        "window": [request.first, request.last],
+        "error": job.error[1],
+    }

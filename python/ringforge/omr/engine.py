@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Detection for one receiver: from a bulletin's diagonals to the encrypted vector of pertinent entries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge._native.bfv import Ciphertext, Evaluator
+from ringforge.devices import Device, Handle, KeySet, open_device
+from ringforge.errors import MismatchError, ShapeError
+from ringforge.omr.kernels import AffineKernel, BabiesKernel
+from ringforge.omr.keys import DetectionKey
+from ringforge.omr.plan import Plan, Shard
+
+__all__ = ["Engine", "encode_diagonals"]
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint32]
+Progress = Callable[[float], object]
+
+
+def encode_diagonals(plan: Plan, a: Words, giants: range | None = None, threads: int = 1) -> list[Bytes]:
+    """The packed diagonals of a bulletin, one array for each giant step: computed once, kept by the board.
+
+    Args:
+        a: first halves of its signals, uint32[N, n] below t. giants: which giant steps; None: all.
+
+    Raises:
+        ShapeError: another shape. ringforge.ValueError: a word is not below t.
+    """
+    layout = plan.shape.layout
+    if a.shape != (plan.set.entries, plan.set.n):
+        raise ShapeError(f"signals of shape {a.shape}; a bulletin has ({plan.set.entries}, {plan.set.n})")
+    words = np.ascontiguousarray(a, np.uint32)
+    return [np.asarray(layout.encode(words, g, threads)) for g in (giants or range(plan.giants))]
+
+
+class Engine:
+    """One receiver's detection key, ready for any number of bulletins. Any threads may share one.
+
+    The operations, their order and their sizes are those of the plan, whatever bulletin and key hold.
+
+    Args:
+        plan: of the key's set and method.
+        key: the receiver's.
+        threads: for each call.
+        device: that computes the affine transform; the range check is the processor's.
+
+    Raises:
+        MismatchError: the key is for another set or method.
+    """
+
+    def __init__(self, plan: Plan, key: DetectionKey, threads: int = 1, device: Device | str = "cpu") -> None:
+        if plan.set.hash != key.set.hash or plan.method != key.method:
+            raise MismatchError(
+                f"the detection key is for set {key.set.name} and method {key.method}, the plan for "
+                f"{plan.set.name} and {plan.method}: make one for it with `omr keygen`"
+            )
+        self.plan, self.key, self.threads = plan, key, threads
+        self.device = open_device(device) if isinstance(device, str) else device
+        self._lock, self._babies = threading.Lock(), None
+        self._keys = KeySet(galois=key.galois)
+        self._evaluator = Evaluator(plan.shape.context, threads)
+
+    def babies(self, progress: Progress | None = None) -> Any:
+        """Rotations of the key of signals, computed by the first call and kept: they serve every bulletin."""
+        with self._lock:
+            if self._babies is None:
+                handle = self.device.prepare(BabiesKernel(self.plan.shape), self._keys, None)
+                outputs, _ = self.device.run(handle, [self.key.signal], threads=self.threads, progress=progress)
+                self._babies = outputs[0]
+            return self._babies
+
+    def forget(self) -> None:
+        """Frees the rotations of the key."""
+        with self._lock:
+            self._babies = None
+
+    def prepare(self, diagonals: Sequence[Bytes], shard: Shard | None = None) -> Handle:
+        """The diagonals of a shard (default: of the whole bulletin), where the device wants them.
+
+        Raises:
+            ShapeError: they are not those of the shard.
+        """
+        shard = shard or Shard(0, self.plan.giants)
+        kernel = AffineKernel(self.plan.shape, shard.first, shard.count)
+        return self.device.prepare(kernel, self._keys, list(diagonals))
+
+    def affine(
+        self, diagonals: Sequence[Bytes], shard: Shard | None = None, progress: Progress | None = None
+    ) -> list[Ciphertext]:
+        """A shard's part of the affine transform: one ciphertext for each clue.
+
+        Raises:
+            ShapeError: the diagonals are not those of the shard. Error "cancelled": `progress` returned False.
+        """
+        babies = self.babies()
+        outputs, _ = self.device.run(self.prepare(diagonals, shard), [babies], threads=self.threads, progress=progress)
+        return [self.device.download(x) for x in outputs]
+
+    def combine(self, parts: Sequence[tuple[Shard, Sequence[Ciphertext]]]) -> list[Ciphertext]:
+        """The results of all shards of a bulletin to those of the whole, from the uppermost down.
+
+        Raises:
+            ShapeError: the shards do not make up the bulletin.
+        """
+        ordered = sorted(parts, key=lambda part: part[0].first)
+        at = 0
+        for shard, _ in ordered:
+            if shard.first != at:
+                break
+            at += shard.count
+        if at != self.plan.giants or sum(shard.count for shard, _ in ordered) != at:
+            raise ShapeError(f"the shards do not make up the bulletin's {self.plan.giants} giant steps, each once")
+        result = list(ordered[-1][1])
+        for shard, lower in reversed(ordered[:-1]):
+            result = self.plan.shape.native.combine(list(lower), shard.count, result, self.key.galois, self.threads)
+        return result
+
+    def subtract_b(self, outputs: Sequence[Ciphertext], b: Words) -> list[Ciphertext]:
+        """Errors of the signals: outputs minus the second halves of the signals, uint32[N, clues].
+
+        Raises:
+            ShapeError: another shape.
+        """
+        s = self.plan.set
+        if b.shape != (s.entries, s.clues) or len(outputs) != s.clues:
+            raise ShapeError(f"second halves of shape {b.shape}; a bulletin has ({s.entries}, {s.clues})")
+        context = self.plan.shape.context
+        columns = [context.encode(np.ascontiguousarray(b[:, clue]).astype(np.int64)) for clue in range(s.clues)]
+        return [self._evaluator.sub_plain(c, p) for c, p in zip(outputs, columns, strict=True)]
+
+    def range_check(self, x: Sequence[Ciphertext], progress: Progress | None = None) -> Ciphertext:
+        """1 in the slots of entries all of whose errors are in range, 0 in all others; over two limbs.
+
+        Raises:
+            NoiseError: the errors have more noise than planned. Error "cancelled": `progress` returned False.
+        """
+        return self.plan.program.run(self._evaluator, self.key.relin, x, progress)
+
+    def detect(self, diagonals: Sequence[Bytes], b: Words, progress: Progress | None = None) -> Ciphertext:
+        """All stages for one bulletin."""
+
+        def share(first: float, last: float) -> Progress | None:
+            return None if progress is None else lambda done: progress(first + (last - first) * done)
+
+        self.babies(share(0.0, 0.1))
+        outputs = self.affine(diagonals, None, share(0.1, 0.5))
+        return self.range_check(self.subtract_b(outputs, b), share(0.5, 1.0))

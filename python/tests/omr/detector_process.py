@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""A detector whose steps are hashes, as a process: `python -m tests.omr.detector_process FOLDER PORT SECONDS`.
+
+Every step takes so many seconds. Events go to standard error. With FILE_BYTES in the environment no file gets larger.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+from ringforge.omr.depot import Depot
+from ringforge.omr.detector_service import Service
+from ringforge.omr.steps import Step
+from ringforge.serving.calls import Log
+from ringforge.serving.limits import Limits
+from ringforge.serving.listener import Running, serve
+from ringforge.serving.quota import Quota
+
+from .detecting import HashWorker
+
+if __name__ == "__main__":
+    folder, port, seconds = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+
+    def slowly(step: Step) -> None:
+        time.sleep(seconds if step.stage != "affine" else 0)
+
+    if "FILE_BYTES" in os.environ:
+        most = int(os.environ["FILE_BYTES"])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    log = Log(sys.stderr)
+    limits = Limits(grace_seconds=5)
+    quota = Quota(folder / "quota.sqlite", {"bulletins": 100})
+    service = Service(HashWorker(fault=slowly), Depot(folder / "store"), quota, limits, log=log)
+    serve(Running(service, f"127.0.0.1:{port}"), limits, log, {})

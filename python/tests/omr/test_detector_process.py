@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The detector as a process that is killed, and one that is told to stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ringforge
+import tests
+from ringforge.errors import Error
+from ringforge.omr.detector_client import Connection
+from ringforge.serving.sessions import BusyError
+
+from .detecting import DIGEST_BYTES, KEY_BYTES, expected, key_file, request
+
+PATIENCE = 60
+
+
+class Process:
+    """A detector."""
+
+    def __init__(self, folder: Path, seconds: float, **more: str) -> None:
+        roots = [str(Path(p).parents[1]) for p in (ringforge.__file__, tests.__file__) if p]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.omr.detector_process", str(folder), "0", str(seconds)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*roots, *sys.path]), **more},
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.address = f"127.0.0.1:{json.loads(self.process.stdout.readline())['port']}"
+
+    def wait_for_steps(self, count: int) -> None:
+        """Until so many steps have been computed."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            count -= json.loads(line)["event"] == "step"
+            if not count:
+                return
+        raise AssertionError("the detector ended early")
+
+    def end(self, number: signal.Signals) -> list[dict[str, Any]]:
+        """Ends it; returns the rest of its log."""
+        self.process.send_signal(number)
+        _, log = self.process.communicate(timeout=PATIENCE)
+        return [json.loads(line) for line in log.splitlines()]
+
+
+def test_killed_in_the_middle_it_goes_on_with_the_next_step(tmp_path: Path) -> None:
+    key = key_file(tmp_path)
+    first = Process(tmp_path, 30)
+    with Connection(first.address, timeout=PATIENCE) as c:
+        c.put_key(key)
+        job = c.submit(request(key))
+        first.wait_for_steps(4)
+    first.end(signal.SIGKILL)
+    assert first.process.returncode == -signal.SIGKILL
+    second = Process(tmp_path, 0)
+    with Connection(second.address, timeout=PATIENCE) as c:
+        c.watch(job)
+        assert c.fetch(job) == expected(request(key), key)
+    log = second.end(signal.SIGTERM)
+    assert second.process.returncode == 0
+    steps = [e["stage"] for e in log if e["event"] == "step"]
+    assert steps == ["combination", "range check", "compression", "compression", "digest"]
+    text = json.dumps(log)
+    assert job not in text
+    assert {e["event"] for e in log} <= {"listening", "resumed", "step", "job", "Watch", "Fetch", "stopping", "stopped"}
+
+
+@pytest.mark.parametrize(("room", "step"), [(1 << 20, None), (1 << 21, "digest")])
+def test_without_room_it_says_so_and_serves_on(tmp_path: Path, room: int, step: str | None) -> None:
+    """A key that does not fit is refused; a result that does not fit fails its request, which goes on with room."""
+    key = key_file(tmp_path)
+    if step is not None:  # the key is there from before
+        roomy = Process(tmp_path, 0)
+        with Connection(roomy.address, timeout=PATIENCE) as c:
+            c.put_key(key)
+        roomy.end(signal.SIGTERM)
+        room = DIGEST_BYTES - 1
+    process = Process(tmp_path, 0, FILE_BYTES=str(room))
+    with Connection(process.address, timeout=PATIENCE) as c:
+        if step is None:
+            assert room < KEY_BYTES
+            with pytest.raises(BusyError, match="cannot write"):
+                c.put_key(key)
+        else:
+            with pytest.raises(Error, match=r"could not finish.*cannot write"):
+                c.watch(c.submit(request(key)))
+        assert len(c.info().bulletins) == 3
+    log = process.end(signal.SIGTERM)
+    assert process.process.returncode == 0
+    computed = [e["stage"] for e in log if e["event"] == "step"]
+    assert computed.count("compression") == (2 if step else 0)
+    if step is None:
+        assert not list((tmp_path / "store").rglob("*.key"))
+        assert not list((tmp_path / "store" / "incoming").iterdir())
+        return
+    again = Process(tmp_path, 0)
+    with Connection(again.address, timeout=PATIENCE) as c:
+        job = c.submit(request(key))
+        c.watch(job)
+        assert c.fetch(job) == expected(request(key), key)
+    assert [e["stage"] for e in again.end(signal.SIGTERM) if e["event"] == "step"] == ["digest"]
+
+
+def test_told_to_stop_it_ends_after_the_step_under_way(tmp_path: Path) -> None:
+    key = key_file(tmp_path)
+    process = Process(tmp_path, 0.5)
+    with Connection(process.address, timeout=PATIENCE) as c:
+        c.put_key(key)
+        c.submit(request(key))
+        process.wait_for_steps(4)
+    log = process.end(signal.SIGTERM)
+    assert process.process.returncode == 0
+    assert [e["stage"] for e in log if e["event"] == "step"] == ["combination"]
