@@ -7,7 +7,7 @@ same operations at the same limbs for everybody. docs/omr-algorithm.md derives w
 
     y = x^2,  P(y) = prod_{i <= r} (y - i^2)   zero exactly where |x| <= r, by Paterson and Stockmeyer (1973)
     paper      u = prod_l (1 - P_l^(t-1))
-    ringforge  u = 1 - (P_0^2 - g P_1^2)^(t-1), g no square modulo t: the form is 0 only where both are
+    ringforge  u = 1 - (P_0^2 + P_0 P_1 - c P_1^2)^(t-1), 1 + 4c no square modulo t: the form is 0 only where both are
 """
 
 from __future__ import annotations
@@ -242,9 +242,12 @@ def polynomial(r: int, t: int) -> tuple[int, ...]:
 
 
 @cache
-def non_residue(t: int) -> int:
-    """The smallest positive integer that is no square modulo the prime t."""
-    return next(g for g in range(2, t) if pow(g, (t - 1) // 2, t) == t - 1)
+def form(t: int) -> int:
+    """The least c > 0 for which a^2 + ab - cb^2 is 0 modulo the prime t only for a = b = 0: 1 + 4c is no square.
+
+    Small, because it multiplies noise.
+    """
+    return next(c for c in range(1, t) if pow(1 + 4 * c, (t - 1) // 2, t) == t - 1)
 
 
 def _products(degree: int, k: int) -> int:
@@ -350,7 +353,7 @@ def trace(
             z = ps[0]
             for p in ps[1:]:
                 a, b = tr.level([z, p])
-                z = tr.relin(tr.combine([tr.square(a), tr.square(b)], [1, -non_residue(t)]))
+                z = tr.relin(tr.combine([tr.mul(a, tr.add(a, b)), tr.square(b)], [1, -form(t)]))
             u = tr.combine([_power(tr, z, t - 1)], [-1], 1)
         else:
             us = [tr.combine([_power(tr, p, t - 1)], [-1], 1) for p in ps]

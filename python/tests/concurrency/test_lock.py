@@ -32,6 +32,7 @@ ELSEWHERE = {
     "bfv.Evaluator.__init__": "keeps the number",
     "fhew.accumulate": "needs a large key: gates/test_devices.py",
     "omr.CompressionPlan.memory": "a formula",
+    "omr.Affine.run_bytes": "a formula",
     "psi.Plan.query_bytes": "a formula",
 }
 
@@ -281,6 +282,26 @@ def signals(_: Path) -> Iterator[Row]:
     yield row("omr.count_hits", omr.count_hits, p, a, b, 49, 64, 2)
 
 
+def detection(_: Path) -> Iterator[Row]:
+    bfv = _native.bfv
+    primes = [int(p) for p in kernels.primes_below(49, 5, 1 << 18)]
+    ctx = bfv.Context(bfv.Parameters("", 12, 786433, primes[2:], primes[:2], 2, "tests"))
+    client = bfv.Client(ctx)
+    key = client.secret_key()
+    layout = omr.AffineLayout(12, 786433, 128, 2, 16)
+    affine, galois = omr.Affine(ctx, layout, 3), _native.GaloisKeys()
+    for element in (affine.baby_element, affine.giant_element):
+        galois.insert(client.galois_key(key, element))
+    signals = np.zeros((4096, 128), np.uint32)
+    v = client.encrypt(ctx.constant(1), key)
+    babies, diagonals = affine.babies(v, galois), [layout.encode(signals, g) for g in range(layout.giants)]
+    upper, lower = affine.run(babies, 4, diagonals[4:], galois), affine.run(babies, 0, diagonals[:4], galois)
+    yield row("omr.AffineLayout.encode", layout.encode, signals, 0, 2)
+    yield row("omr.Affine.babies", affine.babies, v, galois, 2)
+    yield row("omr.Affine.run", affine.run, babies, 0, diagonals, galois, 2)
+    yield row("omr.Affine.combine", affine.combine, lower, 4, upper, galois, 2)
+
+
 TABLES = [
     scheme,
     integers,
@@ -292,6 +313,7 @@ TABLES = [
     digests,
     pseudo_random_function,
     signals,
+    detection,
 ]
 
 

@@ -36,7 +36,7 @@ def secret() -> ReceiverSecret:
 
 @functools.cache
 def engine(method: Method = "ringforge") -> Engine:
-    key = DetectionKey.make(secret(), method, fixed_seed_for_tests=SEED)
+    key = DetectionKey.make(secret(), method, fixed_seed_for_tests=TestSeed(bytes([12]) * 32))
     return Engine(Plan.make(SET, method), key)
 
 
@@ -142,10 +142,11 @@ def test_the_plan() -> None:
 
 
 def test_the_shipped_plan_keeps_its_promises() -> None:
-    """Memory below 4 GiB; room for compression even where noise is what one key in 2^64 may have."""
+    """Memory below 4 GiB; at two limbs the noise is that of a rounding, and of what came before less than half of it."""
     plan = Plan.make(sets.named("ringforge"))
     assert plan.memory < 4 << 30
-    assert plan.stages[-1].budget - plan.tail_bits() > 36
+    assert plan.stages[-1].budget > 69
+    assert plan.stages[-1].noise < 6
     assert plan.stages[-1].limbs == (23, 2)
     counts = plan.stages[-1].counts
     assert (counts["square"] + counts["mul"], counts["relinearize"]) == (54, 47)

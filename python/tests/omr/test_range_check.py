@@ -61,9 +61,9 @@ def test_other_numbers_of_clues(inputs: int, method: Method) -> None:
 
 
 def test_the_norm_form_is_anisotropic() -> None:
-    g = range_check.non_residue(T)
-    assert g == 5
-    assert not any(x * x % T == g for x in range(T // 2 + 1))
+    """a^2 + ab - b^2 = 0 with b != 0 needs a root of X^2 + X - 1: there is none."""
+    assert range_check.form(T) == 1
+    assert not any((x * x + x - 1) % T == 0 for x in range(T))
 
 
 def test_counts() -> None:
