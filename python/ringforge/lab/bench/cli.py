@@ -406,6 +406,12 @@ def omr_command(
     profile: Annotated[
         str, typer.Option(help="Instead: where detection's time goes at this OMR set, such as ringforge, by method.")
     ] = "",
+    stages: Annotated[
+        str, typer.Option(help="Instead: the stages of detection at this OMR set, beside what SophOMR states.")
+    ] = "",
+    threads: Annotated[
+        list[int] | None, typer.Option(min=1, help="Of --stages; may be repeated; 1 and 2 by default.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="With --profile: also a picture, .png, .svg or .pdf.", callback=output_file)
     ] = None,
@@ -425,10 +431,18 @@ def omr_command(
 
         ringforge bench omr --case rotation --case product --rounds 7
 
+        ringforge bench omr --stages ringforge
+
         ringforge bench omr --profile ringforge --plot profile.png
     """
     if plot is not None and not profile:
         raise typer.BadParameter("--plot draws what --profile SET measures: give both")
+    if profile and stages:
+        raise typer.BadParameter("--profile and --stages are two measurements: leave one out")
+    if stages:
+        found = omr_profile.beside_sophomr(named_omr(stages, insecure), tuple(dict.fromkeys(threads or (1, 2))))
+        _finish(found, "detection, wall time; SophOMR's times are its own", as_json, save_to, f"omr-stages-{stages}")
+        return
     if profile:
         _profile(named_omr(profile, insecure), plot, as_json)
         return

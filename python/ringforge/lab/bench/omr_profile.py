@@ -18,14 +18,18 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from ringforge import bfv
+from ringforge import _native, bfv
+from ringforge._native.omr import CompressionKeys, CompressionSecret
 from ringforge.errors import ParameterError
 from ringforge.files import writing
+from ringforge.lab.bench.timing import Timing
 from ringforge.lab.papers.omr import cost
-from ringforge.lab.papers.omr.figures import AFFINE_OVER_RANGE, DEGREE
+from ringforge.lab.papers.omr.figures import AFFINE_OVER_RANGE, DEGREE, MOST_MESSAGES, SOPHOMR, STAGES
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.omr.compress import compression_context, compression_plan
 from ringforge.omr.plan import Plan
 from ringforge.omr.sets import Set
+from ringforge.runs import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,65 +69,122 @@ class Profile:
         return sum(part.seconds for part in self.parts)
 
 
-def _timed(run: Callable[[], _Result]) -> tuple[float, _Result]:
-    start = time.process_time()
+def _timed(run: Callable[[], _Result]) -> tuple[Timing, _Result]:
+    wall, cpu = time.perf_counter(), time.process_time()
     value = run()
-    return time.process_time() - start, value
+    return Timing(time.perf_counter() - wall, time.process_time() - cpu, 1), value
 
 
 @dataclass(frozen=True, slots=True)
-class _Affine:
-    """The affine transform of random signals: seconds of its two stages and of a sum, and the errors."""
+class Stages:
+    """Times of one bulletin's stages, each run once on random entries, and of a sum of two ciphertexts."""
 
-    babies: float
-    run: float
-    add: float
-    subtract: float
-    errors: list[bfv.Ciphertext]
+    plan: Plan
+    babies: Timing
+    run: Timing
+    subtract: Timing
+    range_check: Timing
+    compression: Timing
+    add: Timing
+    digest_bytes: int
 
-
-def _affine(plan: Plan, session: bfv.Session) -> _Affine:
-    s, shape, rng = plan.set, plan.shape, np.random.default_rng(8)
-    signals = rng.integers(0, s.t, (s.entries, s.n), dtype=np.uint32)
-    diagonals = [np.asarray(shape.layout.encode(signals, g)) for g in range(plan.giants)]
-    key = rng.integers(-1, 2, s.n) % s.t
-    v = session.encrypt(np.asarray(shape.layout.key_slots(key.astype(np.uint32))).astype(np.int64))
-    session.add_galois_keys([shape.native.baby_element, shape.native.giant_element])
-    galois, ev = session.galois_keys, session.evaluator
-    first, babies = _timed(lambda: shape.native.babies(v, galois))
-    second, outputs = _timed(lambda: list(shape.native.run(babies, 0, diagonals, galois)))
-    add, _ = _timed(lambda: ev.add(outputs[0], outputs[1]))
-    b = session.context.encode(rng.integers(0, s.t, s.entries).astype(np.int64))
-    subtract, errors = _timed(lambda: [ev.sub_plain(c, b) for c in outputs])
-    return _Affine(first, second, add, subtract, errors)
+    @property
+    def affine(self) -> Timing:
+        """Rotations of the key, products and giant steps, the subtraction: what SophOMR calls the affine transform."""
+        parts = (self.babies, self.run, self.subtract)
+        return Timing(sum(p.wall for p in parts), sum(p.cpu for p in parts), 1)
 
 
-def profile(s: Set, method: Literal["paper", "ringforge"]) -> Profile:
-    """Runs the stages of a plan on random signals.
+def stages(s: Set, method: Literal["paper", "ringforge"], threads: int = 1, capacity: int = MOST_MESSAGES) -> Stages:
+    """Runs the stages of a plan on random signals and payloads: operations do not depend on them.
 
     Raises:
         NoiseError: the set's modulus does not suffice. ParameterError: no such method.
     """
-    plan = Plan.make(s, method)
-    native, session = plan.shape.native, bfv.Session(plan.shape.context.params)
-    relin = session.relin_key
-    affine = _affine(plan, session)
-    range_check, _ = _timed(lambda: plan.program.run(session.evaluator, relin, affine.errors))
-    turned, ran = int(native.baby_counts().rotation), native.run_counts(0, plan.giants)
-    giants = int(ran.rotation)
-    rotation = affine.babies / turned
+    plan, rng = Plan.make(s, method), np.random.default_rng(8)
+    native, layout = plan.shape.native, plan.shape.layout
+    session = bfv.Session(plan.shape.context.params, threads)
+    session.add_galois_keys([native.baby_element, native.giant_element])
+    galois, ev, relin = session.galois_keys, session.evaluator, session.relin_key
+    signals = rng.integers(0, s.t, (s.entries, s.n), dtype=np.uint32)
+    diagonals = [np.asarray(layout.encode(signals, g, threads)) for g in range(plan.giants)]
+    key = (rng.integers(-1, 2, s.n) % s.t).astype(np.uint32)
+    v = session.encrypt(np.asarray(layout.key_slots(key)).astype(np.int64))
+    b = session.context.encode(rng.integers(0, s.t, s.entries).astype(np.int64))
+    compress = compression_plan(s, capacity, s.payload_words)
+    opener = CompressionSecret(compression_context(s))
+    keys = CompressionKeys(session.secret_key, opener, None, threads)
+    words = rng.integers(0, s.t, (s.entries, s.payload_words), dtype=np.uint32)
+
+    first, babies = _timed(lambda: native.babies(v, galois, threads))
+    second, outputs = _timed(lambda: list(native.run(babies, 0, diagonals, galois, threads)))
+    add, _ = _timed(lambda: ev.add(outputs[0], outputs[1]))
+    subtract, errors = _timed(lambda: [ev.sub_plain(c, b) for c in outputs])
+    checked, u = _timed(lambda: plan.program.run(ev, relin, errors))
+    compression, digest = _timed(
+        lambda: compress.digest(keys, [compress.part(keys, u, words, 0, compress.units, threads)], 0)
+    )
+    return Stages(plan, first, second, subtract, checked, compression, add, len(digest))
+
+
+def profile(s: Set, method: Literal["paper", "ringforge"]) -> Profile:
+    """The split of one bulletin's time by kind of operation, on one thread.
+
+    Raises:
+        NoiseError, ParameterError: as `stages`.
+    """
+    found = stages(s, method)
+    native, giants = found.plan.shape.native, found.plan.giants
+    turned, ran = int(native.baby_counts().rotation), native.run_counts(0, giants)
+    turns = int(ran.rotation)
+    rotation = found.babies.cpu / turned
     # As many sums follow rotations; those of products are part of the products' pass.
-    sums = giants * affine.add
-    products = affine.run - giants * rotation - sums
+    sums = turns * found.add.cpu
+    products = found.run.cpu - turns * rotation - sums
     return Profile(
         method,
         (
             Part("PCmul", products, int(ran.plain_mul), "derived"),
-            Part("Rot", affine.babies + giants * rotation, turned + giants, "derived"),
-            Part("CCadd", sums + affine.subtract, giants + s.clues, "derived"),
-            Part("range check", range_check, None, "measured"),
+            Part("Rot", found.babies.cpu + turns * rotation, turned + turns, "derived"),
+            Part("CCadd", sums + found.subtract.cpu, turns + s.clues, "derived"),
+            Part("range check", found.range_check.cpu, None, "measured"),
+            Part("compression", found.compression.cpu, None, "measured"),
         ),
     )
+
+
+def beside_sophomr(s: Set, threads: Sequence[int] = (1, 2)) -> Iterator[Record]:
+    """Wall seconds of each stage by method `ringforge`, beside what SophOMR states of itself for the same stage.
+
+    Raises:
+        NoiseError, ParameterError: as `stages`.
+    """
+    for count in threads:
+        found = stages(s, "ringforge", count)
+        stated = {1: SOPHOMR.one_thread, 2: SOPHOMR.two_threads}.get(count) if s.entries == DEGREE else None
+        taken = (found.affine, found.range_check, found.compression)
+        rows = [(name, t.wall, t.cpu) for name, t in zip(STAGES, taken, strict=True)]
+        rows.append(("all", sum(t.wall for t in taken), sum(t.cpu for t in taken)))
+        theirs = (*stated, sum(stated)) if stated is not None else (None,) * 4
+        for (name, wall, cpu), other in zip(rows, theirs, strict=True):
+            yield Record(
+                system="omr",
+                case=f"detect: {name}",
+                params=s.name,
+                algorithm="ringforge",
+                threads=count,
+                seconds=wall,
+                peer=None if other is None else "SophOMR, as it states",
+                peer_version=None if other is None else "Sapphire Rapids",
+                peer_seconds=other,
+                extra={
+                    "cpu_seconds": cpu,
+                    "kernels": _native.kernels.active(),
+                    "digest_bytes": found.digest_bytes,
+                    "stated_digest_bytes": SOPHOMR.digest_bytes,
+                    "stated_memory_gb": SOPHOMR.memory_gb,
+                },
+            )
 
 
 def published() -> Profile:

@@ -30,7 +30,22 @@ def test_stages_of_a_small_set() -> None:
     assert found["ringforge"]["Rot"].count == 16 + 2 * 7
     for parts in found.values():
         assert parts["PCmul"].count == 2 * 128
+        assert list(parts) == list(omr_profile.PARTS)
         assert all(part.seconds > 0 for name, part in parts.items() if name != "PCmul")
+
+
+def test_stages_beside_what_sophomr_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = list(omr_profile.beside_sophomr(SET, (2,)))
+    assert [r.case for r in records] == [
+        "detect: affine",
+        "detect: range check",
+        "detect: compression",
+        "detect: all",
+    ]
+    # A small set has nothing beside it.
+    assert all(r.threads == 2 and r.peer is None and r.seconds > 0 for r in records)
+    monkeypatch.setattr(omr_profile, "DEGREE", SET.entries)
+    assert [r.peer_seconds for r in omr_profile.beside_sophomr(SET, (1,))] == [67.9, 38.2, 46.1, pytest.approx(152.2)]
 
 
 def test_published_shares_are_those_of_the_paper() -> None:
