@@ -151,7 +151,7 @@ void refused(const std::filesystem::path& dir) {
 
 // What is BFV's own; envelopes and keys are those of `refused`.
 void refused_bfv(const std::filesystem::path& dir) {
-  const auto samples = fuzz::make_bfv_samples();
+  const auto samples = fuzz::make_bfv_samples(), of_ckks = fuzz::make_samples(fuzz::narrow_context());
   const auto changed = [&](const std::string& reader, const std::string& reason, auto&& change) {
     Bytes b = samples.at(reader).at("0");
     change(b);
@@ -163,9 +163,7 @@ void refused_bfv(const std::filesystem::path& dir) {
     changed(reader, "wrong_word_width", [&](Bytes& b) { set<u32>(b, kBody, 32); });
     changed(reader, "wrong_parameters", [&](Bytes& b) { b[12] ^= 1; });
     changed(reader, "trailing_byte", [&](Bytes& b) { b.push_back(0); });
-    const Bytes& other =
-        fuzz::make_samples(fuzz::narrow_context()).at(reader == "plaintext" ? "ciphertext" : "plaintext").at("0");
-    write(dir / (reader + ".of_ckks.rgfg"), other);
+    write(dir / (reader + ".of_ckks.rgfg"), of_ckks.at(reader == "plaintext" ? "ciphertext" : "plaintext").at("0"));
   }
   int bad = 0;
   for (const double v : {HUGE_VAL, std::numeric_limits<double>::quiet_NaN(), 0x1p21})
