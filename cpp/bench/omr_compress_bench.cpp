@@ -52,8 +52,7 @@ int main(int argc, char** argv) {
   const auto packed = timed("last packing", [&] { return compressor.packed({part}); });
   const auto digest = timed("digest", [&] { return compressor.digest(packed, 0); });
   const auto opened = timed("decryption", [&] { return open_digest(digest, plan, secret); });
-  std::printf("digest %zu bytes, %u and %u bits; keys %llu bytes; memory planned %zu MiB; margin %.3f\n",
-              digest.size(), plan.c0_bits(), plan.c1_bits(),
-              static_cast<unsigned long long>(CompressionKeys::saved_bytes(*context)), plan.memory(threads) >> 20,
-              opened.margin);
+  std::printf("digest %zu bytes, %u and %u bits; keys %llu bytes; memory planned %zu MiB; margin %.3f\n", digest.size(),
+              plan.c0_bits(), plan.c1_bits(), static_cast<unsigned long long>(CompressionKeys::saved_bytes(*context)),
+              plan.memory(threads) >> 20, opened.margin);
 }

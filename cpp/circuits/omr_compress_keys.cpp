@@ -172,12 +172,11 @@ std::vector<io::RecordType> compression_record_types() {
           {.code = kCompressionPartType,
            .name = "part of a digest",
            .head_bytes = kPartHead,
-           .describe =
-               [](const RecordHead& h, RecordInfo& i) {
-                 i.fields.emplace_back("key_id", h.at<u64>(0));
-                 i.fields.emplace_back("first", h.at<u64>(8));
-                 i.fields.emplace_back("count", h.at<u64>(16));
-               }}};
+           .describe = [](const RecordHead& h, RecordInfo& i) {
+             i.fields.emplace_back("key_id", h.at<u64>(0));
+             i.fields.emplace_back("first", h.at<u64>(8));
+             i.fields.emplace_back("count", h.at<u64>(16));
+           }}};
 }
 
 }  // namespace ringforge::circuits

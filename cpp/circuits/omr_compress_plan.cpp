@@ -40,9 +40,7 @@ u64 generator(const kernels::Modulus& m) {
       if (factors.empty() || factors.back() != f) factors.push_back(f);
   if (rest > 1) factors.push_back(rest);
   u64 g = 2;
-  while (std::any_of(factors.begin(), factors.end(),
-                     [&](u64 f) { return arith::pow(g, (m.q - 1) / f, m) == 1; }))
-    ++g;
+  while (std::any_of(factors.begin(), factors.end(), [&](u64 f) { return arith::pow(g, (m.q - 1) / f, m) == 1; })) ++g;
   return g;
 }
 
@@ -120,8 +118,7 @@ CompressionPlan::CompressionPlan(CompressionContextPtr context, std::size_t mess
     throw ParameterError("payloads of " + std::to_string(words) + " words modulo t: at most " +
                          std::to_string(kMaxWords));
   // One sum more than exponents: it is 0, by which damage is seen.
-  log_period_ = std::max(CompressionContext::kMinLogPeriod,
-                         static_cast<unsigned>(std::bit_width(messages + 1)));
+  log_period_ = std::max(CompressionContext::kMinLogPeriod, static_cast<unsigned>(std::bit_width(messages + 1)));
   const std::size_t most_values = c.degree() >> log_period_;
   for (std::size_t first = 0; first < values(); first += most_values) {
     const std::size_t count = std::min(most_values, values() - first);

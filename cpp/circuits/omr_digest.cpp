@@ -59,8 +59,7 @@ DigestHead digest_head(std::span<const std::uint8_t> digest) {
 DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPlan& plan,
                        const CompressionSecret& secret) {
   const CompressionContext& ctx = *plan.context();
-  const auto body =
-      io::open_record(digest, kDigestType, plan.hash(), plan.digest_bytes() - io::record_bytes(0));
+  const auto body = io::open_record(digest, kDigestType, plan.hash(), plan.digest_bytes() - io::record_bytes(0));
   if (secret.context()->hash() != ctx.hash())
     throw MismatchError("the receiver's secret was made for other parameters than the plan's");
   const DigestHead head = digest_head(digest);

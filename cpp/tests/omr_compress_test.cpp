@@ -40,11 +40,7 @@ struct World {
   CompressionKeys keys;
 
   explicit World(CompressionContextPtr c)
-      : ctx(c),
-        encryptor(c->big(), rng),
-        key(encryptor.secret_key()),
-        secret(c, rng),
-        keys(key, secret, rng) {}
+      : ctx(c), encryptor(c->big(), rng), key(encryptor.secret_key()), secret(c, rng), keys(key, secret, rng) {}
 
   /// Residue of (Q*m - [Q*m mod t]) / t modulo a prime of Q: Q/t*m, rounded down.
   Ciphertext encrypt(const std::vector<u32>& u) {

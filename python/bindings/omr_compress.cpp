@@ -55,11 +55,17 @@ void bind_omr_compress(nb::module_& m) {
           "__init__",
           [](CompressionSecret* self, std::shared_ptr<CompressionContext> ctx, const std::optional<TestSeed>& seed) {
             Randomness rng = randomness(seed);
+            const nb::gil_scoped_release release;
             new (self) CompressionSecret(std::move(ctx), rng);
           },
           "context"_a, "fixed_seed_for_tests"_a = nb::none())
       .def("to_bytes",
-           [](const CompressionSecret& k) { return bytes_of(written([&](std::ostream& out) { k.save(out); })); })
+           [](const CompressionSecret& k) {
+             std::string record = unlocked([&] { return written([&](std::ostream& out) { k.save(out); }); });
+             nb::bytes r = bytes_of(record);
+             wipe(record.data(), record.size());
+             return r;
+           })
       .def_static(
           "from_bytes",
           [](const nb::bytes& data, std::shared_ptr<CompressionContext> ctx) {
@@ -85,7 +91,9 @@ void bind_omr_compress(nb::module_& m) {
       .def_prop_ro("from_id", &CompressionKeys::from_id)
       .def_prop_ro("bytes", &CompressionKeys::bytes)
       .def("to_bytes",
-           [](const CompressionKeys& k) { return bytes_of(written([&](std::ostream& out) { k.save(out); })); })
+           [](const CompressionKeys& k) {
+             return bytes_of(unlocked([&] { return written([&](std::ostream& out) { k.save(out); }); }));
+           })
       .def_static("saved_bytes",
                   [](const std::shared_ptr<CompressionContext>& ctx) { return CompressionKeys::saved_bytes(*ctx); })
       .def_static(
@@ -159,8 +167,7 @@ void bind_omr_compress(nb::module_& m) {
             return bytes_of(unlocked([&] {
               const Compressor compressor(plan, keys);
               const auto powers = compressor.powers(u, threads);
-              const auto part =
-                  compressor.part(powers, {words.data(), words.size()}, {first, count}, threads, report);
+              const auto part = compressor.part(powers, {words.data(), words.size()}, {first, count}, threads, report);
               return written([&](std::ostream& out) { part.save(out, plan); });
             }));
           },

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native, bfv, ckks, devices, matmul, matvec
-from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, psi
+from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, omr, psi
 from ringforge.arrays import aligned
 from ringforge.matmul.batch import BatchProduct
 from ringforge.matvec.kernels import MatvecOperands
@@ -174,6 +174,26 @@ class Lookups:
         self.offsets, self.no_cells = np.zeros(self.plan.bins + 1, np.uint64), np.zeros(0, np.uint32)
         self.table = psi.Table(self.plan, self.offsets, self.no_cells)
         self.reply = psi.evaluate(self.session, self.request, self.table)
+
+
+class Compressions:
+    """Digests of oblivious message retrieval."""
+
+    def __init__(self, log_n: int) -> None:
+        fixed = _native.TestSeed(bytes(32))
+        q, p = ([int(x) for x in kernels.primes_below(bits, 2, 1 << 18)] for bits in (49, 50))
+        context = bfv.Context(bfv.Parameters("tests", log_n, 786_433, q, p, 2, "tests"))
+        client = bfv.Client(context, fixed)
+        self.bfv = client.secret_key()
+        self.u = client.encrypt(context.encode(np.zeros(1, np.int64)), self.bfv)
+        self.context = omr.CompressionContext.make(log_n, 786_433, q, p, "tests")
+        self.secret = omr.CompressionSecret(self.context, fixed)
+        self.keys = omr.CompressionKeys(self.bfv, self.secret, fixed)
+        self.secret_record, self.keys_record = self.secret.to_bytes(), self.keys.to_bytes()
+        self.plan = omr.CompressionPlan(self.context, 2, 1)
+        self.words = np.zeros((1 << log_n, 1), np.uint32)
+        self.part = self.plan.part(self.keys, self.u, self.words, 0, 1)
+        self.digest = self.plan.digest(self.keys, [self.part], 0)
 
 
 class Blinds:

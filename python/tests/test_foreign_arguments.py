@@ -30,6 +30,7 @@ from tests.foreign_world import (
     SCALE,
     Bfv,
     Blinds,
+    Compressions,
     Gates,
     Lookups,
     Signalling,
@@ -269,6 +270,16 @@ LOOKUPS = [
     Row("psi.ClientKey.decode", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
     Row("psi.ClientKey.margins", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
 ]
+ANSWER = ("@keys", "[@part]", 0)
+COMPRESSIONS = [
+    Row("omr.CompressionSecret.from_bytes", ("@secret_record", "@context")),
+    Row("omr.CompressionKeys.__init__", ("@bfv", "@secret")),
+    Row("omr.CompressionKeys.from_bytes", ("@keys_record", "@context")),
+    Row("omr.CompressionPlan.part", ("@keys", "@u", "@words", 0, 1), "@plan", error={-1: (SHAPE,), 2: (SHAPE,)}),
+    Row("omr.CompressionPlan.digest", ANSWER, "@plan"),
+    Row("omr.CompressionPlan.open", ("@digest", "@secret"), "@plan"),
+    Row("omr.CompressionPlan.margin", ("@digest", "@secret"), "@plan"),
+]
 BLINDS = [Row("oprf.finalize_batch", ("@inputs", "@blinds", "@evaluated"), error=(SHAPE,))]
 SIGNALS = [
     Row("omr.SignalKey.__init__", ("@parameters", bytes(32), "@words"), error=(SHAPE,)),
@@ -306,13 +317,16 @@ ANY = {
     "omr.Affine.combine": "the same",
     "omr.SignalSecret.__init__": "of whatever parameters it is given",
     "omr.SignalSecret.from_bytes": "any 32 bytes are a secret for any parameters",
+    "omr.CompressionSecret.__init__": "of whatever context it is given",
+    "omr.CompressionKeys.saved_bytes": "a formula for any context",
+    "omr.CompressionPlan.__init__": "of whatever context it is given",
     "oprf.blind_with": "any blind is right for any input",
     "oprf.finalize": "elements are uniform whatever the blind: a foreign one gives another output, and nothing tells",
 }
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *BFV, *GATES, *LOOKUPS, *BLINDS, *SIGNALS)]
+    rows = [r.name for r in (*CKKS, *BFV, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS, *SIGNALS)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -427,12 +441,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         "gates": (Gates("paper-medium", 10, folder), Gates("gates-128", 11, folder)),
         "lookups": (Lookups(3), Lookups(4)),
+        "compressions": (Compressions(10), Compressions(11)),
         "blinds": (Blinds(2), Blinds(3)),
         "signals": (Signalling(4), Signalling(5)),
     }
 
 
-SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS] + [("blinds", r) for r in BLINDS]
+SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS]
+SMALL += [("compressions", r) for r in COMPRESSIONS] + [("blinds", r) for r in BLINDS]
 SMALL += [("signals", r) for r in SIGNALS]
 
 

@@ -184,6 +184,7 @@ OUTPUTS = {
     ("omr keygen", "--address"): "--secret new --detection-key d --address {}",
     ("omr address", "--out"): "--secret s --out {}",
     ("omr detect serve", "--log"): "--board b --log {}",
+    ("omr board serve", "--log"): "--database d --log {}",
 }
 
 #: A secret key that is made here: `keep_secret` keeps the one that is there.
@@ -199,7 +200,7 @@ DATABASES = {("psi serve", "--quota-file"), ("omr detect serve", "--quota-file")
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
-    "--detection-key", "--board-ca", "--board-token-file",
+    "--detection-key", "--board-ca", "--board-token-file", "texts", "--address",
 }  # fmt: skip
 
 
@@ -318,6 +319,7 @@ WRITE_THEMSELVES = {
     "hw/build.py": "a cache",
     "hw/synthesis.py": "a cache",
     "lab/bench/psi.py": "a temporary folder",
+    "omr/board_cli.py": "a log, which is appended to",
     "omr/demo.py": "what its own processes say and read",
     "omr/depot.py": "results and requests; its lock, its journals",
     "omr/detect_cli.py": "a log, which is appended to",

@@ -198,7 +198,7 @@ Parameters suggest(unsigned depth, u64 t, bool batching, std::string* why) {
     throw ParameterError("t = " + std::to_string(t) +
                          " has no slots in rings of degree 2^10 or more: it must be a prime that is 1 mod 2N, such as "
                          "65537; or say batching = false");
-  constexpr unsigned kBits = 49;  // special primes have one more: what a key switch adds stays below the rounding
+  constexpr unsigned kBits = 49;  // special primes have one more, so that P is larger than a digit
   std::string limit = "log2(QP) would be above the limit for 128 bits of security";
   for (unsigned log_n = 10; log_n <= 17; ++log_n) {
     if (batching && t % (u64{2} << log_n) != 1) {

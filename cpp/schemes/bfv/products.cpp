@@ -3,15 +3,17 @@
 //
 // A product at l limbs and k auxiliary primes, B their product. All transforms are of one limb:
 //
-//   1. operands: 4l inverse; each block of coefficients is extended from q to b, centred, while it is in the cache;
-//   2. prime by prime, 4k forward; the three parts of the tensor product x; 3(l + k) inverse;
-//   3. block by block: r = t*x centred modulo Q, taken to b; y = (t*x - r)/Q modulo b, which is round(t*x/Q) exactly;
+//   1. prime by prime of q: the three parts of the tensor product x, 3l inverse; operands, 4l inverse;
+//   2. block by block of coefficients, while they are in the cache: operands are extended to b, centred;
+//   3. prime by prime of b: 4k forward; the tensor product; 3k inverse;
+//   4. block by block: r = t*x centred modulo Q, taken to b; y = (t*x - r)/Q modulo b, which is round(t*x/Q) exactly;
 //      y centred modulo B, taken to q;
-//   4. 3l forward.
+//   5. 3l forward.
 //
 // 7l + 3k inverse and 3l + 4k forward; a square has half the operands. |y| <= t*N*Q/2 must be below B/2.
-// Constants are folded into tables: t into the residues that r is made from, 1/t into the rows that take it to b, so
-// that x - r/t remains, and t/Q with the first factors of the last conversion into one.
+// Constants are folded into tables: first factors of conversions, with t where r is made, into 1/N of the inverse
+// transforms; 1/t into the rows that take r to b, so that x - r/t remains; t/Q with the first factors of the last
+// conversion into one.
 //
 // Both conversions find their quotients in double precision; an error of one there replaces a centred representative
 // near the edge by the one at the other edge, which shifts x by Q times a small polynomial, a multiple of the plaintext
@@ -32,9 +34,23 @@
 namespace ringforge::bfv {
 namespace {
 
-constexpr std::size_t kBlock = 512;       // coefficients of a block: its residues stay in the second-level cache
-constexpr std::size_t kRow = kBlock + 8;  // words from a row of a block to the next: not all in the same cache sets
-constexpr std::size_t kMost = 64;         // sources of a base conversion
+constexpr std::size_t kBlock = 512;  // coefficients of a block: its residues stay in the second-level cache
+constexpr std::size_t kPad = 72;     // words between limbs or rows of a block: not all in the same cache sets
+constexpr std::size_t kRow = kBlock + kPad;
+constexpr std::size_t kMost = 64;  // sources of a base conversion
+
+/// The inverse transform that multiplies by `factor` as well.
+kernels::NttTable times(u64 factor, const Prime& prime) {
+  kernels::NttTable t = prime.table();
+  t.n_inv = kernels::make_factor(arith::mul(t.n_inv.w, factor, t.mod), t.mod);
+  t.n_inv_w = kernels::make_factor(arith::mul(t.n_inv_w.w, factor, t.mod), t.mod);
+  return t;
+}
+
+void intt_times(u64* dst, const u64* src, const kernels::NttTable& table) noexcept {
+  count({.intt = 1});
+  kernels::active().ntt_inverse(dst, src, table);
+}
 
 u64 product_of(const Basis& b, const kernels::Modulus& m, std::size_t without) {
   u64 r = 1;
@@ -115,8 +131,8 @@ Products::Products(const Parameters& params, const rlwe::Gadget& gadget) : q_(ga
     for (std::size_t i = 0; i < limbs; ++i) {
       const auto& m = q[i].mod();
       const u64 hat = arith::inverse(product_of(q, m, i), m);
-      level.extended.push_back(kernels::make_factor(hat, m));
-      level.scaled.push_back(kernels::make_factor(arith::mul(hat, arith::reduce64(params.t(), m), m), m));
+      level.extended.push_back(times(hat, q[i]));
+      level.scaled.push_back(times(arith::mul(hat, arith::reduce64(params.t(), m), m), q[i]));
     }
     level.extend = Conversion(q, aux, ones);
     level.scale = Conversion(q, aux, over_t);
@@ -134,86 +150,84 @@ rlwe::Ciphertext Products::multiply(const rlwe::Ciphertext& a, const rlwe::Ciphe
   if (b != nullptr) operands = {&a.parts[0], &a.parts[1], &b->parts[0], &b->parts[1]};
   const std::size_t count = b != nullptr ? 4 : 2;
 
+  // x[0] and x[2] may be f[0] and f[1] in place; the middle part is left in `cross`.
+  const auto tensor = [&](u64* x0, u64* x2, u64* cross, const std::array<const u64*, 4>& f, const kernels::Modulus& m) {
+    kern.mul(cross, f[0], f[count - 1], n, m);
+    if (b != nullptr)
+      kern.mul_add(cross, f[1], f[2], n, m);
+    else
+      kern.add(cross, cross, cross, n, m);
+    kern.mul(x0, f[0], f[b != nullptr ? 2 : 0], n, m);
+    kern.mul(x2, f[1], f[count - 1], n, m);
+  };
+  const std::size_t stride = n + kPad;
+  const auto limbs_of = [&](std::size_t size) { return WordBuffer(size * stride); };
+
+  // 1.
+  std::array<WordBuffer, 3> x;  // over q
+  for (auto& part : x) part = limbs_of(limbs);
+  std::array<WordBuffer, 4> wide;  // operands over b, then x over b
+  for (std::size_t p = 0; p < std::max<std::size_t>(count, 3); ++p) wide[p] = limbs_of(aux);
+  {
+    std::array<WordBuffer, 4> plain;  // operands over q
+    for (std::size_t p = 0; p < count; ++p) plain[p] = limbs_of(limbs);
+    parallel_for(threads, limbs, [&](std::size_t i) {
+      std::array<const u64*, 4> f{};
+      for (std::size_t p = 0; p < count; ++p) f[p] = operands[p]->limb(i);
+      u64* cross = scratch(n);
+      std::array<u64*, 3> to;
+      for (std::size_t p = 0; p < 3; ++p) to[p] = x[p].data() + i * stride;
+      tensor(to[0], to[2], cross, f, q_[i].mod());
+      intt_times(to[0], to[0], level.scaled[i]);
+      intt_times(to[1], cross, level.scaled[i]);
+      intt_times(to[2], to[2], level.scaled[i]);
+      for (std::size_t p = 0; p < count; ++p) intt_times(plain[p].data() + i * stride, f[p], level.extended[i]);
+    });
+
+    // 2.
+    parallel_for(threads, count * blocks, [&](std::size_t w) {
+      const std::size_t p = w / blocks, at = w % blocks * kBlock;
+      u64* v = scratch(kBlock);
+      std::array<const u64*, kMost> y;
+      for (std::size_t i = 0; i < limbs; ++i) y[i] = plain[p].data() + i * stride + at;
+      level.extend.quotient(v, y.data(), kBlock);
+      for (std::size_t j = 0; j < aux; ++j)
+        level.extend.convert(wide[p].data() + j * stride + at, y.data(), v, j, kBlock, aux_[j].mod());
+    });
+  }
+
+  // 3.
+  parallel_for(threads, aux, [&](std::size_t j) {
+    std::array<u64*, 4> f{};
+    std::array<const u64*, 4> factors{};
+    for (std::size_t p = 0; p < count; ++p) {
+      factors[p] = f[p] = wide[p].data() + j * stride;
+      ntt(f[p], f[p], aux_[j]);
+    }
+    u64* cross = scratch(n);
+    u64* last = wide[2].data() + j * stride;
+    tensor(f[0], f[1], cross, factors, aux_[j].mod());
+    intt(f[0], f[0], aux_[j]);
+    intt(last, f[1], aux_[j]);
+    intt(f[1], cross, aux_[j]);
+  });
+
+  // 4.
   rlwe::Ciphertext out;
   out.key_id = a.key_id;
   for (int i = 0; i < 3; ++i) out.parts.emplace_back(a.parts[0].basis());
-
-  // 1. Operands over the auxiliary primes, in coefficient form; what is at q goes through `plain`.
-  std::array<WordBuffer, 4> wide;
-  for (std::size_t p = 0; p < std::max<std::size_t>(count, 3); ++p) wide[p] = WordBuffer(aux * n);
-  {
-    WordBuffer plain(limbs * n);
-    for (std::size_t p = 0; p < count; ++p) {
-      parallel_for(threads, limbs, [&](std::size_t i) { intt(plain.data() + i * n, operands[p]->limb(i), q_[i]); });
-      parallel_for(threads, blocks, [&](std::size_t block) {
-        const std::size_t at = block * kBlock;
-        u64* rows = scratch((limbs + 1) * kRow);
-        u64* v = rows + limbs * kRow;
-        std::array<const u64*, kMost> y;
-        for (std::size_t i = 0; i < limbs; ++i) {
-          kern.mul_scalar(rows + i * kRow, plain.data() + i * n + at, level.extended[i], kBlock, q_[i].mod());
-          y[i] = rows + i * kRow;
-        }
-        level.extend.quotient(v, y.data(), kBlock);
-        for (std::size_t j = 0; j < aux; ++j)
-          level.extend.convert(wide[p].data() + j * n + at, y.data(), v, j, kBlock, aux_[j].mod());
-      });
-    }
-  }
-
-  // 2. The tensor product, prime by prime, back in coefficient form: over q in `out`, over b in `wide`.
-  parallel_for(threads, limbs + aux, [&](std::size_t i) {
-    const bool own = i < limbs;
-    const std::size_t j = i - (own ? 0 : limbs);
-    const Prime& prime = own ? q_[i] : aux_[j];
-    const auto& m = prime.mod();
-    u64* cross = scratch(n);
-    std::array<u64*, 3> x;
-    std::array<const u64*, 4> f{};
-    for (std::size_t p = 0; p < 3; ++p) x[p] = own ? out.parts[p].limb(i) : wide[p].data() + j * n;
-    for (std::size_t p = 0; p < count; ++p) {
-      if (own) {
-        f[p] = operands[p]->limb(i);
-      } else {
-        u64* limb = wide[p].data() + j * n;
-        ntt(limb, limb, prime);
-        f[p] = limb;
-      }
-    }
-    if (b != nullptr) {
-      kern.mul(cross, f[0], f[3], n, m);
-      kern.mul_add(cross, f[1], f[2], n, m);
-      kern.mul(x[0], f[0], f[2], n, m);
-      kern.mul(own ? x[2] : wide[1].data() + j * n, f[1], f[3], n, m);
-    } else {
-      kern.mul(cross, f[0], f[1], n, m);
-      kern.add(cross, cross, cross, n, m);
-      kern.mul(x[0], f[0], f[0], n, m);
-      kern.mul(own ? x[2] : wide[1].data() + j * n, f[1], f[1], n, m);
-    }
-    intt(x[0], x[0], prime);
-    // f[1] is in the place of x[1] over b: the square of it moves on before the middle part comes in.
-    intt(x[2], own ? x[2] : wide[1].data() + j * n, prime);
-    intt(x[1], cross, prime);
-  });
-
-  // 3. round(t*x/Q) over b, and from there over q.
   parallel_for(threads, 3 * blocks, [&](std::size_t w) {
     const std::size_t part = w / blocks, at = w % blocks * kBlock;
-    u64* narrow = scratch((limbs + aux + 1) * kRow);
-    u64* rows = narrow + limbs * kRow;
+    u64* rows = scratch((aux + 1) * kRow);
     u64* v = rows + aux * kRow;
     std::array<const u64*, kMost> y, z;
-    for (std::size_t i = 0; i < limbs; ++i) {
-      kern.mul_scalar(narrow + i * kRow, out.parts[part].limb(i) + at, level.scaled[i], kBlock, q_[i].mod());
-      y[i] = narrow + i * kRow;
-    }
+    for (std::size_t i = 0; i < limbs; ++i) y[i] = x[part].data() + i * stride + at;
     level.scale.quotient(v, y.data(), kBlock);
     for (std::size_t j = 0; j < aux; ++j) {
       const auto& m = aux_[j].mod();
       u64* row = rows + j * kRow;
       level.scale.convert(row, y.data(), v, j, kBlock, m);
-      kern.sub_mul_scalar(row, wide[part].data() + j * n + at, row, level.divided[j], kBlock, m);
+      kern.sub_mul_scalar(row, wide[part].data() + j * stride + at, row, level.divided[j], kBlock, m);
       z[j] = row;
     }
     level.back.quotient(v, z.data(), kBlock);
@@ -221,7 +235,7 @@ rlwe::Ciphertext Products::multiply(const rlwe::Ciphertext& a, const rlwe::Ciphe
       level.back.convert(out.parts[part].limb(i) + at, z.data(), v, i, kBlock, q_[i].mod());
   });
 
-  // 4.
+  // 5.
   parallel_for(threads, 3 * limbs, [&](std::size_t w) {
     u64* limb = out.parts[w / limbs].limb(w % limbs);
     ntt(limb, limb, q_[w % limbs]);

@@ -26,8 +26,7 @@ class Products {
 
  private:
   /// Base conversion with factors folded into its tables: x, by its residues modulo p_1..p_k, goes to a*c_j*x' modulo
-  /// target j, with x' centred and c_j a constant. `prepare` has the factors a*(P/p_i)^-1 that residues are multiplied
-  /// by first.
+  /// target j, with x' centred and c_j a constant. Residues were multiplied by a*(P/p_i)^-1 before.
   struct Conversion {
     Conversion() = default;
     Conversion(const Basis& from, const Basis& to, const std::vector<u64>& scale);
@@ -42,9 +41,9 @@ class Products {
   struct Level {
     std::size_t aux = 0;
     Conversion extend, scale, back;
-    std::vector<kernels::Factor> extended;  // (Q/q_i)^-1 mod q_i
-    std::vector<kernels::Factor> scaled;    // t*(Q/q_i)^-1 mod q_i
-    std::vector<kernels::Factor> divided;   // (t/Q)*(B/b_j)^-1 mod b_j
+    // Inverse transforms modulo q_i that multiply by the first factors of a conversion: (Q/q_i)^-1, t*(Q/q_i)^-1.
+    std::vector<kernels::NttTable> extended, scaled;
+    std::vector<kernels::Factor> divided;  // (t/Q)*(B/b_j)^-1 mod b_j
   };
 
   Basis q_, aux_;

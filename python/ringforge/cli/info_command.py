@@ -161,7 +161,7 @@ def _measure(r: _native.io.RecordInfo) -> str:
     """Scale of CKKS, predicted noise of BFV."""
     if "scale" in r.fields:
         return _log2(r.fields["scale"])
-    return f"2^{r.fields['log_deviation']:.1f}" if "log_deviation" in r.fields else ""
+    return f"2^{r.fields['log_deviation']:.4g}" if "log_deviation" in r.fields else ""
 
 
 def _log2(x: float) -> str:

@@ -16,7 +16,7 @@ from ringforge.cli.console import console, properties, say, size_text, thread_co
 from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
-from ringforge.omr import detect_cli
+from ringforge.omr import board_cli, detect_cli
 
 # gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -33,6 +33,8 @@ app = typer.Typer(
     "docs/omr.md is the guide: who learns what, and what it takes.",
 )
 
+app.add_typer(board_cli.app, name="board")
+app.command("post")(board_cli.post)
 app.add_typer(detect_cli.app, name="detect")
 
 DetectorAddress = Annotated[

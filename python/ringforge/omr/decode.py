@@ -44,8 +44,8 @@ def decode(sums: Ints, entries: int, t: int) -> tuple[Ints, Ints]:
         raise FormatError(_DAMAGED)
     if count > capacity:
         raise TooManyMessagesError(
-            f"{count} entries are pertinent, the digest holds {capacity}: ask for one of at least {count} messages, "
-            "or for a window of the board with fewer of them",
+            f"{count} entries are pertinent, the digest holds {capacity}: ask for one of at least {count} messages "
+            f"(--capacity {count}, or --auto), or for a window of the board with fewer of them",
             count,
         )
     polynomial = _polynomial(sums[1:, 0], count, t)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import ringforge
+from ringforge import _native
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, visible
 from ringforge.errors import Error
 from ringforge.files import writing
@@ -50,6 +51,9 @@ NAMES = ("first", "second")
 #: Entries that are posted at once by everybody else, and other receivers there are.
 _BATCH = 1024
 _STRANGERS = 8
+
+#: Bytes of fixed fields, the public id of a key among them, that a record's body begins with at the most.
+_FIXED = 64
 
 #: Seconds that a process gets to end.
 _PATIENCE = 60
@@ -153,18 +157,16 @@ def fill(
     crowd: Crowd,
     said: Any,
 ) -> None:
-    """Fills one bulletin: real texts by processes of their senders, two for each receiver, among the crowd's."""
+    """Fills one bulletin: real texts by processes of their senders, one for each receiver, among the crowd's."""
     s = board.set
-    rng = random.Random(2)
-    halves = [(name, part) for name, all_of in texts.items() for part in (all_of[::2], all_of[1::2])]
-    rng.shuffle(halves)
-    rest = s.entries - sum(len(part) for _, part in halves)
+    posts = list(texts.items())
+    rest = s.entries - sum(len(part) for _, part in posts)
     done = 0
-    for number, size in enumerate(_parts(rest, len(halves) + 1, rng)):
+    for number, size in enumerate(_parts(rest, len(posts) + 1, random.Random(2))):
         crowd.post(board, size)
         done += size
-        if number < len(halves):
-            name, part = halves[number]
+        if number < len(posts):
+            name, part = posts[number]
             (folder / "texts.jsonl").write_text("".join(json.dumps({"text": t.decode()}) + "\n" for t in part))
             _answer(_start(folder, *post_words(address, f"{name}.address", "texts.jsonl")))
             done += len(part)
@@ -174,7 +176,7 @@ def fill(
 
 def post_words(server: str, address: str, texts: str) -> list[str]:
     """The command that posts a file of texts."""
-    return ["post", "--server", server, "--address", address, "--json-lines", texts, "--insecure", REASON, "--json"]
+    return ["post", texts, "--address", address, "--server", server, "--json-lines", "--insecure", REASON, "--json"]
 
 
 # ---- the demo ------------------------------------------------------------------------------------
@@ -235,10 +237,13 @@ class DemoResult:
         return all(map(self.right, NAMES)) and self.alike and not self.leaked and self.planted == self.needles
 
 
-def _secrets(path: Path) -> list[bytes]:
-    """Pieces of a secret file to look for; those of its headers, which are public, are not among them."""
+def secret_pieces(path: Path) -> list[bytes]:
+    """Pieces of what is secret in a receiver's secret: of the records behind the first, whose headers are public."""
     data = path.read_bytes()
-    pieces = [data[at : at + 16] for at in range(256, len(data) - 64, max(16, len(data) // 64))]
+    pieces = []
+    for record in _native.io.Reader(str(path)).index()[1:]:
+        body = data[record.offset + _native.io.HEADER_BYTES :][: record.body_bytes]
+        pieces += [body[at : at + 16] for at in range(_FIXED, len(body) - 15, max(16, len(body) // 32))]
     return [p for p in pieces if len(set(p)) > 10]
 
 
@@ -308,7 +313,7 @@ def run_demo(
         answers = {name: _answer(process) for name, process in asking.items()}
         seconds["both receivers, start to end"] = clock() - start
     start = clock()
-    secrets = [piece for name in NAMES for piece in _secrets(clients / f"{name}.secret")]
+    secrets = [piece for name in NAMES for piece in secret_pieces(clients / f"{name}.secret")]
     search = Search([*texts, *secrets])
     files = sorted(p for name in ("board", "detector") for p in folders[name].rglob("*") if p.is_file())
     leaked: set[bytes] = set().union(*(search.file(p) for p in files))

@@ -238,7 +238,8 @@ class Run:
             count = e.count
         else:
             self._took("decode", start)
-            payloads: Sequence[bytes | None] = retrieved.payloads or [None] * len(retrieved.indices)
+            carried = retrieved.payloads
+            payloads: Sequence[bytes | None] = [None] * len(retrieved.indices) if carried is None else carried
             into.update(zip(map(int, retrieved.indices), payloads, strict=True))
             return
         self._took("decode", start)

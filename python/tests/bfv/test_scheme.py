@@ -186,7 +186,7 @@ def test_more_noise_than_predicted_room_is_refused() -> None:
         s.decrypt(c, anyway=True)
 
 
-@pytest.mark.parametrize(("depth", "t"), [(1, T), (3, T), (2, 786433), (6, 40961)])
+@pytest.mark.parametrize(("depth", "t"), [(1, T), (3, T), (2, 786433), (6, T), (1, 40961)])
 def test_suggested_sets_keep_their_promise(depth: int, t: int) -> None:
     suggestion = params.suggest_bfv(depth, t)
     p = suggestion.parameters

@@ -20,6 +20,7 @@ from ringforge import _native
 from ringforge._native import fhew, io, kernels, omr, oprf, psi
 from tests.concurrency import small
 from tests.concurrency.lock import Call, let_go
+from tests.foreign_world import Compressions
 
 #: Name, call, and what comes before each call; as `let_go` wants them.
 Row = tuple[str, Call, Call]
@@ -30,6 +31,7 @@ ELSEWHERE = {
     "Evaluator.__init__": "keeps the number",
     "bfv.Evaluator.__init__": "keeps the number",
     "fhew.accumulate": "needs a large key: gates/test_devices.py",
+    "omr.CompressionPlan.memory": "a formula",
     "omr.Affine.run_bytes": "a formula",
     "psi.Plan.query_bytes": "a formula",
 }
@@ -240,6 +242,16 @@ def set_intersection(_: Path) -> Iterator[Row]:
     yield row("psi.evaluate", psi.evaluate, keys, request, table, 2)
 
 
+def digests(_: Path) -> Iterator[Row]:
+    w = Compressions(10)
+    yield row("omr.CompressionKeys.__init__", omr.CompressionKeys, w.bfv, w.secret, None, 2)
+    yield row("omr.CompressionKeys.to_bytes", w.keys.to_bytes)
+    yield row("omr.CompressionKeys.from_bytes", omr.CompressionKeys.from_bytes, w.keys_record, w.context, 2)
+    yield row("omr.CompressionPlan.part", w.plan.part, w.keys, w.u, w.words, 0, 1, 2)
+    yield row("omr.CompressionPlan.digest", w.plan.digest, w.keys, [w.part], 0)
+    yield row("omr.CompressionPlan.open", w.plan.open, w.digest, w.secret)
+
+
 def pseudo_random_function(_: Path) -> Iterator[Row]:
     server, inputs = oprf.ServerKey.random(), [b"x"] * 8
     blinds, elements = oprf.blind_batch(inputs)
@@ -298,6 +310,7 @@ TABLES = [
     records,
     boolean_gates,
     set_intersection,
+    digests,
     pseudo_random_function,
     signals,
     detection,

@@ -18,7 +18,11 @@ from ringforge.errors import Error, FormatError
 from ringforge.omr import board_cli
 from ringforge.omr.address import Address
 from ringforge.omr.board import Board
+from ringforge.omr.board_client import RemoteBoard
+from ringforge.omr.detector import encoder
+from ringforge.omr.engine import encode_diagonals
 from ringforge.omr.payload import BoxSecret
+from ringforge.omr.plan import Plan
 from ringforge.omr.poster import entries, read_texts
 from tests.omr.boards import SET, secret
 from tests.psi.processes import environment
@@ -84,6 +88,12 @@ def test_serve_post_kill_seal_list(tmp_path: Path) -> None:
     listed = _command("list", "--database", tmp_path / "board.sqlite", "--verify", *REASON)["bulletins"]
     assert listed == _command("list", *server, *REASON)["bulletins"]
     assert listed[0] == sealed
+    plan = Plan.make(SET)
+    with Board.open(tmp_path / "board.sqlite", SET, create=False) as board, RemoteBoard(ready["listening"], SET) as far:
+        diagonals = encode_diagonals(plan, board.signals(0).a)
+        made = dict(far.encodings(0, far.info()))
+        assert {step: d.tobytes() for step, d in enumerate(diagonals)} == made
+        assert board.encoded(0, encoder(plan)) == list(made), "the board keeps them"
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
     with Board.open(tmp_path / "board.sqlite", SET, create=False) as board:

@@ -148,7 +148,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     source = open_board(str(folder / "board.sqlite"), SMALL)
     worker = ReferenceWorker(source)
     keys = [worker.key_file(folder, p) for p in people]
-    with loop(folder, worker=worker, tokens=True) as found:  # type: ignore[arg-type]
+    with loop(folder, worker=worker, tokens=True) as found:
         yield World(found, worker, source, people, keys)
     source.close()
 

@@ -11,8 +11,10 @@
 // Steps (docs/omr-algorithm.md has proofs and noise, decision 29 the reasons); rho is a power of two above k + 1:
 //   1. u goes to a secret s'(X^4), s' of degree N' = N/4, by one key switch;
 //   2. its rotations by b < rho/2, of both rows and of the rows exchanged, are multiplied by diagonals of powers,
-//      W_b[x] = w_{x+b}^i with i = x modulo rho/2, plus rho/2 in the second row: rho ciphertexts E_b, whatever payloads are;
-//   3. y_v = sum_b E_b * Rot_b(P_v) for each value v, one long inner product without transforms: in the order of slots a
+//      W_b[x] = w_{x+b}^i with i = x modulo rho/2, plus rho/2 in the second row: rho ciphertexts E_b, whatever payloads
+//      are;
+//   3. y_v = sum_b E_b * Rot_b(P_v) for each value v, one long inner product without transforms: in the order of slots
+//   a
 //      rotation of P_v is an offset. What is kept is part 0 of y_v(X) = sum_{i<4} X^i y_{v,i}(X^4), over degree N';
 //   4. the sums S[.][v] are rho coefficients of part 0. A tree of automorphisms packs those of up to N'/rho values into
 //      one ciphertext, N'/rho apart.
@@ -300,10 +302,11 @@ DigestHead digest_head(std::span<const std::uint8_t> digest);
 /// A digest, decrypted: sums (i, v) modulo t, exponent by exponent.
 struct DigestSums {
   std::vector<u32> sums;
-  double margin = 0;  ///< largest distance of a coefficient from a multiple of 1/t, in parts of 1/t: below 0.5
+  double margin = 0;   ///< largest distance of a coefficient from a multiple of 1/t, in parts of 1/t: below 0.5
   double squares = 0;  ///< mean square of the distances
 };
-/// @throws FormatError, also when sums that must be 0 are not: a damaged digest, or one whose noise was too large; MismatchError for another plan or another secret.
+/// @throws FormatError, also when sums that must be 0 are not: a damaged digest, or one whose noise was too large;
+/// MismatchError for another plan or another secret.
 DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPlan& plan,
                        const CompressionSecret& secret);
 

@@ -17,14 +17,19 @@ from rich.table import Table
 
 from ringforge import _native
 from ringforge.cli.console import console
+from ringforge.cli.options import output_file
 from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
 from ringforge.lab.bench import matvec as matvec_bench
 from ringforge.lab.bench import omr as omr_bench
+from ringforge.lab.bench import omr_profile
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
+from ringforge.lab.tables import render, to_json
+from ringforge.omr.sets import Set
+from ringforge.omr.sets import named as named_omr
 from ringforge.params import named
 from ringforge.runs import Record, environment, save, table
 
@@ -376,6 +381,16 @@ def psi_command(
             console(width=_WIDTH).print(psi_bench.verdict(done))
 
 
+def _profile(chosen: Set, plot: Path | None, as_json: bool) -> None:
+    if plot is not None:
+        omr_profile.check_picture(plot)
+    found = list(omr_profile.profiles(chosen))
+    made = [omr_profile.table(chosen, found)]
+    if plot is not None:
+        omr_profile.plot(chosen, found, plot)
+    print(to_json(made) if as_json else render(made, width=_WIDTH))
+
+
 @app.command("omr")
 def omr_command(
     case: Annotated[
@@ -384,9 +399,22 @@ def omr_command(
     params: Annotated[str, typer.Option("--set", help="BFV parameter set.")] = "omr",
     diagonals: Annotated[int, typer.Option(min=1, max=1024, help="Of the slice of the affine transform.")] = 128,
     babies: Annotated[int, typer.Option(min=1, max=1024, help="Baby steps of ours there; two keys in any case.")] = 16,
+    log_bsgs: Annotated[int, typer.Option(min=0, max=6, help="log2 of Lattigo's baby over giant steps.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds, in which the sides take turns; medians.")] = 3,
     budget: Annotated[float, typer.Option(min=0.01, help="Seconds of each measurement.")] = 1.0,
     peer: Annotated[LattigoPeer, typer.Option(help="lattigo, or none for our side alone.")] = LattigoPeer.lattigo,
+    profile: Annotated[
+        str, typer.Option(help="Instead: where detection's time goes at this OMR set, such as ringforge, by method.")
+    ] = "",
+    stages: Annotated[
+        str, typer.Option(help="Instead: the stages of detection at this OMR set, beside what SophOMR states.")
+    ] = "",
+    threads: Annotated[
+        list[int] | None, typer.Option(min=1, help="Of --stages; may be repeated; 1 and 2 by default.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="With --profile: also a picture, .png, .svg or .pdf.", callback=output_file)
+    ] = None,
     insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
     as_json: Json = False,
     save_to: Annotated[
@@ -402,10 +430,31 @@ def omr_command(
         ringforge bench omr
 
         ringforge bench omr --case rotation --case product --rounds 7
+
+        ringforge bench omr --stages ringforge
+
+        ringforge bench omr --profile ringforge --plot profile.png
     """
+    if plot is not None and not profile:
+        raise typer.BadParameter("--plot draws what --profile SET measures: give both")
+    if profile and stages:
+        raise typer.BadParameter("--profile and --stages are two measurements: leave one out")
+    if stages:
+        found = omr_profile.beside_sophomr(named_omr(stages, insecure), tuple(dict.fromkeys(threads or (1, 2))))
+        _finish(found, "detection, wall time; SophOMR's times are its own", as_json, save_to, f"omr-stages-{stages}")
+        return
+    if profile:
+        _profile(named_omr(profile, insecure), plot, as_json)
+        return
     chosen = tuple(dict.fromkeys(case or omr_bench.CASES))
     wanted = omr_bench.OmrCase(
-        params, diagonals=diagonals, babies=babies, rounds=rounds, budget_s=budget, insecure=insecure
+        params,
+        diagonals=diagonals,
+        babies=babies,
+        log_bsgs=log_bsgs,
+        rounds=rounds,
+        budget_s=budget,
+        insecure=insecure,
     )
     wanted.check()
     records = omr_bench.compare(wanted, chosen, peer is not LattigoPeer.none)

@@ -9,6 +9,7 @@ is run, with two outputs on both sides.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,10 +23,13 @@ from ringforge import _native, bfv
 from ringforge.errors import Error, ParameterError
 from ringforge.lab.bench.timing import Timing, alternate, measure
 from ringforge.lab.peers import lattigo
+from ringforge.omr.kernels import AffineShape
 from ringforge.params import named_bfv
 from ringforge.runs import Record
 
 Words = npt.NDArray[np.int64]
+#: Outputs of an affine transform: clues of a signal.
+OUTPUTS: Final = 2
 
 #: Cases on ciphertexts, and what Lattigo calls them.
 PEERS: Final[dict[str, lattigo.Case]] = {
@@ -37,7 +41,7 @@ PEERS: Final[dict[str, lattigo.Case]] = {
 }
 CASES: Final = (*PEERS, "affine")
 #: How many times faster than Lattigo these have to be.
-WANTED: Final = {"rotation": 4.0, "affine": 6.0}
+WANTED: Final = {"rotation": 4.0, "affine": 6.0, "affine with encoding": 6.0}
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,8 @@ class Ours:
 
     def turned(self, step: int) -> Words:
         """The first message, both rows rotated."""
-        return np.roll(self.x.reshape(2, -1), -step, axis=1).reshape(-1)
+        rows: Words = np.roll(self.x.reshape(2, -1), -step, axis=1)
+        return rows.reshape(-1)
 
     def _expect(self, name: str, got: bfv.Ciphertext, want: Words) -> None:
         wrong = int((self.session.decrypt(got, signed=False) != want).sum())
@@ -102,7 +107,7 @@ class Ours:
             share = len(self.steps)
 
             def call() -> list[bfv.Ciphertext]:
-                return ev.rotate_hoisted(self.a, self.steps, s.galois_keys)
+                return list(ev.rotate_hoisted(self.a, self.steps, s.galois_keys))
 
             for step, got in zip(self.steps, call(), strict=True):
                 self._expect(name, got, self.turned(step))
@@ -129,6 +134,56 @@ class Ours:
             raise ParameterError(f'there is no case "{name}": take one of {", ".join(CASES)}')
         taken = measure(call, budget, at_least=3)
         return Timing(taken.wall / share, taken.cpu / share, taken.iterations)
+
+
+class Slice:
+    """The affine transform of a bulletin whose signals have as many words as the slice has diagonals."""
+
+    def __init__(self, ours: Ours) -> None:
+        self.session, case = ours.session, ours.case
+        columns, t = case.diagonals, ours.t
+        self.shape = AffineShape(
+            self.session.context, columns, OUTPUTS, case.babies, "ringforge", int(self.session.params.max_limbs)
+        )
+        rng = np.random.default_rng(6)
+        self.signals = rng.integers(0, t, (self.session.params.degree, columns), dtype=np.uint32)
+        key = rng.integers(0, t, columns, dtype=np.uint32)
+        self.session.add_galois_keys([self.shape.native.baby_element, self.shape.native.giant_element])
+        self.v = self.session.encrypt(np.asarray(self.shape.layout.key_slots(key)).astype(np.int64))
+        self.diagonals = self.encode()
+        wanted = affine_in_clear(self.signals, key, OUTPUTS, t)
+        for output, got in enumerate(self.evaluate()):
+            wrong = int((self.session.decrypt(got, signed=False) != wanted[:, output]).sum())
+            if wrong:
+                raise Error(f"affine: {wrong} slots of output {output} are wrong: this build of ringforge is broken")
+
+    def encode(self) -> list[npt.NDArray[np.uint8]]:
+        """The packed diagonals, from signals."""
+        return [np.asarray(self.shape.layout.encode(self.signals, g)) for g in range(self.shape.layout.giants)]
+
+    def evaluate(self) -> list[bfv.Ciphertext]:
+        """Both outputs: rotations of the key, then products and giant steps. Diagonals are transformed on the way."""
+        galois = self.session.galois_keys
+        babies = self.shape.native.babies(self.v, galois)
+        return list(self.shape.native.run(babies, 0, self.diagonals, galois))
+
+    def run(self) -> tuple[Timing, Timing]:
+        """Median seconds of evaluating and of encoding."""
+        return measure(self.evaluate, 0.0, warmup=0), measure(self.encode, 0.0, warmup=0)
+
+
+def affine_in_clear(
+    signals: npt.NDArray[np.uint32], key: npt.NDArray[np.uint32], outputs: int, t: int
+) -> npt.NDArray[np.int64]:
+    """The first coefficients of a_m * s modulo X^n + 1 and t, one row for each m."""
+    n = len(key)
+    a, s = signals.astype(np.int64), key.astype(np.int64)
+    columns = []
+    for output in range(outputs):
+        # Coefficient `output` is the sum over c of a[output - c] s[c], negated where the index wraps around.
+        turned = np.array([s[output - i] if i <= output else -s[n + output - i] for i in range(n)], dtype=np.int64)
+        columns.append(np.mod(a @ turned, t))
+    return np.stack(columns, axis=1)
 
 
 def peer_request(name: lattigo.Case, case: OmrCase) -> lattigo.Request:
@@ -167,6 +222,7 @@ def compare(case: OmrCase, cases: Sequence[str] = CASES, peer: bool = True) -> I
     ours = Ours(case)
     for name in cases:
         if name == "affine":
+            yield from _affine(ours, peer)
             continue
         results: list[lattigo.Result] = []
 
@@ -180,6 +236,40 @@ def compare(case: OmrCase, cases: Sequence[str] = CASES, peer: bool = True) -> I
         sides = {"ringforge": mine} | ({"lattigo": other} if peer else {})
         taken = alternate(sides, case.rounds)
         yield _record(name, case, taken["ringforge"].reported, taken["lattigo"].reported if peer else None, results)
+
+
+def _affine(ours: Ours, peer: bool) -> Iterator[Record]:
+    """Two records: diagonals as the board stores them, and from signals (Lattigo: from slots)."""
+    case, mine = ours.case, Slice(ours)
+    own: list[tuple[Timing, Timing]] = []
+    results: list[lattigo.Result] = []
+
+    def here() -> float:
+        own.append(mine.run())
+        return own[-1][0].cpu
+
+    def there() -> float:
+        results.append(_theirs("bfv_affine", case))
+        return results[-1].cpu_seconds
+
+    alternate({"ringforge": here} | ({"lattigo": there} if peer else {}), case.rounds)
+    layout = mine.shape.layout
+    more = {
+        "diagonals": case.diagonals,
+        "outputs": OUTPUTS,
+        "babies": case.babies,
+        "giants": int(layout.giants),
+        "keys": len({mine.shape.native.baby_element, mine.shape.native.giant_element}),
+        "peer_keys": None if not results else (results[0].parts or {}).get("keys"),
+        "peer_log_bsgs": case.log_bsgs if results else None,
+    }
+    evaluated = [run.cpu for run, _ in own]
+    encoded = [run.cpu + encoding.cpu for run, encoding in own]
+    theirs = [r.cpu_seconds for r in results]
+    whole = [r.cpu_seconds + (r.parts or {})["encode_cpu"] for r in results]
+    for name, ours_taken, peer_taken in (("affine", evaluated, theirs), ("affine with encoding", encoded, whole)):
+        peer_median = statistics.median(peer_taken) if peer_taken else None
+        yield _record(name, case, statistics.median(ours_taken), peer_median, results, **more)
 
 
 def _record(

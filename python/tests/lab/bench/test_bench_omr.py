@@ -68,6 +68,32 @@ def test_the_peer_gets_our_primes(asked: list[lattigo.Request]) -> None:
         assert json.loads(r.to_json())["case"] == r.case
 
 
+def test_affine_gives_two_records(asked: list[lattigo.Request]) -> None:
+    """Outputs are checked by the bench itself, against the products in the clear."""
+    case = omr.OmrCase("omr-test", diagonals=16, babies=4, rounds=1, insecure="a test")
+    plain, encoded = omr.compare(case, ["affine"])
+    (request,) = asked
+    assert (request.case, request.diagonals) == ("bfv_affine", tuple(range(16)))
+    assert (plain.case, encoded.case) == ("affine", "affine with encoding")
+    assert encoded.seconds > plain.seconds > 0
+    assert (plain.peer_seconds, encoded.peer_seconds) == (1.0, 4.0)
+    assert plain.extra["giants"] == 4
+    assert plain.extra["keys"] == 2
+    assert plain.extra["wanted_ratio"] == encoded.extra["wanted_ratio"] == 6.0
+
+
+def test_affine_in_clear_is_the_negacyclic_product() -> None:
+    n, t = 8, 97
+    rng = np.random.default_rng(1)
+    a, s = rng.integers(0, t, (3, n), dtype=np.uint32), rng.integers(0, t, n, dtype=np.uint32)
+    for row, got in zip(a, omr.affine_in_clear(a, s, 2, t), strict=True):
+        full = [0] * (2 * n)
+        for i in range(n):
+            for j in range(n):
+                full[i + j] += int(row[i]) * int(s[j])
+        assert got.tolist() == [(full[k] - full[n + k]) % t for k in range(2)]
+
+
 def test_set_omr_is_what_the_comparison_promises() -> None:
     p = named_bfv("omr")
     logs = [float(np.log2(np.float64(x))) for x in (*p.q, *p.p)]
