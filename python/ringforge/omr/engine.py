@@ -22,7 +22,7 @@ __all__ = ["Engine", "encode_diagonals"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
-Progress = Callable[[float], object]
+Progress = Callable[[float], bool | None]
 
 
 def encode_diagonals(plan: Plan, a: Words, giants: range | None = None, threads: int = 1) -> list[Bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -154,15 +154,19 @@ class DetectionKey:
             raise MismatchError(
                 f"the encrypted key of signals has {self.signal.limbs} limbs, set {self.set.name} takes {shape.limbs}"
             )
-        galois = GaloisKeys()
-        for key in self.rotations:
-            galois.insert(key)
-        object.__setattr__(self, "galois", galois)
         for what, element in (("one step", shape.native.baby_element), ("B steps", shape.native.giant_element)):
-            if element not in galois:
+            if element not in self.galois:
                 raise MismatchError(
                     f"the detection key lacks the rotation key of {what}: make it anew with `omr keygen`"
                 )
+
+    @cached_property
+    def galois(self) -> GaloisKeys:
+        """The rotation keys as a set."""
+        keys = GaloisKeys()
+        for key in self.rotations:
+            keys.insert(key)
+        return keys
 
     @classmethod
     def make(

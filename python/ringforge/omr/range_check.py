@@ -92,7 +92,7 @@ class Program:
         evaluator: Evaluator,
         relin: RelinKey,
         inputs: Sequence[Ciphertext],
-        progress: Callable[[float], object] | None = None,
+        progress: Callable[[float], bool | None] | None = None,
         watch: Callable[[Reg, Ciphertext], None] | None = None,
     ) -> Ciphertext:
         """Computes the result; registers are freed after their last use. Whatever the inputs hold, the operations are

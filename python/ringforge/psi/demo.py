@@ -52,7 +52,6 @@ GENERATED = b"gen"
 _LEAST_LENGTH = 8
 
 
-
 def common_passwords() -> list[str]:
     """The commonest passwords, the commonest first.
 
