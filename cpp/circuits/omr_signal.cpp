@@ -18,8 +18,8 @@
 namespace ringforge::omr {
 namespace {
 
-/// Signals that a thread takes at once, and lanes of the search for degenerate ones.
-constexpr std::size_t kChunk = 64, kLanes = 16;
+/// Signals or secrets that a thread takes at once.
+constexpr std::size_t kChunk = 64;
 
 /// Words 2^63 P(|x| >= k), of tails that are summed from their small end, so that each is right to its last bits.
 std::vector<u64> tails_of(double deviation, bool discrete) {
@@ -280,62 +280,113 @@ void unpack_signals(u32* a, u32* b, const SignalParameters& p, const std::uint8_
 
 // ---- degenerate signals --------------------------------------------------------------------------
 
+namespace {
+
+/// Random secrets as lists of the coefficients that are not 0: first those that are added to coefficient 0 of a s, then
+/// those that are taken away, which are all the others.
+struct Trials {
+  std::size_t weight;
+  std::vector<std::uint16_t> places;  // secret after secret
+  std::vector<std::uint16_t> added;   // how many, for each
+};
+
+Trials random_trials(const SignalParameters& p, std::size_t count, const Seed& seed, unsigned threads) {
+  Trials r{p.weight, std::vector<std::uint16_t>(count * p.weight), std::vector<std::uint16_t>(count)};
+  parallel_for(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    Stream stream(seed, StreamObject::signal_trial, static_cast<u32>(chunk));
+    std::vector<u32> taken(p.n(), ~u32{0});
+    u64 word = 0;
+    unsigned left = 0;
+    for (std::size_t t = chunk * kChunk; t < std::min(count, (chunk + 1) * kChunk); ++t) {
+      std::size_t front = t * p.weight, back = front + p.weight;
+      while (front < back) {
+        if (left == 0) word = stream.next(), left = 4;
+        const std::size_t c = (word >> 1) & (p.n() - 1);
+        const std::size_t sign = word & 1;
+        word >>= 16;
+        --left;
+        if (taken[c] == t) continue;
+        taken[c] = static_cast<u32>(t);
+        // Without a branch, which half of the time would be guessed wrongly.
+        r.places[sign != 0 ? front : back - 1] = static_cast<std::uint16_t>(c);
+        front += sign;
+        back -= 1 - sign;
+      }
+      r.added[t] = static_cast<std::uint16_t>(front - t * p.weight);
+    }
+  });
+  return r;
+}
+
+/// Hits of up to kLanes signals, word m of all of them together. Most secrets are done with after the first clue.
+template <std::size_t kLanes>
+void count_block(u32* hits, const SignalParameters& p, const u32* a, const u32* b, std::size_t lanes, u32 range,
+                 const Trials& trials) {
+  // A vector, so that sums stay in registers: compilers make of it what the processor has.
+  typedef u32 Lanes __attribute__((vector_size(kLanes * sizeof(u32))));
+  const std::size_t n = p.n();
+  WordArray<u32> columns(n * kLanes);
+  columns.zero();
+  for (std::size_t i = 0; i < lanes; ++i)
+    for (std::size_t m = 0; m < n; ++m) columns.data()[m * kLanes + i] = a[i * n + m];
+  // (a s - b + range) mod q <= 2 range, with 64 bits of the fraction of the quotient by q. The factor is rounded up, so
+  // that a fraction is never too small, and too large by less than 2^34, where 2^64 / q is above 2^44.
+  const u64 factor = ~u64{0} / p.q + 1;
+  const auto width = static_cast<unsigned __int128>(2 * u64{range} + 1) << 64;
+  const u64 limit = static_cast<u64>((width + p.q - 1) / p.q);
+  const u32 lift = static_cast<u32>(p.weight * p.q);  // sums are above -lift and below it
+  std::array<u32, kLanes> found{};
+  for (std::size_t t = 0; t < trials.added.size(); ++t) {
+    const std::uint16_t* places = trials.places.data() + t * trials.weight;
+    std::array<bool, kLanes> in;
+    in.fill(true);
+    bool any = true;
+    for (std::size_t l = 0; l < p.clues && any; ++l) {
+      Lanes sum{};
+      Lanes x;
+      const auto load = [&](std::size_t k) {
+        std::memcpy(&x, columns.data() + ((l - places[k]) & (n - 1)) * kLanes, sizeof(x));
+      };
+      for (std::size_t k = 0; k < trials.added[t]; ++k) load(k), sum += x;
+      for (std::size_t k = trials.added[t]; k < trials.weight; ++k) load(k), sum -= x;
+      // The sign of x^n counts for c > l, and is in the lists for c > 0.
+      for (std::size_t k = 0; l > 0 && k < trials.weight; ++k)
+        if (places[k] > 0 && places[k] <= l) {
+          load(k);
+          if (k < trials.added[t])
+            sum -= x + x;
+          else
+            sum += x + x;
+        }
+      std::array<u32, kLanes> sums;
+      std::memcpy(sums.data(), &sum, sizeof(sum));
+      any = false;
+      for (std::size_t i = 0; i < lanes; ++i) {
+        const u64 x = u64{sums[i] + lift} + p.q + range - b[i * p.clues + l];
+        in[i] = in[i] && x * factor < limit;
+        any = any || in[i];
+      }
+    }
+    for (std::size_t i = 0; any && i < lanes; ++i) found[i] += in[i] ? 1 : 0;
+  }
+  std::copy_n(found.data(), lanes, hits);
+}
+
+}  // namespace
+
 void count_hits(u32* hits, const SignalParameters& p, const u32* a, const u32* b, std::size_t count, u32 range,
                 u32 trials, const Randomness& rng, unsigned threads) {
   if (trials < 1 || trials > 1 << 16)
     throw ParameterError(std::to_string(trials) + " trials of signals: take 1 to 65536");
   if (2 * u64{range} + 1 >= p.q) throw ParameterError("range " + std::to_string(range) + " is half the modulus");
-  const std::size_t n = p.n(), weight = p.weight;
-  // Secrets as lists: coefficient and, in the lowest bit, its sign. A poster knows none of them: they are new each
-  // time.
-  std::vector<std::uint16_t> secrets(std::size_t{trials} * weight);
-  const SecretSeed seed = rng.next_seed();
-  parallel_for(threads, (trials + kChunk - 1) / kChunk, [&](std::size_t chunk) {
-    Stream stream(seed, StreamObject::signal_trial, static_cast<u32>(chunk));
-    std::vector<u32> taken(n, ~u32{0});
-    for (std::size_t t = chunk * kChunk; t < std::min<std::size_t>(trials, (chunk + 1) * kChunk); ++t)
-      for (std::size_t k = 0; k < weight;) {
-        const u64 word = stream.next();
-        const std::size_t c = (word >> 1) & (n - 1);
-        if (taken[c] == t) continue;
-        taken[c] = static_cast<u32>(t);
-        secrets[t * weight + k++] = static_cast<std::uint16_t>(2 * c + (word & 1));
-      }
-  });
-
-  // (a s - b + range) mod q <= 2 range, with 64 bits of the fraction of the quotient by q. The factor is rounded up, so
-  // that a fraction is never too small, and too large by less than 2^32, where 2^64 / q is above 2^44.
-  const u64 factor = ~u64{0} / p.q + 1;
-  const auto width = static_cast<unsigned __int128>(2 * u64{range} + 1) << 64;
-  const u64 limit = static_cast<u64>((width + p.q - 1) / p.q);
-  const u32 lift = static_cast<u32>(weight * p.q);  // sums are at least -weight (q - 1): with b, not below -lift
-  parallel_for(threads, (count + kLanes - 1) / kLanes, [&](std::size_t block) {
-    const std::size_t first = block * kLanes, lanes = std::min(kLanes, count - first);
-    WordArray<u32> columns(n * kLanes);
-    columns.zero();
-    for (std::size_t i = 0; i < lanes; ++i)
-      for (std::size_t m = 0; m < n; ++m) columns.data()[m * kLanes + i] = a[(first + i) * n + m];
-    std::array<u32, kLanes> found{};
-    for (std::size_t t = 0; t < trials; ++t) {
-      std::array<bool, kLanes> in;
-      in.fill(true);
-      for (std::size_t l = 0; l < p.clues; ++l) {
-        std::array<u32, kLanes> sum{};
-        for (std::size_t k = 0; k < weight; ++k) {
-          const std::uint16_t code = secrets[t * weight + k];
-          const std::size_t c = code >> 1, m = (l - c) & (n - 1);
-          const u32* x = columns.data() + m * kLanes;
-          const u32 sign = 0 - static_cast<u32>((code & 1) ^ (c > l ? 1 : 0));
-          for (std::size_t i = 0; i < kLanes; ++i) sum[i] += (x[i] ^ sign) - sign;
-        }
-        for (std::size_t i = 0; i < lanes; ++i) {
-          const u64 x = u64{sum[i] + lift} + p.q + range - b[(first + i) * p.clues + l];
-          in[i] = in[i] && x * factor < limit;
-        }
-      }
-      for (std::size_t i = 0; i < lanes; ++i) found[i] += in[i] ? 1 : 0;
-    }
-    std::copy_n(found.data(), lanes, hits + first);
+  // A poster knows none of the secrets: they are new each time.
+  const Trials secrets = random_trials(p, trials, rng.next_seed(), threads);
+  constexpr std::size_t kMany = 16, kFew = 4;
+  const std::size_t lanes = count > kFew ? kMany : kFew;
+  parallel_for(threads, (count + lanes - 1) / lanes, [&](std::size_t block) {
+    const std::size_t first = block * lanes, here = std::min(lanes, count - first);
+    const auto work = lanes == kMany ? count_block<kMany> : count_block<kFew>;
+    work(hits + first, p, a + first * p.n(), b + first * p.clues, here, range, secrets);
   });
 }
 
