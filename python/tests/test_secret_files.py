@@ -258,6 +258,8 @@ KEYGENS = {
     "matmul": ("matmul keygen --program q.json --secret {} --public {} --eval-keys e.keys", "--public"),
     "matmul, other": ("matmul keygen --program q.json --secret {} --public p.key --eval-keys {}", "--eval-keys"),
     "gates": ("gates keygen --secret {} --eval-key {}", "--eval-key"),
+    "omr": ("omr keygen --secret {} --detection-key {}", "--detection-key"),
+    "omr, other": ("omr keygen --secret {} --detection-key d --address {}", "--address"),
 }
 
 
