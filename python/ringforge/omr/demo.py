@@ -187,14 +187,14 @@ class DemoResult:
     """What the demo prints.
 
     Attributes:
-        set: parameters. database: of the board. source: of the texts.
+        parameters: the set. database: of the board. source: of the texts.
         posted, answers: by receiver, the texts posted, and what its process printed.
         steps: the detector's log of steps. log: of its other events.
         searched: sizes of the servers' files, all of them searched. leaked: texts and secrets found there.
         needles, planted: how many were looked for, and how many the same search finds where they are.
     """
 
-    set: Set
+    parameters: Set
     database: str
     source: str
     posted: dict[str, list[bytes]]
@@ -322,7 +322,7 @@ def run_demo(
     log = [json.loads(line) for line in (folders["detector"] / "detector.log").read_text().splitlines()]
     first = clients / NAMES[0]
     result = DemoResult(
-        set=s,
+        parameters=s,
         database=said,
         source=source,
         posted=posted,
@@ -384,8 +384,8 @@ def print_result(r: DemoResult) -> None:
         properties(
             "what the board saw",
             {
-                "entries": f"{r.set.entries:,}, each a signal of {r.set.signal_bytes:,} bytes and a sealed box of "
-                f"{r.set.payload_bytes}, all alike",
+                "entries": f"{r.parameters.entries:,}, each a signal of {r.parameters.signal_bytes:,} bytes and a "
+                f"sealed box of {r.parameters.payload_bytes}, all alike",
                 "posters": "keyed hashes of their addresses",
                 "database": f"{r.database}, {size_text(sum(board.values()))}",
             },
@@ -420,10 +420,10 @@ def summary(r: DemoResult) -> dict[str, Any]:
     return {
         "system": "omr",
         "good": r.good,
-        "set": r.set.name,
+        "set": r.parameters.name,
         "database": r.database,
         "source": r.source,
-        "entries": r.set.entries,
+        "entries": r.parameters.entries,
         "messages": {name: len(r.answers[name]["messages"]) for name in NAMES},
         "bulletins": {name: r.answers[name]["bulletins"] for name in NAMES},
         "stages": stages(r),

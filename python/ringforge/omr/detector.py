@@ -237,12 +237,12 @@ class DetectorSession:
         (u,) = self._loaded(checked)
         weights = self._detector.weights(number, step)
         count = step.last - step.first
-        return plan.part(self._engine.key.compression, u, weights, step.first, count, self._engine.threads)
+        return bytes(plan.part(self._engine.key.compression, u, weights, step.first, count, self._engine.threads))
 
     def _digest(self, step: Step, number: int, parts: list[bytes]) -> bytes:
         about = dict(step.options)
         plan = self._detector.digest_plan(bool(about["payload"]), about["capacity"])
-        return plan.digest(self._engine.key.compression, parts, number)
+        return bytes(plan.digest(self._engine.key.compression, parts, number))
 
     def _saved(self, ciphertexts: Sequence[Ciphertext]) -> bytes:
         """Records, each after its length."""
