@@ -10,6 +10,7 @@
 #include <string>
 
 #include "limb_kernels.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/packing.hpp"
 #include "ringforge/threads.hpp"
@@ -197,6 +198,7 @@ SignalKey SignalSecret::key() const {
     const u64 word = stream.next();
     std::memcpy(published.data() + i, &word, 8);
   }
+  declassify(published.data(), published.size());
   auto product = sample_uniform(p.basis, published, StreamObject::signal_key);
   auto s = s_.lift(p.basis);
   mul(product, product, s);
@@ -206,6 +208,7 @@ SignalKey SignalSecret::key() const {
   product.wipe();
   Stream errors(seed_, StreamObject::signal_secret, 2);
   add_errors(b.data(), b.size(), p, errors);
+  declassify(b.data(), b.size() * sizeof(u32));
   return {p, published, std::move(b)};
 }
 

@@ -53,6 +53,11 @@ void seeds(const std::filesystem::path& dir) {
   write(at / "identity", Bytes(oprf::kElementBytes));
   write(at / "high_bit", high);
   write(at / "two", two);
+  // Signals are bare bytes as well: zeros are sound, as are words 1.
+  write(dir / "omr_signals" / "zeros", Bytes(48));
+  Bytes ones(96);
+  for (std::size_t i = 0; i < ones.size(); ++i) ones[i] = i % 5 == 0 ? 1 : i % 5 == 2 ? 16 : 0;
+  write(dir / "omr_signals" / "two", ones);
   for (const auto& [reader, samples] : fuzz::make_fhew_samples())
     for (const auto& [name, bytes] : samples) write(dir / reader / name, bytes);
 }

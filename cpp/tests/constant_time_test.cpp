@@ -54,6 +54,11 @@ TEST(ConstantTime, NoBranchAndNoAddressDependsOnASecret) {
   }
 }
 
+TEST(ConstantTime, SignalsBranchOnNoSecret) {
+  std::string log;
+  EXPECT_EQ(under_valgrind("ref", memcheck() + kFail, "signals", log), 0) << log.substr(0, 8000);
+}
+
 TEST(ConstantTime, NothingSecretIsLeftInFreedMemory) {
   std::string log;
   EXPECT_EQ(under_valgrind("ref", memcheck(), "wiped", log), 0) << log.substr(0, 8000);

@@ -36,14 +36,23 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
+from ringforge.omr import board_service
 from ringforge.omr import depot as omr_depot
+from ringforge.omr import sets as omr_sets
 from ringforge.omr import steps as omr_steps
+from ringforge.omr.address import Address
+from ringforge.omr.board import Board
 from ringforge.omr.detector_client import Info as DetectorInfo
+from ringforge.omr.payload import BoxSecret
+from ringforge.omr.poster import read_texts
+from ringforge.omr.proto import board_pb2
+from ringforge.omr.signal import Signals, SignalSecret
 from ringforge.psi import oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
 from ringforge.serving import access, framing, quota
+from ringforge.serving.limits import Limits
 
 #: Longest input.
 MAX_BYTES = 1 << 16
@@ -650,7 +659,83 @@ def machine_config(data: bytes) -> None:
     MachineConfig.load(stored("m.json", data))
 
 
-# ---- omr -----------------------------------------------------------------------------------------
+# ---- oblivious message retrieval -----------------------------------------------------------------
+
+
+@functools.cache
+def omr_receiver() -> tuple[SignalSecret, BoxSecret, Address]:
+    secret, box = SignalSecret.make(omr_sets.named("test", REASON)), BoxSecret.make()
+    return secret, box, Address(secret.set, secret.public(), box.public())
+
+
+@target(
+    "omr.address.Address.parse",
+    "omr.address.Address.load",
+    "omr.signal.SignalKey.unpack",
+    seeds=lambda: [str(omr_receiver()[2]).encode(), b" " + str(omr_receiver()[2]).encode() + b"\n"],
+)
+def omr_address(data: bytes) -> None:
+    address = Address.load(stored("address", data), REASON)
+    assert Address.parse(str(address), REASON) == address
+
+
+@target(
+    "omr.signal.Signals.unpack",
+    seeds=lambda: [omr_receiver()[2].signal.signals(count).pack().tobytes() for count in (1, 3)] + [b""],
+)
+def omr_signals(data: bytes) -> None:
+    signals = Signals.unpack(data, omr_receiver()[0].set)
+    assert signals.pack().tobytes() == data
+    omr_receiver()[0].pertinent(signals)
+
+
+@target(
+    "omr.payload.BoxSecret.open",
+    seeds=lambda: [omr_receiver()[2].box.seal(text, omr_receiver()[0].set) for text in (b"", b"some text")] + [b""],
+)
+def omr_payload(data: bytes) -> None:
+    text = omr_receiver()[1].open(data)
+    assert text is None or len(text) <= len(data)
+
+
+@target(
+    "omr.poster.read_texts",
+    "omr.poster._json_text",
+    seeds=lambda: [b"\0one\n\ntwo\r\n", b'\1{"text": "one"}\n', b'\1{"text": "a\\nb"}\n{"text": ""}\n'],
+)
+def omr_texts(data: bytes) -> None:
+    for text in read_texts(stored("texts", data[1:]), data[:1] == b"\1"):
+        text.decode()
+
+
+@functools.cache
+def omr_board() -> tuple[Board, board_service.Service]:
+    board = Board.open(room() / "board.sqlite", omr_receiver()[0].set)
+    return board, board_service.Service(board, Limits(), 1 << 40)
+
+
+def _batches() -> list[bytes]:
+    address = omr_receiver()[2]
+    made = []
+    for count in (1, 3):
+        signals = address.signal.signals(count).pack().tobytes()
+        payloads = b"".join(address.box.seal(b"text", address.set) for _ in range(count))
+        batch = board_pb2.Batch(signals=signals, payloads=payloads)
+        made.append(bytes(board_pb2.PostRequest(batch=batch).SerializeToString()))
+    return [*made, b""]
+
+
+@target("omr.board_service.Service._post", "omr.board.Board._checked", seeds=_batches)
+def omr_batches(data: bytes) -> None:
+    message: Any = framing.parser(board_pb2.PostRequest)(data)
+    board, service = omr_board()
+    before = board.open_bulletin()
+    try:
+        receipt = service._post(message, bytes(16))
+    except Error:
+        assert board.open_bulletin() == before, "what is refused leaves nothing"
+        raise
+    assert receipt.count == len(message.batch.signals) // board.set.signal_bytes
 
 
 def _omr_step() -> omr_steps.Step:

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native, matmul, matvec
-from ringforge._native import Ciphertext, GaloisKeys, Lines, Parameters, Schedule, fhew, io, kernels, oprf, psi
+from ringforge._native import Ciphertext, GaloisKeys, Lines, Parameters, Schedule, fhew, io, kernels, omr, oprf, psi
 from ringforge.ckks import Session, TestSeed
 from ringforge.gates import storage
 from ringforge.gates.bits import Bits
@@ -484,6 +484,25 @@ def tables(_threads: int) -> Digests:
     yield "psi tables/oprf.words", sha(made.offsets, made.cells, made.words, made.salts)
 
 
+# ---- oblivious message retrieval -----------------------------------------------------------------
+
+
+def signals(threads: int) -> Digests:
+    """Keys of signals and signals of both samplers."""
+    for n, weight, deviation, discrete in ((10, 134, 0.44, True), (7, 16, 0.5, False)):
+        p = omr.SignalParameters.make(n, 786433, 2, weight, deviation, discrete)
+        secret = omr.SignalSecret(p, seed(7))
+        key = secret.key()
+        a, b = key.signals(70, threads, seed(8))
+        name = f"signals {1 << n}"
+        yield f"{name}/secret.words", sha(secret.coefficients())
+        yield f"{name}/key.words", sha(np.frombuffer(key.seed, np.uint8), key.b())
+        yield f"{name}/signals.words", sha(a, b)
+        yield f"{name}/packed.words", sha(omr.pack_signals(p, a, b, threads))
+        yield f"{name}/errors.words", sha(secret.errors(a, b, threads))
+        yield f"{name}/hits.words", sha(omr.count_hits(p, a, b, 100_000, 64, threads, seed(9)))
+
+
 # ---- all of it -----------------------------------------------------------------------------------
 
 
@@ -491,6 +510,7 @@ def tables(_threads: int) -> Digests:
 PARTS: dict[str, Callable[[int], Digests]] = {
     "tables": tables,
     "rings": rings,
+    "signals": signals,
     "files": files,
     "lookups": lookups,
     "gates GINX": lambda threads: gates(threads, fhew.Method.GINX),

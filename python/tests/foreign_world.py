@@ -147,6 +147,19 @@ class Blinds:
         self.answer = self.key.evaluate(element)
 
 
+class Signalling:
+    """A receiver of signals."""
+
+    def __init__(self, log_n: int) -> None:
+        omr: Any = _native.omr
+        self.parameters = omr.SignalParameters.make(log_n, 786433, log_n - 3, 4, 0.5, True)
+        self.secret = omr.SignalSecret(self.parameters)
+        self.key = self.secret.key()
+        self.words = self.key.b()
+        self.a, self.b = self.key.signals(3)
+        self.packed = omr.pack_signals(self.parameters, self.a, self.b)
+
+
 class Systems:
     """The Python interfaces of CKKS and what is built on it, all of one parameter set."""
 

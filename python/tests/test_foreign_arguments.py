@@ -25,7 +25,7 @@ import ringforge as rf
 from ringforge import _native, devices, gates, matmul, matvec
 from ringforge._native import Lines, Schedule
 from ringforge.matvec.kernels import MatvecOperands
-from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, Systems, World, parameters
+from tests.foreign_world import LEVEL, SCALE, Blinds, Gates, Lookups, Signalling, Systems, World, parameters
 
 MISMATCH, SHAPE, FORMAT = rf.MismatchError, rf.ShapeError, rf.FormatError
 NONE = np.zeros(0, np.uint32)
@@ -198,6 +198,13 @@ LOOKUPS = [
     Row("psi.ClientKey.margins", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
 ]
 BLINDS = [Row("oprf.finalize_batch", ("@inputs", "@blinds", "@evaluated"), error=(SHAPE,))]
+SIGNALS = [
+    Row("omr.SignalKey.__init__", ("@parameters", bytes(32), "@words"), error=(SHAPE,)),
+    Row("omr.SignalSecret.errors", ("@a", "@b"), "@secret", error=(SHAPE,)),
+    Row("omr.pack_signals", ("@parameters", "@a", "@b"), error=(SHAPE,)),
+    Row("omr.unpack_signals", ("@parameters", "@packed"), error=(FORMAT,)),
+    Row("omr.count_hits", ("@parameters", "@a", "@b", 49, 1), error=(SHAPE,)),
+]
 
 #: Functions that take an object of any world, and why that is right.
 ANY = {
@@ -217,13 +224,15 @@ ANY = {
     "fhew.accumulate": "words carry no name: type, shape, range and indices are checked",
     "fhew.extract": "words carry no name: type, shape and range are checked",
     "psi.ClientKey.__init__": "of whatever plan it is given",
+    "omr.SignalSecret.__init__": "of whatever parameters it is given",
+    "omr.SignalSecret.from_bytes": "any 32 bytes are a secret for any parameters",
     "oprf.blind_with": "any blind is right for any input",
     "oprf.finalize": "elements are uniform whatever the blind: a foreign one gives another output, and nothing tells",
 }
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *GATES, *LOOKUPS, *BLINDS)]
+    rows = [r.name for r in (*CKKS, *GATES, *LOOKUPS, *BLINDS, *SIGNALS)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -311,10 +320,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "gates": (Gates("paper-medium", 10, folder), Gates("gates-128", 11, folder)),
         "lookups": (Lookups(3), Lookups(4)),
         "blinds": (Blinds(2), Blinds(3)),
+        "signals": (Signalling(4), Signalling(5)),
     }
 
 
 SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS] + [("blinds", r) for r in BLINDS]
+SMALL += [("signals", r) for r in SIGNALS]
 
 
 @pytest.mark.parametrize(("kind", "row"), SMALL, ids=[r.name for _, r in SMALL])

@@ -21,8 +21,8 @@ from ringforge.cli.console import visible
 
 ROOT = Path(__file__).parents[2]
 
-#: Folders of the package that are no entry points: the command line, what measures the systems.
-INSIDE = {"cli", "lab", "_native"}
+#: Folders of the package that are no entry points: the command line, what measures the systems, what services share.
+INSIDE = {"cli", "lab", "serving", "_native"}
 
 
 def test_import_shows_every_system() -> None:

@@ -49,13 +49,14 @@ def table() -> dict[str, set[str]]:
 #: Functions of public headers that take bytes of others.
 CPP_READERS = re.compile(
     r"\b(load_\w+|next_\w+|from_bytes|peek|index|index_galois_keys|verify|load|decode|evaluate_batch|finalize_batch|"
-    r"open_digest|digest_head|psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues)\(([^;{]*)"
+    r"open_digest|digest_head|psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues|"
+    r"unpack_signals)\(([^;{]*)"
 )
 
 #: What an argument of foreign bytes looks like.
 CPP_BYTES = re.compile(
     r"std::istream&|\bBytes (bytes|elements|evaluated)|span<const std::uint8_t> (reply|bytes|request|record|digest)|"
-    r"psi_answer|const std::uint8_t\* src, std::size_t count, unsigned bits, std::uint64_t q"
+    r"psi_answer|const std::uint8_t\* src, std::size_t count"
 )
 
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The client of private set intersection, for valgrind to watch; `constant_time_test.cpp` runs it.
+// The client of private set intersection, and receivers and senders of signals, for valgrind to watch;
+// `constant_time_test.cpp` runs it.
 //
 //   constant_time secrets   Key, cells and all randomness are undefined memory: memcheck reports every branch and every
 //                           address that depends on them. What goes to the server is declassified by the library.
 //   constant_time leak      The same, and then one branch on a cell: memcheck must report it.
 //   constant_time wiped     The same: no block of memory may be undefined still when it is freed.
+//   constant_time signals   A receiver's seed is undefined memory, then a sender's: keys, signals, errors of signals.
 //   constant_time zeros | ones | random    Makes one query for such cells, for callgrind to count instructions.
 #include <valgrind/callgrind.h>
 #include <valgrind/memcheck.h>
@@ -19,6 +21,7 @@
 #include <random>
 #include <string>
 
+#include "ringforge/circuits/omr_signal.hpp"
 #include "ringforge/circuits/psi.hpp"
 
 namespace {
@@ -147,6 +150,26 @@ int watch_secrets(PsiAlgorithm algorithm, bool leak) {
   return 0;
 }
 
+int watch_signals() {
+  const auto p = omr::SignalParameters::make(7, 786433, 2, 16, 0.5, true);
+  Seed seed{3};
+  VALGRIND_MAKE_MEM_UNDEFINED(seed.data(), seed.size());
+  const auto secret = omr::SignalSecret::make(p, TestRandomness(seed));
+  const omr::SignalKey key = secret.key();
+  std::vector<u32> a(p.n()), b(p.clues);
+  std::vector<std::int32_t> errors(p.clues);
+  key.signals(a.data(), b.data(), 1, TestRandomness(seed));
+  const bool sent = tainted(a) && tainted(b);
+  std::fill(a.begin(), a.end(), 5);
+  std::fill(b.begin(), b.end(), 7);
+  secret.errors(errors.data(), a.data(), b.data(), 1);
+  if (RUNNING_ON_VALGRIND != 0 && (!sent || !tainted(errors))) {
+    std::fputs("secrets did not reach the output: nothing was checked\n", stderr);
+    return 1;
+  }
+  return 0;
+}
+
 int count_work(const std::string& which) {
   const PsiPlan plan = small_plan(PsiAlgorithm::ringforge);
   TestRandomness rng(Seed{3});
@@ -169,8 +192,9 @@ int main(int argc, char** argv) {
   if (mode == "zeros" || mode == "ones" || mode == "random") return count_work(mode);
   if (mode == "secrets")
     return watch_secrets(PsiAlgorithm::ringforge, false) + watch_secrets(PsiAlgorithm::paper, false);
+  if (mode == "signals") return watch_signals();
   if (mode == "wiped") return watch_memory(PsiAlgorithm::ringforge) + watch_memory(PsiAlgorithm::paper);
   if (mode == "leak") return watch_secrets(PsiAlgorithm::ringforge, true);
-  std::fputs("usage: constant_time secrets|leak|wiped|zeros|ones|random\n", stderr);
+  std::fputs("usage: constant_time secrets|signals|leak|wiped|zeros|ones|random\n", stderr);
   return 2;
 }

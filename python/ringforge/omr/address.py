@@ -13,7 +13,7 @@
 | 32 | the box key |
 | 8 | the first bytes of the SHA-256 of all before |
 
-3,582 characters for the sets with n = 1,024. There is one text for an address. The checksum finds mistakes, not forgers:
+At most 3,582 characters for n = 1,024. There is one text for an address. The checksum finds mistakes, not forgers:
 who gives somebody else's address a box key of its own can read what is posted to it, so addresses must come from a
 source that is trusted.
 """

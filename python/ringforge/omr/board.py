@@ -33,7 +33,7 @@ import sqlalchemy as sa
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError, StorageError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.omr import board_schema as schema
-from ringforge.omr.board_page import Page, Post, Seal, new_bulletin
+from ringforge.omr.board_page import Page, Post, Seal, check_quota, new_bulletin
 from ringforge.omr.bulletin import Bulletin, Receipt, extend, first_start, hashes, next_start, pads
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import Signals, degenerate
@@ -241,6 +241,8 @@ class Board:
                 f"{len(signals)} signals with {len(payloads)} payloads: 1 to {MAX_POST} are posted together, each "
                 "with its payload"
             )
+        if most is not None:  # before the work that posters can cause
+            check_quota(self.posted_today(poster), len(signals), most, self._clock())
         found = np.flatnonzero(degenerate(Signals.unpack(signals, s, self._threads), self._threads))
         if found.size:
             raise RingforgeValueError(

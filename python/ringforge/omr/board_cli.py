@@ -95,6 +95,8 @@ def serve(
     """
     from ringforge.omr.board import Board
     from ringforge.omr.board_service import Service
+    from ringforge.omr.detector import encoder
+    from ringforge.omr.plan import Plan
     from ringforge.omr.sets import named
     from ringforge.serving import listener
     from ringforge.serving.access import Tokens, read_tokens, require_cover, server_credentials, split_address
@@ -116,7 +118,7 @@ def serve(
     s = named(parameters, insecure)
     with Board.open(database, s, threads=workers) as board, _log_stream(log) as stream:
         events = Log(stream)
-        service = Service(board, limits, posts_per_day, tokens=tokens, log=events)
+        service = Service(board, limits, posts_per_day, encoder(Plan.make(s), workers), tokens, events)
         running = listener.Running(service, listen, credentials)
         ready = {"listening": f"{host}:{running.port}", "tls": credentials is not None, "tokens": tokens is not None}
         listener.serve(running, limits, events, {**ready, "set": s.name})

@@ -123,12 +123,7 @@ class Page:
             query = sa.select(t.c.posts).where(t.c.poster == poster, t.c.day == today)
             self._posts[poster] = self._c.execute(query).scalar_one_or_none() or 0
         used = self._posts[poster]
-        if most is not None and used + count > most:
-            hours = (today + 1) * 24 - self._now / 3600
-            raise QuotaError(
-                f"{count} posts are asked for, {max(0, most - used)} of {most} a day are left for this poster: post "
-                f"less, wait {hours:.1f} hours (until midnight UTC), or agree on more with the board's operator"
-            )
+        check_quota(used, count, most, self._now)
         self._posts[poster] = used + count
 
     def seal(self, pad: bool) -> Bulletin:
@@ -178,3 +173,17 @@ class Page:
 def new_bulletin(c: sa.Connection, number: int, start: bytes) -> None:
     """Opens a bulletin."""
     c.execute(sa.insert(schema.bulletins), {"number": number, "entries": 0, "start": start, "chain": start})
+
+
+def check_quota(used: int, count: int, most: int | None, now: float) -> None:
+    """Refuses posts beyond what a poster may post in a day.
+
+    Raises:
+        QuotaError: `used` and `count` are more than `most` together.
+    """
+    if most is not None and used + count > most:
+        hours = (int(now // _DAY) + 1) * 24 - now / 3600
+        raise QuotaError(
+            f"{count} posts are asked for, {max(0, most - used)} of {most} a day are left for this poster: post less, "
+            f"wait {hours:.1f} hours (until midnight UTC), or agree on more with the board's operator"
+        )

@@ -196,7 +196,7 @@ def named(url: sa.URL) -> str:
 def connect(url: sa.URL) -> sa.Engine:
     """An engine whose transactions begin at once in SQLite where they will write (execution option `writing`)."""
     if url.get_backend_name() == "postgresql":
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=24, connect_args={"timeout": 10})
+        return sa.create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=24, connect_args={"timeout": 30})
     engine = sa.create_engine(url, pool_size=8, max_overflow=24, connect_args={"timeout": BUSY_SECONDS})
 
     @event.listens_for(engine, "connect")

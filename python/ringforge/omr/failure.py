@@ -13,11 +13,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import ParameterError
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SCREEN_TRIALS, screen_limit
 from ringforge.security import Estimate, Instance, estimate
@@ -25,14 +25,13 @@ from ringforge.security import Estimate, Instance, estimate
 __all__ = [
     "Budget",
     "Line",
-    "Margin",
     "budget",
     "error_distribution",
     "false_overflow",
     "false_positive",
     "miss",
     "miss_coefficient",
-    "noise",
+    "noise_failure",
     "screened_hit",
     "security",
     "signal_distribution",
@@ -152,26 +151,31 @@ def screened_hit(s: Set) -> float:
 # ---- noise ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Margin:
-    """How far predicted noise stays below what decodes.
+class Rules(Protocol):
+    """What is asked of the noise rules of BFV, `ringforge._native.bfv.NoiseRules`."""
 
-    Attributes:
-        bits: log2 of (largest error that decodes, Q / (2t)) / (standard deviation predicted for a coefficient).
-        coefficients: how many there are.
+    def budget(self, noise: Any, limbs: int) -> float: ...
+
+    def tail_bits(self, noise: Any, security: float) -> float: ...
+
+
+#: Nothing is said beyond it.
+MOST_NOISE_BITS = 400
+
+
+def noise_failure(rules: Rules, noise: Any, limbs: int) -> float:
+    """log2 of the probability that any coefficient of a ciphertext has too large an error, at most.
+
+    Budgets count nine standard deviations. `tail_bits` is what must be left of one for a probability of 2^-s: errors of
+    products have heavier tails than Gaussian ones, the more the higher the power of the secret in them.
     """
-
-    bits: float
-    coefficients: int
-
-
-def noise(margin: Margin) -> float:
-    """log2 of the probability that any coefficient's error is too large, at most, for errors with Gaussian tails."""
-    if margin.coefficients < 1:
-        raise ParameterError(f"{margin.coefficients} coefficients: take at least 1")
-    x = 2.0**margin.bits / math.sqrt(2)
-    # erfc(x) <= exp(-x^2) / (x sqrt(pi)), above any double's range
-    return min(0.0, math.log2(margin.coefficients) - x * x / math.log(2) - math.log2(x * math.sqrt(math.pi)))
+    left, low, high = rules.budget(noise, limbs), 0, MOST_NOISE_BITS
+    if left < rules.tail_bits(noise, 0):
+        return 0.0
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if rules.tail_bits(noise, middle) <= left else (low, middle - 1)
+    return -float(low)
 
 
 # ---- all of it -----------------------------------------------------------------------------------
@@ -205,13 +209,14 @@ class Budget:
         return _log2(sum(2.0**line.log2 for line in self.lines if line.effect == effect))
 
 
-def budget(s: Set, messages: int = 50, capacity: int = 50, margins: Mapping[str, Margin] | None = None) -> Budget:
+def budget(s: Set, messages: int = 50, capacity: int = 50, noise: Mapping[str, float] | None = None) -> Budget:
     """What may go wrong when a receiver with so many messages in a bulletin retrieves them.
 
     Args:
         messages: of the receiver.
         capacity: for which it asked.
-        margins: of the noise, by stage.
+        noise: for each stage, log2 of the probability that its noise is too large: `noise_failure`; of a digest,
+            what the plan of the compression says.
     """
     expected = s.entries * false_positive(s)
     blocks = 8 * -(-s.payload_bytes // 16)
@@ -231,9 +236,8 @@ def budget(s: Set, messages: int = 50, capacity: int = 50, margins: Mapping[str,
             f"Poly1305: {blocks} / 2^{_FORGERY_BITS} for {s.payload_bytes} bytes",
         ),
     ]
-    for stage, margin in (margins or {}).items():
-        why = f"{margin.coefficients} coefficients, limit 2^{margin.bits:.1f} standard deviations"
-        lines.append(Line(f"noise: {stage}", noise(margin), "message", why))
+    for stage, bound in (noise or {}).items():
+        lines.append(Line(f"noise: {stage}", bound, "message", "predicted deviations, tails of products"))
     lines.append(
         Line(
             "more in range than asked for",

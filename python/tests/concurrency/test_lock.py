@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from ringforge import _native
-from ringforge._native import fhew, io, kernels, oprf, psi
+from ringforge._native import fhew, io, kernels, omr, oprf, psi
 from tests.concurrency import small
 from tests.concurrency.lock import Call, let_go
 
@@ -215,7 +215,21 @@ def pseudo_random_function(_: Path) -> Iterator[Row]:
     yield row("oprf.finalize_batch", oprf.finalize_batch, inputs, blinds, evaluated, 2)
 
 
-TABLES = [scheme, transforms, batches, records, boolean_gates, set_intersection, pseudo_random_function]
+def signals(_: Path) -> Iterator[Row]:
+    p = omr.SignalParameters.make(10, 786433, 2, 80, 0.5, True)
+    secret = omr.SignalSecret(p)
+    key = secret.key()
+    a, b = key.signals(64)
+    packed = omr.pack_signals(p, a, b)
+    yield row("omr.SignalSecret.key", secret.key)
+    yield row("omr.SignalKey.signals", key.signals, 64, 2)
+    yield row("omr.SignalSecret.errors", secret.errors, a, b, 2)
+    yield row("omr.pack_signals", omr.pack_signals, p, a, b, 2)
+    yield row("omr.unpack_signals", omr.unpack_signals, p, packed, 2)
+    yield row("omr.count_hits", omr.count_hits, p, a, b, 49, 64, 2)
+
+
+TABLES = [scheme, transforms, batches, records, boolean_gates, set_intersection, pseudo_random_function, signals]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -192,6 +192,20 @@ def test_fifty_one_copies_fill_nobodys_digest(board: Board) -> None:
         assert secret(receiver).pertinent(board.signals(0)).sum() == (receiver == 0)
 
 
+def test_near_copies_remain(small: Board) -> None:
+    """What the board cannot tell: signals near somebody's match the same receiver. Quotas bound them."""
+    signals, payloads = fresh(1)
+    small.post(signals, payloads)
+    original = small.signals(0)
+    near = np.concatenate([np.repeat(original.a, 51, axis=0), np.repeat(original.b, 51, axis=0)], axis=1).astype(int)
+    near[np.arange(51), np.arange(51)] = (near[np.arange(51), np.arange(51)] + 1) % SET.t
+    junk = fresh(51)[1]
+    with pytest.raises(QuotaError, match="51 posts are asked for, 10 of 10"):
+        small.post(packed(near), junk, poster=b"somebody", posts_per_day=10)
+    small.post(packed(near), junk, poster=b"somebody", posts_per_day=51)
+    assert secret().pertinent(small.signals(0)).sum() == 52
+
+
 def test_sizes_and_words(small: Board) -> None:
     signals, payloads = fresh(2)
     above = np.full((1, SET.n + SET.clues), 5, np.int64)

@@ -246,9 +246,9 @@ def test_encodings_travel_and_are_made_once(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="no encodings of that kind"):
             list(board.encodings(0, info))
     small = Limits(grace_seconds=0, memory=1000)
-    with serving(tmp_path, encoder=big, limits=small) as served, served.connect() as board:
-        with pytest.raises(Error, match="do not fit into the server's memory now"):
-            list(board.encodings(0, board.info()))
+    full = pytest.raises(Error, match="do not fit into the server's memory now")
+    with serving(tmp_path, encoder=big, limits=small) as served, served.connect() as board, full:
+        list(board.encodings(0, board.info()))
 
 
 def test_a_database_in_trouble(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
