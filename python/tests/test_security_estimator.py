@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from ringforge import params
 from ringforge.cli import main
 from ringforge.errors import ParameterError
-from ringforge.security import Attack, Estimate, Instance, attacks, estimate, least_dimension, reduction
+from ringforge.security import Attack, Estimate, Instance, attacks, estimate, least_dimension, reduction, sparse
 
 #: The 2018 standard's limits for 128 bits, ternary secrets, error 3.19 (table 1 of Albrecht et al., 2018).
 STANDARD_2018 = {10: 27, 11: 54, 12: 109, 13: 218, 14: 438, 15: 881}
@@ -77,6 +78,84 @@ def test_dual_hybrid_agrees_once_guesses_are_priced_alike(n: int, alpha: float, 
     assert priced == pytest.approx(128.1, abs=1.0)
     ours = by_name(estimate(instance), "dual hybrid").bits
     assert 3.5 < priced - ours < 6.5
+
+
+# ---- secrets of a fixed weight -------------------------------------------------------------------
+
+#: Examples in the lattice estimator's documentation (commits 0144cf5 and 079f35b): Kyber-512 with weight 32, and
+#: n = 1024, q = 2^32, sigma = 3 with weight 64.
+KYBER_32 = Instance(512, math.log2(3329), math.sqrt(1.5), "ternary", weight=32)
+SPARSE_64 = Instance(1024, 32, 3.0, "ternary", weight=64)
+
+#: Attacks are repeated until one succeeds with 0.99 there; here the expected number counts.
+CERTAIN = math.log2(math.log(100))
+
+
+def test_a_dual_attack_on_a_sparse_secret_as_published() -> None:
+    attack = by_name(estimate(SPARSE_64), "dual")
+    assert (attack.bits, attack.beta) == pytest.approx((103.4, 251), abs=0.2)
+    assert attack.dimension == pytest.approx(1928, abs=2)
+
+
+def test_nearest_planes_and_guesses_as_published() -> None:
+    """2^88.4: beta 98, 321 taken out, 2^39.7 guesses, dimension 347, probability 2^-28.1."""
+    search, right, _ = sparse._guesses(512, 32, (321,))
+    assert search[0, 5] == pytest.approx(39.7, abs=0.05)
+    d, found = sparse._primal_cost(KYBER_32, reduction.model("matzov"), np.array([98.0]), np.array([321.0]), search)
+    bits, how = found[0]
+    assert how == "nearest planes"
+    assert bits[0, 0, 5] - right[0, 5] + CERTAIN == pytest.approx(88.4, abs=0.5)
+    assert d[0, 0] == pytest.approx(347, abs=25)  # it searches d, where ours is what suits beta
+    ours = by_name(estimate(KYBER_32), "primal hybrid").bits + CERTAIN
+    assert 73.4 < ours < 85.5, "between a meet in the middle where all meet and one where a certain pair must"
+
+
+def test_dual_vectors_and_guesses_as_published() -> None:
+    """2^92.1: beta 170, 276 taken out with weight 8, dimension 1464, 1989 times until 0.99."""
+    search, right, _ = sparse._guesses(1024, 64, (276,))
+    point = [np.array(float(x)) for x in (170, 276, 8)]
+    bits, d = sparse._dual_cost(SPARSE_64, reduction.model("matzov"), *point, search[0, 8], np.array(0.0), 2)
+    assert d == pytest.approx(1464, abs=1)
+    assert -right[0, 8] + CERTAIN == pytest.approx(math.log2(1989), abs=0.7)
+    assert float(bits) - right[0, 8] == pytest.approx(92.1, abs=1.5)
+    assert by_name(estimate(SPARSE_64), "dual hybrid").bits == pytest.approx(92.1, abs=3)
+
+
+def test_the_papers_signals_have_less_than_128_bits() -> None:
+    """n = 1,024, q = 786,433, weight 80, deviation 1/2: 114 bits; rounding makes the deviation 0.57."""
+    signals = Instance(1024, math.log2(786433), 0.5704, "ternary", weight=80)
+    assert estimate(signals).bits == pytest.approx(114.3, abs=0.5)
+    assert by_name(estimate(signals), "primal uSVP").bits > 140
+
+
+def test_more_weight_is_never_weaker_up_to_the_dense_secret() -> None:
+    bits = [estimate(Instance(1024, 26, 3.19, "ternary", weight=w)).bits for w in (32, 64, 128, 192, 256, 683)]
+    assert all(y >= x - 0.3 for x, y in pairwise(bits))
+    assert bits[-1] == pytest.approx(estimate(Instance(1024, 26, 3.19, "ternary")).bits, abs=2.5)
+
+
+def test_guesses_are_hypergeometric() -> None:
+    """Against exact integers: 40 coefficients of which 7 are not 0, 12 taken out."""
+    search, right, _ = sparse._guesses(40, 7, (12, 40))
+    for w in range(8):
+        guesses = sum(math.comb(12, i) * 2**i for i in range(w + 1))
+        hits = sum(math.comb(12, i) * math.comb(28, 7 - i) for i in range(w + 1))
+        assert search[0, w] == pytest.approx(math.log2(guesses), abs=1e-9)
+        assert right[0, w] == pytest.approx(math.log2(hits / math.comb(40, 7)), abs=1e-9)
+    assert right[1, 7] == pytest.approx(0, abs=1e-9)
+    assert right[1, 6] == -np.inf, "all 40 taken out hold all 7"
+
+
+def test_errors_that_are_mostly_zero_are_guessed_too() -> None:
+    """As few errors that are not 0 as coefficients of the secret: the roles may be exchanged, and both be guessed."""
+    few = Instance(1024, 20, 0.3, "ternary", weight=100)
+    both = Instance(1024, 20, 0.3, "ternary", weight=100, error_weight=92)
+    assert estimate(both).bits < estimate(few).bits - 1
+    assert "of secret and errors" in by_name(estimate(both), "primal hybrid").detail
+    exchanged = Instance(1024, 20, math.sqrt(100 / 1024), "ternary", samples=1024, weight=92)
+    assert by_name(estimate(both), "primal uSVP, roles exchanged").bits == pytest.approx(
+        by_name(estimate(exchanged), "primal uSVP").bits
+    )
 
 
 instances = st.builds(
@@ -146,6 +225,11 @@ def test_least_dimension_is_least() -> None:
         (Instance(1024, 10, 600.0), "standard deviation 600"),
         (Instance(1024, 20, 3.2, "sparse"), 'unknown secret "sparse"'),
         (Instance(1024, 20, 3.2, "binary", 0), "0 samples"),
+        (Instance(1024, 20, 3.2, "binary", weight=64), 'weight 64 of a "binary" secret'),
+        (Instance(1024, 20, 3.2, weight=0), "weight 0"),
+        (Instance(1024, 20, 3.2, weight=1025), "weight 1025"),
+        (Instance(1024, 20, 3.2, error_weight=64), "64 errors"),
+        (Instance(1024, 20, 3.2, weight=64, error_weight=0), "0 errors"),
     ],
 )
 def test_nonsense_is_refused(instance: Instance, message: str) -> None:

@@ -143,7 +143,7 @@ def screened_hit(s: Set) -> float:
     At most, over all signals: one that a share p of all receivers takes passes with Pr(Binomial(trials, p) < limit).
     """
     limit = screen_limit(s)
-    shares = np.geomspace(1 / SCREEN_TRIALS / 64, 1, 4096)
+    shares = np.geomspace(1 / SCREEN_TRIALS / 64, 1, 512)
     worst = max(p * (1 - _binomial_tail(SCREEN_TRIALS, p, limit)) for p in shares[:-1].tolist())
     return float(worst)
 

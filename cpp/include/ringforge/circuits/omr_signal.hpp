@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Private signalling of oblivious message retrieval (SophOMR, Lee, Yeo, 2025): a signal is an encryption of zero under
+// Private signalling of oblivious message retrieval (SophOMR, Lee, Yeo, 2024): a signal is an encryption of zero under
 // the receiver's key that nobody else can tell from random words.
 //
 // Over Z_q[x]/(x^n + 1): the secret s has `weight` coefficients 1 or -1, the key is (A, B = A s + e), a signal
