@@ -205,6 +205,6 @@ def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             (("--bulletins", "x"), "is a number, or a range"),
             (("--mode", "positions"), "give --board"),
             (("--fetch", "all"), "no way to fetch"),
-            (("--capacity", "4000"), "hold 256 at the most"),
+            (("--capacity", "4000"), "hold 254 at the most"),
         ]:
             assert said in run(capsys, *asked, *wrong, code=1)[1]
