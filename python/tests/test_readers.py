@@ -122,6 +122,8 @@ OWN = {
     "omr.detector_client.Connection.*": "names that it has checked; messages come through framing.parser",
     "omr.detector_client.key_name": "a file that is sent as it is",
     "omr.detector_service.*": "files that are kept as they came; messages come through framing.parser",
+    "omr.detector.*": "results of the detector's own steps, which its depot has checked; keys are read by DetectionKey",
+    "omr.demo_postgres.*": "what its own server has written",
     "omr.jobs.*": "names that the service has checked",
     "omr.quotes.*": "texts that come with the system",
     "omr.describe.*": "what omr.depot has read",

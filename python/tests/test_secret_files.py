@@ -258,6 +258,8 @@ KEYGENS = {
     "matmul": ("matmul keygen --program q.json --secret {} --public {} --eval-keys e.keys", "--public"),
     "matmul, other": ("matmul keygen --program q.json --secret {} --public p.key --eval-keys {}", "--eval-keys"),
     "gates": ("gates keygen --secret {} --eval-key {}", "--eval-key"),
+    "omr": ("omr keygen --secret {} --detection-key {}", "--detection-key"),
+    "omr, other": ("omr keygen --secret {} --detection-key d --address {}", "--address"),
 }
 
 
@@ -323,6 +325,7 @@ WRITE_THEMSELVES = {
     "omr/demo.py": "what its own processes say and read",
     "omr/depot.py": "results and requests; its lock, its journals",
     "omr/detect_cli.py": "a log, which is appended to",
+    "omr/keys.py": "the temporary file of `files.new_file`",
     "omr/detector_service.py": "a key that arrives, in a folder of its own",
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",

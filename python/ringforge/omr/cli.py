@@ -150,7 +150,7 @@ def _token(path: Path | None) -> str | None:
 
 
 def _numbers(text: str | None) -> range | None:
-    """Bulletins from "3", "0..7" or "5..", None for all."""
+    """Bulletins from "3" or "0..7", None for all."""
     if text is None:
         return None
     first, dots, last = text.partition("..")

@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import random
+import secrets
 import shutil
 import signal
 import subprocess
@@ -187,14 +188,14 @@ class DemoResult:
     """What the demo prints.
 
     Attributes:
-        set: parameters. database: of the board. source: of the texts.
+        parameters: the set. database: of the board. source: of the texts.
         posted, answers: by receiver, the texts posted, and what its process printed.
         steps: the detector's log of steps. log: of its other events.
         searched: sizes of the servers' files, all of them searched. leaked: texts and secrets found there.
         needles, planted: how many were looked for, and how many the same search finds where they are.
     """
 
-    set: Set
+    parameters: Set
     database: str
     source: str
     posted: dict[str, list[bytes]]
@@ -247,6 +248,10 @@ def secret_pieces(path: Path) -> list[bytes]:
     return [p for p in pieces if len(set(p)) > 10]
 
 
+def _files_of(folder: Path, tokens: dict[str, str]) -> list[tuple[Path, str]]:
+    return [(folder / f"{name}.token", token) for name, token in tokens.items()]
+
+
 def run_demo(
     *, out: Path = Path("demo-out/omr"), size: str = "small", postgres: bool = False, threads: int = 1
 ) -> DemoResult:
@@ -278,6 +283,10 @@ def run_demo(
             _start(clients, "keygen", *words, "--set", s.name, "--insecure", REASON, "--threads", threads, "--json")
         )
     seconds["two receivers make their keys"] = clock() - start
+    tokens = {name: secrets.token_hex(32) for name in NAMES}
+    for path, text in [(folders["detector"] / "tokens", "\n".join(tokens.values())), *_files_of(clients, tokens)]:
+        path.touch(mode=0o600)
+        path.write_text(text)
     parameters = ["--set", s.name, "--insecure", REASON, "--threads", threads, "--listen", "127.0.0.1:0"]
     with contextlib.ExitStack() as stack:
         database, said = "board.sqlite", "SQLite"
@@ -297,6 +306,7 @@ def run_demo(
                 folders["detector"],
                 "detector",
                 *("detect", "serve", "--board", board["listening"], "--store", "store", "--log", "detector.log"),
+                *("--token-file", "tokens"),
                 *parameters,
             )
         )
@@ -306,15 +316,15 @@ def run_demo(
             name: _start(
                 clients,
                 *("retrieve", "--server", detector["listening"], "--secret", f"{name}.secret", "--json"),
-                *("--detection-key", f"{name}.detection"),
+                *("--detection-key", f"{name}.detection", "--token-file", f"{name}.token"),
             )
             for name in NAMES
         }
         answers = {name: _answer(process) for name, process in asking.items()}
         seconds["both receivers, start to end"] = clock() - start
     start = clock()
-    secrets = [piece for name in NAMES for piece in secret_pieces(clients / f"{name}.secret")]
-    search = Search([*texts, *secrets])
+    pieces = [piece for name in NAMES for piece in secret_pieces(clients / f"{name}.secret")]
+    search = Search([*texts, *pieces])
     files = sorted(p for name in ("board", "detector") for p in folders[name].rglob("*") if p.is_file())
     leaked: set[bytes] = set().union(*(search.file(p) for p in files))
     seconds["search of the servers' files"] = clock() - start
@@ -322,7 +332,7 @@ def run_demo(
     log = [json.loads(line) for line in (folders["detector"] / "detector.log").read_text().splitlines()]
     first = clients / NAMES[0]
     result = DemoResult(
-        set=s,
+        parameters=s,
         database=said,
         source=source,
         posted=posted,
@@ -331,8 +341,8 @@ def run_demo(
         sizes={kind: first.with_suffix(f".{kind}").stat().st_size for kind in ("secret", "detection", "address")},
         searched={str(p.relative_to(out)): p.stat().st_size for p in files},
         leaked=leaked,
-        needles=len({*texts, *secrets}),
-        planted=len(search.data(b"\n".join([*texts, *secrets]))),
+        needles=len({*texts, *pieces}),
+        planted=len(search.data(b"\n".join([*texts, *pieces]))),
         seconds=seconds,
         pids={"operators": os.getpid(), "board": board["pid"], "detector": detector["pid"]},
     )
@@ -384,8 +394,8 @@ def print_result(r: DemoResult) -> None:
         properties(
             "what the board saw",
             {
-                "entries": f"{r.set.entries:,}, each a signal of {r.set.signal_bytes:,} bytes and a sealed box of "
-                f"{r.set.payload_bytes}, all alike",
+                "entries": f"{r.parameters.entries:,}, each a signal of {r.parameters.signal_bytes:,} bytes and a "
+                f"sealed box of {r.parameters.payload_bytes}, all alike",
                 "posters": "keyed hashes of their addresses",
                 "database": f"{r.database}, {size_text(sum(board.values()))}",
             },
@@ -420,10 +430,10 @@ def summary(r: DemoResult) -> dict[str, Any]:
     return {
         "system": "omr",
         "good": r.good,
-        "set": r.set.name,
+        "set": r.parameters.name,
         "database": r.database,
         "source": r.source,
-        "entries": r.set.entries,
+        "entries": r.parameters.entries,
         "messages": {name: len(r.answers[name]["messages"]) for name in NAMES},
         "bulletins": {name: r.answers[name]["bulletins"] for name in NAMES},
         "stages": stages(r),

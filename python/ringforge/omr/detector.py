@@ -37,15 +37,21 @@ from ringforge.omr.steps import Request, Step
 
 Words = npt.NDArray[np.uint32]
 
-#: Messages that a digest holds at the most.
-CAPACITY = {"messages": 256, "positions": 1024}
+#: Messages that a digest holds at the most, where the set allows as many: larger ones take longer for each bulletin.
+_CAPACITY = {"messages": 254, "positions": 1022}
 
 #: Shares of the time by stage, roughly, as measured with one thread.
-_SHARES = {"affine": 0.34, "combination": 0.01, "range check": 0.32, "compression": 0.32, "digest": 0.01}
+_SHARES = {"affine": 0.52, "combination": 0.03, "range check": 0.35, "compression": 0.09, "digest": 0.01}
 
 
 #: Room for headers and checksums of a detection key's records, and for its head.
 _HEADERS = 8192
+
+
+def capacities(s: Set) -> dict[str, int]:
+    """Messages that a digest of a set holds at the most, by mode."""
+    room = s.entries // 16 - 2  # a quarter of the places in the small ring
+    return {mode: min(most, room) for mode, most in _CAPACITY.items()}
 
 
 def encoder(plan: Plan, threads: int = 1) -> Encoder:
@@ -78,6 +84,7 @@ class Detector:
         self.plan = Plan.make(s, method)
         self.shards = self.plan.shards(shards)
         self._encoder = encoder(self.plan, threads)
+        self._capacities = capacities(s)
         self._lock = threading.Lock()
         self._last: tuple[str, DetectorSession] | None = None
 
@@ -89,7 +96,7 @@ class Detector:
             "plan": self.plan.hash.hex(),
             "method": self.plan.method,
             "entries": self.set.entries,
-            "capacity": CAPACITY,
+            "capacity": self._capacities,
             "key_bytes": self.key_bytes()[1],
         }
 
@@ -124,7 +131,7 @@ class Detector:
         """
         if request.last > self.set.entries:
             raise ParameterError(f"a window up to entry {request.last}: a bulletin has {self.set.entries}")
-        most = CAPACITY[request.mode]
+        most = self._capacities[request.mode]
         if request.capacity > most:
             raise ParameterError(f"a digest of {request.mode} holds {most} at the most, not {request.capacity}")
         plan = self.plan.hash.hex()
@@ -237,12 +244,12 @@ class DetectorSession:
         (u,) = self._loaded(checked)
         weights = self._detector.weights(number, step)
         count = step.last - step.first
-        return plan.part(self._engine.key.compression, u, weights, step.first, count, self._engine.threads)
+        return bytes(plan.part(self._engine.key.compression, u, weights, step.first, count, self._engine.threads))
 
     def _digest(self, step: Step, number: int, parts: list[bytes]) -> bytes:
         about = dict(step.options)
         plan = self._detector.digest_plan(bool(about["payload"]), about["capacity"])
-        return plan.digest(self._engine.key.compression, parts, number)
+        return bytes(plan.digest(self._engine.key.compression, parts, number))
 
     def _saved(self, ciphertexts: Sequence[Ciphertext]) -> bytes:
         """Records, each after its length."""

@@ -74,11 +74,12 @@ def estimate(s: Set, bulletins: int, capacity: int, mode: str, threads: int = 1)
     """
     if mode not in MODES:
         raise ParameterError(f'"{mode[:32]}" is no mode of a digest: {" or ".join(MODES)}')
-    digest = compression_plan(s, capacity, 1 + (s.payload_words if mode == "messages" else 0)).digest_bytes
+    digest = compression_plan(s, capacity, 1 + (s.payload_words if mode == "messages" else 0))
     fetched = s.entries * s.payload_bytes if mode == "positions" else 0
     plan = Plan.make(s)
     rotation = _rotation(s, threads)
     seconds = {stage: rotation * count for stage, count in _ROTATIONS.items()}
+    seconds["compression"] *= digest.period / _PERIOD
     return Estimate(
         set=s.name,
         bulletins=bulletins,
@@ -88,9 +89,9 @@ def estimate(s: Set, bulletins: int, capacity: int, mode: str, threads: int = 1)
         text_bytes=s.text_bytes,
         address_bytes=SignalKey.packed_bytes(s) + 32,
         key_bytes=key_bytes(s),
-        digest_bytes=digest,
+        digest_bytes=digest.digest_bytes,
         sent=key_bytes(s),
-        received=bulletins * (digest + fetched),
+        received=bulletins * (digest.digest_bytes + fetched),
         bulletin_bytes=s.entries * (s.signal_bytes + s.payload_bytes),
         diagonal_bytes=plan.diagonal_bytes,
         seconds_each=seconds,
@@ -98,8 +99,9 @@ def estimate(s: Set, bulletins: int, capacity: int, mode: str, threads: int = 1)
     )
 
 
-#: What stages take in rotations of a ciphertext of all limbs, one thread; measured at N = 65,536.
-_ROTATIONS = {"affine": 120.0, "range check": 120.0, "compression": 110.0}
+#: What stages take in rotations of a ciphertext of all limbs; measured at N = 65,536, for digests of this period.
+_PERIOD = 64
+_ROTATIONS = {"affine": 120.0, "range check": 80.0, "compression": 23.0}
 
 
 def _rotation(s: Set, threads: int) -> float:

@@ -93,11 +93,8 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-class Payloads(Protocol):
-    """A board, as far as it gives payloads."""
-
-    def __call__(self, bulletin: int, first: int, last: int) -> Sequence[bytes]:
-        """Payloads of entries first to last, last not included."""
+#: A board, as far as it gives payloads: bulletin, first entry, last entry, not included.
+Payloads = Callable[[int, int, int], Sequence[bytes]]
 
 
 @dataclass(frozen=True)

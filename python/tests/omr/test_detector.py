@@ -17,7 +17,7 @@ from ringforge.errors import FormatError, MismatchError, ParameterError, TooMany
 from ringforge.omr.bulletins import Source, open_board, payloads_of
 from ringforge.omr.demo import secret_pieces
 from ringforge.omr.depot import read_result
-from ringforge.omr.detector import CAPACITY, Detector
+from ringforge.omr.detector import Detector, capacities
 from ringforge.omr.detector_client import key_name
 from ringforge.omr.estimate import estimate
 from ringforge.omr.keys import DetectionKey, ReceiverSecret, bfv_context
@@ -183,7 +183,7 @@ def test_requests_that_are_refused(world: World) -> None:
         "bulletin": 0,
         "digest": "0" * 64,
         "mode": "messages",
-        "capacity": CAPACITY["messages"],
+        "capacity": capacities(SMALL)["messages"],
         "first": 0,
         "last": SMALL.entries,
     }
@@ -191,8 +191,8 @@ def test_requests_that_are_refused(world: World) -> None:
     assert [s.stage for s in steps] == ["affine", "affine", "combination", "range check", "compression", "digest"]
     assert sum(s.share for s in steps) == pytest.approx(1.0)
     assert all(Step.from_json(s.to_json()) == s for s in steps)
-    with pytest.raises(ParameterError, match="holds 256 at the most"):
-        world.detector.steps(Request(**{**good, "capacity": 257}))
+    with pytest.raises(ParameterError, match="holds 254 at the most"):
+        world.detector.steps(Request(**{**good, "capacity": 255}))
     with pytest.raises(ParameterError, match="a bulletin has 4096"):
         world.detector.steps(Request(**{**good, "last": 4097}))
 
@@ -219,6 +219,7 @@ def test_nothing_that_the_detector_keeps_or_says_is_secret(world: World, tmp_pat
 def test_sizes_are_as_estimated(world: World) -> None:
     found = estimate(SMALL, 2, 50, "messages")
     assert found.key_bytes <= world.keys[0].stat().st_size <= found.key_bytes + 8192
+    world.retrieve(1, [1])
     with world.running.connect(1) as c:
         job = c.submit(Request(key_name(world.keys[1]), 1, dict(world.source.sealed())[1], "messages", 50, 0, 4096))
         c.watch(job)

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,15 @@ import pytest
 import ringforge
 import tests
 from ringforge.errors import Error
-from ringforge.omr.detector_client import Connection
+from ringforge.omr.demo import secret_pieces
+from ringforge.omr.detector_client import Connection, key_name
+from ringforge.omr.keys import DetectionKey, ReceiverSecret
+from ringforge.omr.reading import SecretReader
+from ringforge.omr.receiver import Run, Wanted
 from ringforge.serving.sessions import BusyError
 
 from .detecting import DIGEST_BYTES, KEY_BYTES, expected, key_file, request
+from .world import SMALL, Person, bulletin, new_board, posts, texts
 
 PATIENCE = 60
 
@@ -124,3 +131,53 @@ def test_told_to_stop_it_ends_after_the_step_under_way(tmp_path: Path) -> None:
     log = process.end(signal.SIGTERM)
     assert process.process.returncode == 0
     assert [e["stage"] for e in log if e["event"] == "step"] == ["combination"]
+
+
+def memory_of(pid: int) -> Iterator[bytes]:
+    """What a process has in memory that it has written to, in pieces."""
+    span, rights = "0-0", ""
+    with open(f"/proc/{pid}/smaps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as mem:
+        for line in maps:
+            first, *rest = line.split()
+            if "-" in first and not first.endswith(":"):
+                span, rights = first, rest[0]
+            elif first == "Private_Dirty:" and int(rest[0]) and rights.startswith("rw"):
+                start, end = (int(x, 16) for x in span.split("-"))
+                with contextlib.suppress(OSError, OverflowError, ValueError):
+                    mem.seek(start)
+                    yield mem.read(end - start)
+
+
+def test_the_memory_of_a_detector_holds_no_secret_and_no_text(tmp_path: Path) -> None:
+    """`detect serve` on the engine, after it has found messages."""
+    secret = ReceiverSecret.make(SMALL)
+    secret.save(tmp_path / "secret")
+    DetectionKey.make(secret).save(tmp_path / "key")
+    found = texts(9, "a message that must be nowhere")
+    with new_board(tmp_path) as board:
+        bulletin(board, posts(Person(secret.signal, secret.box), found))
+    words = ["--board", "board.sqlite", "--listen", "127.0.0.1:0", "--set", "test", "--insecure", "tests"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ringforge.cli", "omr", "detect", "serve", *words, "--threads", "1", "--log", "log"],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(ringforge.__file__).parents[1]), *sys.path])},
+        text=True,
+    )
+    assert process.stdout is not None
+    with Connection(json.loads(process.stdout.readline())["listening"], timeout=PATIENCE) as c:
+        outcome = Run(c, SecretReader(secret), tmp_path / "key", SMALL.entries, Wanted())()
+        assert [m.text for m in outcome.messages] == found
+        pieces = secret_pieces(tmp_path / "secret")
+        needles = [
+            *pieces[:: max(1, len(pieces) // 6)],
+            found[0],
+            secret.box.secret_bytes(),
+            secret.signal.secret_bytes(),
+        ]
+        there = key_name(tmp_path / "key").encode()
+        held = {needle for part in memory_of(process.pid) for needle in [*needles, there] if needle in part}
+        assert held == {there}, "the name of the detection key is all it has"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == 0
+    process.stdout.close()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from ringforge.cli import main
+from ringforge.omr.bulletins import open_board
+from ringforge.omr.detector import Detector
+from ringforge.omr.keys import ReceiverSecret
 
 from .detecting import KEY_BYTES, TOKENS, HashWorker, Loop, digest, key_file, loop, request
+from .world import SMALL, Person, bulletin, new_board, posts
 
 
 @pytest.fixture
@@ -133,3 +138,73 @@ def test_help_teaches(command: str, capsys: pytest.CaptureFixture[str], monkeypa
     out, _ = run(capsys, *command.split(), "--help")
     if command not in ("", "detect"):
         assert f"ringforge omr {command}" in out, "an example"
+
+
+# ---- receivers ----
+
+
+def test_keys_addresses_and_what_info_says_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    secret, key, address = (tmp_path / name for name in ("me.secret", "me.detection", "me.address"))
+    words = ["keygen", "--secret", secret, "--detection-key", key, "--set", "test", "--threads", 1]
+    assert "less than 128 bits" in run(capsys, *words, code=1)[1]
+    assert list(tmp_path.iterdir()) == []
+    found = json.loads(run(capsys, *words, "--insecure", "tests", "--address", address, "--json")[0])
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert found["detection_key_bytes"] == key.stat().st_size
+    assert run(capsys, "address", "--secret", secret)[0].strip() == address.read_text().strip() == found["address"]
+    assert "exists; a new key would lose it" in run(capsys, *words, "--insecure", "tests", code=1)[1]
+    assert "never replaced" in run(capsys, "address", "--secret", secret, "--out", secret, code=1)[1]
+    for path in (secret, key):
+        assert main(["info", str(path)]) == 0
+        said = capsys.readouterr().out
+        assert "receiver" in said or "detection key" in said
+        assert secret.read_bytes()[400:].hex()[:32] not in said
+
+
+def test_estimates(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "estimate", "--set", "test", "--bulletins", 3)
+    for words in ("searching 3 bulletins", "detection key", "digest", "a bulletin: affine"):
+        assert words in out
+    one = json.loads(run(capsys, "estimate", "--set", "test", "--json")[0])
+    wide = json.loads(run(capsys, "estimate", "--set", "test", "--mode", "positions", "--json")[0])
+    assert one["digest_bytes"] > wide["digest_bytes"]
+    assert wide["received"] == wide["digest_bytes"] + 4096 * 160
+    assert "no mode" in run(capsys, "estimate", "--set", "test", "--mode", "x", code=1)[1]
+
+
+def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From keys to messages, printed, as JSON, in files; from a detector and a board in this process."""
+    secret, key = tmp_path / "me.secret", tmp_path / "me.detection"
+    words = ["--set", "test", "--insecure", "tests", "--threads", 1]
+    run(capsys, "keygen", "--secret", secret, "--detection-key", key, *words)
+    mine = ReceiverSecret.load(secret)
+    with new_board(tmp_path) as board:
+        bulletin(
+            board, posts(Person(mine.signal, mine.box), [b"see you at noon", b"\x1b[2J\nsecond line", b"\xff\xfe"])
+        )
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(contextlib.closing(open_board(str(tmp_path / "board.sqlite"), SMALL)))
+        found = stack.enter_context(loop(tmp_path, worker=Detector(SMALL, source)))
+        asked = ["retrieve", "--server", server(found), "--secret", secret, "--detection-key", key]
+        out, err = run(capsys, *asked)
+        assert out.splitlines()[:2] == ["--- bulletin 0, entry 0", "see you at noon"]
+        assert "\x1b" not in out
+        assert "2 bytes that are no text" in out
+        assert "3 messages" in err
+        answer = json.loads(run(capsys, *asked, "--json")[0])
+        assert [m.get("text") for m in answer["messages"]] == ["see you at noon", "\x1b[2J\nsecond line", None]
+        assert answer["messages"][2]["base64"] == "//4="
+        run(capsys, *asked, "--out", tmp_path / "got", "--bulletins", "0..0")
+        assert (tmp_path / "got" / "000000-00002.txt").read_bytes() == b"\xff\xfe"
+        _, err = run(capsys, *asked, "--mode", "positions", "--board", tmp_path / "board.sqlite")
+        assert "4,096 payloads" in err
+        assert "3 entries are pertinent" in run(capsys, *asked, "--capacity", 2, code=1)[1]
+        assert "3 messages" in run(capsys, *asked, "--capacity", 2, "--auto")[1]
+        for wrong, said in [
+            (("--bulletins", "7"), "no sealed bulletin 7"),
+            (("--bulletins", "x"), "is a number, or a range"),
+            (("--mode", "positions"), "give --board"),
+            (("--fetch", "all"), "no way to fetch"),
+            (("--capacity", "4000"), "hold 254 at the most"),
+        ]:
+            assert said in run(capsys, *asked, *wrong, code=1)[1]
