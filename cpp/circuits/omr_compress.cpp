@@ -25,13 +25,6 @@ Compressor::Compressor(CompressionPlan plan, CompressionKeys keys)
   const CompressionContext& ctx = *plan_.context();
   if (keys_.context()->hash() != ctx.hash())
     throw MismatchError("the keys of compression were made for other parameters than the plan's: use one set");
-  const Basis q = ctx.small()->q();
-  for (unsigned level = 0; level < ctx.pack_levels(); ++level) {
-    Poly<Coeff> y(q);
-    y.zero();
-    for (std::size_t l = 0; l < q.size(); ++l) y.limb(l)[std::size_t{1} << level] = 1;
-    monomials_.push_back(to_eval(y));
-  }
 }
 
 // ---- rotations of u, times powers -------------------------------------------------------------------
@@ -177,7 +170,6 @@ std::vector<Ciphertext> Compressor::values(const CompressedPowers& powers, std::
 
 void Compressor::pack(std::vector<Ciphertext>& c, unsigned top, unsigned levels) const {
   const CompressionContext& ctx = *plan_.context();
-  const Basis q = ctx.small()->q();
   for (unsigned level = top; level-- > top - levels;) {
     const u64 element = ctx.pack_element(level);
     const auto key = keys_.small().at(element);
@@ -186,7 +178,7 @@ void Compressor::pack(std::vector<Ciphertext>& c, unsigned top, unsigned levels)
       Ciphertext &a = c[2 * i], difference = a;
       if (2 * i + 1 < c.size()) {
         Ciphertext& b = c[2 * i + 1];
-        for (std::size_t part = 0; part < 2; ++part) mul(b.parts[part], b.parts[part], monomials_[level]);
+        for (std::size_t part = 0; part < 2; ++part) mul(b.parts[part], b.parts[part], ctx.monomial(level));
         evaluator_.sub_in_place(difference, b);
         evaluator_.add_in_place(a, b);
       }

@@ -96,6 +96,12 @@ CompressionContext::CompressionContext(CompressionParameters parameters) : param
       index[half + i] = static_cast<u32>(reversed((small.index() - e - 1) / 2, c.log_small()));
     }
   }
+  for (unsigned level = 0; level < pack_levels(); ++level) {
+    Poly<Coeff> y(small_->q());
+    y.zero();
+    for (std::size_t l = 0; l < 2; ++l) y.limb(l)[std::size_t{1} << level] = 1;
+    monomials_.push_back(to_eval(y));
+  }
   const auto& m = plain_->mod();
   const u64 g = generator(m);
   exp_.resize(c.t - 1);

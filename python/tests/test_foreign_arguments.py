@@ -277,8 +277,8 @@ COMPRESSIONS = [
     Row("omr.CompressionKeys.from_bytes", ("@keys_record", "@context")),
     Row("omr.CompressionPlan.part", ("@keys", "@u", "@words", 0, 1), "@plan", error={-1: (SHAPE,), 2: (SHAPE,)}),
     Row("omr.CompressionPlan.digest", ANSWER, "@plan"),
-    Row("omr.CompressionPlan.open", ("@digest", "@secret"), "@plan"),
-    Row("omr.CompressionPlan.margin", ("@digest", "@secret"), "@plan"),
+    Row("omr.CompressionPlan.open", ("@digest", "@secret"), "@plan", error=(MISMATCH, FORMAT)),
+    Row("omr.CompressionPlan.margin", ("@digest", "@secret"), "@plan", error=(MISMATCH, FORMAT)),
 ]
 BLINDS = [Row("oprf.finalize_batch", ("@inputs", "@blinds", "@evaluated"), error=(SHAPE,))]
 SIGNALS = [

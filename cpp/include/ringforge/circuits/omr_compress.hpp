@@ -76,6 +76,9 @@ class CompressionContext {
   u64 pack_element(unsigned level) const noexcept { return 1 + (parameters_.degree() >> level); }
   unsigned pack_levels() const noexcept { return parameters_.log_small() - kMinLogPeriod; }
 
+  /// Y^(2^level) over both primes.
+  const Poly<Eval>& monomial(unsigned level) const noexcept { return monomials_[level]; }
+
   /// Index in Eval form of each slot of the large ring, modulo any prime.
   const std::vector<u32>& index_of() const noexcept { return index_of_; }
   /// Index in Eval form, modulo prime l, of the root zeta^4 over large slots (r, x + m*N'/2), at r*N'/2 + x.
@@ -91,6 +94,7 @@ class CompressionContext {
   std::vector<u32> index_of_, exp_;
   std::vector<u64> log_;
   std::vector<std::vector<u32>> small_index_of_;
+  std::vector<Poly<Eval>> monomials_;
 };
 using CompressionContextPtr = std::shared_ptr<const CompressionContext>;
 
@@ -289,7 +293,6 @@ class Compressor {
   CompressionPlan plan_;
   CompressionKeys keys_;
   rlwe::Evaluator evaluator_;
-  std::vector<Poly<Eval>> monomials_;  // Y^(2^level)
 };
 
 /// What a digest says of itself. @throws FormatError.
