@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ringforge._native.bfv import Noise
 from ringforge.errors import ParameterError
+from ringforge.omr.failure import noise_failure
 from ringforge.omr.kernels import AffineShape
 from ringforge.omr.keys import affine_shape, bfv_context
 from ringforge.omr.range_check import METHODS, Method, Program, trace
@@ -26,6 +27,7 @@ from ringforge.omr.sets import Set
 
 if TYPE_CHECKING:
     from ringforge._native import OpCounts
+    from ringforge._native.omr import CompressionPlan
 
 __all__ = ["Plan", "Shard", "Stage"]
 
@@ -138,6 +140,29 @@ class Plan:
         """
         rules = self.shape.context.rules
         return max(float(rules.tail_bits(op.out.noise, security)) for op in self.program.ops)
+
+    def deviation(self, security: float) -> float:
+        """log2 of the deviation that the result's noise exceeds with a probability of 2^-security at most.
+
+        It is the rounding of the last switch to fewer limbs, and what this leaves of the noise before, tails included.
+        """
+        params, result = self.shape.context.params, self.program.result
+        before = next((op.args[0] for op in self.program.ops if op.kind == "drop" and op.out is result), result)
+        divided = sum(math.log2(q) for q in params.q[result.limbs : before.limbs])
+        product = before.noise.log_deviation + self.tail_bits(security) - divided
+        return max(product, result.noise.log_deviation) + 0.5
+
+    def failures(self, compression: CompressionPlan) -> dict[str, float]:
+        """For each stage, log2 of the probability that its noise is too large, at most; what `failure.budget` takes."""
+        rules = self.shape.context.rules
+        inputs = max(noise_failure(rules, reg.noise, reg.limbs) for reg in self.program.inputs)
+        checked = max(noise_failure(rules, op.out.noise, op.out.limbs) for op in self.program.ops)
+
+        def fails(security: int) -> bool:
+            return float(compression.noise(4.0 ** self.deviation(security)).failure_log2) > -security
+
+        digest = next((s for s in range(64, 0, -1) if not fails(s)), 0)
+        return {"affine transform": inputs, "range check": checked, "digest": -float(digest)}
 
     @cached_property
     def hash(self) -> bytes:

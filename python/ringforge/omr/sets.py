@@ -126,8 +126,8 @@ class Set:
 _T = 786_433
 
 _SETS = (
-    Set("paper", 16, _T, 1024, 80, 0.5, "rounded", 39, 612, 46, "omr", 114),
-    Set("ringforge", 16, _T, 1024, 134, 0.44, "discrete", 49, 612, 46, "omr", 130),
+    Set("paper", 16, _T, 1024, 80, 0.5, "rounded", 39, 612, 46, "omr-24", 114),
+    Set("ringforge", 16, _T, 1024, 134, 0.44, "discrete", 49, 612, 46, "omr-24", 130),
     # Everything at a sixteenth: no security.
     Set("test", 12, _T, 128, 16, 0.5, "discrete", 49, 160, 16, "omr-test", 20),
 )

@@ -243,7 +243,8 @@ PINNED = {
     "bfv-15": "410bc2df1dc0aa41",
     "bfv-16": "7da3d2012146dad8",
     "omr": "cd599c0ed7bccbd2",
-    "omr-test": "975897b239eb4612",
+    "omr-24": "c5896be2a5a1ae47",
+    "omr-test": "ff26a5753b04d33b",
 }
 
 

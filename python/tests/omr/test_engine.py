@@ -147,7 +147,7 @@ def test_the_shipped_plan_keeps_its_promises() -> None:
     assert plan.memory < 4 << 30
     assert plan.stages[-1].budget > 69
     assert plan.stages[-1].noise < 6
-    assert plan.stages[-1].limbs == (23, 2)
+    assert plan.stages[-1].limbs == (24, 2)
     counts = plan.stages[-1].counts
     assert (counts["square"] + counts["mul"], counts["relinearize"]) == (54, 47)
 

@@ -13,6 +13,8 @@ import pytest
 
 from ringforge._native import TestSeed
 from ringforge.omr import failure, sets
+from ringforge.omr.compress import compression_plan
+from ringforge.omr.plan import Plan
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import Signals, SignalSecret, parameters
 
@@ -148,3 +150,12 @@ def test_false_positives_come_at_the_derived_rate() -> None:
     expected = 100_000 * failure.false_positive(s)
     assert expected > 40
     assert expected / 2 < hits < expected * 2
+
+
+def test_everything_that_may_fail_adds_up() -> None:
+    """All stages of the set that we recommend, tails of noise included: wrong or missed messages are at most 2^-40."""
+    plan = Plan.make(OURS)
+    noise = plan.failures(compression_plan(OURS, 50, OURS.payload_words))
+    assert set(noise) == {"affine transform", "range check", "digest"}
+    assert failure.budget(OURS, 50, noise=noise).total("message") < -40
+    assert plan.deviation(64) > plan.deviation(40) >= plan.result.log_deviation
