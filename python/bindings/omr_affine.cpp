@@ -74,8 +74,7 @@ void bind_omr_affine(nb::module_& m) {
             return to_numpy<u64>(poly.limb(i), poly.degree());
           },
           "rotation"_a, "part"_a, "i"_a)
-      .def_prop_ro(
-          "noise", [](const OmrBabies& b) { return b.noise; }, "Predicted, of every rotation.");
+      .def_prop_ro("noise", [](const OmrBabies& b) { return b.noise; }, "Predicted, of every rotation.");
   nb::class_<OmrAffine>(s, "Affine", "The affine transform of a bulletin under a key.")
       .def(
           "__init__",

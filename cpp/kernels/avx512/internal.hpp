@@ -103,8 +103,8 @@ RF_INLINE V mulhi_below(V a, V b, V bh) {
   return vadd(mul32(ah, bh), vadd(shr<32>(mul32(ah, b)), shr<32>(mul32(a, bh))));
 }
 
-/// Words of `bits` bits, at most 32, without gaps: eight of them are `bits` whole bytes, and each lies within four units
-/// of 16 bits from the one where it begins.
+/// Words of `bits` bits, at most 32, without gaps: eight of them are `bits` whole bytes, and each lies within four
+/// units of 16 bits from the one where it begins.
 struct Unpack {
   unsigned bits;
   V units, shift, mask;

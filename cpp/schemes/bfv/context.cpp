@@ -109,8 +109,8 @@ const Slots& Context::slots() const {
     u64 other = (t() + step - 1) / step * step + 1;
     while (!is_prime(other)) other += step;
     throw ParameterError("t = " + std::to_string(t()) + " has no slots at N = " + std::to_string(params().degree()) +
-                         ": they need a prime that is 1 mod " + std::to_string(step) + ", such as t = " +
-                         std::to_string(other) + "; or encode coefficients");
+                         ": they need a prime that is 1 mod " + std::to_string(step) +
+                         ", such as t = " + std::to_string(other) + "; or encode coefficients");
   }
   return *slots_;
 }

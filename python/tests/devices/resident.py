@@ -7,11 +7,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ringforge import devices, gates, matmul, matvec, psi
+from ringforge import bfv, devices, gates, matmul, matvec, psi
 from ringforge.devices import base
+from ringforge.omr import kernels as omr
 
 #: Their rooms register the kernels.
-ROOMS = (gates, matmul, matvec, psi)
+ROOMS = (bfv, gates, matmul, matvec, omr, psi)
 
 
 class Resident(devices.Buffer):

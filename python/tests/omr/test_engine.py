@@ -142,7 +142,7 @@ def test_the_plan() -> None:
 
 
 def test_the_shipped_plan_keeps_its_promises() -> None:
-    """Memory below 4 GiB; at two limbs the noise is that of a rounding, and of what came before less than half of it."""
+    """Memory below 4 GiB; at two limbs the noise is that of a rounding, what came before is less than half of it."""
     plan = Plan.make(sets.named("ringforge"))
     assert plan.memory < 4 << 30
     assert plan.stages[-1].budget > 69

@@ -74,7 +74,7 @@ class IntegerMatvec {
   std::size_t limbs_;
   std::vector<LinearTransform> transforms_;                         // of each column block
   std::vector<std::vector<std::shared_ptr<MaskStore>>> diagonals_;  // [row block][column block]
-  std::vector<Poly<Eval>> bias_;                                // of each row block, or none
+  std::vector<Poly<Eval>> bias_;                                    // of each row block, or none
 };
 
 }  // namespace ringforge::circuits
