@@ -89,7 +89,7 @@ void bind_omr_compress(nb::module_& m) {
           },
           "bfv"_a, "secret"_a, "fixed_seed_for_tests"_a = nb::none(), "threads"_a = 1)
       .def_prop_ro("from_id", &CompressionKeys::from_id)
-      .def_prop_ro("bytes", &CompressionKeys::bytes)
+      .def_prop_ro("memory_bytes", &CompressionKeys::bytes)
       .def("to_bytes",
            [](const CompressionKeys& k) {
              return bytes_of(unlocked([&] { return written([&](std::ostream& out) { k.save(out); }); }));

@@ -195,7 +195,7 @@ class DetectionKey:
     @property
     def bytes(self) -> int:
         """Bytes of its keys in memory."""
-        return int(sum(key.bytes for key in self.rotations) + self.relin.bytes + self.compression.bytes)
+        return int(sum(key.bytes for key in self.rotations) + self.relin.bytes + self.compression.memory_bytes)
 
     def save(self, path: str | Path) -> None:
         """Writes a file: the head, then each part as a record, one at a time."""
