@@ -175,7 +175,9 @@ TEST_F(BfvNoise, TwentyEightSquarings) {
     EXPECT_EQ(c.limbs(), limbs);
     EXPECT_EQ(c.log_deviation, planned.log_deviation);
     expected = product(expected, expected, w.t);
-    w.expect_covered(c, ("after squaring " + std::to_string(i + 1)).c_str());
+    // Beyond some fifteen products the measured noise itself differs by ten bits from key to key: a bound for nearly all
+    // of them is further from the quietest.
+    w.expect_covered(c, ("after squaring " + std::to_string(i + 1)).c_str(), i < 15 ? 8 : 11);
     if (::testing::Test::HasFailure()) break;
   }
   EXPECT_EQ(w.decrypt(c), expected);
