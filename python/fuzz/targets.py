@@ -13,14 +13,14 @@ import functools
 import io
 import json
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import mutators
 import numpy as np
+import omr_targets  # noqa: F401  registers its own
+from registry import REASON, TARGETS, room, stored, target, written
 
 from ringforge import _native, bfv, bundles, files, gates, local_http, matmul, matvec, params, psi
 from ringforge.cli import info_command
@@ -36,95 +36,22 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
-from ringforge.omr import board_service
-from ringforge.omr import depot as omr_depot
-from ringforge.omr import keys as omr_keys
-from ringforge.omr import sets as omr_sets
-from ringforge.omr import steps as omr_steps
-from ringforge.omr.address import Address
-from ringforge.omr.board import Board
-from ringforge.omr.detector_client import Info as DetectorInfo
-from ringforge.omr.payload import BoxSecret
-from ringforge.omr.poster import read_texts
-from ringforge.omr.proto import board_pb2
-from ringforge.omr.signal import Signals, SignalSecret
 from ringforge.psi import oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
 from ringforge.serving import access, framing, quota
-from ringforge.serving.limits import Limits
+
+__all__ = ["TARGETS"]
 
 #: Longest input.
 MAX_BYTES = 1 << 16
-
-REASON = "fuzzing"
 
 #: Of earlier states of the library.
 OLD_FILES = Path(__file__).parents[1] / "tests" / "old_files"
 
 
-@dataclass(frozen=True)
-class Target:
-    """A fuzz target.
-
-    Attributes:
-        reads: the readers it reaches, by their names below `ringforge`.
-        seeds: sound inputs to start from.
-        run: what is fuzzed.
-        mutate: how inputs are changed.
-    """
-
-    name: str
-    reads: tuple[str, ...]
-    seeds: Callable[[], list[bytes]]
-    run: Callable[[bytes], None]
-    mutate: mutators.Mutator
-
-    def __call__(self, data: bytes) -> None:
-        with contextlib.suppress(Error):
-            self.run(data)
-
-
-TARGETS: dict[str, Target] = {}
-
-
-def target(
-    *reads: str, seeds: Callable[[], list[bytes]], mutate: mutators.Mutator = mutators.bare
-) -> Callable[[Callable[[bytes], None]], Callable[[bytes], None]]:
-    """Makes a function a target, under its name."""
-
-    def register(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
-        TARGETS[run.__name__] = Target(run.__name__, reads, seeds, run, mutate)
-        return run
-
-    return register
-
-
 # ---- what targets share --------------------------------------------------------------------------
-
-
-@functools.cache
-def room() -> Path:
-    """A folder of this process, in memory where there is such a place."""
-    memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="ringforge-fuzz-", dir=memory if memory.is_dir() else None))
-
-
-def stored(name: str, data: bytes) -> Path:
-    """The input as a file."""
-    path = room() / name
-    path.write_bytes(data)
-    return path
-
-
-def written(name: str, write: Callable[[Path], object]) -> bytes:
-    """What `write` puts into a file of this name."""
-    path = room() / f"seed-{name}"
-    write(path)
-    data = path.read_bytes()
-    path.unlink()
-    return data
 
 
 @functools.cache
@@ -667,172 +594,3 @@ def http_answers(data: bytes) -> None:
 )
 def machine_config(data: bytes) -> None:
     MachineConfig.load(stored("m.json", data))
-
-
-# ---- oblivious message retrieval -----------------------------------------------------------------
-
-
-@functools.cache
-def omr_receiver() -> tuple[SignalSecret, BoxSecret, Address]:
-    secret, box = SignalSecret.make(omr_sets.named("test", REASON)), BoxSecret.make()
-    return secret, box, Address(secret.set, secret.public(), box.public())
-
-
-@target(
-    "omr.address.Address.parse",
-    "omr.address.Address.load",
-    "omr.signal.SignalKey.unpack",
-    seeds=lambda: [str(omr_receiver()[2]).encode(), b" " + str(omr_receiver()[2]).encode() + b"\n"],
-)
-def omr_address(data: bytes) -> None:
-    address = Address.load(stored("address", data), REASON)
-    assert Address.parse(str(address), REASON) == address
-
-
-@target(
-    "omr.signal.Signals.unpack",
-    seeds=lambda: [omr_receiver()[2].signal.signals(count).pack().tobytes() for count in (1, 3)] + [b""],
-)
-def omr_signals(data: bytes) -> None:
-    signals = Signals.unpack(data, omr_receiver()[0].set)
-    assert signals.pack().tobytes() == data
-    omr_receiver()[0].pertinent(signals)
-
-
-@target(
-    "omr.payload.BoxSecret.open",
-    seeds=lambda: [omr_receiver()[2].box.seal(text, omr_receiver()[0].set) for text in (b"", b"some text")] + [b""],
-)
-def omr_payload(data: bytes) -> None:
-    text = omr_receiver()[1].open(data)
-    assert text is None or len(text) <= len(data)
-
-
-@target(
-    "omr.poster.read_texts",
-    "omr.poster._json_text",
-    seeds=lambda: [b"\0one\n\ntwo\r\n", b'\1{"text": "one"}\n', b'\1{"text": "a\\nb"}\n{"text": ""}\n'],
-)
-def omr_texts(data: bytes) -> None:
-    for text in read_texts(stored("texts", data[1:]), data[:1] == b"\1"):
-        text.decode()
-
-
-@functools.cache
-def omr_board() -> tuple[Board, board_service.Service]:
-    board = Board.open(room() / "board.sqlite", omr_receiver()[0].set)
-    return board, board_service.Service(board, Limits(), 1 << 40)
-
-
-def _batches() -> list[bytes]:
-    address = omr_receiver()[2]
-    made = []
-    for count in (1, 3):
-        signals = address.signal.signals(count).pack().tobytes()
-        payloads = b"".join(address.box.seal(b"text", address.set) for _ in range(count))
-        batch = board_pb2.Batch(signals=signals, payloads=payloads)
-        made.append(bytes(board_pb2.PostRequest(batch=batch).SerializeToString()))
-    return [*made, b""]
-
-
-@target("omr.board_service.Service._post", "omr.board.Board._checked", seeds=_batches)
-def omr_batches(data: bytes) -> None:
-    message: Any = framing.parser(board_pb2.PostRequest)(data)
-    board, service = omr_board()
-    before = board.open_bulletin()
-    try:
-        receipt = service._post(message, bytes(16))
-    except Error:
-        assert board.open_bulletin() == before, "what is refused leaves nothing"
-        raise
-    assert receipt.count == len(message.batch.signals) // board.set.signal_bytes
-
-
-def _omr_step() -> omr_steps.Step:
-    return omr_steps.Step("affine", "0" * 64, "1" * 64, "2" * 64, 0, 23, (("babies", 46),), ("3" * 64,))
-
-
-@target("omr.steps.Step.from_json", seeds=lambda: [_omr_step().to_json()])
-def omr_step(data: bytes) -> None:
-    step = omr_steps.Step.from_json(data)
-    assert step.to_json() == data
-
-
-_OMR_INFO = {
-    "detector": {"set": "test", "capacity": {"messages": 65}},
-    "bulletins": [[0, "0" * 64]],
-    "keys": {"1" * 64: {"capacity": 50}},
-    "jobs": [{"job": "2" * 32, "state": "done"}],
-    "left": {"bulletins": 7},
-}
-
-
-@target("omr.detector_client.Info.from_json", seeds=lambda: [json.dumps(_OMR_INFO).encode()])
-def omr_detector(data: bytes) -> None:
-    DetectorInfo.from_json(data)
-
-
-def _omr_job() -> omr_depot.Job:
-    return omr_depot.Job("3" * 32, omr_steps.Request("0" * 64, 0, "1" * 64, "messages", 50, 0, 4096))
-
-
-@functools.cache
-def _omr_store() -> list[bytes]:
-    """A request, and a step's result."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.closing(omr_depot.Depot(folder)) as depot:
-        depot.keep_result("3" * 32, _omr_step(), b"result" * 9)
-        depot.keep_job(_omr_job())
-        files_of = [depot.path / ("3" * 32) / "jobs" / f"{_omr_job().name}.json"]
-        files_of.append(depot.result_path("3" * 32, _omr_step().name))
-        return [path.read_bytes() for path in files_of]
-
-
-@target(
-    "omr.depot.label",
-    "omr.depot._read_label",
-    "omr.depot.read_result",
-    "omr.depot.Depot._read_job",
-    seeds=_omr_store,
-)
-def omr_store(data: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for name in (f"{_omr_job().name}.json", _omr_step().name):
-            (Path(folder) / name).write_bytes(data)
-        with contextlib.suppress(Error):
-            omr_depot.Depot._read_job("3" * 32, Path(folder) / f"{_omr_job().name}.json")
-        omr_depot.label(Path(folder) / _omr_step().name)
-        omr_depot.read_result(Path(folder) / _omr_step().name)
-
-
-_OMR_SET = omr_sets.named("test", "fuzzing")
-
-
-@functools.cache
-def _omr_secret() -> omr_keys.ReceiverSecret:
-    return omr_keys.ReceiverSecret.make(_OMR_SET, fixed_seed_for_tests=_native.TestSeed(bytes(32)))
-
-
-@target(
-    "omr.keys.ReceiverSecret.load",
-    "omr.keys._read_head",
-    "omr.keys._record",
-    seeds=lambda: [written("receiver", _omr_secret().save)],
-    mutate=mutators.records,
-)
-def omr_receiver_secret(data: bytes) -> None:
-    omr_keys.ReceiverSecret.load(stored("receiver", data))
-
-
-@functools.cache
-def _omr_detection_key() -> bytes:
-    return written("detection", omr_keys.DetectionKey.make(_omr_secret()).save)
-
-
-@target(
-    "omr.keys.DetectionKey.load",
-    # Keys are megabytes: mostly its heads and what comes first.
-    seeds=lambda: [_omr_detection_key()[:4096]],
-    mutate=mutators.records,
-)
-def omr_detection_key(data: bytes) -> None:
-    omr_keys.DetectionKey.load(stored("detection", data))
