@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// A rotation and its parts at N = 2^16 with 23 + 12 primes of 50 bits in digits of 12 limbs, in thread time: medians of
-// rounds in which the parts take turns.
+// A rotation and its parts at N = 2^16 with limbs + 12 primes of 50 bits in digits of 12 limbs, in thread time: medians
+// of rounds in which the parts take turns.
 //
 //   switching_bench [rounds] [limbs] [part of a name]
 #include <time.h>
@@ -43,12 +43,12 @@ int main(int argc, char** argv) {
   const std::size_t limbs = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 23;
   const std::string wanted = argc > 3 ? argv[3] : "";
   const Ring ring = Ring::negacyclic(16);
-  const auto primes = primes_below(50, 35, u64{1} << 18);
+  const auto primes = primes_below(50, limbs + 12, u64{1} << 18);
   const Basis q(ring, std::span(primes).subspan(12)), p(ring, std::span(primes).first(12));
   const auto gadget = std::make_shared<const Gadget>(q, p, GadgetSpec{12, 0});
   Encryptor encryptor(gadget);
   const SecretKey sk = encryptor.secret_key();
-  const GaloisKey galois = encryptor.galois_key(sk, 5, 23);
+  const GaloisKey galois = encryptor.galois_key(sk, 5, limbs);
   const SwitchingKey& key = *galois.key;
   const Evaluator ev(gadget, 1);
   const Ciphertext c = encryptor.zero(sk, limbs);
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   Poly<Coeff> coeff = to_coeff(u0);
   std::vector<const u64*> sources;
   for (std::size_t i = 0; i < 12; ++i) sources.push_back(coeff.limb(i));
-  const BaseConverter convert(q.prefix(12), gadget->extended(23));
+  const BaseConverter convert(q.prefix(12), gadget->extended(limbs));
   WordBuffer v(ring.degree());
 
   Part parts[] = {

@@ -3,6 +3,8 @@
 #include "ringforge/circuits/omr_affine.hpp"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <string>
 
 #include "progress.hpp"
@@ -13,13 +15,43 @@
 namespace ringforge::circuits {
 namespace {
 
-/// Coefficients of which the babies' words, both parts, stay in the second-level cache while the diagonals of some
-/// giant steps pass by for every output.
-constexpr std::size_t kBlock = 512;
 /// Giant steps whose diagonals are transformed before they are multiplied: the babies are read once for all of them.
 constexpr std::size_t kGroup = 4;
+/// Words between rows that would lie pages apart: else the words of a column share few sets of a cache.
+constexpr std::size_t kStagger = 24;
 /// Of the time of a giant step's sums at one limb, in units of progress.
 constexpr std::size_t kRotationUnits = 4;
+
+/// What a worker needs for one limb.
+struct Room {
+  WordBuffer made, work, held;
+};
+
+/// Rooms are handed on from limb to limb: fresh memory costs as much as what is computed in it.
+class Rooms {
+ public:
+  explicit Rooms(std::array<std::size_t, 3> words) : words_(words) {}
+  Room take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        Room room = std::move(free_.back());
+        free_.pop_back();
+        return room;
+      }
+    }
+    return {WordBuffer(words_[0]), WordBuffer(words_[1]), WordBuffer(words_[2])};
+  }
+  void give(Room room) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(room));
+  }
+
+ private:
+  std::array<std::size_t, 3> words_;
+  std::mutex mutex_;
+  std::vector<Room> free_;
+};
 
 }  // namespace
 
@@ -95,7 +127,8 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
   }
 
   const Basis basis = ctx_->basis(limbs_);
-  std::vector<std::vector<rlwe::Ciphertext>> sums(shard.count, std::vector<rlwe::Ciphertext>(outputs));
+  const std::size_t group = std::min(kGroup, shard.count), most = lay.terms(0), each = lay.diagonal_bytes();
+  std::vector<std::vector<rlwe::Ciphertext>> sums(group, std::vector<rlwe::Ciphertext>(outputs));
   for (auto& step : sums)
     for (auto& c : step) {
       c.key_id = babies[0].key_id;
@@ -113,62 +146,81 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
 
   Reports<bool> reports(progress, limbs_ * shard.count + kRotationUnits * outputs * (shard.count - 1));
   const auto& kern = kernels::active();
-  // Limb by limb: then the babies of one limb stay in the last-level cache, and each diagonal is transformed once.
-  parallel_for(threads, limbs_, [&](std::size_t j) {
+  const std::size_t tile = std::min(n, kernels::kNttTile), rows = babies.size(), row = tile + kStagger;
+  const std::size_t stride = n + kStagger;
+  Rooms rooms({group * most * stride, n, 2 * rows * row});
+  // Sums of the giant steps [g0, last) at limb j. The first part of each transform leaves the caches; then, tile by
+  // tile, the babies' words are gathered, and a tile of diagonals is transformed to its end and multiplied while it is
+  // in the second-level cache.
+  const auto sum_limb = [&](std::size_t g0, std::size_t last, std::size_t j) {
     const Prime& prime = basis[j];
-    const std::size_t block = std::min(kBlock, n), rows = babies.size(), stride = n + block;
-    // The babies' words of one block, all together: at their own places, powers of two apart, they would share few sets
-    // of a cache. Diagonals lie a block further on each for the same reason.
-    const std::size_t group = std::min(kGroup, shard.count), most = lay.terms(0);
-    WordBuffer held(2 * rows * n), made(group * most * stride);
-    for (std::size_t first = 0; first < n; first += block)
-      for (std::size_t b = 0; b < rows; ++b)
-        for (std::size_t part = 0; part < 2; ++part)
-          std::copy_n(babies[b].parts[part].limb(j) + first, block,
-                      held.data() + 2 * rows * first + (2 * b + part) * block);
+    Room room = rooms.take();
     std::vector<const u64*> x(most), y0(rows), y1(rows);
-    for (std::size_t g0 = 0; g0 < shard.count; g0 += group) {
-      const std::size_t last = std::min(g0 + group, shard.count), each = lay.diagonal_bytes();
-      for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
-        for (std::size_t g = g0; g < last; ++g) {
-          const std::size_t terms = lay.terms(shard.first + g);
-          for (std::size_t b = 0; b < terms; ++b)
-            kern.ntt_forward_packed(made.data() + ((g - g0) * most + b) * stride,
-                                    diagonals[g].data() + (matrix * terms + b) * each, lay.plain().mod().bits,
-                                    lay.plain().value(), prime.table());
-          count({.ntt = terms});
+    for (std::size_t b = 0; b < rows; ++b) {
+      y0[b] = room.held.data() + 2 * b * row;
+      y1[b] = y0[b] + row;
+    }
+    for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
+      std::vector<u64*> made_of;  // every diagonal of these steps
+      for (std::size_t g = g0; g < last; ++g) {
+        const std::size_t terms = lay.terms(shard.first + g);
+        for (std::size_t b = 0; b < terms; ++b) {
+          made_of.push_back(room.made.data() + made_of.size() * stride);
+          kern.ntt_packed_head(made_of.back(), room.work.data(), diagonals[g].data() + (matrix * terms + b) * each,
+                               lay.plain().mod().bits, lay.plain().value(), prime.table());
         }
-        for (std::size_t first = 0; first < n; first += block) {
-          for (std::size_t b = 0; b < rows; ++b) {
-            y0[b] = held.data() + 2 * rows * first + 2 * b * block;
-            y1[b] = y0[b] + block;
+        count({.ntt = terms});
+      }
+      for (std::size_t first = 0; first < n; first += tile) {
+        for (std::size_t b = 0; b < rows; ++b)
+          for (std::size_t part = 0; part < 2; ++part)
+            std::copy_n(babies[b].parts[part].limb(j) + first, tile, room.held.data() + (2 * b + part) * row);
+        for (std::size_t g = g0, at = 0; g < last; ++g) {
+          const std::size_t terms = lay.terms(shard.first + g);
+          for (std::size_t b = 0; b < terms; ++b, ++at) {
+            const u64* soon = at + 1 < made_of.size() ? made_of[at + 1] : nullptr;
+            kern.ntt_finish(made_of[at], first, tile, soon, prime.table());
+            x[b] = made_of[at] + first;
           }
-          for (std::size_t g = g0; g < last; ++g) {
-            const std::size_t terms = lay.terms(shard.first + g);
-            for (std::size_t b = 0; b < terms; ++b) x[b] = made.data() + ((g - g0) * most + b) * stride + first;
-            // Every output of one matrix takes the babies from a step further on.
-            for (std::size_t l = matrix; l < (matrices > 1 ? matrix + 1 : outputs); ++l) {
-              const std::size_t from = matrices > 1 ? 0 : l;
-              rlwe::Ciphertext& sum = sums[g][l];
-              kern.dot2(sum.parts[0].limb(j) + first, sum.parts[1].limb(j) + first, x.data(), y0.data() + from,
-                        y1.data() + from, terms, false, block, prime.mod());
-            }
+          // Every output of one matrix takes the babies from a step further on.
+          std::vector<rlwe::Ciphertext>& step = sums[g - g0];
+          const auto to = [&](std::size_t l, std::size_t part) { return step[l].parts[part].limb(j) + first; };
+          const std::size_t end = matrices > 1 ? matrix + 1 : outputs;
+          std::size_t l = matrix;
+          for (; l + 1 < end; l += 2) {
+            u64* const out[4] = {to(l, 0), to(l, 1), to(l + 1, 0), to(l + 1, 1)};
+            kern.dot2_twice(out, x.data(), y0.data() + l, y1.data() + l, terms, tile, prime.mod());
           }
+          const std::size_t from = matrices > 1 ? 0 : l;
+          if (l < end)
+            kern.dot2(to(l, 0), to(l, 1), x.data(), y0.data() + from, y1.data() + from, terms, false, tile,
+                      prime.mod());
         }
       }
-      reports.add(last - g0);
     }
-  });
+    rooms.give(std::move(room));
+    reports.add(last - g0);
+  };
 
+  // Horner's rule from the last giant step down, a group at a time: sums of a few steps only are held.
   const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
-  std::vector<rlwe::Ciphertext> acc = std::move(sums.back());
-  sums.pop_back();
-  for (; !sums.empty(); sums.pop_back())
-    for (std::size_t l = 0; l < outputs; ++l) {
-      acc[l] = ev.map(acc[l], giant_element(), *key);
-      ev.add_in_place(acc[l], sums.back()[l]);
-      reports.add(kRotationUnits);
+  std::vector<rlwe::Ciphertext> acc;
+  for (std::size_t last = shard.count; last != 0;) {
+    const std::size_t g0 = (last - 1) / group * group;
+    parallel_for(threads, limbs_, [&](std::size_t j) { sum_limb(g0, last, j); });
+    for (; last != g0; --last) {
+      std::vector<rlwe::Ciphertext>& step = sums[last - 1 - g0];
+      if (acc.empty()) {
+        acc = step;
+        continue;
+      }
+      for (std::size_t l = 0; l < outputs; ++l) {
+        acc[l] = ev.map(acc[l], giant_element(), *key);
+        ev.add_in_place(acc[l], step[l]);
+        reports.add(kRotationUnits);
+      }
     }
+  }
   std::vector<bfv::Ciphertext> out;
   for (std::size_t l = 0; l < outputs; ++l)
     out.emplace_back(ctx_->t(), run_noise(held_babies.noise, shard, l), std::move(acc[l]));
@@ -271,9 +323,9 @@ std::size_t OmrAffine::baby_bytes() const noexcept {
 std::size_t OmrAffine::run_bytes(Shard shard, unsigned threads) const {
   check(shard);
   const std::size_t n = layout_.slots(), workers = std::min<std::size_t>(threads, limbs_);
-  const std::size_t sums = shard.count * layout_.outputs() * 2 * limbs_;
-  const std::size_t group = std::min(kGroup, shard.count);
-  const std::size_t made = group * layout_.terms(0) * (n + std::min(kBlock, n)) + 2 * layout_.rotations() * n;
+  const std::size_t group = std::min(kGroup, shard.count), tile = std::min(n, kernels::kNttTile);
+  const std::size_t sums = (group + 1) * layout_.outputs() * 2 * limbs_;
+  const std::size_t made = group * layout_.terms(0) * (n + kStagger) + n + 2 * layout_.rotations() * (tile + kStagger);
   return (sums * n + workers * made) * sizeof(u64);
 }
 

@@ -75,12 +75,17 @@ TEST_P(KernelSets, AgreeWithReference) {
         std::vector<std::uint8_t> bytes(1 + packed_bytes(n, packed));
         pack_bits(bytes.data() + 1, words.data(), n, packed);
         const u64 p = (u64{1} << 19) - 1;
-        check("ntt of packed residues",
-              [&](const Kernels& k, u64* o) { k.ntt_forward_packed(o, bytes.data() + 1, packed, p, prime->table()); });
-        WordBuffer a(n), b(n);
+        WordBuffer a(n), b(n), work(n);
+        check("ntt of packed residues", [&](const Kernels& k, u64* o) {
+          k.ntt_packed_head(o, work.data(), bytes.data() + 1, packed, p, prime->table());
+          // From the last tile to the first: they have nothing to do with each other.
+          const std::size_t tile = std::min(n, kernels::kNttTile);
+          for (std::size_t first = n; first != 0; first -= tile)
+            k.ntt_finish(o, first - tile, tile, first > tile ? o - tile : nullptr, prime->table());
+        });
         std::copy(words.begin(), words.end(), a.data());
         ref.ntt_forward_lift(a.data(), a.data(), p, prime->table());
-        ref.ntt_forward_packed(b.data(), bytes.data() + 1, packed, p, prime->table());
+        ref.ntt_packed_head(b.data(), work.data(), bytes.data() + 1, packed, p, prime->table());
         EXPECT_EQ(std::memcmp(a.data(), b.data(), n * 8), 0) << packed;
       }
       check("ntt in place", [&](const Kernels& k, u64* o) {
@@ -134,6 +139,14 @@ TEST_P(KernelSets, AgreeWithReference) {
             for (std::size_t i = 0; i < n; ++i) o[i] ^= second.data()[i] * 3;
           });
         }
+        p0.push_back(x.data());
+        p1.push_back(y.data());
+        check("dot2_twice", [&](const Kernels& k, u64* o) {
+          WordBuffer out1(n), out2(n), out3(n);
+          u64* const out[4] = {o, out1.data(), out2.data(), out3.data()};
+          k.dot2_twice(out, px.data(), p0.data(), p1.data(), count, n, m);
+          for (std::size_t i = 0; i < n; ++i) o[i] ^= out1.data()[i] * 3 ^ out2.data()[i] * 5 ^ out3.data()[i] * 7;
+        });
         if (count >= 1 && count <= 8) {
           std::vector<double> inverse(count, 1.0 / static_cast<double>(q));
           std::vector<u64> c;

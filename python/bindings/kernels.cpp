@@ -135,9 +135,10 @@ void bind_kernels(nb::module_& m) {
         (void)modulus(p);
         if (bits < 1 || bits > 32 || packed.size() != packed_bytes(n, bits))
           throw ShapeError("the residues are not packed at 1 to 32 bits each");
-        WordBuffer out(n);
-        set(s).ntt_forward_packed(out.data(), reinterpret_cast<const std::uint8_t*>(packed.data()), bits, p,
-                                  prime->table());
+        WordBuffer out(n), work(n);
+        set(s).ntt_packed_head(out.data(), work.data(), reinterpret_cast<const std::uint8_t*>(packed.data()), bits, p,
+                               prime->table());
+        set(s).ntt_finish(out.data(), 0, n, nullptr, prime->table());
         return give(out);
       },
       "name"_a, "packed"_a, "bits"_a, "p"_a, "n"_a, "q"_a);

@@ -74,6 +74,9 @@ struct FftTable {
   const double* im = nullptr;
 };
 
+/// Words of a transform that its second part does at once (ntt_finish).
+inline constexpr std::size_t kNttTile = 1024;
+
 /// One kernel set. Every pointer is set.
 struct Kernels {
   const char* name;
@@ -84,9 +87,15 @@ struct Kernels {
   /// Forward NTT of the centred lift of residues modulo another prime p: src in [0, p), transformed as
   /// src - p*[src > p/2] modulo q. Saves key switching and ModDown a pass over memory.
   void (*ntt_forward_lift)(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
-  /// The same from residues of `bits` bits each, 1 to 32, packed as packing.hpp does: n*bits/8 bytes, none beyond are
-  /// read. src need not be aligned and must not overlap dst.
-  void (*ntt_forward_packed)(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
+  /// The same in two parts, for many transforms that do not fit a cache together and are multiplied tile by tile.
+  /// First part: from residues of `bits` bits each, 1 to 32, packed as packing.hpp does (n*bits/8 bytes, none beyond
+  /// are read; src need not be aligned) to words that only the second part of the same kernel set understands. dst and
+  /// `work`, n words each, aligned to 64 bytes, are different; dst is written past the caches where that is faster.
+  void (*ntt_packed_head)(u64* dst, u64* work, const std::uint8_t* src, unsigned bits, u64 p,
+                          const NttTable& t) noexcept;
+  /// Second part, in place: words [first, first + count) of the transform, each word once. Both are multiples of
+  /// kNttTile, or 0 and n where n is below. The same words of `soon`, unless it is null, are fetched into the cache.
+  void (*ntt_finish)(u64* x, std::size_t first, std::size_t count, const u64* soon, const NttTable& t) noexcept;
   /// Inverse negacyclic NTT including the factor 1/n, Eval order to natural order. src in [0, 2q).
   void (*ntt_inverse)(u64* dst, const u64* src, const NttTable& t) noexcept;
 
@@ -116,6 +125,11 @@ struct Kernels {
   /// aligned.
   void (*dot2)(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
                bool accumulate, std::size_t n, const Modulus& m) noexcept;
+  /// The same at two places one apart: out[0] = sum_{d<count} x[d]*y0[d], out[1] of y1; out[2] = sum x[d]*y0[d + 1],
+  /// out[3] of y1. count + 1 rows of y; every row is read once. For rows that are in the second-level cache, and differ
+  /// in their places modulo 4096 bytes.
+  void (*dot2_twice)(u64* const out[4], const u64* const* x, const u64* const* y0, const u64* const* y1,
+                     std::size_t count, std::size_t n, const Modulus& m) noexcept;
 
   // ---- matrix product ---------------------------------------------------------------------------
   /// out[r*stride + c] = sum_{t<count} a[t*rows + r]*b[t*cols + c]: the transpose of a (count x rows) times b

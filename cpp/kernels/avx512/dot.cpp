@@ -50,6 +50,7 @@ struct Operands {
   const u64* const* y1;
   size_t count;
   bool accumulate;
+  size_t next = 0;  // terms of the group after these
 };
 
 template <class S, bool Top, class K>
@@ -77,6 +78,11 @@ __attribute__((noinline)) void add_terms(u64* out0, u64* out1, Block<S>* sums, c
       s = kept;
     else if (t.accumulate)
       s.start(out0 + i, out1 + i);
+    if constexpr (!End)
+      for (size_t d = t.count; d < t.count + t.next; ++d) {
+        prefetch(t.x[d] + i);
+        prefetch(t.x[d] + i + 8);
+      }
     for (size_t d = 0; d < t.count; ++d) s.add(t.x[d] + i, t.y0[d] + i, t.y1[d] + i);
     if constexpr (End)
       s.template finish<Top>(out0 + i, out1 + i, k);
@@ -90,8 +96,8 @@ RF_INLINE void by_tile(u64* out0, u64* out1, const Operands& o, size_t n, const 
   Block<S> sums[kTile / 16];
   const size_t groups = (o.count + kAtOnce - 1) / kAtOnce;
   const auto group = [&](size_t g) {
-    const size_t from = g * o.count / groups;
-    return Operands{o.x + from, o.y0 + from, o.y1 + from, (g + 1) * o.count / groups - from, o.accumulate};
+    const size_t from = g * o.count / groups, to = (g + 1) * o.count / groups;
+    return Operands{o.x + from, o.y0 + from, o.y1 + from, to - from, o.accumulate, (g + 2) * o.count / groups - to};
   };
   for (size_t first = 0; first < n; first += kTile) {
     const size_t size = n - first < kTile ? n - first : kTile;
@@ -135,6 +141,38 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
     count -= now;
     accumulate = true;
   } while (count != 0);
+}
+
+void dot2_twice(u64* const out[4], const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
+                size_t n, const Modulus& m) noexcept {
+  if (!fast(m) || count > Narrow::kMaxTerms) {
+    dot2(out[0], out[1], x, y0, y1, count, false, n, m);
+    return dot2(out[2], out[3], x, y0 + 1, y1 + 1, count, false, n, m);
+  }
+  // A word of y is read once and used twice, so that four multiply-adds meet three loads in two; every sum stays in
+  // registers.
+  const Sum52 k(m);
+  for (size_t i = 0; i < n; i += 16) {
+    Block<Narrow> s, t;
+    V y0a = load(y0[0] + i), y0b = load(y0[0] + i + 8), y1a = load(y1[0] + i), y1b = load(y1[0] + i + 8);
+    for (size_t d = 0; d < count; ++d) {
+      const V xa = load(x[d] + i), xb = load(x[d] + i + 8);
+      s.a0.add(xa, y0a);
+      s.b0.add(xb, y0b);
+      s.a1.add(xa, y1a);
+      s.b1.add(xb, y1b);
+      y0a = load(y0[d + 1] + i);
+      y0b = load(y0[d + 1] + i + 8);
+      y1a = load(y1[d + 1] + i);
+      y1b = load(y1[d + 1] + i + 8);
+      t.a0.add(xa, y0a);
+      t.b0.add(xb, y0b);
+      t.a1.add(xa, y1a);
+      t.b1.add(xb, y1b);
+    }
+    s.finish<true>(out[0] + i, out[1] + i, k);
+    t.finish<true>(out[2] + i, out[3] + i, k);
+  }
 }
 
 }  // namespace ringforge::kernels::avx512

@@ -33,7 +33,9 @@ using std::size_t;
 void ntt_forward52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward_lift52(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
 void ntt_forward_lift64(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept;
-void ntt_forward_packed52(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
+/// For n > kNttTile.
+void ntt_packed_head52(u64* dst, u64* work, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept;
+void ntt_finish52(u64* x, size_t first, size_t count, const u64* soon, const NttTable& t) noexcept;
 void ntt_inverse52(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_forward64(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_inverse64(u64* dst, const u64* src, const NttTable& t) noexcept;
@@ -51,6 +53,8 @@ void reduce_signed(u64* dst, const i64* a, size_t n, const Modulus& m) noexcept;
 
 void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
           bool accumulate, size_t n, const Modulus& m) noexcept;
+void dot2_twice(u64* const out[4], const u64* const* x, const u64* const* y0, const u64* const* y1, size_t count,
+                size_t n, const Modulus& m) noexcept;
 void matmul(u64* out, size_t stride, const u64* a, const u64* b, size_t rows, size_t cols, size_t count,
             const Modulus& m) noexcept;
 
@@ -75,6 +79,9 @@ RF_INLINE bool fast(const Modulus& m) { return m.bits <= kFastBits; }
 
 RF_INLINE V load(const void* p) { return _mm512_loadu_si512(p); }
 RF_INLINE void store(void* p, V v) { _mm512_storeu_si512(p, v); }
+/// Past the caches; p is aligned.
+RF_INLINE void stream(void* p, V v) { _mm512_stream_si512(static_cast<V*>(p), v); }
+RF_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 RF_INLINE V set1(u64 a) { return _mm512_set1_epi64(static_cast<long long>(a)); }
 RF_INLINE V zero() { return _mm512_setzero_si512(); }
 RF_INLINE V vadd(V a, V b) { return _mm512_add_epi64(a, b); }

@@ -29,6 +29,8 @@ namespace {
 
 constexpr unsigned kTailLog = 6;
 constexpr unsigned kLeafLog = 11;
+constexpr unsigned kTileLog = 10;  // blocks that fwd_head leaves
+static_assert(size_t{1} << kTileLog == kNttTile);
 
 /// Levels done by the first pass over a block of 2^lg elements above the tail. Four only just above it: sixteen
 /// rows further apart would fall into one set of the first-level cache.
@@ -84,6 +86,17 @@ RF_INLINE void load8(V x[8], const u64* p, size_t stride, const In& in = {}) {
   x[5] = in(p + 5 * stride);
   x[6] = in(p + 6 * stride);
   x[7] = in(p + 7 * stride);
+}
+/// Past the caches: what is written is not read soon.
+RF_INLINE void stream8(u64* p, size_t stride, const V x[8]) {
+  stream(p, x[0]);
+  stream(p + stride, x[1]);
+  stream(p + 2 * stride, x[2]);
+  stream(p + 3 * stride, x[3]);
+  stream(p + 4 * stride, x[4]);
+  stream(p + 5 * stride, x[5]);
+  stream(p + 6 * stride, x[6]);
+  stream(p + 7 * stride, x[7]);
 }
 RF_INLINE void store8(u64* p, size_t stride, const V x[8]) {
   store(p, x[0]);
@@ -168,7 +181,7 @@ __attribute__((noinline)) void fwd_pass16(const A& shared, const In& input, u64*
   }
 }
 
-template <class A, class In>
+template <class A, class In, bool Stream = false>
 __attribute__((noinline)) void fwd_pass8(const A& shared, const In& input, u64* dst, const u64* src, size_t len,
                                          size_t h) {
   const A a = shared;
@@ -178,8 +191,13 @@ __attribute__((noinline)) void fwd_pass8(const A& shared, const In& input, u64* 
     load8(x, src + j, len, in);
     load8(y, src + j + 8, len, in);
     fwd8x2<A, A::kLimit>(a, x, y, h, h);
-    store8(dst + j, len, x);
-    store8(dst + j + 8, len, y);
+    if constexpr (Stream) {
+      stream8(dst + j, len, x);
+      stream8(dst + j + 8, len, y);
+    } else {
+      store8(dst + j, len, x);
+      store8(dst + j + 8, len, y);
+    }
   }
 }
 
@@ -255,25 +273,35 @@ RF_INLINE void fwd_distance1(const A& a, V x[8], size_t g) {
   a.template last_fwd<r>(x[6], x[7], a.tw8(8 * g + 24));
 }
 
-/// The last 6 levels of `count` blocks of 64, two side by side. With next = 0 there is one, its own neighbour.
-template <class A, size_t next = 1>
-__attribute__((noinline)) void fwd_tails(const A& shared, u64* dst, const u64* src, size_t count, size_t h) {
+/// The last 6 levels of `count` blocks of 64, two side by side. With next = 0 there is one, its own neighbour. The same
+/// words of `soon` are fetched into the cache, if Fetch.
+template <class A, size_t next = 1, bool Fetch = false>
+__attribute__((noinline)) void fwd_tails(const A& shared, u64* dst, const u64* src, size_t count, size_t h,
+                                         const u64* soon = nullptr) {
   const A a = shared;
   const Zip zip = zip_index();
+  const auto fetch = [&soon](size_t first) {
+    if constexpr (Fetch)
+      for (size_t i = first; i < first + 32; i += 8) prefetch(soon + i);
+  };
   for (const size_t end = h + count; h < end; h += 2, src += 128, dst += 128) {
     V x[8], y[8];
     load8(x, src, 8);
     load8(y, src + 64 * next, 8);
+    fetch(0);
     fwd8x2<A, A::kLimit>(a, x, y, h, h + next);
+    fetch(32);
     const size_t g = 4 * h, k = 4 * (h + next);
     permute8(x, zip);
     permute8(y, zip);
     fwd_distance4(a, x, g);
     fwd_distance4(a, y, k);
+    fetch(64);
     permute8(x, zip);
     permute8(y, zip);
     fwd_distance2(a, x, g);
     fwd_distance2(a, y, k);
+    fetch(96);
     permute8(x, zip);
     permute8(y, zip);
     fwd_distance1(a, x, g);
@@ -282,6 +310,7 @@ __attribute__((noinline)) void fwd_tails(const A& shared, u64* dst, const u64* s
     permute8(y, zip);
     store8(dst, 8, x);
     store8(dst + 64 * next, 8, y);
+    if constexpr (Fetch) soon += 128;
   }
 }
 
@@ -314,6 +343,33 @@ void forward(u64* dst, const u64* src, const NttTable& t, const In& in = {}) {
   if (t.log_n == kTailLog) return fwd_tails<A, 0>(a, dst, src, 1, 1);
   fwd_split(a, in, dst, src, t.log_n, 1);
   if (t.log_n <= kLeafLog) fwd_tails(a, dst, dst, t.n >> kTailLog, t.n >> kTailLog);
+}
+
+/// The levels above blocks of at most 2^kTileLog elements: all passes but the last in `work`, the last to dst, past the
+/// caches. Every pass has three levels (levels()), one pass at least.
+template <class A, class In>
+void fwd_head(const A& a, const In& in, u64* dst, u64* work, const u64* src, unsigned lg, size_t h) {
+  const size_t len = size_t{1} << (lg - 3);
+  if (lg - 3 <= kTileLog) return fwd_pass8<A, In, true>(a, in, dst, src, len, h);
+  fwd_pass8(a, in, work, src, len, h);
+  for (size_t i = 0; i < 8; ++i) fwd_head(a, Plain{}, dst + i * len, work + i * len, work + i * len, lg - 3, 8 * h + i);
+}
+
+/// The levels that fwd_head left, of the `count` elements from `first`.
+template <class A>
+void fwd_finish(u64* x, size_t first, size_t count, const u64* soon, const NttTable& t) {
+  const A a(t, t.w, A::quotients(t));
+  unsigned lg = t.log_n;
+  while (lg > kTileLog) lg -= 3;
+  const size_t len = size_t{1} << lg;
+  for (size_t at = first; at < first + count; at += len) {
+    const size_t h = (t.n + at) >> lg, tails = len >> kTailLog;
+    fwd_split(a, Plain{}, x + at, x + at, lg, h);
+    if (soon != nullptr)
+      fwd_tails<A, 1, true>(a, x + at, x + at, tails, h * tails, soon + at);
+    else
+      fwd_tails(a, x + at, x + at, tails, h * tails);
+  }
 }
 
 // ---- inverse --------------------------------------------------------------------------------------

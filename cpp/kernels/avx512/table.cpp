@@ -14,10 +14,15 @@ void ntt_forward(u64* dst, const u64* src, const NttTable& t) noexcept {
 void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexcept {
   avx512::fast(t.mod) ? avx512::ntt_forward_lift52(dst, src, p, t) : avx512::ntt_forward_lift64(dst, src, p, t);
 }
-void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
-  if (avx512::fast(t.mod)) return avx512::ntt_forward_packed52(dst, src, bits, p, t);
+/// Whether a transform is done in two parts; else the head is the whole of it.
+bool in_parts(const NttTable& t) noexcept { return avx512::fast(t.mod) && t.n > kNttTile; }
+void ntt_packed_head(u64* dst, u64* work, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+  if (in_parts(t)) return avx512::ntt_packed_head52(dst, work, src, bits, p, t);
   avx512::unpack(dst, src, t.n, bits);
-  avx512::ntt_forward_lift64(dst, dst, p, t);
+  ntt_forward_lift(dst, dst, p, t);
+}
+void ntt_finish(u64* x, std::size_t first, std::size_t count, const u64* soon, const NttTable& t) noexcept {
+  if (in_parts(t)) avx512::ntt_finish52(x, first, count, soon, t);
 }
 void ntt_inverse(u64* dst, const u64* src, const NttTable& t) noexcept {
   avx512::fast(t.mod) ? avx512::ntt_inverse52(dst, src, t) : avx512::ntt_inverse64(dst, src, t);
@@ -30,7 +35,8 @@ const Kernels& avx512_kernels() noexcept {
   static constexpr Kernels table{"avx512",
                                  ntt_forward,
                                  ntt_forward_lift,
-                                 ntt_forward_packed,
+                                 ntt_packed_head,
+                                 ntt_finish,
                                  ntt_inverse,
                                  add,
                                  sub,
@@ -43,6 +49,7 @@ const Kernels& avx512_kernels() noexcept {
                                  reduce,
                                  reduce_signed,
                                  dot2,
+                                 dot2_twice,
                                  matmul,
                                  automorphism_coeff,
                                  automorphism_eval,

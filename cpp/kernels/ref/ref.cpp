@@ -106,6 +106,11 @@ void dot2(u64* out0, u64* out1, const u64* const* x, const u64* const* y0, const
     out1[i] = a1;
   }
 }
+void dot2_twice(u64* const out[4], const u64* const* x, const u64* const* y0, const u64* const* y1, std::size_t count,
+                std::size_t n, const Modulus& m) noexcept {
+  dot2(out[0], out[1], x, y0, y1, count, false, n, m);
+  dot2(out[2], out[3], x, y0 + 1, y1 + 1, count, false, n, m);
+}
 
 void matmul(u64* out, std::size_t stride, const u64* a, const u64* b, std::size_t rows, std::size_t cols,
             std::size_t count, const Modulus& m) noexcept {
@@ -149,7 +154,7 @@ void ntt_forward_lift(u64* dst, const u64* src, u64 p, const NttTable& t) noexce
   ntt_forward(dst, dst, t);
 }
 
-void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
+void ntt_packed_head(u64* dst, u64*, const std::uint8_t* src, unsigned bits, u64 p, const NttTable& t) noexcept {
   for (std::size_t i = 0; i < t.n; ++i) {
     u64 word = 0;
     const std::size_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
@@ -158,6 +163,7 @@ void ntt_forward_packed(u64* dst, const std::uint8_t* src, unsigned bits, u64 p,
   }
   ntt_forward_lift(dst, dst, p, t);
 }
+void ntt_finish(u64*, std::size_t, std::size_t, const u64*, const NttTable&) noexcept {}
 
 void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
@@ -232,7 +238,8 @@ const Kernels& ref_kernels() noexcept {
   static constexpr Kernels table{"ref",
                                  ntt_forward,
                                  ntt_forward_lift,
-                                 ntt_forward_packed,
+                                 ntt_packed_head,
+                                 ntt_finish,
                                  ntt_inverse,
                                  add,
                                  sub,
@@ -245,6 +252,7 @@ const Kernels& ref_kernels() noexcept {
                                  reduce,
                                  reduce_signed,
                                  dot2,
+                                 dot2_twice,
                                  matmul,
                                  automorphism_coeff,
                                  automorphism_eval,
