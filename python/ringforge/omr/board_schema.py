@@ -159,6 +159,7 @@ def insert_entries(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> No
 def numbers_of(connection: sa.Connection, column: str, hashes: list[bytes]) -> dict[bytes, int]:
     """Those of entries that have one of these hashes as `signal_hash` or `payload_hash`; no other entries."""
     found: dict[bytes, int] = {}
+    values: tuple[Any, ...]
     for at in range(0, len(hashes), _LOOK):
         part = hashes[at : at + _LOOK]
         if connection.dialect.name == "postgresql":

@@ -8,12 +8,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from ringforge.omr import board_screen
 from ringforge.omr.board_screen import Screen
 from ringforge.omr.signal import Signals, degenerate
-from tests.omr.boards import SET, secret
+from tests.omr.boards import secret
 
 
 def some(count: int, zeros: tuple[int, ...] = ()) -> Signals:
@@ -31,7 +32,7 @@ def test_each_post_hears_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     groups: list[int] = []
     first, go_on = threading.Event(), threading.Event()
 
-    def watched(signals: Signals, threads: int) -> np.ndarray:
+    def watched(signals: Signals, threads: int) -> npt.NDArray[np.bool_]:
         groups.append(len(signals))
         first.set()
         assert go_on.wait(20)
@@ -55,7 +56,7 @@ def test_each_post_hears_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fault_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(signals: Signals, threads: int) -> np.ndarray:
+    def broken(*_: object) -> npt.NDArray[np.bool_]:
         raise MemoryError
 
     monkeypatch.setattr(board_screen, "degenerate", broken)

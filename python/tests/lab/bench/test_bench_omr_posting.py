@@ -16,6 +16,7 @@ from ringforge.cli import main
 from ringforge.errors import Error, ParameterError
 from ringforge.lab.bench import omr_posting as bench
 from ringforge.omr.sets import named
+from ringforge.runs import Record
 
 CASE = bench.PostingCase(named("test", "a test"), entries=300, clients=2, rounds=1)
 
@@ -56,5 +57,5 @@ def test_processor_time_of_processes() -> None:
 
 def test_verdict_names_what_is_missed() -> None:
     extra = {"a_second": 1000.0, "wanted_a_second": 2000.0, "service_us": 1.0, "clients_us": 1.0, "database_us": 0.0}
-    record = bench.Record("omr", "posting, sqlite", "test", "ringforge", 1e-3, extra=extra)
+    record = Record("omr", "posting, sqlite", "test", "ringforge", 1e-3, extra=extra)
     assert list(bench.verdict([record]).columns[-1].cells) == ["NOT REACHED"]
