@@ -44,7 +44,7 @@ def test_refusals() -> None:
 
 def test_a_service_that_does_not_start(tmp_path: Path) -> None:
     with (
-        pytest.raises(Error, match="did not start: .*board"),
+        pytest.raises(Error, match=r"did not start: .*board"),
         bench._service(CASE, str(tmp_path / "none" / "board.sqlite"), tmp_path),
     ):
         pass
