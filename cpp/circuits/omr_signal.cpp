@@ -3,7 +3,6 @@
 #include "ringforge/circuits/omr_signal.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/packing.hpp"
+#include "ringforge/signal_kernels.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge::omr {
@@ -282,111 +282,146 @@ void unpack_signals(u32* a, u32* b, const SignalParameters& p, const std::uint8_
 
 namespace {
 
-/// Random secrets as lists of the coefficients that are not 0: first those that are added to coefficient 0 of a s, then
-/// those that are taken away, which are all the others.
+/// Random secrets as lists of the coefficients of a that count for coefficient 0 of a s: n - c for s[c] (c > 0, with
+/// the other sign), so that l more are those for coefficient l. Some first ones are added, all others are taken away.
 struct Trials {
   std::size_t weight;
   std::vector<std::uint16_t> places;  // secret after secret
   std::vector<std::uint16_t> added;   // how many, for each
+
+  std::size_t count() const noexcept { return added.size(); }
+  const std::uint16_t* of(std::size_t t) const noexcept { return places.data() + t * weight; }
 };
 
 Trials random_trials(const SignalParameters& p, std::size_t count, const Seed& seed, unsigned threads) {
   Trials r{p.weight, std::vector<std::uint16_t>(count * p.weight), std::vector<std::uint16_t>(count)};
   parallel_for(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     Stream stream(seed, StreamObject::signal_trial, static_cast<u32>(chunk));
-    std::vector<u32> taken(p.n(), ~u32{0});
+    std::vector<std::uint16_t> marks(p.n());  // by which secret of the chunk a place was taken last, from 1
+    std::uint16_t* taken = marks.data();
     u64 word = 0;
     unsigned left = 0;
-    for (std::size_t t = chunk * kChunk; t < std::min(count, (chunk + 1) * kChunk); ++t) {
-      std::size_t front = t * p.weight, back = front + p.weight;
-      while (front < back) {
+    for (std::size_t t = chunk * kChunk, mark = 1; t < std::min(count, (chunk + 1) * kChunk); ++t, ++mark) {
+      std::uint16_t* places = r.places.data() + t * p.weight;
+      // Without a branch, which would be guessed wrongly: a place that is taken is written, and not counted.
+      for (std::size_t have = 0; have < p.weight;) {
         if (left == 0) word = stream.next(), left = 4;
-        const std::size_t c = (word >> 1) & (p.n() - 1);
-        const std::size_t sign = word & 1;
+        const std::size_t at = word & (p.n() - 1);
         word >>= 16;
         --left;
-        if (taken[c] == t) continue;
-        taken[c] = static_cast<u32>(t);
-        // Without a branch, which half of the time would be guessed wrongly.
-        r.places[sign != 0 ? front : back - 1] = static_cast<std::uint16_t>(c);
-        front += sign;
-        back -= 1 - sign;
+        places[have] = static_cast<std::uint16_t>(at);
+        have += taken[at] != mark ? 1 : 0;
+        taken[at] = static_cast<std::uint16_t>(mark);
       }
-      r.added[t] = static_cast<std::uint16_t>(front - t * p.weight);
+      // Places are in random order: how many signs are + is all that is left to choose.
+      std::size_t added = 0;
+      for (std::size_t k = 0; k < p.weight; k += 64)
+        added +=
+            static_cast<std::size_t>(std::popcount(stream.next() << (64 - std::min<std::size_t>(64, p.weight - k))));
+      r.added[t] = static_cast<std::uint16_t>(added);
     }
   });
   return r;
 }
 
-/// Hits of up to kLanes signals, word m of all of them together. Most secrets are done with after the first clue.
-template <std::size_t kLanes>
-void count_block(u32* hits, const SignalParameters& p, const u32* a, const u32* b, std::size_t lanes, u32 range,
-                 const Trials& trials) {
-  // A vector, so that sums stay in registers: compilers make of it what the processor has.
-  typedef u32 Lanes __attribute__((vector_size(kLanes * sizeof(u32))));
-  const std::size_t n = p.n();
-  WordArray<u32> columns(n * kLanes);
-  columns.zero();
-  for (std::size_t i = 0; i < lanes; ++i)
-    for (std::size_t m = 0; m < n; ++m) columns.data()[m * kLanes + i] = a[i * n + m];
-  // (a s - b + range) mod q <= 2 range, with 64 bits of the fraction of the quotient by q. The factor is rounded up, so
-  // that a fraction is never too small, and too large by less than 2^34, where 2^64 / q is above 2^44.
-  const u64 factor = ~u64{0} / p.q + 1;
-  const auto width = static_cast<unsigned __int128>(2 * u64{range} + 1) << 64;
-  const u64 limit = static_cast<u64>((width + p.q - 1) / p.q);
-  const u32 lift = static_cast<u32>(p.weight * p.q);  // sums are above -lift and below it
-  std::array<u32, kLanes> found{};
-  for (std::size_t t = 0; t < trials.added.size(); ++t) {
-    const std::uint16_t* places = trials.places.data() + t * trials.weight;
-    std::array<bool, kLanes> in;
-    in.fill(true);
-    bool any = true;
-    for (std::size_t l = 0; l < p.clues && any; ++l) {
-      Lanes sum{};
-      Lanes x;
-      const auto load = [&](std::size_t k) {
-        std::memcpy(&x, columns.data() + ((l - places[k]) & (n - 1)) * kLanes, sizeof(x));
-      };
-      for (std::size_t k = 0; k < trials.added[t]; ++k) load(k), sum += x;
-      for (std::size_t k = trials.added[t]; k < trials.weight; ++k) load(k), sum -= x;
-      // The sign of x^n counts for c > l, and is in the lists for c > 0.
-      for (std::size_t k = 0; l > 0 && k < trials.weight; ++k)
-        if (places[k] > 0 && places[k] <= l) {
-          load(k);
-          if (k < trials.added[t])
-            sum -= x + x;
-          else
-            sum += x + x;
-        }
-      std::array<u32, kLanes> sums;
-      std::memcpy(sums.data(), &sum, sizeof(sum));
-      any = false;
-      for (std::size_t i = 0; i < lanes; ++i) {
-        const u64 x = u64{sums[i] + lift} + p.q + range - b[i * p.clues + l];
-        in[i] = in[i] && x * factor < limit;
-        any = any || in[i];
-      }
-    }
-    for (std::size_t i = 0; any && i < lanes; ++i) found[i] += in[i] ? 1 : 0;
+/// Whether errors are in range: exactly, one signal and one secret at a time.
+class Exact {
+ public:
+  Exact(const SignalParameters& p, u32 range)
+      : p_(p),
+        range_(range),
+        factor_(~u64{0} / p.q + 1),
+        limit_(static_cast<u64>(((static_cast<unsigned __int128>(2 * u64{range} + 1) << 64) + p.q - 1) / p.q)) {}
+
+  bool in_range(const u32* a, const u32* b, const Trials& trials, std::size_t t) const noexcept {
+    for (std::size_t l = 0; l < p_.clues; ++l)
+      if (!in_range(a, b[l], trials.of(t), trials.added[t], l)) return false;
+    return true;
   }
-  std::copy_n(found.data(), lanes, hits);
+
+ private:
+  bool in_range(const u32* a, u32 b, const std::uint16_t* places, std::size_t added, std::size_t l) const noexcept {
+    // Sums are above -weight q and below it.
+    u32 sum = static_cast<u32>(p_.weight * p_.q);
+    for (std::size_t k = 0; k < p_.weight; ++k) {
+      const std::size_t at = places[k] + l;
+      const u32 x = a[at & (p_.n() - 1)];
+      sum += (k < added) == (at < p_.n()) ? x : 0 - x;
+    }
+    // (a s - b + range) mod q <= 2 range, with 64 bits of the fraction of the quotient by q. The factor is rounded up,
+    // so that a fraction is never too small, and too large by less than 2^34, where 2^64 / q is above 2^44.
+    return (u64{sum} + p_.q + range_ - b) * factor_ < limit_;
+  }
+
+  const SignalParameters& p_;
+  u32 range_;
+  u64 factor_, limit_;
+};
+
+/// As kernels::SignalKernels::at_most, of eight signals.
+u32 at_most_of_few(const std::uint16_t* columns, const std::uint16_t* start, const std::uint16_t* places,
+                   std::size_t added, std::size_t count, std::uint16_t limit) noexcept {
+  typedef std::uint16_t Lanes __attribute__((vector_size(16)));
+  const Lanes* x = reinterpret_cast<const Lanes*>(columns);
+  Lanes sum = *reinterpret_cast<const Lanes*>(start);
+  for (std::size_t k = 0; k < added; ++k) sum += x[places[k]];
+  for (std::size_t k = added; k < count; ++k) sum -= x[places[k]];
+  u32 bits = 0;
+  for (unsigned j = 0; j < 8; ++j) bits |= u32{sum[j] <= limit} << j;
+  return bits;
+}
+constexpr std::size_t kFew = 8;
+
+/// Hits of up to `lanes` signals, whose words m are together. Words are rounded to multiples of q / 2^16, so that 16
+/// bits hold them, modulo q by themselves: the error of a signal is then wrong by at most (weight + 1) / 2 of them, a
+/// half for each word. Who is out of range by more is out; the few others are looked at exactly.
+void count_block(u32* hits, const SignalParameters& p, const u32* a, const u32* b, std::size_t count, std::size_t lanes,
+                 u32 range, u32 enough, const Trials& trials) {
+  const std::size_t n = p.n();
+  const auto at_most = lanes == kFew ? at_most_of_few : kernels::signal_active().at_most;
+  const auto round = [&](u64 x) { return static_cast<std::uint16_t>(((x << 17) + p.q) / (2 * p.q)); };
+  const u64 wide = ((u64{range} << 17) / p.q + p.weight + 2) / 2;
+  const u64 limit = std::min<u64>(2 * wide, 0xffff);
+  WordArray<std::uint16_t> columns((n + p.clues) * lanes), start(p.clues * lanes);
+  columns.zero();
+  start.zero();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t m = 0; m < n; ++m) columns.data()[m * lanes + i] = round(a[i * n + m]);
+    for (std::size_t l = 0; l < p.clues; ++l) {
+      // x^n = -1: what comes after the last word is the first, with the other sign.
+      columns.data()[(n + l) * lanes + i] = static_cast<std::uint16_t>(0 - columns.data()[l * lanes + i]);
+      start.data()[l * lanes + i] = static_cast<std::uint16_t>(wide - round(b[i * p.clues + l]));
+    }
+  }
+  const Exact exact(p, range);
+  std::fill_n(hits, count, 0);
+  u32 open = static_cast<u32>((u64{1} << count) - 1);
+  for (std::size_t t = 0; t < trials.count() && open != 0; ++t) {
+    u32 in = open;
+    for (std::size_t l = 0; l < p.clues && in != 0; ++l)
+      in &= at_most(columns.data() + l * lanes, start.data() + l * lanes, trials.of(t), trials.added[t], trials.weight,
+                    static_cast<std::uint16_t>(limit));
+    for (; in != 0; in &= in - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(in));
+      if (exact.in_range(a + i * n, b + i * p.clues, trials, t) && ++hits[i] == enough) open &= ~(u32{1} << i);
+    }
+  }
 }
 
 }  // namespace
 
 void count_hits(u32* hits, const SignalParameters& p, const u32* a, const u32* b, std::size_t count, u32 range,
-                u32 trials, const Randomness& rng, unsigned threads) {
+                u32 trials, const Randomness& rng, unsigned threads, u32 enough) {
   if (trials < 1 || trials > 1 << 16)
     throw ParameterError(std::to_string(trials) + " trials of signals: take 1 to 65536");
   if (2 * u64{range} + 1 >= p.q) throw ParameterError("range " + std::to_string(range) + " is half the modulus");
+  if (enough < 1) throw ParameterError("0 hits of signals are enough: take 1 or more");
   // A poster knows none of the secrets: they are new each time.
   const Trials secrets = random_trials(p, trials, rng.next_seed(), threads);
-  constexpr std::size_t kMany = 16, kFew = 4;
-  const std::size_t lanes = count > kFew ? kMany : kFew;
+  const std::size_t lanes = count > kFew ? kernels::kSignalLanes : kFew;
   parallel_for(threads, (count + lanes - 1) / lanes, [&](std::size_t block) {
     const std::size_t first = block * lanes, here = std::min(lanes, count - first);
-    const auto work = lanes == kMany ? count_block<kMany> : count_block<kFew>;
-    work(hits + first, p, a + first * p.n(), b + first * p.clues, here, range, secrets);
+    count_block(hits + first, p, a + first * p.n(), b + first * p.clues, here, lanes, range, enough, secrets);
   });
 }
 

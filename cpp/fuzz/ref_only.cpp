@@ -9,6 +9,8 @@ namespace ringforge::kernels {
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept { return ref_kernels(); }
 const Kernels& avx512_kernels() noexcept { return ref_kernels(); }
+const SignalKernels& avx2_signal() noexcept { return ref_signal(); }
+const SignalKernels& avx512_signal() noexcept { return ref_signal(); }
 template <class W>
 const SmallKernels<W>& avx2_small() noexcept {
   return ref_small<W>();

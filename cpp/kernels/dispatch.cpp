@@ -89,6 +89,21 @@ const SmallKernels<W>& small_active() {
 template const SmallKernels<u32>& small_active<u32>();
 template const SmallKernels<u64>& small_active<u64>();
 
+const SignalKernels* signal_find(const char* name) noexcept {
+  const Kernels* k = find(name);
+  if (k == nullptr) return nullptr;
+#if defined(__x86_64__)
+  if (k == &avx2_kernels()) return &avx2_signal();
+  if (k == &avx512_kernels()) return &avx512_signal();
+#endif
+  return &ref_signal();
+}
+
+const SignalKernels& signal_active() {
+  static const SignalKernels& k = *signal_find(active().name);
+  return k;
+}
+
 Modulus make_modulus(u64 q) noexcept {
   using u128 = unsigned __int128;
   Modulus m;

@@ -6,17 +6,21 @@
 
 #include "ringforge/kernels.hpp"
 #include "ringforge/kernels32.hpp"
+#include "ringforge/signal_kernels.hpp"
 #include "ringforge/small_kernels.hpp"
 
 namespace ringforge::kernels {
 
 const Kernels& ref_kernels() noexcept;
 const Kernels32& ref_kernels32() noexcept;
+const SignalKernels& ref_signal() noexcept;
 template <class W>
 const SmallKernels<W>& ref_small() noexcept;
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept;
 const Kernels& avx512_kernels() noexcept;
+const SignalKernels& avx2_signal() noexcept;
+const SignalKernels& avx512_signal() noexcept;
 template <class W>
 const SmallKernels<W>& avx2_small() noexcept;
 template <class W>

@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
 
 #include "ringforge/error.hpp"
+#include "ringforge/signal_kernels.hpp"
 
 namespace ringforge::omr {
 namespace {
@@ -208,6 +210,86 @@ TEST(OmrSignal, HitsAtTheEndsOfTheRange) {
     count_hits(&hits, p, a.data(), clues.data(), 1, 49, 3, fixed(16));
     EXPECT_EQ(hits, std::abs(b) <= 49 ? 3u : 0u) << b;
   }
+}
+
+TEST(OmrSignal, HitsAreThoseOfAllSecretsOfWeightOne) {
+  // 64 secrets, 1 or -1 times a power of x, each as likely: the share that hits is counted.
+  const auto p = small(1);
+  std::mt19937_64 rng(21);
+  constexpr std::size_t kSignals = 40;
+  constexpr u32 kTrials = 20000;
+  std::vector<u32> a(kSignals * p.n()), b(kSignals * 2), hits(kSignals);
+  constexpr i64 kValues[] = {49, -49, 0, 50, -50};
+  const auto residue = [](i64 x) { return static_cast<u32>((x + static_cast<i64>(kQ)) % static_cast<i64>(kQ)); };
+  // Most are just in range, some just out of it.
+  for (std::size_t i = 0; i < kSignals; ++i)
+    for (std::size_t m = 0; m < p.n(); ++m) a[i * p.n() + m] = residue(kValues[std::min<u64>(rng() % 8, 4)]);
+  count_hits(hits.data(), p, a.data(), b.data(), kSignals, 49, kTrials, fixed(21));
+  for (std::size_t i = 0; i < kSignals; ++i) {
+    double share = 0;
+    for (std::size_t c = 0; c < p.n(); ++c) {
+      bool in = true;
+      for (std::size_t l = 0; l < 2; ++l) {
+        const u32 x = a[i * p.n() + ((l - c) & (p.n() - 1))];  // 1 and -1 are in range together
+        in = in && std::min<u64>(x, kQ - x) <= 49;
+      }
+      share += in ? 1.0 / static_cast<double>(p.n()) : 0;
+    }
+    EXPECT_NEAR(hits[i], kTrials * share, 6 * std::sqrt(kTrials * 0.25)) << i;
+    u32 alone = 0;  // by eight lanes, with the same secrets
+    count_hits(&alone, p, &a[i * p.n()], &b[i * 2], 1, 49, kTrials, fixed(21));
+    EXPECT_EQ(alone, hits[i]);
+    count_hits(&alone, p, &a[i * p.n()], &b[i * 2], 1, 49, kTrials, fixed(21), 1, 4);
+    EXPECT_EQ(alone, std::min(hits[i], u32{4}));
+  }
+  EXPECT_THROW(count_hits(hits.data(), p, a.data(), b.data(), 1, 49, 1, fixed(21), 1, 0), ParameterError);
+}
+
+TEST(OmrSignal, WordsThatAreAllRoundedTheSameWay) {
+  // 6 is half of a step of q / 2^16. All 32 coefficients count: sums are 6 (32 - 2 k) with k signs -, in range 49 for
+  // k = 12 ... 20, which a binomial of 32 is with 0.8898. The other clue's sum differs by two signs at most: both are
+  // in range at least as often as k = 13 ... 19 is, 0.7852.
+  const auto p = small(32);
+  constexpr u32 kTrials = 65536;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{9}}) {
+    const std::vector<u32> a(count * p.n(), 6), b(count * 2);
+    std::vector<u32> hits(count);
+    count_hits(hits.data(), p, a.data(), b.data(), count, 49, kTrials, fixed(22));
+    for (const u32 h : hits) {
+      EXPECT_GT(h, kTrials * 0.775);
+      EXPECT_LT(h, kTrials * 0.900);
+    }
+  }
+}
+
+TEST(OmrSignal, KernelsAgree) {
+  std::mt19937_64 rng(24);
+  constexpr std::size_t kRows = 100, kLanes = kernels::kSignalLanes;
+  alignas(64) std::array<std::uint16_t, kRows * kLanes> columns;
+  alignas(64) std::array<std::uint16_t, kLanes> start;
+  for (auto& x : columns) x = static_cast<std::uint16_t>(rng());
+  for (const std::size_t count : {0, 1, 7, 134})
+    for (const u32 limit : {0u, 142u, 0x7fffu, 0x8000u, 0xfffeu, 0xffffu}) {
+      std::vector<std::uint16_t> places(count);
+      for (auto& x : places) x = static_cast<std::uint16_t>(rng() % kRows);
+      const std::size_t added = count / 3;
+      u32 expected = 0;
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        i64 sum = 0;
+        for (std::size_t k = 0; k < count; ++k)
+          sum += (k < added ? 1 : -1) * static_cast<i64>(columns[places[k] * kLanes + j]);
+        // A third just in, a third just out, the others anywhere.
+        const i64 wanted = j % 3 == 0 ? limit : j % 3 == 1 ? i64{limit} + 1 : static_cast<i64>(rng());
+        start[j] = static_cast<std::uint16_t>(wanted - sum);
+        expected |= u32{static_cast<std::uint16_t>(start[j] + sum) <= limit} << j;
+      }
+      for (const auto* set : kernels::available())
+        EXPECT_EQ(kernels::signal_find(set->name)->at_most(columns.data(), start.data(), places.data(), added, count,
+                                                           static_cast<std::uint16_t>(limit)),
+                  expected)
+            << set->name << " " << count << " " << limit;
+    }
+  EXPECT_EQ(kernels::signal_find("none"), nullptr);
 }
 
 TEST(OmrSignal, ThreadsDoNotChangeBitsAndSignalsDiffer) {

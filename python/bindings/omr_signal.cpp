@@ -152,17 +152,18 @@ void bind_omr_signal(nb::module_& m) {
   s.def(
       "count_hits",
       [](const SignalParameters& p, const Residues& a, const Residues& b, u32 range, u32 trials, unsigned threads,
-         const std::optional<TestSeed>& seed) {
+         const std::optional<TestSeed>& seed, u32 enough) {
         const std::size_t count = check_signals(p, a, b);
         std::vector<u32> hits(count);
         const Randomness rng = randomness(seed);
         unlocked([&] {
-          count_hits(hits.data(), p, a.data(), b.data(), count, range, trials, rng, threads);
+          count_hits(hits.data(), p, a.data(), b.data(), count, range, trials, rng, threads, enough);
           return 0;
         });
         return to_numpy(hits.data(), hits.size());
       },
-      "parameters"_a, "a"_a, "b"_a, "range"_a, "trials"_a, "threads"_a = 1, "fixed_seed_for_tests"_a = nb::none());
+      "parameters"_a, "a"_a, "b"_a, "range"_a, "trials"_a, "threads"_a = 1, "fixed_seed_for_tests"_a = nb::none(),
+      "enough"_a = ~u32{0});
 }
 
 }  // namespace bindings

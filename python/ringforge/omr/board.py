@@ -34,9 +34,10 @@ from ringforge.errors import Error, FormatError, MismatchError, ParameterError, 
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.omr import board_schema as schema
 from ringforge.omr.board_page import Page, Post, Seal, check_quota, new_bulletin
+from ringforge.omr.board_screen import Screen
 from ringforge.omr.bulletin import Bulletin, Receipt, extend, first_start, hashes, next_start, pads
 from ringforge.omr.sets import Set
-from ringforge.omr.signal import Signals, degenerate
+from ringforge.omr.signal import Signals
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -47,9 +48,8 @@ MAX_POST = 4096
 _GROUP = 4096
 _LINGER = 0.002
 
-#: Entries that are read at once, and hashes looked for at once.
+#: Entries that are read at once.
 _READ = 256
-_LOOK = 400
 
 _DAY = 86_400
 _LARGEST = (1 << 63) - 1
@@ -85,6 +85,7 @@ class Board:
         self.set = s
         self._engine, self._threads, self._clock, self._pid = engine, threads, clock, os.getpid()
         self._names_key = self._prepare()
+        self._screen = Screen(threads)
         self._jobs: queue.SimpleQueue[Post | Seal | None] = queue.SimpleQueue()
         self._closing = threading.Lock()  # nothing is queued after the end
         self._closed = False
@@ -167,9 +168,12 @@ class Board:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begun(self, *, writing: bool = False) -> Any:
+    def _require_own(self) -> None:
         if self._pid != os.getpid():
             raise StorageError("this board was opened by a process that this one was forked from: open it anew here")
+
+    def _begun(self, *, writing: bool = False) -> Any:
+        self._require_own()
         return schema.transaction(self._engine, writing=writing)
 
     def client(self, identity: str) -> bytes:
@@ -216,8 +220,7 @@ class Board:
         return bulletin
 
     def _submitted(self, job: Post | Seal) -> Any:
-        if self._pid != os.getpid():
-            raise StorageError("this board was opened by a process that this one was forked from: open it anew here")
+        self._require_own()
         with self._closing:
             if self._closed:
                 raise StorageError(_CLOSED)
@@ -225,6 +228,7 @@ class Board:
         return job.done.result()
 
     def _checked(self, signals: Bytes, payloads: Bytes, poster: bytes, most: int | None) -> Post:
+        self._require_own()  # the lock of the screen may be held by nobody here
         s = self.set
         if signals.dtype != np.uint8 or payloads.dtype != np.uint8 or signals.ndim != 2 or payloads.ndim != 2:
             raise ParameterError("signals and payloads are rows of bytes: uint8[count, size]")
@@ -243,7 +247,7 @@ class Board:
             )
         if most is not None:  # before the work that posters can cause
             check_quota(self.posted_today(poster), len(signals), most, self._clock())
-        found = np.flatnonzero(degenerate(Signals.unpack(signals, s, self._threads), self._threads))
+        found = np.flatnonzero(self._screen.degenerate(Signals.unpack(signals, s, self._threads)))
         if found.size:
             raise RingforgeValueError(
                 f"signal {found[0]} of these is degenerate: many receivers would take it for theirs; make signals with "

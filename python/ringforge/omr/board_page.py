@@ -20,9 +20,6 @@ from ringforge.serving.quota import QuotaError
 
 Bytes = npt.NDArray[np.uint8]
 
-#: Hashes that are looked for at once.
-_LOOK = 400
-
 _DAY = 86_400
 
 
@@ -56,7 +53,7 @@ class Page:
         t = schema.bulletins
         row = c.execute(sa.select(t).where(t.c.sealed.is_(None))).one()
         self._number, self._entries, self._chain = row.number, row.entries, bytes(row.chain)
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[tuple[Any, ...]] = []
         self._new: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
         self._posts: dict[bytes, int] = {}
         self._changed = False
@@ -84,31 +81,21 @@ class Page:
         for i, signal, payload in zip(range(part.start, part.stop), signals, payloads, strict=True):
             number = first + i
             self._new[0][signal] = self._new[1][payload] = number
-            self._rows.append(
-                {
-                    "number": number,
-                    "signal": job.signals[i].tobytes(),
-                    "payload": job.payloads[i].tobytes(),
-                    "signal_hash": signal,
-                    "payload_hash": payload,
-                    "poster": job.poster,
-                    "posted": self._now,
-                }
-            )
+            values = number, job.signals[i].tobytes(), job.payloads[i].tobytes(), signal, payload, job.poster, self._now
+            self._rows.append(values)
         self._entries += part.stop - part.start
 
     def _refuse_known(self, job: Post) -> None:
-        t = schema.entries
-        for what, given, column, new in (
-            ("signal", job.signal_hashes, t.c.signal_hash, self._new[0]),
-            ("payload", job.payload_hashes, t.c.payload_hash, self._new[1]),
+        for what, given, new in (
+            ("signal", job.signal_hashes, self._new[0]),
+            ("payload", job.payload_hashes, self._new[1]),
         ):
             if len(set(given)) != len(given):
                 raise DuplicateError(f"two of these entries have one {what}: each is posted once; nothing was posted")
-            known = dict(new)
-            for at in range(0, len(given), _LOOK):
-                query = sa.select(column, t.c.number).where(column.in_(given[at : at + _LOOK]))
-                known.update((bytes(h), n) for h, n in self._c.execute(query))
+            known = schema.numbers_of(self._c, f"{what}_hash", given)
+            known.update((h, new[h]) for h in given if h in new)
+            if not known:
+                continue
             for i, h in enumerate(given):
                 if h in known:
                     bulletin, position = divmod(known[h], self._set.entries)

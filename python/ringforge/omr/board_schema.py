@@ -31,6 +31,9 @@ BUSY_SECONDS = 5.0
 _PAGE = 16_384
 _CHECKPOINT = 4096
 
+#: Hashes that are looked for at once.
+_LOOK = 400
+
 #: A number of PostgreSQL's advisory locks, for making tables.
 _LOCK = 0x52474F4D52
 
@@ -136,18 +139,36 @@ def lock_schema(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
-def insert_entries(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
-    """Adds entries; to PostgreSQL as one array for each column, since pg8000 sends rows one by one."""
+def insert_entries(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
+    """Adds entries, each a value for every column; to PostgreSQL as one array for each column, since pg8000 sends rows
+    one by one. Neither goes through SQLAlchemy's types, which would take as long as the database.
+    """
+    names = ", ".join(c.name for c in entries.columns)
     if connection.dialect.name != "postgresql":
-        connection.execute(sa.insert(entries), rows)
+        places = ", ".join("?" * len(entries.columns))
+        connection.exec_driver_sql(f"INSERT INTO entries ({names}) VALUES ({places})", rows)
         return
-    names = [c.name for c in entries.columns]
     kinds = ["bytea[]" if isinstance(c.type, sa.LargeBinary) else "bigint[]" for c in entries.columns]
     arrays = ", ".join(f"CAST(%s AS {kind})" for kind in kinds)
     connection.exec_driver_sql(
-        f"INSERT INTO entries ({', '.join(names)}) SELECT * FROM unnest({arrays})",
-        tuple([row[name] for row in rows] for name in names),
+        f"INSERT INTO entries ({names}) SELECT * FROM unnest({arrays})",
+        tuple(list(column) for column in zip(*rows, strict=True)),
     )
+
+
+def numbers_of(connection: sa.Connection, column: str, hashes: list[bytes]) -> dict[bytes, int]:
+    """Those of entries that have one of these hashes as `signal_hash` or `payload_hash`; no other entries."""
+    found: dict[bytes, int] = {}
+    values: tuple[Any, ...]
+    for at in range(0, len(hashes), _LOOK):
+        part = hashes[at : at + _LOOK]
+        if connection.dialect.name == "postgresql":
+            where, values = "= ANY(CAST(%s AS bytea[]))", (part,)
+        else:
+            where, values = f"IN ({', '.join('?' * len(part))})", tuple(part)
+        rows = connection.exec_driver_sql(f"SELECT {column}, number FROM entries WHERE {column} {where}", values)
+        found.update((bytes(h), n) for h, n in rows)
+    return found
 
 
 def insert_new(dialect: str, table: sa.Table) -> Any:

@@ -237,6 +237,8 @@ def degenerate(
     Returns:
         bool[count].
     """
-    s = signals.set
-    hits = native.count_hits(parameters(s), signals.a, signals.b, s.range, SCREEN_TRIALS, threads, fixed_seed_for_tests)
-    return np.asarray(hits) >= screen_limit(s)
+    s, limit = signals.set, screen_limit(signals.set)
+    hits = native.count_hits(
+        parameters(s), signals.a, signals.b, s.range, SCREEN_TRIALS, threads, fixed_seed_for_tests, limit
+    )
+    return np.asarray(hits) >= limit

@@ -92,8 +92,10 @@ void unpack_signals(u32* a, u32* b, const SignalParameters& parameters, const st
 
 /// How many of `trials` fresh random secrets would take each signal for theirs, with errors of at most `range` in all
 /// clues. Signals that are nobody's hit each with ((2 range + 1) / q)^clues; degenerate ones, such as zeros, hit many.
-/// @param a residues below q, as are b. @throws ParameterError unless 1 <= trials <= 2^16 and 2 range + 1 < q.
+/// The time depends on the signals, which are public.
+/// @param a residues below q, as are b. enough: a signal that has so many hits is tried with no further secret.
+/// @throws ParameterError unless 1 <= trials <= 2^16, 1 <= enough and 2 range + 1 < q.
 void count_hits(u32* hits, const SignalParameters& parameters, const u32* a, const u32* b, std::size_t count, u32 range,
-                u32 trials, const Randomness& rng, unsigned threads = 1);
+                u32 trials, const Randomness& rng, unsigned threads = 1, u32 enough = ~u32{0});
 
 }  // namespace ringforge::omr

@@ -23,7 +23,7 @@ from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
 from ringforge.lab.bench import matvec as matvec_bench
 from ringforge.lab.bench import omr as omr_bench
-from ringforge.lab.bench import omr_profile
+from ringforge.lab.bench import omr_posting, omr_profile
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
@@ -409,6 +409,14 @@ def omr_command(
     stages: Annotated[
         str, typer.Option(help="Instead: the stages of detection at this OMR set, beside what SophOMR states.")
     ] = "",
+    posting: Annotated[
+        str, typer.Option(help="Instead: entries a second that a board of this OMR set takes, such as ringforge.")
+    ] = "",
+    database: Annotated[
+        list[str] | None, typer.Option(help="Of --posting: sqlite or postgresql; may be repeated; both by default.")
+    ] = None,
+    entries: Annotated[int, typer.Option(min=1, max=1 << 18, help="Of --posting, in each round.")] = 16_384,
+    clients: Annotated[int, typer.Option(min=1, max=8, help="Of --posting, at a time.")] = 2,
     threads: Annotated[
         list[int] | None, typer.Option(min=1, help="Of --stages; may be repeated; 1 and 2 by default.")
     ] = None,
@@ -434,11 +442,23 @@ def omr_command(
         ringforge bench omr --stages ringforge
 
         ringforge bench omr --profile ringforge --plot profile.png
+
+        ringforge bench omr --posting ringforge --database sqlite
     """
     if plot is not None and not profile:
         raise typer.BadParameter("--plot draws what --profile SET measures: give both")
-    if profile and stages:
-        raise typer.BadParameter("--profile and --stages are two measurements: leave one out")
+    if sum(map(bool, (profile, stages, posting))) > 1:
+        raise typer.BadParameter("--profile, --stages and --posting are measurements of their own: name one")
+    if posting:
+        wanted_posts = omr_posting.PostingCase(
+            named_omr(posting, insecure), entries=entries, clients=clients, rounds=rounds
+        )
+        of = tuple(dict.fromkeys(database or omr_posting.DATABASES))
+        made = omr_posting.compare(wanted_posts, of)
+        done = _finish(made, f"posting, {rounds} rounds, wall time of one", as_json, save_to, f"omr-posting-{posting}")
+        if not as_json:
+            _print(omr_posting.verdict(done))
+        return
     if stages:
         found = omr_profile.beside_sophomr(named_omr(stages, insecure), tuple(dict.fromkeys(threads or (1, 2))))
         _finish(found, "detection, wall time; SophOMR's times are its own", as_json, save_to, f"omr-stages-{stages}")
