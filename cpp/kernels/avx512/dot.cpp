@@ -50,7 +50,6 @@ struct Operands {
   const u64* const* y1;
   size_t count;
   bool accumulate;
-  size_t next = 0;  // terms of the group after these
 };
 
 template <class S, bool Top, class K>
@@ -78,11 +77,6 @@ __attribute__((noinline)) void add_terms(u64* out0, u64* out1, Block<S>* sums, c
       s = kept;
     else if (t.accumulate)
       s.start(out0 + i, out1 + i);
-    if constexpr (!End)
-      for (size_t d = t.count; d < t.count + t.next; ++d) {
-        prefetch(t.x[d] + i);
-        prefetch(t.x[d] + i + 8);
-      }
     for (size_t d = 0; d < t.count; ++d) s.add(t.x[d] + i, t.y0[d] + i, t.y1[d] + i);
     if constexpr (End)
       s.template finish<Top>(out0 + i, out1 + i, k);
@@ -96,8 +90,8 @@ RF_INLINE void by_tile(u64* out0, u64* out1, const Operands& o, size_t n, const 
   Block<S> sums[kTile / 16];
   const size_t groups = (o.count + kAtOnce - 1) / kAtOnce;
   const auto group = [&](size_t g) {
-    const size_t from = g * o.count / groups, to = (g + 1) * o.count / groups;
-    return Operands{o.x + from, o.y0 + from, o.y1 + from, to - from, o.accumulate, (g + 2) * o.count / groups - to};
+    const size_t from = g * o.count / groups;
+    return Operands{o.x + from, o.y0 + from, o.y1 + from, (g + 1) * o.count / groups - from, o.accumulate};
   };
   for (size_t first = 0; first < n; first += kTile) {
     const size_t size = n - first < kTile ? n - first : kTile;
