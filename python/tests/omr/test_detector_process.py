@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,16 +122,26 @@ def test_without_room_it_says_so_and_serves_on(tmp_path: Path, room: int, step: 
     assert [e["stage"] for e in again.end(signal.SIGTERM) if e["event"] == "step"] == ["digest"]
 
 
-def test_told_to_stop_it_ends_after_the_step_under_way(tmp_path: Path) -> None:
+def test_told_to_stop_it_ends_within_the_step_under_way(tmp_path: Path) -> None:
+    """A step of 30 seconds; the next process begins it again."""
     key = key_file(tmp_path)
-    process = Process(tmp_path, 0.5)
+    process = Process(tmp_path, 30)
     with Connection(process.address, timeout=PATIENCE) as c:
         c.put_key(key)
-        c.submit(request(key))
+        job = c.submit(request(key))
         process.wait_for_steps(4)
+    begun = time.monotonic()
     log = process.end(signal.SIGTERM)
+    assert time.monotonic() - begun < 5, "the grace of calls, of which there are none"
     assert process.process.returncode == 0
-    assert [e["stage"] for e in log if e["event"] == "step"] == ["combination"]
+    assert [e["stage"] for e in log if e["event"] in ("step", "halted")] == ["combination"]
+    assert [e["event"] for e in log][-1] == "stopped"
+    second = Process(tmp_path, 0)
+    with Connection(second.address, timeout=PATIENCE) as c:
+        c.watch(job)
+        assert c.fetch(job) == expected(request(key), key)
+    log = second.end(signal.SIGTERM)
+    assert [e["stage"] for e in log if e["event"] == "step"][0] == "combination"
 
 
 def memory_of(pid: int) -> Iterator[bytes]:
