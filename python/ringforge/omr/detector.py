@@ -240,15 +240,13 @@ class Detector:
 
 
 class DetectorSession:
-    """One receiver's key, ready to compute with."""
+    """One receiver's key, ready to compute with: `engine` has it."""
 
     def __init__(self, detector: Detector, engine: Engine) -> None:
-        self._detector, self._engine = detector, engine
+        self._detector, self.engine = detector, engine
         self._context = bfv_context(detector.set)
 
-    def run(
-        self, step: Step, inputs: Sequence[Path], progress: Progress | None = None
-    ) -> tuple[bytes, dict[str, int]]:
+    def run(self, step: Step, inputs: Sequence[Path], progress: Progress | None = None) -> tuple[bytes, dict[str, int]]:
         """A step's result, and operations counted by kind.
 
         Raises:
@@ -261,17 +259,17 @@ class DetectorSession:
         return result, {name: int(getattr(counts, name)) for name in names}
 
     def _run(self, step: Step, inputs: list[bytes], progress: Progress | None) -> bytes:
-        detector, engine = self._detector, self._engine
+        detector, engine = self._detector, self.engine
         number = detector.number(step.bulletin)
         if step.stage == "affine":
             shard = Shard(step.first, step.last - step.first)
             diagonals = detector.diagonals(number, shard, within(progress, 0.0, _READING_SHARE))
             return self._saved(engine.affine(diagonals, shard, within(progress, _READING_SHARE, 1.0)))
         if step.stage == "combination":
-            parts = [(shard, self._loaded(data)) for shard, data in zip(detector.shards, inputs, strict=True)]
+            parts = [(shard, self.loaded(data)) for shard, data in zip(detector.shards, inputs, strict=True)]
             return self._saved(engine.subtract_b(engine.combine(parts, progress), detector.second_halves(number)))
         if step.stage == "range check":
-            return self._saved([engine.range_check(self._loaded(inputs[0]), progress)])
+            return self._saved([engine.range_check(self.loaded(inputs[0]), progress)])
         if step.stage == "compression":
             return self._summed(step, number, inputs[0], progress)
         return self._digest(step, number, inputs)
@@ -279,17 +277,17 @@ class DetectorSession:
     def _summed(self, step: Step, number: int, checked: bytes, progress: Progress | None) -> bytes:
         about = dict(step.options)
         plan = self._detector.digest_plan(bool(about["payload"]), about["capacity"])
-        (u,) = self._loaded(checked)
+        (u,) = self.loaded(checked)
         weights = self._detector.weights(number, step)
         reach(progress, _READING_SHARE)
-        engine, count = self._engine, step.last - step.first
+        engine, count = self.engine, step.last - step.first
         told = within(progress, _READING_SHARE, 1.0)
         return bytes(plan.part(engine.key.compression, u, weights, step.first, count, engine.threads, told))
 
     def _digest(self, step: Step, number: int, parts: list[bytes]) -> bytes:
         about = dict(step.options)
         plan = self._detector.digest_plan(bool(about["payload"]), about["capacity"])
-        return bytes(plan.digest(self._engine.key.compression, parts, number))
+        return bytes(plan.digest(self.engine.key.compression, parts, number))
 
     def _saved(self, ciphertexts: Sequence[Ciphertext]) -> bytes:
         """Records, each after its length."""
@@ -299,7 +297,12 @@ class DetectorSession:
             out += len(record).to_bytes(8, "little") + record
         return bytes(out)
 
-    def _loaded(self, data: bytes) -> list[Ciphertext]:
+    def loaded(self, data: bytes) -> list[Ciphertext]:
+        """The ciphertexts of a step's result, of any but the last two stages.
+
+        Raises:
+            FormatError: it holds none.
+        """
         found, at = [], 0
         while at < len(data):
             size = int.from_bytes(data[at : at + 8], "little")

@@ -17,7 +17,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from ringforge.errors import Error
 from ringforge.omr.depot import Depot, Job

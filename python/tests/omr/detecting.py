@@ -95,6 +95,7 @@ class HashWorker:
         return BULLETINS
 
     def check_key(self, path: Path, progress: Progress | None = None) -> dict[str, Any]:
+        del progress
         words = path.read_bytes()[:64].split()
         if words[0] != b"key":
             raise FormatError("no detection key")
@@ -109,6 +110,7 @@ class HashWorker:
         return steps_of(request, self.plan)
 
     def open(self, key: Path, progress: Progress | None = None) -> HashSession:
+        del progress
         return HashSession(self, key.read_bytes())
 
 
@@ -119,9 +121,7 @@ class HashSession:
     worker: HashWorker
     key: bytes
 
-    def run(
-        self, step: Step, inputs: Sequence[Path], progress: Progress | None = None
-    ) -> tuple[bytes, dict[str, int]]:
+    def run(self, step: Step, inputs: Sequence[Path], progress: Progress | None = None) -> tuple[bytes, dict[str, int]]:
         assert [p.name for p in inputs] == list(step.inputs)
         self.worker.ran.append((step.stage, step.key[:8]))
         self.worker.begun.release()

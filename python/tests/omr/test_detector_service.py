@@ -280,6 +280,7 @@ def test_a_secret_key_is_thrown_away(tmp_path: Path) -> None:
             return 1, 1 << 20
 
         def check_key(self, path: Path, progress: Any = None) -> dict[str, Any]:
+            del progress
             return {"capacity": path.stat().st_size}
 
     with loop(tmp_path, worker=Lenient()) as found, found.connect() as c:
@@ -474,7 +475,7 @@ def test_what_a_cancelled_request_has_computed_serves_the_next(tmp_path: Path) -
 def test_an_error_of_a_step_fails_the_request(tmp_path: Path) -> None:
     key = key_file(tmp_path)
 
-    def fault(step: Step) -> None:
+    def fault(_: Step) -> None:
         raise Error("no luck")
 
     worker = HashWorker(fault=fault)
