@@ -313,7 +313,7 @@ def _board(
 def verdict(records: Sequence[Record]) -> Table:
     """What was found on each board, and what it took."""
     made = Table(
-        title="what one receiver gets of boards; seconds of wall time; bits of noise budget left after affine, check, in digest"
+        title="what one receiver gets of boards: wall seconds; bits of noise budget left after affine, check, in digest"
     )
     names = (
         "board",
