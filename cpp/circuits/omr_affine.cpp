@@ -229,7 +229,7 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
 
 std::vector<bfv::Ciphertext> OmrAffine::combine(std::span<const bfv::Ciphertext> lower, std::size_t count,
                                                 std::span<const bfv::Ciphertext> upper, const rlwe::GaloisKeys& keys,
-                                                unsigned threads) const {
+                                                unsigned threads, const OmrProgress& progress) const {
   if (lower.size() != layout_.outputs() || upper.size() != layout_.outputs())
     throw ShapeError("shards with " + std::to_string(lower.size()) + " and " + std::to_string(upper.size()) +
                      " outputs, not " + std::to_string(layout_.outputs()));
@@ -238,6 +238,7 @@ std::vector<bfv::Ciphertext> OmrAffine::combine(std::span<const bfv::Ciphertext>
                      " giant steps: something must be left for the upper one");
   const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
   const auto key = keys.at(giant_element());
+  Reports<bool> reports(progress, lower.size() * count);
   std::vector<bfv::Ciphertext> out;
   for (std::size_t l = 0; l < lower.size(); ++l) {
     ctx_->check(lower[l]);
@@ -245,7 +246,10 @@ std::vector<bfv::Ciphertext> OmrAffine::combine(std::span<const bfv::Ciphertext>
     check(lower[l], "an output of a shard");
     check(upper[l], "an output of a shard");
     rlwe::Ciphertext c = upper[l];
-    for (std::size_t g = 0; g < count; ++g) c = ev.map(c, giant_element(), *key);
+    for (std::size_t g = 0; g < count; ++g) {
+      c = ev.map(c, giant_element(), *key);
+      reports.add(1);
+    }
     ev.add_in_place(c, lower[l]);
     out.emplace_back(ctx_->t(), combined_noise(lower[l], count, upper[l]), std::move(c));
   }

@@ -41,7 +41,7 @@ Ciphertext Compressor::switched(const Ciphertext& u, unsigned threads) const {
   return rlwe::Evaluator(ctx.big(), threads).switch_to(u, keys_.down());
 }
 
-CompressedPowers Compressor::powers(const Ciphertext& u, unsigned threads) const {
+CompressedPowers Compressor::powers(const Ciphertext& u, unsigned threads, const CompressionProgress& progress) const {
   const CompressionContext& ctx = *plan_.context();
   const Basis q = ctx.big()->q();
   const std::size_t n = ctx.parameters().entries(), row = n / 2, half = plan_.period() / 2;
@@ -51,6 +51,7 @@ CompressedPowers Compressor::powers(const Ciphertext& u, unsigned threads) const
   const auto& kern = kernels::active();
   CompressedPowers r(plan_.period(), n);
   Ciphertext rotated = switched(u, threads);
+  Reports<bool> reports(progress, half);
   for (std::size_t b = 0; b < half; ++b) {
     if (b > 0) rotated = evaluator.map(rotated, ctx.step_element(), *step);
     const Ciphertext exchanged = evaluator.map(rotated, ctx.swap_element(), *swap);
@@ -78,6 +79,7 @@ CompressedPowers Compressor::powers(const Ciphertext& u, unsigned threads) const
         }
       }
     });
+    reports.add(1);
   }
   count({.plain_mul = 2 * half, .plaintext_bytes = 4 * half * n * sizeof(u64)});
   return r;

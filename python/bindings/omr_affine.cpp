@@ -109,10 +109,14 @@ void bind_omr_affine(nb::module_& m) {
       .def(
           "combine",
           [](const OmrAffine& self, const std::vector<bfv::Ciphertext>& lower, std::size_t count,
-             const std::vector<bfv::Ciphertext>& upper, const rlwe::GaloisKeys& keys,
-             unsigned threads) { return self.combine(lower, count, upper, keys, threads); },
-          "lower"_a, "count"_a, "upper"_a, "galois"_a, "threads"_a = 1, GilReleased(),
-          "Outputs of a shard of `count` giant steps and of what lies above it.")
+             const std::vector<bfv::Ciphertext>& upper, const rlwe::GaloisKeys& keys, unsigned threads,
+             const ProgressCallback& progress) {
+            const auto report = with_gil(progress);
+            const nb::gil_scoped_release release;
+            return self.combine(lower, count, upper, keys, threads, report);
+          },
+          "lower"_a, "count"_a, "upper"_a, "galois"_a, "threads"_a = 1, "progress"_a = nb::none(),
+          "Outputs of a shard of `count` giant steps and of what lies above it. A progress that returns False cancels.")
       .def("baby_counts", &OmrAffine::baby_counts)
       .def(
           "run_counts",

@@ -25,6 +25,9 @@ std::span<const std::uint8_t> view(const nb::bytes& b) {
   return {reinterpret_cast<const std::uint8_t*>(b.c_str()), b.size()};
 }
 
+/// Of the time of a part: the rotations and their products with powers, in units of progress.
+constexpr double kPowersShare = 0.5;
+
 template <class F>
 std::string written(F&& write) {
   std::ostringstream out(std::ios::binary);
@@ -166,8 +169,13 @@ void bind_omr_compress(nb::module_& m) {
             const auto report = with_gil(progress);
             return bytes_of(unlocked([&] {
               const Compressor compressor(plan, keys);
-              const auto powers = compressor.powers(u, threads);
-              const auto part = compressor.part(powers, {words.data(), words.size()}, {first, count}, threads, report);
+              const auto share = [&report](double begin, double width) -> CompressionProgress {
+                if (!report) return {};
+                return [&report, begin, width](double done) { return report(begin + width * done); };
+              };
+              const auto powers = compressor.powers(u, threads, share(0.0, kPowersShare));
+              const auto part = compressor.part(powers, {words.data(), words.size()}, {first, count}, threads,
+                                                share(kPowersShare, 1.0 - kPowersShare));
               return written([&](std::ostream& out) { part.save(out, plan); });
             }));
           },

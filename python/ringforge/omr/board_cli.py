@@ -6,17 +6,32 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from ringforge.cli.console import console, parse_size, progress, properties, say, thread_count
-from ringforge.cli.options import Insecure, Threads, log_file
+from ringforge.cli.options import Insecure, Threads
 from ringforge.errors import ParameterError
+from ringforge.serving.options import (
+    EventLog,
+    Listen,
+    Listening,
+    Plaintext,
+    ServerStall,
+    Stall,
+    Timeout,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    TokenFile,
+    TokensFile,
+    client_token,
+    log_stream,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -36,17 +51,6 @@ _SERVER = typer.Option("--server", metavar="HOST:PORT", help="Where `omr board s
 Database = Annotated[str, _DATABASE]
 SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
 Server = Annotated[str, _SERVER]
-TlsCa = Annotated[
-    Path | None, typer.Option(help="PEM file of the authority that signed the board's certificate: connect by TLS.")
-]
-TokenFile = Annotated[
-    Path | None, typer.Option(help="File with the token the board knows this poster by, mode 0600; - for stdin.")
-]
-Plaintext = Annotated[
-    bool, typer.Option("--plaintext", help="Other machines without TLS: the connection is protected otherwise.")
-]
-Timeout = Annotated[float | None, typer.Option(help="Seconds it may take in all; default: as long as it takes.")]
-Stall = Annotated[float, typer.Option(help="Seconds without a sign of the board after which it is given up.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 
 
@@ -55,27 +59,18 @@ def serve(
     database: Database,
     parameters: SetName = "ringforge",
     insecure: Insecure = "",
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any free one.")
-    ] = "127.0.0.1:8771",
-    tls_cert: Annotated[Path | None, typer.Option(help="PEM file: this server's certificate chain.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM file: its private key, mode 0600.")] = None,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(help="Tokens of those who are served, one a line; each has a quota. Mode 0600; - for stdin."),
-    ] = None,
+    listen: Listen = "127.0.0.1:8771",
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    token_file: TokensFile = None,
     plaintext: Plaintext = False,
     posts_per_day: Annotated[int, typer.Option(min=0, help="Entries each poster may post in a day (UTC).")] = 1 << 20,
     memory: Annotated[str, typer.Option(help="For encodings that are being sent: 512MiB, 4GiB.")] = "512MiB",
     waiting: Annotated[int, typer.Option(help="Encodings that may wait while one is made.")] = 32,
     moving: Annotated[float, typer.Option(help="Seconds for a reader to take what it asked for.")] = 600.0,
-    stall: Annotated[
-        float, typer.Option(help="Seconds for a call's first message, for each later one, and to take each of ours.")
-    ] = 30.0,
+    stall: ServerStall = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that calls get to end when stopped.")] = 30.0,
-    log: Annotated[
-        Path | None, typer.Option(help="File for events, as JSON; default: standard error.", callback=log_file)
-    ] = None,
+    log: EventLog = None,
     threads: Threads = 0,
 ) -> None:
     """Serves a board until it is stopped (SIGTERM, Ctrl-C); makes it if there is none.
@@ -98,16 +93,11 @@ def serve(
     from ringforge.omr.detector import encoder
     from ringforge.omr.plan import Plan
     from ringforge.omr.sets import named
-    from ringforge.serving import listener
-    from ringforge.serving.access import Tokens, read_tokens, require_cover, server_credentials, split_address
     from ringforge.serving.calls import Log
     from ringforge.serving.limits import Limits
 
     workers = thread_count(threads)
-    host, _ = split_address(listen)
-    credentials = server_credentials(tls_cert, tls_key)
-    require_cover(host, credentials is not None, plaintext, "--tls-cert and --tls-key")
-    tokens = None if token_file is None else Tokens(read_tokens(token_file))
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
     limits = Limits(
         memory=parse_size(memory),
         waiting=waiting,
@@ -116,21 +106,10 @@ def serve(
         grace_seconds=grace,
     )
     s = named(parameters, insecure)
-    with Board.open(database, s, threads=workers) as board, _log_stream(log) as stream:
+    with Board.open(database, s, threads=workers) as board, log_stream(log) as stream:
         events = Log(stream)
-        service = Service(board, limits, posts_per_day, encoder(Plan.make(s), workers), tokens, events)
-        running = listener.Running(service, listen, credentials)
-        ready = {"listening": f"{host}:{running.port}", "tls": credentials is not None, "tokens": tokens is not None}
-        listener.serve(running, limits, events, {**ready, "set": s.name})
-
-
-@contextlib.contextmanager
-def _log_stream(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        yield sys.stderr
-        return
-    with path.open("a", encoding="utf-8") as f:
-        yield f
+        service = Service(board, limits, posts_per_day, encoder(Plan.make(s), workers), listening.tokens, events)
+        listening.serve(service, limits, events, set=s.name)
 
 
 @app.command()
@@ -201,13 +180,10 @@ def _connection(
     stall: float,
 ) -> Iterator[Any]:
     from ringforge.omr.board_client import RemoteBoard
-    from ringforge.serving.access import read_tokens
 
-    tokens = [None] if token_file is None else read_tokens(token_file)
-    if len(tokens) > 1:
-        raise ParameterError(f"the token file holds {len(tokens)} tokens: a poster has one of its own, alone in a file")
+    token = client_token(token_file)
     with RemoteBoard(
-        server, s, threads=threads, ca=tls_ca, token=tokens[0], timeout=timeout, stall=stall, plaintext=plaintext
+        server, s, threads=threads, ca=tls_ca, token=token, timeout=timeout, stall=stall, plaintext=plaintext
     ) as board:
         yield board
 

@@ -17,6 +17,7 @@ from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.omr import board_cli, detect_cli
+from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
 
 # gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -40,18 +41,6 @@ app.add_typer(detect_cli.app, name="detect")
 DetectorAddress = Annotated[
     str, typer.Option("--server", metavar="HOST:PORT", help="Where `omr detect serve` listens.")
 ]
-TlsCa = Annotated[
-    Path | None, typer.Option(help="PEM file of the authority that signed the detector's certificate: connect by TLS.")
-]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(help="File with the token the detector knows this receiver by, mode 0600; - for standard input."),
-]
-Plaintext = Annotated[
-    bool, typer.Option("--plaintext", help="Other machines without TLS: the connection is protected otherwise.")
-]
-Timeout = Annotated[float | None, typer.Option(help="Seconds it may take in all; default: as long as it takes.")]
-Stall = Annotated[float, typer.Option(help="Seconds without a sign of the detector after which it is given up.")]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The receiver's secret, which `keygen` made.")]
 KeyFile = Annotated[Path, typer.Option("--detection-key", help="The detection key, which `keygen` made.")]
 SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
@@ -138,17 +127,6 @@ def address_command(
 # ---- retrieve ------------------------------------------------------------------------------------
 
 
-def _token(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    from ringforge.serving.access import read_tokens
-
-    tokens = read_tokens(path)
-    if len(tokens) > 1:
-        raise ParameterError(f"{path.name} holds {len(tokens)} tokens: a receiver has one, alone in its file")
-    return tokens[0]
-
-
 def _numbers(text: str | None) -> range | None:
     """Bulletins from "3" or "0..7", None for all."""
     if text is None:
@@ -223,10 +201,14 @@ def retrieve(
     with contextlib.ExitStack() as stack:
         payloads = None
         if board is not None:
-            source = open_board(board, reader.set, ca=board_ca, token=_token(board_token_file), plaintext=plaintext)
+            source = open_board(
+                board, reader.set, ca=board_ca, token=client_token(board_token_file), plaintext=plaintext
+            )
             payloads = payloads_of(stack.enter_context(contextlib.closing(source)))
         connection = stack.enter_context(
-            Connection(server, ca=tls_ca, token=_token(token_file), timeout=timeout, stall=stall, plaintext=plaintext)
+            Connection(
+                server, ca=tls_ca, token=client_token(token_file), timeout=timeout, stall=stall, plaintext=plaintext
+            )
         )
         report = stack.enter_context(steps())
         outcome = Run(connection, reader, detection_key, reader.set.entries, wanted, payloads, report)(numbers)
@@ -268,7 +250,9 @@ def status(
     from ringforge.omr.detector_client import Connection
     from ringforge.omr.texts import info_rows
 
-    with Connection(server, ca=tls_ca, token=_token(token_file), timeout=timeout, plaintext=plaintext) as connection:
+    with Connection(
+        server, ca=tls_ca, token=client_token(token_file), timeout=timeout, plaintext=plaintext
+    ) as connection:
         info = connection.info()
     if as_json:
         say(json.dumps(vars(info)))
@@ -298,7 +282,9 @@ def drop(
 
     if (key is None) == (job is None):
         raise ParameterError("say what to drop: --key or --job, as `omr status` names them")
-    with Connection(server, ca=tls_ca, token=_token(token_file), timeout=timeout, plaintext=plaintext) as connection:
+    with Connection(
+        server, ca=tls_ca, token=client_token(token_file), timeout=timeout, plaintext=plaintext
+    ) as connection:
         info = connection.info()
         names = list(info.keys) if key is not None else [str(j["job"]) for j in info.jobs]
         start = key or job or ""
@@ -351,7 +337,7 @@ def estimate(
         from ringforge.omr.detector_client import Connection
 
         with Connection(
-            server, ca=tls_ca, token=_token(token_file), timeout=timeout, plaintext=plaintext
+            server, ca=tls_ca, token=client_token(token_file), timeout=timeout, plaintext=plaintext
         ) as connection:
             info = connection.info()
         name, count = str(info.detector.get("set", "")), max(1, len(info.bulletins))

@@ -5,15 +5,25 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import parse_size, thread_count
-from ringforge.cli.options import Insecure, Threads, log_file
+from ringforge.cli.options import Insecure, Threads
+from ringforge.serving.options import (
+    EventLog,
+    Listen,
+    Listening,
+    Plaintext,
+    ServerStall,
+    TlsCert,
+    TlsKey,
+    TokensFile,
+    client_token,
+    log_stream,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -36,20 +46,11 @@ def serve(
         str, typer.Option("--set", help="Parameter set of the board: ringforge, paper, or test (no security).")
     ] = "ringforge",
     insecure: Insecure = "",
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any free one.")
-    ] = "127.0.0.1:8770",
-    tls_cert: Annotated[Path | None, typer.Option(help="PEM file: this server's certificate chain.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM file: its private key, mode 0600.")] = None,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Tokens of the receivers that are served, one a line; each has a quota. Mode 0600; - for stdin."
-        ),
-    ] = None,
-    plaintext: Annotated[
-        bool, typer.Option("--plaintext", help="Other machines without TLS: the connection is protected otherwise.")
-    ] = False,
+    listen: Listen = "127.0.0.1:8770",
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    token_file: TokensFile = None,
+    plaintext: Plaintext = False,
     bulletins_per_day: Annotated[
         int, typer.Option(min=0, help="Digests each receiver may ask for in a day (UTC).")
     ] = 1000,
@@ -65,13 +66,11 @@ def serve(
         int, typer.Option(min=1, help="Parts of the affine transform: results are kept after each; more cost a little.")
     ] = 1,
     moving: Annotated[float, typer.Option(help="Seconds for a receiver to send its key, or to take a digest.")] = 600.0,
-    stall: Annotated[
-        float, typer.Option(help="Seconds for a call's first message, for each later one, and to take each of ours.")
+    stall: ServerStall = 30.0,
+    grace: Annotated[
+        float, typer.Option(help="Seconds that calls get to end when stopped; the step under way ends at once.")
     ] = 30.0,
-    grace: Annotated[float, typer.Option(help="Seconds that the step under way gets to end when stopped.")] = 30.0,
-    log: Annotated[
-        Path | None, typer.Option(help="File for events, as JSON; default: standard error.", callback=log_file)
-    ] = None,
+    log: EventLog = None,
     threads: Threads = 0,
 ) -> None:
     """Searches a board for receivers, until it is stopped (SIGTERM, Ctrl-C).
@@ -94,39 +93,24 @@ def serve(
     from ringforge.omr.detector_service import Kept, Service
     from ringforge.omr.detector_wire import QUOTAS
     from ringforge.omr.sets import named
-    from ringforge.serving import listener
-    from ringforge.serving.access import Tokens, read_tokens, require_cover, server_credentials, split_address
     from ringforge.serving.calls import Log
     from ringforge.serving.limits import Limits
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    host, _ = split_address(listen)
-    credentials = server_credentials(tls_cert, tls_key)
-    require_cover(host, credentials is not None, plaintext, "--tls-cert and --tls-key")
-    tokens = None if token_file is None else Tokens(read_tokens(token_file))
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
     kept = Kept(keys_each=keys_per_client, jobs_each=jobs_per_client, keep_seconds=keep, disk=parse_size(disk))
     s = named(parameters, insecure)
     with contextlib.ExitStack() as stack:
-        token = None if board_token_file is None else read_tokens(board_token_file)[0]
+        token = client_token(board_token_file)
         opened = open_board(board, s, threads=workers, ca=board_ca, token=token, plaintext=plaintext)
         source = stack.enter_context(contextlib.closing(opened))
         worker = Detector(s, source, shards=shards, threads=workers)
         depot = stack.enter_context(contextlib.closing(Depot(store)))
         path = quota_file or store.with_name(f"{store.resolve().name}.quota.sqlite")
         quota = stack.enter_context(contextlib.closing(Quota(path, {"bulletins": bulletins_per_day}, words=QUOTAS)))
-        events = Log(stack.enter_context(_log_stream(log)))
-        service = Service(worker, depot, quota, limits, kept, tokens, events)
-        running = listener.Running(service, listen, credentials)
-        ready = {"listening": f"{host}:{running.port}", "tls": credentials is not None, "tokens": tokens is not None}
-        listener.serve(running, limits, events, {**ready, "set": s.name})
-
-
-@contextlib.contextmanager
-def _log_stream(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        yield sys.stderr
-        return
-    with path.open("a", encoding="utf-8") as f:
-        yield f
+        events = Log(stack.enter_context(log_stream(log)))
+        listening.serve(
+            Service(worker, depot, quota, limits, kept, listening.tokens, events), limits, events, set=s.name
+        )

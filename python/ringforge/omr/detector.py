@@ -10,9 +10,9 @@ does the same for all windows, and for every receiver.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from ringforge._native.bfv import Ciphertext
 from ringforge._native.omr import CompressionPlan
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.omr.board import Encoder
-from ringforge.omr.bulletins import Source
 from ringforge.omr.compress import compression_plan
 from ringforge.omr.depot import read_result
 from ringforge.omr.engine import Engine, encode_diagonals
@@ -30,6 +29,7 @@ from ringforge.omr.estimate import key_bytes as detection_key_bytes
 from ringforge.omr.keys import DetectionKey, bfv_context
 from ringforge.omr.payload import words
 from ringforge.omr.plan import Plan, Shard
+from ringforge.omr.progress import Progress, reach, within
 from ringforge.omr.range_check import Method
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import Signals
@@ -43,6 +43,8 @@ _CAPACITY = {"messages": 254, "positions": 1022}
 #: Shares of the time by stage, roughly, as measured with one thread.
 _SHARES = {"affine": 0.52, "combination": 0.03, "range check": 0.35, "compression": 0.09, "digest": 0.01}
 
+#: Of a step's time, roughly: reading what the board has.
+_READING_SHARE = 0.1
 
 #: Room for headers and checksums of a detection key's records, and for its head.
 _HEADERS = 8192
@@ -66,6 +68,22 @@ def encoder(plan: Plan, threads: int = 1) -> Encoder:
     return Encoder(name, plan.giants, most, encode)
 
 
+class Bulletins(Protocol):
+    """Sealed bulletins, as a detector reads them. `bulletins.Source` has those of a board."""
+
+    def sealed(self) -> list[tuple[int, str]]:
+        """Numbers and digests (hexadecimal) of all."""
+
+    def signals(self, number: int) -> Signals:
+        """All signals of a bulletin."""
+
+    def payloads(self, number: int) -> npt.NDArray[np.uint8]:
+        """All payloads: uint8[entries, payload_bytes]."""
+
+    def encodings(self, number: int, encoder: Encoder, steps: Sequence[int]) -> Iterator[bytes]:
+        """Encodings of its diagonals for these giant steps, in order."""
+
+
 class Detector:
     """Computes steps for the keys of one parameter set, on bulletins of one board.
 
@@ -78,7 +96,7 @@ class Detector:
     """
 
     def __init__(
-        self, s: Set, source: Source, *, method: Method = "ringforge", shards: int = 1, threads: int = 1
+        self, s: Set, source: Bulletins, *, method: Method = "ringforge", shards: int = 1, threads: int = 1
     ) -> None:
         self.set, self._source, self._threads = s, source, threads
         self.plan = Plan.make(s, method)
@@ -109,13 +127,14 @@ class Detector:
         size = detection_key_bytes(self.set)
         return size, size + _HEADERS
 
-    def check_key(self, path: Path) -> dict[str, Any]:
+    def check_key(self, path: Path, progress: Progress | None = None) -> dict[str, Any]:
         """Reads a detection key as a whole.
 
         Raises:
-            FormatError: it is none, or damaged. MismatchError: it is for another set, or another method.
+            FormatError: it is none, or damaged. MismatchError: it is for another set, or another method. Error
+            "cancelled": `progress` returned False.
         """
-        key = DetectionKey.load(path, self.set, self._threads)
+        key = DetectionKey.load(path, self.set, self._threads, progress)
         if key.method != self.plan.method:
             raise MismatchError(
                 f'the detection key is for method "{key.method}", this detector computes "{self.plan.method}": make '
@@ -166,12 +185,16 @@ class Detector:
         """The plan of digests; the first word of an entry says whether it is in the window."""
         return compression_plan(self.set, capacity, 1 + (self.set.payload_words if payload else 0))
 
-    def open(self, key: Path) -> DetectorSession:
-        """Reads a detection key; that of the last request is at hand, with the rotations of its signal key."""
+    def open(self, key: Path, progress: Progress | None = None) -> DetectorSession:
+        """Reads a detection key; that of the last request is at hand, with the rotations of its signal key.
+
+        Raises:
+            Error "cancelled": `progress` returned False.
+        """
         with self._lock:
             if self._last is None or self._last[0] != str(key):
                 self._last = None  # first lets go of the memory
-                loaded = DetectionKey.load(key, self.set, self._threads)
+                loaded = DetectionKey.load(key, self.set, self._threads, progress)
                 self._last = (str(key), DetectorSession(self, Engine(self.plan, loaded, self._threads)))
             return self._last[1]
 
@@ -188,10 +211,18 @@ class Detector:
                 return number
         raise ParameterError(f"the board has no sealed bulletin with the digest {digest[:16]}")
 
-    def diagonals(self, number: int, shard: Shard) -> list[npt.NDArray[np.uint8]]:
-        """A shard's diagonals, one array for each giant step."""
+    def diagonals(self, number: int, shard: Shard, progress: Progress | None = None) -> list[npt.NDArray[np.uint8]]:
+        """A shard's diagonals, one array for each giant step.
+
+        Raises:
+            Error "cancelled": `progress` returned False.
+        """
         giants = range(shard.first, shard.first + shard.count)
-        return [np.frombuffer(blob, np.uint8) for blob in self._source.encodings(number, self._encoder, giants)]
+        found = []
+        for blob in self._source.encodings(number, self._encoder, giants):
+            found.append(np.frombuffer(blob, np.uint8))
+            reach(progress, len(found) / shard.count)
+        return found
 
     def second_halves(self, number: int) -> Words:
         """Second halves of a bulletin's signals."""
@@ -209,47 +240,54 @@ class Detector:
 
 
 class DetectorSession:
-    """One receiver's key, ready to compute with."""
+    """One receiver's key, ready to compute with: `engine` has it."""
 
     def __init__(self, detector: Detector, engine: Engine) -> None:
-        self._detector, self._engine = detector, engine
+        self._detector, self.engine = detector, engine
         self._context = bfv_context(detector.set)
 
-    def run(self, step: Step, inputs: Sequence[Path]) -> tuple[bytes, dict[str, int]]:
-        """A step's result, and operations counted by kind."""
+    def run(self, step: Step, inputs: Sequence[Path], progress: Progress | None = None) -> tuple[bytes, dict[str, int]]:
+        """A step's result, and operations counted by kind.
+
+        Raises:
+            Error "cancelled": `progress` returned False.
+        """
         with _native.counting() as did:
-            result = self._run(step, [read_result(path) for path in inputs])
+            result = self._run(step, [read_result(path) for path in inputs], progress)
         counts = did.operations
         names = ("ntt", "intt", "mod_up", "mod_down", "key_switch", "rotation", "plain_mul")
         return result, {name: int(getattr(counts, name)) for name in names}
 
-    def _run(self, step: Step, inputs: list[bytes]) -> bytes:
-        detector, engine = self._detector, self._engine
+    def _run(self, step: Step, inputs: list[bytes], progress: Progress | None) -> bytes:
+        detector, engine = self._detector, self.engine
         number = detector.number(step.bulletin)
         if step.stage == "affine":
             shard = Shard(step.first, step.last - step.first)
-            return self._saved(engine.affine(detector.diagonals(number, shard), shard))
+            diagonals = detector.diagonals(number, shard, within(progress, 0.0, _READING_SHARE))
+            return self._saved(engine.affine(diagonals, shard, within(progress, _READING_SHARE, 1.0)))
         if step.stage == "combination":
-            parts = [(shard, self._loaded(data)) for shard, data in zip(detector.shards, inputs, strict=True)]
-            return self._saved(engine.subtract_b(engine.combine(parts), detector.second_halves(number)))
+            parts = [(shard, self.loaded(data)) for shard, data in zip(detector.shards, inputs, strict=True)]
+            return self._saved(engine.subtract_b(engine.combine(parts, progress), detector.second_halves(number)))
         if step.stage == "range check":
-            return self._saved([engine.range_check(self._loaded(inputs[0]))])
+            return self._saved([engine.range_check(self.loaded(inputs[0]), progress)])
         if step.stage == "compression":
-            return self._summed(step, number, inputs[0])
+            return self._summed(step, number, inputs[0], progress)
         return self._digest(step, number, inputs)
 
-    def _summed(self, step: Step, number: int, checked: bytes) -> bytes:
+    def _summed(self, step: Step, number: int, checked: bytes, progress: Progress | None) -> bytes:
         about = dict(step.options)
         plan = self._detector.digest_plan(bool(about["payload"]), about["capacity"])
-        (u,) = self._loaded(checked)
+        (u,) = self.loaded(checked)
         weights = self._detector.weights(number, step)
-        count = step.last - step.first
-        return bytes(plan.part(self._engine.key.compression, u, weights, step.first, count, self._engine.threads))
+        reach(progress, _READING_SHARE)
+        engine, count = self.engine, step.last - step.first
+        told = within(progress, _READING_SHARE, 1.0)
+        return bytes(plan.part(engine.key.compression, u, weights, step.first, count, engine.threads, told))
 
     def _digest(self, step: Step, number: int, parts: list[bytes]) -> bytes:
         about = dict(step.options)
         plan = self._detector.digest_plan(bool(about["payload"]), about["capacity"])
-        return bytes(plan.digest(self._engine.key.compression, parts, number))
+        return bytes(plan.digest(self.engine.key.compression, parts, number))
 
     def _saved(self, ciphertexts: Sequence[Ciphertext]) -> bytes:
         """Records, each after its length."""
@@ -259,7 +297,12 @@ class DetectorSession:
             out += len(record).to_bytes(8, "little") + record
         return bytes(out)
 
-    def _loaded(self, data: bytes) -> list[Ciphertext]:
+    def loaded(self, data: bytes) -> list[Ciphertext]:
+        """The ciphertexts of a step's result, of any but the last two stages.
+
+        Raises:
+            FormatError: it holds none.
+        """
         found, at = [], 0
         while at < len(data):
             size = int.from_bytes(data[at : at + 8], "little")

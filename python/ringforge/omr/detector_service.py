@@ -145,7 +145,9 @@ class Service(service.Service):
                     self._receive(requests, path, head.total_bytes, name)
                     call.notes["bytes"] = head.total_bytes
                     ticket = self._check_turns.enter(call.client)
-                    work = Work(self._threads, call, self._check_turns, ticket, lambda _: self._worker.check_key(path))
+                    work = Work(
+                        self._threads, call, self._check_turns, ticket, lambda told: self._worker.check_key(path, told)
+                    )
                     about = yield from working(work, pb.PutKeyReply())
                     self._depot.keep_key(client, name, path, about)
             finally:
@@ -284,7 +286,7 @@ class Service(service.Service):
     # ---- life --------------------------------------------------------------------------------------
 
     def stopping(self, grace_seconds: float) -> None:
-        """Begins no further step; what is unfinished is taken up by the next process."""
+        """Ends the step under way; what is unfinished is taken up by the next process."""
         self._grace = grace_seconds
         self.jobs.stop()
 

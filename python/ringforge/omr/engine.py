@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,15 @@ from ringforge.errors import MismatchError, ShapeError
 from ringforge.omr.kernels import AffineKernel, BabiesKernel
 from ringforge.omr.keys import DetectionKey
 from ringforge.omr.plan import Plan, Shard
+from ringforge.omr.progress import Progress, within
 
 __all__ = ["Engine", "encode_diagonals"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
-Progress = Callable[[float], bool | None]
+
+#: Of the time of a key's first affine transform: the rotations of the key.
+_BABIES_SHARE = 0.2
 
 
 def encode_diagonals(plan: Plan, a: Words, giants: range | None = None, threads: int = 1) -> list[Bytes]:
@@ -69,7 +72,11 @@ class Engine:
         self._evaluator = Evaluator(plan.shape.context, threads)
 
     def babies(self, progress: Progress | None = None) -> Any:
-        """Rotations of the key of signals, computed by the first call and kept: they serve every bulletin."""
+        """Rotations of the key of signals, computed by the first call and kept: they serve every bulletin.
+
+        Raises:
+            Error "cancelled": `progress` returned False; nothing is kept.
+        """
         with self._lock:
             if self._babies is None:
                 handle = self.device.prepare(BabiesKernel(self.plan.shape), self._keys, None)
@@ -95,20 +102,24 @@ class Engine:
     def affine(
         self, diagonals: Sequence[Bytes], shard: Shard | None = None, progress: Progress | None = None
     ) -> list[Ciphertext]:
-        """A shard's part of the affine transform: one ciphertext for each clue.
+        """A shard's part of the affine transform: one ciphertext for each clue. The first one makes `babies` too.
 
         Raises:
             ShapeError: the diagonals are not those of the shard. Error "cancelled": `progress` returned False.
         """
-        babies = self.babies()
-        outputs, _ = self.device.run(self.prepare(diagonals, shard), [babies], threads=self.threads, progress=progress)
+        begin = 0.0 if self._babies is not None else _BABIES_SHARE
+        babies = self.babies(within(progress, 0.0, begin))
+        told = within(progress, begin, 1.0)
+        outputs, _ = self.device.run(self.prepare(diagonals, shard), [babies], threads=self.threads, progress=told)
         return [self.device.download(x) for x in outputs]
 
-    def combine(self, parts: Sequence[tuple[Shard, Sequence[Ciphertext]]]) -> list[Ciphertext]:
+    def combine(
+        self, parts: Sequence[tuple[Shard, Sequence[Ciphertext]]], progress: Progress | None = None
+    ) -> list[Ciphertext]:
         """The results of all shards of a bulletin to those of the whole, from the uppermost down.
 
         Raises:
-            ShapeError: the shards do not make up the bulletin.
+            ShapeError: the shards do not make up the bulletin. Error "cancelled": `progress` returned False.
         """
         ordered = sorted(parts, key=lambda part: part[0].first)
         at = 0
@@ -119,8 +130,11 @@ class Engine:
         if at != self.plan.giants or sum(shard.count for shard, _ in ordered) != at:
             raise ShapeError(f"the shards do not make up the bulletin's {self.plan.giants} giant steps, each once")
         result = list(ordered[-1][1])
-        for shard, lower in reversed(ordered[:-1]):
-            result = self.plan.shape.native.combine(list(lower), shard.count, result, self.key.galois, self.threads)
+        for done, (shard, lower) in enumerate(reversed(ordered[:-1])):
+            told = within(progress, done / len(ordered), (done + 1) / len(ordered))
+            result = self.plan.shape.native.combine(
+                list(lower), shard.count, result, self.key.galois, self.threads, told
+            )
         return result
 
     def subtract_b(self, outputs: Sequence[Ciphertext], b: Words) -> list[Ciphertext]:
@@ -147,9 +161,5 @@ class Engine:
     def detect(self, diagonals: Sequence[Bytes], b: Words, progress: Progress | None = None) -> Ciphertext:
         """All stages for one bulletin."""
 
-        def share(first: float, last: float) -> Progress | None:
-            return None if progress is None else lambda done: progress(first + (last - first) * done)
-
-        self.babies(share(0.0, 0.1))
-        outputs = self.affine(diagonals, None, share(0.1, 0.5))
-        return self.range_check(self.subtract_b(outputs, b), share(0.5, 1.0))
+        outputs = self.affine(diagonals, None, within(progress, 0.0, 0.5))
+        return self.range_check(self.subtract_b(outputs, b), within(progress, 0.5, 1.0))

@@ -4,8 +4,9 @@
 
 A request is written down before it is acknowledged, and each step's result as soon as it is there. So work goes on
 after a restart with the step that was not finished, whatever ended the process; and a second request about the same
-bulletin and key finds what the first one has computed. Which work is done, in which order, with which sizes, does not
-depend on what is found: the detector cannot know it.
+bulletin and key finds what the first one has computed. A request that is cancelled, and a process that is told to stop,
+end within their step: its work is lost, that of the steps before is not. Which work is done, in which order, with which
+sizes, does not depend on what is found: the detector cannot know it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from ringforge.errors import Error
 from ringforge.omr.depot import Depot, Job
-from ringforge.omr.steps import FINISHED, UNFINISHED, Progress, Request, Step, Worker
+from ringforge.omr.steps import FINISHED, UNFINISHED, Progress, Request, Session, Step, Worker
 from ringforge.serving.calls import Log
 from ringforge.serving.sessions import BusyError, Turns
 
@@ -36,6 +36,25 @@ class _Running:
         self.ticket: object | None = None
         self.cancelled = threading.Event()
         self.progress = Progress(job.state)
+
+
+class _Course:
+    """How far a request's steps are, and how long they still take, roughly."""
+
+    def __init__(self, steps: list[Step], finished: set[str]) -> None:
+        self._count, self._whole = len(steps), sum(s.share for s in steps) or 1.0
+        self._found = self._done = sum(s.share for s in steps if s.name in finished)
+        self._begun = time.monotonic()
+
+    def finish(self, step: Step) -> None:
+        self._done += step.share
+
+    def at(self, number: int, step: Step, part: float) -> Progress:
+        """With this part of a step done."""
+        done = self._done + part * step.share
+        took, computed = time.monotonic() - self._begun, done - self._found
+        left = (self._whole - done) * took / computed if computed > 0 else -1.0
+        return Progress("running", 0, step.stage, number, self._count, min(1.0, done / self._whole), left)
 
 
 class Jobs:
@@ -107,7 +126,9 @@ class Jobs:
             raise
 
     def cancel(self, client: str, name: str) -> bool:
-        """Ends a request that is not finished; says whether there was one. What it has computed stays for a while."""
+        """Ends a request that is not finished, within its step; says whether there was one. The results of the steps
+        before stay for a while.
+        """
         with self._changed:
             running = self._running.get((client, name))
             if running is None:
@@ -190,23 +211,30 @@ class Jobs:
     def _compute(self, running: _Running) -> Job:
         job = running.job
         steps = self._worker.steps(job.request)
-        whole = sum(s.share for s in steps) or 1.0
         finished = self._finished(job.client, steps)
-        begun, computed = time.monotonic(), 0.0
-        session = None
+        course = _Course(steps, finished)
+        session: Session | None = None
         for number, step in enumerate(steps):
-            if not self._going_on(running):
+
+            def told(part: float, number: int = number, step: Step = step) -> bool:
+                self._tell(running, course.at(number, step, part))
+                return self._going_on(running)
+
+            if not told(0.0):
                 return job
-            done = sum(s.share for s in steps if s.name in finished)
-            left = (whole - done) * (time.monotonic() - begun) / computed if computed else -1.0
-            self._tell(running, Progress("running", 0, step.stage, number, len(steps), done / whole, left))
             if step.name in finished:
                 continue
-            if session is None:
-                session = self._worker.open(self._depot.key(job.client, job.request.key))
-            self._run(job, session, step, steps)
-            finished.add(step.name)
-            computed += step.share
+            try:
+                if session is None:
+                    key = self._depot.key(job.client, job.request.key)
+                    session = self._worker.open(key, lambda _: self._going_on(running))
+                self._run(job, session, step, steps, told)
+            except Error:
+                if self._going_on(running):
+                    raise
+                self._log("halted", job=job.name[:12], stage=step.stage, first=step.first, last=step.last)
+                return job
+            course.finish(step)
         return dataclasses.replace(job, state="done", digest=steps[-1].name)
 
     def _finished(self, client: str, steps: list[Step]) -> set[str]:
@@ -220,11 +248,11 @@ class Jobs:
                 needed.update(step.inputs)
         return finished
 
-    def _run(self, job: Job, session: Any, step: Step, steps: list[Step]) -> None:
+    def _run(self, job: Job, session: Session, step: Step, steps: list[Step], told: Callable[[float], bool]) -> None:
         start = time.monotonic()
         inputs = [self._depot.result_path(job.client, name) for name in step.inputs]
         taken = sum(p.stat().st_size for p in inputs)
-        result, counts = session.run(step, inputs)
+        result, counts = session.run(step, inputs, told)
         self._depot.keep_result(job.client, step, result)
         line = {"stage": step.stage, "first": step.first, "last": step.last, "counts": counts}
         self._depot.journal(job, {**line, "bytes_in": taken, "bytes_out": len(result)})
@@ -239,18 +267,18 @@ class Jobs:
     # ---- the end ----
 
     def stop(self) -> None:
-        """Begins no further step. Unfinished requests stay written down."""
+        """Ends the step under way. Unfinished requests stay written down."""
         self._stopping.set()
         with self._changed:
             self._changed.notify_all()
 
     @property
     def stopped(self) -> bool:
-        """Whether no further step will be begun."""
+        """Whether no step is computed any more."""
         return self._stopping.is_set()
 
     def join(self, seconds: float) -> bool:
-        """Waits for the steps under way; says whether they have ended."""
+        """Waits for the step under way; says whether it has ended."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._running, seconds)
 
@@ -262,4 +290,9 @@ class Jobs:
 
 
 def _alike(a: Progress, b: Progress | None) -> bool:
-    return b is not None and (a.state, a.waiting, a.stage, a.done) == (b.state, b.waiting, b.stage, b.done)
+    """As far as watchers are told: they get a hundred messages about a request's work at the most, and some more."""
+
+    def about(p: Progress) -> tuple[str, int, str, int, int]:
+        return p.state, p.waiting, p.stage, p.done, int(100 * p.fraction)
+
+    return b is not None and about(a) == about(b)

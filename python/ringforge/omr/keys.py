@@ -26,6 +26,7 @@ from ringforge.omr import sets
 from ringforge.omr.address import Address
 from ringforge.omr.kernels import AffineShape
 from ringforge.omr.payload import BoxSecret
+from ringforge.omr.progress import Progress, reach
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SignalSecret
 
@@ -210,15 +211,18 @@ class DetectionKey:
             f.write(self.compression.to_bytes())
 
     @classmethod
-    def load(cls, path: str | Path, s: Set | None = None, threads: int = 1) -> DetectionKey:
+    def load(
+        cls, path: str | Path, s: Set | None = None, threads: int = 1, progress: Progress | None = None
+    ) -> DetectionKey:
         """Reads what `save` wrote.
 
         Args:
             s: the set that it must be for; None: whichever the file names.
+            progress: gets the fraction done before each part; False cancels.
 
         Raises:
             FormatError: it is no such file, cut off or damaged. MismatchError: it is for other parameters, or its parts
-            do not belong together.
+            do not belong together. Error "cancelled".
         """
         from ringforge.omr.compress import compression_context
 
@@ -234,14 +238,20 @@ class DetectionKey:
                 raise FormatError(f'the detection key is for method "{head["method"][:32]}", which there is not')
             s = s or found
             context = bfv_context(s)
-            signal = io.ciphertext_from_bytes(_record(f, "encrypted key of signals"), context)
+
+            def record(what: str) -> bytes:
+                reach(progress, f.tell() / size)
+                return _record(f, what)
+
+            size = f.tell() + _remaining(f)
+            signal = io.ciphertext_from_bytes(record("encrypted key of signals"), context)
             rotations = tuple(
-                io.galois_key_from_bytes(_record(f, what), context)
+                io.galois_key_from_bytes(record(what), context)
                 for what in ("first rotation key", "second rotation key")
             )
-            relin = io.relin_key_from_bytes(_record(f, "relinearisation key"), context)
+            relin = io.relin_key_from_bytes(record("relinearisation key"), context)
             compression = _native.omr.CompressionKeys.from_bytes(
-                _record(f, "compression keys"), compression_context(s), threads
+                record("compression keys"), compression_context(s), threads
             )
             _end(f)
         if {compression.from_id, relin.key_id, *(key.key_id for key in rotations)} != {signal.key_id}:

@@ -19,11 +19,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from ringforge.errors import Error, LevelError, NoiseError, ParameterError
+from ringforge.errors import LevelError, NoiseError, ParameterError
+from ringforge.omr.progress import reach
 
 if TYPE_CHECKING:
     from ringforge._native import RelinKey
     from ringforge._native.bfv import Ciphertext, Evaluator, Noise, NoiseRules
+    from ringforge.omr.progress import Progress
 
 __all__ = ["METHODS", "Op", "Program", "Reg", "in_clear", "polynomial", "trace"]
 
@@ -92,18 +94,18 @@ class Program:
         evaluator: Evaluator,
         relin: RelinKey,
         inputs: Sequence[Ciphertext],
-        progress: Callable[[float], bool | None] | None = None,
+        progress: Progress | None = None,
         watch: Callable[[Reg, Ciphertext], None] | None = None,
     ) -> Ciphertext:
         """Computes the result; registers are freed after their last use. Whatever the inputs hold, the operations are
         the same.
 
         Args:
-            progress: gets the fraction done; False cancels.
+            progress: gets the fraction done after each operation; False cancels.
             watch: is shown every register, for tests.
 
         Raises:
-            NoiseError: an input has more noise than the program was made for, or other limbs.
+            NoiseError: an input has more noise than the program was made for, or other limbs. Error "cancelled".
         """
         held: dict[int, Ciphertext] = {}
         for reg, c in zip(self.inputs, inputs, strict=True):
@@ -124,8 +126,7 @@ class Program:
             if watch is not None:
                 watch(op.out, made)
             done += _weight(op)
-            if progress is not None and progress(min(1.0, done / total)) is False:
-                raise Error("cancelled")
+            reach(progress, done / total)
         return held[self.result.index]
 
 

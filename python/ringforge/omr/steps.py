@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -163,12 +163,18 @@ class Progress:
 class Session(Protocol):
     """A detection key, opened to compute with."""
 
-    def run(self, step: Step, inputs: Sequence[Path]) -> tuple[bytes, dict[str, int]]:
+    def run(
+        self, step: Step, inputs: Sequence[Path], progress: Callable[[float], bool | None] | None = None
+    ) -> tuple[bytes, dict[str, int]]:
         """A step's result, and operations counted by kind.
 
         Args:
             step: what is to be computed. inputs: files with the results of `step.inputs`, in that order, checked
             already.
+            progress: gets the fraction of the step done, several times a second; False cancels.
+
+        Raises:
+            Error "cancelled": `progress` returned False.
         """
 
 
@@ -181,11 +187,12 @@ class Worker(Protocol):
     def bulletins(self) -> list[tuple[int, str]]:
         """Numbers and digests of sealed bulletins, in order."""
 
-    def check_key(self, path: Path) -> dict[str, Any]:
+    def check_key(self, path: Path, progress: Callable[[float], bool | None] | None = None) -> dict[str, Any]:
         """What a file of a detection key holds: "capacity" and whatever else is public.
 
         Raises:
-            FormatError: it is none, or damaged. MismatchError: it is for other parameters.
+            FormatError: it is none, or damaged. MismatchError: it is for other parameters. Error "cancelled":
+            `progress` returned False.
         """
 
     def key_bytes(self) -> tuple[int, int]:
@@ -198,5 +205,9 @@ class Worker(Protocol):
             ParameterError: the board or the set has nothing of the kind.
         """
 
-    def open(self, key: Path) -> Session:
-        """Reads a detection key."""
+    def open(self, key: Path, progress: Callable[[float], bool | None] | None = None) -> Session:
+        """Reads a detection key.
+
+        Raises:
+            Error "cancelled": `progress` returned False.
+        """

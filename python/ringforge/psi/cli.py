@@ -9,9 +9,8 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -25,7 +24,7 @@ from ringforge.cli.console import (
     size_text,
     thread_count,
 )
-from ringforge.cli.options import Threads, log_file, output_file
+from ringforge.cli.options import Threads, output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.psi.build import BuildSpec
@@ -46,6 +45,22 @@ from ringforge.psi.texts import (
     table_rows,
     warn,
 )
+from ringforge.serving.options import (
+    EventLog,
+    Listen,
+    Listening,
+    Plaintext,
+    ServerStall,
+    Stall,
+    Timeout,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    TokenFile,
+    TokensFile,
+    client_token,
+    log_stream,
+)
 
 # gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -65,18 +80,6 @@ app = typer.Typer(
 _TAG_BITS = 40
 
 ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", help="Where `psi serve` listens.")]
-TlsCa = Annotated[
-    Path | None, typer.Option(help="PEM file of the authority that signed the server's certificate: connect by TLS.")
-]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(help="File with the token the server knows this client by, mode 0600; - for standard input."),
-]
-Plaintext = Annotated[
-    bool, typer.Option("--plaintext", help="Other machines without TLS: the connection is protected otherwise.")
-]
-Timeout = Annotated[float | None, typer.Option(help="Seconds it may take in all; default: as long as it takes.")]
-Stall = Annotated[float, typer.Option(help="Seconds without a sign of the server after which it is given up.")]
 JsonLines = Annotated[
     bool,
     typer.Option(
@@ -240,17 +243,10 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 @app.command()
 def serve(
     table: Annotated[Path, typer.Argument(help="Directory that `psi build` made.")],
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any free one.")
-    ] = "127.0.0.1:8760",
-    tls_cert: Annotated[Path | None, typer.Option(help="PEM file: this server's certificate chain.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM file: its private key, mode 0600.")] = None,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Tokens of the clients that are served, one a line; each has a quota. Mode 0600; - for standard input."
-        ),
-    ] = None,
+    listen: Listen = "127.0.0.1:8760",
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    token_file: TokensFile = None,
     plaintext: Plaintext = False,
     prf_per_day: Annotated[int | None, typer.Option(help="Elements each client may ask for in a day (UTC).")] = None,
     bins_per_day: Annotated[int | None, typer.Option(help="Bins each client may ask for in a day.")] = None,
@@ -265,13 +261,9 @@ def serve(
     moving: Annotated[
         float, typer.Option(help="Seconds for a client to send keys or a request, or to take a reply.")
     ] = 600.0,
-    stall: Annotated[
-        float, typer.Option(help="Seconds for a client's first message, for each later one, and to take each of ours.")
-    ] = 30.0,
+    stall: ServerStall = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that queries get to end when the server is stopped.")] = 30.0,
-    log: Annotated[
-        Path | None, typer.Option(help="File for events, as JSON; default: standard error.", callback=log_file)
-    ] = None,
+    log: EventLog = None,
     device: Annotated[str, typer.Option(help="Where queries are answered; `ringforge info` lists devices.")] = "cpu",
     threads: Threads = 0,
 ) -> None:
@@ -291,17 +283,12 @@ def serve(
     from ringforge.psi import wire
     from ringforge.psi.server import Server
     from ringforge.psi.service import Service
-    from ringforge.serving import listener
-    from ringforge.serving.access import Tokens, read_tokens, require_cover, server_credentials, split_address
     from ringforge.serving.calls import Log
     from ringforge.serving.limits import Limits
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    host, _ = split_address(listen)
-    credentials = server_credentials(tls_cert, tls_key)
-    require_cover(host, credentials is not None, plaintext, "--tls-cert and --tls-key")
-    tokens = None if token_file is None else Tokens(read_tokens(token_file))
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
     limits = Limits(
         memory=parse_size(memory),
         sessions=sessions,
@@ -326,36 +313,12 @@ def serve(
         {"prf": daily.prf_per_day, "bins": daily.bins_per_day},
         words=wire.QUOTAS,
     )
-    with contextlib.closing(quota), _log_stream(log) as stream:
+    with contextlib.closing(quota), log_stream(log) as stream:
         events = Log(stream)
-        running = listener.Running(Service(server, quota, limits, tokens, events), listen, credentials)
-        ready = {"listening": f"{host}:{running.port}", "tls": credentials is not None, "tokens": tokens is not None}
-        listener.serve(running, limits, events, ready)
-
-
-@contextlib.contextmanager
-def _log_stream(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        import sys
-
-        yield sys.stderr
-        return
-    with path.open("a", encoding="utf-8") as f:
-        yield f
+        listening.serve(Service(server, quota, limits, listening.tokens, events), limits, events)
 
 
 # ---- query ---------------------------------------------------------------------------------------
-
-
-def _token(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    from ringforge.serving.access import read_tokens
-
-    tokens = read_tokens(path)
-    if len(tokens) > 1:
-        raise ParameterError(f"{path.name} holds {len(tokens)} tokens: a client has one of its own, alone in its file")
-    return tokens[0]
 
 
 @app.command()
@@ -397,7 +360,7 @@ def query(
     most = parse_size(request_limit)
     if str(elements) == str(token_file) == "-":
         raise ParameterError("--set and --token-file cannot both be standard input: give one of them a file")
-    token = _token(token_file)
+    token = client_token(token_file)
     with (
         remote.Connection(
             server, ca=tls_ca, token=token, timeout=timeout, stall=stall, plaintext=plaintext
@@ -454,7 +417,7 @@ def _info(
         raise ParameterError("say which table: --server HOST:PORT or --table DIRECTORY")
     from ringforge.psi import remote
 
-    token = _token(token_file)
+    token = client_token(token_file)
     with remote.Connection(server, ca=tls_ca, token=token, timeout=timeout, plaintext=plaintext) as connection:
         return connection.info()
 

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from ringforge.errors import FormatError, ParameterError
 from ringforge.omr.depot import Depot, read_result
 from ringforge.omr.detector_client import Connection, key_name
 from ringforge.omr.detector_service import Kept, Service
+from ringforge.omr.progress import Progress, reach
 from ringforge.omr.steps import Request, Step
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Log
@@ -29,6 +31,9 @@ from ringforge.serving.quota import Quota
 KEY_BYTES = 2_500_000
 
 DIGEST_BYTES = 1_500_000
+
+#: Seconds between two looks whether a step is to go on.
+BEAT = 0.01
 
 PLAN = hashlib.sha256(b"plan").hexdigest()
 BULLETINS = [(i, hashlib.sha256(bytes([i])).hexdigest()) for i in range(3)]
@@ -69,13 +74,16 @@ def steps_of(request: Request, plan: str = PLAN) -> list[Step]:
 
 @dataclass
 class HashWorker:
-    """Steps whose results are hashes. `gate` holds them up; `begun` says that one is under way."""
+    """Steps whose results are hashes. `gate` holds them up, for `pace` seconds at least; `begun` says that one is under
+    way. They can be cancelled at every `BEAT`.
+    """
 
     plan: str = PLAN
     gate: threading.Event = field(default_factory=threading.Event)
     begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     ran: list[tuple[str, str]] = field(default_factory=list)
     fault: Callable[[Step], None] = lambda _: None
+    pace: Callable[[Step], float] = lambda _: 0.0
 
     def __post_init__(self) -> None:
         self.gate.set()
@@ -86,7 +94,8 @@ class HashWorker:
     def bulletins(self) -> list[tuple[int, str]]:
         return BULLETINS
 
-    def check_key(self, path: Path) -> dict[str, Any]:
+    def check_key(self, path: Path, progress: Progress | None = None) -> dict[str, Any]:
+        del progress
         words = path.read_bytes()[:64].split()
         if words[0] != b"key":
             raise FormatError("no detection key")
@@ -100,7 +109,8 @@ class HashWorker:
             raise ParameterError(f"a capacity of {request.capacity}: 65 is the most")
         return steps_of(request, self.plan)
 
-    def open(self, key: Path) -> HashSession:
+    def open(self, key: Path, progress: Progress | None = None) -> HashSession:
+        del progress
         return HashSession(self, key.read_bytes())
 
 
@@ -111,11 +121,15 @@ class HashSession:
     worker: HashWorker
     key: bytes
 
-    def run(self, step: Step, inputs: Sequence[Path]) -> tuple[bytes, dict[str, int]]:
+    def run(self, step: Step, inputs: Sequence[Path], progress: Progress | None = None) -> tuple[bytes, dict[str, int]]:
         assert [p.name for p in inputs] == list(step.inputs)
         self.worker.ran.append((step.stage, step.key[:8]))
         self.worker.begun.release()
-        assert self.worker.gate.wait(60)
+        begun, least = time.monotonic(), self.worker.pace(step)
+        while (took := time.monotonic() - begun) < least or not self.worker.gate.is_set():
+            assert took < 60
+            reach(progress, took / (took + 1))
+            time.sleep(BEAT)
         self.worker.fault(step)
         return result_of(step, self.key, [read_result(p) for p in inputs]), {"hashes": 1 + len(inputs)}
 

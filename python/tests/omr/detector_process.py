@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import time
 from pathlib import Path
 
 from ringforge.omr.depot import Depot
@@ -26,8 +25,8 @@ from .detecting import HashWorker
 if __name__ == "__main__":
     folder, port, seconds = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 
-    def slowly(step: Step) -> None:
-        time.sleep(seconds if step.stage != "affine" else 0)
+    def slowly(step: Step) -> float:
+        return seconds if step.stage != "affine" else 0.0
 
     if "FILE_BYTES" in os.environ:
         most = int(os.environ["FILE_BYTES"])
@@ -35,5 +34,5 @@ if __name__ == "__main__":
     log = Log(sys.stderr)
     limits = Limits(grace_seconds=5)
     quota = Quota(folder / "quota.sqlite", {"bulletins": 100})
-    service = Service(HashWorker(fault=slowly), Depot(folder / "store"), quota, limits, log=log)
+    service = Service(HashWorker(pace=slowly), Depot(folder / "store"), quota, limits, log=log)
     serve(Running(service, f"127.0.0.1:{port}"), limits, log, {})

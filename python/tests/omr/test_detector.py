@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from ringforge import bfv
-from ringforge.errors import FormatError, MismatchError, ParameterError, TooManyMessagesError
+from ringforge.errors import Error, FormatError, MismatchError, ParameterError, TooManyMessagesError
 from ringforge.omr.bulletins import Source, open_board, payloads_of
 from ringforge.omr.demo import secret_pieces
-from ringforge.omr.depot import read_result
+from ringforge.omr.depot import Depot, read_result
 from ringforge.omr.detector import Detector, capacities
 from ringforge.omr.detector_client import key_name
 from ringforge.omr.estimate import estimate
@@ -143,9 +143,7 @@ def test_the_range_check_agrees_with_plain_bfv(world: World) -> None:
     )
     step = next(s for s in world.detector.steps(request) if s.stage == "range check")
     client = next(c for c in depot.clients() if key_name(world.keys[0]) in depot.keys(c))
-    (u,) = world.detector.open(depot.key(client, request.key))._loaded(
-        read_result(depot.result_path(client, step.name))
-    )
+    (u,) = world.detector.open(depot.key(client, request.key)).loaded(read_result(depot.result_path(client, step.name)))
     secret = world.secrets[0]
     reference = Reference(SMALL, secret.signal.coefficients())
     theirs = reference.session.decrypt(reference.range_check(reference.affine(world.source.signals(0))))
@@ -153,6 +151,46 @@ def test_the_range_check_agrees_with_plain_bfv(world: World) -> None:
     mine = bfv.decode(context, bfv.Client(context).decrypt(u, secret.bfv))
     assert (mine == theirs).all()
     assert np.flatnonzero(mine).tolist() == [*range(50), 53]
+
+
+def test_steps_tell_their_progress_and_can_be_cancelled_anywhere(world: World, tmp_path: Path) -> None:
+    """Whoever cancels a step and computes it again has the same bytes."""
+    number, digest = world.source.sealed()[1]
+    request = Request(key_name(world.keys[1]), number, digest, "messages", 40, 0, SMALL.entries)
+    steps = world.detector.steps(request)
+    session = world.detector.open(world.keys[1])
+    # Calls at the least: two shards of 4 giant steps at 6 limbs and more; operations; rotations and units.
+    least = {"affine": 20, "combination": 1, "range check": 100, "compression": 20, "digest": 0}
+    depot = Depot(tmp_path)
+    for shard in world.detector.shards:
+        world.detector.diagonals(number, shard)  # the board encodes them once
+    for step in steps:
+        inputs = [depot.result_path("me", name) for name in step.inputs]
+        told: list[float] = []
+        session.engine.forget()
+        result, counts = session.run(step, inputs, told.append)
+        assert told == sorted(told)
+        assert len(told) >= least[step.stage], step.stage
+        assert not told or told[-1] <= 1
+        for at in {1, len(told) // 3, 2 * len(told) // 3, len(told)} & set(range(1, len(told) + 1)):
+            heard: list[float] = []
+
+            def stop(done: float, heard: list[float] = heard, at: int = at) -> bool:
+                heard.append(done)
+                return len(heard) < at
+
+            session.engine.forget()
+            with pytest.raises(Error, match="cancelled"):
+                session.run(step, inputs, stop)
+            assert heard == told[:at]
+        session.engine.forget()
+        assert session.run(step, inputs) == (result, counts)
+        depot.keep_result("me", step, result)
+    for at in range(1, 6):
+        calls = iter(range(1, 10))
+        with pytest.raises(Error, match="cancelled"):
+            world.detector.check_key(world.keys[1], lambda _, calls=calls, at=at: next(calls) < at)  # type: ignore[misc]
+    depot.close()
 
 
 def test_keys_that_are_refused(world: World, tmp_path: Path) -> None:

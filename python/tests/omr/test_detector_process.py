@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ import ringforge
 import tests
 from ringforge.errors import Error
 from ringforge.omr.demo import secret_pieces
+from ringforge.omr.depot import read_result
 from ringforge.omr.detector_client import Connection, key_name
 from ringforge.omr.keys import DetectionKey, ReceiverSecret
 from ringforge.omr.reading import SecretReader
 from ringforge.omr.receiver import Run, Wanted
+from ringforge.omr.steps import Request
 from ringforge.serving.sessions import BusyError
 
 from .detecting import DIGEST_BYTES, KEY_BYTES, expected, key_file, request
@@ -121,16 +124,26 @@ def test_without_room_it_says_so_and_serves_on(tmp_path: Path, room: int, step: 
     assert [e["stage"] for e in again.end(signal.SIGTERM) if e["event"] == "step"] == ["digest"]
 
 
-def test_told_to_stop_it_ends_after_the_step_under_way(tmp_path: Path) -> None:
+def test_told_to_stop_it_ends_within_the_step_under_way(tmp_path: Path) -> None:
+    """A step of 30 seconds; the next process begins it again."""
     key = key_file(tmp_path)
-    process = Process(tmp_path, 0.5)
+    process = Process(tmp_path, 30)
     with Connection(process.address, timeout=PATIENCE) as c:
         c.put_key(key)
-        c.submit(request(key))
+        job = c.submit(request(key))
         process.wait_for_steps(4)
+    begun = time.monotonic()
     log = process.end(signal.SIGTERM)
+    assert time.monotonic() - begun < 5, "the grace of calls, of which there are none"
     assert process.process.returncode == 0
-    assert [e["stage"] for e in log if e["event"] == "step"] == ["combination"]
+    assert [e["stage"] for e in log if e["event"] in ("step", "halted")] == ["combination"]
+    assert [e["event"] for e in log][-1] == "stopped"
+    second = Process(tmp_path, 0)
+    with Connection(second.address, timeout=PATIENCE) as c:
+        c.watch(job)
+        assert c.fetch(job) == expected(request(key), key)
+    log = second.end(signal.SIGTERM)
+    assert next(e["stage"] for e in log if e["event"] == "step") == "combination"
 
 
 def memory_of(pid: int) -> Iterator[bytes]:
@@ -148,6 +161,59 @@ def memory_of(pid: int) -> Iterator[bytes]:
                     yield mem.read(end - start)
 
 
+def serving(folder: Path) -> tuple[subprocess.Popen[str], str]:
+    """`detect serve` on the engine and the board in this folder, and where it listens. Its log is the file `log`."""
+    words = ["--board", "board.sqlite", "--listen", "127.0.0.1:0", "--set", "test", "--insecure", "tests"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ringforge.cli", "omr", "detect", "serve", *words, "--threads", "1", "--log", "log"],
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(ringforge.__file__).parents[1]), *sys.path])},
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())["listening"]
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == 0
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_stopped_within_a_step_the_engine_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Three bulletins; told to stop while it computes on one of them. Each step is finished once."""
+    secret = ReceiverSecret.make(SMALL)
+    DetectionKey.make(secret).save(tmp_path / "key")
+    found = texts(6)
+    with new_board(tmp_path) as board:
+        for i in range(3):
+            bulletin(board, posts(Person(secret.signal, secret.box), found[2 * i : 2 * i + 2]))
+    first, address = serving(tmp_path)
+    with Connection(address, timeout=PATIENCE) as c:
+        name = c.put_key(tmp_path / "key")
+        for number, digest in c.info().bulletins.items():
+            c.submit(Request(name, number, digest, "messages", 50, 0, SMALL.entries))
+        time.sleep(0.3)  # of about three seconds
+    finish(first)
+    store = tmp_path / "detector"
+    assert not list((store / "incoming").iterdir())
+    for path in store.glob("*/results/*"):
+        read_result(path)  # whole
+    lines = len((tmp_path / "log").read_text().splitlines())
+    second, address = serving(tmp_path)
+    with Connection(address, timeout=PATIENCE) as c:
+        outcome = Run(c, SecretReader(secret), tmp_path / "key", SMALL.entries, Wanted())()
+    assert [m.text for m in outcome.messages] == found
+    finish(second)
+    log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    steps = [(e["job"], e["stage"], e["first"]) for e in log if e["event"] == "step"]
+    assert len(steps) == len(set(steps)) == 3 * 5
+    assert [e for e in log[lines:] if e["event"] == "step"], "something was left to do"
+    assert len([e for e in log[:lines] if e["event"] == "halted"]) <= 1
+
+
 def test_the_memory_of_a_detector_holds_no_secret_and_no_text(tmp_path: Path) -> None:
     """`detect serve` on the engine, after it has found messages."""
     secret = ReceiverSecret.make(SMALL)
@@ -156,16 +222,8 @@ def test_the_memory_of_a_detector_holds_no_secret_and_no_text(tmp_path: Path) ->
     found = texts(9, "a message that must be nowhere")
     with new_board(tmp_path) as board:
         bulletin(board, posts(Person(secret.signal, secret.box), found))
-    words = ["--board", "board.sqlite", "--listen", "127.0.0.1:0", "--set", "test", "--insecure", "tests"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ringforge.cli", "omr", "detect", "serve", *words, "--threads", "1", "--log", "log"],
-        stdout=subprocess.PIPE,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(ringforge.__file__).parents[1]), *sys.path])},
-        text=True,
-    )
-    assert process.stdout is not None
-    with Connection(json.loads(process.stdout.readline())["listening"], timeout=PATIENCE) as c:
+    process, address = serving(tmp_path)
+    with Connection(address, timeout=PATIENCE) as c:
         outcome = Run(c, SecretReader(secret), tmp_path / "key", SMALL.entries, Wanted())()
         assert [m.text for m in outcome.messages] == found
         pieces = secret_pieces(tmp_path / "secret")
@@ -178,6 +236,4 @@ def test_the_memory_of_a_detector_holds_no_secret_and_no_text(tmp_path: Path) ->
         there = key_name(tmp_path / "key").encode()
         held = {needle for part in memory_of(process.pid) for needle in [*needles, there] if needle in part}
         assert held == {there}, "the name of the detection key is all it has"
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(PATIENCE) == 0
-    process.stdout.close()
+    finish(process)

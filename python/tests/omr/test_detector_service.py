@@ -87,11 +87,15 @@ def test_a_request_from_key_to_digest(running: Loop, tmp_path: Path) -> None:
 
 
 def test_progress_names_the_stages_and_the_time_left(tmp_path: Path) -> None:
-    worker = HashWorker()
+    turn = threading.Semaphore(0)
+
+    def one(_: Step) -> None:
+        assert turn.acquire(timeout=30)
+
+    worker = HashWorker(fault=one)
     key = key_file(tmp_path)
     with loop(tmp_path, worker=worker) as found, found.connect() as c:
         c.put_key(key)
-        worker.gate.clear()
         job = c.submit(request(key))
         stages = []
         for _ in steps_of(request(key)):
@@ -99,12 +103,31 @@ def test_progress_names_the_stages_and_the_time_left(tmp_path: Path) -> None:
             now = found.service.jobs.progress(client(found), job)
             assert now is not None
             stages.append((now.stage, now.done, now.seconds_left >= 0))
-            worker.gate.set()
-            worker.gate.clear()
-        worker.gate.set()
+            turn.release()
         c.watch(job)
     names = ["affine"] * 4 + ["combination", "range check", "compression", "compression", "digest"]
     assert stages == [(name, i, i > 0) for i, name in enumerate(names)]
+
+
+def test_progress_goes_on_within_a_step(tmp_path: Path) -> None:
+    worker = HashWorker()
+    key = key_file(tmp_path)
+    with loop(tmp_path, worker=worker) as found, found.connect() as c:
+        c.put_key(key)
+        worker.gate.clear()
+        told: list[Progress] = []
+
+        def hear(now: Progress) -> None:
+            told.append(now)
+            if len([p for p in told if p.done == 0]) == 5:
+                worker.gate.set()
+
+        c.watch(c.submit(request(key)), hear)
+    fractions = [p.fraction for p in told if (p.state, p.done) == ("running", 0)]
+    assert len(set(fractions)) >= 4
+    assert fractions == sorted(fractions)
+    assert fractions[-1] <= 4 / 27 + 1e-3, "the first step's share"
+    assert len(told) < 120
 
 
 def client(found: Loop) -> str:
@@ -256,7 +279,8 @@ def test_a_secret_key_is_thrown_away(tmp_path: Path) -> None:
         def key_bytes(self) -> tuple[int, int]:
             return 1, 1 << 20
 
-        def check_key(self, path: Path) -> dict[str, Any]:
+        def check_key(self, path: Path, progress: Any = None) -> dict[str, Any]:
+            del progress
             return {"capacity": path.stat().st_size}
 
     with loop(tmp_path, worker=Lenient()) as found, found.connect() as c:
@@ -419,13 +443,47 @@ def test_cancelling(tmp_path: Path) -> None:
         with pytest.raises(Error, match="was cancelled"):
             c.watch(waiting)
         assert c.cancel(running)
-        worker.gate.set()
         with pytest.raises(Error, match="was cancelled"):
             c.watch(running)
-        assert len(worker.ran) == 1, "the step under way was the last"
+        assert len(worker.ran) == 1
+        assert [e["stage"] for e in found.events("halted")] == ["affine"], "it ended within its step"
         assert not c.cancel(running)
+        results = found.depot.path / client(found) / "results"
+        assert not results.exists() or not list(results.iterdir())
+        worker.gate.set()
         assert digest(c, request(key)) == expected(request(key), key)
-        assert worker.ran.count(worker.ran[0]) == 4, "the step that had been computed was not computed again"
+        assert len(worker.ran) == 10
+
+
+def test_what_a_cancelled_request_has_computed_serves_the_next(tmp_path: Path) -> None:
+    worker = HashWorker(pace=lambda step: 30.0 if step.stage == "range check" else 0.0)
+    key = key_file(tmp_path)
+    with loop(tmp_path, worker=worker) as found, found.connect() as c:
+        c.put_key(key)
+        job = c.submit(request(key))
+        for _ in range(6):
+            assert worker.begun.acquire(timeout=30)
+        assert c.cancel(job)
+        with pytest.raises(Error, match="was cancelled"):
+            c.watch(job)
+        worker.pace = lambda _: 0.0
+        worker.ran.clear()
+        assert digest(c, request(key)) == expected(request(key), key)
+    assert [stage for stage, _ in worker.ran] == ["range check", "compression", "compression", "digest"]
+
+
+def test_an_error_of_a_step_fails_the_request(tmp_path: Path) -> None:
+    key = key_file(tmp_path)
+
+    def fault(_: Step) -> None:
+        raise Error("no luck")
+
+    worker = HashWorker(fault=fault)
+    with loop(tmp_path, worker=worker) as found, found.connect() as c:
+        c.put_key(key)
+        with pytest.raises(Error, match="no luck"):
+            c.watch(c.submit(request(key)))
+        assert not found.events("halted")
 
 
 def test_a_client_that_leaves_does_not_end_its_job(tmp_path: Path) -> None:
@@ -539,12 +597,14 @@ def test_a_restart_goes_on_with_the_step_that_was_not_finished(tmp_path: Path) -
             job = c.submit(request(key))
             assert worker.begun.acquire(timeout=30)
         found.service.stopping(0)
+        assert found.service.jobs.join(10), "without opening the gate"
+        assert [e["stage"] for e in found.events("halted")] == ["affine"]
     assert len(worker.ran) == 1
     second = HashWorker()
     with loop(tmp_path, worker=second) as found, found.connect() as c:
         c.watch(job)
         assert c.fetch(job) == expected(request(key), key)
-    assert len(second.ran) == 8
+    assert len(second.ran) == 9
     assert found.events("resumed")[0]["jobs"] == 1
 
 

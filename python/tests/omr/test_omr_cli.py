@@ -89,7 +89,7 @@ def test_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         run(capsys, "status", "--server", server(found), "--token-file", token)
         token.write_text("\n".join(TOKENS))
         words = ("status", "--server", server(found), "--token-file", token)
-        assert "holds 2 tokens: a receiver has one" in run(capsys, *words, code=1)[1]
+        assert "holds 2 tokens: a client has one" in run(capsys, *words, code=1)[1]
 
 
 def test_what_a_detector_says_does_not_steer_the_terminal(

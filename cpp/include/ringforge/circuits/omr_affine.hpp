@@ -125,7 +125,7 @@ class OmrAffine {
   /// @throws ShapeError for other numbers of outputs, as `babies`.
   std::vector<bfv::Ciphertext> combine(std::span<const bfv::Ciphertext> lower, std::size_t count,
                                        std::span<const bfv::Ciphertext> upper, const rlwe::GaloisKeys& keys,
-                                       unsigned threads = 1) const;
+                                       unsigned threads = 1, const OmrProgress& progress = {}) const;
 
   // ---- what a planner asks ----
   /// What `babies`, `run` and `combine` count.

@@ -272,7 +272,9 @@ class Compressor {
   /// u under s'(X^4). @throws MismatchError for a ciphertext of another key or other primes, LevelError unless it has
   ///         two limbs; `powers` likewise.
   rlwe::Ciphertext switched(const rlwe::Ciphertext& u, unsigned threads = 1) const;
-  CompressedPowers powers(const rlwe::Ciphertext& u, unsigned threads = 1) const;
+  /// @throws Error("cancelled").
+  CompressedPowers powers(const rlwe::Ciphertext& u, unsigned threads = 1,
+                          const CompressionProgress& progress = {}) const;
   /// @param words of the payloads: N rows of plan().words()
   /// @throws ShapeError for another number of words, other powers, or a shard outside; ValueError for a word of t or
   ///         more; Error("cancelled").

@@ -23,7 +23,7 @@ from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
 from ringforge.lab.bench import matvec as matvec_bench
 from ringforge.lab.bench import omr as omr_bench
-from ringforge.lab.bench import omr_posting, omr_profile
+from ringforge.lab.bench import omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
@@ -62,6 +62,13 @@ class TfhePeer(StrEnum):
 
     tfhe = "tfhe"
     none = "none"
+
+
+class OmrMethod(StrEnum):
+    """Methods of `bench omr --stages`."""
+
+    ringforge = "ringforge"
+    paper = "paper"
 
 
 class PsiAlgorithm(StrEnum):
@@ -417,8 +424,23 @@ def omr_command(
     ] = None,
     entries: Annotated[int, typer.Option(min=1, max=1 << 18, help="Of --posting, in each round.")] = 16_384,
     clients: Annotated[int, typer.Option(min=1, max=8, help="Of --posting, at a time.")] = 2,
+    method: Annotated[OmrMethod, typer.Option(help="Of --stages: this library's, or SophOMR's.")] = OmrMethod.ringforge,
+    boards: Annotated[
+        str, typer.Option(help="Instead: what one receiver gets of whole boards of this OMR set, real signals and all.")
+    ] = "",
+    pertinent: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=0,
+            help="With --boards: messages on a board; may be repeated; "
+            f"{', '.join(map(str, omr_boards.PERTINENT))} by default.",
+        ),
+    ] = None,
+    capacity: Annotated[int, typer.Option(min=1, help="With --boards: messages that the first digest holds.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="With --boards: of places and lengths of messages.")] = 0,
     threads: Annotated[
-        list[int] | None, typer.Option(min=1, help="Of --stages; may be repeated; 1 and 2 by default.")
+        list[int] | None,
+        typer.Option(min=1, help="Of --stages; may be repeated; 1 and 2 by default. Of --boards: one number, 2."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="With --profile: also a picture, .png, .svg or .pdf.", callback=output_file)
@@ -441,14 +463,18 @@ def omr_command(
 
         ringforge bench omr --stages ringforge
 
+        ringforge bench omr --stages ringforge --method paper --threads 2
+
         ringforge bench omr --profile ringforge --plot profile.png
 
         ringforge bench omr --posting ringforge --database sqlite
+
+        ringforge bench omr --boards ringforge --save bench/results
     """
     if plot is not None and not profile:
         raise typer.BadParameter("--plot draws what --profile SET measures: give both")
-    if sum(map(bool, (profile, stages, posting))) > 1:
-        raise typer.BadParameter("--profile, --stages and --posting are measurements of their own: name one")
+    if sum(map(bool, (profile, stages, posting, boards))) > 1:
+        raise typer.BadParameter("--profile, --stages, --posting and --boards are measurements of their own: name one")
     if posting:
         wanted_posts = omr_posting.PostingCase(
             named_omr(posting, insecure), entries=entries, clients=clients, rounds=rounds
@@ -460,8 +486,20 @@ def omr_command(
             _print(omr_posting.verdict(done))
         return
     if stages:
-        found = omr_profile.beside_sophomr(named_omr(stages, insecure), tuple(dict.fromkeys(threads or (1, 2))))
-        _finish(found, "detection, wall time; SophOMR's times are its own", as_json, save_to, f"omr-stages-{stages}")
+        counts = tuple(dict.fromkeys(threads or (1, 2)))
+        found = omr_profile.beside_sophomr(named_omr(stages, insecure), counts, method.value)
+        name = f"omr-stages-{stages}" + ("" if method is OmrMethod.ringforge else f"-{method.value}")
+        _finish(found, "detection, wall time; SophOMR's times are its own", as_json, save_to, name)
+        return
+    if boards:
+        if len(threads or ()) > 1:
+            raise typer.BadParameter("--boards takes one number of --threads")
+        chosen_boards = tuple(pertinent) if pertinent else omr_boards.PERTINENT
+        run = omr_boards.boards(named_omr(boards, insecure), chosen_boards, capacity, (threads or [2])[0], seed)
+        done = _finish(run, "omr, whole boards", as_json, save_to, f"omr-boards-{boards}")
+        if not as_json:
+            _print(omr_boards.verdict(done))
+        omr_boards.require_good(done)
         return
     if profile:
         _profile(named_omr(profile, insecure), plot, as_json)

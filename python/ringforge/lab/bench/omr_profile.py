@@ -10,6 +10,7 @@ Entries are random: operations do not depend on them.
 from __future__ import annotations
 
 import importlib.util
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -153,14 +154,17 @@ def profile(s: Set, method: Literal["paper", "ringforge"]) -> Profile:
     )
 
 
-def beside_sophomr(s: Set, threads: Sequence[int] = (1, 2)) -> Iterator[Record]:
-    """Wall seconds of each stage by method `ringforge`, beside what SophOMR states of itself for the same stage.
+def beside_sophomr(
+    s: Set, threads: Sequence[int] = (1, 2), method: Literal["paper", "ringforge"] = "ringforge"
+) -> Iterator[Record]:
+    """Wall seconds of each stage by a method, beside what SophOMR states of itself for the same stage. Compression is
+    the same by both methods.
 
     Raises:
         NoiseError, ParameterError: as `stages`.
     """
     for count in threads:
-        found = stages(s, "ringforge", count)
+        found = stages(s, method, count)
         stated = {1: SOPHOMR.one_thread, 2: SOPHOMR.two_threads}.get(count) if s.entries == DEGREE else None
         taken = (found.affine, found.range_check, found.compression)
         rows = [(name, t.wall, t.cpu) for name, t in zip(STAGES, taken, strict=True)]
@@ -171,9 +175,10 @@ def beside_sophomr(s: Set, threads: Sequence[int] = (1, 2)) -> Iterator[Record]:
                 system="omr",
                 case=f"detect: {name}",
                 params=s.name,
-                algorithm="ringforge",
+                algorithm=method,
                 threads=count,
                 seconds=wall,
+                peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                 peer=None if other is None else "SophOMR, as it states",
                 peer_version=None if other is None else "Sapphire Rapids",
                 peer_seconds=other,

@@ -44,6 +44,7 @@ def test_stages_beside_what_sophomr_states(monkeypatch: pytest.MonkeyPatch) -> N
     ]
     # A small set has nothing beside it.
     assert all(r.threads == 2 and r.peer is None and r.seconds > 0 for r in records)
+    assert all(r.algorithm == "paper" and r.seconds > 0 for r in omr_profile.beside_sophomr(SET, (1,), "paper"))
     monkeypatch.setattr(omr_profile, "DEGREE", SET.entries)
     assert [r.peer_seconds for r in omr_profile.beside_sophomr(SET, (1,))] == [67.9, 38.2, 46.1, pytest.approx(152.2)]
 
