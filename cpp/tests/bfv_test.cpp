@@ -12,8 +12,8 @@ namespace ringforge::test {
 namespace {
 
 using namespace bfv_world;
-using bfv::ParameterFailure;
 using bfv::ParametersSpec;
+using rlwe::ParameterFailure;
 
 TEST(BfvParameters, NamedSetsAreWhatTheySay) {
   for (const auto& name : bfv::Parameters::names()) {

@@ -70,10 +70,7 @@ Basis Context::basis(std::size_t limbs) const {
   return gadget_->q().prefix(limbs);
 }
 
-u64 Context::rotation_element(i64 step) const noexcept {
-  const auto row = static_cast<i64>(params().row());
-  return ring_.power(5, static_cast<u64>(((step % row) + row) % row));
-}
+u64 Context::rotation_element(i64 step) const noexcept { return rlwe::rotation_element(ring_, step); }
 
 void Context::check(const Plaintext& p) const {
   if (p.t != t())
