@@ -7,6 +7,7 @@
 
 #include "bfv_support.hpp"
 #include "ringforge/counters.hpp"
+#include "ringforge/rlwe/params.hpp"
 
 namespace ringforge::test {
 namespace {
