@@ -7,23 +7,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
 #include "fhew_objects.hpp"
+#include "require.hpp"
 #include "ringforge/error.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace ringforge::fuzz {
-
-inline void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "fuzz: %s\n", what);
-  std::abort();
-}
 
 /// Mutates what follows the header, and puts header and checksum in order after most mutations. `length`: what the
 /// record should have; 0 keeps what there is.

@@ -2,39 +2,25 @@
 // Copyright 2026 The Ringforge authors
 //
 // Fuzzes the readers of compression, each by the type that the input claims: keys and the receiver's secret, parts of a
-// digest, digests. Parameters are as small as the library takes and secure nothing.
+// digest, digests.
+#include <algorithm>
+#include <cstring>
+#include <random>
 #include <sstream>
 
-#include "fhew_harness.hpp"
-#include "ringforge/circuits/omr_compress.hpp"
+#include "omr_objects.hpp"
+#include "require.hpp"
+#include "ringforge/error.hpp"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 using namespace ringforge;
 using namespace ringforge::circuits;
 
 namespace {
 
-struct World {
-  CompressionContextPtr context;
-  CompressionPlan plan;
-  TestRandomness rng{Seed{29}};
-  CompressionSecret secret;
-
-  World() : context(make()), plan(context, 2, 1), secret(context, rng) {}
-
-  static CompressionContextPtr make() {
-    CompressionParameters p;
-    p.log_n = 9;
-    p.t = 786433;
-    const auto primes = primes_below(44, 4, 1024);
-    p.q = {primes[3], primes[2]};
-    p.p = {primes[1], primes[0]};
-    p.insecure = "fuzzing";
-    return std::make_shared<const CompressionContext>(p);
-  }
-};
-
-const World& world() {
-  static const World w;
+const fuzz::CompressionWorld& world() {
+  static const fuzz::CompressionWorld w;
   return w;
 }
 
@@ -59,7 +45,7 @@ void check(const std::uint8_t* data, std::size_t size, Load&& load, Save&& save)
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const World& w = world();
+  const fuzz::CompressionWorld& w = world();
   try {
     switch (type_of(data, size)) {
       case kCompressionSecretType:
@@ -93,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 /// Header and checksum are put in order after most mutations.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max, unsigned seed) {
   std::mt19937_64 rng(seed);
-  const World& w = world();
+  const fuzz::CompressionWorld& w = world();
   if (rng() % 16 == 0) return LLVMFuzzerMutate(data, size, max);
   constexpr io::TypeCode kTypes[] = {kCompressionSecretType, kCompressionKeysType, kCompressionPartType, kDigestType};
   io::TypeCode type = type_of(data, size);

@@ -2,24 +2,14 @@
 // Copyright 2026 The Ringforge authors
 //
 // Fuzzes omr::unpack_signals: what is accepted has residues below the modulus and one encoding.
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "require.hpp"
 #include "ringforge/circuits/omr_signal.hpp"
 #include "ringforge/error.hpp"
 
 using namespace ringforge;
-
-namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "fuzz: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // 3 clues: 19 words of 20 bits leave 4 bits over.

@@ -4,22 +4,16 @@
 // Fuzzes what a peer's bytes reach in the OPRF: oprf::evaluate, oprf::finalize, their batches, and the reading of
 // scalars. Accepted elements must have one encoding, so that none can be told apart from itself.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "require.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/oprf.hpp"
 
 using namespace ringforge;
+using fuzz::require;
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "fuzz: %s\n", what);
-  std::abort();
-}
 
 oprf::ServerKey one() {
   std::array<std::uint8_t, oprf::kScalarBytes> bytes{1};

@@ -7,27 +7,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
 #include "objects.hpp"
+#include "require.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace ringforge::fuzz {
 
 inline constexpr std::size_t kFrame = io::kHeaderBytes + io::kChecksumBytes;
-
-[[noreturn]] inline void fail(const char* what) {
-  std::fprintf(stderr, "fuzz: %s\n", what);
-  std::abort();
-}
-
-inline void require(bool condition, const char* what) {
-  if (!condition) fail(what);
-}
 
 /// The context whose hash the input carries, the narrow one otherwise.
 inline const ckks::Context& context_of(const std::uint8_t* data, std::size_t size) {

@@ -17,6 +17,7 @@
 #include "bfv_objects.hpp"
 #include "fhew_objects.hpp"
 #include "objects.hpp"
+#include "omr_objects.hpp"
 #include "ringforge/oprf.hpp"
 
 using namespace ringforge;
@@ -58,6 +59,7 @@ void seeds(const std::filesystem::path& dir) {
   Bytes ones(96);
   for (std::size_t i = 0; i < ones.size(); ++i) ones[i] = i % 5 == 0 ? 1 : i % 5 == 2 ? 16 : 0;
   write(dir / "omr_signals" / "two", ones);
+  for (const auto& [name, bytes] : fuzz::make_compression_samples()) write(dir / "omr_compress" / name, bytes);
   for (const auto& [reader, samples] : fuzz::make_fhew_samples())
     for (const auto& [name, bytes] : samples) write(dir / reader / name, bytes);
 }

@@ -31,7 +31,7 @@ cmake --build "$build" --target fuzz_all --parallel "${JOBS:-2}" > "$build/build
   exit 1
 }
 bin=$build/cpp/fuzz
-mkdir -p "$corpus" "$findings"
+mkdir -p "$findings"
 "$bin/make_corpus" seeds "$corpus"
 
 summary=$build/summary.txt
@@ -43,6 +43,7 @@ summary=$build/summary.txt
 } > "$summary"
 failed=0
 for target in $targets; do
+  mkdir -p "$corpus/$target"
   log=$build/$target.log
   result=clean
   max_len=65536

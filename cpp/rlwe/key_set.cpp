@@ -96,6 +96,23 @@ std::size_t GaloisKeys::bytes() const {
   return total;
 }
 
+u64 rotation_element(const Ring& ring, i64 step) noexcept {
+  const auto row = static_cast<i64>(ring.degree() / 2);
+  return ring.power(5, static_cast<u64>(((step % row) + row) % row));
+}
+
+std::shared_ptr<const SwitchingKey> rotation_key(const GaloisKeys& keys, const Ring& ring, i64 step) {
+  const u64 element = rotation_element(ring, step);
+  if (keys.contains(element)) return keys.at(element);
+  std::string have;
+  const auto row = static_cast<i64>(ring.degree() / 2);
+  for (i64 s = 1, shown = 0; s < row && shown <= 8; ++s)
+    if (keys.contains(rotation_element(ring, s)))
+      have += shown++ < 8 ? (have.empty() ? "" : ", ") + std::to_string(s) : std::string(", ...");
+  throw MissingKeyError("rotation by " + std::to_string(step) + " needs a Galois key; this key set has " +
+                        (have.empty() ? std::string("none for rotations") : "those for " + have));
+}
+
 const RelinKey& KeySet::relin() const {
   if (!relin_)
     throw MissingKeyError("products need a relinearisation key, which this key set lacks: make one with relin_key");

@@ -7,13 +7,14 @@
 
 #include "bfv_support.hpp"
 #include "ringforge/counters.hpp"
+#include "ringforge/rlwe/params.hpp"
 
 namespace ringforge::test {
 namespace {
 
 using namespace bfv_world;
-using bfv::ParameterFailure;
 using bfv::ParametersSpec;
+using rlwe::ParameterFailure;
 
 TEST(BfvParameters, NamedSetsAreWhatTheySay) {
   for (const auto& name : bfv::Parameters::names()) {

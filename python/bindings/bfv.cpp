@@ -118,18 +118,11 @@ void bind_context(nb::module_& b) {
   nb::class_<Multiplier>(b, "Multiplier", "A plaintext as a factor of ciphertexts.")
       .def_prop_ro("limbs", [](const Multiplier& m) { return m.poly.limbs(); })
       .def_ro("log_norm", &Multiplier::log_norm);
-  nb::class_<Ciphertext, Noise>(b, "Ciphertext", "An encrypted plaintext, with what is known of its noise.")
-      .def_ro("key_id", &Ciphertext::key_id)
+  bind_polynomials(
+      nb::class_<Ciphertext, Noise>(b, "Ciphertext", "An encrypted plaintext, with what is known of its noise."))
       .def_ro("t", &Ciphertext::t)
       .def_prop_ro("limbs", &Ciphertext::limbs)
-      .def_prop_ro("size", [](const Ciphertext& c) { return c.parts.size(); })
-      .def_prop_ro("noise", &Ciphertext::noise, nb::rv_policy::copy)
-      .def(
-          "copy", [](const Ciphertext& c) { return c; }, GilReleased())
-      .def("limb", [](const Ciphertext& c, std::size_t part, std::size_t i) {
-        if (part >= c.parts.size() || i >= c.parts[part].limbs()) throw nb::index_error();
-        return to_numpy<u64>(c.parts[part].limb(i), c.parts[part].degree());
-      });
+      .def_prop_ro("noise", &Ciphertext::noise, nb::rv_policy::copy);
 
   nb::class_<Context>(b, "Context", "Everything derived from a parameter set.")
       .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
@@ -162,18 +155,7 @@ void bind_context(nb::module_& b) {
 }
 
 void bind_parties(nb::module_& b) {
-  nb::class_<Client>(b, "Client", "Key generation, encryption, decryption.")
-      .def(
-          "__init__",
-          [](Client* self, std::shared_ptr<Context> ctx, const std::optional<TestSeed>& seed) {
-            new (self) Client(ctx, randomness(seed));
-          },
-          "context"_a, "fixed_seed_for_tests"_a = nb::none())
-      .def("secret_key", &Client::secret_key, GilReleased())
-      .def("public_key", &Client::public_key, GilReleased())
-      .def("relin_key", &Client::relin_key, "secret_key"_a, "limbs"_a = nb::none(), "threads"_a = 1, GilReleased())
-      .def("galois_key", &Client::galois_key, "secret_key"_a, "element"_a, "limbs"_a = nb::none(), "threads"_a = 1,
-           GilReleased())
+  bind_key_generation<Context>(nb::class_<Client>(b, "Client", "Key generation, encryption, decryption."), "limbs")
       .def("encrypt",
            nb::overload_cast<const Plaintext&, const SecretKey&, std::optional<std::size_t>>(&Client::encrypt),
            "plaintext"_a, "key"_a, "limbs"_a = nb::none(), GilReleased())

@@ -58,6 +58,38 @@ auto unlocked(F&& f) {
   return f();
 }
 
+/// What a ciphertext of any scheme shows of its polynomials.
+template <class Ciphertext, class Known>
+nb::class_<Ciphertext, Known> bind_polynomials(nb::class_<Ciphertext, Known> c) {
+  c.def_ro("key_id", &Ciphertext::key_id)
+      .def_prop_ro("size", [](const Ciphertext& x) { return x.parts.size(); })
+      .def(
+          "copy", [](const Ciphertext& x) { return x; }, GilReleased())
+      .def("limb", [](const Ciphertext& x, std::size_t part, std::size_t i) {
+        if (part >= x.parts.size() || i >= x.parts[part].limbs()) throw nb::index_error();
+        return to_numpy<ringforge::u64>(x.parts[part].limb(i), x.parts[part].degree());
+      });
+  return c;
+}
+
+/// How a client of any scheme is made, and makes keys. @param extent what bounds an evaluation key
+template <class Context, class Client>
+nb::class_<Client> bind_key_generation(nb::class_<Client> c, const char* extent) {
+  c.def(
+       "__init__",
+       [](Client* self, std::shared_ptr<Context> ctx, const std::optional<TestSeed>& seed) {
+         new (self) Client(ctx, randomness(seed));
+       },
+       "context"_a, "fixed_seed_for_tests"_a = nb::none())
+      .def("secret_key", &Client::secret_key, GilReleased())
+      .def("public_key", &Client::public_key, GilReleased())
+      .def("relin_key", &Client::relin_key, "secret_key"_a, nb::arg(extent) = nb::none(), "threads"_a = 1,
+           GilReleased())
+      .def("galois_key", &Client::galois_key, "secret_key"_a, "element"_a, nb::arg(extent) = nb::none(),
+           "threads"_a = 1, GilReleased());
+  return c;
+}
+
 void bind_counting(nb::module_& m);
 void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.

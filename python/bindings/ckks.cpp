@@ -67,17 +67,9 @@ void bind_ckks(nb::module_& m) {
         if (i >= p.poly.limbs()) throw nb::index_error();
         return to_numpy<u64>(p.poly.limb(i), p.poly.degree());
       });
-  nb::class_<Ciphertext, Metadata>(m, "Ciphertext")
-      .def_ro("key_id", &Ciphertext::key_id)
+  bind_polynomials(nb::class_<Ciphertext, Metadata>(m, "Ciphertext"))
       .def_prop_ro("level", &Ciphertext::level)
-      .def_prop_ro("size", [](const Ciphertext& c) { return c.parts.size(); })
-      .def_prop_ro("error_bound", [](const Ciphertext& c) { return error_bound(c); })
-      .def(
-          "copy", [](const Ciphertext& c) { return c; }, GilReleased())
-      .def("limb", [](const Ciphertext& c, std::size_t part, std::size_t i) {
-        if (part >= c.parts.size() || i >= c.parts[part].limbs()) throw nb::index_error();
-        return to_numpy<u64>(c.parts[part].limb(i), c.parts[part].degree());
-      });
+      .def_prop_ro("error_bound", [](const Ciphertext& c) { return error_bound(c); });
 
   nb::class_<Context>(m, "Context", "Everything derived from a parameter set.")
       .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
@@ -147,18 +139,7 @@ void bind_ckks(nb::module_& m) {
           "special primes'.")
       .def_prop_ro("bytes", &GaloisKeys::bytes);
 
-  nb::class_<Client>(m, "Client", "Key generation, encryption, decryption.")
-      .def(
-          "__init__",
-          [](Client* self, std::shared_ptr<Context> ctx, const std::optional<TestSeed>& seed) {
-            new (self) Client(ctx, randomness(seed));
-          },
-          "context"_a, "fixed_seed_for_tests"_a = nb::none())
-      .def("secret_key", &Client::secret_key, GilReleased())
-      .def("public_key", &Client::public_key, GilReleased())
-      .def("relin_key", &Client::relin_key, "secret_key"_a, "level"_a = nb::none(), "threads"_a = 1, GilReleased())
-      .def("galois_key", &Client::galois_key, "secret_key"_a, "element"_a, "level"_a = nb::none(), "threads"_a = 1,
-           GilReleased())
+  bind_key_generation<Context>(nb::class_<Client>(m, "Client", "Key generation, encryption, decryption."), "level")
       .def("encrypt", nb::overload_cast<const Plaintext&, const SecretKey&, double>(&Client::encrypt), "plaintext"_a,
            "key"_a, "bound"_a = 1.0, GilReleased())
       .def("encrypt", nb::overload_cast<const Plaintext&, const PublicKey&, double>(&Client::encrypt), "plaintext"_a,

@@ -112,7 +112,7 @@ def _omr_step() -> omr_steps.Step:
     return omr_steps.Step("affine", "0" * 64, "1" * 64, "2" * 64, 0, 23, (("babies", 46),), ("3" * 64,))
 
 
-@target("omr.steps.Step.from_json", seeds=lambda: [_omr_step().to_json()])
+@target("omr.steps.Step.from_json", seeds=lambda: [_omr_step().to_json()], mutate=mutators.in_json)
 def omr_step(data: bytes) -> None:
     step = omr_steps.Step.from_json(data)
     assert step.to_json() == data
@@ -127,7 +127,7 @@ _OMR_INFO = {
 }
 
 
-@target("omr.detector_client.Info.from_json", seeds=lambda: [json.dumps(_OMR_INFO).encode()])
+@target("omr.detector_client.Info.from_json", seeds=lambda: [json.dumps(_OMR_INFO).encode()], mutate=mutators.in_json)
 def omr_detector(data: bytes) -> None:
     DetectorInfo.from_json(data)
 

@@ -562,6 +562,37 @@ def signals(threads: int) -> Digests:
         yield f"{name}/hits.words", sha(omr.count_hits(p, a, b, 100_000, 64, threads, seed(9)))
 
 
+def compression(threads: int) -> Digests:
+    """Keys of compression, parts and digests of one ciphertext and of several, and the sums that digests hold."""
+    primes = kernels.primes_below(50, 4, 1 << 18)
+    params = bfv.Parameters("compression", 10, 786433, primes[2:], primes[:2], 2, WHY)
+    ctx = bfv.Context(params)
+    client = bfv.Client(ctx, seed(11))
+    key = client.secret_key()
+    shape = omr.CompressionContext.make(params.log_n, params.t, params.q, params.p, WHY)
+    secret = omr.CompressionSecret(shape, seed(12))
+    keys = omr.CompressionKeys(key, secret, seed(13), threads)
+    yield "compression/secret.file", sha(secret.to_bytes())
+    yield "compression/keys.file", sha(keys.to_bytes())
+    found = np.zeros(params.degree, np.int64)
+    found[[0, 1, 511, 512, 1023]] = 1
+    u = client.encrypt(bfv.encode(ctx, found), key)
+    for messages, words in ((5, 0), (20, 40)):
+        plan = omr.CompressionPlan(shape, messages, words)
+        payloads = np.random.default_rng(words).integers(0, params.t, (params.degree, words)).astype(np.uint32)
+        name = f"compression {messages} of {words}"
+        yield f"{name}/plan hash.words", sha(plan.hash)
+        shards = [plan.shard(i, min(3, plan.units)) for i in range(min(3, plan.units))]
+        parts = [plan.part(keys, u, payloads, *shard, threads) for shard in shards]
+        yield f"{name}/parts.file", sha(*parts)
+        digest = plan.digest(keys, parts, 9)
+        yield f"{name}/digest.file", sha(digest)
+        sums = np.asarray(plan.open(digest, secret)).reshape(messages + 1, words + 1)
+        # The count, and the sum of the places 1, 2, 512, 513 and 1024.
+        assert (sums[:2, 0] == (5, 2052)).all()
+        yield f"{name}/sums.words", sha(sums)
+
+
 # ---- all of it -----------------------------------------------------------------------------------
 
 
@@ -570,6 +601,7 @@ PARTS: dict[str, Callable[[int], Digests]] = {
     "tables": tables,
     "rings": rings,
     "signals": signals,
+    "compression": compression,
     "files": files,
     "lookups": lookups,
     "gates GINX": lambda threads: gates(threads, fhew.Method.GINX),

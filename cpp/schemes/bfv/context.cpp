@@ -56,6 +56,17 @@ Plaintext coefficients_of(std::span<const T> values, u64 t, std::size_t degree) 
   return p;
 }
 
+template <class T, class Slots>
+Plaintext encoded(std::span<const T> values, const Slots& slots, u64 t) {
+  const auto& index = slots.index();
+  check_count(values.size(), index.size(), "slots");
+  Plaintext p(t, index.size());
+  p.coefficients.zero();
+  for (std::size_t j = 0; j < values.size(); ++j) p.coefficients.data()[index[j]] = residue(values[j], t, j);
+  slots.to_coefficients(p.coefficients.data());
+  return p;
+}
+
 }  // namespace
 
 Context::Context(const Parameters& params)
@@ -70,10 +81,7 @@ Basis Context::basis(std::size_t limbs) const {
   return gadget_->q().prefix(limbs);
 }
 
-u64 Context::rotation_element(i64 step) const noexcept {
-  const auto row = static_cast<i64>(params().row());
-  return ring_.power(5, static_cast<u64>(((step % row) + row) % row));
-}
+u64 Context::rotation_element(i64 step) const noexcept { return rlwe::rotation_element(ring_, step); }
 
 void Context::check(const Plaintext& p) const {
   if (p.t != t())
@@ -124,25 +132,9 @@ void Context::to_coefficients(u64* out, const u64* values) const {
   slots.to_coefficients(out);
 }
 
-Plaintext Context::encode(std::span<const u64> values) const {
-  const Slots& slots = this->slots();
-  check_count(values.size(), params().degree(), "slots");
-  Plaintext p(t(), params().degree());
-  p.coefficients.zero();
-  for (std::size_t j = 0; j < values.size(); ++j) p.coefficients.data()[slots.index()[j]] = residue(values[j], t(), j);
-  slots.to_coefficients(p.coefficients.data());
-  return p;
-}
+Plaintext Context::encode(std::span<const u64> values) const { return encoded(values, slots(), t()); }
 
-Plaintext Context::encode(std::span<const i64> values) const {
-  const Slots& slots = this->slots();
-  check_count(values.size(), params().degree(), "slots");
-  Plaintext p(t(), params().degree());
-  p.coefficients.zero();
-  for (std::size_t j = 0; j < values.size(); ++j) p.coefficients.data()[slots.index()[j]] = residue(values[j], t(), j);
-  slots.to_coefficients(p.coefficients.data());
-  return p;
-}
+Plaintext Context::encode(std::span<const i64> values) const { return encoded(values, slots(), t()); }
 
 std::vector<u64> Context::decode(const Plaintext& p) const {
   check(p);

@@ -200,17 +200,6 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key) cons
 
 // ---- rotations ------------------------------------------------------------------------------------
 
-std::shared_ptr<const rlwe::SwitchingKey> Evaluator::rotation_key(const GaloisKeys& keys, u64 element, i64 step) const {
-  if (keys.contains(element)) return keys.at(element);
-  std::string have;
-  const auto row = static_cast<i64>(ctx_->params().row());
-  for (i64 s = 1, shown = 0; s < row && shown <= 8; ++s)
-    if (keys.contains(ctx_->rotation_element(s)))
-      have += shown++ < 8 ? (have.empty() ? "" : ", ") + std::to_string(s) : std::string(", ...");
-  throw MissingKeyError("rotation by " + std::to_string(step) + " needs a Galois key; this key set has " +
-                        (have.empty() ? std::string("none for rotations") : "those for " + have));
-}
-
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const {
   check_two(a, *ctx_);
   rlwe::Ciphertext mapped = poly_.map(a, element, keys);
@@ -222,7 +211,7 @@ Ciphertext Evaluator::rotate_rows(const Ciphertext& a, i64 step, const GaloisKey
   check_two(a, *ctx_);
   const u64 element = ctx_->rotation_element(step);
   if (element == 1) return a;
-  return made(rules().switched(a, a.limbs()), poly_.map(a, element, *rotation_key(keys, element, step)));
+  return made(rules().switched(a, a.limbs()), poly_.map(a, element, *rlwe::rotation_key(keys, ctx_->ring(), step)));
 }
 
 Ciphertext Evaluator::swap_rows(const Ciphertext& a, const GaloisKeys& keys) const {
@@ -246,7 +235,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span
       out.push_back(a);
       continue;
     }
-    const auto key = rotation_key(held, element, step);
+    const auto key = rlwe::rotation_key(held, ctx_->ring(), step);
     if (!digits) digits.emplace(poly_.hoist(a));
     out.push_back(made(known, poly_.map(a, *digits, element, *key)));
   }

@@ -4,33 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <map>
 #include <sstream>
 
+#include "decimal.hpp"
 #include "params_data.hpp"
 #include "ringforge/bfv/noise.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/rlwe/params.hpp"
 #include "ringforge/sha256.hpp"
 
 namespace ringforge::bfv {
 namespace {
-
-[[noreturn]] void refuse(ParameterFailure f, const std::string& detail) {
-  throw ParameterError(std::string(explain(f)) + ": " + detail);
-}
-
-std::string num(double v) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.1f", v);
-  return buffer;
-}
-
-double log2_of(const std::vector<u64>& primes) {
-  double s = 0;
-  for (u64 q : primes) s += std::log2(static_cast<double>(q));
-  return s;
-}
 
 /// Primes that are 1 mod `step`, descending from below 2^log, none in `exclude`.
 std::vector<u64> primes_under(double log, std::size_t count, u64 step, const std::vector<u64>& exclude) {
@@ -38,7 +22,7 @@ std::vector<u64> primes_under(double log, std::size_t count, u64 step, const std
   const auto top = static_cast<u64>(std::exp2(log));
   for (u64 x = (top - 2) / step * step + 1; out.size() < count; x -= step) {
     if (x < top / 2 || x <= step)
-      throw ParameterError("there are fewer than " + std::to_string(count) + " primes of " + num(log) +
+      throw ParameterError("there are fewer than " + std::to_string(count) + " primes of " + decimal(log) +
                            " bits that are 1 mod " + std::to_string(step));
     if (is_prime(x) && std::find(exclude.begin(), exclude.end(), x) == exclude.end()) out.push_back(x);
   }
@@ -62,74 +46,20 @@ std::vector<u64> primes_of(const std::string& text, std::vector<u64>& taken) {
 
 }  // namespace
 
-const char* explain(ParameterFailure f) noexcept {
-  switch (f) {
-    case ParameterFailure::degree:
-      return "the ring degree is not supported";
-    case ParameterFailure::plaintext_modulus:
-      return "the plaintext modulus does not fit";
-    case ParameterFailure::limb_count:
-      return "the number of primes is out of range";
-    case ParameterFailure::modulus:
-      return "a modulus does not qualify";
-    case ParameterFailure::digit:
-      return "the special primes are too small for a key-switching digit";
-    case ParameterFailure::not_secure:
-      return "the parameters have less than 128 bits of security";
-    case ParameterFailure::text:
-      return "a name or reason is too long";
-  }
-  return "unknown failure";
-}
-
 Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
-  if (spec_.log_n < 10 || spec_.log_n > 17)
-    refuse(ParameterFailure::degree, "N = 2^" + std::to_string(spec_.log_n) + ", supported are 2^10 ... 2^17");
-  if (spec_.t < 2 || spec_.t >> 32)
-    refuse(ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) + ", it must be 2 ... 2^32 - 1");
-  if (spec_.q.empty() || spec_.q.size() > 64 || spec_.p.empty() || spec_.p.size() > 16)
-    refuse(ParameterFailure::limb_count, std::to_string(spec_.q.size()) + " primes in Q (1 ... 64) and " +
-                                             std::to_string(spec_.p.size()) + " special primes (1 ... 16)");
-  if (spec_.name.size() > 64 || spec_.insecure.size() > 256)
-    refuse(ParameterFailure::text, "names have at most 64 bytes, reasons 256");
-  const u64 step = u64{2} << spec_.log_n;
+  const auto unfit = [&](const std::string& why) {
+    rlwe::refuse(rlwe::ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) + why);
+  };
+  log_qp_ = rlwe::checked_log_qp({spec_.name, spec_.log_n, spec_.q, spec_.p, spec_.limbs_per_digit, spec_.insecure});
+  if (spec_.t < 2 || spec_.t >> 32) unfit(", it must be 2 ... 2^32 - 1");
   std::vector<u64> all = spec_.q;
   all.insert(all.end(), spec_.p.begin(), spec_.p.end());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const u64 q = all[i];
-    if (q <= (u64{1} << 16) || q >> kernels::kMaxBits || q % step != 1 || !is_prime(q) ||
-        std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), q) !=
-            all.begin() + static_cast<std::ptrdiff_t>(i))
-      refuse(ParameterFailure::modulus, std::to_string(q) + " must be a prime between 2^16 and 2^" +
-                                            std::to_string(kernels::kMaxBits) + ", 1 mod " + std::to_string(step) +
-                                            ", and appear once");
+  for (const u64 q : all)
     if (spec_.t % q == 0)
-      refuse(ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) + " is a multiple of the prime " +
-                                                      std::to_string(q) + " of Q or P: choose another prime");
-  }
+      unfit(" is a multiple of the prime " + std::to_string(q) + " of Q or P: choose another prime");
   if (spec_.q[0] / 4 < spec_.t)
-    refuse(ParameterFailure::plaintext_modulus, "t = " + std::to_string(spec_.t) +
-                                                    " must be at most a quarter of the first prime " +
-                                                    std::to_string(spec_.q[0]) + ": choose a larger prime");
-  const std::size_t alpha = spec_.limbs_per_digit;
-  if (alpha < 1 || alpha > spec_.q.size())
-    refuse(ParameterFailure::digit,
-           std::to_string(alpha) + " limbs per digit, possible are 1 ... " + std::to_string(spec_.q.size()));
-  double digit = 0;
-  for (std::size_t i = 0; i < spec_.q.size(); i += alpha) {
-    const auto first = spec_.q.begin() + static_cast<std::ptrdiff_t>(i);
-    digit = std::max(digit, log2_of({first, first + static_cast<std::ptrdiff_t>(std::min(alpha, spec_.q.size() - i))}));
-  }
-  if (log2_of(spec_.p) + 1 < digit)
-    refuse(ParameterFailure::digit, num(log2_of(spec_.p)) + " bits of special primes, the largest digit has " +
-                                        num(digit) + ": add special primes or use fewer limbs per digit");
-  log_qp_ = log2_of(all);
-  if (!secure() && spec_.insecure.empty())
-    refuse(ParameterFailure::not_secure,
-           "log2(QP) is " + num(log_qp_) + ", the limit for N = 2^" + std::to_string(spec_.log_n) + " is " +
-               num(rlwe::max_log_qp(spec_.log_n)) +
-               "; use a larger ring or fewer primes, or state a reason with insecure=\"...\"");
-  batching_ = spec_.t % step == 1 && is_prime(spec_.t);
+    unfit(" must be at most a quarter of the first prime " + std::to_string(spec_.q[0]) + ": choose a larger prime");
+  batching_ = spec_.t % (u64{2} << spec_.log_n) == 1 && is_prime(spec_.t);
 
   std::vector<u64> identity{u64{'b'} | u64{'f'} << 8 | u64{'v'} << 16,
                             spec_.log_n,
@@ -144,36 +74,23 @@ Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
 double Parameters::log_q(std::size_t limbs) const {
   if (limbs < 1 || limbs > spec_.q.size())
     throw LevelError(std::to_string(limbs) + " limbs: these parameters have 1 ... " + std::to_string(spec_.q.size()));
-  return log2_of({spec_.q.begin(), spec_.q.begin() + static_cast<std::ptrdiff_t>(limbs)});
+  return rlwe::log2_of(std::span(spec_.q).first(limbs));
 }
 
-std::vector<std::string> Parameters::names() {
-  std::vector<std::string> out;
-  for (const auto& s : data::kSets) out.emplace_back(s.name);
-  return out;
-}
+std::vector<std::string> Parameters::names() { return rlwe::names_of(data::kSets); }
 
 Parameters Parameters::named(const std::string& name, const std::string& insecure) {
-  for (const auto& s : data::kSets) {
-    if (name != s.name) continue;
-    if (*s.insecure != '\0' && insecure.empty())
-      throw ParameterError("the set " + name + " is not secure (" + s.insecure +
-                           "): state why it may be used with insecure=\"...\", as in named(\"" + name +
-                           "\", insecure=\"why\")");
-    ParametersSpec spec;
-    spec.name = s.name;
-    spec.log_n = s.log_n;
-    spec.t = s.t;
-    std::vector<u64> taken;
-    spec.p = primes_of(s.p, taken);
-    spec.q = primes_of(s.q, taken);
-    spec.limbs_per_digit = s.digit;
-    spec.insecure = insecure;
-    return Parameters(std::move(spec));
-  }
-  std::string all;
-  for (const auto& n : names()) all += (all.empty() ? "" : ", ") + n;
-  throw ParameterError("there is no parameter set \"" + name + "\"; the sets are " + all);
+  const auto& s = rlwe::row_of(data::kSets, name, insecure);
+  ParametersSpec spec;
+  spec.name = s.name;
+  spec.log_n = s.log_n;
+  spec.t = s.t;
+  std::vector<u64> taken;
+  spec.p = primes_of(s.p, taken);
+  spec.q = primes_of(s.q, taken);
+  spec.limbs_per_digit = s.digit;
+  spec.insecure = insecure;
+  return Parameters(std::move(spec));
 }
 
 namespace {
@@ -229,12 +146,12 @@ Parameters suggest(unsigned depth, u64 t, bool batching, std::string* why) {
           if (left < 1) continue;
           if (why != nullptr)
             *why = "depth " + std::to_string(depth) + " modulo " + std::to_string(t) + ": Q of " +
-                   std::to_string(limbs) + " x " + std::to_string(bits) + " bits; " + num(left) +
+                   std::to_string(limbs) + " x " + std::to_string(bits) + " bits; " + decimal(left) +
                    " bits of budget are left after the last product\nP of " + std::to_string(alpha) + " x " +
                    std::to_string(bits + 1) +
                    " bits, digits of a key switch: " + std::to_string((limbs + alpha - 1) / alpha) +
-                   "\nlog2(QP) = " + num(result.log_qp()) + " needs N = 2^" + std::to_string(log_n) + " (limit " +
-                   num(most) + " for 128 bits), " +
+                   "\nlog2(QP) = " + decimal(result.log_qp()) + " needs N = 2^" + std::to_string(log_n) + " (limit " +
+                   decimal(most) + " for 128 bits), " +
                    (result.batching() ? "which has 2 x " + std::to_string(result.row()) + " slots"
                                       : "whose plaintexts have coefficients only");
           return result;

@@ -79,10 +79,7 @@ void Context::check(const Plaintext& p) const {
   gadget_->check_level(p.poly.basis(), "the plaintext", "encode the values with this context");
 }
 
-u64 Context::rotation_element(i64 step) const noexcept {
-  const auto slots = static_cast<i64>(params_.slots());
-  return ring_.power(5, static_cast<u64>(((step % slots) + slots) % slots));
-}
+u64 Context::rotation_element(i64 step) const noexcept { return rlwe::rotation_element(ring_, step); }
 
 void Context::embed(double* re, double* im, const std::complex<double>* values, std::size_t count) const {
   const std::size_t slots = params_.slots();

@@ -3,9 +3,9 @@
 //
 // Homomorphic operations on polynomials; what they do to noise, bounds and scales is in metadata.cpp.
 #include <cmath>
-#include <cstdio>
 #include <string>
 
+#include "decimal.hpp"
 #include "ringforge/ckks/ckks.hpp"
 #include "ringforge/error.hpp"
 
@@ -14,12 +14,6 @@ namespace ringforge::ckks {
 using rlwe::SwitchingKey;
 
 namespace {
-
-std::string num(double x) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f", x);
-  return text;
-}
 
 void check_scales(double a, double b) {
   if (std::fabs(a / b - 1) > 0x1p-30)
@@ -32,9 +26,9 @@ void check_scales(double a, double b) {
 void check_rescaled(const Parameters& params, const Metadata& r, double prime) {
   const double error = slot_error_bound(r.variance, params.degree()) / r.scale, least = params.spec().log_scale - 1;
   if (!(r.bound > 0) || error < r.bound || std::log2(r.scale) >= least) return;
-  throw ScaleError("rescaling by a prime of 2^" + num(std::log2(prime)) + " would leave scale 2^" +
-                   num(std::log2(r.scale)) + ", where the error is up to 2^" + num(std::log2(error)) +
-                   " and values are bounded by 2^" + num(std::log2(r.bound)) +
+  throw ScaleError("rescaling by a prime of 2^" + decimal(std::log2(prime)) + " would leave scale 2^" +
+                   decimal(std::log2(r.scale)) + ", where the error is up to 2^" + decimal(std::log2(error)) +
+                   " and values are bounded by 2^" + decimal(std::log2(r.bound)) +
                    ": nothing of them would be left. Encrypt at a scale near the primes' size, multiply by 1 at a " +
                    "larger scale before (mul_scalar), or use parameters whose primes are near the scale");
 }
@@ -129,17 +123,6 @@ Ciphertext Evaluator::drop_to_level(const Ciphertext& a, std::size_t level) cons
   return {a, poly_.drop_to(a, level + 1)};
 }
 
-std::shared_ptr<const SwitchingKey> Evaluator::rotation_key(const GaloisKeys& keys, u64 element, i64 step) const {
-  if (keys.contains(element)) return keys.at(element);
-  std::string have;
-  const auto slots = static_cast<i64>(ctx_->params().slots());
-  for (i64 s = 1, shown = 0; s < slots && shown <= 8; ++s)
-    if (keys.contains(ctx_->rotation_element(s)))
-      have += shown++ < 8 ? (have.empty() ? "" : ", ") + std::to_string(s) : std::string(", ...");
-  throw MissingKeyError("rotation by " + std::to_string(step) + " needs a Galois key; this key set has " +
-                        (have.empty() ? std::string("none for rotations") : "those for " + have));
-}
-
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const {
   rlwe::Ciphertext mapped = poly_.map(a, element, keys);
   const Metadata known = element == 1 ? static_cast<const Metadata&>(a) : rules_.switched(a, a.limbs());
@@ -151,7 +134,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& a, i64 step, const GaloisKeys& ke
   if (a.parts.size() != 2) throw ShapeError("a rotation needs a ciphertext of two parts: relinearize first");
   const u64 element = ctx_->rotation_element(step);
   if (element == 1) return a;
-  return {rules_.switched(a, a.limbs()), poly_.map(a, element, *rotation_key(keys, element, step))};
+  return {rules_.switched(a, a.limbs()), poly_.map(a, element, *rlwe::rotation_key(keys, ctx_->ring(), step))};
 }
 
 Ciphertext Evaluator::conjugate(const Ciphertext& a, const GaloisKeys& keys) const {
@@ -191,7 +174,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span
       out.push_back(a);
       continue;
     }
-    const auto key = rotation_key(held, element, step);
+    const auto key = rlwe::rotation_key(held, ctx_->ring(), step);
     if (!digits) digits.emplace(poly_.hoist(a));
     out.emplace_back(known, poly_.map(a, *digits, element, *key));
   }

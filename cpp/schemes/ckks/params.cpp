@@ -4,30 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <sstream>
 
+#include "decimal.hpp"
 #include "params_data.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/rlwe/params.hpp"
 #include "ringforge/sha256.hpp"
 
 namespace ringforge::ckks {
 namespace {
 
-[[noreturn]] void refuse(ParameterFailure f, const std::string& detail) {
-  throw ParameterError(std::string(explain(f)) + ": " + detail);
-}
-
 /// Encoding and decoding err by about 2^-46 of the largest value.
 constexpr double kMaxPrecision = 44;
-
-std::string num(double v) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.1f", v);
-  return buffer;
-}
 
 /// "50 42*4" as {50, 42, 42, 42, 42}.
 std::vector<unsigned> sizes(const std::string& text) {
@@ -41,136 +32,62 @@ std::vector<unsigned> sizes(const std::string& text) {
   return out;
 }
 
-double log2_of(const std::vector<u64>& primes) {
-  double s = 0;
-  for (u64 q : primes) s += std::log2(static_cast<double>(q));
-  return s;
-}
-
 }  // namespace
 
-const char* explain(ParameterFailure f) noexcept {
-  switch (f) {
-    case ParameterFailure::degree:
-      return "the ring degree is not supported";
-    case ParameterFailure::limb_count:
-      return "the number of primes is out of range";
-    case ParameterFailure::modulus:
-      return "a modulus does not qualify";
-    case ParameterFailure::digit:
-      return "the special primes are too small for a key-switching digit";
-    case ParameterFailure::scale:
-      return "the default scale does not fit";
-    case ParameterFailure::not_secure:
-      return "the parameters have less than 128 bits of security";
-    case ParameterFailure::text:
-      return "a name or reason is too long";
-  }
-  return "unknown failure";
-}
-
 Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
-  if (spec_.log_n < 10 || spec_.log_n > 17)
-    refuse(ParameterFailure::degree, "N = 2^" + std::to_string(spec_.log_n) + ", supported are 2^10 ... 2^17");
-  if (spec_.q.empty() || spec_.q.size() > 64 || spec_.p.empty() || spec_.p.size() > 16)
-    refuse(ParameterFailure::limb_count, std::to_string(spec_.q.size()) + " primes in Q (1 ... 64) and " +
-                                             std::to_string(spec_.p.size()) + " special primes (1 ... 16)");
-  if (spec_.name.size() > 64 || spec_.insecure.size() > 256)
-    refuse(ParameterFailure::text, "names have at most 64 bytes, reasons 256");
-  const u64 step = u64{2} << spec_.log_n;
-  std::vector<u64> all = spec_.q;
-  all.insert(all.end(), spec_.p.begin(), spec_.p.end());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const u64 q = all[i];
-    if (q <= (u64{1} << 16) || q >> kernels::kMaxBits || q % step != 1 || !is_prime(q) ||
-        std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), q) !=
-            all.begin() + static_cast<std::ptrdiff_t>(i))
-      refuse(ParameterFailure::modulus, std::to_string(q) + " must be a prime between 2^16 and 2^" +
-                                            std::to_string(kernels::kMaxBits) + ", 1 mod " + std::to_string(step) +
-                                            ", and appear once");
-  }
-  const std::size_t alpha = spec_.limbs_per_digit;
-  if (alpha < 1 || alpha > spec_.q.size())
-    refuse(ParameterFailure::digit,
-           std::to_string(alpha) + " limbs per digit, possible are 1 ... " + std::to_string(spec_.q.size()));
-  double digit = 0;
-  for (std::size_t i = 0; i < spec_.q.size(); i += alpha) {
-    const auto first = spec_.q.begin() + static_cast<std::ptrdiff_t>(i);
-    digit = std::max(digit, log2_of({first, first + static_cast<std::ptrdiff_t>(std::min(alpha, spec_.q.size() - i))}));
-  }
-  if (log2_of(spec_.p) + 1 < digit)
-    refuse(ParameterFailure::digit, num(log2_of(spec_.p)) + " bits of special primes, the largest digit has " +
-                                        num(digit) + ": add special primes or use fewer limbs per digit");
+  log_qp_ = rlwe::checked_log_qp({spec_.name, spec_.log_n, spec_.q, spec_.p, spec_.limbs_per_digit, spec_.insecure});
   if (!(spec_.log_scale >= 10 && spec_.log_scale <= 60) ||
       spec_.log_scale > std::log2(static_cast<double>(spec_.q[0])) - 2)
-    refuse(ParameterFailure::scale,
-           "log_scale " + num(spec_.log_scale) + ", it must be 10 ... 60 and two bits below q[0]");
-  log_qp_ = log2_of(all);
-  if (!secure() && spec_.insecure.empty())
-    refuse(ParameterFailure::not_secure,
-           "log2(QP) is " + num(log_qp_) + ", the limit for N = 2^" + std::to_string(spec_.log_n) + " is " +
-               num(rlwe::max_log_qp(spec_.log_n)) +
-               "; use a larger ring or fewer primes, or state a reason with insecure=\"...\"");
+    rlwe::refuse(rlwe::ParameterFailure::scale,
+                 "log_scale " + decimal(spec_.log_scale) + ", it must be 10 ... 60 and two bits below q[0]");
 
   std::vector<u64> identity{spec_.log_n, spec_.q.size(), spec_.p.size(), spec_.limbs_per_digit};
-  identity.insert(identity.end(), all.begin(), all.end());
+  identity.insert(identity.end(), spec_.q.begin(), spec_.q.end());
+  identity.insert(identity.end(), spec_.p.begin(), spec_.p.end());
   u64 scale_bits = 0;
   std::memcpy(&scale_bits, &spec_.log_scale, sizeof(scale_bits));
   identity.push_back(scale_bits);
   hash_ = sha256(identity.data(), identity.size() * sizeof(u64));
 }
 
-double Parameters::log_q() const noexcept { return log2_of(spec_.q); }
+double Parameters::log_q() const noexcept { return rlwe::log2_of(spec_.q); }
 
-std::vector<std::string> Parameters::names() {
-  std::vector<std::string> out;
-  for (const auto& s : data::kSets) out.emplace_back(s.name);
-  return out;
-}
+std::vector<std::string> Parameters::names() { return rlwe::names_of(data::kSets); }
 
 Parameters Parameters::named(const std::string& name, const std::string& insecure) {
-  for (const auto& s : data::kSets) {
-    if (name != s.name) continue;
-    // Hardware reduces words modulo q with q = 1 mod 2^18; the congruence also suits every N up to 2^17.
-    const auto q_bits = sizes(s.q), p_bits = sizes(s.p);
-    std::map<unsigned, std::vector<u64>> primes;  // by size, the smallest last
-    for (const auto* list : {&p_bits, &q_bits})
-      for (const unsigned bits : *list) primes[bits].push_back(0);
-    for (auto& [bits, list] : primes) {
-      list = primes_below(bits, list.size(), u64{1} << 18);
-      std::reverse(list.begin(), list.end());
-    }
-    const auto take = [&](const std::vector<unsigned>& bits) {
-      std::vector<u64> out;
-      for (const unsigned b : bits) {
-        out.push_back(primes[b].back());
-        primes[b].pop_back();
-      }
-      return out;
-    };
-    ParametersSpec spec;
-    spec.name = s.name;
-    spec.log_n = s.log_n;
-    spec.p = take(p_bits);
-    spec.q = take(q_bits);
-    spec.limbs_per_digit = s.digit;
-    spec.log_scale = s.log_scale;
-    if (*s.insecure != '\0' && insecure.empty())
-      throw ParameterError("the set " + name + " is not secure (" + s.insecure +
-                           "): state why it may be used with insecure=\"...\", as in named(\"" + name +
-                           "\", insecure=\"why\")");
-    spec.insecure = insecure;
-    return Parameters(std::move(spec));
+  const auto& s = rlwe::row_of(data::kSets, name, insecure);
+  // Hardware reduces words modulo q with q = 1 mod 2^18; the congruence also suits every N up to 2^17.
+  const auto q_bits = sizes(s.q), p_bits = sizes(s.p);
+  std::map<unsigned, std::vector<u64>> primes;  // by size, the smallest last
+  for (const auto* list : {&p_bits, &q_bits})
+    for (const unsigned bits : *list) primes[bits].push_back(0);
+  for (auto& [bits, list] : primes) {
+    list = primes_below(bits, list.size(), u64{1} << 18);
+    std::reverse(list.begin(), list.end());
   }
-  std::string all;
-  for (const auto& n : names()) all += (all.empty() ? "" : ", ") + n;
-  throw ParameterError("there is no parameter set \"" + name + "\"; the sets are " + all);
+  const auto take = [&](const std::vector<unsigned>& bits) {
+    std::vector<u64> out;
+    for (const unsigned b : bits) {
+      out.push_back(primes[b].back());
+      primes[b].pop_back();
+    }
+    return out;
+  };
+  ParametersSpec spec;
+  spec.name = s.name;
+  spec.log_n = s.log_n;
+  spec.p = take(p_bits);
+  spec.q = take(q_bits);
+  spec.limbs_per_digit = s.digit;
+  spec.log_scale = s.log_scale;
+  spec.insecure = insecure;
+  return Parameters(std::move(spec));
 }
 
 Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std::string* why, unsigned headroom_bits) {
   if (!(precision_bits >= 4 && precision_bits <= kMaxPrecision))
-    throw ParameterError("precision of " + num(precision_bits) + " bits is outside 4 ... " + num(kMaxPrecision) +
-                         ": the encoder computes in double precision");
+    throw ParameterError("precision of " + decimal(precision_bits) + " bits is outside 4 ... " +
+                         decimal(kMaxPrecision) + ": the encoder computes in double precision");
   if (depth > 60) throw ParameterError("depth " + std::to_string(depth) + " is above 60");
   unsigned log_n = 10;
   while (log_n < 17 && (std::size_t{1} << (log_n - 1)) < slots) ++log_n;
@@ -208,12 +125,12 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
         Parameters result(std::move(spec));
         if (why != nullptr)
           *why = "depth " + std::to_string(depth) + ": " + std::to_string(depth) + " primes of " +
-                 std::to_string(scale) + " bits to rescale by, " + num(precision_bits) + " bits of precision over " +
-                 num(noise) + " bits of noise\n" + "first and special prime of " + std::to_string(first) +
-                 " bits: values up to 2^" + std::to_string(headroom_bits) + " fit at level 0\n" +
-                 "log2(QP) = " + num(result.log_qp()) + " needs N = 2^" + std::to_string(log_n) + " (limit " +
-                 num(rlwe::max_log_qp(log_n)) + " for 128 bits), which has " + std::to_string(result.slots()) +
-                 " slots";
+                 std::to_string(scale) + " bits to rescale by, " + decimal(precision_bits) +
+                 " bits of precision over " + decimal(noise) + " bits of noise\n" + "first and special prime of " +
+                 std::to_string(first) + " bits: values up to 2^" + std::to_string(headroom_bits) +
+                 " fit at level 0\n" + "log2(QP) = " + decimal(result.log_qp()) + " needs N = 2^" +
+                 std::to_string(log_n) + " (limit " + decimal(rlwe::max_log_qp(log_n)) + " for 128 bits), which has " +
+                 std::to_string(result.slots()) + " slots";
         return result;
       } catch (const ParameterError&) {
         continue;
@@ -221,8 +138,9 @@ Parameters suggest(unsigned depth, double precision_bits, std::size_t slots, std
     }
   }
   throw ParameterError("no secure parameters up to N = 2^17 give depth " + std::to_string(depth) + " at " +
-                       num(precision_bits) + " bits of precision and values up to 2^" + std::to_string(headroom_bits) +
-                       " (" + limit + "): reduce depth, precision or the size of values");
+                       decimal(precision_bits) + " bits of precision and values up to 2^" +
+                       std::to_string(headroom_bits) + " (" + limit +
+                       "): reduce depth, precision or the size of values");
 }
 
 }  // namespace ringforge::ckks

@@ -57,7 +57,7 @@ class Info:
                 [dict(j) for j in found["jobs"]],
                 {str(k): int(v) for k, v in found["left"].items()},
             )
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError):
             raise FormatError("the detector's description of itself is none: it may be another program") from None
         return info
 

@@ -300,7 +300,7 @@ def _read_head(f: IO[bytes], code: int, what: str, more: tuple[str, ...]) -> tup
     _, parameters, body = io.unseal(_record(f, "head"), code)
     try:
         head: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         head = None
     names = {"set", "insecure", *more}
     if not isinstance(head, dict) or set(head) != names or not all(isinstance(x, str) for x in head.values()):

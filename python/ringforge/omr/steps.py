@@ -129,7 +129,7 @@ class Step:
                 **found,
             )
             good = step.to_json() == data and step.stage in STAGES
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError):
             good = False
         if not good:
             raise FormatError("these bytes are no description of a step, as `Step.to_json` writes it")

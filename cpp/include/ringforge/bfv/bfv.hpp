@@ -199,7 +199,6 @@ class Evaluator {
   Ciphertext mod_switch_to(const Ciphertext& a, std::size_t limbs) const;
 
  private:
-  std::shared_ptr<const rlwe::SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   std::vector<u64> residues(i64 value, std::size_t limbs) const;
   void check_pair(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext made(const Noise& noise, rlwe::Ciphertext&& polynomials) const {

@@ -25,23 +25,10 @@ struct ParametersSpec {
   std::string insecure;          ///< why a set below 128 bits may be used; empty otherwise
 };
 
-/// Why a specification is refused.
-enum class ParameterFailure {
-  degree,             ///< log_n outside 10 ... 17
-  plaintext_modulus,  ///< t outside 2 ... 2^32 - 1, a multiple of a prime, or too large for the first prime
-  limb_count,         ///< no primes, or too many
-  modulus,            ///< not a prime, not 1 mod 2N, too small, too large, or repeated
-  digit,              ///< the special primes are smaller than a key-switching digit
-  not_secure,         ///< log2(QP) above the 128-bit limit and no `insecure` reason given
-  text,               ///< a name or reason over 64 / 256 bytes
-};
-/// One sentence for each failure.
-const char* explain(ParameterFailure f) noexcept;
-
 /// A checked parameter set. Immutable; identified by its hash.
 class Parameters {
  public:
-  /// @throws ParameterError naming the failure, the value, the limit and the remedy.
+  /// @throws ParameterError naming the failure (rlwe::ParameterFailure), the value, the limit and the remedy.
   explicit Parameters(ParametersSpec spec);
 
   /// A shipped set. @throws ParameterError listing the names; also for a set below 128 bits when

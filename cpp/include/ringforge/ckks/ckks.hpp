@@ -155,7 +155,6 @@ class Evaluator {
  private:
   void check_sum(const Ciphertext& a, const Ciphertext& b) const;
   void check_sum(const Ciphertext& a, const Plaintext& p) const;
-  std::shared_ptr<const rlwe::SwitchingKey> rotation_key(const GaloisKeys& keys, u64 element, i64 step) const;
   ContextPtr ctx_;
   MetadataRules rules_;
   rlwe::Evaluator poly_;  // of the polynomials

@@ -25,23 +25,10 @@ struct ParametersSpec {
   std::string insecure;          ///< why a set below 128 bits may be used; empty otherwise
 };
 
-/// Why a specification is refused.
-enum class ParameterFailure {
-  degree,      ///< log_n outside 10 ... 17
-  limb_count,  ///< no primes, or too many
-  modulus,     ///< not a prime, not 1 mod 2N, too small, too large, or repeated
-  digit,       ///< the special primes are smaller than a key-switching digit
-  scale,       ///< log_scale outside 10 ... 60, or above log2 q[0] - 2
-  not_secure,  ///< log2(QP) above the 128-bit limit and no `insecure` reason given
-  text,        ///< a name or reason over 64 / 256 bytes
-};
-/// One sentence for each failure.
-const char* explain(ParameterFailure f) noexcept;
-
 /// A checked parameter set. Immutable; identified by its hash.
 class Parameters {
  public:
-  /// @throws ParameterError naming the failure, the value, the limit and the remedy.
+  /// @throws ParameterError naming the failure (rlwe::ParameterFailure), the value, the limit and the remedy.
   explicit Parameters(ParametersSpec spec);
 
   /// A shipped set. @throws ParameterError listing the names; also for a set below 128 bits when

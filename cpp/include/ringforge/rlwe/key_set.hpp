@@ -67,6 +67,11 @@ class GaloisKeys {
   Keys keys_;
 };
 
+/// Element of the automorphism that rotates rows of N/2 slots by `step`, in the order that CKKS and BFV have: 5^step.
+u64 rotation_element(const Ring& ring, i64 step) noexcept;
+/// The key of a rotation other than by 0. @throws MissingKeyError naming the step and those that there are keys for.
+std::shared_ptr<const SwitchingKey> rotation_key(const GaloisKeys& keys, const Ring& ring, i64 step);
+
 /// The evaluation keys of a computation: Galois keys, and a relinearisation key where products need one. A copy shares
 /// the keys and has a list of its own; the Galois keys may change as those of GaloisKeys, the other key does not.
 class KeySet {

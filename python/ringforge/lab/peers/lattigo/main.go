@@ -99,6 +99,47 @@ func (r *request) fill() error {
 	return nil
 }
 
+func repeated(value, count int) []int {
+	list := make([]int, max(count, 0))
+	for i := range list {
+		list[i] = value
+	}
+	return list
+}
+
+// primes returns those of Q and P that are named, or the sizes of those to generate.
+func (r *request) primes() (q []uint64, logQ []int, p []uint64, logP []int, err error) {
+	if q = r.Q; len(q) == 0 {
+		logQ = repeated(r.PrimeBits, r.Limbs)
+	}
+	if p = r.P; len(p) == 0 {
+		logP = repeated(r.PrimeBits, r.Special)
+	}
+	if len(q)+len(logQ) == 0 || len(p)+len(logP) == 0 {
+		err = fmt.Errorf("needs at least one prime in q (or limbs) and one in p (or special)")
+	}
+	return
+}
+
+// chosenLevel of the ciphertext, up to the highest of the parameters.
+func (r *request) chosenLevel(highest int) (int, error) {
+	if r.Level == nil {
+		return highest, nil
+	}
+	if *r.Level < 0 || *r.Level > highest {
+		return 0, fmt.Errorf("level is %d; give 0 to %d", *r.Level, highest)
+	}
+	return *r.Level, nil
+}
+
+// rotations returns those asked for, or these.
+func (r *request) rotations(usual ...int) []int {
+	if len(r.Rotations) > 0 {
+		return r.Rotations
+	}
+	return usual
+}
+
 func serve(r request) (result, error) {
 	res := result{Case: r.Case, Peer: "lattigo", PeerVersion: lattigoVersion(), GoVersion: runtime.Version(),
 		LogN: r.LogN}

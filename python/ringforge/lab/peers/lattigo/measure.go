@@ -73,6 +73,11 @@ func median(values []float64) float64 {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
+// each is the time of one of count equal parts.
+func (t timing) each(count int) timing {
+	return timing{t.seconds / float64(count), t.cpu / float64(count), t.iterations}
+}
+
 func (t timing) store(res *result) {
 	res.Seconds, res.CPUSeconds, res.Iterations = t.seconds, t.cpu, t.iterations
 }

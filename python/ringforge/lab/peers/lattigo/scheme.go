@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"math/rand"
 
 	"github.com/tuneinsight/lattigo/v6/core/rlwe"
@@ -26,39 +25,19 @@ type bench struct {
 	input     *rlwe.Ciphertext
 }
 
-func repeated(value, count int) []int {
-	list := make([]int, max(count, 0))
-	for i := range list {
-		list[i] = value
-	}
-	return list
-}
-
 func newBench(r request) (*bench, error) {
 	literal := ckks.ParametersLiteral{LogN: r.LogN, LogDefaultScale: r.LogScale}
-	if len(r.Q) > 0 {
-		literal.Q = r.Q
-	} else {
-		literal.LogQ = repeated(r.PrimeBits, r.Limbs)
-	}
-	if len(r.P) > 0 {
-		literal.P = r.P
-	} else {
-		literal.LogP = repeated(r.PrimeBits, r.Special)
-	}
-	if len(literal.Q)+len(literal.LogQ) == 0 || len(literal.P)+len(literal.LogP) == 0 {
-		return nil, fmt.Errorf("needs at least one prime in q (or limbs) and one in p (or special)")
+	var err error
+	if literal.Q, literal.LogQ, literal.P, literal.LogP, err = r.primes(); err != nil {
+		return nil, err
 	}
 	params, err := ckks.NewParametersFromLiteral(literal)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{request: r, params: params, level: params.MaxLevel(), random: rand.New(rand.NewSource(r.Seed))}
-	if r.Level != nil {
-		b.level = *r.Level
-	}
-	if b.level < 0 || b.level > params.MaxLevel() {
-		return nil, fmt.Errorf("level is %d; give 0 to %d", b.level, params.MaxLevel())
+	b := &bench{request: r, params: params, random: rand.New(rand.NewSource(r.Seed))}
+	if b.level, err = r.chosenLevel(params.MaxLevel()); err != nil {
+		return nil, err
 	}
 	b.keys = ckks.NewKeyGenerator(params)
 	b.secret = b.keys.GenSecretKeyNew()
@@ -140,10 +119,7 @@ func scheme(r request, res *result) error {
 }
 
 func (b *bench) rotate(res *result) error {
-	k := 1
-	if len(b.Rotations) > 0 {
-		k = b.Rotations[0]
-	}
+	k := b.rotations(1)[0]
 	evaluator := b.evaluator([]uint64{b.params.GaloisElement(k)})
 	output := b.fresh()
 	t, err := measure(b.Budget, 3, func() error { return evaluator.Rotate(b.input, k, output) })
@@ -157,10 +133,7 @@ func (b *bench) rotate(res *result) error {
 
 // rotateHoisted shares one decomposition among the rotations and reports the time of one of them.
 func (b *bench) rotateHoisted(res *result) error {
-	rotations := b.Rotations
-	if len(rotations) == 0 {
-		rotations = []int{1, 2, 3, 4, 5, 6, 7, 8}
-	}
+	rotations := b.rotations(1, 2, 3, 4, 5, 6, 7, 8)
 	evaluator := b.evaluator(b.params.GaloisElements(rotations))
 	outputs := make(map[int]*rlwe.Ciphertext, len(rotations))
 	for _, k := range rotations {
@@ -170,9 +143,7 @@ func (b *bench) rotateHoisted(res *result) error {
 	if err != nil {
 		return err
 	}
-	t.seconds /= float64(len(rotations))
-	t.cpu /= float64(len(rotations))
-	t.store(res)
+	t.each(len(rotations)).store(res)
 	for _, k := range rotations {
 		worst, err := b.check(outputs[k], rotated(b.values, k))
 		if err != nil {
