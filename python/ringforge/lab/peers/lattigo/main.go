@@ -107,12 +107,17 @@ func repeated(value, count int) []int {
 	return list
 }
 
-// primes returns those of Q and P that are named, or the sizes of those to generate.
+// primes returns those of Q and P that are named, or the sizes of those to generate; the others are nil, as Lattigo
+// wants them.
 func (r *request) primes() (q []uint64, logQ []int, p []uint64, logP []int, err error) {
-	if q = r.Q; len(q) == 0 {
+	if len(r.Q) > 0 {
+		q = r.Q
+	} else {
 		logQ = repeated(r.PrimeBits, r.Limbs)
 	}
-	if p = r.P; len(p) == 0 {
+	if len(r.P) > 0 {
+		p = r.P
+	} else {
 		logP = repeated(r.PrimeBits, r.Special)
 	}
 	if len(q)+len(logQ) == 0 || len(p)+len(logP) == 0 {
