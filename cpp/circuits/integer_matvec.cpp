@@ -179,7 +179,7 @@ Noise IntegerMatvec::describe(const Noise& in) const {
   const auto& packing = plan_.packing();
   const bool turns = packing.diagonals() > 1;
   // Any matrix: diagonals may be equal, and then their products depend on each other.
-  Noise acc = rules.plain_product(turns ? rules.switched(in, limbs_) : in, rules.largest_norm());
+  Noise acc = rules.plain_product(turns ? rules.switched(in, limbs_) : in, rules.largest_norm(), rules.largest_peak());
   acc = sum_of(acc, std::min(plan_.baby(), packing.diagonals()));
   if (turns) acc = rules.switched(acc, limbs_);
   acc = sum_of(acc, plan_.giants() * packing.blocks().size());

@@ -258,32 +258,50 @@ std::vector<bfv::Ciphertext> OmrAffine::combine(std::span<const bfv::Ciphertext>
 
 // ---- predictions ----------------------------------------------------------------------------------
 
-std::vector<bfv::Noise> OmrAffine::baby_noise(const bfv::Noise& v) const {
+namespace {
+
+/// Diagonals are the senders' choice, who may all be one; errors are not. A sum has at each root of unity the error at
+/// as many different ones, so that variances add whatever the diagonals are. Diagonals that all have their norm at one
+/// root leave a pure tone: docs/omr-algorithm.md says why so many bits pay for what products make of it.
+constexpr double kTones = 1.1;
+
+}  // namespace
+
+const bfv::NoiseRules& OmrAffine::checked(const bfv::NoiseRules* rules) const {
+  if (rules == nullptr) return ctx_->rules();
+  if (rules->params().hash() != ctx_->params().hash())
+    throw MismatchError("rules of noise are of other parameters: make them of the transform's");
+  return *rules;
+}
+
+std::vector<bfv::Noise> OmrAffine::baby_noise(const bfv::Noise& v, const bfv::NoiseRules* given) const {
+  const bfv::NoiseRules& rules = checked(given);
   std::vector<bfv::Noise> out{v};
-  while (out.size() < layout_.rotations()) out.push_back(ctx_->rules().switched(out.back(), limbs_));
+  while (out.size() < layout_.rotations()) out.push_back(rules.switched(out.back(), limbs_));
   return out;
 }
 
-bfv::Noise OmrAffine::step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l) const {
-  const bfv::NoiseRules& rules = ctx_->rules();
+bfv::Noise OmrAffine::step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l,
+                                 const bfv::NoiseRules& rules) const {
   const std::size_t from = layout_.matrices() > 1 ? 0 : l;
-  const double norm = rules.largest_norm();
-  bfv::Noise sum = rules.plain_product(babies[from], norm);
+  const double norm = rules.largest_norm() + kTones;
+  bfv::Noise sum = rules.plain_product(babies[from], norm, norm);
   for (std::size_t b = 1; b < layout_.terms(g); ++b)
-    sum = rules.independent_sum(sum, rules.plain_product(babies[from + b], norm));
+    sum = rules.independent_sum(sum, rules.plain_product(babies[from + b], norm, norm));
   return sum;
 }
 
-bfv::Noise OmrAffine::run_noise(std::span<const bfv::Noise> babies, Shard shard, std::size_t l) const {
+bfv::Noise OmrAffine::run_noise(std::span<const bfv::Noise> babies, Shard shard, std::size_t l,
+                                const bfv::NoiseRules* given) const {
+  const bfv::NoiseRules& rules = checked(given);
   check(shard);
   if (babies.size() != layout_.rotations() || l >= layout_.outputs())
     throw ShapeError("noise of " + std::to_string(babies.size()) + " rotations and output " + std::to_string(l) +
                      "; there are " + std::to_string(layout_.rotations()) + " and " +
                      std::to_string(layout_.outputs()));
   std::size_t g = shard.first + shard.count - 1;
-  bfv::Noise sum = step_noise(babies, g, l);
-  while (g-- > shard.first)
-    sum = ctx_->rules().independent_sum(ctx_->rules().switched(sum, limbs_), step_noise(babies, g, l));
+  bfv::Noise sum = step_noise(babies, g, l, rules);
+  while (g-- > shard.first) sum = rules.independent_sum(rules.switched(sum, limbs_), step_noise(babies, g, l, rules));
   return sum;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "omr_compress_format.hpp"
+#include "ringforge/bfv/noise.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/packing.hpp"
 
@@ -42,6 +43,12 @@ rlwe::SwitchingKey read_key(io::RecordReader& r, const rlwe::Gadget& gadget, u64
 }
 
 }  // namespace
+
+CompressionSecret::CompressionSecret(CompressionContextPtr context, Randomness& rng)
+    : context_(std::move(context)), key_(context_->small()->all(), rng) {
+  const double most = bfv::largest_spectrum(context_->parameters().degree());
+  while (bfv::spectrum(key_.coeffs().coeffs()) > most) key_ = rlwe::SecretKey(context_->small()->all(), rng);
+}
 
 void CompressionSecret::save(std::ostream& out) const {
   const auto& s = key_.coeffs().coeffs();

@@ -51,12 +51,12 @@ TEST(BfvRecords, BytesOfVersion1) {
       found[reader + "/" + name] = hex;
     }
   const std::map<std::string, std::string> expected{{"bfv_parameters/0", "fadcfb09970e59e0"},
-                                                    {"ciphertext/0", "fa432d39931b4c76"},
-                                                    {"ciphertext/0-three-parts", "b588eeeb1a95b8c8"},
-                                                    {"ciphertext/0-unseeded", "e37d5419fa27ec7f"},
-                                                    {"ciphertext/1", "5077d84f1c712db5"},
-                                                    {"ciphertext/1-three-parts", "fcf6343177d91ffc"},
-                                                    {"ciphertext/1-unseeded", "e5b07eae19530afe"},
+                                                    {"ciphertext/0", "dacc9dbcd21d6546"},
+                                                    {"ciphertext/0-three-parts", "2ac95dc8dda596ab"},
+                                                    {"ciphertext/0-unseeded", "8ecb5c23dc14639e"},
+                                                    {"ciphertext/1", "ed7d0021880c14ff"},
+                                                    {"ciphertext/1-three-parts", "a404b9c19ed9f0c6"},
+                                                    {"ciphertext/1-unseeded", "de8e6c57571eff70"},
                                                     {"galois_key/0", "221fcb7ff3446459"},
                                                     {"galois_key/1", "56b995c2c9612b29"},
                                                     {"plaintext/0", "844b9e90c10c3d6a"},

@@ -30,7 +30,7 @@ void bind_noise(nb::module_& b) {
             new (self) Noise{log_deviation, degree, reuse};
           },
           "log_deviation"_a, "degree"_a = 0, "reuse"_a = 0)
-      .def_ro("log_deviation", &Noise::log_deviation, "log2 of a coefficient's standard deviation.")
+      .def_ro("log_deviation", &Noise::log_deviation, "log2 of a bound on the coefficients' deviation.")
       .def_ro("degree", &Noise::degree, "Highest power of the secret in it.")
       .def_ro("reuse", &Noise::reuse, "How often one ciphertext or plaintext can have been a factor of it.")
       .def(
@@ -40,18 +40,23 @@ void bind_noise(nb::module_& b) {
           },
           nb::is_operator(), nb::sig("def __eq__(self, arg: object, /) -> bool"));
   nb::class_<NoiseRules>(b, "NoiseRules", "What operations do to noise; `limbs` are the operands'.")
-      .def(nb::init<const Parameters&>(), "params"_a)
+      .def(nb::init<const Parameters&, unsigned>(), "params"_a, "security"_a = NoiseRules::kSecurity, GilReleased())
+      .def_prop_ro_static(
+          "TYPICAL", [](nb::handle) { return NoiseRules::kTypical; },
+          "The security at which half of all keys are below.")
+      .def_prop_ro("security", &NoiseRules::security, "A source of noise exceeds its share with 2^-security at most.")
+      .def_prop_ro("deviations", &NoiseRules::deviations, "Largest coefficient, in deviations.")
       .def("bound_bits", &NoiseRules::bound_bits, "noise"_a, "log2 of a size that no coefficient exceeds.")
       .def("budget", &NoiseRules::budget, "noise"_a, "limbs"_a, "Bits left before decryption fails.")
-      .def("tail_bits", &NoiseRules::tail_bits, "noise"_a, "security"_a,
-           "Bits to take off a budget for a failure probability of 2^-security.")
       .def("encrypted", &NoiseRules::encrypted, "public_key"_a)
       .def("sum", &NoiseRules::sum, "a"_a, "b"_a)
       .def("independent_sum", &NoiseRules::independent_sum, "a"_a, "b"_a)
       .def("plain_sum", &NoiseRules::plain_sum, "a"_a)
-      .def("plain_product", &NoiseRules::plain_product, "a"_a, "log_norm"_a)
+      .def("plain_product", &NoiseRules::plain_product, "a"_a, "log_norm"_a, "log_peak"_a)
       .def_prop_ro("random_norm", &NoiseRules::random_norm, "log_norm of a plaintext of random slots.")
+      .def_prop_ro("random_peak", &NoiseRules::random_peak, "log_peak of a plaintext of random slots.")
       .def_prop_ro("largest_norm", &NoiseRules::largest_norm, "log_norm that no plaintext exceeds.")
+      .def_prop_ro("largest_peak", &NoiseRules::largest_peak, "log_peak that no plaintext exceeds.")
       .def("constant_product", &NoiseRules::constant_product, "a"_a, "value"_a)
       .def(
           "combination",
@@ -117,7 +122,8 @@ void bind_context(nb::module_& b) {
           nb::rv_policy::automatic);
   nb::class_<Multiplier>(b, "Multiplier", "A plaintext as a factor of ciphertexts.")
       .def_prop_ro("limbs", [](const Multiplier& m) { return m.poly.limbs(); })
-      .def_ro("log_norm", &Multiplier::log_norm);
+      .def_ro("log_norm", &Multiplier::log_norm)
+      .def_ro("log_peak", &Multiplier::log_peak);
   bind_polynomials(
       nb::class_<Ciphertext, Noise>(b, "Ciphertext", "An encrypted plaintext, with what is known of its noise."))
       .def_ro("t", &Ciphertext::t)

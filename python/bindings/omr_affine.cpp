@@ -130,12 +130,14 @@ void bind_omr_affine(nb::module_& m) {
             return self.run_bytes({first, count}, threads);
           },
           "first"_a, "count"_a, "threads"_a)
-      .def("baby_noise", &OmrAffine::baby_noise, "key"_a, "Predicted noise of every rotation.")
+      .def("baby_noise", &OmrAffine::baby_noise, "key"_a, "rules"_a.none() = nb::none(),
+           "Predicted noise of every rotation, by rules of another security if given.")
       .def(
           "run_noise",
           [](const OmrAffine& self, const std::vector<bfv::Noise>& babies, std::size_t first, std::size_t count,
-             std::size_t output) { return self.run_noise(babies, {first, count}, output); },
-          "babies"_a, "first"_a, "count"_a, "output"_a)
+             std::size_t output,
+             const bfv::NoiseRules* rules) { return self.run_noise(babies, {first, count}, output, rules); },
+          "babies"_a, "first"_a, "count"_a, "output"_a, "rules"_a.none() = nb::none())
       .def("combined_noise", &OmrAffine::combined_noise, "lower"_a, "count"_a, "upper"_a);
 }
 

@@ -144,8 +144,8 @@ Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, dou
     const Noise here = rules.mod_switched(covered, c.limbs(), limbs, c.parts.size());
     const double sigma =
         rlwe::flood_deviation(std::exp2(2 * here.log_deviation), ctx_->params().degree(), share_bits, queries);
-    // Nine deviations of the flood, as bound_bits has them of the noise.
-    const double needed = std::log2(9 * sigma + std::exp2(rules.bound_bits(here)));
+    // As many deviations of the flood as bound_bits has of the noise.
+    const double needed = std::log2(rules.deviations() * sigma + std::exp2(rules.bound_bits(here)));
     const double have = ctx_->params().log_q(limbs) - 1 - std::log2(static_cast<double>(ctx_->t()));
     if (!(needed <= have && sigma <= 0x1p57)) {
       short_of = sigma <= 0x1p57 ? needed - have : std::max(needed - have, std::log2(sigma) - 57);

@@ -11,6 +11,7 @@
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/memory.hpp"
 #include "ringforge/threads.hpp"
 #include "slots.hpp"
 
@@ -179,12 +180,17 @@ void Context::lift(u64* dst, const u64* coefficients, std::size_t limb) const no
 Multiplier Context::multiplier(const Plaintext& p, std::optional<std::size_t> limbs, unsigned threads) const {
   check(p);
   Multiplier m{Poly<Eval>(basis(limbs.value_or(params().max_limbs()))), t(), 0};
+  std::vector<double> centred;
+  centred.reserve(p.words().size());
   double norm = 0;
   for (const u64 x : p.words()) {
-    const double centred = static_cast<double>(std::min(x, t() - x));
-    norm += centred * centred;
+    const double size = static_cast<double>(std::min(x, t() - x));
+    norm += size * size;
+    centred.push_back(x == size ? size : -size);
   }
   m.log_norm = norm > 1 ? std::log2(norm) / 2 : 0;
+  m.log_peak = norm > 0 ? std::max(std::log2(largest_square(centred)) / 2, m.log_norm) : 0;
+  wipe(centred.data(), centred.size() * sizeof(double));
   parallel_for(threads, m.poly.limbs(), [&](std::size_t i) { lift(m.poly.limb(i), p.coefficients.data(), i); });
   return m;
 }

@@ -122,7 +122,7 @@ Ciphertext Evaluator::mul_plain(const Ciphertext& a, const Multiplier& m) const 
   if (m.poly.limbs() < a.limbs())
     throw LevelError("the multiplier has " + std::to_string(m.poly.limbs()) + " limbs, the ciphertext " +
                      std::to_string(a.limbs()) + ": make it for as many");
-  const Noise known = rules().plain_product(a, m.log_norm);
+  const Noise known = rules().plain_product(a, m.log_norm, m.log_peak);
   if (m.poly.limbs() == a.limbs()) return made(known, poly_.mul_plain(a, m.poly));
   return made(known, poly_.mul_plain(a, m.poly.prefix(a.limbs())));
 }

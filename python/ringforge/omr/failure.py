@@ -10,10 +10,9 @@ all of a receiver's signals share its secret.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -151,30 +150,21 @@ def screened_hit(s: Set) -> float:
 # ---- noise ---------------------------------------------------------------------------------------
 
 
-class Rules(Protocol):
-    """What is asked of the noise rules of BFV, `ringforge._native.bfv.NoiseRules`."""
-
-    def budget(self, noise: Any, limbs: int) -> float: ...
-
-    def tail_bits(self, noise: Any, security: float) -> float: ...
-
-
 #: Nothing is said beyond it.
 MOST_NOISE_BITS = 400
 
 
-def noise_failure(rules: Rules, noise: Any, limbs: int) -> float:
-    """log2 of the probability that any coefficient of a ciphertext has too large an error, at most.
+def noise_failure(suffices: Callable[[int], bool]) -> float:
+    """log2 of the probability that some coefficient's error is too large, at most.
 
-    Budgets count nine standard deviations. `tail_bits` is what must be left of one for a probability of 2^-s: errors of
-    products have heavier tails than Gaussian ones, the more the higher the power of the secret in them.
+    Args:
+        suffices: whether all is right with noise bounded at a security, as `bfv.NoiseRules(params, security)` does:
+            the higher, the larger the bound.
     """
-    left, low, high = rules.budget(noise, limbs), 0, MOST_NOISE_BITS
-    if left < rules.tail_bits(noise, 0):
-        return 0.0
+    low, high = 0, MOST_NOISE_BITS
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if rules.tail_bits(noise, middle) <= left else (low, middle - 1)
+        low, high = (middle, high) if suffices(middle) else (low, middle - 1)
     return -float(low)
 
 
@@ -237,7 +227,7 @@ def budget(s: Set, messages: int = 50, capacity: int = 50, noise: Mapping[str, f
         ),
     ]
     for stage, bound in (noise or {}).items():
-        lines.append(Line(f"noise: {stage}", bound, "message", "predicted deviations, tails of products"))
+        lines.append(Line(f"noise: {stage}", bound, "message", "bounds of noise, tails of products included"))
     lines.append(
         Line(
             "more in range than asked for",

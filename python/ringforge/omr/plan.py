@@ -14,10 +14,10 @@ import hashlib
 import itertools
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from ringforge._native.bfv import Noise
+from ringforge._native.bfv import Noise, NoiseRules
 from ringforge.errors import ParameterError
 from ringforge.omr.failure import noise_failure
 from ringforge.omr.kernels import AffineShape
@@ -54,7 +54,7 @@ class Stage:
         name: of the stage.
         limbs: at its beginning and end.
         counts: operations by kind.
-        noise: log2 of the predicted standard deviation of a coefficient at its end. budget: bits left there.
+        noise: log2 of the deviation of a coefficient at its end, bounded. budget: bits left there.
         keys: bytes of evaluation keys read. memory: bytes of residues at most, keys and bulletin not counted.
     """
 
@@ -97,12 +97,7 @@ class Plan:
         if method not in METHODS:
             raise ParameterError(f'unknown method "{method}": take one of {", ".join(METHODS)}')
         shape, rules = affine_shape(s, method), bfv_context(s).rules
-        native, giants = shape.native, shape.layout.giants
-        babies = native.baby_noise(rules.encrypted(False))
-        inputs = []
-        for output in range(s.clues):
-            noise = rules.plain_sum(native.run_noise(babies, 0, giants, output))
-            inputs.append((Noise(noise.log_deviation + _SHARDING, noise.degree, noise.reuse), shape.limbs))
+        inputs = [(noise, shape.limbs) for noise in _affine(shape, s.clues, rules)]
         return cls(s, method, shape, trace(rules, s.t, inputs, s.range, method, end=END_LIMBS))
 
     @property
@@ -134,35 +129,30 @@ class Plan:
         """Predicted noise of the result, over `END_LIMBS` limbs."""
         return self.program.result.noise
 
-    def tail_bits(self, security: float = 64.0) -> float:
-        """Bits by which the result's noise exceeds its prediction with a probability of 2^-security at most: products
-        of many factors have heavy tails.
-        """
-        rules = self.shape.context.rules
-        return max(float(rules.tail_bits(op.out.noise, security)) for op in self.program.ops)
-
-    def deviation(self, security: float) -> float:
-        """log2 of the deviation that the result's noise exceeds with a probability of 2^-security at most.
-
-        It is the rounding of the last switch to fewer limbs, and what this leaves of the noise before, tails included.
-        """
-        params, result = self.shape.context.params, self.program.result
-        before = next((op.args[0] for op in self.program.ops if op.kind == "drop" and op.out is result), result)
-        divided = sum(math.log2(q) for q in params.q[result.limbs : before.limbs])
-        product = before.noise.log_deviation + self.tail_bits(security) - divided
-        return max(product, result.noise.log_deviation) + 0.5
+    def noises(self, security: int) -> list[Noise]:
+        """Noise of every register of the range check, by index, bounded at a security instead of the default."""
+        rules = NoiseRules(self.shape.context.params, security)
+        return self.program.noises(rules, _affine(self.shape, self.set.clues, rules))
 
     def failures(self, compression: CompressionPlan) -> dict[str, float]:
         """For each stage, log2 of the probability that its noise is too large, at most; what `failure.budget` takes."""
-        rules = self.shape.context.rules
-        inputs = max(noise_failure(rules, reg.noise, reg.limbs) for reg in self.program.inputs)
-        checked = max(noise_failure(rules, op.out.noise, op.out.limbs) for op in self.program.ops)
+        inputs, program = len(self.program.inputs), self.program
+        limbs = [r.limbs for r in program.inputs] + [op.out.limbs for op in program.ops]
 
-        def fails(security: int) -> bool:
-            return float(compression.noise(4.0 ** self.deviation(security)).failure_log2) > -security
+        @cache
+        def budgets(security: int) -> list[float]:
+            rules = NoiseRules(self.shape.context.params, security)
+            return [rules.budget(noise, n) for noise, n in zip(self.noises(security), limbs, strict=True)]
 
-        digest = next((s for s in range(64, 0, -1) if not fails(s)), 0)
-        return {"affine transform": inputs, "range check": checked, "digest": -float(digest)}
+        def digest(security: int) -> bool:
+            result = self.noises(security)[program.result.index]
+            return float(compression.noise(4.0**result.log_deviation).failure_log2) <= -security
+
+        return {
+            "affine transform": noise_failure(lambda s: min(budgets(s)[:inputs]) >= 0),
+            "range check": noise_failure(lambda s: min(budgets(s)[inputs:]) >= 0),
+            "digest": noise_failure(digest),
+        }
 
     @cached_property
     def hash(self) -> bytes:
@@ -247,6 +237,14 @@ class Plan:
                 f" {x.keys / 2**20:>5.0f} MiB {x.memory / 2**20:>5.0f} MiB  {ops}"
             )
         return "\n".join(lines)
+
+
+def _affine(shape: AffineShape, clues: int, rules: NoiseRules) -> list[Noise]:
+    """Noise of the inputs of the range check, for each clue."""
+    native = shape.native
+    babies = native.baby_noise(rules.encrypted(False), rules)
+    outs = [rules.plain_sum(native.run_noise(babies, 0, shape.layout.giants, i, rules)) for i in range(clues)]
+    return [Noise(out.log_deviation + _SHARDING, out.degree, out.reuse) for out in outs]
 
 
 def _deviation(noise: Noise) -> float:

@@ -89,6 +89,14 @@ class Program:
         """How often each kind of operation is done."""
         return Counter(op.kind for op in self.ops)
 
+    def noises(self, rules: NoiseRules, inputs: Sequence[Noise]) -> list[Noise]:
+        """What other rules, of another security, say of every register, by index, for other noise of the inputs."""
+        held = list(inputs)
+        for op in self.ops:
+            assert op.out.index == len(held)
+            held.append(_noise(rules, op, [held[a.index] for a in op.args]))
+        return held
+
     def run(
         self,
         evaluator: Evaluator,
@@ -154,6 +162,25 @@ def _apply(ev: Evaluator, relin: RelinKey, op: Op, args: list[Ciphertext]) -> Ci
             return ev.mod_switch_to(args[0], op.out.limbs)
 
 
+def _noise(rules: NoiseRules, op: Op, args: list[Noise]) -> Noise:
+    """Of an operation's result."""
+    match op.kind:
+        case "square":
+            return rules.square(args[0], op.limbs)
+        case "mul":
+            return rules.product(args[0], args[1], op.limbs)
+        case "relinearize":
+            return rules.switched(args[0], op.limbs)
+        case "combine":
+            return rules.combination(args, list(op.values))
+        case "add":
+            return rules.sum(args[0], args[1])
+        case "constant":
+            return rules.plain_sum(args[0])
+        case "drop":
+            return rules.mod_switched(args[0], op.limbs, op.out.limbs, op.args[0].parts)
+
+
 class _Tracer:
     """Makes a program. `loss` is how many bits of budget a switch to fewer limbs may cost."""
 
@@ -168,10 +195,10 @@ class _Tracer:
         self.count += 1
         return Reg(self.count - 1, noise, limbs, parts)
 
-    def _op(
-        self, kind: Kind, args: Sequence[Reg], noise: Noise, limbs: int, parts: int, values: Sequence[int] = ()
-    ) -> Reg:
-        out = self._reg(noise, limbs, parts)
+    def _op(self, kind: Kind, args: Sequence[Reg], limbs: int, parts: int, values: Sequence[int] = ()) -> Reg:
+        out = Reg(self.count, args[0].noise, limbs, parts)
+        known = _noise(self.rules, Op(kind, tuple(args), out, tuple(values)), [a.noise for a in args])
+        out = self._reg(known, limbs, parts)
         self.ops.append(Op(kind, tuple(args), out, tuple(values)))
         return out
 
@@ -185,8 +212,7 @@ class _Tracer:
         if limbs >= a.limbs:
             return a
         if (a.index, limbs) not in self._dropped:
-            noise = self.rules.mod_switched(a.noise, a.limbs, limbs, a.parts)
-            self._dropped[a.index, limbs] = self._op("drop", [a], noise, limbs, a.parts)
+            self._dropped[a.index, limbs] = self._op("drop", [a], limbs, a.parts)
         return self._dropped[a.index, limbs]
 
     def settle(self, a: Reg) -> Reg:
@@ -201,30 +227,29 @@ class _Tracer:
     def relin(self, a: Reg) -> Reg:
         """Two parts, at the fewest limbs."""
         if a.parts == 3:
-            a = self._op("relinearize", [a], self.rules.switched(a.noise, a.limbs), a.limbs, 2)
+            a = self._op("relinearize", [a], a.limbs, 2)
         return self.settle(a)
 
     def square(self, a: Reg) -> Reg:
         """Three parts."""
-        return self._op("square", [a], self.rules.square(a.noise, a.limbs), a.limbs, 3)
+        return self._op("square", [a], a.limbs, 3)
 
     def mul(self, a: Reg, b: Reg) -> Reg:
         """Three parts."""
         a, b = self.level([a, b])
-        return self._op("mul", [a, b], self.rules.product(a.noise, b.noise, a.limbs), a.limbs, 3)
+        return self._op("mul", [a, b], a.limbs, 3)
 
     def combine(self, regs: Sequence[Reg], values: Sequence[int], constant: int = 0) -> Reg:
         """Sum of values[i] * regs[i], and a constant."""
         regs = self.level(regs)
-        noise = self.rules.combination([r.noise for r in regs], list(values))
-        out = self._op("combine", regs, noise, regs[0].limbs, max(r.parts for r in regs), values)
+        out = self._op("combine", regs, regs[0].limbs, max(r.parts for r in regs), values)
         if constant:
-            out = self._op("constant", [out], self.rules.plain_sum(out.noise), out.limbs, out.parts, [constant])
+            out = self._op("constant", [out], out.limbs, out.parts, [constant])
         return out
 
     def add(self, a: Reg, b: Reg) -> Reg:
         a, b = self.level([a, b])
-        return self._op("add", [a, b], self.rules.sum(a.noise, b.noise), a.limbs, max(a.parts, b.parts))
+        return self._op("add", [a, b], a.limbs, max(a.parts, b.parts))
 
     def program(self, result: Reg) -> Program:
         last = {a.index: number for number, op in enumerate(self.ops) for a in op.args}

@@ -32,7 +32,8 @@ def product(
         assert c.noise == predicted
         left = s.context.rules.budget(predicted, plan.limbs)
         assert 0 < left <= s.noise_budget(c), (left, s.noise_budget(c))
-        assert not tight or s.noise_budget(c) <= left + 8, (left, s.noise_budget(c))
+        # Any matrix: one whose diagonals are alike, with all of their norm at one root of unity, may have 5 bits more.
+        assert not tight or s.noise_budget(c) <= left + 8 + 5, (left, s.noise_budget(c))
     got = plan.decode([s.client.decrypt(c, s.secret_key) for c in results])
     assert np.array_equal(got, layer(x, T))
     return got, plan

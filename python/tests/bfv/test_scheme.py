@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import doctest
 import itertools
-import math
 import os
 import re
 import subprocess
@@ -357,4 +356,10 @@ def test_predictions_need_no_ciphertext() -> None:
     assert s.predicted_budget(product) == pytest.approx(rules.budget(noise, limbs))
     low = rules.fewest_limbs(noise, limbs)
     assert ev.mod_switch_to(product, low).noise == rules.mod_switched(noise, limbs, low)
-    assert math.isfinite(rules.tail_bits(noise, 40))
+    assert rules.security == 40
+    typical = bfv.NoiseRules(s.params, bfv.NoiseRules.TYPICAL)
+    usual = typical.multiplied(typical.encrypted(False), typical.encrypted(False), limbs)
+    assert usual.log_deviation < noise.log_deviation < usual.log_deviation + 4
+    for security in (0, 513):
+        with pytest.raises(rf.errors.ParameterError, match="confidence"):
+            bfv.NoiseRules(s.params, security)

@@ -13,7 +13,7 @@ import pytest
 
 from ringforge import _native
 from ringforge._native import GaloisKeys, TestSeed
-from ringforge._native.bfv import Client, Context, Parameters
+from ringforge._native.bfv import Client, Context, NoiseRules, Parameters
 from ringforge._native.kernels import primes_below
 from ringforge.errors import Error, LevelError, MismatchError, MissingKeyError, ShapeError, ValueError
 from ringforge.omr.kernels import AffineShape
@@ -163,6 +163,42 @@ def test_predicted_noise_covers_the_measured(method: str) -> None:
         largest, deviation = w.client.measure(c, w.secret)
         assert deviation < c.log_deviation < deviation + 8
         assert largest < w.context.rules.bound_bits(c)
+
+
+def test_noise_covers_diagonals_of_one_will() -> None:
+    """Senders may agree: all diagonals of the largest norm, alike, flat or with all of it at one root of unity."""
+    degree = 1 << 10
+    for seed, turns in enumerate([1, 5, 77, 1001, 0, 0]):
+        w = World("ringforge", 10)
+        client = Client(w.context, TestSeed(bytes([seed]) * 32))
+        secret = client.secret_key()
+        keys = GaloisKeys()
+        for element in {w.native.baby_element, w.native.giant_element}:
+            keys.insert(client.galois_key(secret, element))
+        encrypted = client.encrypt(w.context.encode(np.zeros(degree, np.int64)), secret)
+        angle = np.pi * turns * np.arange(degree) / degree
+        signs = np.cos(angle) if turns else np.random.default_rng(seed).standard_normal(degree)
+        words = np.where(signs < 0, T - T // 2, T // 2)
+        bits = ((words[:, None] >> np.arange(20)) & 1).astype(np.uint8).reshape(-1)
+        one = np.packbits(bits, bitorder="little")
+        diagonals = [np.tile(one, len(d) // len(one)) for d in w.diagonals]
+        for c in w.native.run(w.native.babies(encrypted, keys), 0, diagonals, keys):
+            largest, deviation = client.measure(c, secret)
+            assert deviation < c.log_deviation < deviation + 8
+            assert largest < w.context.rules.bound_bits(c)
+
+
+def test_rules_of_other_securities_and_parameters() -> None:
+    w = world("ringforge")
+    noise = w.native.baby_noise(w.encrypted)
+    sure = NoiseRules(w.context.params, 128)
+    more = w.native.baby_noise(sure.encrypted(False), sure)
+    assert w.native.run_noise(noise, 0, 5, 0).log_deviation < w.native.run_noise(more, 0, 5, 0, sure).log_deviation
+    foreign = NoiseRules(context(11).params)
+    with pytest.raises(MismatchError, match="other parameters"):
+        w.native.baby_noise(w.encrypted, foreign)
+    with pytest.raises(MismatchError, match="other parameters"):
+        w.native.run_noise(noise, 0, 5, 0, foreign)
 
 
 def test_a_progress_grows_and_cancels() -> None:

@@ -75,19 +75,9 @@ def test_sums_of_errors_are_exact() -> None:
     assert failure.miss_coefficient(s) == pytest.approx(float(2 * sum(exact[middle + 7 :])), rel=1e-12)
 
 
-class Tails:
-    """Rules whose noise is the budget itself, and whose tails take a bit for each 2^-10."""
-
-    def budget(self, noise: float, limbs: int) -> float:
-        return noise * limbs
-
-    def tail_bits(self, _: float, security: float) -> float:
-        return security / 20
-
-
-@pytest.mark.parametrize(("budget", "log2_failure"), [(-1, 0), (0, 0), (3, -60), (3.2, -64), (20, -400), (1000, -400)])
-def test_budgets_of_noise_pay_for_tails(budget: float, log2_failure: float) -> None:
-    assert failure.noise_failure(Tails(), budget / 2, 2) == log2_failure
+@pytest.mark.parametrize("most", [0, 1, 60, 399, 400, 1000])
+def test_noise_fails_where_its_bound_no_longer_suffices(most: int) -> None:
+    assert failure.noise_failure(lambda security: security <= most) == -min(most, 400)
 
 
 def test_the_budget_adds_up() -> None:
@@ -158,4 +148,6 @@ def test_everything_that_may_fail_adds_up() -> None:
     noise = plan.failures(compression_plan(OURS, 50, OURS.payload_words))
     assert set(noise) == {"affine transform", "range check", "digest"}
     assert failure.budget(OURS, 50, noise=noise).total("message") < -40
-    assert plan.deviation(64) > plan.deviation(40) >= plan.result.log_deviation
+    bounds = [plan.noises(security)[plan.program.result.index].log_deviation for security in (1, 20, 40, 64)]
+    assert bounds == sorted(bounds)
+    assert bounds[2] == plan.result.log_deviation

@@ -35,6 +35,7 @@ struct Multiplier {
   Poly<Eval> poly;
   u64 t = 0;
   double log_norm = 0;  ///< log2 of the Euclidean norm of the centred coefficients; 0 for the plaintext zero
+  double log_peak = 0;  ///< log2 of its largest value at a 2N-th root of unity, as `largest_square` has it
 };
 
 /// An encrypted plaintext: two parts, or three between a multiplication and its relinearisation. The phase over the

@@ -137,14 +137,19 @@ class OmrAffine {
   std::size_t baby_bytes() const noexcept;
   std::size_t run_bytes(Shard shard, unsigned threads) const;
   /// Noise of every rotation of a key with noise `v`, of output l of a shard, and of two shards together.
-  std::vector<bfv::Noise> baby_noise(const bfv::Noise& v) const;
-  bfv::Noise run_noise(std::span<const bfv::Noise> babies, Shard shard, std::size_t l) const;
+  /// @param rules other than the context's, for another confidence
+  /// @throws MismatchError for rules of other parameters.
+  std::vector<bfv::Noise> baby_noise(const bfv::Noise& v, const bfv::NoiseRules* rules = nullptr) const;
+  bfv::Noise run_noise(std::span<const bfv::Noise> babies, Shard shard, std::size_t l,
+                       const bfv::NoiseRules* rules = nullptr) const;
   bfv::Noise combined_noise(const bfv::Noise& lower, std::size_t count, const bfv::Noise& upper) const;
 
  private:
   void check(const rlwe::Ciphertext& c, const char* what) const;
   void check(Shard shard) const;
-  bfv::Noise step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l) const;
+  bfv::Noise step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l,
+                        const bfv::NoiseRules& rules) const;
+  const bfv::NoiseRules& checked(const bfv::NoiseRules* rules) const;
   OpCounts rotation_counts(std::size_t count) const;
 
   bfv::ContextPtr ctx_;

@@ -101,8 +101,8 @@ using CompressionContextPtr = std::shared_ptr<const CompressionContext>;
 /// The receiver's s'. Move-only, wiped at the end.
 class CompressionSecret {
  public:
-  CompressionSecret(CompressionContextPtr context, Randomness& rng)
-      : context_(std::move(context)), key_(context_->small()->all(), rng) {}
+  /// Ternary, with bounded spectrum (bfv::largest_spectrum).
+  CompressionSecret(CompressionContextPtr context, Randomness& rng);
   CompressionSecret(CompressionContextPtr context, rlwe::SecretKey&& key)
       : context_(std::move(context)), key_(std::move(key)) {}
   const CompressionContextPtr& context() const noexcept { return context_; }
