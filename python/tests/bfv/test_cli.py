@@ -49,7 +49,8 @@ def test_files_say_what_they_hold(tmp_path: Path, capsys: pytest.CaptureFixture[
     path = str(tmp_path / "things")
     writer = io.Writer(path)
     writer.write(s.params)
-    for thing in (s.encrypt([1]), bfv.encode(s.context, [2]), s.public_key, s.client.galois_key(s.secret_key, 5)):
+    encrypted = s.encrypt([1])
+    for thing in (encrypted, bfv.encode(s.context, [2]), s.public_key, s.client.galois_key(s.secret_key, 5)):
         writer.write(s.context, thing)
     writer.close()
     text = run(capsys, "info", path)
@@ -63,7 +64,8 @@ def test_files_say_what_they_hold(tmp_path: Path, capsys: pytest.CaptureFixture[
     ):
         assert words in text
     assert "2 polynomials, half as seed" in text
-    assert "2^1.7" in text  # noise of a fresh ciphertext: sqrt(10.5 + 1/12)
+    assert f"2^{encrypted.log_deviation:.4g}" in text
+    assert 1.7 < encrypted.log_deviation < 2  # at least sqrt(10.5 + 1/12)
     reader = io.Reader(path)
     assert reader.next_bfv_parameters() == s.params
     read = reader.next_ciphertext(s.context)

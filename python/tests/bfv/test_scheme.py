@@ -53,11 +53,11 @@ def centred(values: npt.ArrayLike, t: int = T) -> Ints:
     return np.where(r >= (t + 1) // 2, r - t, r)
 
 
-def check(s: bfv.Session, c: bfv.Ciphertext, exact: npt.ArrayLike) -> None:
-    """The numbers are right, and the noise is below its prediction, by at most 8 bits."""
+def check(s: bfv.Session, c: bfv.Ciphertext, exact: npt.ArrayLike, within: float = 8) -> None:
+    """The numbers are right, and the noise is below its bound, by at most `within` bits."""
     assert np.array_equal(s.decrypt(c), centred(exact, s.params.t))
     measured, predicted = s.noise_budget(c), s.predicted_budget(c)
-    assert predicted <= measured <= predicted + 8, (predicted, measured)
+    assert predicted <= measured <= predicted + within, (predicted, measured)
 
 
 def test_every_operation_is_exact_and_its_noise_predicted() -> None:
@@ -201,7 +201,8 @@ def test_suggested_sets_keep_their_promise(depth: int, t: int) -> None:
         c = ev.add(c, c)
         rows = (exact**2).reshape(2, -1)
         exact = 2 * np.roll(rows, -1, axis=1).reshape(-1) % t
-    check(s, c, exact)
+    # Tails of products of many factors are heavy: the bound of one key in 2^40 is far above what most keys see.
+    check(s, c, exact, within=8 if depth < 3 else 18)
 
 
 def test_what_cannot_be_suggested_says_why() -> None:
