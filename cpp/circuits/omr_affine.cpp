@@ -16,7 +16,7 @@ namespace ringforge::circuits {
 namespace {
 
 /// Giant steps whose diagonals are transformed before they are multiplied: the babies are read once for all of them.
-constexpr std::size_t kGroup = 4;
+constexpr std::size_t kGroup = 8;
 /// Words between rows that would lie pages apart: else the words of a column share few sets of a cache.
 constexpr std::size_t kStagger = 24;
 /// Of the time of a giant step's sums at one limb, in units of progress.
