@@ -366,16 +366,20 @@ def demo(
         "demo-out/omr"
     ),
     threads: Threads = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Real texts for two receivers on a board among noise; each finds its own, and the servers see nothing of it.
 
     Processes: a board, a detector, and clients that post and retrieve. Prints what each side saw, times and sizes. Ends
     with exit code 1 if a receiver has not exactly the texts that were posted to it, or a server's file holds one.
 
-    Examples: `ringforge omr demo`, `ringforge omr demo --full --postgres`
+    Examples: `ringforge omr demo`, `ringforge omr demo --full --postgres --json`
     """
-    from ringforge.omr.demo import run_demo
+    from ringforge.omr.demo import run_demo, summary
 
-    result = run_demo(out=out, size="small" if small else "full", postgres=postgres, threads=thread_count(threads))
+    size = "small" if small else "full"
+    result = run_demo(out=out, size=size, postgres=postgres, threads=thread_count(threads), shown=not as_json)
+    if as_json:
+        say(json.dumps(summary(result)))
     if not result.good:
         raise typer.Exit(1)

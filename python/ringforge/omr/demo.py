@@ -253,17 +253,24 @@ def _files_of(folder: Path, tokens: dict[str, str]) -> list[tuple[Path, str]]:
 
 
 def run_demo(
-    *, out: Path = Path("demo-out/omr"), size: str = "small", postgres: bool = False, threads: int = 1
+    *,
+    out: Path = Path("demo-out/omr"),
+    size: str = "small",
+    postgres: bool = False,
+    threads: int = 1,
+    shown: bool = True,
 ) -> DemoResult:
     """Runs everybody, prints what each saw, writes `out/summary.json`.
 
     Args:
         out: folder; `out/board`, `out/detector` are the servers', `out/clients` everybody else's.
         size: of `SIZES`. postgres: whether the board's database is PostgreSQL. threads: of each party.
+        shown: whether to print.
 
     Raises:
         Error: a process failed.
     """
+    tell = say if shown else lambda _: None
     clock, begin = time.perf_counter, time.perf_counter()
     seconds: dict[str, float] = {}
     s = named(SIZES[size], REASON)
@@ -275,7 +282,7 @@ def run_demo(
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     clients = folders["clients"]
-    say(f"{TEXTS[0]} and {TEXTS[1]} texts of {source} for two receivers, among {s.entries:,} entries (set {s.name})")
+    tell(f"{TEXTS[0]} and {TEXTS[1]} texts of {source} for two receivers, among {s.entries:,} entries (set {s.name})")
     start = clock()
     for name in NAMES:
         words = [f"--secret={name}.secret", f"--detection-key={name}.detection", f"--address={name}.address"]
@@ -295,7 +302,7 @@ def run_demo(
 
             database, said = stack.enter_context(postgres_server())
         board = stack.enter_context(_served(folders["board"], "board", *board_words(database), *parameters))
-        say(f"board process {board['pid']} listens on {board['listening']}; its database is {said}")
+        tell(f"board process {board['pid']} listens on {board['listening']}; its database is {said}")
         start = clock()
         crowd = Crowd(s, threads)
         with progress("posting") as bar, RemoteBoard(board["listening"], s, threads=threads) as connection:
@@ -310,7 +317,7 @@ def run_demo(
                 *parameters,
             )
         )
-        say(f"detector process {detector['pid']} listens on {detector['listening']}; both receivers ask it now ...")
+        tell(f"detector process {detector['pid']} listens on {detector['listening']}; both receivers ask it now ...")
         start = clock()
         asking = {
             name: _start(
@@ -346,7 +353,8 @@ def run_demo(
         seconds=seconds,
         pids={"operators": os.getpid(), "board": board["pid"], "detector": detector["pid"]},
     )
-    print_result(result)
+    if shown:
+        print_result(result)
     with writing(out / "summary.json") as f:
         f.write(json.dumps(summary(result), indent=2).encode())
     return result

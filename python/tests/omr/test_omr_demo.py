@@ -93,6 +93,9 @@ def test_what_is_wrong_is_a_failure(
     assert "FAILED" in capsys.readouterr().out
     monkeypatch.setattr(demo, "run_demo", lambda **_: changed)
     assert main(["omr", "demo"]) == 1
+    capsys.readouterr()
+    assert main(["omr", "demo", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["good"] is False
 
 
 # ---- its parts ----
