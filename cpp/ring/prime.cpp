@@ -152,8 +152,12 @@ class Padded final : public Transform<Word> {
       : table_(table), index_(ring.index()), degree_(ring.degree()), reduction_(ring.index()) {}
 
   void forward(Word* dst, const Word* src) const noexcept override {
-    pad(dst, src);
-    limb_kernels<Word>().ntt_forward(dst, dst, table_);
+    if constexpr (sizeof(Word) == 4) {
+      limb_kernels<Word>().ntt_forward_short(dst, src, degree_, table_);
+    } else {
+      pad(dst, src);
+      limb_kernels<Word>().ntt_forward(dst, dst, table_);
+    }
   }
   void forward_lift(Word* dst, const Word* src, Word p) const noexcept override {
     pad(dst, src);
@@ -161,17 +165,16 @@ class Padded final : public Transform<Word> {
   }
   void inverse(Word* dst, const Word* src) const noexcept override {
     const std::size_t length = table_.n;
-    Room<Word> room(length + reduction_.quotient_words(length));
+    Room<Word> room(length + reduction_.room_words());
     limb_kernels<Word>().ntt_inverse(room.data(), src, table_);
-    reduction_.reduce(room.data(), length, room.data() + length, static_cast<Word>(table_.mod.q));
-    std::copy_n(room.data(), degree_, dst);
+    reduction_.reduce(dst, room.data(), length, room.data() + length, table_.mod);
   }
   void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
-    Room<Word> room(index_ + reduction_.quotient_words(index_));
+    const std::size_t length = (index_ + 15) / 16 * 16;
+    Room<Word> room(length + reduction_.room_words());
     std::fill_n(room.data(), index_, Word{0});
     for (std::size_t i = 0, e = 0; i < degree_; ++i, e += g - (e + g < index_ ? 0 : index_)) room.data()[e] = src[i];
-    reduction_.reduce(room.data(), index_, room.data() + index_, static_cast<Word>(table_.mod.q));
-    std::copy_n(room.data(), degree_, dst);
+    reduction_.reduce(dst, room.data(), index_, room.data() + length, table_.mod);
   }
 
  private:
