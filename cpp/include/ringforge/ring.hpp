@@ -255,6 +255,10 @@ void mul(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, Word
 /// dst += a*b.
 template <class Word>
 void mul_add(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, Word>& b);
+/// a * b in Coeff form, one prime after the other: what is in Eval form stays in the caches. a and b may be the same.
+/// @throws MismatchError when bases differ.
+template <class Word>
+Poly<Coeff, Word> multiply(const Poly<Coeff, Word>& a, const Poly<Coeff, Word>& b, unsigned threads = 1);
 /// The automorphism X -> X^g. In padded rings the Eval form goes through Coeff form, and the result is reduced.
 /// @throws ParameterError when g is not a Galois element of the ring.
 template <class Word>
