@@ -6,7 +6,6 @@
 #include <atomic>
 #include <bit>
 
-#include "limb_kernels.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge {
@@ -17,22 +16,12 @@ template <class Word>
 class Field {
  public:
   Field(const Ring& ring, const PrimeOf<Word>& prime)
-      : ring_(ring),
-        prime_(prime),
-        length_(ring.transform_length()),
-        frobenius_(prime.value() % ring.index()),
-        room_(2 * length_) {}
+      : ring_(ring), prime_(prime), frobenius_(prime.value() % ring.index()) {}
 
   std::size_t degree() const noexcept { return ring_.degree(); }
 
   /// dst = a * b; dst may be either.
-  void multiply(Word* dst, const Word* a, const Word* b) {
-    Word *x = room_.data(), *y = x + (a == b ? 0 : length_);
-    ntt(x, a, prime_);
-    if (a != b) ntt(y, b, prime_);
-    limb_kernels<Word>().mul(x, x, y, length_, prime_.mod());
-    intt(dst, x, prime_);
-  }
+  void multiply(Word* dst, const Word* a, const Word* b) { limb_product(dst, a, b, prime_); }
   /// dst = a^(p^k); dst is not a.
   void frobenius(Word* dst, const Word* a, u64 k) {
     prime_.transform().automorphism(dst, a, ring_.power(frobenius_, k));
@@ -89,9 +78,7 @@ class Field {
  private:
   const Ring& ring_;
   const PrimeOf<Word>& prime_;
-  std::size_t length_;
   u64 frobenius_;
-  SecretArray<Word> room_;
 };
 
 /// Whether a has an inverse modulo the prime; it goes to dst.

@@ -139,6 +139,12 @@ void intt(Word* dst, const Word* src, const PrimeOf<Word>& prime) noexcept {
 }
 
 template <class Word>
+void limb_product(Word* dst, const Word* a, const Word* b, const PrimeOf<Word>& prime) noexcept {
+  count({.ntt = a == b ? 1U : 2U, .intt = 1});
+  prime.transform().product(dst, a, b);
+}
+
+template <class Word>
 Poly<Eval, Word> to_eval(const Poly<Coeff, Word>& p, unsigned threads) {
   Poly<Eval, Word> r(p.basis());
   parallel_for(threads, p.limbs(), [&](std::size_t i) { ntt(r.limb(i), p.limb(i), p.basis()[i]); });
@@ -203,16 +209,8 @@ void mul_add(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, 
 template <class Word>
 Poly<Coeff, Word> multiply(const Poly<Coeff, Word>& a, const Poly<Coeff, Word>& b, unsigned threads) {
   check_same_basis(a, b);
-  const std::size_t length = a.basis().ring().transform_length();
   Poly<Coeff, Word> r(a.basis());
-  parallel_for(threads, a.limbs(), [&](std::size_t i) {
-    const auto& prime = a.basis()[i];
-    SecretArray<Word> x(length), y(&a == &b ? 0 : length);
-    ntt(x.data(), a.limb(i), prime);
-    if (&a != &b) ntt(y.data(), b.limb(i), prime);
-    limb_kernels<Word>().mul(x.data(), x.data(), &a == &b ? x.data() : y.data(), length, prime.mod());
-    intt(r.limb(i), x.data(), prime);
-  });
+  parallel_for(threads, a.limbs(), [&](std::size_t i) { limb_product(r.limb(i), a.limb(i), b.limb(i), a.basis()[i]); });
   return r;
 }
 
@@ -240,6 +238,7 @@ Poly<Coeff, Word> automorphism(const Poly<Coeff, Word>& p, u64 g) {
   template void ntt(Word*, const Word*, const PrimeOf<Word>&) noexcept;                              \
   template void ntt_lift(Word*, const Word*, const PrimeOf<Word>&, const PrimeOf<Word>&) noexcept;   \
   template void intt(Word*, const Word*, const PrimeOf<Word>&) noexcept;                             \
+  template void limb_product(Word*, const Word*, const Word*, const PrimeOf<Word>&) noexcept;        \
   template Poly<Eval, Word> to_eval(const Poly<Coeff, Word>&, unsigned);                             \
   template Poly<Coeff, Word> to_coeff(const Poly<Eval, Word>&, unsigned);                            \
   template void add(Poly<Coeff, Word>&, const Poly<Coeff, Word>&, const Poly<Coeff, Word>&);         \

@@ -104,27 +104,6 @@ u64 smallest_root(u64 order, const kernels::Modulus& mod) {
 
 // ---- Transforms -----------------------------------------------------------------------------------
 
-template <class Word>
-class Negacyclic final : public Transform<Word> {
- public:
-  explicit Negacyclic(const NttTableOf<Word>& table) : table_(table) {}
-  void forward(Word* dst, const Word* src) const noexcept override {
-    limb_kernels<Word>().ntt_forward(dst, src, table_);
-  }
-  void forward_lift(Word* dst, const Word* src, Word p) const noexcept override {
-    limb_kernels<Word>().ntt_forward_lift(dst, src, p, table_);
-  }
-  void inverse(Word* dst, const Word* src) const noexcept override {
-    limb_kernels<Word>().ntt_inverse(dst, src, table_);
-  }
-  void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
-    limb_kernels<Word>().automorphism_coeff(dst, src, g, table_.n, table_.mod);
-  }
-
- private:
-  const NttTableOf<Word>& table_;
-};
-
 /// Working memory of one thread: an own block, as callers of transforms may hold `scratch`. Wiped after use.
 template <class Word>
 class Room {
@@ -143,6 +122,35 @@ class Room {
     return b;
   }
   std::size_t words_;
+};
+
+template <class Word>
+class Negacyclic final : public Transform<Word> {
+ public:
+  explicit Negacyclic(const NttTableOf<Word>& table) : table_(table) {}
+  void forward(Word* dst, const Word* src) const noexcept override {
+    limb_kernels<Word>().ntt_forward(dst, src, table_);
+  }
+  void forward_lift(Word* dst, const Word* src, Word p) const noexcept override {
+    limb_kernels<Word>().ntt_forward_lift(dst, src, p, table_);
+  }
+  void inverse(Word* dst, const Word* src) const noexcept override {
+    limb_kernels<Word>().ntt_inverse(dst, src, table_);
+  }
+  void product(Word* dst, const Word* a, const Word* b) const noexcept override {
+    Room<Word> room(table_.n);
+    const Word* other = a == b ? dst : room.data();
+    if (a != b) limb_kernels<Word>().ntt_forward(room.data(), b, table_);
+    limb_kernels<Word>().ntt_forward(dst, a, table_);
+    limb_kernels<Word>().mul(dst, dst, other, table_.n, table_.mod);
+    limb_kernels<Word>().ntt_inverse(dst, dst, table_);
+  }
+  void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
+    limb_kernels<Word>().automorphism_coeff(dst, src, g, table_.n, table_.mod);
+  }
+
+ private:
+  const NttTableOf<Word>& table_;
 };
 
 template <class Word>
@@ -168,6 +176,20 @@ class Padded final : public Transform<Word> {
     Room<Word> room(length + reduction_.room_words());
     limb_kernels<Word>().ntt_inverse(room.data(), src, table_);
     reduction_.reduce(dst, room.data(), length, room.data() + length, table_.mod);
+  }
+  void product(Word* dst, const Word* a, const Word* b) const noexcept override {
+    const std::size_t length = table_.n;
+    Room<Word> room(length + std::max(length, reduction_.room_words()));
+    Word *x = room.data(), *y = x + length;
+    if constexpr (sizeof(Word) == 4) {
+      limb_kernels<Word>().ntt_product(x, a, b, degree_, y, table_);
+    } else {
+      forward(x, a);
+      if (a != b) forward(y, b);
+      limb_kernels<Word>().mul(x, x, a == b ? x : y, length, table_.mod);
+      limb_kernels<Word>().ntt_inverse(x, x, table_);
+    }
+    reduction_.reduce(dst, x, length, y, table_.mod);
   }
   void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
     const std::size_t length = (index_ + 15) / 16 * 16;

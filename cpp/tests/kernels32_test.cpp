@@ -85,6 +85,22 @@ TEST(Kernels32, TransformsAgreeBitForBit) {
             EXPECT_TRUE(y == part) << what;
           }
         }
+        const Words x = random_words(n, q, 1), other = random_words(n, q, 2);
+        Words expected(n), square(n), y(n), work(n);
+        for (const std::size_t count : {n / 2, n / 4 + 1}) {
+          ref.ntt_forward_short(expected.data(), x.data(), count, t);
+          ref.ntt_forward_short(y.data(), other.data(), count, t);
+          ref.mul(square.data(), expected.data(), expected.data(), n, t.mod);
+          ref.mul(expected.data(), expected.data(), y.data(), n, t.mod);
+          ref.ntt_inverse(expected.data(), expected.data(), t);
+          ref.ntt_inverse(square.data(), square.data(), t);
+          for (const auto* k : sets()) {
+            k->ntt_product(y.data(), x.data(), other.data(), count, work.data(), t);
+            EXPECT_TRUE(y == expected) << k->name << " " << ring.name() << " " << b;
+            k->ntt_product(y.data(), x.data(), x.data(), count, work.data(), t);
+            EXPECT_TRUE(y == square) << k->name << " " << ring.name() << " " << b;
+          }
+        }
         for (const u32 p : {q, 0x7fffffffU, (u32{1} << 17) - 1}) {
           Words x = random_words(n, p, log_n + 1), lifted(n), y(n);
           x[1] = p / 2;

@@ -135,6 +135,15 @@ TEST(PaddedRing, ProductsInCoeffForm) {
     auto square = to_eval(a);
     mul(square, square, square);
     EXPECT_TRUE(equal(multiply(a, a), to_coeff(square)));
+    auto in_place = a;
+    limb_product(in_place.limb(0), in_place.limb(0), b.limb(0), basis[0]);
+    EXPECT_TRUE(std::equal(in_place.limb(0), in_place.limb(0) + a.degree(), expected.limb(0)));
+    in_place = b;
+    limb_product(in_place.limb(0), a.limb(0), in_place.limb(0), basis[0]);
+    EXPECT_TRUE(std::equal(in_place.limb(0), in_place.limb(0) + a.degree(), expected.limb(0)));
+    in_place = a;
+    limb_product(in_place.limb(0), in_place.limb(0), in_place.limb(0), basis[0]);
+    EXPECT_TRUE(std::equal(in_place.limb(0), in_place.limb(0) + a.degree(), multiply(a, a).limb(0)));
     EXPECT_THROW(multiply(a, b.prefix(2)), MismatchError);
   }
 }

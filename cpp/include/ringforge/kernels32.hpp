@@ -35,6 +35,10 @@ struct Kernels32 {
   void (*ntt_forward_short)(u32* dst, const u32* src, std::size_t count, const NttTable32& t) noexcept;
   void (*ntt_forward_lift)(u32* dst, const u32* src, u32 p, const NttTable32& t) noexcept;
   void (*ntt_inverse)(u32* dst, const u32* src, const NttTable32& t) noexcept;
+  /// The product of two polynomials of `count` words, at most n/2, modulo what the transform splits: n words, all of
+  /// the product where it is cyclic or negacyclic. dst and work, n words each, are apart from a and b, which may be the
+  /// same.
+  void (*ntt_product)(u32* dst, const u32* a, const u32* b, std::size_t count, u32* work, const NttTable32& t) noexcept;
 
   /// Sum and difference of any n words at any address; dst may be a or b, or overlap neither.
   void (*add)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;

@@ -103,6 +103,8 @@ class Transform {
   virtual void forward_lift(Word* dst, const Word* src, Word p) const noexcept = 0;
   /// Eval to Coeff: `transform_length` words to `degree` words. src is canonical; in 64-bit words [0, 2q) will do.
   virtual void inverse(Word* dst, const Word* src) const noexcept = 0;
+  /// The product in Coeff form, `degree` canonical words each; dst, a and b may be the same.
+  virtual void product(Word* dst, const Word* a, const Word* b) const noexcept = 0;
   /// X -> X^g in Coeff form, g a Galois element. dst must not alias src.
   virtual void automorphism(Word* dst, const Word* src, u64 g) const noexcept = 0;
 };
@@ -275,5 +277,8 @@ template <class Word>
 void ntt_lift(Word* dst, const Word* src, const PrimeOf<Word>& from, const PrimeOf<Word>& prime) noexcept;
 template <class Word>
 void intt(Word* dst, const Word* src, const PrimeOf<Word>& prime) noexcept;
+/// dst = a * b in Coeff form: two transforms, or one where a is b, and one back.
+template <class Word>
+void limb_product(Word* dst, const Word* a, const Word* b, const PrimeOf<Word>& prime) noexcept;
 
 }  // namespace ringforge

@@ -87,8 +87,15 @@ void automorphism_eval(u32* dst, const u32* src, const u32* index, size_t n) noe
   ref_kernels32().automorphism_eval(dst, src, index, n);
 }
 
+void ntt_product(u32* dst, const u32* a, const u32* b, size_t count, u32* work, const NttTable32& t) noexcept {
+  ntt_forward_short(dst, a, count, t);
+  if (a != b) ntt_forward_short(work, b, count, t);
+  mul(dst, dst, a == b ? dst : work, t.n, t.mod);
+  ntt_inverse(dst, dst, t);
+}
+
 constexpr Kernels32 kTable{
-    "avx2",  ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      add, sub, neg, mul,
+    "avx2",  ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      ntt_product, add, sub, neg, mul,
     mul_add, dot,         reduce_signed,     automorphism_coeff, automorphism_eval};
 
 }  // namespace

@@ -122,12 +122,31 @@ __attribute__((noinline)) void head16(const Lazy32& shared, u32* dst, const u32*
   }
 }
 
+/// Three levels in the first-level cache, two columns side by side: eight chains for the scheduler.
+template <class W>
+__attribute__((noinline)) void pass8x2(const Lazy32& shared, u64* dst, const W* src, size_t len, size_t h) {
+  const Lazy32 a = shared;
+  for (size_t j = 0; j < len; j += 16) {
+    V x[8], y[8];
+    words8(x, src + j, len);
+    words8(y, src + j + 8, len);
+    lazy_fwd8x2(a, x, y, h, h);
+    store8(dst + j, len, x);
+    store8(dst + j + 8, len, y);
+  }
+}
+/// The first 6 of a block's 12 levels.
+RF_INLINE void block_head(const Lazy32& a, u64* work, const u32* src, size_t h) {
+  pass8x2(a, work, src, kSmallMax / 8, h);
+  for (size_t k = 0; k < 8; ++k) pass8x2(a, work + 512 * k, work + 512 * k, 64, 8 * h + k);
+}
+
 /// The levels below the head.
 RF_INLINE void finish_forward(u32* dst, const Lazy32& a, const NttTable32& t) {
   alignas(64) u64 work[kSmallMax];
   const Canonical out{L::set(static_cast<u32>(t.mod.q))};
   for (size_t i = 0, blocks = t.n >> kBlockLog; i < blocks; ++i, dst += kSmallMax) {
-    lazy_fwd_head(a, work, dst, kBlockLog, blocks + i);
+    block_head(a, work, dst, blocks + i);
     lazy_fwd_tails(a, out, dst, work, kSmallMax, blocks + i);
   }
 }
@@ -201,6 +220,13 @@ __attribute__((noinline)) void block_end(const Lazy32& shared, u32* dst, const u
     lazy_inv8<false>(a, v, h, above);
     put8(dst + j, len, v, a);
   }
+}
+
+/// All levels of a block, to [0, 2q).
+RF_INLINE void inverse_block(const Lazy32& a, u32* dst, const u32* src, u64* work, size_t h) {
+  lazy_inv_tails(a, work, src, kSmallMax, h);
+  for (size_t k = 0; k < 8; ++k) lazy_inv_pass8(a, work + 512 * k, 64, 8 * h + k, kSmallTail);
+  block_end(a, dst, work, h);
 }
 
 RF_INLINE void put_last8(u32* p, V x, const Lazy& a) {
@@ -287,12 +313,8 @@ void ntt_inverse(u32* dst, const u32* src, const NttTable32& t) noexcept {
   const Lazy32 a(t, t.iw);
   if (t.log_n <= kBlockLog) return lazy_inverse(dst, src, a, t);
   alignas(64) u64 work[kSmallMax];
-  for (size_t i = 0, blocks = t.n >> kBlockLog; i < blocks; ++i) {
-    const size_t h = blocks + i;
-    lazy_inv_tails(a, work, src + i * kSmallMax, kSmallMax, h);
-    for (size_t k = 0; k < 8; ++k) lazy_inv_pass8(a, work + 512 * k, 64, 8 * h + k, kSmallTail);
-    block_end(a, dst + i * kSmallMax, work, h);
-  }
+  for (size_t i = 0, blocks = t.n >> kBlockLog; i < blocks; ++i)
+    inverse_block(a, dst + i * kSmallMax, src + i * kSmallMax, work, blocks + i);
   switch (t.log_n) {
     case kBlockLog + 1:
       return last2(a, dst, t);
@@ -402,8 +424,41 @@ void automorphism_eval(u32* dst, const u32* src, const u32* index, size_t n) noe
   for (size_t i = 0; i < n; i += 16) store(dst + i, _mm512_i32gather_epi32(load(index + i), src, 4));
 }
 
+// ---- product --------------------------------------------------------------------------------------
+
+/// Products of two transforms' words as they come out of the last level.
+struct Products {
+  Remainder r;
+  RF_MEMBER void operator()(const Lazy& a, u32* p, V even, V odd, V even2, V odd2) const {
+    store(p, r.canonical(r.rest(mul32(a.reduce(even), a.reduce(even2))), r.rest(mul32(a.reduce(odd), a.reduce(odd2)))));
+  }
+};
+
+void ntt_product(u32* dst, const u32* a, const u32* b, size_t count, u32* work, const NttTable32& t) noexcept {
+  if (t.log_n != kBlockLog + 4 || count != t.n / 2 || a == b) {
+    ntt_forward_short(dst, a, count, t);
+    if (a != b) ntt_forward_short(work, b, count, t);
+    mul(dst, dst, a == b ? dst : work, t.n, t.mod);
+    return ntt_inverse(dst, dst, t);
+  }
+  // Block by block there and back, while the factors are in the caches: those of both forward transforms are read once.
+  const Lazy32 to(t, t.w), back(t, t.iw);
+  const Products products{Remainder(static_cast<u32>(t.mod.q))};
+  alignas(64) u64 x[kSmallMax], y[kSmallMax];
+  alignas(64) u32 words[kSmallMax];
+  head16<true>(to, dst, a, kSmallMax, 1);
+  head16<true>(to, work, b, kSmallMax, 1);
+  for (size_t i = 0; i < 16; ++i) {
+    block_head(to, x, dst + i * kSmallMax, 16 + i);
+    block_head(to, y, work + i * kSmallMax, 16 + i);
+    lazy_fwd_tails_of_two(to, products, words, x, y, kSmallMax, 16 + i);
+    inverse_block(back, dst + i * kSmallMax, words, x, 16 + i);
+  }
+  last16(back, dst, t);
+}
+
 constexpr Kernels32 kTable{
-    "avx512", ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      add, sub, neg, mul,
+    "avx512", ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      ntt_product, add, sub, neg, mul,
     mul_add,  dot,         reduce_signed,     automorphism_coeff, automorphism_eval};
 
 }  // namespace

@@ -377,11 +377,12 @@ __attribute__((noinline)) void lazy_fwd_tails(const A& shared, const Out& output
 /// The last 6 levels of two transforms at once. Out takes a pair of vectors of each.
 template <class A, class Out, class W>
 __attribute__((noinline)) void lazy_fwd_tails_of_two(const A& shared, const Out& output, W* dst, const u64* work_x,
-                                                     const u64* work_y, size_t n) {
+                                                     const u64* work_y, size_t n, size_t root = 1) {
   const A a = shared;
   const Out out = output;
   const Zip zip = zip_index();
-  for (size_t h = n >> kSmallTail, end = 2 * h; h < end; ++h, work_x += 64, work_y += 64, dst += 64) {
+  for (size_t count = n >> kSmallTail, h = root * count, end = h + count; h < end;
+       ++h, work_x += 64, work_y += 64, dst += 64) {
     V x[8], y[8];
     load8(x, work_x, 8);
     load8(y, work_y, 8);

@@ -66,8 +66,15 @@ void automorphism_eval(u32* dst, const u32* src, const u32* index, std::size_t n
   for (std::size_t i = 0; i < n; ++i) dst[i] = src[index[i]];
 }
 
+void ntt_product(u32* dst, const u32* a, const u32* b, std::size_t count, u32* work, const NttTable32& t) noexcept {
+  ntt_forward_short(dst, a, count, t);
+  if (a != b) ntt_forward_short(work, b, count, t);
+  mul(dst, dst, a == b ? dst : work, t.n, t.mod);
+  ntt_inverse(dst, dst, t);
+}
+
 constexpr Kernels32 kTable{
-    "ref",   ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      add, sub, neg, mul,
+    "ref",   ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      ntt_product, add, sub, neg, mul,
     mul_add, dot,         reduce_signed,     automorphism_coeff, automorphism_eval};
 
 }  // namespace
