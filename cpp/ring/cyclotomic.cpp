@@ -22,12 +22,6 @@ std::vector<std::uint64_t> prime_factors(std::uint64_t m) {
   return factors;
 }
 
-/// (-q, q) to [0, q) without a branch: residues may be secret. Negative numbers have the top bit set.
-template <class Word>
-Word wrapped(Word x, Word q) {
-  return x + (q & (Word{0} - (x >> (8 * sizeof(Word) - 1))));
-}
-
 /// Sums and differences of any number of words. Kernels of 64-bit words take whole blocks of 16 only.
 template <class Word>
 void add(Word* dst, const Word* a, const Word* b, std::size_t n, const Modulus& mod) {
@@ -47,6 +41,8 @@ void sub(Word* dst, const Word* a, const Word* b, std::size_t n, const Modulus& 
 }
 
 constexpr std::size_t kShort = 16;  // shorter pieces are not worth a call
+constexpr std::size_t kStrip =
+    512;  // words of a block that are taken at a time: all there is of them stays in the cache
 
 /// a *= 1 - X^e modulo X^n: from the top, as each word takes one that has not changed yet.
 template <class Word>
@@ -124,23 +120,31 @@ void CyclotomicReduction::series(Word* dst, std::size_t n, bool inverse, const M
 template <class Word>
 void CyclotomicReduction::descend(const Step& s, Word* dst, Word* a, std::size_t length, Word* room,
                                   const Modulus& mod) noexcept {
+  if (s.e <= kStrip) return descend_strip(s, 0, s.e, dst, a, length, room, mod);
+  for (std::size_t first = 0; first < s.e; first += kStrip)
+    descend_strip(s, first, std::min(kStrip, s.e - first), dst, a, length, room, mod);
+}
+
+template <class Word>
+void CyclotomicReduction::descend_strip(const Step& s, std::size_t offset, std::size_t width, Word* dst, Word* a,
+                                        std::size_t length, Word* room, const Modulus& mod) noexcept {
   const auto& [n, p, e, degree, before, after, coefficients] = s;
-  const std::size_t period = n * e, top = degree * (p - 1) * e;
-  Word *quotient = room, *w = quotient + degree * e, *sum = w + period;
+  const std::size_t period = n * width, blocks = degree * (p - 1);
+  Word *quotient = room, *w = quotient + degree * width, *sum = w + period;
   // The top blocks, the last first: those of Q are then the coefficients of a power series.
   for (std::size_t k = 0; k < degree; ++k) {
-    const std::size_t first = top + (degree - 1 - k) * e;
-    const std::size_t words = first < length ? std::min(e, length - first) : 0;
-    std::copy_n(a + first, words, quotient + k * e);
-    std::fill_n(quotient + k * e + words, e - words, Word{0});
+    const std::size_t first = (blocks + degree - 1 - k) * e + offset;
+    const std::size_t words = first < length ? std::min(width, length - first) : 0;
+    std::copy_n(a + first, words, quotient + k * width);
+    std::fill_n(quotient + k * width + words, width - words, Word{0});
   }
-  times(after, true, quotient, degree * e, e, mod);
-  for (std::size_t k = 0; k < degree; ++k) std::copy_n(quotient + (degree - 1 - k) * e, e, w + k * e);
-  std::fill(w + degree * e, w + period, Word{0});
-  times(before, true, w, period, e, mod);
+  times(after, true, quotient, degree * width, width, mod);
+  for (std::size_t k = 0; k < degree; ++k) std::copy_n(quotient + (degree - 1 - k) * width, width, w + k * width);
+  std::fill(w + degree * width, w + period, Word{0});
+  times(before, true, w, period, width, mod);
   std::fill_n(sum, period, Word{0});
-  for (std::size_t k = 0, at = 0; at < top; ++k) {
-    const std::size_t shift = k * p % n * e;  // of W now, and where in the period this piece begins
+  for (std::size_t k = 0, block = 0; block < blocks; ++k) {
+    const std::size_t shift = k * p % n * width;  // of W now, and where in the period this piece begins
     for (int c = coefficients[k]; c > 0; --c) {
       add(sum + shift, sum + shift, w, period - shift, mod);
       add(sum, sum, w + period - shift, shift, mod);
@@ -149,11 +153,14 @@ void CyclotomicReduction::descend(const Step& s, Word* dst, Word* a, std::size_t
       sub(sum + shift, sum + shift, w, period - shift, mod);
       sub(sum, sum, w + period - shift, shift, mod);
     }
-    const std::size_t end = std::min(at + p * e, top);
-    for (std::size_t from = shift; at < end; from = 0) {
-      const std::size_t words = std::min(period - from, end - at);
-      sub(dst + at, a + at, sum + from, words, mod);
-      at += words;
+    // Whole blocks lie one after the other in both, strips do not.
+    const std::size_t end = std::min(block + p, blocks);
+    for (std::size_t from = shift; block < end; from = from % period) {
+      const std::size_t count = width == e ? std::min((period - from) / width, end - block) : 1;
+      const std::size_t at = block * e + offset;
+      sub(dst + at, a + at, sum + from, count * width, mod);
+      block += count;
+      from += count * width;
     }
   }
 }

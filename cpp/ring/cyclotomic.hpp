@@ -15,7 +15,15 @@ namespace ringforge {
 /// The number of units modulo m >= 1.
 std::uint64_t euler_phi(std::uint64_t m);
 
-/// The remainder modulo Phi_m, m >= 3 odd.
+/// (-q, q) to [0, q) without a branch: residues may be secret. Negative numbers have the top bit set. With q = 0, words
+/// are integers modulo 2^64 or 2^32 and stay as they are.
+template <class Word>
+Word wrapped(Word x, Word q) {
+  return x + (q & (Word{0} - (x >> (8 * sizeof(Word) - 1))));
+}
+
+/// The remainder modulo Phi_m, m >= 3 odd. Of a modulus only q is used; it leaves the top bit of a word free, or is 0
+/// for words modulo their own size.
 ///
 /// From X^m - 1 = Phi_1(X^m) down to Phi_m, prime by prime: with n the product of the primes taken so far, p the next
 /// one, e = m/(n*p) and Z = X^e, a step goes from Phi_n(Z^p) to its divisor Phi_np(Z) = Phi_n(Z^p) / Phi_n(Z). Words
@@ -55,6 +63,10 @@ class CyclotomicReduction {
   template <class Word>
   static void descend(const Step& s, Word* dst, Word* a, std::size_t length, Word* room,
                       const kernels::Modulus& mod) noexcept;
+  /// Words [offset, offset + width) of each block.
+  template <class Word>
+  static void descend_strip(const Step& s, std::size_t offset, std::size_t width, Word* dst, Word* a,
+                            std::size_t length, Word* room, const kernels::Modulus& mod) noexcept;
 
   std::uint64_t m_;
   std::vector<Step> steps_;

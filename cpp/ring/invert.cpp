@@ -18,6 +18,10 @@ class Field {
   Field(const Ring& ring, const PrimeOf<Word>& prime)
       : ring_(ring), prime_(prime), frobenius_(prime.value() % ring.index()) {}
 
+  ~Field() { prime_.transform().forget(); }
+  Field(const Field&) = delete;
+  Field& operator=(const Field&) = delete;
+
   std::size_t degree() const noexcept { return ring_.degree(); }
 
   /// dst = a * b; dst may be either.

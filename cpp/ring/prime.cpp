@@ -104,14 +104,18 @@ u64 smallest_root(u64 order, const kernels::Modulus& mod) {
 
 // ---- Transforms -----------------------------------------------------------------------------------
 
-/// Working memory of one thread: an own block, as callers of transforms may hold `scratch`. Wiped after use.
+/// Working memory of one thread: an own block, as callers of transforms may hold `scratch`. Wiped after use, or by
+/// `forget`.
 template <class Word>
 class Room {
  public:
-  explicit Room(std::size_t words) : words_(words) {
-    if (block().size() < words) block() = WordArray<Word>(words);
+  explicit Room(std::size_t words, bool keep = false) : words_(keep ? 0 : words) {
+    if (block().size() >= words) return;
+    block().wipe();
+    block() = WordArray<Word>(words);
   }
   ~Room() { wipe(data(), words_ * sizeof(Word)); }
+  static void forget() noexcept { block().wipe(); }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
   Word* data() noexcept { return block().data(); }
@@ -138,13 +142,14 @@ class Negacyclic final : public Transform<Word> {
     limb_kernels<Word>().ntt_inverse(dst, src, table_);
   }
   void product(Word* dst, const Word* a, const Word* b) const noexcept override {
-    Room<Word> room(table_.n);
+    Room<Word> room(table_.n, true);
     const Word* other = a == b ? dst : room.data();
     if (a != b) limb_kernels<Word>().ntt_forward(room.data(), b, table_);
     limb_kernels<Word>().ntt_forward(dst, a, table_);
     limb_kernels<Word>().mul(dst, dst, other, table_.n, table_.mod);
     limb_kernels<Word>().ntt_inverse(dst, dst, table_);
   }
+  void forget() const noexcept override { Room<Word>::forget(); }
   void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
     limb_kernels<Word>().automorphism_coeff(dst, src, g, table_.n, table_.mod);
   }
@@ -179,7 +184,7 @@ class Padded final : public Transform<Word> {
   }
   void product(Word* dst, const Word* a, const Word* b) const noexcept override {
     const std::size_t length = table_.n;
-    Room<Word> room(length + std::max(length, reduction_.room_words()));
+    Room<Word> room(length + std::max(length, reduction_.room_words()), true);
     Word *x = room.data(), *y = x + length;
     if constexpr (sizeof(Word) == 4) {
       limb_kernels<Word>().ntt_product(x, a, b, degree_, y, table_);
@@ -191,6 +196,7 @@ class Padded final : public Transform<Word> {
     }
     reduction_.reduce(dst, x, length, y, table_.mod);
   }
+  void forget() const noexcept override { Room<Word>::forget(); }
   void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
     const std::size_t length = (index_ + 15) / 16 * 16;
     Room<Word> room(length + reduction_.room_words());

@@ -73,6 +73,19 @@ TYPED_TEST(CyclotomicSteps, RemaindersOfEveryLength) {
   }
 }
 
+TYPED_TEST(CyclotomicSteps, ModuloTheWord) {
+  const auto divisor = phi(45);
+  const CyclotomicReduction reduction(45);
+  std::mt19937_64 rng(1);
+  std::vector<TypeParam> a(64), room(reduction.room_words());
+  for (auto& x : a) x = static_cast<TypeParam>(rng());
+  auto expected = a;
+  for (std::size_t k = a.size(); k-- > 24;)
+    for (std::size_t i = 0; i < 24; ++i) expected[k - 24 + i] -= expected[k] * static_cast<TypeParam>(divisor[i]);
+  reduction.reduce(a.data(), a.data(), a.size(), room.data(), kernels::Modulus{});
+  for (std::size_t i = 0; i < 24; ++i) ASSERT_EQ(a[i], expected[i]);
+}
+
 // At roots of Phi_m a polynomial and its remainder have the same values; the prime here is 1 mod m.
 TEST(CyclotomicSteps, RemaindersModulo65535HaveTheValuesOfThePolynomial) {
   constexpr u64 m = 65535;

@@ -40,7 +40,7 @@ struct Kernels32 {
   /// same.
   void (*ntt_product)(u32* dst, const u32* a, const u32* b, std::size_t count, u32* work, const NttTable32& t) noexcept;
 
-  /// Sum and difference of any n words at any address; dst may be a or b, or overlap neither.
+  /// Sum and difference of any n words at any address, with q = 0 modulo 2^32; dst may be a or b, or overlap neither.
   void (*add)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;
   void (*sub)(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept;
   void (*neg)(u32* dst, const u32* a, std::size_t n, const Modulus& m) noexcept;

@@ -63,6 +63,23 @@ RF_INLINE void put8(u32* p, size_t stride, const V x[8], const Lazy& a) {
   put8(p + 7 * stride, x[7], a);
 }
 
+/// Sixteen rows a power of two apart fall into one set of the first-level cache, which has fewer ways: whole lines of
+/// them are written at a time, by way of this. By halves, as they come: a load of two stores would wait for both to
+/// leave.
+struct Lines {
+  alignas(64) u32 words[256];
+  template <size_t Row = 0>
+  RF_MEMBER void put(u32* p, size_t stride) const {
+    if constexpr (Row < 16) {
+      const auto* from = reinterpret_cast<const __m256i*>(words + 16 * Row);
+      auto* to = reinterpret_cast<__m256i*>(p + Row * stride);
+      _mm256_storeu_si256(to, _mm256_load_si256(from));
+      _mm256_storeu_si256(to + 1, _mm256_load_si256(from + 1));
+      put<Row + 1>(p, stride);
+    }
+  }
+};
+
 // ---- forward --------------------------------------------------------------------------------------
 
 __attribute__((noinline)) void head2(const Lazy32& shared, u32* dst, const u32* src, size_t len, size_t h) {
@@ -100,25 +117,29 @@ template <bool Short>
 __attribute__((noinline)) void head16(const Lazy32& shared, u32* dst, const u32* src, size_t len, size_t h) {
   const Lazy32 a = shared;
   const auto w = a.tw1(h);
-  for (size_t j = 0; j < len; j += 8) {
-    V x[8], y[8];
-    words8(x, src + j, len);
-    if constexpr (Short) {
-      words8(y, src + j, len);
-    } else {
-      words8(y, src + j + 8 * len, len);
-      a.fwd(x[0], y[0], w);
-      a.fwd(x[1], y[1], w);
-      a.fwd(x[2], y[2], w);
-      a.fwd(x[3], y[3], w);
-      a.fwd(x[4], y[4], w);
-      a.fwd(x[5], y[5], w);
-      a.fwd(x[6], y[6], w);
-      a.fwd(x[7], y[7], w);
+  for (size_t j = 0; j < len; j += 16) {
+    Lines out;
+    for (size_t k = 0; k < 16; k += 8) {
+      V x[8], y[8];
+      words8(x, src + j + k, len);
+      if constexpr (Short) {
+        words8(y, src + j + k, len);
+      } else {
+        words8(y, src + j + k + 8 * len, len);
+        a.fwd(x[0], y[0], w);
+        a.fwd(x[1], y[1], w);
+        a.fwd(x[2], y[2], w);
+        a.fwd(x[3], y[3], w);
+        a.fwd(x[4], y[4], w);
+        a.fwd(x[5], y[5], w);
+        a.fwd(x[6], y[6], w);
+        a.fwd(x[7], y[7], w);
+      }
+      lazy_fwd8x2(a, x, y, 2 * h, 2 * h + 1);
+      put8(out.words + k, 16, x, a);
+      put8(out.words + k + 128, 16, y, a);
     }
-    lazy_fwd8x2(a, x, y, 2 * h, 2 * h + 1);
-    put8(dst + j, len, x, a);
-    put8(dst + j + 8 * len, len, y, a);
+    out.put(dst + j, len);
   }
 }
 
