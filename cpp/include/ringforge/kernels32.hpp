@@ -12,7 +12,8 @@ namespace ringforge::kernels {
 /// Primes below this bound fit 32-bit words: sums of two residues do not overflow.
 inline constexpr unsigned kMaxBits32 = 31;
 
-/// Twiddle factors of one transform: the numbers of NttTable and their companions floor(w * 2^32 / q).
+/// Twiddle factors of one transform: the numbers of NttTable and their companions floor(w * 2^32 / q). In cyclic
+/// transforms, and in no others, w[1] is 1, and the factors of a level are the first ones of the last level.
 struct NttTable32 {
   std::size_t n = 0;
   unsigned log_n = 0;
