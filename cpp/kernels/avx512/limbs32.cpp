@@ -9,7 +9,6 @@
 // Factors come from a table of 32-bit words and their quotients from them by one multiply-add: tables twice as wide are
 // more traffic than the arithmetic hides.
 #include <algorithm>
-#include <bit>
 
 #include "sets.hpp"
 #include "words32.hpp"
@@ -25,33 +24,34 @@ static_assert(size_t{1} << kBlockLog == kSmallMax);
 /// Shoup quotients from the factors. With b the bits of q, u = w * 2^(52-b) < 2^52 and M = floor(2^(52+b) / q) - 2^52,
 /// s = u + floor(u*M / 2^52) is at most 2 below w*2^52/q. Products y*w by them are in [0, 2q) for y < 2^51.
 ///
-/// In a cyclic transform the factors of every level are the first ones of the last: one level is read for all.
+/// In a cyclic transform the factors of every level are the first ones of the last: the two levels before it, which
+/// tw4 and tw2 belong to, are read from there.
 struct Lazy32 : Lazy {
   const u32* words;
-  size_t level;  // of an entry's number, the bit that says its level, or none
+  size_t before4, before2;
   V shift, m;
   RF_MEMBER Lazy32(const NttTable32& t, const u32* w)
       : Lazy(t.mod.q, nullptr, nullptr),
-        words(t.w[1] == 1 ? w + t.n / 2 : w),
-        level(t.w[1] == 1 ? ~size_t{0} : 0),
+        words(w),
+        before4(t.w[1] == 1 ? t.n / 4 : 0),
+        before2(t.w[1] == 1 ? t.n / 8 * 3 : 0),
         shift(set1(52 - t.mod.bits)),
         m(set1(static_cast<u64>((static_cast<unsigned __int128>(1) << (52 + t.mod.bits)) / t.mod.q) & kMask52)) {}
 
-  RF_MEMBER const u32* at(size_t i) const { return words + (i ^ (std::bit_floor(i) & level)); }
   RF_MEMBER Tw make(V w) const {
     const V u = _mm512_sllv_epi64(w, shift);
     return {w, hi52(u, u, m)};
   }
   RF_MEMBER Tw factor(u32 w) const { return make(set1(w)); }
-  RF_MEMBER Tw tw1(size_t i) const { return make(_mm512_maskz_broadcastd_epi32(0x5555, _mm_loadu_si32(at(i)))); }
+  RF_MEMBER Tw tw1(size_t i) const { return make(_mm512_maskz_broadcastd_epi32(0x5555, _mm_loadu_si32(words + i))); }
   RF_MEMBER Tw tw2(size_t i) const {
-    return make(_mm512_cvtepu32_epi64(_mm256_broadcastq_epi64(_mm_loadu_si64(at(i)))));
+    return make(_mm512_cvtepu32_epi64(_mm256_broadcastq_epi64(_mm_loadu_si64(words + before2 + i))));
   }
   RF_MEMBER Tw tw4(size_t i) const {
-    return make(
-        _mm512_cvtepu32_epi64(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))))));
+    return make(_mm512_cvtepu32_epi64(
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + before4 + i)))));
   }
-  RF_MEMBER Tw tw8(size_t i) const { return make(words8(at(i))); }
+  RF_MEMBER Tw tw8(size_t i) const { return make(words8(words + i)); }
 };
 
 /// Eight words to [0, 2q).
