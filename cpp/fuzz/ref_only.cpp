@@ -9,6 +9,8 @@ namespace ringforge::kernels {
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept { return ref_kernels(); }
 const Kernels& avx512_kernels() noexcept { return ref_kernels(); }
+const Kernels32& avx2_kernels32() noexcept { return ref_kernels32(); }
+const Kernels32& avx512_kernels32() noexcept { return ref_kernels32(); }
 const SignalKernels& avx2_signal() noexcept { return ref_signal(); }
 const SignalKernels& avx512_signal() noexcept { return ref_signal(); }
 template <class W>

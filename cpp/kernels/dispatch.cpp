@@ -66,7 +66,20 @@ const Kernels& active() {
   return k;
 }
 
-const Kernels32& active32() noexcept { return ref_kernels32(); }
+const Kernels32* find32(const char* name) noexcept {
+  const Kernels* k = find(name);
+  if (k == nullptr) return nullptr;
+#if defined(__x86_64__)
+  if (k == &avx2_kernels()) return &avx2_kernels32();
+  if (k == &avx512_kernels()) return &avx512_kernels32();
+#endif
+  return &ref_kernels32();
+}
+
+const Kernels32& active32() {
+  static const Kernels32& k = *find32(active().name);
+  return k;
+}
 
 template <class W>
 const SmallKernels<W>* small_find(const char* name) noexcept {

@@ -19,6 +19,8 @@ const SmallKernels<W>& ref_small() noexcept;
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept;
 const Kernels& avx512_kernels() noexcept;
+const Kernels32& avx2_kernels32() noexcept;
+const Kernels32& avx512_kernels32() noexcept;
 const SignalKernels& avx2_signal() noexcept;
 const SignalKernels& avx512_signal() noexcept;
 template <class W>

@@ -139,6 +139,12 @@ void intt(Word* dst, const Word* src, const PrimeOf<Word>& prime) noexcept {
 }
 
 template <class Word>
+void limb_product(Word* dst, const Word* a, const Word* b, const PrimeOf<Word>& prime) noexcept {
+  count({.ntt = a == b ? 1U : 2U, .intt = 1});
+  prime.transform().product(dst, a, b);
+}
+
+template <class Word>
 Poly<Eval, Word> to_eval(const Poly<Coeff, Word>& p, unsigned threads) {
   Poly<Eval, Word> r(p.basis());
   parallel_for(threads, p.limbs(), [&](std::size_t i) { ntt(r.limb(i), p.limb(i), p.basis()[i]); });
@@ -201,6 +207,14 @@ void mul_add(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, 
 }
 
 template <class Word>
+Poly<Coeff, Word> multiply(const Poly<Coeff, Word>& a, const Poly<Coeff, Word>& b, unsigned threads) {
+  check_same_basis(a, b);
+  Poly<Coeff, Word> r(a.basis());
+  parallel_for(threads, a.limbs(), [&](std::size_t i) { limb_product(r.limb(i), a.limb(i), b.limb(i), a.basis()[i]); });
+  return r;
+}
+
+template <class Word>
 Poly<Eval, Word> automorphism(const Poly<Eval, Word>& p, u64 g) {
   const Ring& ring = p.basis().ring();
   if (!ring.permutes()) return to_eval(automorphism(to_coeff(p), g));
@@ -220,21 +234,23 @@ Poly<Coeff, Word> automorphism(const Poly<Coeff, Word>& p, u64 g) {
   return r;
 }
 
-#define RINGFORGE_POLY(Word)                                                                       \
-  template void ntt(Word*, const Word*, const PrimeOf<Word>&) noexcept;                            \
-  template void ntt_lift(Word*, const Word*, const PrimeOf<Word>&, const PrimeOf<Word>&) noexcept; \
-  template void intt(Word*, const Word*, const PrimeOf<Word>&) noexcept;                           \
-  template Poly<Eval, Word> to_eval(const Poly<Coeff, Word>&, unsigned);                           \
-  template Poly<Coeff, Word> to_coeff(const Poly<Eval, Word>&, unsigned);                          \
-  template void add(Poly<Coeff, Word>&, const Poly<Coeff, Word>&, const Poly<Coeff, Word>&);       \
-  template void add(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);          \
-  template void sub(Poly<Coeff, Word>&, const Poly<Coeff, Word>&, const Poly<Coeff, Word>&);       \
-  template void sub(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);          \
-  template void neg(Poly<Coeff, Word>&, const Poly<Coeff, Word>&);                                 \
-  template void neg(Poly<Eval, Word>&, const Poly<Eval, Word>&);                                   \
-  template void mul(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);          \
-  template void mul_add(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);      \
-  template Poly<Eval, Word> automorphism(const Poly<Eval, Word>&, u64);                            \
+#define RINGFORGE_POLY(Word)                                                                         \
+  template void ntt(Word*, const Word*, const PrimeOf<Word>&) noexcept;                              \
+  template void ntt_lift(Word*, const Word*, const PrimeOf<Word>&, const PrimeOf<Word>&) noexcept;   \
+  template void intt(Word*, const Word*, const PrimeOf<Word>&) noexcept;                             \
+  template void limb_product(Word*, const Word*, const Word*, const PrimeOf<Word>&) noexcept;        \
+  template Poly<Eval, Word> to_eval(const Poly<Coeff, Word>&, unsigned);                             \
+  template Poly<Coeff, Word> to_coeff(const Poly<Eval, Word>&, unsigned);                            \
+  template void add(Poly<Coeff, Word>&, const Poly<Coeff, Word>&, const Poly<Coeff, Word>&);         \
+  template void add(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);            \
+  template void sub(Poly<Coeff, Word>&, const Poly<Coeff, Word>&, const Poly<Coeff, Word>&);         \
+  template void sub(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);            \
+  template void neg(Poly<Coeff, Word>&, const Poly<Coeff, Word>&);                                   \
+  template void neg(Poly<Eval, Word>&, const Poly<Eval, Word>&);                                     \
+  template void mul(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);            \
+  template void mul_add(Poly<Eval, Word>&, const Poly<Eval, Word>&, const Poly<Eval, Word>&);        \
+  template Poly<Coeff, Word> multiply(const Poly<Coeff, Word>&, const Poly<Coeff, Word>&, unsigned); \
+  template Poly<Eval, Word> automorphism(const Poly<Eval, Word>&, u64);                              \
   template Poly<Coeff, Word> automorphism(const Poly<Coeff, Word>&, u64);
 RINGFORGE_POLY(u32)
 RINGFORGE_POLY(u64)

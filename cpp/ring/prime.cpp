@@ -104,35 +104,18 @@ u64 smallest_root(u64 order, const kernels::Modulus& mod) {
 
 // ---- Transforms -----------------------------------------------------------------------------------
 
-template <class Word>
-class Negacyclic final : public Transform<Word> {
- public:
-  explicit Negacyclic(const NttTableOf<Word>& table) : table_(table) {}
-  void forward(Word* dst, const Word* src) const noexcept override {
-    limb_kernels<Word>().ntt_forward(dst, src, table_);
-  }
-  void forward_lift(Word* dst, const Word* src, Word p) const noexcept override {
-    limb_kernels<Word>().ntt_forward_lift(dst, src, p, table_);
-  }
-  void inverse(Word* dst, const Word* src) const noexcept override {
-    limb_kernels<Word>().ntt_inverse(dst, src, table_);
-  }
-  void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
-    limb_kernels<Word>().automorphism_coeff(dst, src, g, table_.n, table_.mod);
-  }
-
- private:
-  const NttTableOf<Word>& table_;
-};
-
-/// Working memory of one thread: an own block, as callers of transforms may hold `scratch`. Wiped after use.
+/// Working memory of one thread: an own block, as callers of transforms may hold `scratch`. Wiped after use, or by
+/// `forget`.
 template <class Word>
 class Room {
  public:
-  explicit Room(std::size_t words) : words_(words) {
-    if (block().size() < words) block() = WordArray<Word>(words);
+  explicit Room(std::size_t words, bool keep = false) : words_(keep ? 0 : words) {
+    if (block().size() >= words) return;
+    block().wipe();
+    block() = WordArray<Word>(words);
   }
   ~Room() { wipe(data(), words_ * sizeof(Word)); }
+  static void forget() noexcept { block().wipe(); }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
   Word* data() noexcept { return block().data(); }
@@ -146,14 +129,48 @@ class Room {
 };
 
 template <class Word>
+class Negacyclic final : public Transform<Word> {
+ public:
+  explicit Negacyclic(const NttTableOf<Word>& table) : table_(table) {}
+  void forward(Word* dst, const Word* src) const noexcept override {
+    limb_kernels<Word>().ntt_forward(dst, src, table_);
+  }
+  void forward_lift(Word* dst, const Word* src, Word p) const noexcept override {
+    limb_kernels<Word>().ntt_forward_lift(dst, src, p, table_);
+  }
+  void inverse(Word* dst, const Word* src) const noexcept override {
+    limb_kernels<Word>().ntt_inverse(dst, src, table_);
+  }
+  void product(Word* dst, const Word* a, const Word* b) const noexcept override {
+    Room<Word> room(table_.n, true);
+    const Word* other = a == b ? dst : room.data();
+    if (a != b) limb_kernels<Word>().ntt_forward(room.data(), b, table_);
+    limb_kernels<Word>().ntt_forward(dst, a, table_);
+    limb_kernels<Word>().mul(dst, dst, other, table_.n, table_.mod);
+    limb_kernels<Word>().ntt_inverse(dst, dst, table_);
+  }
+  void forget() const noexcept override { Room<Word>::forget(); }
+  void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
+    limb_kernels<Word>().automorphism_coeff(dst, src, g, table_.n, table_.mod);
+  }
+
+ private:
+  const NttTableOf<Word>& table_;
+};
+
+template <class Word>
 class Padded final : public Transform<Word> {
  public:
   Padded(const NttTableOf<Word>& table, const Ring& ring)
       : table_(table), index_(ring.index()), degree_(ring.degree()), reduction_(ring.index()) {}
 
   void forward(Word* dst, const Word* src) const noexcept override {
-    pad(dst, src);
-    limb_kernels<Word>().ntt_forward(dst, dst, table_);
+    if constexpr (sizeof(Word) == 4) {
+      limb_kernels<Word>().ntt_forward_short(dst, src, degree_, table_);
+    } else {
+      pad(dst, src);
+      limb_kernels<Word>().ntt_forward(dst, dst, table_);
+    }
   }
   void forward_lift(Word* dst, const Word* src, Word p) const noexcept override {
     pad(dst, src);
@@ -161,17 +178,31 @@ class Padded final : public Transform<Word> {
   }
   void inverse(Word* dst, const Word* src) const noexcept override {
     const std::size_t length = table_.n;
-    Room<Word> room(length + reduction_.quotient_words(length));
+    Room<Word> room(length + reduction_.room_words());
     limb_kernels<Word>().ntt_inverse(room.data(), src, table_);
-    reduction_.reduce(room.data(), length, room.data() + length, static_cast<Word>(table_.mod.q));
-    std::copy_n(room.data(), degree_, dst);
+    reduction_.reduce(dst, room.data(), length, room.data() + length, table_.mod);
   }
+  void product(Word* dst, const Word* a, const Word* b) const noexcept override {
+    const std::size_t length = table_.n;
+    Room<Word> room(length + std::max(length, reduction_.room_words()), true);
+    Word *x = room.data(), *y = x + length;
+    if constexpr (sizeof(Word) == 4) {
+      limb_kernels<Word>().ntt_product(x, a, b, degree_, y, table_);
+    } else {
+      forward(x, a);
+      if (a != b) forward(y, b);
+      limb_kernels<Word>().mul(x, x, a == b ? x : y, length, table_.mod);
+      limb_kernels<Word>().ntt_inverse(x, x, table_);
+    }
+    reduction_.reduce(dst, x, length, y, table_.mod);
+  }
+  void forget() const noexcept override { Room<Word>::forget(); }
   void automorphism(Word* dst, const Word* src, u64 g) const noexcept override {
-    Room<Word> room(index_ + reduction_.quotient_words(index_));
+    const std::size_t length = (index_ + 15) / 16 * 16;
+    Room<Word> room(length + reduction_.room_words());
     std::fill_n(room.data(), index_, Word{0});
     for (std::size_t i = 0, e = 0; i < degree_; ++i, e += g - (e + g < index_ ? 0 : index_)) room.data()[e] = src[i];
-    reduction_.reduce(room.data(), index_, room.data() + index_, static_cast<Word>(table_.mod.q));
-    std::copy_n(room.data(), degree_, dst);
+    reduction_.reduce(dst, room.data(), index_, room.data() + length, table_.mod);
   }
 
  private:

@@ -103,6 +103,10 @@ class Transform {
   virtual void forward_lift(Word* dst, const Word* src, Word p) const noexcept = 0;
   /// Eval to Coeff: `transform_length` words to `degree` words. src is canonical; in 64-bit words [0, 2q) will do.
   virtual void inverse(Word* dst, const Word* src) const noexcept = 0;
+  /// The product in Coeff form, `degree` canonical words each; dst, a and b may be the same.
+  virtual void product(Word* dst, const Word* a, const Word* b) const noexcept = 0;
+  /// Wipes what products left in this thread's working memory: for who multiplies secrets.
+  virtual void forget() const noexcept = 0;
   /// X -> X^g in Coeff form, g a Galois element. dst must not alias src.
   virtual void automorphism(Word* dst, const Word* src, u64 g) const noexcept = 0;
 };
@@ -255,6 +259,11 @@ void mul(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, Word
 /// dst += a*b.
 template <class Word>
 void mul_add(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, Word>& b);
+/// a * b in Coeff form, one prime after the other: what is in Eval form stays in the caches. a and b may be the same.
+/// For public polynomials: working memory is not wiped.
+/// @throws MismatchError when bases differ.
+template <class Word>
+Poly<Coeff, Word> multiply(const Poly<Coeff, Word>& a, const Poly<Coeff, Word>& b, unsigned threads = 1);
 /// The automorphism X -> X^g. In padded rings the Eval form goes through Coeff form, and the result is reduced.
 /// @throws ParameterError when g is not a Galois element of the ring.
 template <class Word>
@@ -271,5 +280,9 @@ template <class Word>
 void ntt_lift(Word* dst, const Word* src, const PrimeOf<Word>& from, const PrimeOf<Word>& prime) noexcept;
 template <class Word>
 void intt(Word* dst, const Word* src, const PrimeOf<Word>& prime) noexcept;
+/// dst = a * b in Coeff form: two transforms, or one where a is b, and one back. Working memory is not wiped, as
+/// Transform::forget does: that costs a tenth of a product.
+template <class Word>
+void limb_product(Word* dst, const Word* a, const Word* b, const PrimeOf<Word>& prime) noexcept;
 
 }  // namespace ringforge

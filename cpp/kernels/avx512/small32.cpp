@@ -6,8 +6,7 @@
 // Transforms run in 64-bit lanes (small_ntt.hpp); everything else on 16 lanes, products in the even and the odd lanes
 // separately.
 #include "sets.hpp"
-#include "small_lanes.hpp"
-#include "small_ntt.hpp"
+#include "words32.hpp"
 
 namespace ringforge::kernels {
 namespace avx512 {
@@ -22,53 +21,12 @@ constexpr unsigned kLazyBits = 27;
 constexpr unsigned kFusedBits = 29;
 constexpr size_t kFusedRows = 31;
 
-using L = Lanes<u32>;
-RF_INLINE V csub32(V a, V k) { return L::min(a, L::sub(a, k)); }  ///< [0, 2k) to [0, k), 2k < 2^32
-RF_INLINE V high32(V a) { return _mm512_shuffle_epi32(a, static_cast<_MM_PERM_ENUM>(0xf5)); }
-/// The low halves of even and odd to the even and the odd lanes.
-RF_INLINE V merge(V even, V odd) {
-  return _mm512_mask_shuffle_epi32(even, 0xaaaa, odd, static_cast<_MM_PERM_ENUM>(0xa0));
-}
-struct Reduced {  ///< [0, 2q)
-  RF_MEMBER void operator()(const Lazy& a, u32* p, V even, V odd) const {
-    store(p, merge(a.reduce(even), a.reduce(odd)));
-  }
-};
-struct Canonical {
-  V q;
-  RF_MEMBER void operator()(const Lazy& a, u32* p, V even, V odd) const {
-    store(p, csub32(merge(a.reduce(even), a.reduce(odd)), q));
-  }
-};
-
 void forward(u32* dst, const u32* src, const T& t) noexcept {
   lazy_forward<Lazy>(dst, src, t.table, Canonical{L::set(t.q)});
 }
 void inverse(u32* dst, const u32* src, const T& t) noexcept { lazy_inverse(dst, src, t.table); }
 
 // ---- sums of products -----------------------------------------------------------------------------
-
-/// Remainders of words x = [high*2^32 +] low by a quotient in double precision: below 2^45, and right up to a rounding
-/// far smaller than 1, so that the rest is in [-q/2 - 1, q/2 + 1].
-struct Remainder {
-  V q, q32;
-  D inverse, magic, two32;
-  RF_MEMBER explicit Remainder(u32 modulus)
-      : q(set1(modulus)),
-        q32(L::set(modulus)),
-        inverse(_mm512_set1_pd(1.0 / modulus)),
-        magic(_mm512_set1_pd(0x1.8p52)),
-        two32(_mm512_set1_pd(0x1p32)) {}
-  RF_MEMBER V rest(V low, D x) const {
-    const V quot = _mm512_castpd_si512(_mm512_fmadd_pd(x, inverse, magic));
-    return vsub(low, mul32(quot, q));
-  }
-  RF_MEMBER V rest(V x) const { return rest(x, _mm512_cvtepu64_pd(x)); }
-  RF_MEMBER V rest(V low, V high) const {
-    return rest(low, _mm512_fmadd_pd(_mm512_cvtepu64_pd(high), two32, _mm512_cvtepu64_pd(low)));
-  }
-  RF_MEMBER V canonical(V even, V odd) const { return wrap<u32>(merge(even, odd), q32); }
-};
 
 /// Sums below 2^64.
 struct Narrow32 {
@@ -255,9 +213,6 @@ void add(u32* dst, const u32* a, const u32* b, const T& t) noexcept {
 void sub(u32* dst, const u32* a, const u32* b, const T& t) noexcept {
   const V q = L::set(t.q);
   for (size_t i = 0; i < t.n; i += 16) store(dst + i, wrap<u32>(L::sub(load(a + i), load(b + i)), q));
-}
-RF_INLINE V product(V x, V y, V yh, const Remainder& r) {
-  return r.canonical(r.rest(mul32(x, y)), r.rest(mul32(high32(x), yh)));
 }
 void mul(u32* dst, const u32* a, const u32* b, const T& t) noexcept {
   const Remainder r(t.q);

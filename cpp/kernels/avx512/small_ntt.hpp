@@ -30,14 +30,15 @@ struct Lazy {
   const u64 *tw, *ts;
   V q, q2, neg_q, two, one_s;
   RF_MEMBER explicit Lazy(const NttTable& t) : Lazy(t, t.w, t.w52) {}
-  RF_MEMBER Lazy(const NttTable& t, const u64* w, const u64* s)
+  RF_MEMBER Lazy(const NttTable& t, const u64* w, const u64* s) : Lazy(t.mod.q, w, s) {}
+  RF_MEMBER Lazy(u64 modulus, const u64* w, const u64* s)
       : tw(w),
         ts(s),
-        q(set1(t.mod.q)),
-        q2(set1(2 * t.mod.q)),
-        neg_q(set1((u64{1} << 52) - t.mod.q)),
+        q(set1(modulus)),
+        q2(set1(2 * modulus)),
+        neg_q(set1((u64{1} << 52) - modulus)),
         two(set1(2)),
-        one_s(set1((u64{1} << 52) / t.mod.q)) {}
+        one_s(set1((u64{1} << 52) / modulus)) {}
 
   struct Tw {
     V w, s;
@@ -319,38 +320,40 @@ RF_INLINE void lazy_fwd8x2(const A& a, V x[8], V y[8], size_t h, size_t hy) {
   a.fwd(y[6], y[7], a.tw1(4 * hy + 3));
 }
 
-/// The levels above the tail; the result is in `work`.
+/// The levels above the tail of a block of 2^log_n words, the node `root` of the butterfly tree; the result is in
+/// `work`.
 template <class A, class W>
-RF_INLINE void lazy_fwd_head(const A& a, u64* work, const W* src, unsigned log_n) {
+RF_INLINE void lazy_fwd_head(const A& a, u64* work, const W* src, unsigned log_n, size_t root = 1) {
   const size_t n = size_t{1} << log_n;
   switch (log_n - kSmallTail) {
     case 2:
-      lazy_fwd_pass4(a, work, src, n / 4, 1);
+      lazy_fwd_pass4(a, work, src, n / 4, root);
       break;
     case 3:
-      lazy_fwd_pass8(a, work, src, n / 8, 1);
+      lazy_fwd_pass8(a, work, src, n / 8, root);
       break;
     case 4:
-      lazy_fwd_pass16(a, work, src, n / 16, 1);
+      lazy_fwd_pass16(a, work, src, n / 16, root);
       break;
     case 5:
-      lazy_fwd_pass4(a, work, src, n / 4, 1);
-      for (size_t i = 0; i < 4; ++i) lazy_fwd_pass8(a, work + i * (n / 4), work + i * (n / 4), n / 32, 4 + i);
+      lazy_fwd_pass4(a, work, src, n / 4, root);
+      for (size_t i = 0; i < 4; ++i) lazy_fwd_pass8(a, work + i * (n / 4), work + i * (n / 4), n / 32, 4 * root + i);
       break;
     default:
-      lazy_fwd_pass8(a, work, src, n / 8, 1);
+      lazy_fwd_pass8(a, work, src, n / 8, root);
       if constexpr (A::kSettles) settle_all(a, work, n);
-      for (size_t i = 0; i < 8; ++i) lazy_fwd_pass8(a, work + i * (n / 8), work + i * (n / 8), n / 64, 8 + i);
+      for (size_t i = 0; i < 8; ++i) lazy_fwd_pass8(a, work + i * (n / 8), work + i * (n / 8), n / 64, 8 * root + i);
   }
 }
 
 /// The last 6 levels. Out takes two vectors, the even and the odd words of 16, and a pointer that runs along.
 template <class A, class Out, class W>
-__attribute__((noinline)) void lazy_fwd_tails(const A& shared, const Out& output, W* dst, const u64* work, size_t n) {
+__attribute__((noinline)) void lazy_fwd_tails(const A& shared, const Out& output, W* dst, const u64* work, size_t n,
+                                              size_t root = 1) {
   const A a = shared;
   const Out out = output;
   const Zip zip = zip_index();
-  for (size_t h = n >> kSmallTail, end = 2 * h; h < end; h += 2, work += 128, dst += 128) {
+  for (size_t count = n >> kSmallTail, h = root * count, end = h + count; h < end; h += 2, work += 128, dst += 128) {
     V x[8], y[8];
     load8(x, work, 8);
     load8(y, work + 64, 8);
@@ -374,11 +377,12 @@ __attribute__((noinline)) void lazy_fwd_tails(const A& shared, const Out& output
 /// The last 6 levels of two transforms at once. Out takes a pair of vectors of each.
 template <class A, class Out, class W>
 __attribute__((noinline)) void lazy_fwd_tails_of_two(const A& shared, const Out& output, W* dst, const u64* work_x,
-                                                     const u64* work_y, size_t n) {
+                                                     const u64* work_y, size_t n, size_t root = 1) {
   const A a = shared;
   const Out out = output;
   const Zip zip = zip_index();
-  for (size_t h = n >> kSmallTail, end = 2 * h; h < end; ++h, work_x += 64, work_y += 64, dst += 64) {
+  for (size_t count = n >> kSmallTail, h = root * count, end = h + count; h < end;
+       ++h, work_x += 64, work_y += 64, dst += 64) {
     V x[8], y[8];
     load8(x, work_x, 8);
     load8(y, work_y, 8);
@@ -472,11 +476,11 @@ RF_INLINE void split(V& even, V& odd, const u64* p, const Zip& unzip) {
 
 /// The first 6 levels.
 template <class A, class W>
-__attribute__((noinline)) void lazy_inv_tails(const A& shared, u64* work, const W* src, size_t n) {
+__attribute__((noinline)) void lazy_inv_tails(const A& shared, u64* work, const W* src, size_t n, size_t root = 1) {
   const A a = shared;
   const Zip unzip = unzip_index();
   const V above = _mm512_slli_epi64(a.q, 3);
-  for (size_t h = n >> kSmallTail, end = 2 * h; h < end; ++h, work += 64, src += 64) {
+  for (size_t count = n >> kSmallTail, h = root * count, end = h + count; h < end; ++h, work += 64, src += 64) {
     V x[8];
     split(x[0], x[1], src, unzip);
     split(x[2], x[3], src + 16, unzip);
@@ -547,7 +551,8 @@ RF_INLINE void put_words16(u32* p, V even, V odd, const Lazy& a) {
 template <class A>
 struct LastInv {
   typename A::Tw n_inv, n_inv_w;
-  RF_MEMBER LastInv(const A& a, const NttTable& t) : n_inv(a.factor(t.n_inv)), n_inv_w(a.factor(t.n_inv_w)) {}
+  template <class Table>
+  RF_MEMBER LastInv(const A& a, const Table& t) : n_inv(a.factor(t.n_inv)), n_inv_w(a.factor(t.n_inv_w)) {}
   RF_MEMBER void inv(const A& a, V& x, V& y, V above) const {
     const V d = a.difference(x, y, above);
     x = a.mul(vadd(x, y), n_inv);
@@ -581,8 +586,8 @@ __attribute__((noinline)) void lazy_inv_last4(const A& shared, const LastInv<A>&
   }
 }
 
-template <class A, class W>
-RF_INLINE void lazy_inverse(W* dst, const W* src, const A& a, const NttTable& t) {
+template <class A, class W, class Table>
+RF_INLINE void lazy_inverse(W* dst, const W* src, const A& a, const Table& t) {
   alignas(64) u64 work[kSmallMax];
   const LastInv<A> last(a, t);
   const size_t n = t.n;

@@ -11,6 +11,12 @@ namespace {
 void ntt_forward(u32* dst, const u32* src, const NttTable32& t) noexcept { arith::transform_forward(dst, src, t); }
 void ntt_inverse(u32* dst, const u32* src, const NttTable32& t) noexcept { arith::transform_inverse(dst, src, t); }
 
+void ntt_forward_short(u32* dst, const u32* src, std::size_t count, const NttTable32& t) noexcept {
+  if (dst != src) std::copy_n(src, count, dst);
+  std::fill(dst + count, dst + t.n, 0U);
+  ntt_forward(dst, dst, t);
+}
+
 void ntt_forward_lift(u32* dst, const u32* src, u32 p, const NttTable32& t) noexcept {
   const u32 half = p / 2;
   const auto p_mod_q = static_cast<u32>(arith::reduce64(p, t.mod));
@@ -37,6 +43,14 @@ void mul(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) 
 void mul_add(u32* dst, const u32* a, const u32* b, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) dst[i] = static_cast<u32>(arith::reduce64(u64{a[i]} * b[i] + dst[i], m));
 }
+void dot(u32* dst, const u32* const* x, const u32* const* y, std::size_t count, bool accumulate, std::size_t n,
+         const Modulus& m) noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    u64 sum = accumulate ? dst[i] : 0;
+    for (std::size_t d = 0; d < count; ++d) sum = arith::reduce64(sum + u64{x[d][i]} * y[d][i], m);
+    dst[i] = static_cast<u32>(sum);
+  }
+}
 void reduce_signed(u32* dst, const i64* a, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     const i64 sign = a[i] >> 63;
@@ -52,8 +66,16 @@ void automorphism_eval(u32* dst, const u32* src, const u32* index, std::size_t n
   for (std::size_t i = 0; i < n; ++i) dst[i] = src[index[i]];
 }
 
-constexpr Kernels32 kTable{"ref",   ntt_forward,   ntt_forward_lift,   ntt_inverse,      add, sub, neg, mul,
-                           mul_add, reduce_signed, automorphism_coeff, automorphism_eval};
+void ntt_product(u32* dst, const u32* a, const u32* b, std::size_t count, u32* work, const NttTable32& t) noexcept {
+  ntt_forward_short(dst, a, count, t);
+  if (a != b) ntt_forward_short(work, b, count, t);
+  mul(dst, dst, a == b ? dst : work, t.n, t.mod);
+  ntt_inverse(dst, dst, t);
+}
+
+constexpr Kernels32 kTable{
+    "ref",   ntt_forward, ntt_forward_short, ntt_forward_lift,   ntt_inverse,      ntt_product, add, sub, neg, mul,
+    mul_add, dot,         reduce_signed,     automorphism_coeff, automorphism_eval};
 
 }  // namespace
 
