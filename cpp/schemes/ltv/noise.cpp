@@ -14,8 +14,6 @@
 namespace ringforge::ltv {
 namespace {
 
-/// What a step may exceed its bound with: 2^-30.
-constexpr double kTail = 30 * std::numbers::ln2;
 constexpr double kTernary = 2.0 / 3, kSecret = 4 * kTernary, kWhole = 1.0 / 3;
 
 std::vector<u64> primes_of(u64 m) {
@@ -106,81 +104,83 @@ Moments moments(u64 m, PolyBasis basis) {
   return found;
 }
 
-Noise noise(double bound, double variance) { return {std::log2(bound), 0.5 * std::log2(variance)}; }
-double bound_of(const Noise& a) { return std::exp2(a.log_bound); }
+/// Whatever is fresh or was switched counts as a product of two, of new randomness and of a secret.
+constexpr u32 kFactors = 2, kMaxFactors = 64;
+
+Noise noise(double variance, u32 factors = kFactors) { return {0.5 * std::log2(variance), factors}; }
 double variance_of(const Noise& a) { return std::exp2(2 * a.log_deviation); }
 
 }  // namespace
 
 double reduction_moment(u64 m, PolyBasis basis) { return moments(m, basis).most; }
 
-double ternary_product_deviation(u64 m, PolyBasis basis) {
-  return kTernary * std::sqrt(moments(m, basis).product);
-}
+double ternary_product_deviation(u64 m, PolyBasis basis) { return kTernary * std::sqrt(moments(m, basis).product); }
 
-// Of the values at the n/2 pairs of roots, the largest square is about ln(n/2) times the mean. A bound below that makes
-// one f in some fifteen fit, and takes from what f is multiplied into all later noise.
+// Of the values at the n/2 pairs of roots, the largest square is about ln(n/2) times the mean. A coefficient is a
+// weighted mean over roots; weights of Phi_65535 are as good as equal ones on 300 roots, and a hundredth of the degree
+// is taken for that number elsewhere. Six deviations of such a mean of |f|^2, or the largest, if that is less.
 NoiseRules::NoiseRules(const Parameters& params) : params_(params), n_(static_cast<double>(params.degree())) {
-  const double pairs = std::log(n_ / 2);
-  tail_ = pairs + kTail;
-  f_max_ = n_ * kSecret * std::max(pairs - 1, 2.0);
-  g_max_ = n_ * kTernary * (pairs + 1);
-  // A coefficient is a sum of independent terms whose variance is at most reduction_moment/n times that of values.
-  const double deviations = std::sqrt(2 * (std::log(2 * n_) + kTail));
-  coefficient_ = std::log2(deviations * std::sqrt(reduction_moment(params.spec().m, PolyBasis::power) / n_ / tail_));
+  largest_ = std::log(n_ / 2) + 2;
+  const double mean = std::min(1 + 6 / std::sqrt(n_ / 128), largest_);
+  f_ = n_ * kSecret * mean;
+  g_ = n_ * kTernary * mean;
+  // Independent terms of a coefficient have at most reduction_moment/n times the variance of values.
+  coefficient_ = std::log2(kDeviations * std::sqrt(reduction_moment(params.spec().m, PolyBasis::power) / n_));
 }
-
-/// A bound on values of a polynomial with independent coefficients of mean zero.
-double NoiseRules::spread(double variance) const noexcept { return std::sqrt(variance * n_ * tail_); }
 
 // w = 2 g s + (2 e + b) f, b with random signs.
-Noise NoiseRules::encrypted() const {
-  const double f = std::sqrt(f_max_), g = std::sqrt(g_max_);
-  return noise(2 * g * spread(kTernary) + (2 * spread(kTernary) + spread(1)) * f,
-               n_ * n_ * (4 * kTernary * kTernary + (4 * kTernary + 1) * kSecret));
-}
+Noise NoiseRules::encrypted() const { return noise(n_ * (4 * kTernary * g_ + (4 * kTernary + 1) * f_)); }
 
+// Cauchy and Schwarz: whatever the operands have in common.
 Noise NoiseRules::sum(const Noise& a, const Noise& b) const {
-  return noise(bound_of(a) + bound_of(b), variance_of(a) + variance_of(b));
+  const double deviation = std::exp2(a.log_deviation) + std::exp2(b.log_deviation);
+  return noise(deviation * deviation, std::max(a.factors, b.factors));
 }
 
+Noise NoiseRules::independent_sum(const Noise& a, const Noise& b) const {
+  return noise(variance_of(a) + variance_of(b), std::max(a.factors, b.factors));
+}
+
+// b f^degree, which may be in the operand already.
 Noise NoiseRules::plain_sum(const Noise& a, unsigned degree) const {
-  return noise(bound_of(a) + spread(1) * std::pow(f_max_, 0.5 * degree),
-               variance_of(a) + n_ * std::pow(n_ * kSecret, degree));
+  return sum(a, noise(n_ * std::pow(f_, degree), 1));
 }
 
-Noise NoiseRules::plain_product(const Noise& a) const { return {a.log_bound + std::log2(spread(1)), a.log_deviation + 0.5 * std::log2(n_)}; }
+Noise NoiseRules::plain_product(const Noise& a) const { return product(a, noise(n_, 1)); }
 
+// Values are nearly normal: the square of a product of k of them has the mean k! times that of independent ones where
+// all are the same, and by Cauchy and Schwarz not more otherwise.
 Noise NoiseRules::product(const Noise& a, const Noise& b) const {
-  return {a.log_bound + b.log_bound, a.log_deviation + b.log_deviation};
+  const double k = a.factors, l = b.factors;
+  const double moments = std::lgamma(k + l + 1) - std::lgamma(k + 1) - std::lgamma(l + 1);
+  return {a.log_deviation + b.log_deviation + 0.5 * moments / std::numbers::ln2,
+          std::min(a.factors + b.factors, kMaxFactors)};
 }
 
 // w f' (w f f' of a ciphertext under f), and the sum over digits d of d (2 g s + 2 e f').
 Noise NoiseRules::relinearized(const Noise& a, std::size_t level, unsigned degree) const {
   const auto& spec = params_.spec();
-  const auto digits = static_cast<double>(params_.digits(level));
-  const double factors = degree == 2 ? 1 : 2;
   const double digit = spec.window == 1 ? 0.5 : std::exp2(2.0 * spec.window) / 12;
-  // A sum of so many squares of values, each with a mean of 1, is below that: Laurent and Massart (2000), lemma 1.
-  const double squares = digits + std::sqrt(2 * digits * tail_) + tail_;
-  const double key = 4 * n_ * kTernary;
-  return noise(bound_of(a) * std::pow(f_max_, 0.5 * factors) + spread(digit) * std::sqrt(key * (f_max_ + g_max_) * squares),
-               variance_of(a) * std::pow(n_ * kSecret, factors) +
-                   n_ * digit * key * n_ * (kSecret + kTernary) * digits);
+  const double key = 4 * kTernary * n_ * (f_ + g_);
+  return noise(variance_of(a) * std::pow(f_, degree == 2 ? 1 : 2) +
+                   static_cast<double>(params_.digits(level)) * n_ * digit * key,
+               a.factors);
 }
 
 // (w - delta f)/p, where delta/p is uniform in (-1, 1).
 Noise NoiseRules::switched(const Noise& a, std::size_t limbs, std::size_t drop) const {
-  double bound = bound_of(a), variance = variance_of(a);
+  double variance = variance_of(a);
   for (std::size_t i = 1; i <= drop; ++i) {
     const auto p = static_cast<double>(params_.spec().q.at(limbs - i));
-    bound = bound / p + spread(kWhole) * std::sqrt(f_max_);
-    variance = variance / (p * p) + kWhole * n_ * n_ * kSecret;
+    variance = variance / (p * p) + kWhole * n_ * f_;
   }
-  return noise(bound, variance);
+  return noise(variance);
 }
 
-double NoiseRules::coefficient_bits(const Noise& a) const { return a.log_bound + coefficient_; }
+double NoiseRules::secret_spectrum() const noexcept { return n_ * kSecret * largest_; }
+double NoiseRules::multiplier_spectrum() const noexcept { return n_ * kTernary * largest_; }
+
+double NoiseRules::coefficient_bits(const Noise& a) const { return a.log_deviation + coefficient_; }
 
 double NoiseRules::budget(const Noise& a, std::size_t limbs) const {
   return params_.log_q(limbs) - 1 - coefficient_bits(a);

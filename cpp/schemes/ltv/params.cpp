@@ -58,8 +58,13 @@ Parameters::Parameters(ParametersSpec spec) : spec_(std::move(spec)) {
     throw ParameterError("digits of " + std::to_string(spec_.window) + " bits, possible are 1 ... " +
                          std::to_string(most) + " with " + ltv::name(spec_.gadget));
 
-  std::vector<u64> identity{u64{'l'} | u64{'t'} << 8 | u64{'v'} << 16, spec_.m, static_cast<u64>(spec_.kind), spec_.drop,
-                            static_cast<u64>(spec_.gadget), spec_.window, spec_.q.size()};
+  std::vector<u64> identity{u64{'l'} | u64{'t'} << 8 | u64{'v'} << 16,
+                            spec_.m,
+                            static_cast<u64>(spec_.kind),
+                            spec_.drop,
+                            static_cast<u64>(spec_.gadget),
+                            spec_.window,
+                            spec_.q.size()};
   identity.insert(identity.end(), spec_.q.begin(), spec_.q.end());
   hash_ = sha256(identity.data(), identity.size() * sizeof(u64));
 }

@@ -3,9 +3,10 @@
 //
 // What operations of LTV do to noise, for everybody: no key, no ciphertext. docs/ltv.md derives the rules.
 //
-// A ciphertext c under f^d has the phase w = c f^d, a polynomial of small integers; noise is w, message included. What is
-// told of it are sizes of its values w(z) at the primitive m-th roots of unity, where products are products of values:
-// bounds hold for dependent operands (c*c) as for others, with the same f in all of them.
+// A ciphertext c under f^d has the phase w = c f^d, a polynomial of small integers; noise is w, message included. What
+// is told of it is the size of its values w(z) at the primitive m-th roots of unity, where products are products of
+// values. Sums and products are bounded for dependent operands (c + c, c*c) as for others, with the same secrets in all
+// of them.
 #pragma once
 
 #include "ringforge/ltv/params.hpp"
@@ -14,10 +15,12 @@ namespace ringforge::ltv {
 
 /// What is known of a phase.
 struct Noise {
-  double log_bound = 0;      ///< log2 of a size that no |w(z)| exceeds, but for a probability of 2^-30 a step
-  double log_deviation = 0;  ///< log2 of the root mean square of |w(z)| if operands were independent
+  double log_deviation = 0;  ///< log2 of the root mean square of |w(z)|
+  u32 factors = 2;           ///< of how many random polynomials w is a product at most: for its moments
   friend bool operator==(const Noise&, const Noise&) = default;
 };
+/// No coefficient exceeds so many standard deviations, but for a probability of 2^-42 a polynomial at N = 2^15.
+inline constexpr double kDeviations = 9;
 
 /// Bases in which polynomials have coefficients.
 enum class PolyBasis {
@@ -40,6 +43,8 @@ class NoiseRules {
 
   Noise encrypted() const;
   Noise sum(const Noise& a, const Noise& b) const;
+  /// For planners who know that the operands share no history.
+  Noise independent_sum(const Noise& a, const Noise& b) const;
   /// A polynomial of bits, lifted with public signs, is added under f^degree, or a factor.
   Noise plain_sum(const Noise& a, unsigned degree) const;
   Noise plain_product(const Noise& a) const;
@@ -49,19 +54,18 @@ class NoiseRules {
   /// The last `drop` of `limbs` primes are dropped.
   Noise switched(const Noise& a, std::size_t limbs, std::size_t drop) const;
 
-  /// log2 of a size that no coefficient of the phase exceeds, but for a probability of 2^-30.
+  /// log2 of a size that no coefficient of the phase exceeds: kDeviations.
   double coefficient_bits(const Noise& a) const;
   /// Bits left before decryption fails: log2(q/2) less that.
   double budget(const Noise& a, std::size_t limbs) const;
 
   /// The largest |f(z)|^2, and |g(z)|^2, that key generation takes: others are drawn again.
-  double secret_spectrum() const noexcept { return f_max_; }
-  double multiplier_spectrum() const noexcept { return g_max_; }
+  double secret_spectrum() const noexcept;
+  double multiplier_spectrum() const noexcept;
 
  private:
-  double spread(double variance) const noexcept;
   Parameters params_;
-  double n_, tail_, f_max_, g_max_, coefficient_;
+  double n_, largest_, f_, g_, coefficient_;
 };
 
 }  // namespace ringforge::ltv

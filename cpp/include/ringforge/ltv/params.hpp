@@ -3,9 +3,10 @@
 //
 // Parameters of LTV: an editable specification, and the checked immutable set made from it.
 //
-// LTV IS BROKEN at the parameters that its depth needs: NTRU with so large a modulus for its degree ("overstretched") is
-// open to subfield and sublattice attacks since 2016 (Albrecht, Bai, Ducas; Cheon, Jeong, Lee; Kirchner, Fouque). It is
-// here to rebuild a published system. Every set needs a reason why it may be used; no default of the library uses one.
+// LTV IS BROKEN at the parameters that its depth needs: NTRU with so large a modulus for its degree ("overstretched")
+// is open to subfield and sublattice attacks since 2016 (Albrecht, Bai, Ducas; Cheon, Jeong, Lee; Kirchner, Fouque). It
+// is here to rebuild a published system. Every set needs a reason why it may be used; no default of the library uses
+// one.
 #pragma once
 
 #include <string>
@@ -27,14 +28,14 @@ Gadget gadget_named(const std::string& name);
 
 /// What a user may write down; turned into `Parameters` by checking.
 struct ParametersSpec {
-  std::string name;                    ///< free text, at most 64 bytes; not part of the identity
-  u64 m = 0;                           ///< index of the ring Z[X]/Phi_m, odd, of degree 64 ... 2^16
-  std::vector<u64> q;                  ///< primes below 2^31, 1 ... 64; q[0] is the last to be dropped
-  unsigned drop = 1;                   ///< primes from a level to the next
-  Gadget gadget = Gadget::windows;     ///< of relinearisation
-  unsigned window = 16;                ///< bits of a digit, 1 ... 16 for windows, 1 ... 31 for rns
-  std::string insecure;                ///< why it may be used although it is broken: never empty, at most 256 bytes
-  RingKind kind = RingKind::padded;    ///< representation of the ring
+  std::string name;                  ///< free text, at most 64 bytes; not part of the identity
+  u64 m = 0;                         ///< index of the ring Z[X]/Phi_m, odd, of degree 64 ... 2^16
+  std::vector<u64> q;                ///< primes below 2^31, 1 ... 64; q[0] is the last to be dropped
+  unsigned drop = 1;                 ///< primes from a level to the next
+  Gadget gadget = Gadget::windows;   ///< of relinearisation
+  unsigned window = 16;              ///< bits of a digit, 1 ... 16 for windows, 1 ... 31 for rns
+  std::string insecure;              ///< why it may be used although it is broken: never empty, at most 256 bytes
+  RingKind kind = RingKind::padded;  ///< representation of the ring
 };
 
 /// A checked parameter set. Immutable; identified by its hash.
