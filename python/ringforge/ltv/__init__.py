@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """The scheme of López-Alt, Tromer and Vaikuntanathan: NTRU keys, bits, a level for each product. BROKEN.
 
-At the parameters that its depth needs, NTRU is overstretched: subfield and sublattice attacks (since 2016) find the key.
-It rebuilds a published system and protects nothing. Every parameter set wants a reason, and nothing here uses one by
+At the parameters that its depth needs, NTRU is overstretched: attacks on subfields (since 2016) find its key.
+It rebuilds a published system and protects nothing. Every parameter set wants a reason; nothing here uses one by
 itself.
 
 >>> from ringforge import ltv

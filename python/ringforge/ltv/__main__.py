@@ -56,9 +56,10 @@ def _run_chain(args: argparse.Namespace, parameters: Parameters) -> bool:
         print(f"key {key + 1} of {args.keys}\nlevel   right   predicted budget    measured   largest 2^   bound 2^")
         seed = None if args.seed is None else args.seed + key
         for step in chain(parameters, args.levels, args.threads, seed):
+            mark = "" if step.holds else "   EXCEEDED"
             print(
                 f"{step.level:>5}   {'yes' if step.right else 'NO':>5}   {step.predicted:>11.1f} bits   "
-                f"{step.measured:>7.1f}   {step.largest:>10.1f}   {step.bound:>8.1f}{'' if step.holds else '   EXCEEDED'}",
+                f"{step.measured:>7.1f}   {step.largest:>10.1f}   {step.bound:>8.1f}{mark}",
                 flush=True,
             )
             good = good and step.holds

@@ -11,7 +11,7 @@ import numpy as np
 
 from ringforge._native import TestSeed
 from ringforge._native.ltv import Ciphertext, Parameters
-from ringforge.ltv.clear import Bits, BitRing
+from ringforge.ltv.clear import BitRing, Bits
 from ringforge.ltv.session import Session
 
 
