@@ -58,6 +58,7 @@ auto unlocked(F&& f) {
   return f();
 }
 
+void bind_binary_slots(nb::module_& m);
 void bind_counting(nb::module_& m);
 void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.
