@@ -7,9 +7,10 @@ file(READ "${PROJECT_SOURCE_DIR}/params/security.json" security)
 file(READ "${PROJECT_SOURCE_DIR}/params/sets.json" sets)
 file(READ "${PROJECT_SOURCE_DIR}/params/fhew.json" fhew)
 file(READ "${PROJECT_SOURCE_DIR}/params/bfv.json" bfv)
+file(READ "${PROJECT_SOURCE_DIR}/params/ltv.json" ltv)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/params/security.json" "${PROJECT_SOURCE_DIR}/params/sets.json"
-  "${PROJECT_SOURCE_DIR}/params/fhew.json" "${PROJECT_SOURCE_DIR}/params/bfv.json")
+  "${PROJECT_SOURCE_DIR}/params/fhew.json" "${PROJECT_SOURCE_DIR}/params/bfv.json" "${PROJECT_SOURCE_DIR}/params/ltv.json")
 
 string(JSON source GET "${security}" source)
 set(limits "")
@@ -39,6 +40,16 @@ foreach(i RANGE ${last})
     string(JSON ${field} GET "${bfv}" sets ${i} ${field})
   endforeach()
   string(APPEND bfv_rows "    {\"${name}\", ${log_n}, ${t}, \"${q}\", \"${p}\", ${digit}, \"${insecure}\",\n     \"${about}\"},\n")
+endforeach()
+
+set(ltv_rows "")
+string(JSON count LENGTH "${ltv}" sets)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  foreach(field name m bits primes drop gadget window insecure about)
+    string(JSON ${field} GET "${ltv}" sets ${i} ${field})
+  endforeach()
+  string(APPEND ltv_rows "    {\"${name}\", ${m}, ${bits}, ${primes}, ${drop}, \"${gadget}\", ${window},\n     \"${insecure}\",\n     \"${about}\"},\n")
 endforeach()
 
 # JSON's booleans reach us as ON and OFF.
@@ -105,6 +116,14 @@ struct Set {
 inline constexpr Set kSets[] = {
 @bfv_rows@};
 }  // namespace ringforge::bfv::data
+namespace ringforge::ltv::data {
+struct Set {
+  const char* name; unsigned long long m; unsigned bits; unsigned primes; unsigned drop; const char* gadget;
+  unsigned window; const char* insecure; const char* about;
+};
+inline constexpr Set kSets[] = {
+@ltv_rows@};
+}  // namespace ringforge::ltv::data
 namespace ringforge::fhew::data {
 // Cuts as log_base, count, drop.
 struct GateSet {

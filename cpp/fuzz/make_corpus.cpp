@@ -16,6 +16,7 @@
 
 #include "bfv_objects.hpp"
 #include "fhew_objects.hpp"
+#include "ltv_objects.hpp"
 #include "objects.hpp"
 #include "ringforge/oprf.hpp"
 
@@ -42,6 +43,8 @@ void seeds(const std::filesystem::path& dir) {
       }
   for (const auto& [reader, samples] : fuzz::make_bfv_samples())
     for (const auto& [name, bytes] : samples) write(dir / "bfv" / (reader + "-" + name + ".rgfg"), bytes);
+  for (const auto& [reader, samples] : fuzz::make_ltv_samples())
+    for (const auto& [name, bytes] : samples) write(dir / "ltv" / (reader + "-" + name + ".rgfg"), bytes);
   // The OPRF's elements are bare bytes: a sound one, the identity, one with bit 255 set, two together.
   const auto key = oprf::ServerKey::derive(Bytes(oprf::kSeedBytes), {});
   const auto at = dir / "oprf_element";

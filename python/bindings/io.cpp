@@ -14,6 +14,7 @@
 #include "ringforge/circuits/omr_records.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/records.hpp"
+#include "ringforge/ltv/io.hpp"
 
 namespace bindings {
 namespace {
@@ -177,6 +178,45 @@ void bind_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Reader>
   });
 }
 
+void bind_ltv_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Reader>& reader) {
+  const auto both = [&]<class T>(std::type_identity<T>) {
+    writer.def("write", &Writer::write<ltv::Context, T>, GilReleased());
+    s.def("to_bytes", &to_bytes<ltv::Context, T>);
+  };
+  both(std::type_identity<ltv::Ciphertext>());
+  both(std::type_identity<ltv::SecretKey>());
+  both(std::type_identity<ltv::PublicKey>());
+  both(std::type_identity<ltv::EvalKey>());
+  reader
+      .def(
+          "next_ciphertext",
+          [](Reader& r, const ltv::Context& c) {
+            return r.turn([&](std::istream& in) { return io::next_ciphertext(in, c); });
+          },
+          "context"_a, GilReleased())
+      .def(
+          "eval_key",
+          [](Reader& r, const ltv::Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_eval_key(in, c); });
+          },
+          "context"_a, GilReleased())
+      .def(
+          "public_key",
+          [](Reader& r, const ltv::Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_public_key(in, c); });
+          },
+          GilReleased())
+      .def(
+          "secret_key",
+          [](Reader& r, const ltv::Context& c) {
+            return r.turn([&](std::istream& in) { return io::load_secret_key(in, c); });
+          },
+          GilReleased());
+  s.def("ciphertext_from_bytes", [](const nb::bytes& b, const ltv::Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_ciphertext(in, c); });
+  });
+}
+
 nb::dict fields(const io::RecordInfo& info) {
   nb::dict out;
   for (const auto& [name, value] : info.fields) std::visit([&](auto v) { out[name.c_str()] = v; }, value);
@@ -281,6 +321,11 @@ void bind_io(nb::module_& m) {
           GilReleased());
   bind_objects<Context, Plaintext, Ciphertext>(s, writer, reader);
   bind_objects<bfv::Context, bfv::Plaintext, bfv::Ciphertext>(s, writer, reader);
+  bind_ltv_objects(s, writer, reader);
+  reader.def(
+      "next_ltv_parameters",
+      [](Reader& r) { return r.turn([](std::istream& in) { return io::next_ltv_parameters(in); }); }, GilReleased());
+  writer.def("write", &Writer::write_parameters<ltv::Parameters>, GilReleased());
   writer.def("write", &Writer::write_parameters<Parameters>, GilReleased())
       .def("write", &Writer::write_parameters<bfv::Parameters>, GilReleased());
 }

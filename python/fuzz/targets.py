@@ -22,13 +22,14 @@ import numpy as np
 import omr_targets  # noqa: F401  registers its own
 from registry import REASON, TARGETS, room, stored, target, written
 
-from ringforge import _native, bfv, bundles, files, gates, local_http, matmul, matvec, params, psi
+from ringforge import _native, bfv, bundles, files, gates, local_http, ltv, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
 from ringforge.gates import cli as gates_cli
 from ringforge.gates import formats as netlists
 from ringforge.gates import storage
 from ringforge.hw.config import MachineConfig
+from ringforge.ltv import keys as ltv_key_files
 from ringforge.matmul import program as matmul_program
 from ringforge.matmul import roles as matmul_roles
 from ringforge.matmul import service as matmul_service
@@ -203,6 +204,53 @@ def bfv_records() -> list[bytes]:
     session = bfv.Session(bfv.Parameters("", 10, 12289, primes[1:], primes[:1], 1, REASON))
     things = (session.encrypt([1]), bfv.encode(session.context, [2]), session.relin_key)
     return [_native.io.to_bytes(session.context, thing) for thing in things]
+
+
+@functools.cache
+def ltv_session() -> ltv.Session:
+    primes = _native.kernels.primes_below(31, 2, 1 << 16)
+    return ltv.Session(ltv.Parameters(85, primes, insecure=REASON, gadget="rns", window=31))
+
+
+@functools.cache
+def ltv_files() -> list[bytes]:
+    """Parameters, public key, evaluation key and secret key."""
+    s, folder = ltv_session(), room() / "ltv_seeds"
+    folder.mkdir(exist_ok=True)
+    directory = ltv.KeyDirectory(folder, s.context)
+    directory.write_public(s.public_key)
+    directory.write(s.client, s.secret_key, s.public_key)
+    paths = (directory.parameters_path, directory.public_path, directory.path(1))
+    secret = _native.io.to_bytes(s.context, s.secret_key)
+    return [p.read_bytes() for p in paths] + [secret]
+
+
+@target(
+    "ltv.keys.KeyDirectory.__init__",
+    "ltv.keys.KeyDirectory.public_key",
+    "ltv.keys.KeyDirectory._check_header",
+    "ltv.keys.KeyDirectory.level",
+    "ltv.keys.load_secret",
+    seeds=lambda: [bytes([i]) + d for i, d in enumerate(ltv_files())],
+    mutate=mutators.after(1, mutators.records),
+)
+def ltv_keys(data: bytes) -> None:
+    s, folder = ltv_session(), room() / "ltv_keys"
+    folder.mkdir(exist_ok=True)
+    directory = ltv.KeyDirectory(folder, s.context)
+    match data[:1]:
+        case b"\0":
+            directory.parameters_path.write_bytes(data[1:])
+            ltv.KeyDirectory(folder)
+        case b"\1":
+            directory.public_path.write_bytes(data[1:])
+            directory.public_key()
+        case b"\2":
+            directory.path(1).write_bytes(data[1:])
+            directory.level(1)
+            directory.write(s.client, s.secret_key, s.public_key)
+        case _:
+            ltv_key_files.load_secret(stored("s", data[1:]), s.context)
 
 
 def _clear_vectors() -> list[bytes]:

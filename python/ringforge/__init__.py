@@ -15,6 +15,7 @@ Beneath them:
 - `ringforge.ckks`: the scheme of matvec and matmul, approximate; `ringforge.bfv`: exact integers, and matrices of them;
   `ringforge.params` has the parameter sets of both.
 - `ringforge.devices`: where fused kernels run; `ringforge.hw` builds, drives and models the accelerators.
+- `ringforge.ltv`: the NTRU scheme of a published system, rebuilt; it is broken and protects nothing.
 - `ringforge.security`: what known attacks on LWE cost.
 - `ringforge.errors`: every exception; the common ones are here too.
 
@@ -39,7 +40,7 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-    from ringforge import bfv, ckks, devices, errors, gates, hw, matmul, matvec, omr, params, psi, security
+    from ringforge import bfv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"
@@ -49,7 +50,21 @@ try:
 except PackageNotFoundError:  # running from a source tree
     __version__ = "0+source"
 
-_MODULES = ("bfv", "ckks", "devices", "errors", "gates", "hw", "matmul", "matvec", "omr", "params", "psi", "security")
+_MODULES = (
+    "bfv",
+    "ckks",
+    "devices",
+    "errors",
+    "gates",
+    "hw",
+    "ltv",
+    "matmul",
+    "matvec",
+    "omr",
+    "params",
+    "psi",
+    "security",
+)
 
 __all__ = [
     "Error",
@@ -69,6 +84,7 @@ __all__ = [
     "errors",
     "gates",
     "hw",
+    "ltv",
     "matmul",
     "matvec",
     "omr",

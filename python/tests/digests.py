@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native, bfv, matmul, matvec
+from ringforge import _native, bfv, ltv, matmul, matvec
 from ringforge._native import Ciphertext, GaloisKeys, Lines, Parameters, Schedule, fhew, io, kernels, omr, oprf, psi
 from ringforge.ckks import Session, TestSeed
 from ringforge.gates import storage
@@ -543,6 +543,39 @@ def integers(threads: int) -> Digests:
             yield file(f"matrix{', coefficients' * compact}", results[0])
 
 
+# ---- LTV -----------------------------------------------------------------------------------------
+
+
+def ntru(threads: int) -> Digests:
+    """Keys, every operation and files of LTV, by each gadget."""
+    for name in ("ltv-test", "ltv-test-digit", "ltv-test-bits"):
+        params = ltv.Parameters.named(name, WHY)
+        s = ltv.Session(params, threads, fixed_seed_for_tests=seed(7))
+
+        def file(what: str, thing: Any, name: str = name, ctx: ltv.Context = s.context) -> tuple[str, str]:
+            return f"{name}/{what}.file", sha(io.to_bytes(ctx, thing))
+
+        yield f"{name}/parameters.words", sha(params.hash)
+        yield file("secret_key", s.secret_key)
+        yield file("public_key", s.public_key)
+        yield file("eval_key", s.eval_key(1))
+        bits = np.random.default_rng(72).integers(0, 2, params.degree, dtype=np.uint8)
+        a, b = s.encrypt(bits), s.encrypt(bits[::-1])
+        product = s.evaluator.mul(a, b)
+        relinearized = s.evaluator.relinearize(product, s.eval_key(1))
+        for what, c in {
+            "encrypt": a,
+            "add": s.evaluator.add(a, b),
+            "add_plain": s.evaluator.add_plain(a, bits),
+            "mul_plain": s.evaluator.mul_plain(a, bits),
+            "mul": product,
+            "relinearize": relinearized,
+            "mod_switch": s.evaluator.mod_switch(relinearized),
+        }.items():
+            yield file(what, c)
+        yield f"{name}/decrypted.words", sha(s.decrypt(s.evaluator.mod_switch(relinearized)))
+
+
 # ---- oblivious message retrieval -----------------------------------------------------------------
 
 
@@ -575,6 +608,7 @@ PARTS: dict[str, Callable[[int], Digests]] = {
     "gates GINX": lambda threads: gates(threads, fhew.Method.GINX),
     "ckks": ckks,
     "bfv": integers,
+    "ltv": ntru,
     "gates AUTOMORPHISM": lambda threads: gates(threads, fhew.Method.AUTOMORPHISM),
     "sets": named_sets,
     # A key of a gigabyte.

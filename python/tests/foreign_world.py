@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native, bfv, ckks, devices, matmul, matvec
-from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, omr, psi
+from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, ltv, omr, psi
 from ringforge.arrays import aligned
 from ringforge.matmul.batch import BatchProduct
 from ringforge.matvec.kernels import MatvecOperands
@@ -130,6 +130,28 @@ class Bfv(Records):
         self.record = {
             kind: io.to_bytes(self.context, getattr(self, kind))
             for kind in ("plaintext", "ciphertext", "secret_key", "public_key", "relin", "galois_key")
+        }
+        self.folder = folder
+
+
+class Ltv(Records):
+    """LTV, small rings, which differ in their primes."""
+
+    def __init__(self, first: int, folder: Path) -> None:
+        primes = [int(p) for p in kernels.primes_below(31, first + 3, 1 << 16)][first:]
+        self.params = ltv.Parameters(85, primes, insecure="tests", gadget="rns", window=31)
+        self.context = ltv.Context(self.params)
+        self.client = ltv.Client(self.context, _native.TestSeed(bytes([7 + first]) * 32))
+        self.secret_key, self.public_key = self.client.keys()
+        self.eval_key = self.client.eval_key(self.secret_key, self.public_key, 1)
+        self.evaluator = ltv.Evaluator(self.context)
+        self.bits = np.array([1, 0, 1], np.uint8)
+        self.ciphertext = self.client.encrypt(self.bits, self.public_key)
+        self.product = self.evaluator.mul(self.ciphertext, self.ciphertext)
+        self.relinearized = self.evaluator.relinearize(self.product, self.eval_key)
+        self.record = {
+            kind: io.to_bytes(self.context, getattr(self, kind))
+            for kind in ("ciphertext", "secret_key", "public_key", "eval_key")
         }
         self.folder = folder
 

@@ -18,7 +18,7 @@ from tests import digests
 LISTED: dict[str, dict[str, str]] = json.loads(digests.LIST.read_text())
 
 #: What every kernel set computes in seconds.
-QUICK = ["tables", "rings", "signals", "files", "lookups", "gates GINX", "ckks", "bfv"]
+QUICK = ["tables", "rings", "signals", "files", "lookups", "gates GINX", "ckks", "bfv", "ltv"]
 
 
 def check(found: dict[str, dict[str, str]], parts: Iterable[str]) -> None:

@@ -33,6 +33,7 @@ from tests.foreign_world import (
     Compressions,
     Gates,
     Lookups,
+    Ltv,
     Signalling,
     Systems,
     World,
@@ -46,6 +47,7 @@ Errors = tuple[type[Exception], ...]
 #: Types that belong to no context: numbers, names and enumerations by another name.
 VALUES = {"Parameters", "OpCounts", "Lines", "Schedule", "Algorithm", "Span", "fhew.Cut", "fhew.Method", "psi.Counts"}
 VALUES |= {"bfv.Parameters", "bfv.Noise", "bfv.NoiseRules", "Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
+VALUES |= {"ltv.Parameters", "ltv.Noise", "ltv.NoiseRules"}
 
 
 def functions(module: types.ModuleType, prefix: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -281,6 +283,28 @@ COMPRESSIONS = [
     Row("omr.CompressionPlan.margin", ("@digest", "@secret"), "@plan", error=(MISMATCH, FORMAT)),
 ]
 BLINDS = [Row("oprf.finalize_batch", ("@inputs", "@blinds", "@evaluated"), error=(SHAPE,))]
+LTV_RECORDS = ("ciphertext", "secret_key", "public_key", "eval_key")
+LTV = [
+    Row("ltv.Client.eval_key", ("@secret_key", "@public_key", 1), "@client"),
+    Row("ltv.Client.encrypt", ("#bits", "@public_key"), "@client"),
+    Row("ltv.Client.decrypt", ("@ciphertext", "@secret_key"), "@client"),
+    Row("ltv.Client.measure", ("@ciphertext", "@secret_key"), "@client"),
+    Row("ltv.Client.noise_budget", ("@ciphertext", "@secret_key"), "@client"),
+    Row("ltv.Evaluator.budget", ("@ciphertext",), "@evaluator"),
+    Row("ltv.Evaluator.add", ("@ciphertext", "@ciphertext"), "@evaluator"),
+    Row("ltv.Evaluator.add_plain", ("@ciphertext", "#bits"), "@evaluator"),
+    Row("ltv.Evaluator.mul_plain", ("@ciphertext", "#bits"), "@evaluator"),
+    Row("ltv.Evaluator.mul", ("@ciphertext", "@ciphertext"), "@evaluator"),
+    Row("ltv.Evaluator.relinearize", ("@product", "@eval_key"), "@evaluator"),
+    Row("ltv.Evaluator.mod_switch", ("@relinearized",), "@evaluator"),
+    *[Row("io.to_bytes", ("@context", f"@{x}")) for x in LTV_RECORDS],
+    *[Row("io.Writer.write", ("@context", f"@{x}"), "@writer", error=ANY_WRITER) for x in LTV_RECORDS],
+    Row("io.ciphertext_from_bytes", ("@record_ciphertext", "@context")),
+    Row("io.Reader.next_ciphertext", ("@context",), "@reader_ciphertext"),
+    Row("io.Reader.eval_key", ("@context",), "@reader_eval_key"),
+    Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
+    Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
+]
 SIGNALS = [
     Row("omr.SignalKey.__init__", ("@parameters", bytes(32), "@words"), error=(SHAPE,)),
     Row("omr.SignalSecret.errors", ("@a", "@b"), "@secret", error=(SHAPE,)),
@@ -305,6 +329,10 @@ ANY = {
     "bfv.Client.__init__": "of whatever context it is given",
     "bfv.Evaluator.__init__": "of whatever context it is given",
     "bfv.NoiseRules.__init__": "made from values",
+    "ltv.Context.__init__": "made from values",
+    "ltv.Client.__init__": "of whatever context it is given",
+    "ltv.Evaluator.__init__": "of whatever context it is given",
+    "ltv.NoiseRules.__init__": "made from values",
     "fhew.SecretKey.__init__": "of whatever parameters it is given",
     "fhew.EvaluationKey.make": "of whatever secret it is given",
     "fhew.SubstitutionKey.make": "of whatever secret it is given",
@@ -326,7 +354,7 @@ ANY = {
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *BFV, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS, *SIGNALS)]
+    rows = [r.name for r in (*CKKS, *BFV, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS, *SIGNALS, *LTV)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -444,12 +472,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "compressions": (Compressions(10), Compressions(11)),
         "blinds": (Blinds(2), Blinds(3)),
         "signals": (Signalling(4), Signalling(5)),
+        "ltv": (Ltv(0, tmp_path_factory.mktemp("ltv")), Ltv(3, tmp_path_factory.mktemp("other_ltv"))),
     }
 
 
 SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS]
 SMALL += [("compressions", r) for r in COMPRESSIONS] + [("blinds", r) for r in BLINDS]
-SMALL += [("signals", r) for r in SIGNALS]
+SMALL += [("signals", r) for r in SIGNALS] + [("ltv", r) for r in LTV]
 
 
 @pytest.mark.parametrize(("kind", "row"), SMALL, ids=[r.name for _, r in SMALL])

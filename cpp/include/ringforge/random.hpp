@@ -38,6 +38,7 @@ enum class StreamObject : u32 {
   signal_secret = 33,  ///< secret of a receiver of signals
   signal = 34,         ///< ephemeral secret and errors of one signal
   signal_trial = 35,   ///< secrets that signals are tried with
+  message_sign = 48,   ///< public signs of the bits of an LTV message
 };
 
 /// The pseudo-random stream of (seed, object, digit, limb).

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "BatchMatmul.cost": "a formula",
     "Evaluator.__init__": "keeps the number",
     "bfv.Evaluator.__init__": "keeps the number",
+    "ltv.Evaluator.__init__": "keeps the number",
     "fhew.accumulate": "needs a large key: gates/test_devices.py",
     "omr.CompressionPlan.memory": "a formula",
     "omr.Affine.run_bytes": "a formula",
@@ -282,6 +283,28 @@ def signals(_: Path) -> Iterator[Row]:
     yield row("omr.count_hits", omr.count_hits, p, a, b, 49, 64, 2)
 
 
+def broken_ntru(_: Path) -> Iterator[Row]:
+    ltv = _native.ltv
+    primes = [int(p) for p in kernels.primes_below(31, 4, 1 << 16)]
+    ctx = ltv.Context(ltv.Parameters(4369, primes, insecure="tests"))
+    client, ev = ltv.Client(ctx, _native.TestSeed(bytes(32))), ltv.Evaluator(ctx)
+    secret, public = client.keys()
+    key, bits = client.eval_key(secret, public, 1), np.ones(4096, np.uint8)
+    c = client.encrypt(bits, public)
+    product = ev.mul(c, c)
+    down = ev.relinearize(product, key)
+    yield row("ltv.Client.keys", client.keys, 2)
+    yield row("ltv.Client.eval_key", client.eval_key, secret, public, 1, 2)
+    yield row("ltv.Client.encrypt", client.encrypt, bits, public, 0, 2)
+    yield row("ltv.Client.decrypt", client.decrypt, c, secret, 2)
+    yield row("ltv.Client.measure", client.measure, c, secret, 2)
+    yield row("ltv.Client.noise_budget", client.noise_budget, c, secret, 2)
+    yield row("ltv.Evaluator.mul", ev.mul, c, c)
+    yield row("ltv.Evaluator.relinearize", ev.relinearize, product, key)
+    yield row("ltv.Evaluator.mod_switch", ev.mod_switch, down)
+    yield row("ltv.Evaluator.mul_plain", ev.mul_plain, c, bits)
+
+
 def detection(_: Path) -> Iterator[Row]:
     bfv = _native.bfv
     primes = [int(p) for p in kernels.primes_below(49, 5, 1 << 18)]
@@ -314,6 +337,7 @@ TABLES = [
     pseudo_random_function,
     signals,
     detection,
+    broken_ntru,
 ]
 
 

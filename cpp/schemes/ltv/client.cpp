@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "crt.hpp"
+#include "plain.hpp"
+#include "ref/arith.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/invert.hpp"
+#include "ringforge/threads.hpp"
+#include "spectrum.hpp"
+
+namespace ringforge::ltv {
+namespace {
+
+/// Coefficients that one task takes.
+constexpr std::size_t kBlock = 1024;
+
+void scale(SmallPoly& p, i64 factor) {
+  for (i64& x : p.coeffs()) x *= factor;
+}
+
+double largest_value(const Spectrum& spectrum, const SmallPoly& p) {
+  std::vector<double> a(p.coeffs().begin(), p.coeffs().end());
+  const double most = spectrum.largest(a);
+  wipe(a.data(), a.size() * sizeof(double));
+  return most;
+}
+
+u64 random_id(const Randomness& rng) {
+  const SecretSeed seed = rng.next_seed();
+  return Stream(seed, StreamObject::secret).next() | 1;
+}
+
+Poly<Eval, u32> lifted(const SmallPoly& p, const BasisOf<u32>& basis, unsigned threads) {
+  return p.lift(basis, threads);
+}
+
+/// A polynomial of secrets is wiped when it is left.
+template <class P>
+struct Wiped {
+  P poly;
+  ~Wiped() { poly.wipe(); }
+};
+
+}  // namespace
+
+std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
+  const Parameters& params = ctx_->params();
+  const NoiseRules& rules = ctx_->rules();
+  const std::size_t n = params.degree();
+  const Spectrum spectrum(params.spec().m);
+  SecretKey sk;
+  sk.id = random_id(rng_);
+  PublicKey pk;
+  pk.key_id = sk.id;
+  const auto ternary = [&](double limit, i64 factor, i64 constant) {
+    for (;;) {
+      SmallPoly p = sample_ternary(n, rng_.next_seed(), StreamObject::secret);
+      SmallPoly whole(n);
+      for (std::size_t k = 0; k < n; ++k) whole.coeffs()[k] = factor * p.coeffs()[k];
+      whole.coeffs()[0] += constant;
+      if (largest_value(spectrum, whole) <= limit) return p;
+    }
+  };
+  for (std::size_t level = 0; level <= params.levels(); ++level) {
+    const BasisOf<u32> basis = ctx_->basis(params.limbs(level == 0 ? 0 : level - 1));
+    std::optional<Coefficients> inverse;
+    while (!inverse) {
+      SmallPoly u = ternary(rules.secret_spectrum(), 2, 1);
+      if (sk.u.size() > level) sk.u.pop_back();
+      sk.u.push_back(std::move(u));
+      Wiped<Coefficients> f{Coefficients(basis)};
+      f.poly.zero();
+      add_small(f.poly, secret(sk, level));
+      inverse = invert(f.poly, threads);
+    }
+    const Wiped<Coefficients> held{std::move(*inverse)};
+    SmallPoly g = ternary(rules.multiplier_spectrum(), 1, 0);
+    scale(g, 2);
+    const Wiped<Poly<Eval, u32>> a{lifted(g, basis, threads)}, b{to_eval(held.poly, threads)};
+    pk.h.push_back(product(a.poly, b.poly, threads));
+  }
+  return {std::move(sk), std::move(pk)};
+}
+
+EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads) const {
+  const Parameters& params = ctx_->params();
+  check(*ctx_, sk);
+  check(*ctx_, pk);
+  if (sk.id != pk.key_id)
+    throw MismatchError("the public key is not of this secret key: make evaluation keys from one pair");
+  const std::size_t count = params.digits(level), limbs = params.limbs(level - 1), n = params.degree();
+  const BasisOf<u32> basis = ctx_->basis(limbs);
+  const Poly<Eval, u32> h = to_eval(pk.h[level], threads);
+  const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, level - 1), basis, threads)};
+  const Wiped<Coefficients> square{product(f.poly, f.poly, threads)};
+  std::vector<SecretSeed> seeds;
+  for (std::size_t d = 0; d < 2 * count; ++d) seeds.push_back(rng_.next_seed());
+
+  const unsigned r = params.spec().window;
+  const std::size_t each = count / limbs;  // of the rns gadget
+  EvalKey key;
+  key.key_id = sk.id;
+  key.level = static_cast<u32>(level);
+  key.digits.resize(count);
+  parallel_for(threads, count, [&](std::size_t d) {
+    const Wiped<Poly<Eval, u32>> s{lifted(sample_ternary(n, seeds[2 * d], StreamObject::mask), basis, 1)};
+    SmallPoly e = sample_ternary(n, seeds[2 * d + 1], StreamObject::error);
+    scale(e, 2);
+    Coefficients z = product(h, s.poly, 1);
+    add_small(z, e);
+    for (std::size_t i = 0; i < limbs; ++i) {
+      // The digit's weight: 2^(r d), or 2^(r k) times the idempotent of its prime.
+      const bool rns = params.spec().gadget == Gadget::rns;
+      if (rns && d / each != i) continue;
+      const u64 p = basis[i].value();
+      u64 weight = 1;
+      for (std::size_t bit = 0; bit < r * (rns ? d % each : d); ++bit) weight = 2 * weight % p;
+      u32* dst = z.limb(i);
+      const u32* src = square.poly.limb(i);
+      const kernels::Factor factor = kernels::make_factor(weight, basis[i].mod());
+      for (std::size_t k = 0; k < n; ++k)
+        dst[k] = static_cast<u32>(arith::add(arith::mul_factor(src[k], factor, p), dst[k], p));
+    }
+    key.digits[d] = to_eval(z);
+  });
+  return key;
+}
+
+Ciphertext Client::encrypt(std::span<const std::uint8_t> bits, const PublicKey& pk, std::size_t level,
+                           unsigned threads) const {
+  check(*ctx_, pk);
+  const BasisOf<u32> basis = ctx_->basis(ctx_->params().limbs(level));
+  const std::size_t n = basis.ring().degree();
+  SmallPoly e = sample_ternary(n, rng_.next_seed(), StreamObject::error);
+  {
+    const SmallPoly m = signed_bits(bits, n);
+    for (std::size_t k = 0; k < n; ++k) e.coeffs()[k] = 2 * e.coeffs()[k] + m.coeffs()[k];
+  }
+  const Wiped<Poly<Eval, u32>> s{lifted(sample_ternary(n, rng_.next_seed(), StreamObject::mask), basis, threads)};
+  Ciphertext c;
+  c.poly = product(to_eval(pk.h[level].prefix(basis.size()), threads), s.poly, threads);
+  add_small(c.poly, e);
+  c.key_id = pk.key_id;
+  c.level = static_cast<u32>(level);
+  c.noise = ctx_->rules().encrypted();
+  return c;
+}
+
+/// c f^degree.
+Coefficients Client::phase(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
+  check(*ctx_, c);
+  check(*ctx_, sk);
+  if (c.key_id != sk.id) throw MismatchError("the ciphertext is under another secret key than the one given");
+  const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, c.level), c.poly.basis(), threads)};
+  Coefficients w = product(to_eval(c.poly, threads), f.poly, threads);
+  if (c.degree == 2) {
+    const Wiped<Coefficients> once{std::move(w)};
+    w = product(to_eval(once.poly, threads), f.poly, threads);
+  }
+  return w;
+}
+
+Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
+  const Wiped<Coefficients> w{phase(c, sk, threads)};
+  const Crt crt(w.poly.basis());
+  const std::size_t n = w.poly.degree();
+  const double half = std::exp2(w.poly.basis().log2() - 1 - crt.log2_scale());
+  const double limit = half * (1 - 16 / static_cast<double>(n));
+  Bits bits(n);
+  std::vector<std::uint8_t> full((n + kBlock - 1) / kBlock, 0);
+  parallel_for(threads, full.size(), [&](std::size_t block) {
+    std::array<u64, 40> value{};
+    for (std::size_t k = block * kBlock; k < std::min(n, (block + 1) * kBlock); ++k) {
+      crt.centred(w.poly, k, value.data());
+      bits[k] = static_cast<std::uint8_t>(value[0] & 1);
+      full[block] |= static_cast<std::uint8_t>(std::abs(crt.scaled(value.data())) > limit);
+    }
+    wipe(value.data(), sizeof(value));
+  });
+  if (std::ranges::any_of(full, [](std::uint8_t x) { return x != 0; })) {
+    wipe(bits.data(), bits.size());
+    throw LevelError(
+        "the noise has filled the modulus, nothing of the message is left: compute with fewer products or sums between "
+        "two modulus switches (Evaluator.budget predicts it)");
+  }
+  return bits;
+}
+
+Client::Measured Client::measure(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
+  const Wiped<Coefficients> w{phase(c, sk, threads)};
+  const Crt crt(w.poly.basis());
+  const std::size_t n = w.poly.degree();
+  std::vector<double> values(n);
+  std::array<u64, 40> value{};
+  double most = 0, squares = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    crt.centred(w.poly, k, value.data());
+    // Phases are far below q: no more than this is lost of a double's range.
+    values[k] = crt.scaled(value.data());
+    most = std::max(most, std::abs(values[k]));
+    squares += values[k] * values[k];
+  }
+  const double spectrum = Spectrum(ctx_->params().spec().m).largest(values);
+  wipe(values.data(), n * sizeof(double));
+  const double scale = crt.log2_scale();
+  return {std::log2(most) + scale, 0.5 * std::log2(squares / static_cast<double>(n)) + scale,
+          0.5 * std::log2(spectrum) + scale};
+}
+
+double Client::noise_budget(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
+  return c.poly.basis().log2() - 1 - measure(c, sk, threads).largest;
+}
+
+}  // namespace ringforge::ltv

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+#include "crt.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "ref/arith.hpp"
+#include "ringforge/threads.hpp"
+
+namespace ringforge::ltv {
+namespace {
+
+using u128 = unsigned __int128;
+/// 64 primes of 31 bits.
+constexpr std::size_t kMaxWords = 32;
+/// Coefficients that one task takes.
+constexpr std::size_t kBlock = 1024;
+
+void multiply(u64* x, std::size_t words, u64 f) {
+  u128 carry = 0;
+  for (std::size_t w = 0; w < words; ++w) {
+    carry += static_cast<u128>(x[w]) * f;
+    x[w] = static_cast<u64>(carry);
+    carry >>= 64;
+  }
+}
+
+Digits room(std::size_t count, std::size_t n) { return Digits(count, std::vector<i64>((n + 15) / 16 * 16, 0)); }
+
+/// Next window of r >= 2 bits of a value that was shifted down by what came before, plus a carry: balanced.
+i64 balanced(u64 window, unsigned r, i64& carry) {
+  i64 d = static_cast<i64>(window) + carry;
+  carry = d >= i64{1} << (r - 1) ? 1 : 0;
+  return d - (carry << r);
+}
+
+}  // namespace
+
+Crt::Crt(const BasisOf<u32>& basis)
+    : basis_(basis),
+      words_(static_cast<std::size_t>(basis.log2() / 64) + 1),
+      log2_scale_(std::floor(basis.log2() - 1)) {
+  product_.assign(words_, 0);
+  product_[0] = 1;
+  for (std::size_t i = 0; i < basis.size(); ++i) multiply(product_.data(), words_, basis[i].value());
+  for (std::size_t i = 0; i < basis.size(); ++i) {
+    const auto& mod = basis[i].mod();
+    std::vector<u64> hat(words_, 0);
+    hat[0] = 1;
+    u64 residue = 1;
+    for (std::size_t d = 0; d < basis.size(); ++d) {
+      if (d == i) continue;
+      multiply(hat.data(), words_, basis[d].value());
+      residue = arith::mul(residue, arith::reduce64(basis[d].value(), mod), mod);
+    }
+    hat_.insert(hat_.end(), hat.begin(), hat.end());
+    inverse_.push_back(kernels::make_factor(arith::inverse(residue, mod), mod));
+    reciprocal_.push_back(1.0 / static_cast<double>(mod.q));
+  }
+}
+
+// The sum of y_i q/p_i less the nearest multiple of q. Words beyond the top wrap, which two's complement allows.
+void Crt::centred(const Poly<Coeff, u32>& p, std::size_t index, u64* out) const noexcept {
+  for (std::size_t w = 0; w < words_; ++w) out[w] = 0;
+  double quotient = 0;
+  for (std::size_t i = 0; i < basis_.size(); ++i) {
+    const u64 y = arith::mul_factor(p.limb(i)[index], inverse_[i], basis_[i].value());
+    quotient += static_cast<double>(y) * reciprocal_[i];
+    const u64* hat = hat_.data() + i * words_;
+    u128 carry = 0;
+    for (std::size_t w = 0; w < words_; ++w) {
+      carry += static_cast<u128>(hat[w]) * y + out[w];
+      out[w] = static_cast<u64>(carry);
+      carry >>= 64;
+    }
+  }
+  const auto k = static_cast<u64>(quotient + 0.5);
+  u128 carry = 0;
+  u64 borrow = 0;
+  for (std::size_t w = 0; w < words_; ++w) {
+    carry += static_cast<u128>(product_[w]) * k;
+    const auto low = static_cast<u64>(carry);
+    carry >>= 64;
+    const u64 d = out[w] - low, r = d - borrow;
+    borrow = static_cast<u64>(out[w] < low) | static_cast<u64>(d < borrow);
+    out[w] = r;
+  }
+}
+
+double Crt::scaled(const u64* value) const noexcept {
+  double r = 0;
+  const double scale = -log2_scale_;
+  for (std::size_t w = 0; w < words_; ++w) {
+    const auto exponent = static_cast<int>(64 * static_cast<double>(w) + scale);
+    const bool top = w + 1 == words_;
+    r += std::ldexp(top ? static_cast<double>(static_cast<i64>(value[w])) : static_cast<double>(value[w]), exponent);
+  }
+  return r;
+}
+
+Digits Crt::windows(const Poly<Coeff, u32>& p, unsigned r, std::size_t count, unsigned threads) const {
+  const std::size_t n = p.degree();
+  Digits digits = room(count, n);
+  const u64 mask = (u64{1} << r) - 1;
+  parallel_for(threads, (n + kBlock - 1) / kBlock, [&](std::size_t block) {
+    std::array<u64, kMaxWords + 1> value{};
+    for (std::size_t k = block * kBlock; k < std::min(n, (block + 1) * kBlock); ++k) {
+      centred(p, k, value.data());
+      const bool negative = value[words_ - 1] >> 63 != 0;
+      const u64 fill = negative ? ~u64{0} : 0;
+      value[words_] = fill;
+      i64 carry = 0;
+      if (r == 1 && negative) {  // the size, by complement and one
+        u64 one = 1;
+        for (std::size_t w = 0; w <= words_; ++w) {
+          value[w] = ~value[w] + one;
+          one = one != 0 && value[w] == 0 ? 1 : 0;
+        }
+      }
+      for (std::size_t d = 0; d < count; ++d) {
+        const std::size_t bit = d * r, w = bit / 64, s = bit % 64;
+        u64 window = w < words_ ? value[w] >> s : fill;
+        if (s != 0 && w < words_) window |= value[w + 1] << (64 - s);
+        if (r == 1) {
+          digits[d][k] = negative ? -static_cast<i64>(window & 1) : static_cast<i64>(window & 1);
+        } else if (d + 1 == count) {  // all that is left: sign-extended windows of the top
+          digits[d][k] = (static_cast<i64>(window << (63 - r)) >> (63 - r)) + carry;
+        } else {
+          digits[d][k] = balanced(window & mask, r, carry);
+        }
+      }
+    }
+  });
+  return digits;
+}
+
+Digits residue_windows(const Poly<Coeff, u32>& p, unsigned r, unsigned threads) {
+  const std::size_t n = p.degree(), each = (31 + r - 1) / r;
+  Digits digits = room(p.limbs() * each, n);
+  parallel_for(threads, p.limbs(), [&](std::size_t i) {
+    const auto q = static_cast<i64>(p.basis()[i].value());
+    const u64 mask = (u64{1} << r) - 1;
+    for (std::size_t k = 0; k < n; ++k) {
+      const i64 x = p.limb(i)[k], centred = x > q / 2 ? x - q : x;
+      const i64 size = centred < 0 ? -centred : centred;
+      i64 carry = 0;
+      for (std::size_t d = 0; d < each; ++d) {
+        i64& digit = digits[i * each + d][k];
+        if (r == 1)
+          digit = (size >> d & 1) * (centred < 0 ? -1 : 1);
+        else if (d + 1 == each)
+          digit = (centred >> (d * r)) + carry;
+        else
+          digit = balanced(static_cast<u64>(centred >> (d * r)) & mask, r, carry);
+      }
+    }
+  });
+  return digits;
+}
+
+}  // namespace ringforge::ltv

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// LTV against exact polynomials over GF(2), its noise against measurement, and its refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "../schemes/ltv/crt.hpp"
+#include "ringforge/error.hpp"
+#include "ringforge/ltv/ltv.hpp"
+
+namespace ringforge::ltv {
+namespace {
+
+ContextPtr context(const std::string& name) {
+  return std::make_shared<Context>(Parameters::named(name, "tests of LTV"));
+}
+
+Seed seed_of(std::uint8_t x) {
+  Seed s{};
+  s[0] = x;
+  return s;
+}
+
+/// Phi_m modulo 2 by division of X^m - 1, and products modulo it, bit by bit.
+struct Gf2 {
+  std::vector<int> phi;
+  explicit Gf2(u64 m) : phi(of(m)) {}
+  static std::vector<int> of(u64 m) {
+    std::vector<int> r(m + 1, 0);
+    r[0] = r[m] = 1;
+    for (u64 d = 1; d < m; ++d) {
+      if (m % d != 0) continue;
+      const std::vector<int> by = d == 1 ? std::vector<int>{1, 1} : of(d);
+      std::vector<int> quotient(r.size() - by.size() + 1, 0);
+      for (std::size_t i = quotient.size(); i-- > 0;)
+        if ((quotient[i] = r[i + by.size() - 1]) != 0)
+          for (std::size_t k = 0; k < by.size(); ++k) r[i + k] ^= by[k];
+      r = quotient;
+    }
+    return r;
+  }
+  Bits mul(const Bits& a, const Bits& b) const {
+    const std::size_t n = phi.size() - 1;
+    std::vector<int> r(2 * n, 0);
+    for (std::size_t i = 0; i < n; ++i)
+      if (a[i] != 0)
+        for (std::size_t k = 0; k < n; ++k) r[i + k] ^= b[k];
+    for (std::size_t i = r.size(); i-- > n;)
+      if (r[i] != 0)
+        for (std::size_t k = 0; k <= n; ++k) r[i - n + k] ^= phi[k];
+    return Bits(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+};
+
+Bits random_bits(std::size_t n, std::mt19937_64& rng) {
+  Bits b(n);
+  for (auto& x : b) x = static_cast<std::uint8_t>(rng() & 1);
+  return b;
+}
+
+Bits exclusive_or(Bits a, const Bits& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] ^= b[i];
+  return a;
+}
+
+struct World {
+  ContextPtr ctx;
+  Client client;
+  std::pair<SecretKey, PublicKey> keys;
+  Evaluator ev;
+  explicit World(const std::string& name, std::uint8_t seed = 1, unsigned threads = 2)
+      : ctx(context(name)), client(ctx, TestRandomness(seed_of(seed))), keys(client.keys(threads)), ev(ctx, threads) {}
+  const SecretKey& sk() const { return keys.first; }
+  const PublicKey& pk() const { return keys.second; }
+  EvalKey eval_key(std::size_t level) const { return client.eval_key(sk(), pk(), level, 2); }
+  /// Predictions hold, and are not far above what is measured.
+  void expect_noise(const Ciphertext& c, double slack = 14) const {
+    const auto m = client.measure(c, sk());
+    const double predicted = ctx->rules().coefficient_bits(c.noise);
+    EXPECT_LE(m.largest, predicted) << "level " << c.level << " degree " << c.degree << " limbs " << c.limbs();
+    EXPECT_GE(m.largest, predicted - slack) << "level " << c.level << " degree " << c.degree;
+    EXPECT_LE(ev.budget(c), client.noise_budget(c, sk()));
+  }
+};
+
+/// All levels: a product of two, of one by itself, sums, and a fresh operand at every level.
+void run_chain(const World& w) {
+  const std::size_t n = w.ctx->params().degree();
+  const Gf2 ring(w.ctx->params().spec().m);
+  std::mt19937_64 rng(7);
+  Bits ma = random_bits(n, rng);
+  Ciphertext a = w.client.encrypt(ma, w.pk());
+  w.expect_noise(a);
+  EXPECT_EQ(w.client.decrypt(a, w.sk()), ma);
+  for (std::size_t level = 0; level < w.ctx->params().levels(); ++level) {
+    const Bits mb = random_bits(n, rng);
+    const Ciphertext b = w.client.encrypt(mb, w.pk(), level);
+    const Ciphertext sum = w.ev.add(a, b);
+    w.expect_noise(sum);
+    EXPECT_EQ(w.client.decrypt(sum, w.sk()), exclusive_or(ma, mb));
+    // a*a + a*b
+    const Ciphertext square = w.ev.mul(a, a), both = w.ev.add(square, w.ev.mul(a, b));
+    w.expect_noise(square, 20);
+    const Bits expected = exclusive_or(ring.mul(ma, ma), ring.mul(ma, mb));
+    EXPECT_EQ(w.client.decrypt(both, w.sk()), expected) << level;  // under f^2
+    const EvalKey key = w.eval_key(level + 1);
+    EXPECT_EQ(key.bytes(), w.ctx->params().key_bytes(level + 1));
+    const Ciphertext relinearized = w.ev.relinearize(both, key);
+    w.expect_noise(relinearized, 24);
+    EXPECT_EQ(w.client.decrypt(relinearized, w.sk()), expected) << level;
+    const Ciphertext next = w.ev.mod_switch(relinearized);
+    w.expect_noise(next);
+    EXPECT_EQ(w.client.decrypt(next, w.sk()), expected) << level;
+    // Down a level without a product.
+    const Ciphertext down = w.ev.mod_switch(w.ev.relinearize(b, key));
+    w.expect_noise(down);
+    EXPECT_EQ(w.client.decrypt(down, w.sk()), mb);
+    a = next;
+    ma = expected;
+  }
+  EXPECT_GE(w.ev.budget(a), 10);
+}
+
+TEST(Ltv, AllLevelsByWindows) { run_chain(World("ltv-test")); }
+TEST(Ltv, AllLevelsByDigits) { run_chain(World("ltv-test-digit")); }
+TEST(Ltv, AllLevelsByBits) { run_chain(World("ltv-test-bits")); }
+
+TEST(Ltv, PlainOperands) {
+  const World w("ltv-test");
+  const std::size_t n = w.ctx->params().degree();
+  const Gf2 ring(255);
+  std::mt19937_64 rng(9);
+  const Bits a = random_bits(n, rng), ones(n, 1);
+  const Ciphertext c = w.client.encrypt(a, w.pk());
+  for (const Bits& m : {random_bits(n, rng), ones}) {
+    const Ciphertext sum = w.ev.add_plain(c, m), product = w.ev.mul_plain(c, m);
+    w.expect_noise(sum);
+    w.expect_noise(product);
+    EXPECT_EQ(w.client.decrypt(sum, w.sk()), exclusive_or(a, m));
+    EXPECT_EQ(w.client.decrypt(product, w.sk()), ring.mul(a, m));
+    const Ciphertext squares = w.ev.add_plain(w.ev.mul(c, c), m);  // under f^2
+    w.expect_noise(squares, 20);
+    EXPECT_EQ(w.client.decrypt(squares, w.sk()), exclusive_or(ring.mul(a, a), m));
+  }
+  const Ciphertext structured = w.client.encrypt(ones, w.pk());
+  w.expect_noise(structured);
+  EXPECT_EQ(w.client.decrypt(structured, w.sk()), ones);
+}
+
+// Windows put together are the centred integer, residue by residue.
+TEST(Ltv, DigitsMakeTheCiphertext) {
+  for (const char* name : {"ltv-test", "ltv-test-bits", "ltv-test-digit"}) {
+    const auto ctx = context(name);
+    const auto& spec = ctx->params().spec();
+    const BasisOf<u32> basis = ctx->basis(ctx->params().limbs(0));
+    const auto p = to_coeff(sample_uniform(basis, seed_of(3), StreamObject::ciphertext));
+    const std::size_t count = ctx->params().digits(1), each = (31 + spec.window - 1) / spec.window;
+    const bool rns = spec.gadget == Gadget::rns;
+    const Digits digits = rns ? residue_windows(p, spec.window, 1) : Crt(basis).windows(p, spec.window, count, 1);
+    ASSERT_EQ(digits.size(), count);
+    ASSERT_EQ(digits, rns ? residue_windows(p, spec.window, 2) : Crt(basis).windows(p, spec.window, count, 2));
+    for (std::size_t k = 0; k < p.degree(); ++k)
+      for (std::size_t i = 0; i < basis.size(); ++i) {
+        const auto q = static_cast<__int128>(basis[i].value());
+        __int128 sum = 0;
+        for (std::size_t d = count; d-- > 0;) {
+          if (rns && d / each != i) continue;
+          ASSERT_LE(std::abs(digits[d][k]), i64{1} << (spec.window == 1 ? 0 : spec.window - 1));
+          sum = ((sum << spec.window) + digits[d][k]) % q;
+        }
+        ASSERT_EQ(static_cast<u64>((sum + q) % q), p.limb(i)[k]) << name << " " << k << " " << i;
+      }
+  }
+}
+
+TEST(Ltv, ThreadsDoNotChangeBits) {
+  const auto run = [](unsigned threads) {
+    const World w("ltv-test", 5, threads);
+    const EvalKey key = w.client.eval_key(w.sk(), w.pk(), 1, threads);
+    const Ciphertext c = w.client.encrypt(Bits{1, 0, 1}, w.pk(), 0, threads);
+    const auto r = w.ev.mod_switch(w.ev.relinearize(w.ev.mul(c, c), key)).poly;
+    return std::vector<u32>(r.words().begin(), r.words().end());
+  };
+  EXPECT_EQ(run(1), run(3));
+}
+
+// By hand for Phi_15, by the paper's figures for Phi_65535: 332 in the tensor basis, 121 in a negacyclic ring.
+TEST(Ltv, MomentsOfReduction) {
+  EXPECT_NEAR(ternary_product_deviation(65535, PolyBasis::tensor), 332, 1);
+  EXPECT_EQ(reduction_moment(65535, PolyBasis::tensor), 16);
+  // Modulo Phi_3, (a + bX)(c + dX) = (ac - bd) + (ad + bc - bd) X: 2 and 3 terms.
+  EXPECT_DOUBLE_EQ(ternary_product_deviation(3, PolyBasis::power), 2.0 / 3 * std::sqrt(2.5));
+  EXPECT_DOUBLE_EQ(ternary_product_deviation(3, PolyBasis::tensor), 2.0 / 3 * std::sqrt(2.5));
+  EXPECT_DOUBLE_EQ(ternary_product_deviation(257, PolyBasis::power), ternary_product_deviation(257, PolyBasis::tensor));
+  EXPECT_EQ(reduction_moment(257, PolyBasis::power), 2);
+  EXPECT_THROW((void)reduction_moment(9, PolyBasis::tensor), ParameterError);
+}
+
+TEST(Ltv, Refusals) {
+  const World w("ltv-test"), other("ltv-test", 2), digit("ltv-test-digit");
+  const Ciphertext c = w.client.encrypt(Bits{1}, w.pk()), low = w.client.encrypt(Bits{1}, w.pk(), 1);
+  const Ciphertext square = w.ev.mul(c, c);
+  EXPECT_THROW((void)w.ev.add(c, low), LevelError);
+  EXPECT_THROW((void)w.ev.add(c, square), LevelError);
+  EXPECT_THROW((void)w.ev.mul(square, c), LevelError);
+  EXPECT_THROW((void)w.ev.mod_switch(c), LevelError);
+  EXPECT_THROW((void)w.client.encrypt(Bits{1}, w.pk(), 4), LevelError);
+  EXPECT_THROW((void)w.client.encrypt(Bits{2}, w.pk()), ValueError);
+  EXPECT_THROW((void)w.client.encrypt(Bits(129, 0), w.pk()), ValueError);
+  EXPECT_THROW((void)w.client.encrypt(Bits{1}, digit.pk()), MismatchError);
+  const EvalKey key = w.eval_key(1), second = w.eval_key(2);
+  EXPECT_THROW((void)w.ev.relinearize(square, second), LevelError);
+  EXPECT_THROW((void)w.ev.relinearize(square, other.eval_key(1)), MismatchError);
+  EXPECT_THROW((void)w.ev.relinearize(square, digit.eval_key(1)), MismatchError);
+  EXPECT_THROW((void)w.eval_key(0), LevelError);
+  EXPECT_THROW((void)w.eval_key(4), LevelError);
+  EXPECT_THROW((void)w.client.eval_key(w.sk(), other.pk(), 1), MismatchError);
+  const Ciphertext between = w.ev.relinearize(square, key);
+  EXPECT_THROW((void)w.ev.mul(between, between), LevelError);
+  EXPECT_THROW((void)w.ev.relinearize(between, second), LevelError);
+  EXPECT_THROW((void)w.client.decrypt(other.client.encrypt(Bits{1}, other.pk()), w.sk()), MismatchError);
+  EXPECT_THROW((void)w.ev.add(c, other.client.encrypt(Bits{1}, other.pk())), MismatchError);
+  EXPECT_THROW((void)digit.ev.budget(c), MismatchError);
+  // Another f: what comes out is uniform, and seen as such.
+  Ciphertext wrong = low;
+  wrong.poly = other.client.encrypt(Bits{1}, other.pk(), 1).poly;
+  EXPECT_THROW((void)w.client.decrypt(wrong, w.sk()), LevelError);
+  EXPECT_THROW((void)Parameters::named("ltv-paper", ""), ParameterError);
+  EXPECT_THROW((void)Parameters::named("ltv", "why not"), ParameterError);
+}
+
+}  // namespace
+}  // namespace ringforge::ltv

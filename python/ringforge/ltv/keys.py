@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Evaluation keys as files, one for each level: gigabytes that are never in memory together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ringforge import _native
+from ringforge._native.ltv import Client, Context, EvalKey, Parameters, PublicKey, SecretKey
+from ringforge.errors import FormatError, MismatchError, MissingKeyError
+from ringforge.files import naming, new_file
+
+#: What is told after a level was written: the level, its bytes.
+Progress = Callable[[int, int], None]
+
+
+class KeyDirectory:
+    """A directory of what evaluators need: the parameters, the public key, evaluation keys by level. No secret.
+
+    Files are written whole or not at all. Keys have no seeds: all of an evaluation key is stored (docs/ltv.md).
+
+    Args:
+        directory: where the files are.
+        context: of what they belong to; None reads the directory's parameters.
+
+    Raises:
+        FileNotFoundError: no parameters there. FormatError, MismatchError: foreign or damaged files.
+    """
+
+    def __init__(self, directory: str | Path, context: Context | None = None) -> None:
+        self.directory = Path(directory)
+        if context is None:
+            reader = _native.io.Reader(str(self.parameters_path))
+            with naming(self.parameters_path):
+                parameters = reader.next_ltv_parameters()
+                if parameters is None or not reader.at_end():
+                    raise FormatError("one LTV parameter set is expected, and nothing behind it")
+            context = Context(parameters)
+        self.context = context
+
+    @property
+    def parameters_path(self) -> Path:
+        return self.directory / "parameters.rgfg"
+
+    @property
+    def public_path(self) -> Path:
+        return self.directory / "public.rgfg"
+
+    def path(self, level: int) -> Path:
+        """The file of a level's evaluation key."""
+        return self.directory / f"level-{level:02}.rgfg"
+
+    def levels(self) -> list[int]:
+        """Levels whose keys are there."""
+        return [i for i in range(1, self.context.params.levels + 1) if self.path(i).exists()]
+
+    def write_public(self, public_key: PublicKey) -> None:
+        """Writes parameters and public key. Raises OSError: no room, no such directory."""
+        for path, objects in (
+            (self.parameters_path, (self.context.params,)),
+            (self.public_path, (self.context, public_key)),
+        ):
+            with new_file(path) as temporary:
+                writer = _native.io.Writer(str(temporary))
+                writer.write(*objects)
+                writer.close()
+
+    def public_key(self) -> PublicKey:
+        """Raises FileNotFoundError, FormatError, MismatchError."""
+        reader = _native.io.Reader(str(self.public_path))
+        with naming(self.public_path):
+            return reader.public_key(self.context)
+
+    def write(
+        self,
+        client: Client,
+        secret_key: SecretKey,
+        public_key: PublicKey,
+        levels: Iterable[int] | None = None,
+        threads: int = 1,
+        progress: Progress | None = None,
+    ) -> int:
+        """Makes and writes evaluation keys, one after the other: in memory is one level's, at most `key_bytes(1)`.
+
+        Levels that are there already, of the same secret key, stay as they are, so that an interrupted run goes on.
+
+        Returns:
+            bytes written.
+
+        Raises:
+            MismatchError: keys of another secret key are there. LevelError: no such level.
+            OSError: no room; finished levels stay.
+        """
+        written = 0
+        for level in levels if levels is not None else range(1, self.context.params.levels + 1):
+            if self.path(level).exists():
+                self._check_header(level, secret_key.id)
+                continue
+            key = client.eval_key(secret_key, public_key, level, threads)
+            with new_file(self.path(level)) as temporary:
+                writer = _native.io.Writer(str(temporary))
+                writer.write(self.context, key)
+                writer.close()
+            written += key.bytes
+            if progress is not None:
+                progress(level, key.bytes)
+        return written
+
+    def _check_header(self, level: int, key_id: int) -> None:
+        with naming(self.path(level)):
+            fields = _native.io.Reader(str(self.path(level))).peek().fields
+            if (fields.get("level"), fields.get("key_id")) != (level, key_id):
+                raise MismatchError("holds a key of another secret key or level: name another directory, or remove it")
+
+    def level(self, level: int) -> EvalKey:
+        """The evaluation key of a level, read from its file.
+
+        Raises:
+            MissingKeyError: it is not there. FormatError: damaged or cut short. MismatchError: of other parameters, or
+            the file of another level.
+        """
+        path = self.path(level)
+        try:
+            reader = _native.io.Reader(str(path))
+        except FileNotFoundError:
+            raise MissingKeyError(
+                f"the evaluation key of level {level} is not in {self.directory}: the holder of the secret key makes "
+                f"it with `python -m ringforge.ltv keys SECRET {self.directory} --levels {level}`"
+            ) from None
+        with naming(path):
+            key = reader.eval_key(self.context)
+            if key.level != level:
+                raise MismatchError(f"holds the evaluation key of level {key.level}: files have been exchanged")
+        return key
+
+
+def save_secret(path: str | Path, context: Context, key: SecretKey) -> None:
+    """Writes a secret key that only its owner may read. Raises FileExistsError: there is one already."""
+    with new_file(path, secret=True) as temporary:
+        writer = _native.io.Writer(str(temporary))
+        writer.write(context, key)
+        writer.close()
+
+
+def load_secret(path: str | Path, context: Context) -> SecretKey:
+    """Raises FileNotFoundError, FormatError, MismatchError."""
+    reader = _native.io.Reader(str(path))
+    with naming(path):
+        return reader.secret_key(context)
+
+
+def open_or_make(
+    secret: str | Path, directory: str | Path, parameters: Parameters | None, threads: int = 1
+) -> tuple[KeyDirectory, Client, SecretKey, PublicKey]:
+    """The keys of a secret file and a directory, made where there are none yet.
+
+    Raises:
+        MissingKeyError: there are none, and no parameters were given to make them.
+    """
+    if Path(secret).exists():
+        keys = KeyDirectory(directory)
+        return keys, Client(keys.context), load_secret(secret, keys.context), keys.public_key()
+    if parameters is None:
+        raise MissingKeyError(
+            f"there is no secret key {Path(secret).name}: name a parameter set with --set to make a new one"
+        )
+    keys = KeyDirectory(directory, Context(parameters))
+    client = Client(keys.context)
+    secret_key, public_key = client.keys(threads)
+    save_secret(secret, keys.context, secret_key)
+    keys.write_public(public_key)
+    return keys, client, secret_key, public_key
