@@ -33,7 +33,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> filled(std::size_t size, F&& f) {
 
 void bind_binary_slots(nb::module_& m) {
   nb::class_<BinarySlots>(m, "BinarySlots", "Slots of polynomials modulo (2, Phi_m), m odd.")
-      .def(nb::init<std::uint64_t>(), "index"_a)
+      .def(nb::init<std::uint64_t>(), "index"_a, GilReleased())
       .def_prop_ro("index", &BinarySlots::index)
       .def_prop_ro("degree", &BinarySlots::degree)
       .def_prop_ro("size", &BinarySlots::size)

@@ -52,8 +52,8 @@ def _cycles() -> list[str]:
         ),
         (
             f"Two ports of 64 memories are 128 accesses a cycle. A pass that reads and writes {cycles.POINTS:,} words "
-            f"takes {cycles.access_cycles():,} cycles, so that {cycles.sums_of_level()} cannot be had of these memories "
-            "at all, whatever the adders."
+            f"takes {cycles.access_cycles():,} cycles, so that {cycles.sums_of_level()} cannot be had of these "
+            "memories at all, whatever the adders."
         ),
         (
             f"At level 2 the formula gives {cycles.formula_cycles(2)} cycles, the text {LEVEL_CYCLES}. The text is "
@@ -73,9 +73,10 @@ def _times() -> list[str]:
         ),
         (
             f"A relinearisation's parts, {CRT_MS} + {RELINEARISE_NTT_MS} + {RELINEARISE_IO_MS} ms, are "
-            f"{times.printed_sum_ms()} ms and not {RELINEARISE_MS}. The missing {RELINEARISE_MS - times.printed_sum_ms()} "
-            f"ms are explained by the keys, which are kept in the transform domain at twice a ciphertext's size "
-            f"({times.TRANSFORMED_KEY / 1e6:.1f} MB each): then transfers are {times.fitting_io_ms():.0f} ms and the sum "
+            f"{times.printed_sum_ms()} ms and not {RELINEARISE_MS}. The missing "
+            f"{RELINEARISE_MS - times.printed_sum_ms()} ms are explained by the keys, which are kept in the transform "
+            f"domain at twice a ciphertext's size ({times.TRANSFORMED_KEY / 1e6:.1f} MB each): then transfers are "
+            f"{times.fitting_io_ms():.0f} ms and the sum "
             f"{CRT_MS + RELINEARISE_NTT_MS + times.fitting_io_ms():.0f}. Both are tabled; nothing here is made to fit."
         ),
         (

@@ -235,8 +235,9 @@ def table_relinearisation() -> Table:
         ("", "printed parts", "keys of twice the size", "sums in the transform domain"),
         rows,
         (
-            "First column: the parts of the text, which do not add up to its total. Second: 2 * 80 * 41 transforms from "
-            "cycles, and keys as they are kept. Third: Algorithm 2, (80 + 1) * 41 transforms, with 80 * 41 products.",
+            "First column: the parts of the text, which do not add up to its total. Second: 2 * 80 * 41 transforms "
+            "from cycles, and keys as they are kept. Third: Algorithm 2, (80 + 1) * 41 transforms, with 80 * 41 "
+            "products.",
         ),
     )
 
@@ -260,8 +261,8 @@ def table_keys() -> Table:
         ("level", "primes", "windows", "bytes", "transfer"),
         tuple(rows),
         (
-            f"All {DEPTH} levels: {times.all_key_bytes() / 1e9:.1f} GB. A key is 65,536 words of 32 bits for each prime, "
-            f"{times.TRANSFORMED_KEY / 1e6:.1f} MB at the top. The paper's 64 GB are of windows of one bit.",
+            f"All {DEPTH} levels: {times.all_key_bytes() / 1e9:.1f} GB. A key is 65,536 words of 32 bits for each "
+            f"prime, {times.TRANSFORMED_KEY / 1e6:.1f} MB at the top. The paper's 64 GB are of windows of one bit.",
         ),
     )
 
@@ -286,9 +287,9 @@ def table_aes() -> Table:
         ("times of primitives", "relinearisation", "product", "whole", "a block"),
         tuple(rows),
         (
-            f"({RELINEARISATIONS:,} relinearisations + {PRODUCTS:,} products + {SWITCHES:,} switches of {SWITCH_MS} ms) "
-            f"/ 2: {SBOXES} S-boxes of {RELINEARISATIONS_SBOX}, {PRODUCTS // SBOXES} and {SWITCHES // SBOXES}; halved as "
-            "in the paper, for operands that shrink.",
+            f"({RELINEARISATIONS:,} relinearisations + {PRODUCTS:,} products + {SWITCHES:,} switches of {SWITCH_MS} "
+            f"ms) / 2: {SBOXES} S-boxes of {RELINEARISATIONS_SBOX}, {PRODUCTS // SBOXES} and {SWITCHES // SBOXES}; "
+            "halved as in the paper, for operands that shrink.",
             f"{BLOCK_MS} ms * 2,048 are {BLOCK_MS * SLOTS / 60e3:.2f} minutes. The last row is no claim of the paper.",
         ),
     )
