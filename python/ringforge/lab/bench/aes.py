@@ -170,8 +170,8 @@ def scheme(params: ltv.Parameters, level: int = 0, threads: int = 1, rounds: int
         taken[name] = measure(run, 0.0, warmup=0 if once else 1, at_least=1 if once else rounds)
         return results[0]
 
-    client = ltv.Client(ltv.Context(params))
-    evaluator = ltv.Evaluator(client.context, threads)
+    context = ltv.Context(params)
+    client, evaluator = ltv.Client(context), ltv.Evaluator(context, threads)
     secret, public = timed("keys", lambda: client.keys(threads), once=True)
     key = timed("evaluation key", lambda: client.eval_key(secret, public, level + 1, threads), once=True)
     x = timed("encrypt", lambda: client.encrypt(slots.encode_bits(u), public, level, threads))

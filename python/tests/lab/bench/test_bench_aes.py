@@ -117,7 +117,7 @@ def test_ring_product_refuses_what_is_no_residue() -> None:
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "aes", "--case", "slots", "--budget", "0.01"]) == 0
+    assert main(["bench", "aes", "--case", "slots", "--budget", "0.01", "--json"]) == 0
     assert "2,048 slots of GF(2^16)" in capsys.readouterr().out
     arguments = ["--set", "ltv-test", "--insecure", "a test", "--threads", "1", "--rounds", "1", "--json"]
     assert main(["bench", "aes", *arguments]) == 0
