@@ -90,6 +90,7 @@ nb::class_<Client> bind_key_generation(nb::class_<Client> c, const char* extent)
   return c;
 }
 
+void bind_binary_slots(nb::module_& m);
 void bind_counting(nb::module_& m);
 void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.

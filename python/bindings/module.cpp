@@ -79,4 +79,5 @@ NB_MODULE(_native, m) {
   bindings::bind_omr_affine(m);
   bindings::bind_omr_compress(m);
   bindings::bind_stop(m);
+  bindings::bind_binary_slots(m);
 }

@@ -305,6 +305,17 @@ def broken_ntru(_: Path) -> Iterator[Row]:
     yield row("ltv.Evaluator.mul_plain", ev.mul_plain, c, bits)
 
 
+def odd_index(_: Path) -> Iterator[Row]:
+    primes = [int(p) for p in kernels.primes_below(31, 4, 1 << 16)]
+    rows = np.ones((4, 32_768), np.uint32)
+    slots = _native.BinarySlots(65_535)
+    polynomial, values = np.ones(32_768, np.uint8), np.ones(2_048, np.uint32)
+    yield row("kernels.ring_product", kernels.ring_product, 65_535, primes, rows, rows, 2)
+    yield row("BinarySlots.__init__", _native.BinarySlots, 65_535)
+    yield row("BinarySlots.encode", slots.encode, values)
+    yield row("BinarySlots.decode", slots.decode, polynomial)
+
+
 def detection(_: Path) -> Iterator[Row]:
     bfv = _native.bfv
     primes = [int(p) for p in kernels.primes_below(49, 5, 1 << 18)]
@@ -338,6 +349,7 @@ TABLES = [
     signals,
     detection,
     broken_ntru,
+    odd_index,
 ]
 
 

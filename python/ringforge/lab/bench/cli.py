@@ -15,9 +15,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ringforge import _native
+from ringforge import _native, ltv
 from ringforge.cli.console import console
 from ringforge.cli.options import output_file
+from ringforge.lab.bench import aes as aes_bench
 from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
@@ -69,6 +70,13 @@ class OmrMethod(StrEnum):
 
     ringforge = "ringforge"
     paper = "paper"
+
+
+class FlintPeer(StrEnum):
+    """Peers of `bench aes`."""
+
+    flint = "flint"
+    none = "none"
 
 
 class PsiAlgorithm(StrEnum):
@@ -519,3 +527,55 @@ def omr_command(
     done = _finish(records, f"omr, {rounds} rounds, processor time", as_json, save_to, f"omr-{params}")
     if not as_json:
         _print(omr_bench.verdict(done))
+
+
+@app.command("aes")
+def aes_command(
+    case: Annotated[
+        list[str] | None, typer.Option(help=f"{', '.join(aes_bench.CASES)}; may be repeated; all by default.")
+    ] = None,
+    primes: Annotated[int, typer.Option(min=1, max=64, help="Primes of 31 bits; the paper has 41.")] = 41,
+    threads: Annotated[
+        list[int] | None, typer.Option(min=1, help="Of ours; may be repeated; 1 and 2 by default.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, in which the sides take turns; medians.")] = 3,
+    budget: Annotated[float, typer.Option(min=0.01, help="Seconds of each measurement.")] = 0.5,
+    peer: Annotated[FlintPeer, typer.Option(help="flint (needs python-flint), or none.")] = FlintPeer.flint,
+    scheme: Annotated[
+        str, typer.Option("--set", help="Instead: operations of LTV, which is broken, at this set, such as ltv-paper.")
+    ] = "",
+    level: Annotated[int, typer.Option(min=0, help="Of the ciphertexts, with --set.")] = 0,
+    insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a broken scheme may be used.")] = "",
+    as_json: Json = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Products modulo Phi_65535 beside FLINT and the LTV accelerator paper's times; slots; operations of LTV.
+
+    The paper's times are its own in every case. With --set, keys are made first: at ltv-paper minutes, and 1 GB for
+    the evaluation key of one level.
+
+    Examples:
+
+        ringforge bench aes
+
+        ringforge bench aes --set ltv-paper --insecure "a reproduction" --threads 2
+    """
+    if scheme:
+        if case:
+            raise typer.BadParameter("--set and --case are measurements of their own: name one")
+        params = ltv.Parameters.named(scheme, insecure)
+        console(stderr=True).print(f"  {ltv.WARNING}", style="bold")
+        operations = chain.from_iterable(aes_bench.scheme(params, level, t, rounds) for t in threads or (1, 2))
+        done = _finish(operations, f"LTV, wall time, {rounds} rounds", as_json, save_to, f"aes-{scheme}")
+        shown = aes_bench.scheme_beside_the_paper(done)
+    else:
+        chosen = tuple(dict.fromkeys(case or aes_bench.CASES))
+        workers = tuple(dict.fromkeys(threads or (1, 2)))
+        wanted = aes_bench.AesCase(primes=primes, threads=workers, rounds=rounds, budget_s=budget)
+        records = aes_bench.compare(wanted, chosen, peer is not FlintPeer.none)
+        done = _finish(records, f"aes, {rounds} rounds", as_json, save_to, "aes")
+        shown = aes_bench.beside_the_paper(done)
+    if shown and not as_json:
+        print(render(shown, width=_WIDTH))

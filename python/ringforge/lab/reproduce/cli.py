@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typer
 
+from ringforge.lab.reproduce.aes import aes
 from ringforge.lab.reproduce.matmul import matmul
 from ringforge.lab.reproduce.matvec import matvec
 from ringforge.lab.reproduce.omr import omr
@@ -17,5 +18,5 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="The published tables and figures of each system, beside what we model or measure.",
 )
-for command in (matvec, matmul, psi, omr):
+for command in (matvec, matmul, psi, omr, aes):
     app.command()(command)

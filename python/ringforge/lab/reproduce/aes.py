@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge reproduce aes`: the paper's figures beside those that follow from its parts, each number marked."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from ringforge.cli.console import console, say
+from ringforge.lab.papers import aes as paper
+from ringforge.lab.tables import render, to_json
+
+
+def aes(
+    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help=f"Only this table: {', '.join(paper.ALL)}; may be repeated.")
+    ] = None,
+) -> None:
+    """The paper on an accelerator for LTV and AES: cycles, times, relinearisation, keys, AES, its contradictions.
+
+    Every number is marked: (p) printed in the paper, (m) given by our models, (d) derived from others. Nothing is
+    measured; `ringforge bench aes` does that.
+
+    Examples: `ringforge reproduce aes`, `ringforge reproduce aes --table relinearisation`
+    """
+    tables = paper.tables(tuple(table) if table else paper.ALL)
+    sentences = paper.contradictions() if table is None else []
+    if as_json:
+        print(
+            json.dumps(
+                {"tables": json.loads(to_json(tables)), "contradictions": sentences}, indent=2, ensure_ascii=False
+            )
+        )
+        return
+    screen = console()
+    if table is None:
+        say("An FPGA accelerator for the LTV scheme and homomorphic AES. docs/aes-paper.md explains the rest.")
+        say("")
+    print(render(tables, width=screen.width, color=screen.is_terminal))
+    if sentences:
+        say("")
+        say("Errors, contradictions and gaps of the paper, and how they are resolved here:")
+        for number, sentence in enumerate(sentences, 1):
+            say(f"{number:3}. {sentence}")
