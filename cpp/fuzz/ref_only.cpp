@@ -11,6 +11,7 @@ const Kernels& avx2_kernels() noexcept { return ref_kernels(); }
 const Kernels& avx512_kernels() noexcept { return ref_kernels(); }
 const SignalKernels& avx2_signal() noexcept { return ref_signal(); }
 const SignalKernels& avx512_signal() noexcept { return ref_signal(); }
+const TensorKernels<u64>& avx512_tensor() noexcept { return ref_tensor<u64>(); }
 template <class W>
 const SmallKernels<W>& avx2_small() noexcept {
   return ref_small<W>();

@@ -18,12 +18,6 @@ std::vector<std::uint64_t> prime_factors(std::uint64_t m) {
   return factors;
 }
 
-/// (-q, q) to [0, q) without a branch: residues may be secret. Negative numbers have the top bit set.
-template <class Word>
-Word wrapped(Word x, Word q) {
-  return x + (q & (Word{0} - (x >> (8 * sizeof(Word) - 1))));
-}
-
 /// a *= 1 - X^e modulo X^n.
 template <class Word>
 void multiply(Word* a, std::size_t n, std::size_t e, Word q) {

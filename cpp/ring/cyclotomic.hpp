@@ -13,7 +13,15 @@ namespace ringforge {
 /// The number of units modulo m >= 1.
 std::uint64_t euler_phi(std::uint64_t m);
 
-/// The remainder modulo Phi_m, m >= 3 odd, q a modulus that leaves the top bit of a word free. Phi_m is the product of
+/// (-q, q) to [0, q) without a branch: residues may be secret. Negative numbers have the top bit set. With q = 0, words
+/// are integers modulo 2^64 or 2^32 and stay as they are.
+template <class Word>
+Word wrapped(Word x, Word q) {
+  return x + (q & (Word{0} - (x >> (8 * sizeof(Word) - 1))));
+}
+
+/// The remainder modulo Phi_m, m >= 3 odd, q a modulus that leaves the top bit of a word free, or 0 for words
+/// modulo their own size. Phi_m is the product of
 /// (1 - X^(m/d))^mu(d) over the divisors d of m, so both products of the division, with 1/Phi_m as a power series
 /// and with Phi_m, are passes of additions over words.
 class CyclotomicReduction {
