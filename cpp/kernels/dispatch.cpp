@@ -117,6 +117,27 @@ const SignalKernels& signal_active() {
   return k;
 }
 
+template <class W>
+const TensorKernels<W>* tensor_find(const char* name) noexcept {
+  const Kernels* k = find(name);
+  if (k == nullptr) return nullptr;
+#if defined(__x86_64__)
+  if constexpr (sizeof(W) == 8)
+    if (k == &avx512_kernels()) return &avx512_tensor();
+#endif
+  return &ref_tensor<W>();
+}
+template const TensorKernels<u32>* tensor_find<u32>(const char* name) noexcept;
+template const TensorKernels<u64>* tensor_find<u64>(const char* name) noexcept;
+
+template <class W>
+const TensorKernels<W>& tensor_active() {
+  static const TensorKernels<W>& k = *tensor_find<W>(active().name);
+  return k;
+}
+template const TensorKernels<u32>& tensor_active<u32>();
+template const TensorKernels<u64>& tensor_active<u64>();
+
 Modulus make_modulus(u64 q) noexcept {
   using u128 = unsigned __int128;
   Modulus m;

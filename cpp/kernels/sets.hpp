@@ -8,6 +8,7 @@
 #include "ringforge/kernels32.hpp"
 #include "ringforge/signal_kernels.hpp"
 #include "ringforge/small_kernels.hpp"
+#include "ringforge/tensor_kernels.hpp"
 
 namespace ringforge::kernels {
 
@@ -16,6 +17,8 @@ const Kernels32& ref_kernels32() noexcept;
 const SignalKernels& ref_signal() noexcept;
 template <class W>
 const SmallKernels<W>& ref_small() noexcept;
+template <class W>
+const TensorKernels<W>& ref_tensor() noexcept;
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept;
 const Kernels& avx512_kernels() noexcept;
@@ -27,6 +30,7 @@ template <class W>
 const SmallKernels<W>& avx2_small() noexcept;
 template <class W>
 const SmallKernels<W>& avx512_small() noexcept;
+const TensorKernels<u64>& avx512_tensor() noexcept;
 bool cpu_has_avx2() noexcept;    ///< AVX2
 bool cpu_has_avx512() noexcept;  ///< AVX-512 F, DQ, VL, BW and IFMA
 #endif

@@ -14,6 +14,8 @@
 #include "ref/arith.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/ring.hpp"
+#include "room.hpp"
+#include "tensor.hpp"
 
 namespace ringforge {
 namespace {
@@ -43,8 +45,10 @@ struct Twiddles {
   }
 };
 
-WordBuffer fill(kernels::NttTable& t, const Twiddles& forward, const Twiddles& inverse) {
-  const std::size_t n = t.n;
+WordBuffer fill(kernels::NttTable& t, std::size_t n, u64 root, bool negacyclic) {
+  const Twiddles forward(root, n, negacyclic, t.mod), inverse(arith::inverse(root, t.mod), n, negacyclic, t.mod);
+  t.n = n;
+  t.log_n = static_cast<unsigned>(std::countr_zero(n));
   WordBuffer storage(6 * n);
   u64* w = storage.data();
   for (std::size_t i = 0; i < n; ++i) {
@@ -65,8 +69,10 @@ WordBuffer fill(kernels::NttTable& t, const Twiddles& forward, const Twiddles& i
   return storage;
 }
 
-WordArray<u32> fill(kernels::NttTable32& t, const Twiddles& forward, const Twiddles& inverse) {
-  const std::size_t n = t.n;
+WordArray<u32> fill(kernels::NttTable32& t, std::size_t n, u64 root, bool negacyclic) {
+  const Twiddles forward(root, n, negacyclic, t.mod), inverse(arith::inverse(root, t.mod), n, negacyclic, t.mod);
+  t.n = n;
+  t.log_n = static_cast<unsigned>(std::countr_zero(n));
   WordArray<u32> storage(4 * n);
   u32* w = storage.data();
   // floor(w * 2^32 / q) is the high half of floor(w * 2^64 / q).
@@ -103,30 +109,6 @@ u64 smallest_root(u64 order, const kernels::Modulus& mod) {
 }
 
 // ---- Transforms -----------------------------------------------------------------------------------
-
-/// Working memory of one thread: an own block, as callers of transforms may hold `scratch`. Wiped after use, or by
-/// `forget`.
-template <class Word>
-class Room {
- public:
-  explicit Room(std::size_t words, bool keep = false) : words_(keep ? 0 : words) {
-    if (block().size() >= words) return;
-    block().wipe();
-    block() = WordArray<Word>(words);
-  }
-  ~Room() { wipe(data(), words_ * sizeof(Word)); }
-  static void forget() noexcept { block().wipe(); }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-  Word* data() noexcept { return block().data(); }
-
- private:
-  static WordArray<Word>& block() {
-    thread_local WordArray<Word> b;
-    return b;
-  }
-  std::size_t words_;
-};
 
 template <class Word>
 class Negacyclic final : public Transform<Word> {
@@ -223,11 +205,18 @@ std::unique_ptr<const Transform<Word>> make_transform(const Ring& ring, const Nt
       return std::make_unique<Negacyclic<Word>>(table);
     case RingKind::padded:
       return std::make_unique<Padded<Word>>(table, ring);
+    case RingKind::tensor:
+      return make_tensor_transform<Word>(ring, table.mod);
   }
   throw Error("a kind of ring without a transform");
 }
 
 }  // namespace
+
+WordBuffer cyclic_table(kernels::NttTable& t, std::size_t n, const kernels::Modulus& mod) {
+  t.mod = mod;
+  return fill(t, n, smallest_root(n, mod), false);
+}
 
 template <class Word>
 PrimeOf<Word>::PrimeOf(u64 q, const Ring& ring) {
@@ -237,12 +226,12 @@ PrimeOf<Word>::PrimeOf(u64 q, const Ring& ring) {
                          std::to_string(kMaxBits) + " that is 1 mod " + std::to_string(order) +
                          (kMaxBits < kernels::kMaxBits && q >> kMaxBits != 0 ? "; larger ones take 64-bit words" : ""));
   table_.mod = kernels::make_modulus(q);
-  table_.n = ring.transform_length();
-  table_.log_n = static_cast<unsigned>(std::countr_zero(table_.n));
-  psi_ = smallest_root(order, table_.mod);
-  const bool negacyclic = ring.kind() == RingKind::negacyclic;
-  storage_ = fill(table_, Twiddles(psi_, table_.n, negacyclic, table_.mod),
-                  Twiddles(arith::inverse(psi_, table_.mod), table_.n, negacyclic, table_.mod));
+  if (ring.kind() == RingKind::tensor) {
+    psi_ = tensor_root(ring.index(), table_.mod);
+  } else {
+    psi_ = smallest_root(order, table_.mod);
+    storage_ = fill(table_, ring.transform_length(), psi_, ring.kind() == RingKind::negacyclic);
+  }
   transform_ = make_transform<Word>(ring, table_);
 }
 

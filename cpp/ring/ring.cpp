@@ -14,6 +14,7 @@
 #include "cyclotomic.hpp"
 #include "fork.hpp"
 #include "ringforge/error.hpp"
+#include "tensor.hpp"
 
 namespace ringforge {
 namespace {
@@ -60,11 +61,45 @@ Ring Ring::cyclotomic(u64 m) {
   return {RingKind::padded, m, n, std::max(std::bit_ceil(2 * n - 1), std::size_t{16})};
 }
 
-u64 Ring::prime_step() const noexcept { return kind_ == RingKind::negacyclic ? index_ : transform_length_; }
+Ring Ring::tensor(u64 m) {
+  const TensorShape shape(m);
+  if (shape.dims() == 0)
+    throw ParameterError(
+        "index " + std::to_string(m) +
+        " must be a product of some of 3, 5, 17, 257, each once; Ring::cyclotomic takes any odd index");
+  return {RingKind::tensor, m, shape.degree(), shape.degree()};
+}
+
+u64 Ring::prime_step() const noexcept {
+  switch (kind_) {
+    case RingKind::padded:
+      return transform_length_;
+    case RingKind::tensor:
+      return index_ * (TensorShape(index_)[0].p - 1);
+    default:
+      return index_;
+  }
+}
+
+bool Ring::permutes() const noexcept {
+  // Kernels take permutations that map blocks of 8 words to blocks, of whole blocks of 16.
+  return kind_ == RingKind::negacyclic || (kind_ == RingKind::tensor && index_ % 15 == 0 && degree_ % 16 == 0);
+}
 
 std::string Ring::name() const {
-  return kind_ == RingKind::negacyclic ? "Z[X]/(X^" + std::to_string(degree_) + " + 1)"
-                                       : "Z[X]/Phi_" + std::to_string(index_);
+  if (kind_ == RingKind::negacyclic) return "Z[X]/(X^" + std::to_string(degree_) + " + 1)";
+  return "Z[X]/Phi_" + std::to_string(index_) + (kind_ == RingKind::tensor ? " (tensor basis)" : "");
+}
+
+double Ring::product_variance() const {
+  if (kind_ == RingKind::padded)
+    throw ParameterError("products in the power basis of " + name() +
+                         " have no one variance: take a negacyclic or a tensor ring");
+  if (kind_ == RingKind::negacyclic) return static_cast<double>(degree_);
+  const TensorShape shape(index_);
+  double variance = 1;
+  for (std::size_t d = 0; d < shape.dims(); ++d) variance *= static_cast<double>(2 * shape[d].p - 3);
+  return variance;
 }
 
 bool Ring::is_galois_element(u64 g) const noexcept { return g < index_ && std::gcd(g, index_) == 1; }
@@ -102,10 +137,16 @@ std::shared_ptr<const std::vector<u32>> Ring::eval_index(u64 g) const {
     const std::lock_guard lock(index_mutex);
     if (const auto it = cache.find(key); it != cache.end()) return it->second;
   }
-  const auto brv = bit_reversal(static_cast<unsigned>(std::countr_zero(degree_)));
   auto table = std::make_shared<std::vector<u32>>(degree_);
-  const u64 mask = index_ - 1;
-  for (std::size_t i = 0; i < degree_; ++i) (*table)[i] = (*brv)[((g * (2 * u64{(*brv)[i]} + 1)) & mask) >> 1];
+  if (kind_ == RingKind::tensor) {
+    const TensorShape shape(index_);
+    const auto places = shape.places(g);
+    for (std::size_t i = 0; i < degree_; ++i) (*table)[i] = shape.source(i, places);
+  } else {
+    const auto brv = bit_reversal(static_cast<unsigned>(std::countr_zero(degree_)));
+    const u64 mask = index_ - 1;
+    for (std::size_t i = 0; i < degree_; ++i) (*table)[i] = (*brv)[((g * (2 * u64{(*brv)[i]} + 1)) & mask) >> 1];
+  }
   const std::lock_guard lock(index_mutex);
   if (cache.emplace(key, table).second) {
     order.push_back(key);

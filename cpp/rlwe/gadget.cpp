@@ -24,7 +24,7 @@ Gadget::Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec) : q_(q), 
   if (q.ring().transform_length() != q.ring().degree())
     throw ParameterError("products in the ring of index " + std::to_string(q.ring().index()) +
                          " must be reduced before they are multiplied again, which RLWE operations do not do: take a "
-                         "ring whose Eval form has as many words as its degree, such as Ring::negacyclic");
+                         "ring whose Eval form has as many words as its degree, such as Ring::negacyclic or Ring::tensor");
   if (p.size() > 0 && !(q.ring() == p.ring()))
     throw MismatchError("Q has degree " + std::to_string(q.ring().degree()) + " and the special primes " +
                         std::to_string(p.ring().degree()) + ": take primes of one ring");
@@ -101,7 +101,7 @@ u64 Gadget::key_factor(std::size_t digit, std::size_t limb) const noexcept {
 
 double Gadget::switch_variance(std::size_t limbs) const {
   (void)level(limbs);
-  const double n = static_cast<double>(q_.ring().degree()), log_p = p_.log2();
+  const double n = q_.ring().product_variance(), log_p = p_.log2();
   double sum = 0;
   if (spec_.log_base > 0) {
     for (std::size_t i = 0; i < limbs; ++i) {

@@ -130,15 +130,19 @@ struct GadgetCase {
   unsigned alpha, log_base;
 };
 
-class GadgetKinds : public testing::TestWithParam<GadgetCase> {};
+struct GadgetRing {
+  Ring ring;
+  u64 element;
+};
+
+class GadgetKinds : public testing::TestWithParam<std::tuple<GadgetCase, GadgetRing>> {};
 
 // The digits recombine: sum D_d * g_d = c, checked through a switching key whose error is visible only as
 // small noise: switching c*s' to s and comparing phases.
 TEST_P(GadgetKinds, SwitchingKeepsThePhaseWithinTheNoiseBound) {
-  const auto g = GetParam();
-  const unsigned log_n = 10;
-  const Ring ring = Ring::negacyclic(log_n);
-  const auto primes = primes_below(45, g.limbs + g.special, u64{1} << 18);
+  const auto& [g, where] = GetParam();
+  const Ring& ring = where.ring;
+  const auto primes = primes_below(45, g.limbs + g.special, ring.prime_step());
   const Basis q(ring, std::span(primes).subspan(g.special)), p(ring, std::span(primes).first(g.special));
   const Gadget gadget(q, p, {g.alpha, g.log_base});
   TestRandomness rng(fixed_seed());
@@ -176,24 +180,26 @@ TEST_P(GadgetKinds, SwitchingKeepsThePhaseWithinTheNoiseBound) {
       worst = std::max(worst, std::fabs(value));
     }
     const double n = static_cast<double>(e.degree());
-    const double predicted = gadget.switch_variance(limbs) + (g.special > 0 ? (1 + 2 * n / 3) / 12 : 0);
-    // Measured variance within a factor 1.5 of the prediction (N = 1024 samples, key fixed).
-    EXPECT_LT(sum / n, predicted * 1.5) << g.name << " " << limbs;
-    EXPECT_GT(sum / n, predicted / 1.5) << g.name << " " << limbs;
+    const double rounding = (1 + 2 * ring.product_variance() / 3) / 12;
+    const double predicted = gadget.switch_variance(limbs) + (g.special > 0 ? rounding : 0);
+    // Measured variance within a factor 1.5 of the prediction (N = 1024 samples, key fixed). In the tensor basis many
+    // coefficients share a term, that of X^0 in the largest dimension: the samples are fewer.
+    const double factor = ring.kind() == RingKind::tensor ? 4 : 1.5;
+    EXPECT_LT(sum / n, predicted * factor) << g.name << " " << limbs;
+    EXPECT_GT(sum / n, predicted / factor) << g.name << " " << limbs;
     EXPECT_LT(worst, 8 * std::sqrt(predicted));
   }
 }
 
 // A rotation and a relinearisation are fused; here their steps one by one, with the same bits and counts.
 TEST_P(GadgetKinds, RotationsAreTheirSteps) {
-  const auto g = GetParam();
-  const Ring ring = Ring::negacyclic(10);
-  const auto primes = primes_below(45, g.limbs + g.special, u64{1} << 18);
+  const auto& [g, where] = GetParam();
+  const auto& [ring, element] = where;
+  const auto primes = primes_below(45, g.limbs + g.special, ring.prime_step());
   const Basis q(ring, std::span(primes).subspan(g.special)), p(ring, std::span(primes).first(g.special));
   const auto gadget = std::make_shared<const Gadget>(q, p, GadgetSpec{g.alpha, g.log_base});
   Encryptor encryptor(gadget, TestRandomness(fixed_seed()));
   const SecretKey sk = encryptor.secret_key();
-  const u64 element = 25;
   const GaloisKey galois = encryptor.galois_key(sk, element, g.limbs);
   const RelinKey relin = encryptor.relin_key(sk, g.limbs);
   for (std::size_t limbs = g.limbs; limbs >= 1; --limbs) {
@@ -235,11 +241,13 @@ TEST_P(GadgetKinds, RotationsAreTheirSteps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GadgetKinds,
-                         testing::Values(GadgetCase{"per-limb", 9, 1, 1, 0}, GadgetCase{"hybrid", 5, 2, 2, 0},
-                                         GadgetCase{"hybrid-3", 7, 3, 3, 0}, GadgetCase{"base-2^12", 3, 0, 1, 12},
-                                         GadgetCase{"base-2^20 with P", 3, 1, 1, 20}),
-                         [](const auto& info) { return "Case" + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(
+    All, GadgetKinds,
+    testing::Combine(testing::Values(GadgetCase{"per-limb", 9, 1, 1, 0}, GadgetCase{"hybrid", 5, 2, 2, 0},
+                                     GadgetCase{"hybrid-3", 7, 3, 3, 0}, GadgetCase{"base-2^12", 3, 0, 1, 12},
+                                     GadgetCase{"base-2^20 with P", 3, 1, 1, 20}),
+                     testing::Values(GadgetRing{Ring::negacyclic(10), 25}, GadgetRing{Ring::tensor(3855), 7})),
+    [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 TEST(Gadget, RefusesPaddedRings) {
   const Ring ring = Ring::cyclotomic(15);

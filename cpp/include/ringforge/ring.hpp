@@ -29,6 +29,7 @@ using u32 = std::uint32_t;
 enum class RingKind : std::uint8_t {
   negacyclic,  ///< X^N + 1, N a power of two, by the negacyclic transform of length N
   padded,      ///< Phi_m, m odd, by the cyclic transform of 2^k words that hold any product, reduced on the way back
+  tensor,      ///< Phi_m, m a product of distinct primes of 3, 5, 17, 257, by convolutions over the unit group
 };
 
 /// Z[X]/Phi_m(X), with a representation. Degree, transform length and unit group are separate notions; Galois elements
@@ -38,6 +39,13 @@ enum class RingKind : std::uint8_t {
 /// In a padded ring, Eval form holds the values of some polynomial below X^transform_length that is congruent to the
 /// element modulo Phi_m. Transforms of polynomials in coefficient form are *reduced*, of degree below `degree()`. Sums
 /// may have any terms; products must have reduced factors, or they do not fit. `Poly` keeps account of that.
+///
+/// In a tensor ring, Coeff form is the coefficients of X^a for the units a modulo m, a basis of Z[X]/Phi_m as m has no
+/// square factor (the products of normal bases of the factors; tensor_basis.hpp converts to powers of X). Units go by
+/// their places: a place u < p - 1 for each prime p of m says a = g^u modulo p, g = 3, and 2 for p = 3. A word's number
+/// is the places in turn, that of the largest prime most significant. Eval form has the same order: the word of places
+/// v is the value at psi^b, b = g^-v modulo p. So X -> X^c is the same permutation of both forms, without signs.
+/// Rounding and sampling coefficients mean this basis.
 class Ring {
  public:
   /// No ring: that of an empty basis.
@@ -48,17 +56,24 @@ class Ring {
   /// Z[X]/Phi_m(X) for odd m >= 3, as a padded ring; phi(m) is at most 2^16.
   /// @throws ParameterError for other m.
   static Ring cyclotomic(u64 m);
+  /// Z[X]/Phi_m(X) for a product m >= 3 of distinct primes of 3, 5, 17, 257, as a tensor ring.
+  /// @throws ParameterError for other m.
+  static Ring tensor(u64 m);
 
   RingKind kind() const noexcept { return kind_; }
   std::size_t degree() const noexcept { return degree_; }
-  /// Words of a limb in Eval form: the degree in negacyclic rings, a power of two of at least 2*degree - 1 in padded
-  /// ones.
+  /// Words of a limb in Eval form: a power of two of at least 2*degree - 1 in padded rings, the degree in others.
   std::size_t transform_length() const noexcept { return transform_length_; }
   /// m: Phi_m is the modulus, X has order m.
   u64 index() const noexcept { return index_; }
   /// Primes of the ring are 1 modulo this: the order of the roots of unity that the transform takes.
   u64 prime_step() const noexcept;
-  /// "Z[X]/(X^16 + 1)", "Z[X]/Phi_15".
+  /// Variance of a coefficient of the product of two polynomials whose coefficients are independent, of mean 0 and
+  /// variance 1: the degree in negacyclic rings; in tensor rings the product of 2p - 3 over the primes p of m, as
+  /// 1 = -(zeta + ... + zeta^(p-1)).
+  /// @throws ParameterError for a padded ring, where coefficients differ.
+  double product_variance() const;
+  /// "Z[X]/(X^16 + 1)", "Z[X]/Phi_15", "Z[X]/Phi_15 (tensor basis)".
   std::string name() const;
 
   /// Whether g names an automorphism X -> X^g: a unit modulo m, below m.
@@ -70,8 +85,9 @@ class Ring {
   u64 inverse(u64 g) const noexcept;
   u64 power(u64 g, u64 e) const noexcept;
 
-  /// Whether automorphisms permute the words of Eval form.
-  bool permutes() const noexcept { return kind_ == RingKind::negacyclic; }
+  /// Whether automorphisms permute the words of Eval form as kernels do it: in negacyclic rings, and in tensor rings
+  /// of degree 16 and more whose index 15 divides.
+  bool permutes() const noexcept;
   /// Table for kernels::Kernels::automorphism_eval of X -> X^g, cached for recent elements.
   /// @throws ParameterError when g is not a Galois element, or automorphisms are no permutations in this ring.
   std::shared_ptr<const std::vector<u32>> eval_index(u64 g) const;
@@ -132,9 +148,10 @@ class PrimeOf {
   const kernels::Modulus& mod() const noexcept { return table_.mod; }
   const Transform<Word>& transform() const noexcept { return *transform_; }
   /// Twiddle factors of the power-of-two transform of ring.transform_length() words that negacyclic and padded rings
-  /// take.
+  /// take. Those of tensor rings hold the modulus and nothing else.
   const NttTableOf<Word>& table() const noexcept { return table_; }
-  /// The smallest primitive root of unity of order ring.prime_step(): the root behind `table()`.
+  /// The smallest primitive root of unity of order ring.prime_step(), the root behind `table()`; in tensor rings the
+  /// root of order m that Eval form stands on, the product of the smallest primitive p-th roots for the primes p of m.
   u64 psi() const noexcept { return psi_; }
 
   PrimeOf(u64 q, const Ring& ring);
@@ -264,7 +281,8 @@ void mul_add(Poly<Eval, Word>& dst, const Poly<Eval, Word>& a, const Poly<Eval, 
 /// @throws MismatchError when bases differ.
 template <class Word>
 Poly<Coeff, Word> multiply(const Poly<Coeff, Word>& a, const Poly<Coeff, Word>& b, unsigned threads = 1);
-/// The automorphism X -> X^g. In padded rings the Eval form goes through Coeff form, and the result is reduced.
+/// The automorphism X -> X^g. Where the ring does not permute, the Eval form goes through Coeff form, and the result is
+/// reduced.
 /// @throws ParameterError when g is not a Galois element of the ring.
 template <class Word>
 Poly<Eval, Word> automorphism(const Poly<Eval, Word>& p, u64 g);

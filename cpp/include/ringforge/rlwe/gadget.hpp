@@ -82,7 +82,8 @@ class Gadget {
   const kernels::Factor& p_factor(std::size_t limb) const noexcept { return p_mod_q_[limb]; }
 
   /// Variance that one key switch of a polynomial with `limbs` limbs adds to each coefficient before
-  /// ModDown's rounding, after division by P: sum over digits of N * E[digit^2] * Var(error) / P^2.
+  /// ModDown's rounding, after division by P: sum over digits of N * E[digit^2] * Var(error) / P^2, with
+  /// Ring::product_variance() for N.
   /// @throws LevelError unless Q has so many limbs.
   double switch_variance(std::size_t limbs) const;
   /// Transforms of one ModUp.
