@@ -22,9 +22,10 @@ std::size_t GadgetShape::conversions(std::size_t limbs) const noexcept {
 Gadget::Gadget(const Basis& q, const Basis& p, const GadgetSpec& spec) : q_(q), p_(p), spec_(spec) {
   const std::size_t alpha = spec.limbs_per_digit;
   if (q.ring().transform_length() != q.ring().degree())
-    throw ParameterError("products in the ring of index " + std::to_string(q.ring().index()) +
-                         " must be reduced before they are multiplied again, which RLWE operations do not do: take a "
-                         "ring whose Eval form has as many words as its degree, such as Ring::negacyclic or Ring::tensor");
+    throw ParameterError(
+        "products in the ring of index " + std::to_string(q.ring().index()) +
+        " must be reduced before they are multiplied again, which RLWE operations do not do: take a "
+        "ring whose Eval form has as many words as its degree, such as Ring::negacyclic or Ring::tensor");
   if (p.size() > 0 && !(q.ring() == p.ring()))
     throw MismatchError("Q has degree " + std::to_string(q.ring().degree()) + " and the special primes " +
                         std::to_string(p.ring().degree()) + ": take primes of one ring");
