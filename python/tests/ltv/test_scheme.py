@@ -87,7 +87,6 @@ def test_chain_is_right_and_within_its_bounds(name: str) -> None:
         assert s.predicted <= s.measured <= s.predicted + 14
 
 
-@pytest.mark.long
 def test_two_levels_of_the_published_set() -> None:
     """At its bottom, with three of its primes."""
     primes = ltv.Parameters.named("ltv-paper", WHY).q[:2]
