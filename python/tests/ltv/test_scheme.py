@@ -240,7 +240,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(make) == 2
     assert "--set" in capsys.readouterr().err
     assert main([*make, "--set", "ltv-test", "--insecure", WHY, "--levels", "2-3"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "level  2: 1,179,648 bytes"
+    assert capsys.readouterr().out.splitlines()[0] == "level  2: 18,432 bytes"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert main(make) == 0  # goes on with what is missing
     keys, _, secret_key, _ = open_or_make(secret, folder, None)
