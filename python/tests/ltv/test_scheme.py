@@ -114,7 +114,7 @@ def test_predictions_of_all_forty_levels() -> None:
     for level in range(1, 41):
         product = rules.relinearized(rules.product(c, rules.encrypted()), level)
         c = rules.switched(product, p.limbs(level - 1))
-    assert 12 < rules.budget(c, 1) < 15
+    assert 10 < rules.budget(c, 1) < 14
     assert p.levels == 40
     assert sum(p.key_bytes(i) for i in range(1, 41)) == pytest.approx(12.2e9, rel=0.01)
     assert p.key_bytes(1) == 80 * 41 * 65536 * 4
@@ -122,7 +122,7 @@ def test_predictions_of_all_forty_levels() -> None:
 
 def test_growth_of_a_product_in_both_bases() -> None:
     """Against products of random polynomials, reduced by numpy; the figures of Phi_65535 as computed from Phi."""
-    assert ltv.ternary_product_deviation(65535) == pytest.approx(5293, rel=0.01)
+    assert ltv.ternary_product_deviation(65535) == pytest.approx(4148.8, rel=0.001)
     assert ltv.ternary_product_deviation(65535, "tensor") == pytest.approx(326.3, rel=0.001)
     phi = cyclotomic(15)
     rng, squares, count = np.random.default_rng(1), 0.0, 4000
@@ -240,7 +240,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(make) == 2
     assert "--set" in capsys.readouterr().err
     assert main([*make, "--set", "ltv-test", "--insecure", WHY, "--levels", "2-3"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "level  2: 1,179,648 bytes"
+    assert capsys.readouterr().out.splitlines()[0] == "level  2: 18,432 bytes"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert main(make) == 0  # goes on with what is missing
     keys, _, secret_key, _ = open_or_make(secret, folder, None)
@@ -249,7 +249,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--set", "ltv-test"]) == 2
     assert main(["explain", "--set", "ltv-paper", "--insecure", WHY]) == 0
     shown = capsys.readouterr().out
-    for text in ("859.8 MB", "12.2 GB", "expansion 43.9", "broken"):
+    for text in ("859.8 MB", "12.2 GB", "expansion 34.4", "broken"):
         assert text in shown
     assert main(["chain", "--set", "ltv-test", "--insecure", WHY, "--seed", "1", "--keys", "2"]) == 0
     assert "every bound holds" in capsys.readouterr().out

@@ -19,7 +19,7 @@ struct Noise {
   u32 factors = 2;           ///< of how many random polynomials w is a product at most: for its moments
   friend bool operator==(const Noise&, const Noise&) = default;
 };
-/// No coefficient exceeds so many standard deviations, but for a probability of 2^-42 a polynomial at N = 2^15.
+/// Standard deviations that no coefficient exceeds; docs/ltv.md says how sure that is.
 inline constexpr double kDeviations = 9;
 
 /// Bases in which polynomials have coefficients.
