@@ -322,15 +322,14 @@ WRITE_THEMSELVES = {
     "hw/build.py": "a cache",
     "hw/synthesis.py": "a cache",
     "lab/bench/psi.py": "a temporary folder",
-    "omr/board_cli.py": "a log, which is appended to",
     "omr/demo.py": "what its own processes say and read",
     "omr/depot.py": "results and requests; its lock, its journals",
-    "omr/detect_cli.py": "a log, which is appended to",
     "omr/keys.py": "the temporary file of `files.new_file`",
     "omr/detector_service.py": "a key that arrives, in a folder of its own",
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",
-    "psi/cli.py": "a log, which is appended to",
+    "serving/options.py": "logs of services, which are appended to",
+    "lab/bench/omr_posting.py": "what a service complains of, in a temporary folder",
 }
 
 
