@@ -54,7 +54,7 @@ class BitRing:
         room = (self.degree.bit_length() + 8) // 8
         spread = [int.from_bytes(np.pad(x.reshape(-1, 1), ((0, 0), (0, room - 1))).tobytes(), "little") for x in (a, b)]
         product = (spread[0] * spread[1]).to_bytes(2 * self.degree * room, "little")
-        r = self._number(np.frombuffer(product, np.uint8)[::room] & 1)
+        r = self._number((np.frombuffer(product, np.uint8)[::room] & 1).astype(np.uint8))
         for i in range(r.bit_length() - 1, self.degree - 1, -1):
             if r >> i & 1:
                 r ^= self.phi << (i - self.degree)
