@@ -90,6 +90,14 @@ def test_other_shapes(method: str, columns: int, outputs: int, babies: int) -> N
     assert w.decrypted(w.native.run(w.babies, 0, w.diagonals, w.galois)) == w.expected
 
 
+@BOTH
+def test_rings_of_several_tiles_and_sums_in_several_groups(method: str) -> None:
+    # Eleven giant steps, the last with two diagonals; tiles are of 1,024 words.
+    w = World(method, 12, 32, 2, 3)
+    assert w.shape.layout.giants == 11
+    assert w.decrypted(w.native.run(w.babies, 0, w.diagonals, w.galois, 2)) == w.expected
+
+
 @pytest.mark.parametrize("cuts", [(0, 1, 5), (0, 2, 4, 5), (0, 1, 2, 3, 4, 5)])
 @BOTH
 def test_any_partition_decrypts_alike(method: str, cuts: tuple[int, ...]) -> None:
