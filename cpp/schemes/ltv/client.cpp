@@ -54,6 +54,7 @@ std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
   const Spectrum spectrum(params.spec().m);
   SecretKey sk;
   sk.id = random_id(rng_);
+  sk.parameters = params.hash();
   PublicKey pk;
   pk.key_id = sk.id;
   const auto ternary = [&](double limit, i64 factor, i64 constant) {

@@ -46,7 +46,7 @@ void check(const Context& context, const Ciphertext& c) {
 }
 
 void check(const Context& context, const SecretKey& key) {
-  bool fits = key.u.size() == context.params().levels() + 1;
+  bool fits = key.parameters == context.params().hash() && key.u.size() == context.params().levels() + 1;
   for (const SmallPoly& u : key.u) fits = fits && u.coeffs().size() == context.params().degree();
   require(fits, "secret key");
 }

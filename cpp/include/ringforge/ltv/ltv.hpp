@@ -50,7 +50,8 @@ struct Ciphertext {
 
 /// f_i = 2 u_i + 1 for each level, u_i ternary. Move-only, wiped at the end.
 struct SecretKey {
-  u64 id = 0;  ///< random public name that keys and ciphertexts carry
+  u64 id = 0;        ///< random public name that keys and ciphertexts carry
+  Hash parameters{};  ///< of the set it was made for: its numbers alone do not tell
   std::vector<SmallPoly> u;
 
   SecretKey() = default;
