@@ -173,6 +173,7 @@ ltv::SecretKey read_secret_key(std::istream& in, const Context& context) {
   RecordReader r(in, ltv::kSecretKeyType);
   ltv::SecretKey key;
   key.id = read_key_head(r, context);
+  key.parameters = context.params().hash();  // the record's, as was checked
   r.check_length(secret_body(context));
   const std::size_t n = context.params().degree();
   SecretArray<std::uint8_t> digits(n);
