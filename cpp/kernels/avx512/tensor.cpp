@@ -96,7 +96,7 @@ RF_INLINE void fwd_root(const A& a, V x[8], V y[8]) {
 /// The last three levels at the root. Words below K/2*q, all.
 template <class A>
 RF_INLINE void inv_root(const A& a, V x[8], V y[8]) {
-  constexpr unsigned r = A::kLimit / 2, g = A::kGrow, g2 = after_inv<A>(g);
+  constexpr unsigned r = A::kLimit / 2, g = A::kGrow;
   inv_sum_of<A, r>(a, x[0], x[2]);
   inv_sum_of<A, r>(a, x[1], x[3]);
   a.template inv<r>(x[4], x[6], a.tw1(5));
@@ -121,7 +121,6 @@ RF_INLINE void inv_root(const A& a, V x[8], V y[8]) {
   inv_sum_of<A, r>(a, x[5], y[5]);
   inv_sum_of<A, r>(a, x[6], y[6]);
   inv_sum_of<A, r>(a, x[7], y[7]);
-  static_assert(g2 <= r);
 }
 
 /// fwd_pass16 at the root.
