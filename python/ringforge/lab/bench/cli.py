@@ -542,7 +542,11 @@ def aes_command(
     budget: Annotated[float, typer.Option(min=0.01, help="Seconds of each measurement.")] = 0.5,
     peer: Annotated[FlintPeer, typer.Option(help="flint (needs python-flint), or none.")] = FlintPeer.flint,
     scheme: Annotated[
-        str, typer.Option("--set", help="Instead: operations of LTV, which is broken, at this set, such as ltv-paper.")
+        str,
+        typer.Option(
+            "--set",
+            help="Also operations of LTV, which is broken, at this set, such as ltv-paper; without --case these alone.",
+        ),
     ] = "",
     level: Annotated[int, typer.Option(min=0, help="Of the ciphertexts, with --set.")] = 0,
     insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a broken scheme may be used.")] = "",
@@ -553,29 +557,25 @@ def aes_command(
 ) -> None:
     """Products modulo Phi_65535 beside FLINT and the LTV accelerator paper's times; slots; operations of LTV.
 
-    The paper's times are its own in every case. With --set, keys are made first: at ltv-paper minutes, and 1 GB for
+    The paper's times are its own in every case. With --set, keys are made first: at ltv-paper a minute, and 1 GB for
     the evaluation key of one level.
 
     Examples:
 
         ringforge bench aes
 
-        ringforge bench aes --set ltv-paper --insecure "a reproduction" --threads 2
+        ringforge bench aes --set ltv-paper --insecure "a reproduction" --case product --case own
     """
+    workers = tuple(dict.fromkeys(threads or (1, 2)))
+    wanted = aes_bench.AesCase(primes=primes, threads=workers, rounds=rounds, budget_s=budget)
+    chosen = tuple(dict.fromkeys(case or (() if scheme else aes_bench.CASES)))
+    parts = [aes_bench.compare(wanted, chosen, peer is not FlintPeer.none)]
     if scheme:
-        if case:
-            raise typer.BadParameter("--set and --case are measurements of their own: name one")
         params = ltv.Parameters.named(scheme, insecure)
         console(stderr=True).print(f"  {ltv.WARNING}", style="bold")
-        operations = chain.from_iterable(aes_bench.scheme(params, level, t, rounds) for t in threads or (1, 2))
-        done = _finish(operations, f"LTV, wall time, {rounds} rounds", as_json, save_to, f"aes-{scheme}")
-        shown = aes_bench.scheme_beside_the_paper(done)
-    else:
-        chosen = tuple(dict.fromkeys(case or aes_bench.CASES))
-        workers = tuple(dict.fromkeys(threads or (1, 2)))
-        wanted = aes_bench.AesCase(primes=primes, threads=workers, rounds=rounds, budget_s=budget)
-        records = aes_bench.compare(wanted, chosen, peer is not FlintPeer.none)
-        done = _finish(records, f"aes, {rounds} rounds", as_json, save_to, "aes")
-        shown = aes_bench.beside_the_paper(done)
+        parts += [aes_bench.scheme(params, level, t, rounds) for t in workers]
+    name = "-".join(filter(None, ("aes", "ring" if chosen else "", scheme)))
+    done = _finish(chain.from_iterable(parts), f"aes, {rounds} rounds", as_json, save_to, name)
+    shown = [*aes_bench.beside_the_paper(done), *aes_bench.scheme_beside_the_paper(done)]
     if shown and not as_json:
         print(render(shown, width=_WIDTH))
