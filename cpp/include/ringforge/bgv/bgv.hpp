@@ -21,6 +21,10 @@
 #include "ringforge/rlwe/evaluator.hpp"
 #include "ringforge/tensor_basis.hpp"
 
+namespace ringforge {
+class Spectrum;
+}
+
 namespace ringforge::bgv {
 
 // Keys are those of the RLWE layer.
@@ -62,6 +66,8 @@ class Context {
   const rlwe::Gadget& gadget() const noexcept { return *gadget_; }
   const rlwe::GadgetPtr& gadget_ptr() const noexcept { return gadget_; }
   const TensorBasis& tensor_basis() const noexcept { return tensor_; }
+  /// Values at roots of unity: internal.
+  const Spectrum& spectrum() const noexcept { return *spectrum_; }
   /// The first `limbs` primes of Q. @throws LevelError unless Q has so many.
   Basis basis(std::size_t limbs) const;
 
@@ -82,6 +88,7 @@ class Context {
   NoiseRules rules_;
   rlwe::GadgetPtr gadget_;
   TensorBasis tensor_;
+  std::shared_ptr<const Spectrum> spectrum_;
 };
 using ContextPtr = std::shared_ptr<const Context>;
 
