@@ -11,7 +11,6 @@
 #include "reconstructor.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
-#include "signed_bits.hpp"
 
 namespace ringforge::bgv {
 
