@@ -18,7 +18,7 @@ def key_bytes(p: Parameters, limbs: int | None = None) -> int:
 
 def explain(p: Parameters | str) -> str:
     """Ring, slots, primes, security, sizes, and a chain of squares at the fewest limbs that noise allows."""
-    p = Parameters.named(p) if isinstance(p, str) else p
+    p = params.resolve_bgv(p)
     slots, rules = BinarySlots(p.m), NoiseRules(p)
     verdict = "128 bits" if p.secure else f"below 128 bits (used because: {p.insecure})"
     lines = [

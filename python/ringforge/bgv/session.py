@@ -16,6 +16,7 @@ from ringforge._native.bgv import Ciphertext, Client, Context, Evaluator, Multip
 from ringforge.binary_slots import BinarySlots, Bytes, Elements
 from ringforge.errors import NoiseError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.params import resolve_bgv
 
 #: What numbers stand for: elements of GF(2^d), bytes of AES or bits in slots; or coefficients of 1, X, X^2, ...
 Packing = Literal["elements", "bytes", "bits", "coefficients"]
@@ -80,13 +81,13 @@ class Session:
         fixed_seed_for_tests: makes everything reproducible, and nothing secret.
 
     Raises:
-        ParameterError: an unknown name, or a set below 128 bits by name alone (`Parameters.named` takes a reason).
+        ParameterError: an unknown name, or a set below 128 bits by name alone (`params.named_bgv` takes a reason).
     """
 
     def __init__(
         self, params: Parameters | str, threads: int = 1, fixed_seed_for_tests: TestSeed | None = None
     ) -> None:
-        self.context = Context(Parameters.named(params) if isinstance(params, str) else params)
+        self.context = Context(resolve_bgv(params))
         self.client = Client(self.context, fixed_seed_for_tests)
         self.secret_key = self.client.secret_key()
         self.evaluator = Evaluator(self.context, threads)
