@@ -23,7 +23,6 @@ using u64 = std::uint64_t;
 using u32 = std::uint32_t;
 
 constexpr u64 kMaxIndex = u64{1} << 17;
-constexpr std::size_t kMaxTable = std::size_t{1} << 22;
 constexpr unsigned kMaxDegree = 32;
 /// x^8 + x^4 + x^3 + x + 1.
 constexpr unsigned kAes = 0x11b;
@@ -68,6 +67,7 @@ u64 generator(u64 power, u64 p) {
 /// The number below m that is `a` modulo the divisor n of m and `b` modulo m/n, which have no common factor.
 u64 joined(u64 a, u64 b, u64 n, u64 m) {
   const u64 rest = m / n;
+  if (rest == 1) return a % n;
   for (u64 x = b % rest; x < m; x += rest)
     if (x % n == a % n) return x;
   return 0;
@@ -212,10 +212,6 @@ void BinarySlots::split(u64 m) {
     else
       axes_.push_back({power, units, {}, {}});
   }
-  if (f_ * lanes_ > kMaxTable)
-    throw ParameterError("the slots of index " + std::to_string(m) + " need tables of " + std::to_string(f_ * lanes_) +
-                         " words, and " + std::to_string(kMaxTable) +
-                         " is the most: take another index, such as 65535");
 }
 
 // Units in the order of slots, and where residues are.
@@ -263,19 +259,27 @@ void BinarySlots::make_tables() {
     return all;
   };
   const std::vector<u32> of_f = roots(f_);
+  u32 traces = 0;  // of Y^bit
+  for (unsigned bit = 0; bit < d; ++bit) traces |= field_.trace(u32{1} << bit) << bit;
   std::vector<u32> duals(f_);
   for (u64 i = 0; i < f_; ++i) {
     u32 x = of_f[i];
-    for (unsigned bit = 0; bit < d; ++bit, x = field_.shifted(x)) duals[i] |= field_.trace(x) << bit;
+    for (unsigned bit = 0; bit < d; ++bit, x = field_.shifted(x)) duals[i] |= parity(x & traces) << bit;
   }
-  powers_.resize(f_ * lanes_);
-  traces_.resize(f_ * lanes_);
-  for (u64 i = 0; i < f_; ++i)
-    for (std::size_t lane = 0; lane < lanes_; ++lane) {
-      const u64 at = i * (representatives_[lane] % f_) % f_;
-      powers_[i * lanes_ + lane] = of_f[at];
-      traces_[i * lanes_ + lane] = duals[(f_ - at) % f_];
-    }
+  const u64 p = prime_factors(f_)[0], root = generator(f_, p), units = units_of(f_, p);
+  const auto add = [&](u64 at) {
+    powers_.push_back(of_f[at]);
+    traces_.push_back(duals[(f_ - at) % f_]);
+  };
+  rows_.resize(f_);
+  for (u64 k = 0, unit = 1; k < units + lanes_; ++k, unit = unit * root % f_) {
+    if (k < units) rows_[unit] = static_cast<u32>(k);
+    add(unit);
+  }
+  for (u64 i = 0; i < f_; i += p) {
+    rows_[i] = static_cast<u32>(powers_.size());
+    for (std::size_t lane = 0; lane < lanes_; ++lane) add(i * (representatives_[lane] % f_) % f_);
+  }
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     Axis& axis = axes_[a];
     const std::vector<u32> all = roots(axis.length);
@@ -360,7 +364,7 @@ void BinarySlots::decode(std::span<u32> values, std::span<const std::uint8_t> co
   std::vector<u32> now(g_ * lanes_), next(now.size()), room(field_.degree() * now.size());
   for (std::size_t i = 0, in_f = 0, in_g = 0; i < degree_; ++i) {
     const u32 mask = 0U - coefficients[i];
-    const u32* power = powers_.data() + in_f * lanes_;
+    const u32* power = powers_.data() + rows_[in_f];
     u32* to = now.data() + places_[in_g] * lanes_;
     for (std::size_t lane = 0; lane < lanes_; ++lane) to[lane] ^= mask & power[lane];
     if (++in_f == f_) in_f = 0;
@@ -395,7 +399,7 @@ void BinarySlots::encode(std::span<std::uint8_t> coefficients, std::span<const u
   }
   std::vector<u64> bits((index_ + 63) / 64);
   for (std::size_t i = 0, in_f = 0, in_g = 0; i < index_; ++i) {
-    const u32* trace = traces_.data() + in_f * lanes_;
+    const u32* trace = traces_.data() + rows_[in_f];
     const u32* from = now.data() + places_[in_g] * lanes_;
     u32 sum = 0;
     for (std::size_t lane = 0; lane < lanes_; ++lane) sum ^= trace[lane] & from[lane];
