@@ -23,6 +23,7 @@ using u64 = std::uint64_t;
 using u32 = std::uint32_t;
 
 constexpr u64 kMaxIndex = u64{1} << 17;
+constexpr std::size_t kMaxTable = std::size_t{1} << 22;
 constexpr unsigned kMaxDegree = 32;
 /// x^8 + x^4 + x^3 + x + 1.
 constexpr unsigned kAes = 0x11b;
@@ -67,7 +68,6 @@ u64 generator(u64 power, u64 p) {
 /// The number below m that is `a` modulo the divisor n of m and `b` modulo m/n, which have no common factor.
 u64 joined(u64 a, u64 b, u64 n, u64 m) {
   const u64 rest = m / n;
-  if (rest == 1) return a % n;
   for (u64 x = b % rest; x < m; x += rest)
     if (x % n == a % n) return x;
   return 0;
@@ -212,6 +212,11 @@ void BinarySlots::split(u64 m) {
     else
       axes_.push_back({power, units, {}, {}});
   }
+  const std::size_t words = prime_f() ? f_ + 2 * lanes_ : f_ * lanes_;
+  if (words > kMaxTable)
+    throw ParameterError("the slots of index " + std::to_string(m) + " need tables of " + std::to_string(words) +
+                         " words, and " + std::to_string(kMaxTable) +
+                         " is the most: take another index, such as 65535");
 }
 
 // Units in the order of slots, and where residues are.
@@ -259,26 +264,33 @@ void BinarySlots::make_tables() {
     return all;
   };
   const std::vector<u32> of_f = roots(f_);
-  u32 traces = 0;  // of Y^bit
+  u32 traces = 0;  // bit k: the trace of Y^k
   for (unsigned bit = 0; bit < d; ++bit) traces |= field_.trace(u32{1} << bit) << bit;
   std::vector<u32> duals(f_);
   for (u64 i = 0; i < f_; ++i) {
     u32 x = of_f[i];
     for (unsigned bit = 0; bit < d; ++bit, x = field_.shifted(x)) duals[i] |= parity(x & traces) << bit;
   }
-  const u64 p = prime_factors(f_)[0], root = generator(f_, p), units = units_of(f_, p);
-  const auto add = [&](u64 at) {
+  const auto append = [&](u64 at) {
     powers_.push_back(of_f[at]);
     traces_.push_back(duals[(f_ - at) % f_]);
   };
   rows_.resize(f_);
-  for (u64 k = 0, unit = 1; k < units + lanes_; ++k, unit = unit * root % f_) {
-    if (k < units) rows_[unit] = static_cast<u32>(k);
-    add(unit);
-  }
-  for (u64 i = 0; i < f_; i += p) {
-    rows_[i] = static_cast<u32>(powers_.size());
-    for (std::size_t lane = 0; lane < lanes_; ++lane) add(i * (representatives_[lane] % f_) % f_);
+  if (prime_f()) {
+    // Lane r stands for root^r: the row of root^u begins at word u of all powers of the root, that of 0 is behind them.
+    const u64 root = generator(f_, f_);
+    u64 x = 1;
+    for (std::size_t u = 0; u < f_ - 2 + lanes_; ++u, x = x * root % f_) {
+      if (u < f_ - 1) rows_[x] = static_cast<u32>(u);
+      append(x);
+    }
+    rows_[0] = static_cast<u32>(powers_.size());
+    for (std::size_t lane = 0; lane < lanes_; ++lane) append(0);
+  } else {
+    for (u64 i = 0; i < f_; ++i) {
+      rows_[i] = static_cast<u32>(i * lanes_);
+      for (std::size_t lane = 0; lane < lanes_; ++lane) append(i * (representatives_[lane] % f_) % f_);
+    }
   }
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     Axis& axis = axes_[a];

@@ -27,7 +27,8 @@ NumpyBits bits_of(Bits&& bits) {
 
 void bind_noise(nb::module_& b) {
   nb::class_<Noise>(b, "Noise", "What is known of a ciphertext's noise without the key.")
-      .def("__init__", [](Noise* self, double log_bound) { new (self) Noise{log_bound}; }, "log_bound"_a)
+      .def(
+          "__init__", [](Noise* self, double log_bound) { new (self) Noise{log_bound}; }, "log_bound"_a)
       .def_ro("log_bound", &Noise::log_bound, "log2 of a bound on its values at primitive m-th roots of unity.")
       .def(
           "__eq__", [](const Noise& a, const Noise& b) { return a == b; }, nb::is_operator(),
@@ -80,9 +81,11 @@ void bind_context(nb::module_& b) {
       .def_prop_ro("insecure", [](const Parameters& p) { return p.spec().insecure; })
       .def_prop_ro("degree", &Parameters::degree, "N = phi(m): bits of a plaintext.")
       .def_prop_ro("max_limbs", &Parameters::max_limbs)
-      .def_prop_ro("prime_step", [](const Parameters& p) { return p.ring().prime_step(); },
-                   "Primes of the ring are 1 modulo this.")
-      .def("log_q_of", [](const Parameters& p, std::size_t limbs) { return p.log_q(limbs); }, "limbs"_a)
+      .def_prop_ro(
+          "prime_step", [](const Parameters& p) { return p.ring().prime_step(); },
+          "Primes of the ring are 1 modulo this.")
+      .def(
+          "log_q_of", [](const Parameters& p, std::size_t limbs) { return p.log_q(limbs); }, "limbs"_a)
       .def_prop_ro("log_q", [](const Parameters& p) { return p.log_q(); })
       .def_prop_ro("log_qp", &Parameters::log_qp)
       .def_prop_ro("secure", &Parameters::secure)
@@ -95,7 +98,8 @@ void bind_context(nb::module_& b) {
           nb::sig("def __eq__(self, arg: object, /) -> bool"));
   nb::class_<Multiplier>(b, "Multiplier", "A public plaintext that ciphertexts are multiplied by, or added to.")
       .def_prop_ro("limbs", [](const Multiplier& m) { return m.poly.limbs(); })
-      .def_prop_ro("special", [](const Multiplier& m) { return m.special.limbs() > 0; }, "Fit for frobenius_sums.")
+      .def_prop_ro(
+          "special", [](const Multiplier& m) { return m.special.limbs() > 0; }, "Fit for frobenius_sums.")
       .def_prop_ro("bytes", &Multiplier::bytes)
       .def_ro("log_peak", &Multiplier::log_peak, "log2 of its largest value at a primitive m-th root of unity.");
   bind_polynomials(

@@ -11,7 +11,6 @@
 #include "reconstructor.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
-#include "signed_bits.hpp"
 
 namespace ringforge::bgv {
 
@@ -138,8 +137,8 @@ Bits Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double s
   double short_of = 0;
   for (std::size_t limbs = 1; limbs <= c.limbs(); ++limbs) {
     const Noise here = rules.mod_switched(covered, c.limbs(), limbs, c.parts.size());
-    // The phase's error is v/2 less half of the message. The squares of the coefficients of v sum to those of its values
-    // at most: p*sum c_a^2 - (sum c_a)^2 over p - 1 coefficients, for each prime p of m.
+    // The phase's error is v/2 less half of the message. The squares of the coefficients of v sum to those of its
+    // values at most: p*sum c_a^2 - (sum c_a)^2 over p - 1 coefficients, for each prime p of m.
     const double sigma = rlwe::flood_deviation(std::exp2(2 * (here.log_bound - 1)), n, share_bits, queries);
     const double needed = std::log2(2 * deviations * sigma + std::exp2(rules.bound_bits(here)));
     const double have = ctx_->params().log_q(limbs) - 1;

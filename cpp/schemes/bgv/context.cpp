@@ -8,7 +8,6 @@
 #include "plain.hpp"
 #include "ringforge/bgv/bgv.hpp"
 #include "ringforge/error.hpp"
-#include "signed_bits.hpp"
 
 namespace ringforge::bgv {
 namespace {

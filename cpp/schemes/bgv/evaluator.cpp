@@ -147,8 +147,10 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& key, std:
     throw LevelError("a ciphertext of " + std::to_string(a.limbs()) + " limbs cannot lose " + std::to_string(drop) +
                      ": one must stay");
   const Noise known = a.parts.size() == 2 ? a.noise() : rules().switched(a, a.limbs());
-  Ciphertext r(known, poly_.relinearize(a, key));
-  return drop == 0 ? r : mod_switch_to(r, a.limbs() - drop);
+  // The first prime goes with the division by P.
+  Ciphertext r(drop == 0 ? known : rules().mod_switched(known, a.limbs(), a.limbs() - 1),
+               poly_.relinearize(a, key, drop > 0));
+  return drop < 2 ? r : mod_switch_to(r, a.limbs() - drop);
 }
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b, const RelinKey& key, std::size_t drop) const {

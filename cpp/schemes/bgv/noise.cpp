@@ -12,9 +12,11 @@
 //     T*w*N,   T = (1 + 1/N) * ln(32 * N/2 * 2^security) / cos^2(pi/32),
 //
 // with the probability 2^-security at most. Polynomials that were drawn before, such as the secret, an error of a key,
-// factor or ciphertext, are constants in this, whatever they are; values of what depends on each other add and multiply.
+// factor or ciphertext, are constants in this, whatever they are; values of what depends on each other add and
+// multiply.
 //
-//   fresh       v = m + 2e or m + 2(u*e_pk + e0 + e1*s); the signs of m are drawn with it, and in powers of X a direction
+//   fresh       v = m + 2e or m + 2(u*e_pk + e0 + e1*s); the signs of m are drawn with it, and in powers of X a
+//   direction
 //               has N*w at most instead of half of it
 //   rounding    (v - 2d)/D with d = d0 + d1*s [+ d2*s^2], d_i uniform in (-D/2, D/2)
 //   key switch  v + 2*E/P, E = sum over digits d of D_d*e_d: the digits of c1 are uniform, so that the values of E have
@@ -66,9 +68,7 @@ double NoiseRules::from_variance(double variance) const noexcept { return std::l
 
 double NoiseRules::bound_bits(const Noise& a) const noexcept { return a.log_bound + std::log2(coefficient_); }
 
-double NoiseRules::budget(const Noise& a, std::size_t limbs) const {
-  return params_.log_q(limbs) - 1 - bound_bits(a);
-}
+double NoiseRules::budget(const Noise& a, std::size_t limbs) const { return params_.log_q(limbs) - 1 - bound_bits(a); }
 
 double NoiseRules::rounding(std::size_t parts) const noexcept {
   return 1 + from_variance((1 + secret_ + (parts > 2 ? secret_ * secret_ : 0)) / 12);

@@ -5,8 +5,8 @@
 // Hubaux, "Efficient Bootstrapping for Approximate Homomorphic Encryption with Non-Sparse Keys", Eurocrypt 2021).
 //
 // Prime by prime of Q*P: the digits of c1 there are transformed once; of each map the product with its key, plus P*c0,
-// is permuted and added, multiplied, to the sums that take it, block by block. So of everything but the sums there is one
-// limb a thread. The primes that go come first: what remains of them is kept in coefficient form.
+// is permuted and added, multiplied, to the sums that take it, block by block. So of everything but the sums there is
+// one limb a thread. The primes that go come first: what remains of them is kept in coefficient form.
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -4,7 +4,25 @@
 
 #include <algorithm>
 
+#include "ringforge/error.hpp"
+
 namespace ringforge::ltv {
+
+SmallPoly signed_bits(std::span<const std::uint8_t> bits, std::size_t n) {
+  if (bits.size() > n)
+    throw ValueError(std::to_string(bits.size()) + " bits, a message has at most " + std::to_string(n) +
+                     ": use several ciphertexts");
+  SmallPoly p(n);
+  Stream signs({}, StreamObject::message_sign);
+  u64 word = 0;
+  for (std::size_t k = 0; k < bits.size(); ++k) {
+    if (bits[k] > 1) throw ValueError("a message has bits, and entry " + std::to_string(k) + " is neither 0 nor 1");
+    if (k % 64 == 0) word = signs.next();
+    const i64 sign = 1 - 2 * static_cast<i64>(word >> (k % 64) & 1);
+    p.coeffs()[k] = sign * bits[k];
+  }
+  return p;
+}
 
 void add_small(Coefficients& p, const SmallPoly& small) {
   const auto& kernels = kernels::active32();

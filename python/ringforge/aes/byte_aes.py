@@ -141,6 +141,13 @@ def round_circuit(i: int, direction: Direction = "encrypt", size: int = 16) -> C
     return Circuit(name, 2 * size, end, tuple(b.steps), tuple(outputs))
 
 
+@cache
+def added_key(size: int = 16) -> Circuit:
+    """AddRoundKey 0: inputs are a state's bytes and the round key's."""
+    sums = tuple(Sum(0, ((j, 1), (size + j, 1))) for j in range(size))
+    return Circuit("AES round 0", 2 * size, 0, sums, tuple(range(2 * size, 3 * size)))
+
+
 def _mixed(mapped: list[dict[int, int]], j: int, mix: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Byte j of MixColumns: the sum over k of mix[k] times the byte k rows below; 3 is 1 + 2."""
     terms: list[tuple[int, int]] = []

@@ -170,20 +170,16 @@ class Circuit:
         return tuple(last)
 
     @cached_property
-    def factors(self) -> frozenset[int]:
-        """All constants that values are multiplied by, but 0 and 1."""
+    def constants(self) -> frozenset[int]:
+        """All bytes that are multiplied by or added, as plaintexts: of linear maps 1 too."""
         found: set[int] = set()
         for s in self.steps:
             if isinstance(s, Maps):
                 found.update(c for m in s.maps for c in m)
             elif isinstance(s, Sum):
-                found.update(f for _, f in s.terms)
-        return frozenset(found - {0, 1})
-
-    @cached_property
-    def map_factors(self) -> frozenset[int]:
-        """The constants of linear maps, but 0."""
-        return frozenset(c for s in self.steps if isinstance(s, Maps) for m in s.maps for c in m if c)
+                found.update(f for _, f in s.terms if f != 1)
+                found.add(s.constant)
+        return frozenset(found - {0})
 
     @cached_property
     def powers(self) -> frozenset[int]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Protocol
 
-from ringforge.aes.byte_aes import round_circuit
+from ringforge.aes.byte_aes import added_key, round_circuit
 from ringforge.aes.byte_circuit import Circuit, LinearMap, Maps, Power, Product, Step, Sum, operands, run
 from ringforge.aes.engine import ROUNDS, Direction
 from ringforge.errors import NoiseError, ParameterError
@@ -43,12 +43,11 @@ class Rules(Protocol):
     def sum(self, a: Noise, b: Noise) -> Noise: ...
     def plain_sum(self, a: Noise, log_peak: float) -> Noise: ...
     def plain_product(self, a: Noise, log_peak: float) -> Noise: ...
-    def random_peak(self) -> float: ...
     def switched(self, a: Noise, limbs: int) -> Noise: ...
     def multiplied(self, a: Noise, b: Noise, limbs: int, drop: int) -> Noise: ...
     def hoisted_sum(self, a: Noise, log_peaks: Sequence[float], limbs: int, drop: int) -> Noise: ...
-    def mod_switched(self, a: Noise, from_: int, to: int) -> Noise: ...
-    def budget(self, a: Noise, limbs: int) -> float: ...
+    def mod_switched(self, a: Noise, limbs: int, to: int) -> Noise: ...
+    def budget(self, noise: Noise, limbs: int) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -341,10 +340,6 @@ def _predicted(
 # ---- AES -----------------------------------------------------------------------------------------
 
 
-def _added_key() -> Circuit:
-    return Circuit("AES round 0", 2, 0, (Sum(0, ((0, 1), (1, 1))),), (2,))
-
-
 def _level(n: int) -> Circuit:
     return Circuit(f"level {n}", 1, 1, (Product(0, 0, 0),), (1,))
 
@@ -407,8 +402,8 @@ def aes_plan(
         ParameterError: too few primes.
     """
     rounds = [round_circuit(i, direction, 1) for i in range(1, ROUNDS + 1)]
-    constants = {c for r in rounds for c in r.factors | r.map_factors}
-    segments = [Segment(c, (1,)) for c in (_added_key(), *rounds)]
+    constants = {c for r in rounds for c in r.constants}
+    segments = [Segment(c, (1,)) for c in (added_key(1), *rounds)]
     segments += [Segment(_level(n)) for n in range(1, levels_left + 1)]
     plan = make_plan(rules, sizes, segments, {c: peaks(c) for c in constants})
     return AesPlan(direction, levels_left, plan)

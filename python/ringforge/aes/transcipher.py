@@ -26,11 +26,22 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from ringforge.aes.engine import BLOCK_BYTES, KEY_BYTES, ROUNDS, AesClient, AesServer, Blocks, RoundKeySource, State
+from ringforge.aes import clear
+from ringforge.aes.engine import (
+    BLOCK_BYTES,
+    KEY_BYTES,
+    ROUNDS,
+    AesClient,
+    AesServer,
+    Blocks,
+    Direction,
+    RoundKeySource,
+    State,
+)
 from ringforge.aes.ledger import COUNTERS, Ledger
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 
@@ -222,10 +233,43 @@ def batches(stream: Stream, slots: int) -> list[range]:
     return [range(a, min(a + slots - 1, stream.blocks)) for a in range(0, stream.blocks, slots - 1)]
 
 
-def counter_blocks(first: int, count: int) -> Blocks:
-    """Counters as blocks, (count, 16), the greatest byte first, modulo 2^128."""
-    numbers = b"".join(((first + i) % COUNTERS).to_bytes(BLOCK_BYTES, "big") for i in range(count))
-    return np.frombuffer(numbers, np.uint8).reshape(count, BLOCK_BYTES)
+class Checked:
+    """A stream as what AES is run on: blocks of each batch with the check after them (`runner.Source`).
+
+    Args:
+        slots: of the server.
+    """
+
+    direction: Direction = "encrypt"
+
+    def __init__(self, stream: Stream, slots: int) -> None:
+        self._stream, self._batches = stream, batches(stream, slots)
+        #: Blocks in all batches, checks included.
+        self.blocks = stream.blocks + len(self._batches)
+        #: What it is known by.
+        self.digest = hashlib.sha256(stream.head + stream.tag).hexdigest()
+
+    def _range(self, number: int) -> range:
+        if not 0 <= number < len(self._batches):
+            raise ParameterError(f"batch {number}: the stream has {len(self._batches)}")
+        return self._batches[number]
+
+    def start(self, server: AesServer, number: int, key: list[Any]) -> State:
+        """Counters of a batch, which are public, and of its check, after AddRoundKey 0.
+
+        Raises:
+            ParameterError: no such batch.
+        """
+        blocks = self._range(number)
+        return server.start_clear(clear.counter_blocks(self._stream.counter + blocks.start, len(blocks) + 1), key)
+
+    def finish(self, server: AesServer, number: int, state: State) -> State:
+        """The stream added; nothing to the check, and to what is beyond the stream's end."""
+        blocks = self._range(number)
+        out = np.zeros((len(blocks) + 1, BLOCK_BYTES), np.uint8)
+        data = self._stream.data[blocks.start * BLOCK_BYTES : blocks.stop * BLOCK_BYTES]
+        out.reshape(-1)[: len(data)] = np.frombuffer(data, np.uint8)
+        return server.add_clear(state, out)
 
 
 class Transcipher:
@@ -269,27 +313,18 @@ class Transcipher:
             ParameterError: no such batch; as `accept`, whatever the server and the source of keys raise.
         """
         self.accept(stream)
-        ranges = batches(stream, self._server.slots)
-        if not 0 <= number < len(ranges):
-            raise ParameterError(f"batch {number}: the stream has {len(ranges)}")
-        blocks = ranges[number]
-        server, keys = self._server, self._keys
-        counters = counter_blocks(stream.counter + blocks.start, len(blocks) + 1)
-        state = server.start_clear(counters, keys.round(0))
+        source = Checked(stream, self._server.slots)
+        state = source.start(self._server, number, self._keys.round(0))
         for i in range(1, ROUNDS + 1):
-            told = None if progress is None else (lambda done, total, i=i: progress(i, done, total))
-            state = server.round(state, i, keys.round(i), told)
-        return server.add_clear(state, self._blocks(stream, blocks))
+
+            def told(done: int, total: int, i: int = i) -> None:
+                if progress is not None:
+                    progress(i, done, total)
+
+            state = self._server.round(state, i, self._keys.round(i), told)
+        return source.finish(self._server, number, state)
 
     def run(self, stream: Stream, progress: Progress | None = None) -> Iterator[State]:
         """All batches, one after another."""
         for number in range(len(batches(stream, self._server.slots))):
             yield self.batch(stream, number, progress)
-
-    @staticmethod
-    def _blocks(stream: Stream, blocks: range) -> Blocks:
-        """The stream's bytes of a batch; zeros after its end, and for the check."""
-        out = np.zeros((len(blocks) + 1, BLOCK_BYTES), np.uint8)
-        data = stream.data[blocks.start * BLOCK_BYTES : blocks.stop * BLOCK_BYTES]
-        out.reshape(-1)[: len(data)] = np.frombuffer(data, np.uint8)
-        return out

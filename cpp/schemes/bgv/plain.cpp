@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include "signed_bits.hpp"
+#include "plain.hpp"
 
 #include <string>
 
 #include "ringforge/error.hpp"
 
-namespace ringforge {
+namespace ringforge::bgv {
 
 SmallPoly signed_bits(std::span<const std::uint8_t> bits, std::size_t n, const Seed& signs) {
   if (bits.size() > n)
@@ -24,4 +24,4 @@ SmallPoly signed_bits(std::span<const std::uint8_t> bits, std::size_t n, const S
   return p;
 }
 
-}  // namespace ringforge
+}  // namespace ringforge::bgv
