@@ -4,8 +4,8 @@
 
 A block of AES needs a slot that holds bytes: a field GF(2^d) with 8 | d, d the order of 2 modulo the index m. There are
 phi(m)/d slots, so that a block costs d coefficients of every limb; d is 16 for divisors of 65,535 only, and at least 24
-for all others of use. Against this stands what the security of phi(m) allows: AES and its key switches want some 1,200
-bits of Q*P whatever the ring, and the guideline gives 868 at phi(m) = 32,768.
+for all others of use. Against this stands what the security of phi(m) allows: AES wants 900 bits of Q and more, and P
+for its key switches, and the guideline gives 868 for both at phi(m) = 32,768.
 
 Security of rings between powers of two is the guideline's bound interpolated in phi(m). Noise is that of
 `ringforge.bgv.NoiseRules`, which know only rings that exist here; `NoiseModel` is the same rules for any degree.
@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache, cached_property
-from typing import Any, Final
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
 
 from ringforge import params
-from ringforge.aes.byte_aes import round_circuit
+from ringforge.aes.byte_aes import INVERSION_STAGES, round_circuit
+from ringforge.aes.byte_circuit import BITS, Sum
 from ringforge.aes.byte_plan import AesPlan, Sizes, aes_plan
-from ringforge.aes.engine import ROUNDS, Direction
+from ringforge.aes.engine import BLOCK_BYTES, ROUNDS, Direction
 from ringforge.errors import ParameterError
 
 #: Largest degree of a ring.
@@ -34,9 +34,8 @@ LEAST_SLOTS: Final = 1_024
 #: Products that results still bear, in the larger of the two sets that are made for every ring.
 LEVELS_LEFT: Final = 5
 
-#: Sizes of whole words that primes of Q are tried with: transforms are fastest below 50 bits.
-WORD_BITS: Final = (28, 33, 38, 43, 46, 48, 49, 50)
-#: Largest primes whose transforms take 52-bit multiply-add.
+#: Bits of the primes of Q that are tried. Transforms by 52-bit multiply-add take 50 at the most.
+WORD_BITS: Final = (46, 48, 49, 50)
 _FAST_BITS: Final = 50
 #: Digits have at most so many primes.
 _MOST_ALPHA: Final = 12
@@ -93,6 +92,16 @@ class Index:
         return total
 
     @property
+    def least_butterflies(self) -> float:
+        """The same if transforms of any length took as little as powers of two do: by 3 and 5, they would take more."""
+        return math.log2(self.degree)
+
+    @property
+    def least_prime_bits(self) -> int:
+        """Primes are 1 modulo m times the longest transform."""
+        return (self.m * max(self.lengths)).bit_length()
+
+    @property
     def max_log_qp(self) -> float:
         """Bits of Q*P at 128 bits of security."""
         return max_log_qp(self.degree)
@@ -129,8 +138,9 @@ def _order_modulo(power: int) -> int:
 
 
 def indices(most_degree: int = MOST_DEGREE, least_slots: int = LEAST_SLOTS) -> list[Index]:
-    """All odd m with phi(m) <= most_degree and at least `least_slots` slots whose degree 8 divides; the most slots first,
-    then the smallest degrees.
+    """All odd m with phi(m) <= most_degree and at least `least_slots` slots whose degree 8 divides.
+
+    The most slots come first, then the smallest degrees.
 
     Products of prime powers are built from primes p for which some d fits: 2 has an order modulo p that divides d.
     """
@@ -184,6 +194,9 @@ class NoiseModel:
     Args:
         degree: phi(m). coefficient: the factor from values at roots of unity to coefficients. q, p: log2 of primes.
         alpha: primes of a digit.
+
+    Attributes:
+        rounding: log2 of what rounding adds.
     """
 
     def __init__(self, degree: int, coefficient: float, q: Sequence[float], p: Sequence[float], alpha: int) -> None:
@@ -195,8 +208,8 @@ class NoiseModel:
         self._log_q = [0.0]
         for bits in q:
             self._log_q.append(self._log_q[-1] + bits)
-        self._rounding = 1 + self._from_variance((1 + self._secret) / 12)
-        self._key_switch = [self._rounding, *(self._switch(q[:limbs], sum(p), alpha) for limbs in range(1, len(q) + 1))]
+        self.rounding = 1 + self._from_variance((1 + self._secret) / 12)
+        self._key_switch = [self.rounding, *(self._switch(q[:limbs], sum(p), alpha) for limbs in range(1, len(q) + 1))]
 
     def _from_variance(self, variance: float) -> float:
         return math.log2(self._tail * self._n * variance) / 2
@@ -228,14 +241,14 @@ class NoiseModel:
         return ModelNoise(a.log_bound + log_peak)
 
     def switched(self, a: ModelNoise, limbs: int) -> ModelNoise:
-        return ModelNoise(_log_add(a.log_bound, _log_add(self._key_switch[limbs], self._rounding)))
+        return ModelNoise(_log_add(a.log_bound, _log_add(self._key_switch[limbs], self.rounding)))
 
     def multiplied(self, a: ModelNoise, b: ModelNoise, limbs: int, drop: int) -> ModelNoise:
         product = ModelNoise(a.log_bound + b.log_bound)
         return self.mod_switched(self.switched(product, limbs), limbs, limbs - drop)
 
     def hoisted_sum(self, a: ModelNoise, log_peaks: Sequence[float], limbs: int, drop: int) -> ModelNoise:
-        each, total = _log_add(a.log_bound, self._key_switch[limbs]), self._rounding
+        each, total = _log_add(a.log_bound, self._key_switch[limbs]), self.rounding
         for peak in log_peaks:
             total = _log_add(total, each + peak)
         return self.mod_switched(ModelNoise(total), limbs, limbs - drop)
@@ -243,7 +256,7 @@ class NoiseModel:
     def mod_switched(self, a: ModelNoise, limbs: int, to: int) -> ModelNoise:
         if to == limbs:
             return a
-        return ModelNoise(_log_add(a.log_bound - (self._log_q[limbs] - self._log_q[to]), self._rounding))
+        return ModelNoise(_log_add(a.log_bound - (self._log_q[limbs] - self._log_q[to]), self.rounding))
 
     def budget(self, noise: ModelNoise, limbs: int) -> float:
         return self._log_q[limbs] - 1 - noise.log_bound - self._coefficient
@@ -265,8 +278,9 @@ class Set:
     """Sizes of primes, and what AES takes with them.
 
     Attributes:
-        word_bits, words: of Q. special_bits, alpha: of P, which has alpha primes, as digits have.
-        log_q, log_qp: bits. transforms: of all 16 bytes, ten rounds and `levels_left` products.
+        word_bits, words: of Q, equal primes. special_bits, alpha: of P, which has alpha primes, as digits have.
+        levels_left: products that AES is followed by.
+        transforms: of ten rounds of all 16 bytes and of `levels_left` products of each.
         plan: primes of every stage.
     """
 
@@ -274,25 +288,30 @@ class Set:
     words: int
     special_bits: int
     alpha: int
+    levels_left: int
     transforms: int
     plan: AesPlan
 
     @property
     def log_q(self) -> int:
+        """Bits of Q."""
         return self.words * self.word_bits
 
     @property
     def log_qp(self) -> int:
+        """Bits of Q*P."""
         return self.log_q + self.alpha * self.special_bits
 
 
 def _special_bits(word_bits: int, alpha: int) -> int:
-    """So that P is some bits more than a digit, and key switches add less than rounding does."""
-    return min(_FAST_BITS, word_bits + max(1, -(-6 // alpha)))
+    """So that P has six bits or so more than a digit, and key switches add less than rounding does."""
+    return min(_FAST_BITS, word_bits + -(-6 // alpha))
 
 
-def _try(index: Index, word_bits: int, alpha: int, direction: Direction, levels_left: int) -> Set | None:
-    """The set with words of one size; None where no number of words will do, or it is above the limit."""
+def _planned(
+    index: Index, word_bits: int, alpha: int, levels_left: int, direction: Direction = "encrypt"
+) -> Set | None:
+    """The set with words of this size; None where it would be above the limit."""
     special = _special_bits(word_bits, alpha)
     words = min(64, int((index.max_log_qp - alpha * special) // word_bits))
     if words < ROUNDS:
@@ -302,41 +321,65 @@ def _try(index: Index, word_bits: int, alpha: int, direction: Direction, levels_
         plan = aes_plan(model, Sizes(words, alpha, alpha), lambda _: model.peak(), direction, levels_left)
     except ParameterError:
         return None
-    return Set(word_bits, plan.plan.start, special, alpha, 16 * plan.plan.work, plan)
+    return Set(word_bits, plan.plan.start, special, alpha, levels_left, BLOCK_BYTES * plan.plan.work, plan)
 
 
-def best_set(
-    index: Index, direction: Direction = "encrypt", levels_left: int = LEVELS_LEFT, words: Sequence[int] = WORD_BITS
-) -> Set | None:
+def _transforms(plan: AesPlan, alpha: int) -> int:
+    """Transforms of a plan with digits of another size."""
+    sizes = Sizes(plan.plan.start, alpha, alpha)
+    return BLOCK_BYTES * sum(
+        sizes.step(step, limbs[step.stage])
+        for segment, limbs in zip(plan.plan.segments, plan.plan.limbs, strict=True)
+        for step in segment.circuit.steps
+    )
+
+
+def best_set(index: Index, levels_left: int = LEVELS_LEFT, words: Sequence[int] = WORD_BITS) -> Set | None:
     """The set of fewest transforms within the limit, of words of one size; None if there is none.
 
-    How many primes a stage takes hardly depends on alpha, so sizes are tried with one alpha first.
+    How many primes a stage takes hardly depends on digits: sizes of words are tried with one alpha, then others with
+    the best of them.
     """
-    step = index.m * max(index.lengths)
-    sizes = [b for b in words if step >> (b - 4) == 0]  # primes are 1 modulo this
     found: list[Set] = []
-    for bits in sizes:
-        for alpha in (8, 5, 3, 1):
-            if made := _try(index, bits, alpha, direction, levels_left):
-                found.append(made)
-                break
+    for bits in words:
+        tried = (_planned(index, bits, alpha, levels_left) for alpha in (8, 4, 2))
+        made = next((s for s in tried if s), None)
+        if made and bits >= index.least_prime_bits:
+            found.append(made)
     if not found:
         return None
-    bits = min(found, key=lambda s: s.transforms).word_bits
-    others = (_try(index, bits, alpha, direction, levels_left) for alpha in range(1, _MOST_ALPHA + 1))
-    return min((s for s in (*found, *others) if s), key=lambda s: s.transforms)
+    best = min(found, key=lambda s: s.transforms)
+    alphas = sorted(range(1, _MOST_ALPHA + 1), key=lambda alpha: _transforms(best.plan, alpha))
+    for alpha in alphas[: alphas.index(best.alpha)]:
+        other = _planned(index, best.word_bits, alpha, levels_left)
+        if other and other.transforms < best.transforms:
+            return other
+    return best
 
 
-@cache
-def _least_log_q(degree: int) -> tuple[int, int]:
-    """Bits of Q that AES alone needs with words of 22 bits, as near to the noise's own steps as words can be, and what
-    rounds of it take each."""
-    bits = 22
-    index = Index(0, degree, 1, ())
-    model = NoiseModel(degree, 4 / math.pi, [bits] * 64, [2 * bits] * 4, 2)
-    plan = aes_plan(model, Sizes(64, 4, 2), lambda _: model.peak(), "encrypt", 0)
-    del index
-    return bits * plan.plan.start, bits * (plan.limbs(1)[0] - plan.limbs(ROUNDS)[0]) // (ROUNDS - 1)
+def _mixing() -> Sum:
+    """A sum of MixColumns."""
+    sums = [s for s in round_circuit(1, "encrypt", 1).steps if isinstance(s, Sum)]
+    return max(sums, key=lambda s: len(s.terms))
+
+
+def needed_log_q(index: Index) -> float:
+    """Bits of Q that AES alone takes at the least, about.
+
+    A product takes from the budget what its operands' noise is, which is what rounding leaves, at least; primes are
+    whole words, and one that is larger than that noise takes its own size, unless two products go before it, which
+    take 3/2 of the noise each. A linear map takes the size of its constants, and their number; MixColumns the number of
+    its terms. In the end the noise has to be there.
+    """
+    model = NoiseModel(index.degree, coefficient_factor(index), [], [], 1)
+    noise = model.rounding
+    product = min(max(noise, index.least_prime_bits), 1.5 * noise)
+    terms = len(_mixing().terms)
+    rounds = ROUNDS * (INVERSION_STAGES * product + model.peak() + math.log2(BITS)) + (ROUNDS - 1) * math.log2(terms)
+    return rounds + noise + 1 + math.log2(coefficient_factor(index))
+
+
+# ---- the search ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -344,72 +387,118 @@ class Row:
     """What the search says of an index.
 
     Attributes:
-        index: the ring. needed: bits of Q that AES alone needs with the smallest steps.
-        alone, followed: the best set for AES, and for AES and `LEVELS_LEFT` products; None where the limit is below.
+        index: the ring. needed: `needed_log_q`.
+        best: the set for AES and `LEVELS_LEFT` products; for AES alone where the limit allows no more; None where it
+            does not allow that.
         note: why the ring is not taken, or that it is.
     """
 
     index: Index
-    needed: int
-    alone: Set | None
-    followed: Set | None
+    needed: float
+    best: Set | None
     note: str
 
-    def milliseconds(self, chosen: Set) -> float:
-        """Transforms a block on one core, by counts of butterflies."""
-        words = chosen.transforms * self.index.degree * self.index.butterflies
-        return words * _BUTTERFLY_NS / 1e6 / self.index.slots
+    def milliseconds(self, least: bool = False) -> float:
+        """Transforms of a block of AES and what follows, on one core, by counts of butterflies; infinite without a set.
 
-    @cached_property
-    def key_switches(self) -> int:
-        """Of ten rounds, 16 bytes."""
-        return sum(round_circuit(i, "encrypt").counts().key_switches for i in range(1, ROUNDS + 1))
+        Args:
+            least: of transforms that are not padded, which do not exist here.
+        """
+        if self.best is None:
+            return math.inf
+        butterflies = self.index.least_butterflies if least else self.index.butterflies
+        return self.best.transforms * self.index.degree * butterflies * _BUTTERFLY_NS / 1e6 / self.index.slots
 
 
-def row(index: Index) -> Row:
+def row(index: Index, levels_left: int = LEVELS_LEFT) -> Row:
     """What an index is worth."""
-    needed, _ = _least_log_q(index.degree)
+    needed = needed_log_q(index)
     if not index.has_tensor_basis:
-        return Row(index, needed, None, None, "m has a square: no basis that automorphisms permute")
+        return Row(index, needed, None, "m has a square: no basis that automorphisms permute")
     if needed >= index.max_log_qp:
-        return Row(index, needed, None, None, "too few bits, whatever the words")
-    alone = best_set(index, levels_left=0)
-    if alone is None:
-        return Row(index, needed, None, None, "too few bits: steps of noise are no whole words, and P takes some")
-    followed = best_set(index)
-    return Row(index, needed, alone, followed, "" if followed else f"AES, but not {LEVELS_LEFT} products after it")
+        return Row(index, needed, None, "too few bits")
+    best = best_set(index, levels_left)
+    if best:
+        return Row(index, needed, best, "")
+    return Row(index, needed, best_set(index, 0), f"not {levels_left} products after AES")
 
 
-def search(most_degree: int = MOST_DEGREE, least_slots: int = LEAST_SLOTS) -> list[Row]:
-    """A row for every index; takes about a minute.
+def search(
+    most_degree: int = MOST_DEGREE, least_slots: int = LEAST_SLOTS, levels_left: int = LEVELS_LEFT
+) -> Iterator[Row]:
+    """A row for every index, the most slots first; each takes seconds."""
+    for index in indices(most_degree, least_slots):
+        yield row(index, levels_left)
 
-    The best is the one whose block costs the least time with `LEVELS_LEFT` products after AES; its note says so.
+
+def chosen(rows: Sequence[Row], levels_left: int = LEVELS_LEFT) -> Row:
+    """The row whose block takes the least time, of those with products after AES.
+
+    Raises:
+        ParameterError: there is none.
     """
-    rows = [row(index) for index in indices(most_degree, least_slots)]
-    possible = [r for r in rows if r.followed]
-    if possible:
-        best = min(possible, key=lambda r: r.milliseconds(r.followed) if r.followed else math.inf)
-        at = rows.index(best)
-        rows[at] = Row(best.index, best.needed, best.alone, best.followed, "the least time a block")
-    return rows
+    possible = [r for r in rows if r.best and r.best.levels_left == levels_left]
+    if not possible:
+        raise ParameterError(f"no index bears AES and {levels_left} products: allow larger degrees, or fewer products")
+    return min(possible, key=Row.milliseconds)
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Rows as text."""
-    lines = [
-        f"{'index':>7} {'degree':>7} {'slots':>6} {'field':>8} {'transforms of':>16} {'limit':>6} {'needed':>7} "
-        f"{'Q':>7} {'P':>6} {'log QP':>7} {'transforms':>11} {'ms a block':>11}"
-    ]
-    for r in rows:
-        i, s = r.index, r.followed or r.alone
-        head = (
-            f"{i.m:7} {i.degree:7} {i.slots:6} {'2^' + str(i.field_degree):>8} {' '.join(map(str, i.lengths)):>16} "
-            f"{i.max_log_qp:6.0f} {r.needed:7}"
+def shipped(r: Row) -> dict[str, object]:
+    """The set as params/bgv.json has it, with as many words as the larger of AES's two directions takes.
+
+    Raises:
+        ParameterError: the row has no set, or its limit does not allow decryption.
+    """
+    if r.best is None:
+        raise ParameterError(f"index {r.index.m} bears no AES: {r.note}")
+    s = r.best
+    back = _planned(r.index, s.word_bits, s.alpha, s.levels_left, "decrypt")
+    if back is None:
+        raise ParameterError(
+            f"index {r.index.m} bears encryption by AES, but no decryption: take fewer products after it"
         )
-        if s:
-            head += (
-                f" {f'{s.word_bits}*{s.words}':>7} {f'{s.special_bits}*{s.alpha}':>6} {s.log_qp:7} {s.transforms:11,} "
-                f"{r.milliseconds(s):11.1f}"
-            )
-        lines.append(f"{head}  {r.note}".rstrip())
-    return "\n".join(lines)
+    words = max(s.words, back.words)
+    return {
+        "name": "bgv-aes",
+        "m": r.index.m,
+        "q": f"{s.word_bits}*{words}",
+        "p": f"{s.special_bits}*{s.alpha}",
+        "digit": s.alpha,
+    }
+
+
+def heading() -> str:
+    """Of `line`."""
+    return (
+        f"{'index':>7} {'degree':>7} {'slots':>6} {'field':>6} {'transforms':>16} {'limit':>6} {'needed':>7} "
+        f"{'Q':>6} {'P':>5} {'log QP':>7} {'transforms':>11} {'ms a block':>11} {'unpadded':>9}"
+    )
+
+
+def line(r: Row) -> str:
+    """A row as text."""
+    i, s = r.index, r.best
+    text = (
+        f"{i.m:7} {i.degree:7} {i.slots:6} {f'2^{i.field_degree}':>6} {' '.join(map(str, i.lengths)):>16} "
+        f"{i.max_log_qp:6.0f} {r.needed:7.0f} "
+    )
+    if s:
+        text += (
+            f"{f'{s.word_bits}*{s.words}':>6} {f'{s.special_bits}*{s.alpha}':>5} {s.log_qp:7} {s.transforms:11,} "
+            f"{r.milliseconds():11.1f} {r.milliseconds(True):9.1f}"
+        )
+    return f"{text}  {r.note}".rstrip()
+
+
+def main() -> None:
+    """Prints all rows, and the set for params/bgv.json."""
+    rows = []
+    print(heading())
+    for r in search():
+        rows.append(r)
+        print(line(r), flush=True)
+    print(json.dumps(shipped(chosen(rows))))
+
+
+if __name__ == "__main__":
+    main()
