@@ -47,6 +47,7 @@ class Head(Frozen):
         ciphertexts: of a state, or of a round key.
         made: what made it: random for what a client encrypted, the same for all round keys of a set; the task's digest
         for what was computed.
+        size: bytes of the stream that the blocks are the plaintext of; None where they are whole blocks.
         budget: of noise, bits, predicted, where that is known.
     """
 
@@ -59,6 +60,7 @@ class Head(Frozen):
     slots: Annotated[int, Field(ge=1, le=1 << 20)]
     ciphertexts: Annotated[int, Field(ge=1, le=1 << 12)]
     made: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=1, le=1 << 40)] | None = None
     budget: float | None = None
 
     @property

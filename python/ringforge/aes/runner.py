@@ -41,6 +41,8 @@ class Source(Protocol):
 
     blocks: int
     direction: Direction
+    #: Bytes of a stream; None for whole blocks.
+    size: int | None
     #: What it is known by, in hexadecimal.
     digest: str
 
@@ -57,6 +59,8 @@ class Encrypted:
     Raises:
         MismatchError: no blocks, or no fresh ones.
     """
+
+    size: int | None = None
 
     def __init__(self, file: files.File) -> None:
         head = file.head
@@ -86,6 +90,7 @@ class Stream:
         if len(stream) != counters.size:
             raise ParameterError(f"{len(stream)} bytes for a stream of {counters.size}")
         self.counters, self._data, self.blocks = counters, padded(stream), counters.blocks
+        self.size: int | None = counters.size
         self.digest = hashlib.sha256(
             b"aes-ctr" + counters.first.to_bytes(BLOCK_BYTES, "big") + len(stream).to_bytes(8, "big") + stream
         ).hexdigest()
@@ -321,7 +326,11 @@ class Run:
                 raise MismatchError(f"{self._path(b, ROUNDS).name} is the checkpoint of another task: remove it")
         budgets = [p.head.budget for p in parts if p.head.budget is not None]
         head = parts[0].head.model_copy(
-            update={"blocks": self._source.blocks, "budget": min(budgets) if budgets else None}
+            update={
+                "blocks": self._source.blocks,
+                "size": self._source.size,
+                "budget": min(budgets) if budgets else None,
+            }
         )
         records = (record for part in parts for record in part.records())
         files.write(out, self._server.parameter_hash, head, records)
