@@ -4,6 +4,7 @@
 // LTV against exact polynomials over GF(2), its noise against measurement, and its refusals.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -98,8 +99,13 @@ TEST(Ltv, AllLevelsByWindows) { run_chain(World("ltv-test")); }
 TEST(Ltv, AllLevelsByDigits) { run_chain(World("ltv-test-digit")); }
 TEST(Ltv, AllLevelsByBits) { run_chain(World("ltv-test-bits")); }
 
-TEST(Ltv, PlainOperands) {
-  const World w("ltv-test");
+TEST(Ltv, AllLevelsInATensorRing) { run_chain(World("ltv-test-tensor")); }
+
+class LtvPlain : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, LtvPlain, testing::Values("ltv-test", "ltv-test-tensor"));
+
+TEST_P(LtvPlain, Operands) {
+  const World w(GetParam());
   const std::size_t n = w.ctx->params().degree();
   const Gf2 ring(255);
   std::mt19937_64 rng(9);
@@ -169,6 +175,42 @@ TEST(Ltv, MomentsOfReduction) {
   EXPECT_THROW((void)reduction_moment(9, PolyBasis::tensor), ParameterError);
 }
 
+// Row by row with exact integers: 2 + 3X modulo Phi_5 (1 + X + X^2 + X^3 + X^4).
+TEST(Ltv, MomentsOfMultiples) {
+  const std::vector<i64> one{1, 0, 0, 0}, a{2, 3, 0, 0};
+  EXPECT_EQ(reduction_moment(5, one), reduction_moment(5, PolyBasis::power));
+  // X^j a for j = 0 ... 4: (2,3,0,0), (0,2,3,0), (0,0,2,3), (-3,-3,-3,-1), (1,-2,-2,-2).
+  EXPECT_EQ(reduction_moment(5, a), 4 + 0 + 9 + 9 + 4);
+  for (const u64 m : {u64{255}, u64{1285}}) {
+    std::vector<i64> x(Ring::cyclotomic(m).degree(), 0);
+    x[0] = 1;
+    EXPECT_EQ(reduction_moment(m, x), reduction_moment(m, PolyBasis::power));
+    std::rotate(x.begin(), x.end() - 1, x.end());  // X times as much is the same rows in turn
+    EXPECT_EQ(reduction_moment(m, x), reduction_moment(m, PolyBasis::power));
+  }
+}
+
+// Integers of several words, of both signs, by powers of two.
+TEST(Ltv, SizesOfIntegers) {
+  const auto ctx = context("ltv-test-digit");
+  const BasisOf<u32> basis = ctx->basis(7);
+  const Crt crt(basis);
+  Coefficients p(basis);
+  p.zero();
+  for (std::size_t k = 0; k < p.degree(); ++k)
+    for (std::size_t i = 0; i < p.limbs(); ++i) {
+      const u64 q = basis[i].value();
+      u64 v = 1;
+      for (std::size_t bit = 0; bit < k; ++bit) v = 2 * v % q;
+      p.limb(i)[k] = static_cast<u32>(k % 2 == 0 ? v : q - v);
+    }
+  std::vector<u64> value(crt.words());
+  for (std::size_t k = 0; k < p.degree(); ++k) {
+    crt.centred(p, k, value.data());
+    EXPECT_EQ(crt.scaled(value.data(), 100), std::ldexp(k % 2 == 0 ? 1 : -1, static_cast<int>(k) - 100)) << k;
+  }
+}
+
 TEST(Ltv, Refusals) {
   const World w("ltv-test"), other("ltv-test", 2), digit("ltv-test-digit");
   const Ciphertext c = w.client.encrypt(Bits{1}, w.pk()), low = w.client.encrypt(Bits{1}, w.pk(), 1);
@@ -198,6 +240,10 @@ TEST(Ltv, Refusals) {
   Ciphertext wrong = low;
   wrong.poly = other.client.encrypt(Bits{1}, other.pk(), 1).poly;
   EXPECT_THROW((void)w.client.decrypt(wrong, w.sk()), LevelError);
+  // The same numbers, for other primes.
+  const World tensor("ltv-test-tensor");
+  EXPECT_THROW((void)w.client.decrypt(c, tensor.sk()), MismatchError);
+  EXPECT_THROW((void)ring_named("negacyclic"), ParameterError);
   EXPECT_THROW((void)Parameters::named("ltv-paper", ""), ParameterError);
   EXPECT_THROW((void)Parameters::named("ltv", "why not"), ParameterError);
 }

@@ -31,11 +31,12 @@ void bind_parameters(nb::module_& l) {
       .def(
           "__init__",
           [](Parameters* self, u64 m, std::vector<u64> q, const std::string& insecure, unsigned drop,
-             const std::string& gadget, unsigned window, const std::string& name) {
-            new (self) Parameters({name, m, std::move(q), drop, gadget_named(gadget), window, insecure});
+             const std::string& gadget, unsigned window, const std::string& name, const std::string& ring) {
+            new (self)
+                Parameters({name, m, std::move(q), drop, gadget_named(gadget), window, insecure, ring_named(ring)});
           },
           "m"_a, "q"_a, nb::kw_only(), "insecure"_a, "drop"_a = 1, "gadget"_a = "windows", "window"_a = 16,
-          "name"_a = "")
+          "name"_a = "", "ring"_a = "padded")
       .def_static("named", &Parameters::named, "name"_a, "insecure"_a)
       .def_static("names", &Parameters::names)
       .def_prop_ro("name", [](const Parameters& p) { return p.spec().name; })
@@ -45,6 +46,9 @@ void bind_parameters(nb::module_& l) {
           "q", [](const Parameters& p) { return p.spec().q; }, "Primes, the last dropped first.")
       .def_prop_ro(
           "drop", [](const Parameters& p) { return p.spec().drop; }, "Primes from a level to the next.")
+      .def_prop_ro(
+          "ring", [](const Parameters& p) { return std::string(ring_name(p.spec().kind)); },
+          "How the ring is represented: padded (coefficients of powers of X) or tensor.")
       .def_prop_ro("gadget", [](const Parameters& p) { return std::string(ltv::name(p.spec().gadget)); })
       .def_prop_ro(
           "window", [](const Parameters& p) { return p.spec().window; }, "Bits of a digit.")

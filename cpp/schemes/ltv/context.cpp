@@ -19,7 +19,13 @@ bool over(const Poly<Form, u32>& p, const Context& context, std::size_t limbs) {
 
 }  // namespace
 
-Context::Context(const Parameters& params) : rules_(params), basis_(params.ring(), params.spec().q) {}
+Context::Context(const Parameters& params)
+    : rules_(params), basis_(params.ring(), params.spec().q), one_(params.degree(), 0) {
+  one_[0] = 1;
+  if (params.ring().kind() != RingKind::tensor) return;
+  tensor_.emplace(params.ring());
+  one_ = tensor_->from_power_basis(one_);
+}
 
 BasisOf<u32> Context::basis(std::size_t limbs) const {
   if (limbs < 1) throw LevelError("a polynomial has at least one limb");

@@ -3,6 +3,7 @@
 #include "crt.hpp"
 
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "ref/arith.hpp"
@@ -88,15 +89,15 @@ void Crt::centred(const Poly<Coeff, u32>& p, std::size_t index, u64* out) const 
   }
 }
 
-double Crt::scaled(const u64* value) const noexcept {
+// By its size, the complement and one for a negative number: words of the number itself would cancel.
+double Crt::scaled(const u64* value, double log2_scale) const noexcept {
+  const u64 negative = u64{0} - (value[words_ - 1] >> 63), sign = negative << 63;
   double r = 0;
-  const double scale = -log2_scale_;
-  for (std::size_t w = 0; w < words_; ++w) {
-    const auto exponent = static_cast<int>(64 * static_cast<double>(w) + scale);
-    const bool top = w + 1 == words_;
-    r += std::ldexp(top ? static_cast<double>(static_cast<i64>(value[w])) : static_cast<double>(value[w]), exponent);
-  }
-  return r;
+  for (std::size_t w = words_; w-- > 0;)
+    r += std::ldexp(static_cast<double>(value[w] ^ negative),
+                    static_cast<int>(64 * static_cast<double>(w) - log2_scale));
+  r += std::ldexp(static_cast<double>(negative & 1), static_cast<int>(-log2_scale));
+  return std::bit_cast<double>(std::bit_cast<u64>(r) ^ sign);
 }
 
 Digits Crt::windows(const Poly<Coeff, u32>& p, unsigned r, std::size_t count, unsigned threads) const {

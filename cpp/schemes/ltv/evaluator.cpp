@@ -47,13 +47,13 @@ Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
 Ciphertext Evaluator::add_plain(const Ciphertext& a, std::span<const std::uint8_t> bits) const {
   check(*ctx_, a);
   Coefficients sum = a.poly;
-  add_small(sum, signed_bits(bits, ctx_->params().degree()));
+  add_small(sum, signed_bits(bits, *ctx_));
   return like(a, std::move(sum), ctx_->rules().plain_sum(a.noise, a.degree));
 }
 
 Ciphertext Evaluator::mul_plain(const Ciphertext& a, std::span<const std::uint8_t> bits) const {
   check(*ctx_, a);
-  const SmallPoly m = signed_bits(bits, ctx_->params().degree());
+  const SmallPoly m = signed_bits(bits, *ctx_);
   return like(a, product(to_eval(a.poly, threads_), m.lift(a.poly.basis(), threads_), threads_),
               ctx_->rules().plain_product(a.noise));
 }

@@ -15,6 +15,7 @@
 
 #include "ringforge/ltv/noise.hpp"
 #include "ringforge/random.hpp"
+#include "ringforge/tensor_basis.hpp"
 
 namespace ringforge::ltv {
 
@@ -30,10 +31,16 @@ class Context {
   const Ring& ring() const noexcept { return params().ring(); }
   /// The first `limbs` primes. @throws LevelError unless there are so many.
   BasisOf<u32> basis(std::size_t limbs) const;
+  /// Of tensor rings: between messages, which are coefficients of powers of X, and polynomials. Null in padded rings.
+  const TensorBasis* tensor() const noexcept { return tensor_ ? &*tensor_ : nullptr; }
+  /// The coefficients of 1.
+  const std::vector<i64>& one() const noexcept { return one_; }
 
  private:
   NoiseRules rules_;
   BasisOf<u32> basis_;
+  std::optional<TensorBasis> tensor_;
+  std::vector<i64> one_;
 };
 using ContextPtr = std::shared_ptr<const Context>;
 
@@ -52,7 +59,7 @@ struct Ciphertext {
 
 /// f_i = 2 u_i + 1 for each level, u_i ternary. Move-only, wiped at the end.
 struct SecretKey {
-  u64 id = 0;        ///< random public name that keys and ciphertexts carry
+  u64 id = 0;         ///< random public name that keys and ciphertexts carry
   Hash parameters{};  ///< of the set it was made for: its numbers alone do not tell
   std::vector<SmallPoly> u;
 
@@ -89,7 +96,7 @@ class Client {
   const ContextPtr& context() const noexcept { return ctx_; }
 
   /// Secrets of all levels and what belongs to them. Secrets are drawn again until they have an inverse modulo every
-  /// prime and keep NoiseRules::secret_spectrum.
+  /// prime and keep NoiseRules::secret_bounds.
   std::pair<SecretKey, PublicKey> keys(unsigned threads = 1) const;
   /// The evaluation key of one level from 1 on (LevelError). @throws MismatchError for keys that are no pair.
   /// LevelError too for a lag that goes above level 0.
