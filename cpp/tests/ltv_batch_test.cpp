@@ -67,6 +67,7 @@ TEST(LtvBatch, RelinearisationIsThatOfOneCiphertext) {
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
     World w(name);
     const Evaluator one(w.ctx, 1);
+    Relinearizer relinearizer(w.ctx, 2);
     for (std::size_t level = 0; level < w.ctx->params().levels(); ++level) {
       std::vector<Ciphertext> products;
       for (int k = 0; k < 11; ++k) {
@@ -74,9 +75,8 @@ TEST(LtvBatch, RelinearisationIsThatOfOneCiphertext) {
         products.push_back(one.mul(a, w.client.encrypt(w.message(), w.keys.second, level)));
       }
       const EvalKey key = w.key(level + 1);
-      EvalKey copy = key;
-      const PreparedKey prepared(w.ctx, std::move(copy), 2);
-      const auto got = w.ev.relinearize(pointers(products), prepared);
+      relinearizer.load(EvalKey(key));
+      const auto got = relinearizer.relinearize(pointers(products));
       ASSERT_EQ(got.size(), products.size());
       for (std::size_t k = 0; k < got.size(); ++k) {
         const Ciphertext expected = one.relinearize(products[k], key);
@@ -112,9 +112,12 @@ TEST(LtvBatch, ProductsOverLevels) {
   const Bits old = w.message(), a = w.message(), b = w.message();
   std::vector<Ciphertext> top;
   for (const Bits& m : {old, a, b}) top.push_back(w.client.encrypt(m, w.keys.second));
-  const PreparedKey first(w.ctx, w.key(1), 2), second(w.ctx, w.key(2, 1), 2);
-  const auto down = w.ev.mod_switch(
-      pointers(w.ev.relinearize(pointers(w.ev.products(pointers(top), {{{1}, {2}}, {{{0, 1}}}, {}})), first)));
+  Relinearizer r(w.ctx, 2);
+  const auto both_top = w.ev.products(pointers(top), {{{1}, {2}}, {{{0, 1}}}, {}});
+  EXPECT_THROW(r.relinearize(pointers(both_top)), LevelError);
+  r.load(w.key(1));
+  const auto down = w.ev.mod_switch(pointers(r.relinearize(pointers(both_top))));
+  r.load(w.key(2, 1));
   const auto carried = w.ev.carry(std::vector<const Ciphertext*>{&top[0]}, 1);
   EXPECT_EQ(w.decrypt(carried[0]), old);
   const std::vector<const Ciphertext*> both{&down[0], &carried[0]};
@@ -122,13 +125,15 @@ TEST(LtvBatch, ProductsOverLevels) {
   const Bits expected = exclusive_or(ring.mul(ring.mul(a, b), old), old);
   EXPECT_EQ(product[0].lag, 1U);
   EXPECT_EQ(w.decrypt(product[0]), expected);
-  const auto relinearized = w.ev.relinearize(pointers(product), second);
+  const auto relinearized = r.relinearize(pointers(product));
   EXPECT_EQ(w.decrypt(w.ev.mod_switch(pointers(relinearized))[0]), expected);
   const Evaluator one(w.ctx, 1);
-  EXPECT_TRUE(std::ranges::equal(one.relinearize(product[0], w.key(2, 1)).poly.words().first(0),
-                                 std::vector<u32>{}));
+  EXPECT_EQ(w.decrypt(one.relinearize(product[0], w.key(2, 1))), expected);
   // Refused: a key of another lag, sums over different levels, a carried ciphertext where one of its level is due.
-  EXPECT_THROW(w.ev.relinearize(pointers(product), PreparedKey(w.ctx, w.key(2), 1)), LevelError);
+  r.load(w.key(2));
+  EXPECT_THROW(r.relinearize(pointers(product)), LevelError);
+  EXPECT_THROW(r.relinearize(pointers(top)), LevelError);
+  EXPECT_THROW(r.load(World("ltv-test-bits").key(1)), MismatchError);
   EXPECT_THROW(one.relinearize(product[0], w.key(2)), MismatchError);
   EXPECT_THROW(w.ev.sums(both, {{0, 1}}), LevelError);
   EXPECT_THROW(w.ev.products(both, {{{0, 1}}, {{{0, 0}}}, {}}), LevelError);
@@ -146,9 +151,9 @@ TEST(LtvBatch, SameBitsForAllThreads) {
   const ProductSums plan{{{0}, {1, 2}}, {{{0, 1}}, {{1, 1}}}, {}};
   const auto run = [&](unsigned threads) {
     const BatchEvaluator ev(w.ctx, threads);
-    EvalKey key = World("ltv-test").key(1);
-    return ev.mod_switch(pointers(
-        ev.relinearize(pointers(ev.products(pointers(c), plan)), PreparedKey(w.ctx, std::move(key), threads))));
+    Relinearizer r(w.ctx, threads);
+    r.load(World("ltv-test").key(1));
+    return ev.mod_switch(pointers(r.relinearize(pointers(ev.products(pointers(c), plan)))));
   };
   const auto a = run(1), b = run(3);
   for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(std::ranges::equal(a[k].poly.words(), b[k].poly.words()));

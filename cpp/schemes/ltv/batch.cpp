@@ -3,7 +3,9 @@
 #include "ringforge/ltv/batch.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "plain.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -74,8 +76,11 @@ std::vector<Ciphertext> BatchEvaluator::sums(std::span<const Ciphertext* const> 
       std::copy_n(inputs[rows[r][0]]->poly.limb(i) + from, n, to);
       for (std::size_t k = 1; k < rows[r].size(); ++k)
         kernels.add(to, to, inputs[rows[r][k]]->poly.limb(i) + from, n, mod);
-      if (from == 0 && !constants.empty() && constants[r] != 0) to[0] = to[0] + 1 == mod.q ? 0 : to[0] + 1;
     }
+  });
+  const SmallPoly one = signed_bits(std::array<std::uint8_t, 1>{1}, *ctx_);
+  parallel_for(threads_, constants.size(), [&](std::size_t r) {
+    if (constants[r] != 0) add_small(out[r].poly, one);
   });
   return out;
 }

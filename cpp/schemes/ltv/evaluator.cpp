@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 #include "crt.hpp"
 #include "plain.hpp"
@@ -89,10 +90,8 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const EvalKey& key) const
     throw MismatchError("the ciphertext is a product over " + std::to_string(a.lag) +
                         " levels, the evaluation key is for such over " + std::to_string(key.lag) +
                         ": make the key of this level with that lag");
-  const unsigned r = params.spec().window;
-  const Digits digits = params.spec().gadget == Gadget::rns
-                            ? residue_windows(a.poly, r, threads_)
-                            : Crt(a.poly.basis()).windows(a.poly, r, key.digits.size(), threads_);
+  Digits digits;
+  cut(digits, a.poly, params, key.digits.size(), threads_);
   const auto& kernels = kernels::active32();
   const std::size_t length = ctx_->ring().transform_length();
   Coefficients sum(a.poly.basis());
@@ -100,8 +99,10 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const EvalKey& key) const
     const PrimeOf<u32>& prime = a.poly.basis()[i];
     WordArray<u32> digit(length), total(length);
     total.zero();
+    std::vector<i64> whole(a.poly.stride(), 0);
     for (std::size_t d = 0; d < digits.size(); ++d) {
-      kernels.reduce_signed(digit.data(), digits[d].data(), digits[d].size(), prime.mod());
+      std::ranges::copy(std::as_const(digits)[d], whole.begin());
+      kernels.reduce_signed(digit.data(), whole.data(), whole.size(), prime.mod());
       ntt(digit.data(), digit.data(), prime);
       kernels.mul_add(total.data(), digit.data(), key.digits[d].limb(i), length, prime.mod());
     }

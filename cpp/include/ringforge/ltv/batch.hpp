@@ -1,47 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// LTV for circuits on many ciphertexts: sums of products of sums with one relinearisation each, relinearisations that
-// share one reading of a key, products over levels.
+// LTV for circuits on many ciphertexts: sums of products of sums, relinearisations that share one reading of a key,
+// products over levels.
 //
 // A ciphertext that is multiplied some levels further down is not relinearised on its way: `carry` switches its modulus
 // and leaves it under the secret it has. Its product with one of the level it meets is under the secrets of both, and
 // an evaluation key for that pair (a lag) takes it on.
 #pragma once
 
+#include <mutex>
+
 #include "ringforge/ltv/ltv.hpp"
 
 namespace ringforge::ltv {
 
-/// An evaluation key as relinearisations of many ciphertexts need it. Immutable; any threads may share one.
+class Digits;
+
+/// Relinearises many ciphertexts by the evaluation key of one level at a time. Any threads may share one: what they ask
+/// is done one after the other.
 ///
 /// A digit d of a ciphertext, with coefficients below 2^31, is multiplied with the key's digit K by integers, not
 /// modulo each of L primes: modulo two primes of 50 bits, where all sums over digits of d*K are exact for K modulo two
 /// of the L primes, centred. So a digit takes 2 transforms in place of L, and sums of products as many words as before.
 /// (The key is decomposed too, as in Kim, Lee, Seo, Song, CRYPTO 2023.)
-class PreparedKey {
+class Relinearizer {
  public:
-  /// Takes the key's digits one after the other and frees them: at most that key and this one are in memory.
-  /// @throws MismatchError for a key of another context.
-  PreparedKey(ContextPtr context, EvalKey&& key, unsigned threads = 1);
-
+  explicit Relinearizer(ContextPtr context, unsigned threads = 1);
+  ~Relinearizer();
   const ContextPtr& context() const noexcept { return ctx_; }
-  u64 key_id() const noexcept { return key_id_; }
-  u32 level() const noexcept { return level_; }
-  u32 lag() const noexcept { return lag_; }
-  u64 bytes() const noexcept { return words_.bytes(); }
+  unsigned threads() const noexcept { return threads_; }
+
+  /// Takes a key in place of the one before; its digits are freed one after the other. Memory is kept for the next:
+  /// twice the largest key, and working memory for 8 ciphertexts.
+  /// @throws MismatchError for a key of another context.
+  void load(EvalKey&& key);
+  /// Of the key that is loaded; 0 before the first.
+  u32 level() const;
+  /// As Evaluator::relinearize, bit for bit; 8 ciphertexts for each reading of the key.
+  /// @throws MismatchError for ciphertexts of another key or context; LevelError for other levels, lags, limbs than the
+  /// key's, and before `load`.
+  std::vector<Ciphertext> relinearize(std::span<const Ciphertext* const> inputs);
 
  private:
-  friend class BatchEvaluator;
-  /// Primes of the key that one integer holds the residues of.
-  std::size_t group_start(std::size_t group) const noexcept { return group * group_; }
+  void check_input(const Ciphertext& c) const;
+  void transform(const Ciphertext& c, std::size_t place);
+  void multiply(std::size_t count);
+  void finish(std::span<Ciphertext> results);
 
   ContextPtr ctx_;
+  unsigned threads_;
+  mutable std::mutex mutex_;
+  BasisOf<u64> wide_;  // two primes of 50 bits
   u64 key_id_ = 0;
   u32 level_ = 0, lag_ = 0;
-  std::size_t limbs_ = 0, digits_ = 0, group_ = 1, groups_ = 0, tile_ = 0;
-  BasisOf<u64> wide_;   // the two primes of 50 bits
-  WordBuffer words_;    // [prime of 50 bits][tile of points][group][digit][point]
+  // Of the key: limbs, digits, limbs that one integer holds, and how many such integers; points of a tile; words from a
+  // digit's transform to the next, so that they are apart in the caches.
+  std::size_t limbs_ = 0, digits_ = 0, group_ = 1, groups_ = 0, tile_ = 0, row_ = 0;
+  WordBuffer key_;     // [prime of 50 bits][tile][group][digit][point]
+  WordBuffer x_;       // [ciphertext][prime of 50 bits][digit][point]
+  WordBuffer sums_;    // [ciphertext][prime of 50 bits][group][point]
+  std::unique_ptr<Digits> cut_;
 };
 
 /// Sums of products of sums of ciphertexts.
@@ -76,8 +95,6 @@ class BatchEvaluator {
   /// Of inputs of degree 1 with one number of limbs. All products of an output are of ciphertexts of the same two
   /// levels, or of one; the lower of them has as many limbs. What is added linearly is of one of both.
   std::vector<Ciphertext> products(std::span<const Ciphertext* const> inputs, const ProductSums& plan) const;
-  /// As Evaluator::relinearize, bit for bit.
-  std::vector<Ciphertext> relinearize(std::span<const Ciphertext* const> inputs, const PreparedKey& key) const;
   /// Evaluator::mod_switch.
   std::vector<Ciphertext> mod_switch(std::span<const Ciphertext* const> inputs) const;
   /// Modulo the primes of a lower level, of degree 1, the secret as it is.
