@@ -75,7 +75,7 @@ TEST(LtvBatch, RelinearisationIsThatOfOneCiphertext) {
         products.push_back(one.mul(a, w.client.encrypt(w.message(), w.keys.second, level)));
       }
       const EvalKey key = w.key(level + 1);
-      relinearizer.load(EvalKey(key));
+      relinearizer.load(key);
       const auto got = relinearizer.relinearize(pointers(products));
       ASSERT_EQ(got.size(), products.size());
       for (std::size_t k = 0; k < got.size(); ++k) {

@@ -116,42 +116,68 @@ u32 Relinearizer::level() const {
   return level_;
 }
 
-void Relinearizer::load(EvalKey&& key) {
+void Relinearizer::load(const EvalKey& key) {
   check(*ctx_, key);
+  std::size_t d = 0;
+  load({key.key_id, key.level, key.lag, [&] { return key.digits[d++]; }, [] {}});
+}
+
+void Relinearizer::load(const Source& source) {
+  const Parameters& params = ctx_->params();
+  const std::size_t digits = params.digits(source.level), limbs = params.limbs(source.level - 1);
+  if (source.lag >= source.level)
+    throw LevelError("an evaluation key of level " + std::to_string(source.level) + " with lag " +
+                     std::to_string(source.lag) + ": the other level would be above 0");
   const std::lock_guard lock(mutex_);
   level_ = 0;
-  const Parameters& params = ctx_->params();
-  const std::size_t length = ctx_->ring().transform_length(), n = params.degree(), tiles = length / tile_;
-  limbs_ = params.limbs(key.level - 1);
-  digits_ = key.digits.size();
+  limbs_ = limbs;
+  digits_ = digits;
   group_ = sum_bits(params, digits_, 61) < wide_.log2() - 1.5 ? 2 : 1;
   groups_ = (limbs_ + group_ - 1) / group_;
-  fit(key_, kWide * length * groups_ * digits_);
-  const BasisOf<u32> basis = ctx_->basis(limbs_);
-  parallel_for(threads_, digits_, [&](std::size_t d) {
-    Poly<Eval, u32>& digit = key.digits[d];
-    WordArray<u32> x(n), y(n);
-    WordBuffer whole(n), wide(length);
-    auto* integers = reinterpret_cast<i64*>(whole.data());
-    for (std::size_t g = 0; g < groups_; ++g) {
-      const std::size_t i = g * group_;
-      const bool both = group_ == 2 && i + 1 < limbs_;
-      intt(x.data(), digit.limb(i), basis[i]);
-      if (both) intt(y.data(), digit.limb(i + 1), basis[i + 1]);
-      Group{&basis[i], both ? &basis[i + 1] : nullptr}.centred(integers, x.data(), y.data(), n);
-      for (std::size_t a = 0; a < kWide; ++a) {
-        kernels::active().reduce_signed(wide.data(), integers, n, wide_[a].mod());
-        ntt(wide.data(), wide.data(), wide_[a]);
-        for (std::size_t t = 0; t < tiles; ++t)
-          std::copy_n(wide.data() + t * tile_, tile_,
-                      key_.data() + (((a * tiles + t) * groups_ + g) * digits_ + d) * tile_);
-      }
+  fit(key_, kWide * ctx_->ring().transform_length() * groups_ * digits_);
+  // While some digits are prepared, the next ones are read.
+  const std::size_t most = 2 * std::max(threads_, 1U);
+  std::vector<Poly<Eval, u32>> now, soon;
+  const auto read = [&](std::size_t first) {
+    soon.clear();
+    for (std::size_t d = first; d < std::min(digits_, first + most); ++d) soon.push_back(source.next());
+  };
+  read(0);
+  for (std::size_t first = 0; first < digits_; first += most) {
+    std::swap(now, soon);
+    parallel_for(threads_, now.size() + 1, [&](std::size_t at) {
+      if (at == 0)
+        read(first + most);
+      else
+        prepare(now[at - 1], first + at - 1);
+    });
+  }
+  source.end();
+  key_id_ = source.key_id;
+  lag_ = source.lag;
+  level_ = source.level;
+}
+
+/// Two primes' residues of a digit at a time go over to those modulo the two of 50 bits.
+void Relinearizer::prepare(const Poly<Eval, u32>& digit, std::size_t d) {
+  const std::size_t length = ctx_->ring().transform_length(), n = ctx_->params().degree(), tiles = length / tile_;
+  const BasisOf<u32>& basis = digit.basis();
+  WordArray<u32> x(n), y(n);
+  WordBuffer whole(n), wide(length);
+  auto* integers = reinterpret_cast<i64*>(whole.data());
+  for (std::size_t g = 0; g < groups_; ++g) {
+    const std::size_t i = g * group_;
+    const bool both = group_ == 2 && i + 1 < limbs_;
+    intt(x.data(), digit.limb(i), basis[i]);
+    if (both) intt(y.data(), digit.limb(i + 1), basis[i + 1]);
+    Group{&basis[i], both ? &basis[i + 1] : nullptr}.centred(integers, x.data(), y.data(), n);
+    for (std::size_t a = 0; a < kWide; ++a) {
+      kernels::active().reduce_signed(wide.data(), integers, n, wide_[a].mod());
+      ntt(wide.data(), wide.data(), wide_[a]);
+      for (std::size_t t = 0; t < tiles; ++t)
+        std::copy_n(wide.data() + t * tile_, tile_, key_.data() + (((a * tiles + t) * groups_ + g) * digits_ + d) * tile_);
     }
-    digit = {};
-  });
-  key_id_ = key.key_id;
-  lag_ = key.lag;
-  level_ = key.level;
+  }
 }
 
 void Relinearizer::check_input(const Ciphertext& c) const {

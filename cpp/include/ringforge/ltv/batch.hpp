@@ -9,6 +9,7 @@
 // an evaluation key for that pair (a lag) takes it on.
 #pragma once
 
+#include <functional>
 #include <mutex>
 
 #include "ringforge/ltv/ltv.hpp"
@@ -31,10 +32,20 @@ class Relinearizer {
   const ContextPtr& context() const noexcept { return ctx_; }
   unsigned threads() const noexcept { return threads_; }
 
-  /// Takes a key in place of the one before; its digits are freed one after the other. Memory is kept for the next:
-  /// twice the largest key, and working memory for 8 ciphertexts.
+  /// Takes a key in place of the one before. Memory is kept for the next: twice that of the largest key, and working
+  /// memory for 8 ciphertexts.
   /// @throws MismatchError for a key of another context.
-  void load(EvalKey&& key);
+  void load(const EvalKey& key);
+  /// What an evaluation key says of itself, and its digits, in order and each but once: until `next` has given the last
+  /// one. It is called while digits before are prepared, from one thread at a time, and only so many are in memory.
+  struct Source {
+    u64 key_id;
+    u32 level, lag;
+    std::function<Poly<Eval, u32>()> next;
+    std::function<void()> end;  ///< checks what was read: called before the key may be used
+  };
+  /// @throws LevelError for a level or lag that there is not, and what the source throws; then no key is loaded.
+  void load(const Source& source);
   /// Of the key that is loaded; 0 before the first.
   u32 level() const;
   /// As Evaluator::relinearize, bit for bit; 8 ciphertexts for each reading of the key.
@@ -43,6 +54,7 @@ class Relinearizer {
   std::vector<Ciphertext> relinearize(std::span<const Ciphertext* const> inputs);
 
  private:
+  void prepare(const Poly<Eval, u32>& digit, std::size_t d);
   void check_input(const Ciphertext& c) const;
   void transform(const Ciphertext& c, std::size_t place);
   void multiply(std::size_t count);
