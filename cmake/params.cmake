@@ -7,10 +7,12 @@ file(READ "${PROJECT_SOURCE_DIR}/params/security.json" security)
 file(READ "${PROJECT_SOURCE_DIR}/params/sets.json" sets)
 file(READ "${PROJECT_SOURCE_DIR}/params/fhew.json" fhew)
 file(READ "${PROJECT_SOURCE_DIR}/params/bfv.json" bfv)
+file(READ "${PROJECT_SOURCE_DIR}/params/bgv.json" bgv)
 file(READ "${PROJECT_SOURCE_DIR}/params/ltv.json" ltv)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/params/security.json" "${PROJECT_SOURCE_DIR}/params/sets.json"
-  "${PROJECT_SOURCE_DIR}/params/fhew.json" "${PROJECT_SOURCE_DIR}/params/bfv.json" "${PROJECT_SOURCE_DIR}/params/ltv.json")
+  "${PROJECT_SOURCE_DIR}/params/fhew.json" "${PROJECT_SOURCE_DIR}/params/bfv.json" "${PROJECT_SOURCE_DIR}/params/bgv.json"
+  "${PROJECT_SOURCE_DIR}/params/ltv.json")
 
 string(JSON source GET "${security}" source)
 set(limits "")
@@ -40,6 +42,16 @@ foreach(i RANGE ${last})
     string(JSON ${field} GET "${bfv}" sets ${i} ${field})
   endforeach()
   string(APPEND bfv_rows "    {\"${name}\", ${log_n}, ${t}, \"${q}\", \"${p}\", ${digit}, \"${insecure}\",\n     \"${about}\"},\n")
+endforeach()
+
+set(bgv_rows "")
+string(JSON count LENGTH "${bgv}" sets)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  foreach(field name m q p digit insecure about)
+    string(JSON ${field} GET "${bgv}" sets ${i} ${field})
+  endforeach()
+  string(APPEND bgv_rows "    {\"${name}\", ${m}, \"${q}\", \"${p}\", ${digit}, \"${insecure}\",\n     \"${about}\"},\n")
 endforeach()
 
 set(ltv_rows "")
@@ -116,6 +128,15 @@ struct Set {
 inline constexpr Set kSets[] = {
 @bfv_rows@};
 }  // namespace ringforge::bfv::data
+namespace ringforge::bgv::data {
+// Primes as for BFV.
+struct Set {
+  const char* name; unsigned long long m; const char* q; const char* p; unsigned digit;
+  const char* insecure; const char* about;
+};
+inline constexpr Set kSets[] = {
+@bgv_rows@};
+}  // namespace ringforge::bgv::data
 namespace ringforge::ltv::data {
 struct Set {
   const char* name; const char* ring; unsigned long long m; unsigned bits; unsigned primes; unsigned drop;

@@ -14,6 +14,7 @@ const Kernels32& avx512_kernels32() noexcept { return ref_kernels32(); }
 const SignalKernels& avx2_signal() noexcept { return ref_signal(); }
 const SignalKernels& avx512_signal() noexcept { return ref_signal(); }
 const TensorKernels<u64>& avx512_tensor() noexcept { return ref_tensor<u64>(); }
+const RaderKernels& avx512_rader() noexcept { return ref_rader(); }
 template <class W>
 const SmallKernels<W>& avx2_small() noexcept {
   return ref_small<W>();

@@ -138,6 +138,20 @@ const TensorKernels<W>& tensor_active() {
 template const TensorKernels<u32>& tensor_active<u32>();
 template const TensorKernels<u64>& tensor_active<u64>();
 
+const RaderKernels* rader_find(const char* name) noexcept {
+  const Kernels* k = find(name);
+  if (k == nullptr) return nullptr;
+#if defined(__x86_64__)
+  if (k == &avx512_kernels()) return &avx512_rader();
+#endif
+  return &ref_rader();
+}
+
+const RaderKernels& rader_active() {
+  static const RaderKernels& k = *rader_find(active().name);
+  return k;
+}
+
 Modulus make_modulus(u64 q) noexcept {
   using u128 = unsigned __int128;
   Modulus m;

@@ -6,6 +6,7 @@
 
 #include "ringforge/kernels.hpp"
 #include "ringforge/kernels32.hpp"
+#include "ringforge/rader_kernels.hpp"
 #include "ringforge/signal_kernels.hpp"
 #include "ringforge/small_kernels.hpp"
 #include "ringforge/tensor_kernels.hpp"
@@ -19,6 +20,7 @@ template <class W>
 const SmallKernels<W>& ref_small() noexcept;
 template <class W>
 const TensorKernels<W>& ref_tensor() noexcept;
+const RaderKernels& ref_rader() noexcept;
 #if defined(__x86_64__)
 const Kernels& avx2_kernels() noexcept;
 const Kernels& avx512_kernels() noexcept;
@@ -31,6 +33,7 @@ const SmallKernels<W>& avx2_small() noexcept;
 template <class W>
 const SmallKernels<W>& avx512_small() noexcept;
 const TensorKernels<u64>& avx512_tensor() noexcept;
+const RaderKernels& avx512_rader() noexcept;
 bool cpu_has_avx2() noexcept;    ///< AVX2
 bool cpu_has_avx512() noexcept;  ///< AVX-512 F, DQ, VL, BW and IFMA
 #endif

@@ -212,8 +212,9 @@ void BinarySlots::split(u64 m) {
     else
       axes_.push_back({power, units, {}, {}});
   }
-  if (f_ * lanes_ > kMaxTable)
-    throw ParameterError("the slots of index " + std::to_string(m) + " need tables of " + std::to_string(f_ * lanes_) +
+  const std::size_t words = prime_f() ? f_ + 2 * lanes_ : f_ * lanes_;
+  if (words > kMaxTable)
+    throw ParameterError("the slots of index " + std::to_string(m) + " need tables of " + std::to_string(words) +
                          " words, and " + std::to_string(kMaxTable) +
                          " is the most: take another index, such as 65535");
 }
@@ -263,19 +264,34 @@ void BinarySlots::make_tables() {
     return all;
   };
   const std::vector<u32> of_f = roots(f_);
+  u32 traces = 0;  // bit k: the trace of Y^k
+  for (unsigned bit = 0; bit < d; ++bit) traces |= field_.trace(u32{1} << bit) << bit;
   std::vector<u32> duals(f_);
   for (u64 i = 0; i < f_; ++i) {
     u32 x = of_f[i];
-    for (unsigned bit = 0; bit < d; ++bit, x = field_.shifted(x)) duals[i] |= field_.trace(x) << bit;
+    for (unsigned bit = 0; bit < d; ++bit, x = field_.shifted(x)) duals[i] |= parity(x & traces) << bit;
   }
-  powers_.resize(f_ * lanes_);
-  traces_.resize(f_ * lanes_);
-  for (u64 i = 0; i < f_; ++i)
-    for (std::size_t lane = 0; lane < lanes_; ++lane) {
-      const u64 at = i * (representatives_[lane] % f_) % f_;
-      powers_[i * lanes_ + lane] = of_f[at];
-      traces_[i * lanes_ + lane] = duals[(f_ - at) % f_];
+  const auto append = [&](u64 at) {
+    powers_.push_back(of_f[at]);
+    traces_.push_back(duals[(f_ - at) % f_]);
+  };
+  rows_.resize(f_);
+  if (prime_f()) {
+    // Lane r stands for root^r: the row of root^u begins at word u of all powers of the root, that of 0 is behind them.
+    const u64 root = generator(f_, f_);
+    u64 x = 1;
+    for (std::size_t u = 0; u < f_ - 2 + lanes_; ++u, x = x * root % f_) {
+      if (u < f_ - 1) rows_[x] = static_cast<u32>(u);
+      append(x);
     }
+    rows_[0] = static_cast<u32>(powers_.size());
+    for (std::size_t lane = 0; lane < lanes_; ++lane) append(0);
+  } else {
+    for (u64 i = 0; i < f_; ++i) {
+      rows_[i] = static_cast<u32>(i * lanes_);
+      for (std::size_t lane = 0; lane < lanes_; ++lane) append(i * (representatives_[lane] % f_) % f_);
+    }
+  }
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     Axis& axis = axes_[a];
     const std::vector<u32> all = roots(axis.length);
@@ -360,7 +376,7 @@ void BinarySlots::decode(std::span<u32> values, std::span<const std::uint8_t> co
   std::vector<u32> now(g_ * lanes_), next(now.size()), room(field_.degree() * now.size());
   for (std::size_t i = 0, in_f = 0, in_g = 0; i < degree_; ++i) {
     const u32 mask = 0U - coefficients[i];
-    const u32* power = powers_.data() + in_f * lanes_;
+    const u32* power = powers_.data() + rows_[in_f];
     u32* to = now.data() + places_[in_g] * lanes_;
     for (std::size_t lane = 0; lane < lanes_; ++lane) to[lane] ^= mask & power[lane];
     if (++in_f == f_) in_f = 0;
@@ -395,7 +411,7 @@ void BinarySlots::encode(std::span<std::uint8_t> coefficients, std::span<const u
   }
   std::vector<u64> bits((index_ + 63) / 64);
   for (std::size_t i = 0, in_f = 0, in_g = 0; i < index_; ++i) {
-    const u32* trace = traces_.data() + in_f * lanes_;
+    const u32* trace = traces_.data() + rows_[in_f];
     const u32* from = now.data() + places_[in_g] * lanes_;
     u32 sum = 0;
     for (std::size_t lane = 0; lane < lanes_; ++lane) sum ^= trace[lane] & from[lane];

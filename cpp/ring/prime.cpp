@@ -94,20 +94,6 @@ WordArray<u32> fill(kernels::NttTable32& t, std::size_t n, u64 root, bool negacy
   return storage;
 }
 
-/// The smallest primitive root of unity of order `order`, a power of two that divides q - 1.
-u64 smallest_root(u64 order, const kernels::Modulus& mod) {
-  // x^((q-1)/order) has an order that divides it; a half of that gives -1 just when it is the order.
-  u64 root = 0;
-  for (u64 x = 2; root == 0; ++x) {
-    const u64 r = arith::pow(x, (mod.q - 1) / order, mod);
-    if (arith::pow(r, order / 2, mod) == mod.q - 1) root = r;
-  }
-  u64 smallest = root;
-  const u64 square = arith::mul(root, root, mod);
-  for (u64 i = 0; i < order / 2; ++i, root = arith::mul(root, square, mod)) smallest = std::min(smallest, root);
-  return smallest;
-}
-
 // ---- Transforms -----------------------------------------------------------------------------------
 
 template <class Word>
@@ -212,6 +198,19 @@ std::unique_ptr<const Transform<Word>> make_transform(const Ring& ring, const Nt
 }
 
 }  // namespace
+
+u64 smallest_root(u64 order, const kernels::Modulus& mod) {
+  // x^((q-1)/order) has an order that divides it; a half of that gives -1 just when it is the order.
+  u64 root = 0;
+  for (u64 x = 2; root == 0; ++x) {
+    const u64 r = arith::pow(x, (mod.q - 1) / order, mod);
+    if (arith::pow(r, order / 2, mod) == mod.q - 1) root = r;
+  }
+  u64 smallest = root;
+  const u64 square = arith::mul(root, root, mod);
+  for (u64 i = 0; i < order / 2; ++i, root = arith::mul(root, square, mod)) smallest = std::min(smallest, root);
+  return smallest;
+}
 
 WordBuffer cyclic_table(kernels::NttTable& t, std::size_t n, const kernels::Modulus& mod) {
   t.mod = mod;

@@ -66,7 +66,7 @@ Ring Ring::tensor(u64 m) {
   if (shape.dims() == 0)
     throw ParameterError(
         "index " + std::to_string(m) +
-        " must be a product of some of 3, 5, 17, 257, each once; Ring::cyclotomic takes any odd index");
+        " must be a product of some of 3, 5, 17, 257, each once, or 65537; Ring::cyclotomic takes any odd index");
   return {RingKind::tensor, m, shape.degree(), shape.degree()};
 }
 
@@ -83,7 +83,8 @@ u64 Ring::prime_step() const noexcept {
 
 bool Ring::permutes() const noexcept {
   // Kernels take permutations that map blocks of 8 words to blocks, of whole blocks of 16.
-  return kind_ == RingKind::negacyclic || (kind_ == RingKind::tensor && index_ % 15 == 0 && degree_ % 16 == 0);
+  return kind_ == RingKind::negacyclic ||
+         (kind_ == RingKind::tensor && ((index_ % 15 == 0 && degree_ % 16 == 0) || index_ == 65537));
 }
 
 std::string Ring::name() const {

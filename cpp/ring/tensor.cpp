@@ -23,6 +23,8 @@ namespace {
 
 using arith::mul;
 
+constexpr u64 kLongIndex = 65537;  ///< taken alone, with its own order of words and kernels (rader.cpp)
+
 u64 smallest_prime_root(u64 p, const kernels::Modulus& mod) {
   u64 root = 1;
   for (u64 x = 2; root == 1; ++x) root = arith::pow(x, (mod.q - 1) / p, mod);
@@ -144,9 +146,9 @@ TensorTables::TensorTables(const Ring& ring, const kernels::Modulus& mod) {
   inverse_ = fill(table_.inverse, table_, shape, sums);
 }
 
-TensorShape::TensorShape(u64 m) noexcept {
-  for (const u64 p : {257, 17, 5, 3})
-    if (m % p == 0) {
+TensorShape::TensorShape(u64 m) noexcept : long_(m == kLongIndex) {
+  for (const u64 p : {kLongIndex, u64{257}, u64{17}, u64{5}, u64{3}})
+    if (m % p == 0 && (p != kLongIndex || long_)) {
       m /= p;
       degree_ *= p - 1;
       dimensions_[dims_++] = {p, p == 3 ? u64{2} : u64{3}, static_cast<unsigned>(std::countr_zero(p - 1)), 0};
@@ -155,10 +157,24 @@ TensorShape::TensorShape(u64 m) noexcept {
   for (std::size_t d = dims_; d-- > 1;) dimensions_[d - 1].shift = dimensions_[d].shift + dimensions_[d].log_length;
 }
 
+// Bit by bit, the lowest first: what is left of g has an order that divides 2^(bits above).
 TensorShape::Places TensorShape::places(u64 g) const noexcept {
   Places at{};
-  for (std::size_t d = 0; d < dims_; ++d)
-    for (u64 e = 1; e != g % dimensions_[d].p; e = e * dimensions_[d].generator % dimensions_[d].p) ++at[d];
+  for (std::size_t d = 0; d < dims_; ++d) {
+    const auto& dimension = dimensions_[d];
+    const u64 p = dimension.p;
+    const auto raised = [p](u64 x, unsigned times) {
+      for (; times > 0; --times) x = x * x % p;
+      return x;
+    };
+    u64 rest = g % p, power = dimension.generator;  // to the power -2^bit
+    for (unsigned i = 1; i < dimension.log_length; ++i) power = power * raised(dimension.generator, i) % p;
+    for (unsigned bit = 0; bit < dimension.log_length; ++bit, power = power * power % p)
+      if (raised(rest, dimension.log_length - 1 - bit) != 1) {
+        at[d] |= u32{1} << bit;
+        rest = rest * power % p;
+      }
+  }
   return at;
 }
 
@@ -171,6 +187,8 @@ u64 tensor_root(u64 m, const kernels::Modulus& mod) {
 
 template <class Word>
 std::unique_ptr<const Transform<Word>> make_tensor_transform(const Ring& ring, const kernels::Modulus& mod) {
+  if constexpr (sizeof(Word) == 8)  // no prime below 2^31 has the root
+    if (ring.index() == kLongIndex) return make_rader_transform(mod);
   return std::make_unique<Tensor<Word>>(ring, mod);
 }
 template std::unique_ptr<const Transform<u32>> make_tensor_transform(const Ring&, const kernels::Modulus&);
@@ -193,7 +211,7 @@ TensorBasis::TensorBasis(const Ring& ring)
     std::vector<u64> powers{unit};
     for (std::size_t u = 1; u < at.p - 1; ++u) powers.push_back(powers.back() * at.generator % index_);
     for (std::size_t i = 0; i < exponents_.size(); ++i)
-      exponents_[i] = static_cast<u32>((exponents_[i] + powers[(i >> at.shift) & (at.p - 2)]) % index_);
+      exponents_[i] = static_cast<u32>((exponents_[i] + powers[shape.place(i, d)]) % index_);
   }
 }
 

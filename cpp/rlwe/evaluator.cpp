@@ -201,20 +201,23 @@ Ciphertext Evaluator::switched(const Poly<Eval>& c, const Digits* digits, const 
     Poly<Eval>& v = r.parts[part];
     if (then.add[part] != nullptr) ringforge::add(v, v, *then.add[part]);
     if (then.element != 1) v = automorphism(v, then.element);
+    if (then.rescale) v = gadget_->rescale(v.limbs()).apply(v, threads_);
   }
   return r;
 }
 
-Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& relin) const {
+Ciphertext Evaluator::relinearize(const Ciphertext& a, const RelinKey& relin, bool rescale) const {
   const SwitchingKey& key = relin.key();
   check(a);
   key.check(*gadget_, a.limbs());
-  if (a.parts.size() < 3) return a;
+  if (rescale && a.limbs() == 1)
+    throw LevelError("a ciphertext of 1 limb cannot be divided by its last prime: one must stay");
+  if (a.parts.size() < 3) return rescale ? divide(a) : a;
   if (key.key_id != a.key_id)
     throw MismatchError(
         "the relinearisation key belongs to another secret key than the ciphertext: use keys made "
         "together");
-  return switched(a.parts[2], nullptr, key, {{&a.parts[0], &a.parts[1]}});
+  return switched(a.parts[2], nullptr, key, {{&a.parts[0], &a.parts[1]}, 1, rescale});
 }
 
 Ciphertext Evaluator::switch_to(const Ciphertext& a, const SwitchingKey& key) const {

@@ -19,13 +19,19 @@ RelinKey RelinKey::make(const SecretKey& sk, const Gadget& gadget, std::size_t l
   return key;
 }
 
+std::string galois_elements(const Ring& ring) {
+  const std::string range = "above 1 and below " + std::to_string(ring.index());
+  if (ring.kind() == RingKind::negacyclic) return "odd, " + range;
+  return range + ", and have no factor in common with it";
+}
+
 GaloisKey GaloisKey::make(const SecretKey& sk, u64 element, const Gadget& gadget, std::size_t limbs, Randomness& rng,
                           unsigned threads) {
   sk.check(gadget);
   const Ring& ring = gadget.q().ring();
   if (!ring.is_galois_element(element) || element == 1)
-    throw ParameterError(std::to_string(element) + " is not the element of an automorphism other than 1: it " +
-                         "must be odd, above 1 and below " + std::to_string(ring.index()));
+    throw ParameterError(std::to_string(element) + " is not the element of an automorphism other than 1: it must be " +
+                         galois_elements(ring));
   Poly<Eval> target = automorphism(sk.eval(), ring.inverse(element));
   auto key =
       std::make_shared<const SwitchingKey>(SwitchingKey::make(sk.eval(), target, sk.id(), gadget, limbs, rng, threads));

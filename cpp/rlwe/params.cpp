@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "decimal.hpp"
 #include "ringforge/rlwe/security.hpp"
@@ -42,15 +43,43 @@ double log2_of(std::span<const u64> primes) {
   return s;
 }
 
+std::vector<u64> primes_under(double log, std::size_t count, u64 step, const std::vector<u64>& exclude) {
+  std::vector<u64> out;
+  const auto top = static_cast<u64>(std::exp2(log));
+  for (u64 x = (top - 2) / step * step + 1; out.size() < count; x -= step) {
+    if (x < top / 2 || x <= step)
+      throw ParameterError("there are fewer than " + std::to_string(count) + " primes of " + decimal(log) +
+                           " bits that are 1 mod " + std::to_string(step));
+    if (is_prime(x) && std::find(exclude.begin(), exclude.end(), x) == exclude.end()) out.push_back(x);
+  }
+  return out;
+}
+
+std::vector<u64> primes_of(const std::string& text, u64 step, std::vector<u64>& taken) {
+  std::vector<u64> out;
+  std::istringstream in(text);
+  for (std::string item; in >> item;) {
+    const auto star = item.find('*');
+    const std::size_t times = star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
+    const auto found = primes_under(std::stod(item), times, step, taken);
+    out.insert(out.end(), found.begin(), found.end());
+    taken.insert(taken.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
 double checked_log_qp(const ChainSpec& spec) {
   if (spec.log_n < 10 || spec.log_n > 17)
     refuse(ParameterFailure::degree, "N = 2^" + std::to_string(spec.log_n) + ", supported are 2^10 ... 2^17");
+  return checked_log_qp(spec, u64{2} << spec.log_n);
+}
+
+double checked_log_qp(const ChainSpec& spec, u64 step) {
   if (spec.q.empty() || spec.q.size() > 64 || spec.p.empty() || spec.p.size() > 16)
     refuse(ParameterFailure::limb_count, std::to_string(spec.q.size()) + " primes in Q (1 ... 64) and " +
                                              std::to_string(spec.p.size()) + " special primes (1 ... 16)");
   if (spec.name.size() > 64 || spec.insecure.size() > 256)
     refuse(ParameterFailure::text, "names have at most 64 bytes, reasons 256");
-  const u64 step = u64{2} << spec.log_n;
   std::vector<u64> all = spec.q;
   all.insert(all.end(), spec.p.begin(), spec.p.end());
   for (auto q = all.begin(); q != all.end(); ++q)

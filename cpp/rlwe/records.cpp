@@ -224,9 +224,7 @@ std::vector<RecordType> key_record_types(const std::string& scheme, const KeyTyp
 bool KeyRecords::good_element(u64 element) const {
   return gadget_.q().ring().is_galois_element(element) && element != 1;
 }
-std::string KeyRecords::elements() const {
-  return "it must be odd, above 1 and below " + std::to_string(gadget_.q().ring().index());
-}
+std::string KeyRecords::elements() const { return "it must be " + galois_elements(gadget_.q().ring()); }
 
 u64 KeyRecords::body(const SecretKey& key) const {
   check_basis(types_.secret, key.eval(), gadget_.all());

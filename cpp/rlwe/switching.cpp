@@ -270,42 +270,58 @@ std::pair<Poly<Eval>, Poly<Eval>> switch_and_divide(const Poly<Eval>& c, const D
   for (const Poly<Eval>* p : then.add)
     if (p != nullptr && !(p->basis() == c.basis()))
       throw MismatchError("what is added after a key switch must be over the primes of the switched polynomial");
-  const std::size_t limbs = c.limbs(), n = c.length(), gone = gadget.p().size();
+  const std::size_t limbs = c.limbs(), n = c.length();
+  if (then.rescale && limbs == 1)
+    throw LevelError("a ciphertext of 1 limb cannot be divided by its last prime: one must stay");
   const auto index = then.element == 1 ? nullptr : c.basis().ring().eval_index(then.element);
   const auto& kern = kernels::active();
-  const ModulusDrop& down = gadget.mod_down(limbs);
+  const ModulusDrop& down = then.rescale ? gadget.mod_down_rescale(limbs) : gadget.mod_down(limbs);
+  const std::size_t kept = down.output().size(), gone = down.input().size() - kept;
+  const Basis& ext = down.input();
   const Products products(c, digits, key, gadget, threads);
+  // What is divided with the products is added to them P times, which is 0 modulo P's primes.
+  const auto raise = [&](u64* sum, std::size_t part, std::size_t j, u64* t) {
+    if (!then.rescale || then.add[part] == nullptr || j >= limbs) return;
+    kern.mul_scalar(t, then.add[part]->limb(j), gadget.p_factor(j), n, ext[j].mod());
+    kern.add(sum, sum, t, n, ext[j].mod());
+  };
 
   Poly<Coeff> tail[2];
   std::vector<const u64*> tails[2];
   for (std::size_t part = 0; part < 2; ++part) {
-    tail[part] = Poly<Coeff>(gadget.p());
+    tail[part] = Poly<Coeff>(ext.slice(kept, gone));
     for (std::size_t i = 0; i < gone; ++i) tails[part].push_back(tail[part].limb(i));
   }
   parallel_for(threads, gone, [&](std::size_t i) {
-    products.at(tail[0].limb(i), tail[1].limb(i), limbs + i, scratch(Products::kAtOnce * n));
-    for (auto& t : tail) intt(t.limb(i), t.limb(i), gadget.p()[i]);
+    u64* work = scratch(Products::kAtOnce * n);
+    products.at(tail[0].limb(i), tail[1].limb(i), kept + i, work);
+    for (std::size_t part = 0; part < 2; ++part) {
+      u64* t = tail[part].limb(i);
+      raise(t, part, kept + i, work);
+      intt(t, t, ext[kept + i]);
+    }
   });
   const ModulusDrop::Rest rest[2] = {down.rest(tails[0], threads), down.rest(tails[1], threads)};
 
-  std::pair<Poly<Eval>, Poly<Eval>> out(c.basis(), c.basis());
-  parallel_for(threads, limbs, [&](std::size_t j) {
+  std::pair<Poly<Eval>, Poly<Eval>> out(down.output(), down.output());
+  parallel_for(threads, kept, [&](std::size_t j) {
     u64 *work = scratch((Products::kAtOnce + 2) * n), *sum[2] = {work + Products::kAtOnce * n, sum[0] + n};
     products.at(sum[0], sum[1], j, work);
     for (std::size_t part = 0; part < 2; ++part) {
       u64* result = (part == 0 ? out.first : out.second).limb(j);
       u64* to = index != nullptr ? sum[part] : result;
+      raise(sum[part], part, j, work);
       down.divide(to, sum[part], rest[part], j, work);
-      if (then.add[part] != nullptr) kern.add(to, to, then.add[part]->limb(j), n, c.basis()[j].mod());
+      if (then.add[part] != nullptr && !then.rescale) kern.add(to, to, then.add[part]->limb(j), n, c.basis()[j].mod());
       if (index != nullptr) kern.automorphism_eval(result, to, index->data(), n);
     }
   });
   // Counted as the operations that are fused here.
   count({.mod_down = 2});
-  move_limbs(2 * (limbs + gone), 2 * limbs, n);
+  move_limbs(2 * (kept + gone), 2 * kept, n);
   for (const Poly<Eval>* p : then.add)
     if (p != nullptr) move_limbs(2 * limbs, limbs, n);
-  if (index != nullptr) move_limbs(2 * limbs, 2 * limbs, n);
+  if (index != nullptr) move_limbs(2 * kept, 2 * kept, n);
   return out;
 }
 

@@ -249,6 +249,10 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(GadgetRing{Ring::negacyclic(10), 25}, GadgetRing{Ring::tensor(3855), 7})),
     [](const auto& info) { return "Case" + std::to_string(info.index); });
 
+INSTANTIATE_TEST_SUITE_P(LongDimension, GadgetKinds,
+                         testing::Values(std::tuple(GadgetCase{"hybrid", 3, 2, 2, 0},
+                                                    GadgetRing{Ring::tensor(65537), 3})));
+
 TEST(Gadget, RefusesPaddedRings) {
   const Ring ring = Ring::cyclotomic(15);
   const std::vector<u64> primes = primes_below(50, 2, ring.prime_step());

@@ -285,7 +285,7 @@ TEST(TensorRing, GroupAndSizes) {
   EXPECT_EQ(ring.prime_step(), u64{65535} * 256);
   EXPECT_EQ(ring.name(), "Z[X]/Phi_65535 (tensor basis)");
   EXPECT_EQ(primes_below(31, 1, ring.prime_step())[0] % 65535, 1U);
-  for (const u64 m : {u64{0}, u64{1}, u64{2}, u64{7}, u64{9}, u64{30}, u64{75}, u64{65537}, 3 * u64{65537}, ~u64{0}})
+  for (const u64 m : {u64{0}, u64{1}, u64{2}, u64{7}, u64{9}, u64{30}, u64{75}, u64{65536}, 3 * u64{65537}, ~u64{0}})
     EXPECT_THROW(Ring::tensor(m), ParameterError) << m;
   EXPECT_THROW(Prime::get(primes_below(50, 1, u64{1} << 18)[0], ring), ParameterError);
   const Basis a(Ring::tensor(15), primes_below(50, 1, 960)), b(Ring::cyclotomic(15), a.values());

@@ -101,6 +101,8 @@ void bind_planning(nb::module_& m);
 void bind_matvec(nb::module_& m);
 /// After keys and plans. Other files take and return its objects by including ringforge/bfv/bfv.hpp.
 void bind_bfv(nb::module_& m);
+/// After keys and plans.
+void bind_bgv(nb::module_& m);
 void bind_ltv(nb::module_& m);
 void bind_hlt(nb::module_& m);
 void bind_batch_matmul(nb::module_& m);

@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "ringforge/bfv/io.hpp"
+#include "ringforge/bgv/io.hpp"
 #include "ringforge/circuits/omr_records.hpp"
 #include "ringforge/circuits/psi.hpp"
 #include "ringforge/fhew/records.hpp"
@@ -115,13 +116,12 @@ std::span<const std::uint8_t> span(const nb::bytes& b) {
 }
 
 /// Files and byte strings of a scheme's objects; the keys are those of every scheme on RLWE.
-template <class Context, class Plaintext, class Ciphertext>
+template <class Context, class Ciphertext>
 void bind_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Reader>& reader) {
   const auto both = [&]<class T>(std::type_identity<T>) {
     writer.def("write", &Writer::write<Context, T>, GilReleased());
     s.def("to_bytes", &to_bytes<Context, T>);
   };
-  both(std::type_identity<Plaintext>());
   both(std::type_identity<Ciphertext>());
   both(std::type_identity<SecretKey>());
   both(std::type_identity<PublicKey>());
@@ -161,9 +161,6 @@ void bind_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Reader>
   s.def("ciphertext_from_bytes", [](const nb::bytes& b, const Context& c) {
     return from_bytes(b, [&](std::istream& in) { return io::load_ciphertext(in, c); });
   });
-  s.def("plaintext_from_bytes", [](const nb::bytes& b, const Context& c) {
-    return from_bytes(b, [&](std::istream& in) { return io::load_plaintext(in, c); });
-  });
   s.def("secret_key_from_bytes", [](const nb::bytes& b, const Context& c) {
     return from_bytes(b, [&](std::istream& in) { return io::load_secret_key(in, c); });
   });
@@ -175,6 +172,15 @@ void bind_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Reader>
   });
   s.def("galois_key_from_bytes", [](const nb::bytes& b, const Context& c) {
     return from_bytes(b, [&](std::istream& in) { return io::load_galois_key(in, c); });
+  });
+}
+
+template <class Context, class Plaintext>
+void bind_plaintext(nb::module_& s, nb::class_<Writer>& writer) {
+  writer.def("write", &Writer::write<Context, Plaintext>, GilReleased());
+  s.def("to_bytes", &to_bytes<Context, Plaintext>);
+  s.def("plaintext_from_bytes", [](const nb::bytes& b, const Context& c) {
+    return from_bytes(b, [&](std::istream& in) { return io::load_plaintext(in, c); });
   });
 }
 
@@ -321,17 +327,24 @@ void bind_io(nb::module_& m) {
           GilReleased())
       .def(
           "next_bfv_parameters",
-          [](Reader& r) { return r.turn([](std::istream& in) { return io::next_bfv_parameters(in); }); },
+          [](Reader& r) { return r.turn([](std::istream& in) { return io::next_bfv_parameters(in); }); }, GilReleased())
+      .def(
+          "next_bgv_parameters",
+          [](Reader& r) { return r.turn([](std::istream& in) { return io::next_bgv_parameters(in); }); },
           GilReleased());
-  bind_objects<Context, Plaintext, Ciphertext>(s, writer, reader);
-  bind_objects<bfv::Context, bfv::Plaintext, bfv::Ciphertext>(s, writer, reader);
+  bind_plaintext<Context, Plaintext>(s, writer);
+  bind_objects<Context, Ciphertext>(s, writer, reader);
+  bind_plaintext<bfv::Context, bfv::Plaintext>(s, writer);
+  bind_objects<bfv::Context, bfv::Ciphertext>(s, writer, reader);
+  bind_objects<bgv::Context, bgv::Ciphertext>(s, writer, reader);
   bind_ltv_objects(s, writer, reader);
   reader.def(
       "next_ltv_parameters",
       [](Reader& r) { return r.turn([](std::istream& in) { return io::next_ltv_parameters(in); }); }, GilReleased());
   writer.def("write", &Writer::write_parameters<ltv::Parameters>, GilReleased());
   writer.def("write", &Writer::write_parameters<Parameters>, GilReleased())
-      .def("write", &Writer::write_parameters<bfv::Parameters>, GilReleased());
+      .def("write", &Writer::write_parameters<bfv::Parameters>, GilReleased())
+      .def("write", &Writer::write_parameters<bgv::Parameters>, GilReleased());
 }
 
 }  // namespace bindings

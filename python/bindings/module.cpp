@@ -70,6 +70,7 @@ NB_MODULE(_native, m) {
   bindings::bind_hlt(m);
   bindings::bind_batch_matmul(m);
   bindings::bind_bfv(m);
+  bindings::bind_bgv(m);
   bindings::bind_ltv(m);
   bindings::bind_io(m);
   bindings::bind_gates(m);

@@ -13,7 +13,7 @@ Systems:
 Beneath them:
 
 - `ringforge.ckks`: the scheme of matvec and matmul, approximate; `ringforge.bfv`: exact integers, and matrices of them;
-  `ringforge.params` has the parameter sets of both.
+  `ringforge.bgv`: bits, bytes of AES, elements of GF(2^d); `ringforge.params` has the parameter sets of all three.
 - `ringforge.devices`: where fused kernels run; `ringforge.hw` builds, drives and models the accelerators.
 - `ringforge.ltv`: the NTRU scheme of a published system, rebuilt; it is broken and protects nothing.
 - `ringforge.security`: what known attacks on LWE cost.
@@ -40,7 +40,7 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-    from ringforge import bfv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
+    from ringforge import bfv, bgv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"
@@ -52,6 +52,7 @@ except PackageNotFoundError:  # running from a source tree
 
 _MODULES = (
     "bfv",
+    "bgv",
     "ckks",
     "devices",
     "errors",
@@ -79,6 +80,7 @@ __all__ = [
     "ValueError",
     "__version__",
     "bfv",
+    "bgv",
     "ckks",
     "devices",
     "errors",

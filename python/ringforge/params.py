@@ -17,22 +17,29 @@ from ringforge import _native
 from ringforge._native import Parameters
 from ringforge._native import bfv as _bfv
 from ringforge._native.bfv import Parameters as BfvParameters
+from ringforge._native.bgv import Parameters as BgvParameters
 
 __all__ = [
     "BfvParameters",
     "BfvSuggestion",
+    "BgvParameters",
     "Parameters",
     "Suggestion",
     "describe",
     "describe_bfv",
+    "describe_bgv",
     "max_log_qp",
     "named",
     "named_bfv",
+    "named_bgv",
     "names",
     "names_bfv",
+    "names_bgv",
     "resolve",
     "resolve_bfv",
+    "resolve_bgv",
     "security_source",
+    "slots_bgv",
     "suggest",
     "suggest_bfv",
 ]
@@ -98,9 +105,13 @@ def security_source() -> str:
 
 
 def shipped() -> dict[bytes, str]:
-    """Names of the shipped sets of both schemes by their hashes."""
+    """Names of the shipped sets of CKKS, BFV and BGV by their hashes."""
     why = "looked up, not used"
-    return {named(n, why).hash: n for n in names()} | {named_bfv(n, why).hash: n for n in names_bfv()}
+    return (
+        {named(n, why).hash: n for n in names()}
+        | {named_bfv(n, why).hash: n for n in names_bfv()}
+        | {named_bgv(n, why).hash: n for n in names_bgv()}
+    )
 
 
 def describe(p: Parameters | str) -> dict[str, str]:
@@ -110,7 +121,7 @@ def describe(p: Parameters | str) -> dict[str, str]:
     return _described(p, own)
 
 
-def _described(p: Parameters | BfvParameters, own: dict[str, str]) -> dict[str, str]:
+def _described(p: Parameters | BfvParameters | BgvParameters, own: dict[str, str]) -> dict[str, str]:
     verdict = "128 bits" if p.secure else f"below 128 bits (used because: {p.insecure})"
     return {
         "name": p.name,
@@ -184,3 +195,44 @@ def describe_bfv(p: BfvParameters | str) -> dict[str, str]:
     p = resolve_bfv(p)
     slots = f"2 x {p.row}" if p.batching else "none: t is no prime that is 1 mod 2N"
     return _described(p, {"t": str(p.t), "slots": slots, "log2 Q": f"{p.log_q:.1f}"})
+
+
+# ---- BGV -----------------------------------------------------------------------------------------
+
+
+def names_bgv() -> list[str]:
+    """Names of the shipped sets of BGV."""
+    return list(BgvParameters.names())
+
+
+def named_bgv(name: str, insecure: str = "") -> BgvParameters:
+    """A shipped set of BGV by name; as `named`.
+
+    Raises:
+        ParameterError: unknown name (the message lists the names), or an insecure set without a reason.
+    """
+    return BgvParameters.named(name, insecure)
+
+
+def resolve_bgv(parameters: BgvParameters | str, insecure: str = "") -> BgvParameters:
+    """A parameter set of BGV, given itself or by the name of a shipped one.
+
+    Raises:
+        ParameterError: as `named_bgv`.
+    """
+    return named_bgv(parameters, insecure) if isinstance(parameters, str) else parameters
+
+
+def slots_bgv(p: BgvParameters) -> tuple[int, int]:
+    """Slots of a plaintext, and d: a slot holds an element of GF(2^d), d the order of 2 modulo m."""
+    d, x = 1, 2 % p.m
+    while x != 1:
+        d, x = d + 1, 2 * x % p.m
+    return p.degree // d, d
+
+
+def describe_bgv(p: BgvParameters | str) -> dict[str, str]:
+    """A set's properties as label and text, for tables."""
+    p = resolve_bgv(p)
+    slots, d = slots_bgv(p)
+    return _described(p, {"m": str(p.m), "slots": f"{slots} of GF(2^{d})", "log2 Q": f"{p.log_q:.1f}"})

@@ -217,6 +217,18 @@ class RecordReader {
 bool at_end(std::istream& in);
 /// For readers of an object that stands alone. @throws FormatError when bytes follow it.
 void check_alone(std::istream& in, TypeCode type);
+/// An object that was read, and must be the stream's last.
+template <class T>
+T alone(std::istream& in, TypeCode type, T&& object) {
+  check_alone(in, type);
+  return std::forward<T>(object);
+}
+/// What `read` gives, or nothing at the stream's end.
+template <class F>
+auto unless_at_end(std::istream& in, F&& read) -> std::optional<decltype(read())> {
+  if (at_end(in)) return std::nullopt;
+  return read();
+}
 /// Position and end of a stream that can seek, whose position is kept. @throws Error for others.
 struct Extent {
   u64 position, end;

@@ -29,7 +29,7 @@ using u32 = std::uint32_t;
 enum class RingKind : std::uint8_t {
   negacyclic,  ///< X^N + 1, N a power of two, by the negacyclic transform of length N
   padded,      ///< Phi_m, m odd, by the cyclic transform of 2^k words that hold any product, reduced on the way back
-  tensor,      ///< Phi_m, m a product of distinct primes of 3, 5, 17, 257, by convolutions over the unit group
+  tensor,      ///< Phi_m, m a product of distinct Fermat primes, by convolutions over the unit group
 };
 
 /// Z[X]/Phi_m(X), with a representation. Degree, transform length and unit group are separate notions; Galois elements
@@ -45,7 +45,8 @@ enum class RingKind : std::uint8_t {
 /// their places: a place u < p - 1 for each prime p of m says a = g^u modulo p, g = 3, and 2 for p = 3. A word's number
 /// is the places in turn, that of the largest prime most significant. Eval form has the same order: the word of places
 /// v is the value at psi^b, b = g^-v modulo p. So X -> X^c is the same permutation of both forms, without signs.
-/// Rounding and sampling coefficients mean this basis.
+/// Rounding and sampling coefficients mean this basis. Of index 65537, place u is word 8*(u mod 8192) + u/8192, so that
+/// permutations map rows of eight words to rows.
 class Ring {
  public:
   /// No ring: that of an empty basis.
@@ -56,7 +57,7 @@ class Ring {
   /// Z[X]/Phi_m(X) for odd m >= 3, as a padded ring; phi(m) is at most 2^16.
   /// @throws ParameterError for other m.
   static Ring cyclotomic(u64 m);
-  /// Z[X]/Phi_m(X) for a product m >= 3 of distinct primes of 3, 5, 17, 257, as a tensor ring.
+  /// Z[X]/Phi_m(X) for a product m >= 3 of distinct primes of 3, 5, 17, 257, or for m = 65537, as a tensor ring.
   /// @throws ParameterError for other m.
   static Ring tensor(u64 m);
 
@@ -86,7 +87,7 @@ class Ring {
   u64 power(u64 g, u64 e) const noexcept;
 
   /// Whether automorphisms permute the words of Eval form as kernels do it: in negacyclic rings, and in tensor rings
-  /// of degree 16 and more whose index 15 divides.
+  /// of degree 16 and more whose index 15 divides, or that have index 65537.
   bool permutes() const noexcept;
   /// Table for kernels::Kernels::automorphism_eval of X -> X^g, cached for recent elements.
   /// @throws ParameterError when g is not a Galois element, or automorphisms are no permutations in this ring.

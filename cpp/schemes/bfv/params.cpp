@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "decimal.hpp"
 #include "params_data.hpp"
@@ -16,33 +15,8 @@
 namespace ringforge::bfv {
 namespace {
 
-/// Primes that are 1 mod `step`, descending from below 2^log, none in `exclude`.
-std::vector<u64> primes_under(double log, std::size_t count, u64 step, const std::vector<u64>& exclude) {
-  std::vector<u64> out;
-  const auto top = static_cast<u64>(std::exp2(log));
-  for (u64 x = (top - 2) / step * step + 1; out.size() < count; x -= step) {
-    if (x < top / 2 || x <= step)
-      throw ParameterError("there are fewer than " + std::to_string(count) + " primes of " + decimal(log) +
-                           " bits that are 1 mod " + std::to_string(step));
-    if (is_prime(x) && std::find(exclude.begin(), exclude.end(), x) == exclude.end()) out.push_back(x);
-  }
-  return out;
-}
-
-/// "50 42.5*4": one prime below 2^50, then four below 2^42.5.
-std::vector<u64> primes_of(const std::string& text, std::vector<u64>& taken) {
-  std::vector<u64> out;
-  std::istringstream in(text);
-  for (std::string item; in >> item;) {
-    const auto star = item.find('*');
-    const std::size_t times = star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
-    // Hardware reduces words modulo q with q = 1 mod 2^18; the congruence also suits every N up to 2^17.
-    const auto found = primes_under(std::stod(item), times, u64{1} << 18, taken);
-    out.insert(out.end(), found.begin(), found.end());
-    taken.insert(taken.end(), found.begin(), found.end());
-  }
-  return out;
-}
+// Hardware reduces words modulo q with q = 1 mod 2^18; the congruence also suits every N up to 2^17.
+constexpr u64 kStep = u64{1} << 18;
 
 }  // namespace
 
@@ -86,8 +60,8 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
   spec.log_n = s.log_n;
   spec.t = s.t;
   std::vector<u64> taken;
-  spec.p = primes_of(s.p, taken);
-  spec.q = primes_of(s.q, taken);
+  spec.p = rlwe::primes_of(s.p, kStep, taken);
+  spec.q = rlwe::primes_of(s.q, kStep, taken);
   spec.limbs_per_digit = s.digit;
   spec.insecure = insecure;
   return Parameters(std::move(spec));
@@ -138,9 +112,9 @@ Parameters suggest(unsigned depth, u64 t, bool batching, std::string* why) {
         spec.t = t;
         spec.limbs_per_digit = static_cast<unsigned>(alpha);
         try {
-          const u64 step = bits == kBits ? u64{1} << 18 : u64{2} << log_n;
-          spec.p = primes_under(bits + 1, alpha, step, {t});
-          spec.q = primes_under(bits, limbs, step, {t});
+          const u64 step = bits == kBits ? kStep : u64{2} << log_n;
+          spec.p = rlwe::primes_under(bits + 1, alpha, step, {t});
+          spec.q = rlwe::primes_under(bits, limbs, step, {t});
           const Parameters result(std::move(spec));
           const double left = budget_after(NoiseRules(result), depth);
           if (left < 1) continue;

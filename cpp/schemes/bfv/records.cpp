@@ -127,20 +127,6 @@ bfv::Parameters read_parameters(std::istream& in) {
   });
 }
 
-/// An object that must be the stream's last.
-template <class T>
-T alone(std::istream& in, TypeCode type, T&& object) {
-  check_alone(in, type);
-  return std::forward<T>(object);
-}
-
-/// What `read` gives, or nothing at the stream's end.
-template <class F>
-auto unless_at_end(std::istream& in, F&& read) -> std::optional<decltype(read())> {
-  if (at_end(in)) return std::nullopt;
-  return read();
-}
-
 }  // namespace
 
 // ---- sizes ----------------------------------------------------------------------------------------

@@ -155,13 +155,6 @@ ckks::Parameters read_parameters(std::istream& in) {
   });
 }
 
-/// An object that must be the stream's last.
-template <class T>
-T alone(std::istream& in, TypeCode type, T&& object) {
-  check_alone(in, type);
-  return std::forward<T>(object);
-}
-
 }  // namespace
 
 // ---- sizes ----------------------------------------------------------------------------------------

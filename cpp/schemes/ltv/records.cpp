@@ -250,18 +250,6 @@ void write_key_head(RecordWriter& w, const Context& context, u64 id) {
   w.value(id);
 }
 
-template <class T>
-T alone(std::istream& in, TypeCode type, T&& object) {
-  check_alone(in, type);
-  return std::forward<T>(object);
-}
-
-template <class F>
-auto unless_at_end(std::istream& in, F&& read) -> std::optional<decltype(read())> {
-  if (at_end(in)) return std::nullopt;
-  return read();
-}
-
 void describe_parameters(const RecordHead& head, RecordInfo& info) {
   info.fields = {{"word_bits", u64{head.at<u32>(0)}}, {"m", head.at<u64>(8)}, {"limbs", u64{head.at<u32>(32)}}};
 }

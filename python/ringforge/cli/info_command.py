@@ -41,6 +41,7 @@ def installation() -> Iterator[RenderableType]:
             "threads": f"{_native.hardware_threads()} processors",
             "CKKS parameter sets": ", ".join(params.names()),
             "BFV parameter sets": ", ".join(params.names_bfv()),
+            "BGV parameter sets": ", ".join(params.names_bgv()),
             "security limits": params.security_source(),
         },
     )
@@ -115,7 +116,8 @@ def _records(path: Path, start: int) -> Iterator[RenderableType]:
         collapse_padding=True,
         pad_edge=False,
     )
-    measure = "noise" if any("log_deviation" in r.fields for r in records) else "scale"
+    noisy = any(field in r.fields for r in records for field in ("log_deviation", "log_bound"))
+    measure = "noise" if noisy else "scale"
     for label in ("record", "parameters", "level", "size", "element", "holds", measure, "key"):
         table.add_column(label, no_wrap=True, justify="right" if label in {"level", "size", "element"} else "left")
     for r in records[:_ROWS]:
@@ -158,10 +160,11 @@ def _holds(r: _native.io.RecordInfo) -> str:
 
 
 def _measure(r: _native.io.RecordInfo) -> str:
-    """Scale of CKKS, predicted noise of BFV."""
+    """Scale of CKKS, predicted noise of BFV and BGV."""
     if "scale" in r.fields:
         return _log2(r.fields["scale"])
-    return f"2^{r.fields['log_deviation']:.4g}" if "log_deviation" in r.fields else ""
+    noise = r.fields.get("log_deviation", r.fields.get("log_bound"))
+    return "" if noise is None else f"2^{noise:.4g}"
 
 
 def _log2(x: float) -> str:

@@ -34,7 +34,7 @@ def _set(name: str) -> params.Parameters:
     return params.named(name, _SHOWN)
 
 
-def _verdict(p: params.Parameters | params.BfvParameters) -> str:
+def _verdict(p: params.Parameters | params.BfvParameters | params.BgvParameters) -> str:
     return "128 bits" if p.secure else "INSECURE: below 128 bits"
 
 
@@ -79,6 +79,23 @@ def list_sets() -> None:
             _verdict(b),
         )
     console().print(table)
+    table = Table(title="BGV parameter sets", title_justify="left")
+    for label in ("name", "N", "m", "slots", "primes", "log2 Q", "log2 QP", "limit", "security"):
+        table.add_column(label, no_wrap=True, justify="left" if label in {"name", "security"} else "right")
+    for name in params.names_bgv():
+        g = params.named_bgv(name, _SHOWN)
+        table.add_row(
+            name,
+            f"2^{g.log_n}",
+            str(g.m),
+            params.describe_bgv(g)["slots"],
+            f"{len(g.q)}+{len(g.p)}",
+            f"{g.log_q:.1f}",
+            f"{g.log_qp:.1f}",
+            f"{params.max_log_qp(g.log_n):.0f}",
+            _verdict(g),
+        )
+    console().print(table)
     say(_source())
 
 
@@ -93,15 +110,18 @@ def show(
 
     Examples: `ringforge params show set-b`, `ringforge params show set-b-54 --insecure "54-bit width tests"`
     """
-    p: params.Parameters | params.BfvParameters
+    p: params.Parameters | params.BfvParameters | params.BgvParameters
     if name in params.names_bfv():
         p = params.named_bfv(name, insecure)
         rows = params.describe_bfv(p)
+    elif name in params.names_bgv():
+        p = params.named_bgv(name, insecure)
+        rows = params.describe_bgv(p)
     elif name in params.names():
         p = params.named(name, insecure)
         rows = params.describe(p)
     else:
-        known = ", ".join([*params.names(), *params.names_bfv()])
+        known = ", ".join([*params.names(), *params.names_bfv(), *params.names_bgv()])
         raise ParameterError(f'there is no parameter set "{name}"; the sets are {known}')
     rows["primes"] = ", ".join(map(str, p.q))
     rows["special primes"] = ", ".join(map(str, p.p))

@@ -76,7 +76,7 @@ class BinarySlots {
   };
 
   /// @param m odd, 3 <= m < 2^17, 2 of an order d <= 32 modulo m, and of the same order modulo a prime power f that
-  ///   divides m as often as it can, with f * phi(f)/d <= 2^22
+  ///   divides m as often as it can, a prime or with f * phi(f)/d <= 2^22
   /// @throws ParameterError otherwise.
   explicit BinarySlots(std::uint64_t m);
 
@@ -119,6 +119,7 @@ class BinarySlots {
   };
 
   void split(std::uint64_t m);
+  bool prime_f() const noexcept { return lanes_ * field_.degree() == f_ - 1; }
   void number();
   void make_tables();
   void make_bytes();
@@ -139,8 +140,9 @@ class BinarySlots {
   /// Residues of f and of g; for g: the place among the tensor of residues and, of units, of units.
   std::vector<Position> cosets_;
   std::vector<std::uint32_t> places_, unit_places_;
-  /// For residue i of f and lane r: zeta_f^(i r), and bits whose parity with x is the trace of x * zeta_f^(-i r).
-  std::vector<std::uint32_t> powers_, traces_;
+  /// For residue i of f and each lane, from word rows_[i] on: zeta_f^(i e), e the lane's unit, and bits whose parity with
+  /// x is the trace of x * zeta_f^(-i e).
+  std::vector<std::uint32_t> rows_, powers_, traces_;
   std::array<std::uint32_t, 8> embedding_{}, extraction_{};
 };
 

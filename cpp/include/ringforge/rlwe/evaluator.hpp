@@ -48,7 +48,8 @@ class Evaluator {
   // ---- key switching: phases stay, but for the noise that Gadget::switch_variance and ModDown's rounding add ----
   /// Back to two parts; a ciphertext that has no third is returned as it is.
   /// @throws MismatchError for a key of another secret, LevelError when it covers fewer limbs.
-  Ciphertext relinearize(const Ciphertext& a, const RelinKey& key) const;
+  /// `rescale`: divided by the last prime too, in the same division.
+  Ciphertext relinearize(const Ciphertext& a, const RelinKey& key, bool rescale = false) const;
   /// From the secret that `key` leads from to the one it leads to, whose id the result has. The key does not say
   /// where it leads from: that is the caller's to know. Two parts.
   Ciphertext switch_to(const Ciphertext& a, const SwitchingKey& key) const;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ringforge/rlwe/keys.hpp"
@@ -27,6 +28,9 @@ class RelinKey {
  private:
   std::shared_ptr<const SwitchingKey> key_;
 };
+
+/// What elements of automorphisms other than 1 must be, for a message: "odd, above 1 and below 32".
+std::string galois_elements(const Ring& ring);
 
 /// One Galois key. An automorphism X -> X^g first switches c1 from s to sigma_g^-1(s), then applies sigma_g
 /// to the result: digits then never need permuting, so they can be shared by many automorphisms.

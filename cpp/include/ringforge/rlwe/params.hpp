@@ -38,9 +38,18 @@ struct ChainSpec {
   unsigned limbs_per_digit;
   const std::string& insecure;
 };
-/// log2(QP) of a chain that keeps the rules. @throws ParameterError naming the failure, the value, the limit and the
-/// remedy.
+/// log2(QP) of a chain that keeps the rules, over X^N + 1. @throws ParameterError naming the failure, the value, the
+/// limit and the remedy.
 double checked_log_qp(const ChainSpec& spec);
+/// The same over another ring of degree 2^log_n, whatever log_n is: primes are 1 modulo `step`.
+double checked_log_qp(const ChainSpec& spec, u64 step);
+
+/// `count` primes that are 1 mod `step`, descending from below 2^log, none in `exclude`.
+/// @throws ParameterError when there are not that many above 2^(log - 1).
+std::vector<u64> primes_under(double log, std::size_t count, u64 step, const std::vector<u64>& exclude);
+/// Primes by the logarithm of what they are below, "50 42.5*4": one below 2^50, then four below 2^42.5. Found ones are
+/// added to `taken`, and none is taken twice.
+std::vector<u64> primes_of(const std::string& text, u64 step, std::vector<u64>& taken);
 
 /// log2 of the product of primes.
 double log2_of(std::span<const u64> primes);

@@ -75,15 +75,16 @@ void switch_key(Poly<Eval>& u0, Poly<Eval>& u1, const Poly<Eval>& c, const Switc
                 unsigned threads = 1);
 
 /// What is done with the two parts after a key switch: sums with polynomials over c's primes (null: none), then
-/// X -> X^element.
+/// X -> X^element. `rescale`: the sums are divided by c's last prime, in one step with the division by P.
 struct AfterSwitch {
   const Poly<Eval>* add[2] = {nullptr, nullptr};
   u64 element = 1;
+  bool rescale = false;
 };
 
 /// A key switch, the division by P, and what comes after, limb by limb: the sums never leave the cache. `digits` are
 /// c's, or null. The gadget has special primes. Counts what switch_key (or key_product), two divisions, sums and
-/// automorphisms count. @throws as Digits and key_product.
+/// automorphisms count. @throws as Digits and key_product; LevelError when a rescaled c has one limb.
 std::pair<Poly<Eval>, Poly<Eval>> switch_and_divide(const Poly<Eval>& c, const Digits* digits, const SwitchingKey& key,
                                                     const Gadget& gadget, const AfterSwitch& then,
                                                     unsigned threads = 1);

@@ -10,7 +10,7 @@
 
 #include "ringforge/ring.hpp"
 
-namespace ringforge::ltv {
+namespace ringforge {
 
 /// The transform of length m, odd, by Bluestein: one of 2^k >= 2m - 1. Its operations do not depend on values.
 /// Immutable.
@@ -26,4 +26,4 @@ class Spectrum {
   std::vector<std::complex<double>> roots_, chirp_, kernel_;
 };
 
-}  // namespace ringforge::ltv
+}  // namespace ringforge

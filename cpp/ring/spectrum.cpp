@@ -9,7 +9,7 @@
 
 #include "ringforge/memory.hpp"
 
-namespace ringforge::ltv {
+namespace ringforge {
 namespace {
 
 using Complex = std::complex<double>;
@@ -70,4 +70,4 @@ double Spectrum::largest(std::span<const double> a) const {
   return most;
 }
 
-}  // namespace ringforge::ltv
+}  // namespace ringforge

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge aes`: AES on encrypted blocks, and transciphering, as commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringforge.cli.console import console, print_warning, progress, properties, say, size_text, steps, thread_count
+from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file
+from ringforge.errors import ParameterError
+from ringforge.files import check_different, writing
+
+# gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="AES-128 on encrypted data: a server encrypts or decrypts blocks that it cannot read, under a key that it "
+    "does not know; or turns an ordinary AES-CTR stream into homomorphic ciphertexts, and computes on them "
+    "(transciphering).\n\n"
+    "The **client** runs `keygen` once, `encrypt` for its AES key and its blocks, and `decrypt`. Whoever **evaluates** "
+    "has files without secrets, or a service: `serve`, `submit`.\n\n"
+    "docs/aes.md is the guide: who learns what, and what it takes.",
+)
+
+KeysDirectory = Annotated[
+    Path, typer.Option("--keys", help="Directory of evaluation keys, which `keygen` made; no secret.")
+]
+RoundKeysDirectory = Annotated[
+    Path, typer.Option("--round-keys", help="Directory of encrypted round keys, which `encrypt` made; no secret.")
+]
+SecretFile = Annotated[Path, typer.Option("--secret", help="The secret key, which `keygen` made.")]
+SchemeName = Annotated[str, typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.")]
+SetName = Annotated[str | None, typer.Option("--set", help="Parameter set; default: the scheme's for AES.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
+StreamFile = Annotated[
+    Path | None, typer.Option("--stream", help="AES-CTR bytes, as a library makes them; with --nonce.")
+]
+Nonce = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HEX", help="Of the stream: what its first counter block begins with, or the whole block, 32 digits."
+    ),
+]
+Counter = Annotated[int, typer.Option(min=0, help="Added to the counter: where in a longer stream this one begins.")]
+
+
+@app.command()
+def keygen(
+    secret: Annotated[Path, typer.Option("--secret", help="Secret key to write, mode 0600; read with --reuse.")],
+    keys: Annotated[Path, typer.Option("--keys", help="Directory for evaluation keys; made, or empty.")],
+    scheme: SchemeName = "bgv",
+    parameters: SetName = None,
+    insecure: Insecure = "",
+    reuse: Reuse = False,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Client: makes a secret key, and the evaluation keys that servers need.
+
+    The secret key decrypts everything: keep it. Evaluation keys hold no secret; they are large, and made once.
+    Interrupted, run it again with --reuse: what is there stays.
+
+    Examples:
+
+        ringforge aes keygen --secret me.secret --keys evaluation
+
+        ringforge aes keygen --scheme ltv --insecure "to look at it" --secret me.secret --keys evaluation
+    """
+    from ringforge.aes.keys import new_keys
+    from ringforge.aes.keys import scheme as named
+
+    workers = thread_count(threads)
+    keep_secret(secret, reuse, {"--keys": keys})
+    chosen = named(scheme)
+    if chosen.warning:
+        print_warning(chosen.warning)
+    name = parameters or chosen.default
+    shape = chosen.shape(name, insecure)
+    new_keys(secret, keys)
+    start = time.perf_counter()
+    with progress("evaluation keys") as bar:
+        chosen.make(name, insecure, secret, keys, workers, bar)
+    count = sum(p.stat().st_size for p in keys.iterdir())
+    figures = {
+        "scheme": chosen.name,
+        "set": name,
+        "slots": shape.slots,
+        "secret_bytes": secret.stat().st_size,
+        "key_bytes": count,
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+    if as_json:
+        say(json.dumps(figures))
+        return
+    rows = {
+        "parameters": f"{name} ({chosen.name}), {shape.slots:,} blocks at a time",
+        "secret": f"{secret}, {size_text(secret.stat().st_size)}: keep it to yourself, and keep a copy",
+        "evaluation keys": f"{keys}, {size_text(count)}: for servers",
+    }
+    console().print(properties("new keys", rows))
+
+
+@app.command()
+def encrypt(
+    secret: SecretFile,
+    keys: KeysDirectory,
+    aes_key_file: Annotated[
+        Path | None,
+        typer.Option(help="File of the AES key, 16 bytes or 32 hexadecimal digits, mode 0600; - for standard input."),
+    ] = None,
+    round_keys: Annotated[
+        Path | None, typer.Option("--round-keys", help="Directory for the encrypted round keys; made, or empty.")
+    ] = None,
+    blocks: Annotated[Path | None, typer.Option("--in", help="File of bytes: blocks of 16.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the encrypted blocks.", callback=output_file)] = None,
+    direction: Annotated[str, typer.Option(help="What a server is to do: encrypt or decrypt.")] = "encrypt",
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Client: encrypts its AES key, as round keys, or blocks, or both.
+
+    The AES key never leaves: what is written are its round keys under the homomorphic scheme. They are made once, and
+    serve any number of blocks and streams.
+
+    Examples:
+
+        ringforge aes encrypt --secret me.secret --keys evaluation --aes-key-file aes.key --round-keys round-keys
+
+        ringforge aes encrypt --secret me.secret --keys evaluation --in blocks.bin --out blocks.aes
+    """
+    from ringforge.aes import files
+    from ringforge.aes.engine import as_direction
+    from ringforge.aes.keys import scheme_of
+    from ringforge.aes.texts import read_aes_key, read_blocks
+
+    if (aes_key_file is None) != (round_keys is None):
+        raise ParameterError("an AES key needs both --aes-key-file, where it is, and --round-keys, where to write them")
+    if (blocks is None) != (out is None):
+        raise ParameterError("blocks need both --in, where they are, and --out, where to write them")
+    if round_keys is None and out is None:
+        raise ParameterError("say what to encrypt: --aes-key-file with --round-keys, or --in with --out")
+    check_different({"--secret": secret, "--in": blocks, "--out": out})
+    way = as_direction(direction)
+    found = scheme_of(keys)
+    if found.warning:
+        print_warning(found.warning)
+    aes_key = read_aes_key(aes_key_file) if aes_key_file is not None else b""
+    plain = read_blocks(blocks) if blocks is not None else None
+    client = found.client(secret, keys, thread_count(threads))
+    figures: dict[str, object] = {"scheme": found.name, "direction": way}
+    rows = {"scheme": found.name, "for": f"servers that {way}"}
+    if round_keys is not None:
+        with progress("round keys") as bar:
+            count = files.write_round_keys(round_keys, client, aes_key, way, bar)
+        figures["round_key_bytes"] = count
+        rows["round keys"] = f"{round_keys}, {size_text(count)}: for servers"
+    if plain is not None and out is not None:
+        n = client.slots
+        first = client.encrypt_blocks(plain[:n], way)
+        head = files.head_of(client, first, files.new_name(), len(plain))
+        rest = (client.encrypt_blocks(plain[i : i + n], way) for i in range(n, len(plain), n))
+        files.write_states(out, client, head, (s for states in ([first], rest) for s in states))
+        figures |= {"blocks": len(plain), "bytes": out.stat().st_size}
+        rows["blocks"] = f"{out}, {len(plain):,} of 16 bytes, {size_text(out.stat().st_size)}: for servers"
+    if as_json:
+        say(json.dumps(figures))
+        return
+    console().print(properties("encrypted", rows))
+
+
+@app.command()
+def evaluate(
+    keys: KeysDirectory,
+    round_keys: RoundKeysDirectory,
+    out: Annotated[Path, typer.Option(help="File for the result.", callback=output_file)],
+    blocks: Annotated[Path | None, typer.Option("--in", help="Encrypted blocks, which `encrypt` made.")] = None,
+    stream: StreamFile = None,
+    nonce: Nonce = None,
+    counter: Counter = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Directory for a checkpoint after each round; default: OUT.run beside it.")
+    ] = None,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Anybody: does AES on encrypted blocks, or turns an AES-CTR stream into encrypted bytes. Needs no secret.
+
+    Prints each round's time, and the noise budget that is left. Interrupted, even by kill -9 or a full disk, run it
+    again: it goes on with the round that was not finished.
+
+    Examples:
+
+        ringforge aes evaluate --keys evaluation --round-keys round-keys --in blocks.aes --out done.aes
+
+        ringforge aes evaluate --keys evaluation --round-keys round-keys --stream message.ctr --nonce 0f1e2d3c4b5a6978 \
+--out message.aes
+    """
+    from ringforge.aes import files
+    from ringforge.aes.ctr import Counters
+    from ringforge.aes.keys import scheme_of
+    from ringforge.aes.runner import Encrypted, Run, Source, Stream
+    from ringforge.aes.texts import reporter, round_objects
+
+    if (blocks is None) == (stream is None):
+        raise ParameterError("say what to evaluate on: --in with encrypted blocks, or --stream with AES-CTR bytes")
+    if (stream is None) != (nonce is None):
+        raise ParameterError("a --stream needs its --nonce, and blocks have none")
+    check_different({"--in": blocks, "--stream": stream, "--out": out})
+    found = scheme_of(keys)
+    if found.warning:
+        print_warning(found.warning)
+    server = found.server(keys, thread_count(threads))
+    source: Source
+    if stream is not None and nonce is not None:
+        data = stream.read_bytes()
+        source = Stream(Counters.from_hex(nonce, counter, len(data)), data)
+    else:
+        assert blocks is not None
+        source = Encrypted(files.File(blocks, server))
+    run = Run(server, files.RoundKeys(round_keys, server), source, checkpoint or out.with_name(f"{out.name}.run"))
+    start = time.perf_counter()
+    with steps() as bar:
+        rounds = run(out, reporter(bar, quiet=as_json))
+    seconds = time.perf_counter() - start
+    least = rounds[-1].budget if rounds else 0.0
+    if as_json:
+        figures = {
+            "scheme": found.name,
+            "direction": source.direction,
+            "blocks": source.blocks,
+            "seconds": round(seconds, 3),
+            "budget": round(least, 2),
+            "bytes": out.stat().st_size,
+            "rounds": round_objects(rounds),
+        }
+        say(json.dumps(figures))
+        return
+    took = sum(r.seconds for r in rounds)
+    rows = {
+        "blocks": f"{source.blocks:,}, {source.direction}ed under {found.name}",
+        "time": f"{took:.1f} s, {1000 * took / source.blocks:.1f} ms a block; {seconds:.1f} s of it now",
+        "noise budget": f"{least:.1f} bits are left by prediction",
+        "result": f"{out}, {size_text(out.stat().st_size)}: for the holder of the secret key",
+    }
+    console().print(properties("evaluated", rows))
+
+
+@app.command()
+def decrypt(
+    secret: SecretFile,
+    keys: KeysDirectory,
+    result: Annotated[Path, typer.Option("--in", help="Result of `evaluate` or of a server.")],
+    out: Annotated[Path, typer.Option(help="File for the bytes.", callback=output_file)],
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Client: decrypts a result to bytes: blocks, or the plaintext of a stream, as long as the stream.
+
+    Examples: `ringforge aes decrypt --secret me.secret --keys evaluation --in done.aes --out done.bin`
+    """
+    from ringforge.aes import files
+    from ringforge.aes.keys import scheme_of
+
+    check_different({"--secret": secret, "--in": result, "--out": out})
+    found = scheme_of(keys)
+    if found.warning:
+        print_warning(found.warning)
+    client = found.client(secret, keys, thread_count(threads))
+    file = files.File(result, client)
+    left: list[float] = []
+    with progress("decrypting") as bar, writing(out) as f:
+        size = file.head.size if file.head.size is not None else 16 * file.head.blocks
+        for i in range(file.head.states):
+            state = file.state(i)
+            f.write(client.decrypt_blocks(state).tobytes()[: max(0, size - 16 * i * client.slots)])
+            left.append(client.measured_budget(state))
+            bar((i + 1) / file.head.states)
+    if as_json:
+        say(json.dumps({"bytes": out.stat().st_size, "measured_budget": round(min(left), 2)}))
+        return
+    rows = {
+        "bytes": f"{out}, {out.stat().st_size:,} bytes",
+        "noise budget": f"{min(left):.1f} bits were left, measured"
+        + (f"; {file.head.budget:.1f} by prediction" if file.head.budget is not None else ""),
+    }
+    console().print(properties("decrypted", rows))
