@@ -79,7 +79,13 @@ void Crt::combine(const u32* y, double quotient, u64* out) const noexcept {
   u64 borrow = 0;
   for (std::size_t w = 0; w < words_; ++w) {
     const u64* hat = hat_.data() + w * size;
-    for (std::size_t i = 0; i < size; ++i) sum += static_cast<u128>(hat[i]) * y[i];
+    u128 other = 0;  // two chains of additions
+    for (std::size_t i = 0; i + 1 < size; i += 2) {
+      sum += static_cast<u128>(hat[i]) * y[i];
+      other += static_cast<u128>(hat[i + 1]) * y[i + 1];
+    }
+    if (size % 2 == 1) sum += static_cast<u128>(hat[size - 1]) * y[size - 1];
+    sum += other;
     taken += static_cast<u128>(product_[w]) * k;
     const auto word = static_cast<u64>(sum), low = static_cast<u64>(taken);
     const u64 d = word - low, r = d - borrow;

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kWide = 2;
 /// Points of a tile: digits of all ciphertexts of a batch and a pair of groups of the key share the second-level cache.
-constexpr std::size_t kTile = 256;
-/// Ciphertexts that a reading of the key serves.
-constexpr std::size_t kBatch = 8;
+constexpr std::size_t kTile = 128;
+/// Digits of all ciphertexts that a reading of the key serves.
+constexpr std::size_t kBatchDigits = 1280;
 
 /// log2 of a bound on sums of products with a centred residue below `size` bits: `digits` products of polynomials, each
 /// digit at most 2^window in size. In a tensor ring a product's coefficient is up to 2^4 sums.
@@ -106,8 +106,7 @@ Relinearizer::Relinearizer(ContextPtr context, unsigned threads)
       threads_(threads),
       wide_(ctx_->ring(), primes_below(kernels::kFastBits, kWide, ctx_->ring().prime_step())),
       tile_(std::min(ctx_->ring().transform_length(), kTile)),
-      row_(ctx_->ring().transform_length() + tile_),
-      cut_(std::make_unique<Digits>()) {}
+      row_(ctx_->ring().transform_length() + tile_) {}
 
 Relinearizer::~Relinearizer() = default;
 
@@ -192,34 +191,31 @@ void Relinearizer::check_input(const Ciphertext& c) const {
                      std::to_string(level_) + " with lag " + std::to_string(lag_));
 }
 
-/// Digits and their transforms.
-void Relinearizer::transform(const Ciphertext& c, std::size_t place) {
-  cut(*cut_, c.poly, ctx_->params(), digits_, threads_);
-  parallel_for(threads_, kWide * digits_, [&](std::size_t at) {
-    u64* to = x_.data() + (place * kWide * digits_ + at) * row_;
-    const PrimeOf<u64>& prime = wide_[at / digits_];
-    residues(to, std::as_const(*cut_)[at % digits_], prime.value());
+/// Transforms of all digits modulo one of the two primes.
+void Relinearizer::transform(std::size_t count, std::size_t a) {
+  const PrimeOf<u64>& prime = wide_[a];
+  parallel_for(threads_, count * digits_, [&](std::size_t at) {
+    u64* to = x_.data() + at * row_;
+    residues(to, std::as_const(cut_[at / digits_])[at % digits_], prime.value());
     ntt(to, to, prime);
   });
 }
 
 /// Sums over digits, tile by tile: a pair of groups of the key meets the digits of all ciphertexts.
-void Relinearizer::multiply(std::size_t count) {
+void Relinearizer::multiply(std::size_t count, std::size_t a) {
   const std::size_t tiles = ctx_->ring().transform_length() / tile_;
-  parallel_for(threads_, kWide * tiles, [&](std::size_t at) {
-    const std::size_t a = at / tiles, first = at % tiles * tile_;
+  parallel_for(threads_, tiles, [&](std::size_t t) {
     WordBuffer unused(tile_);
     std::vector<const u64*> digit(digits_), left(digits_), right(digits_);
     for (std::size_t g = 0; g < groups_; g += 2) {
       const bool both = g + 1 < groups_;
       for (std::size_t d = 0; d < digits_; ++d) {
-        left[d] = key_.data() + ((at * groups_ + g) * digits_ + d) * tile_;
+        left[d] = key_.data() + (((a * tiles + t) * groups_ + g) * digits_ + d) * tile_;
         right[d] = both ? left[d] + digits_ * tile_ : left[d];
       }
       for (std::size_t b = 0; b < count; ++b) {
-        for (std::size_t d = 0; d < digits_; ++d)
-          digit[d] = x_.data() + ((b * kWide + a) * digits_ + d) * row_ + first;
-        u64* out = sums_.data() + ((b * kWide + a) * groups_ + g) * row_ + first;
+        for (std::size_t d = 0; d < digits_; ++d) digit[d] = x_.data() + (b * digits_ + d) * row_ + t * tile_;
+        u64* out = sums_.data() + ((b * kWide + a) * groups_ + g) * row_ + t * tile_;
         kernels::active().dot2(out, both ? out + row_ : unused.data(), digit.data(), left.data(), right.data(), digits_,
                                false, tile_, wide_[a].mod());
       }
@@ -257,23 +253,27 @@ void Relinearizer::finish(std::span<Ciphertext> results) {
 std::vector<Ciphertext> Relinearizer::relinearize(std::span<const Ciphertext* const> inputs) {
   const std::lock_guard lock(mutex_);
   for (const Ciphertext* c : inputs) check_input(*c);
-  const std::size_t most = std::min(kBatch, inputs.size());
-  fit(x_, most * kWide * digits_ * row_);
+  const std::size_t most = std::min(std::max<std::size_t>(1, kBatchDigits / std::max<std::size_t>(digits_, 1)),
+                                    inputs.size());
+  fit(x_, most * digits_ * row_);
   fit(sums_, most * kWide * groups_ * row_);
+  if (cut_.size() < most) cut_.resize(most);
   std::vector<Ciphertext> results;
   results.reserve(inputs.size());
   for (std::size_t from = 0; from < inputs.size(); from += most) {
     const std::size_t now = std::min(most, inputs.size() - from);
     for (std::size_t b = 0; b < now; ++b) {
       const Ciphertext& c = *inputs[from + b];
-      transform(c, b);
-      count({.key_switch = 1});
+      cut(cut_[b], c.poly, ctx_->params(), digits_, threads_);
       results.push_back({Coefficients(c.poly.basis()), c.key_id, level_, 1,
                          ctx_->rules().relinearized(c.noise, level_, c.degree), 0});
     }
-    multiply(now);
-    count({.key_bytes = 8 * kWide * ctx_->ring().transform_length() * groups_ * digits_});
+    for (std::size_t a = 0; a < kWide; ++a) {
+      transform(now, a);
+      multiply(now, a);
+    }
     finish(std::span(results).subspan(from));
+    count({.key_switch = now, .key_bytes = 8 * kWide * ctx_->ring().transform_length() * groups_ * digits_});
   }
   return results;
 }

@@ -179,7 +179,7 @@ def test_keys_of_another_lag_are_refused(world: World, tmp_path: Path) -> None:
 def test_what_may_be_wrong_is_not_decrypted(world: World) -> None:
     batch = ltv.BatchEvaluator(world.keys.context)
     c = batch.carry([world.client.encrypt_blocks(_rows(FIPS[0][1])).ciphertexts[0]], LEVELS)[0]
-    for _ in range(16):
+    for _ in range(24):
         c = batch.sums([c, c], [[0, 1]])[0]
     with pytest.raises(NoiseError):
         world.client.decrypt_blocks(State("ltv", 1, -1, "encrypt", [c] * 128))

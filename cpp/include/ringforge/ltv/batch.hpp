@@ -33,7 +33,7 @@ class Relinearizer {
   unsigned threads() const noexcept { return threads_; }
 
   /// Takes a key in place of the one before. Memory is kept for the next: twice that of the largest key, and working
-  /// memory for 8 ciphertexts.
+  /// memory for 1,280 digits of ciphertexts.
   /// @throws MismatchError for a key of another context.
   void load(const EvalKey& key);
   /// What an evaluation key says of itself, and its digits, in order and each but once: until `next` has given the last
@@ -48,7 +48,7 @@ class Relinearizer {
   void load(const Source& source);
   /// Of the key that is loaded; 0 before the first.
   u32 level() const;
-  /// As Evaluator::relinearize, bit for bit; 8 ciphertexts for each reading of the key.
+  /// As Evaluator::relinearize, bit for bit; as many at a time as have 1,280 digits read the key once.
   /// @throws MismatchError for ciphertexts of another key or context; LevelError for other levels, lags, limbs than the
   /// key's, and before `load`.
   std::vector<Ciphertext> relinearize(std::span<const Ciphertext* const> inputs);
@@ -56,8 +56,8 @@ class Relinearizer {
  private:
   void prepare(const Poly<Eval, u32>& digit, std::size_t d);
   void check_input(const Ciphertext& c) const;
-  void transform(const Ciphertext& c, std::size_t place);
-  void multiply(std::size_t count);
+  void transform(std::size_t count, std::size_t a);
+  void multiply(std::size_t count, std::size_t a);
   void finish(std::span<Ciphertext> results);
 
   ContextPtr ctx_;
@@ -70,9 +70,9 @@ class Relinearizer {
   // digit's transform to the next, so that they are apart in the caches.
   std::size_t limbs_ = 0, digits_ = 0, group_ = 1, groups_ = 0, tile_ = 0, row_ = 0;
   WordBuffer key_;     // [prime of 50 bits][tile][group][digit][point]
-  WordBuffer x_;       // [ciphertext][prime of 50 bits][digit][point]
+  WordBuffer x_;       // [ciphertext][digit][point], of one of the two primes at a time
   WordBuffer sums_;    // [ciphertext][prime of 50 bits][group][point]
-  std::unique_ptr<Digits> cut_;
+  std::vector<Digits> cut_;
 };
 
 /// Sums of products of sums of ciphertexts.
