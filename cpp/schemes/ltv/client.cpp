@@ -63,14 +63,17 @@ SmallPoly square(const SmallPoly& a, const BasisOf<u32>& basis) {
 }
 
 /// Whether a secret is as NoiseRules::secret_bounds say.
-bool keeps(const SmallPoly& a, const NoiseRules::SecretBounds& bounds, const Context& context,
-           const Spectrum& spectrum) {
+bool keeps(const SmallPoly& a, const NoiseRules::SecretBounds& bounds, const Context& context, const Spectrum& spectrum,
+           unsigned threads) {
   if (largest_value(context, spectrum, a.coeffs()) > bounds.value) return false;
   // In tensor rings no coefficient has weights that are far from equal.
   if (context.tensor() != nullptr) return true;
-  const u64 m = context.params().spec().m;
-  return reduction_moment(m, a.coeffs()) <= bounds.moment &&
-         reduction_moment(m, square(a, context.basis(1)).coeffs()) <= bounds.square;
+  std::array<double, 2> moments{};
+  parallel_for(threads, 2, [&](std::size_t i) {
+    const u64 m = context.params().spec().m;
+    moments[i] = reduction_moment(m, i == 0 ? a.coeffs() : square(a, context.basis(1)).coeffs());
+  });
+  return moments[0] <= bounds.moment && moments[1] <= bounds.square;
 }
 
 }  // namespace
@@ -88,7 +91,7 @@ std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
   const auto ternary = [&](const NoiseRules::SecretBounds& bounds, i64 factor, i64 constant) {
     for (;;) {
       SmallPoly p = sample_ternary(n, rng_.next_seed(), StreamObject::secret);
-      if (keeps(affine(p, factor, constant, *ctx_), bounds, *ctx_, spectrum)) return p;
+      if (keeps(affine(p, factor, constant, *ctx_), bounds, *ctx_, spectrum, threads)) return p;
     }
   };
   for (std::size_t level = 0; level <= params.levels(); ++level) {
