@@ -94,7 +94,7 @@ def keygen(
     figures = {
         "scheme": chosen.name,
         "set": name,
-        "slots": shape.slots,
+        "slots": shape.codec.slots,
         "secret_bytes": secret.stat().st_size,
         "key_bytes": count,
         "seconds": round(time.perf_counter() - start, 3),
@@ -103,7 +103,7 @@ def keygen(
         say(json.dumps(figures))
         return
     rows = {
-        "parameters": f"{name} ({chosen.name}), {shape.slots:,} blocks at a time",
+        "parameters": f"{name} ({chosen.name}), {shape.codec.slots:,} blocks at a time",
         "secret": f"{secret}, {size_text(secret.stat().st_size)}: keep it to yourself, and keep a copy",
         "evaluation keys": f"{keys}, {size_text(count)}: for servers",
     }
