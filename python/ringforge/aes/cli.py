@@ -15,7 +15,7 @@ import typer
 from ringforge.cli.console import console, print_warning, progress, properties, say, size_text, steps, thread_count
 from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
-from ringforge.files import check_different, writing
+from ringforge.files import check_different, naming, writing
 
 # gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -42,16 +42,13 @@ SecretFile = Annotated[Path, typer.Option("--secret", help="The secret key, whic
 SchemeName = Annotated[str, typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.")]
 SetName = Annotated[str | None, typer.Option("--set", help="Parameter set; default: the scheme's for AES.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
-StreamFile = Annotated[
-    Path | None, typer.Option("--stream", help="AES-CTR bytes, as a library makes them; with --nonce.")
-]
-Nonce = Annotated[
-    str | None,
+StreamFile = Annotated[Path | None, typer.Option("--stream", help="AES-CTR stream, which `stream` made.")]
+Compute = Annotated[
+    str,
     typer.Option(
-        metavar="HEX", help="Of the stream: what its first counter block begins with, or the whole block, 32 digits."
+        help="Compute on the bytes: below:N gives 1 for each byte below N; sums, those of each two bytes. Under bgv."
     ),
 ]
-Counter = Annotated[int, typer.Option(min=0, help="Added to the counter: where in a longer stream this one begins.")]
 
 
 @app.command()
@@ -94,7 +91,7 @@ def keygen(
     figures = {
         "scheme": chosen.name,
         "set": name,
-        "slots": shape.slots,
+        "slots": shape.codec.slots,
         "secret_bytes": secret.stat().st_size,
         "key_bytes": count,
         "seconds": round(time.perf_counter() - start, 3),
@@ -103,7 +100,7 @@ def keygen(
         say(json.dumps(figures))
         return
     rows = {
-        "parameters": f"{name} ({chosen.name}), {shape.slots:,} blocks at a time",
+        "parameters": f"{name} ({chosen.name}), {shape.codec.slots:,} blocks at a time",
         "secret": f"{secret}, {size_text(secret.stat().st_size)}: keep it to yourself, and keep a copy",
         "evaluation keys": f"{keys}, {size_text(count)}: for servers",
     }
@@ -179,14 +176,53 @@ def encrypt(
 
 
 @app.command()
+def stream(
+    aes_key_file: Annotated[
+        Path,
+        typer.Option(help="File of the AES key, 16 bytes or 32 hexadecimal digits, mode 0600; - for standard input."),
+    ],
+    plain: Annotated[Path, typer.Option("--in", help="File of any bytes.")],
+    out: Annotated[Path, typer.Option(help="File for the stream.", callback=output_file)],
+    ledger: Annotated[
+        Path | None, typer.Option(help="SQLite file of counters used with this key; default: beside the key.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Client: makes an AES-CTR stream, as long as the data and a little, of ordinary AES, for servers to take up.
+
+    No counter is used twice under a key: the ledger sees to that. Keep it with the key.
+
+    Examples: `ringforge aes stream --aes-key-file aes.key --in message.txt --out message.ctr`
+    """
+    from ringforge.aes import transcipher
+    from ringforge.aes.ledger import Ledger
+    from ringforge.aes.texts import read_aes_key, stream_key
+
+    check_different({"--aes-key-file": aes_key_file, "--in": plain, "--out": out})
+    if ledger is None and str(aes_key_file) == "-":
+        raise ParameterError("a key from standard input needs --ledger, the file of counters used with it")
+    data = plain.read_bytes()
+    if not data:
+        raise ParameterError(f"{plain.name} is empty: there is nothing to encrypt")
+    key = stream_key(read_aes_key(aes_key_file))
+    used = Ledger(ledger or aes_key_file.with_name(f"{aes_key_file.name}.counters"))
+    made = transcipher.encrypt(key, data, used).to_bytes()
+    with writing(out) as f:
+        f.write(made)
+    if as_json:
+        say(json.dumps({"bytes": len(data), "stream_bytes": len(made), "key": key.tags.key_id.hex()}))
+        return
+    console().print(properties("stream", {"bytes": f"{out}, {len(made):,} for {len(data):,} of {plain.name}"}))
+
+
+@app.command()
 def evaluate(
     keys: KeysDirectory,
     round_keys: RoundKeysDirectory,
     out: Annotated[Path, typer.Option(help="File for the result.", callback=output_file)],
     blocks: Annotated[Path | None, typer.Option("--in", help="Encrypted blocks, which `encrypt` made.")] = None,
     stream: StreamFile = None,
-    nonce: Nonce = None,
-    counter: Counter = 0,
+    compute: Compute = "",
     checkpoint: Annotated[
         Path | None, typer.Option(help="Directory for a checkpoint after each round; default: OUT.run beside it.")
     ] = None,
@@ -202,31 +238,23 @@ def evaluate(
 
         ringforge aes evaluate --keys evaluation --round-keys round-keys --in blocks.aes --out done.aes
 
-        ringforge aes evaluate --keys evaluation --round-keys round-keys --stream message.ctr --nonce 0f1e2d3c4b5a6978 \
---out message.aes
+        ringforge aes evaluate --keys evaluation --round-keys round-keys --stream message.ctr --compute below:65 \
+--out upper.aes
     """
     from ringforge.aes import files
-    from ringforge.aes.ctr import Counters
     from ringforge.aes.keys import scheme_of
-    from ringforge.aes.runner import Encrypted, Run, Source, Stream
+    from ringforge.aes.runner import Run
+    from ringforge.aes.sources import source_of
     from ringforge.aes.texts import reporter, round_objects
 
     if (blocks is None) == (stream is None):
-        raise ParameterError("say what to evaluate on: --in with encrypted blocks, or --stream with AES-CTR bytes")
-    if (stream is None) != (nonce is None):
-        raise ParameterError("a --stream needs its --nonce, and blocks have none")
+        raise ParameterError("say what to evaluate on: --in with encrypted blocks, or --stream with an AES-CTR stream")
     check_different({"--in": blocks, "--stream": stream, "--out": out})
     found = scheme_of(keys)
     if found.warning:
         print_warning(found.warning)
     server = found.server(keys, thread_count(threads))
-    source: Source
-    if stream is not None and nonce is not None:
-        data = stream.read_bytes()
-        source = Stream(Counters.from_hex(nonce, counter, len(data)), data)
-    else:
-        assert blocks is not None
-        source = Encrypted(files.File(blocks, server))
+    source = source_of(server, round_keys, blocks, stream, compute)
     run = Run(server, files.RoundKeys(round_keys, server), source, checkpoint or out.with_name(f"{out.name}.run"))
     start = time.perf_counter()
     with steps() as bar:
@@ -261,29 +289,47 @@ def decrypt(
     keys: KeysDirectory,
     result: Annotated[Path, typer.Option("--in", help="Result of `evaluate` or of a server.")],
     out: Annotated[Path, typer.Option(help="File for the bytes.", callback=output_file)],
+    stream: StreamFile = None,
+    aes_key_file: Annotated[
+        Path | None, typer.Option(help="With --stream: the AES key's file, to tell whether it was that key.")
+    ] = None,
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Client: decrypts a result to bytes: blocks, or the plaintext of a stream, as long as the stream.
+    """Client: decrypts a result to bytes: blocks, or what became of a stream, as long as the stream.
 
-    Examples: `ringforge aes decrypt --secret me.secret --keys evaluation --in done.aes --out done.bin`
+    With --stream and --aes-key-file it says when a result is of another stream, key or counter.
+
+    Examples:
+
+        ringforge aes decrypt --secret me.secret --keys evaluation --in done.aes --out done.bin
+
+        ringforge aes decrypt --secret me.secret --keys evaluation --in message.aes --stream message.ctr \
+--aes-key-file aes.key --out message.txt
     """
     from ringforge.aes import files
     from ringforge.aes.keys import scheme_of
+    from ringforge.aes.sources import decrypted
+    from ringforge.aes.texts import read_aes_key, stream_key
+    from ringforge.aes.transcipher import Stream
 
-    check_different({"--secret": secret, "--in": result, "--out": out})
+    if (stream is None) != (aes_key_file is None):
+        raise ParameterError("a result of a stream needs both --stream and --aes-key-file")
+    check_different({"--secret": secret, "--in": result, "--stream": stream, "--out": out})
     found = scheme_of(keys)
     if found.warning:
         print_warning(found.warning)
+    made = None
+    if stream is not None and aes_key_file is not None:
+        with naming(stream):
+            made = (stream_key(read_aes_key(aes_key_file)), Stream.from_bytes(stream.read_bytes()))
     client = found.client(secret, keys, thread_count(threads))
     file = files.File(result, client)
     left: list[float] = []
     with progress("decrypting") as bar, writing(out) as f:
-        size = file.head.size if file.head.size is not None else 16 * file.head.blocks
-        for i in range(file.head.states):
-            state = file.state(i)
-            f.write(client.decrypt_blocks(state).tobytes()[: max(0, size - 16 * i * client.slots)])
-            left.append(client.measured_budget(state))
+        for i, (data, budget) in enumerate(decrypted(client, file, made)):
+            f.write(data)
+            left.append(budget)
             bar((i + 1) / file.head.states)
     if as_json:
         say(json.dumps({"bytes": out.stat().st_size, "measured_budget": round(min(left), 2)}))

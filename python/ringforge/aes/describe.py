@@ -35,8 +35,8 @@ def describe(path: Path) -> Iterator[RenderableType]:
         "made": head.made[:16],
         "digest": f"{walked.digest[:16]}, matches",
     }
-    if head.size is not None:
-        rows["stream"] = f"{head.size:,} bytes"
+    if head.computed:
+        rows["computed"] = head.computed
     if head.budget is not None:
         rows["noise budget"] = f"{head.budget:.1f} bits left by prediction"
     yield properties(path.name, rows)

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ringforge.aes.engine import BLOCK_BYTES, KEY_BYTES, Blocks
+from ringforge.aes.files import tag_key
 from ringforge.aes.runner import Reached, Round
+from ringforge.aes.transcipher import StreamKey
 from ringforge.cli.console import say, seconds_text
 from ringforge.errors import FormatError
 from ringforge.serving.access import read_private
@@ -37,6 +39,11 @@ def read_aes_key(path: Path) -> bytes:
         f"{path.name} holds no AES-128 key: {KEY_BYTES} bytes are needed, or {2 * KEY_BYTES} hexadecimal digits; make "
         f"one with: openssl rand -hex {KEY_BYTES}"
     )
+
+
+def stream_key(aes: bytes) -> StreamKey:
+    """All that a client of streams has, from its AES key."""
+    return StreamKey(aes, tag_key(aes))
 
 
 def read_blocks(path: Path) -> Blocks:

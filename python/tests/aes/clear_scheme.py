@@ -24,17 +24,12 @@ class Clear:
 
     name, default, warning, parameters_code = "clear", "clear-test", "", int(_native.io.LABEL)
 
-    def sets(self) -> list[str]:
-        return [self.default]
-
     def shape(self, name: str, insecure: str = "") -> Shape:
         if name != self.default:
             raise ParameterError(f"no set {name}")
         if not insecure:
             raise ParameterError("this set encrypts nothing: say why it may be used, --insecure")
-        c = ClearClient()
-        files = {PARAMETERS: 1 << 10, "evaluation.rgfg": 3 << 20}
-        return Shape(self.name, name, HASH, c.slots, c.ciphertexts, c.max_record_bytes, files)
+        return Shape(name, ClearClient(), {PARAMETERS: 1 << 10, "evaluation.rgfg": 3 << 20})
 
     def make(
         self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None

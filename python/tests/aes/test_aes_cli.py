@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import tests.aes.clear_scheme as scheme
 from ringforge.aes import files
+from ringforge.aes.transcipher import Stream
 from ringforge.cli import main
 from ringforge.search import Search
 from tests.aes.clear_engine import ClearClient, expand
@@ -85,25 +87,65 @@ def test_from_blocks_to_blocks(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
-    """What OpenSSL's AES made of 1,001 bytes, from a counter on; and any digits as the key."""
-    text = b"It is a truth universally acknowledged " * 26
-    text = text[:1001]
+    """1,001 bytes as AES-CTR; a key in digits is the same key; the stream is what a library decrypts."""
+    text = (b"It is a truth universally acknowledged " * 26)[:1001]
+    Path("text").write_bytes(text)
     Path("hex").touch(mode=0o600)
     Path("hex").write_text(KEY.hex() + "\n")
-    run(capsys, "encrypt", *WORDS, "--aes-key-file", "hex", "--round-keys", "r2")
-    made = Cipher(algorithms.AES(KEY), modes.CTR(bytes.fromhex("00112233445566778899aabb00000005"))).encryptor()
-    Path("c").write_bytes(made.update(text))
-    words = ("--stream", "c", "--nonce", "00112233445566778899aabb", "--counter", 5)
-    run(capsys, "evaluate", "--keys", "k", "--round-keys", "r2", *words, "--out", "e")
-    run(capsys, "decrypt", *WORDS, "--in", "e", "--out", "d")
+    run(capsys, "stream", "--aes-key-file", "hex", "--in", "text", "--out", "c")
+    sent = Stream.from_bytes(Path("c").read_bytes())
+    library_made = Cipher(algorithms.AES(KEY), modes.CTR(sent.counter.to_bytes(16, "big"))).decryptor()
+    assert library_made.update(sent.data) == text
+    evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--stream", "c")
+    run(capsys, *evaluate, "--out", "e")
+    words = ("decrypt", *WORDS, "--stream", "c", "--aes-key-file", "key")
+    run(capsys, *words, "--in", "e", "--out", "d")
     assert Path("d").read_bytes() == text
-    run(capsys, "evaluate", "--keys", "k", "--round-keys", "r2", *words[:-1], 6, "--out", "e")
-    run(capsys, "decrypt", *WORDS, "--in", "e", "--out", "d")
-    assert Path("d").read_bytes() != text
     assert main(["info", "e"]) == 0
     out = capsys.readouterr().out
-    assert "63 encrypted blocks, encrypted; in 2 states" in out
-    assert "1,001 bytes" in out
+    assert "66 encrypted blocks, encrypted; in 3 states" in out  # 63, and a check for each of 3 batches
+    # Computed on, with each batch's check.
+    run(capsys, *evaluate, "--compute", "below:97", "--out", "below")
+    run(capsys, *words, "--in", "below", "--out", "d")
+    assert Path("d").read_bytes() == bytes(b < 97 for b in text)
+    run(capsys, *evaluate, "--compute", "sums", "--out", "sums")
+    run(capsys, *words, "--in", "sums", "--out", "d")
+    x = np.frombuffer(text[:992], np.uint8).reshape(-1, 16).astype(int)
+    sums = np.frombuffer(Path("d").read_bytes(), np.uint8).reshape(-1, 16)[: len(x)].astype(int)
+    assert np.array_equal(sums[:, :8] + 256 * sums[:, 8:], x[:, ::2] + x[:, 1::2])
+
+
+@pytest.mark.usefixtures("folder")
+def test_streams_that_are_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    """Damaged, of another key, of used counters, of another result: said, by whoever can know."""
+    Path("text").write_bytes(b"a text of 27 bytes, no more")
+    Path("key2").touch(mode=0o600)
+    Path("key2").write_bytes(bytes(16))
+    make = ("stream", "--in", "text", "--aes-key-file")
+    run(capsys, *make, "key", "--out", "c")
+    run(capsys, *make, "key2", "--out", "c2")
+    evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--out", "e", "--stream")
+    good = Path("c").read_bytes()
+    Path("bad").write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
+    assert "tag is wrong" in refused(capsys, *evaluate, "bad")
+    Path("bad").write_bytes(good[:-1])
+    assert "send it again" in refused(capsys, *evaluate, "bad")
+    assert "send the round keys of its key first" in refused(capsys, *evaluate, "c2")
+    run(capsys, *evaluate, "c")
+    run(capsys, *evaluate, "c")  # the same one may come again
+    sent = Stream.from_bytes(good)
+    tags = files.tag_key(KEY)
+    other = Stream(sent.key_id, sent.counter + 1, bytes(27), b"")
+    other = replace(other, tag=tags.tag(other.head, other.data))
+    Path("again").write_bytes(other.to_bytes())
+    assert "overlap with what this key was used for" in refused(capsys, *evaluate, "again")
+    decrypt = ("decrypt", *WORDS, "--in", "e", "--out", "d")
+    assert "another AES key" in refused(capsys, *decrypt, "--stream", "c2", "--aes-key-file", "key2")
+    assert "another AES key" in refused(capsys, *decrypt, "--stream", "again", "--aes-key-file", "key")
+    run(capsys, "evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e2")
+    decrypt = ("decrypt", *WORDS, "--in", "e2", "--out", "d", "--stream", "c", "--aes-key-file", "key")
+    assert "it is of another stream, or of blocks" in refused(capsys, *decrypt)
+    assert not Path("d").exists()
 
 
 def process(*words: object, **more: str) -> subprocess.Popen[str]:
@@ -160,12 +202,15 @@ def test_two_evaluators(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--out", "e")
     Path("odd").write_bytes(bytes(17))
+    Path("empty").touch()
     for words, text in {
         (*evaluate,): "say what to evaluate on",
-        (*evaluate, "--in", "b", "--stream", "p", "--nonce", "00"): "say what to evaluate on",
-        (*evaluate, "--stream", "p"): "a --stream needs its --nonce",
-        (*evaluate, "--in", "b", "--nonce", "00"): "a --stream needs its --nonce",
-        (*evaluate, "--stream", "p", "--nonce", "xyz"): "hexadecimal digits",
+        (*evaluate, "--in", "b", "--stream", "p"): "say what to evaluate on",
+        (*evaluate, "--stream", "p"): "no stream of AES-CTR",
+        (*evaluate, "--in", "b", "--compute", "primes"): "nothing that servers compute",
+        ("stream", "--aes-key-file", "-", "--in", "p", "--out", "c"): "needs --ledger",
+        ("stream", "--aes-key-file", "key", "--in", "empty", "--out", "c"): "empty is empty",
+        ("decrypt", *WORDS, "--in", "p", "--out", "d", "--stream", "p"): "both --stream and --aes-key-file",
         (*evaluate, "--in", "p"): "no file of encrypted blocks",
         (*evaluate, "--in", "nothing"): "nothing: No such file",
         ("evaluate", "--keys", "r", "--round-keys", "r", "--in", "b", "--out", "e"): "there are no keys in r",
