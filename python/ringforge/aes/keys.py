@@ -215,6 +215,7 @@ class Ltv:
     def make(
         self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None
     ) -> None:
+        from ringforge.aes.ltv_engine import lags
         from ringforge.ltv import Parameters
         from ringforge.ltv.keys import open_or_make
 
@@ -231,7 +232,7 @@ class Ltv:
             if progress is not None:
                 progress(min(1.0, done / whole))
 
-        keys.write(client, secret_key, public_key, threads=threads, progress=told)
+        keys.write(client, secret_key, public_key, threads=threads, progress=told, lags=lags())
 
     def client(self, secret: Path, directory: Path, threads: int) -> AesClient:
         from ringforge.aes.ltv_engine import LtvClient
