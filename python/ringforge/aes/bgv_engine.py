@@ -84,7 +84,7 @@ class _Bytes:
         return 4096 + self.context.params.degree * 2 * sum(q.bit_length() for q in self.context.params.q) // 8
 
     def to_bytes(self, ciphertext: Ciphertext) -> bytes:
-        return bytes(_native.io.to_bytes(ciphertext))
+        return bytes(_native.io.to_bytes(self.context, ciphertext))
 
     def from_bytes(self, record: bytes) -> Ciphertext:
         found = _native.io.ciphertext_from_bytes(record, self.context)

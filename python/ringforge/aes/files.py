@@ -10,6 +10,7 @@ Files are walked when they are opened; a record is read, and its checksum compar
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -22,9 +23,11 @@ from pydantic import Field, ValidationError
 
 from ringforge import _native
 from ringforge.aes.engine import FRESH, ROUNDS, AesClient, Codec, Direction, State, as_key
+from ringforge.aes.transcipher import TagKey
 from ringforge.errors import DuplicateError, FormatError, MismatchError, MissingKeyError
 from ringforge.files import first_line, naming, writing
 from ringforge.programs import Frozen, first_problem
+from ringforge.serving.access import read_private
 
 #: What a file begins with.
 MAGIC = b"RGFAES01"
@@ -47,6 +50,7 @@ class Head(Frozen):
         ciphertexts: of a state, or of a round key.
         made: what made it: random for what a client encrypted, the same for all round keys of a set; the task's digest
         for what was computed.
+        computed: what was computed on the blocks (`computing.Computation.text`), if anything.
         budget: of noise, bits, predicted, where that is known.
     """
 
@@ -59,6 +63,7 @@ class Head(Frozen):
     slots: Annotated[int, Field(ge=1, le=1 << 20)]
     ciphertexts: Annotated[int, Field(ge=1, le=1 << 12)]
     made: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    computed: Annotated[str, Field(max_length=32)] = ""
     budget: float | None = None
 
     @property
@@ -266,6 +271,29 @@ def round_file(i: int) -> str:
 #: Names of the files of a directory of round keys.
 ROUND_FILES = tuple(round_file(i) for i in range(ROUNDS + 1))
 
+#: Beside them: the key for tags of streams under the same AES key, which client and server share.
+TAG_FILE = "stream.key"
+
+
+def tag_key(aes: bytes) -> TagKey:
+    """The key for tags that goes with an AES key, from which that cannot be told."""
+    return TagKey(hmac.digest(as_key(aes), b"ringforge aes tags 1", "sha256"))
+
+
+def read_tag_key(directory: Path) -> TagKey:
+    """The key for tags of a directory of round keys.
+
+    Raises:
+        MissingKeyError: there is none. FormatError: it is none. ParameterError: others may read it.
+    """
+    path = directory / TAG_FILE
+    if not path.exists():
+        raise MissingKeyError(f"{TAG_FILE} is not in {directory}: streams need it; `ringforge aes encrypt` makes it")
+    data = read_private(path)
+    if len(data) != _DIGEST:
+        raise FormatError(f"{path.name} in {directory} is no key for tags: make the round keys again")
+    return TagKey(data)
+
 
 class RoundKeys:
     """A directory of encrypted round keys, a file each; memory holds one at a time. No secret.
@@ -324,8 +352,10 @@ def write_round_keys(
             count += (directory / round_file(i)).stat().st_size
             if progress is not None:
                 progress((i + 1) / (ROUNDS + 1))
+        with writing(directory / TAG_FILE, secret=True) as f:
+            f.write(tag_key(good).value)
     except BaseException:
-        for name in ROUND_FILES:
+        for name in (*ROUND_FILES, TAG_FILE):
             (directory / name).unlink(missing_ok=True)
         raise
     return count

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from ringforge.aes import files
-from ringforge.aes.ctr import Counters, padded
-from ringforge.aes.engine import BLOCK_BYTES, FRESH, ROUNDS, AesServer, Direction, State
-from ringforge.errors import Error, FormatError, MismatchError, ParameterError
+from ringforge.aes.computing import Computation
+from ringforge.aes.engine import FRESH, ROUNDS, AesServer, Direction, State
+from ringforge.errors import Error, FormatError, MismatchError
 from ringforge.files import naming, writing
 
 _TASK, _LOG = "task.json", "rounds.jsonl"
@@ -73,31 +73,19 @@ class Encrypted:
         return state
 
 
-class Stream:
-    """Bytes of AES-CTR: encrypted counters XOR the stream are the encrypted plaintext.
+class Computed:
+    """What a computation makes of another source's blocks."""
 
-    Raises:
-        ParameterError: no bytes.
-    """
-
-    direction: Direction = "encrypt"
-
-    def __init__(self, counters: Counters, stream: bytes) -> None:
-        if len(stream) != counters.size:
-            raise ParameterError(f"{len(stream)} bytes for a stream of {counters.size}")
-        self.counters, self._data, self.blocks = counters, padded(stream), counters.blocks
-        self.digest = hashlib.sha256(
-            b"aes-ctr" + counters.first.to_bytes(BLOCK_BYTES, "big") + len(stream).to_bytes(8, "big") + stream
-        ).hexdigest()
+    def __init__(self, source: Source, computation: Computation) -> None:
+        self._source, self.computation = source, computation
+        self.blocks, self.direction = source.blocks, source.direction
+        self.digest = hashlib.sha256(f"{source.digest} {computation.text}".encode()).hexdigest()
 
     def start(self, server: AesServer, number: int, key: list[Any]) -> State:
-        first = number * server.slots
-        count = min(server.slots, self.blocks - first)
-        return server.start_clear(self.counters.values(first, count), key, self.direction)
+        return self._source.start(server, number, key)
 
     def finish(self, server: AesServer, number: int, state: State) -> State:
-        first = number * server.slots
-        return server.add_clear(state, self._data[first : first + state.blocks])
+        return self.computation.on(server, self._source.finish(server, number, state))
 
 
 @dataclass(frozen=True)
@@ -321,7 +309,11 @@ class Run:
                 raise MismatchError(f"{self._path(b, ROUNDS).name} is the checkpoint of another task: remove it")
         budgets = [p.head.budget for p in parts if p.head.budget is not None]
         head = parts[0].head.model_copy(
-            update={"blocks": self._source.blocks, "budget": min(budgets) if budgets else None}
+            update={
+                "blocks": self._source.blocks,
+                "computed": self._source.computation.text if isinstance(self._source, Computed) else "",
+                "budget": min(budgets) if budgets else None,
+            }
         )
         records = (record for part in parts for record in part.records())
         files.write(out, self._server.parameter_hash, head, records)

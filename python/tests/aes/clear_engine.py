@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native
+from ringforge.aes.byte_circuit import Circuit, Clear, run
 from ringforge.aes.engine import (
     FRESH,
     ROUNDS,
@@ -195,6 +196,10 @@ class ClearServer(_Codec):
             raise ShapeError(f"{len(good)} blocks for a state of {state.blocks}")
         x = _joined(state.ciphertexts) ^ _wide(good, self.slots)
         return State("clear", state.blocks, state.round, state.direction, _split(x, self.predicted_budget(state)))
+
+    def compute(self, circuit: Circuit, inputs: Sequence[Any]) -> list[Ciphertext]:
+        made = run(circuit, Clear(), [c.values for c in inputs])
+        return [Ciphertext(y, min(c.budget for c in inputs)) for y in made]
 
     def predicted_budget(self, state: State) -> float:
         return float(min(c.budget for c in state.ciphertexts))

@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ringforge.aes import files
-from ringforge.aes.ctr import Counters
+from ringforge.aes import files, transcipher
+from ringforge.aes.computing import Computation
 from ringforge.aes.engine import Direction
-from ringforge.aes.runner import Encrypted, Reached, Run, Source, StoppedError, Stream
+from ringforge.aes.ledger import Ledger
+from ringforge.aes.runner import Computed, Encrypted, Reached, Run, Source, StoppedError
+from ringforge.aes.transcipher import StreamKey, TagKey
 from ringforge.errors import DuplicateError, Error, FormatError, MismatchError, MissingKeyError, ParameterError
 from tests.aes.clear_engine import ClearClient, ClearServer
 from tests.aes.test_clear_engine import library
@@ -66,32 +68,42 @@ def test_blocks(count: int, direction: Direction, tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "run").iterdir()] == [".lock"]
 
 
-@pytest.mark.parametrize("size", [1, 16, 100, 32 * 16, 32 * 16 + 1])
-@pytest.mark.parametrize("first", ["00", "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", "ff" * 16])
-def test_streams(size: int, first: str, tmp_path: Path, keys: files.RoundKeys) -> None:
-    """Any length, counters that wrap: what a library encrypted comes out in the clear."""
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-    counters = Counters.from_hex(first, 0, size)
+@pytest.mark.parametrize("size", [1, 16, 100, 31 * 16, 31 * 16 + 1])
+def test_streams(size: int, tmp_path: Path, keys: files.RoundKeys) -> None:
+    """A stream as a source: what a library encrypted, with a check in the slot after each batch."""
+    key = StreamKey(KEY, TagKey(bytes(32)))
     text = np.random.default_rng(size).bytes(size)
-    made = Cipher(algorithms.AES(KEY), modes.CTR(counters.first.to_bytes(16, "big"))).encryptor()
-    run(tmp_path, keys, Stream(counters, made.update(text)))(tmp_path / "out")
-    assert decrypted(tmp_path / "out").tobytes()[:size] == text
+    stream = transcipher.encrypt(key, text, Ledger(tmp_path / "ledger"), (1 << 128) - 3)
+    source = transcipher.Checked(stream, SERVER.slots)
+    run(tmp_path, keys, source)(tmp_path / "out")
+    file = files.File(tmp_path / "out", CLIENT)
+    states = [file.state(i) for i in range(file.head.states)]
+    assert transcipher.decrypt(key, stream, CLIENT, states) == text
 
 
-def test_counters() -> None:
-    a = Counters.from_hex("ff" * 16, 0, 33)
-    assert a.values(0, 3).tobytes() == b"\xff" * 16 + bytes(16) + bytes(15) + b"\1"
-    assert Counters.from_hex("01", 5, 1).first == (1 << 120) + 5
-    for first, size, meets in ((1, 1, True), (2, 1, False), ((1 << 128) - 2, 16, False), ((1 << 128) - 2, 17, True)):
-        b = Counters(first, size)
-        assert a.meets(b) == b.meets(a) == meets, (first, size)
-    for nonce in ("", "0", "zz", "00" * 17, "0x00"):
-        with pytest.raises(ParameterError, match="hexadecimal digits"):
-            Counters.from_hex(nonce, 0, 1)
-    for counter, size in ((-1, 1), (1 << 128, 1), (0, 0)):
-        with pytest.raises(ParameterError):
-            Counters.from_hex("00", counter, size)
+@pytest.mark.parametrize("what", ["below:1", "below:97", "below:255", "sums"])
+def test_computations(what: str, tmp_path: Path, keys: files.RoundKeys) -> None:
+    """Circuits over bytes give what numbers do."""
+    c = Computation.parse(what)
+    assert c.text == what
+    x = blocks(40)
+    source = Computed(Encrypted(encrypted(tmp_path / "in", x)), c)
+    run(tmp_path, keys, source)(tmp_path / "out")
+    done = library(KEY, x, "encrypt").astype(int)
+    if what == "sums":
+        pairs = done[:, ::2] + done[:, 1::2]
+        expected = np.hstack([pairs % 256, pairs // 256])
+    else:
+        expected = (done < int(what[6:])).astype(int)
+    assert np.array_equal(decrypted(tmp_path / "out"), expected)
+    assert np.array_equal(c.of(done.astype(np.uint8)), expected)
+    assert files.File(tmp_path / "out", CLIENT).head.computed == what
+
+
+def test_computations_that_are_none() -> None:
+    for text in ("", "below:", "below:0", "below:256", "below:-1", "sum", "sums "):
+        with pytest.raises(ParameterError, match="nothing that servers compute"):
+            Computation.parse(text)
 
 
 @pytest.mark.parametrize("stop", [(0, 0), (0, 1), (0, 6), (1, 0), (1, 10)])
