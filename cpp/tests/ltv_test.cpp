@@ -9,6 +9,7 @@
 #include <random>
 
 #include "../schemes/ltv/crt.hpp"
+#include "gf2.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/ltv/ltv.hpp"
 
@@ -24,37 +25,6 @@ Seed seed_of(std::uint8_t x) {
   s[0] = x;
   return s;
 }
-
-/// Phi_m modulo 2 by division of X^m - 1, and products modulo it, bit by bit.
-struct Gf2 {
-  std::vector<int> phi;
-  explicit Gf2(u64 m) : phi(of(m)) {}
-  static std::vector<int> of(u64 m) {
-    std::vector<int> r(m + 1, 0);
-    r[0] = r[m] = 1;
-    for (u64 d = 1; d < m; ++d) {
-      if (m % d != 0) continue;
-      const std::vector<int> by = d == 1 ? std::vector<int>{1, 1} : of(d);
-      std::vector<int> quotient(r.size() - by.size() + 1, 0);
-      for (std::size_t i = quotient.size(); i-- > 0;)
-        if ((quotient[i] = r[i + by.size() - 1]) != 0)
-          for (std::size_t k = 0; k < by.size(); ++k) r[i + k] ^= by[k];
-      r = quotient;
-    }
-    return r;
-  }
-  Bits mul(const Bits& a, const Bits& b) const {
-    const std::size_t n = phi.size() - 1;
-    std::vector<int> r(2 * n, 0);
-    for (std::size_t i = 0; i < n; ++i)
-      if (a[i] != 0)
-        for (std::size_t k = 0; k < n; ++k) r[i + k] ^= b[k];
-    for (std::size_t i = r.size(); i-- > n;)
-      if (r[i] != 0)
-        for (std::size_t k = 0; k <= n; ++k) r[i - n + k] ^= phi[k];
-    return Bits(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(n));
-  }
-};
 
 Bits random_bits(std::size_t n, std::mt19937_64& rng) {
   Bits b(n);
@@ -165,16 +135,18 @@ TEST(Ltv, DigitsMakeTheCiphertext) {
     const auto p = to_coeff(sample_uniform(basis, seed_of(3), StreamObject::ciphertext));
     const std::size_t count = ctx->params().digits(1), each = (31 + spec.window - 1) / spec.window;
     const bool rns = spec.gadget == Gadget::rns;
-    const Digits digits = rns ? residue_windows(p, spec.window, 1) : Crt(basis).windows(p, spec.window, count, 1);
+    Digits digits, others;
+    cut(digits, p, ctx->params(), count, 1);
+    cut(others, p, ctx->params(), count, 2);
     ASSERT_EQ(digits.size(), count);
-    ASSERT_EQ(digits, rns ? residue_windows(p, spec.window, 2) : Crt(basis).windows(p, spec.window, count, 2));
+    for (std::size_t d = 0; d < count; ++d) ASSERT_TRUE(std::ranges::equal(digits[d], others[d]));
     for (std::size_t k = 0; k < p.degree(); ++k)
       for (std::size_t i = 0; i < basis.size(); ++i) {
         const auto q = static_cast<__int128>(basis[i].value());
         __int128 sum = 0;
         for (std::size_t d = count; d-- > 0;) {
           if (rns && d / each != i) continue;
-          ASSERT_LE(std::abs(digits[d][k]), i64{1} << (spec.window == 1 ? 0 : spec.window - 1));
+          ASSERT_LE(std::abs(i64{digits[d][k]}), i64{1} << (spec.window == 1 ? 0 : spec.window - 1));
           sum = ((sum << spec.window) + digits[d][k]) % q;
         }
         ASSERT_EQ(static_cast<u64>((sum + q) % q), p.limb(i)[k]) << name << " " << k << " " << i;

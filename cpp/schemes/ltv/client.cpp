@@ -115,17 +115,22 @@ std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
   return {std::move(sk), std::move(pk)};
 }
 
-EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads) const {
+EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads,
+                         std::size_t lag) const {
   const Parameters& params = ctx_->params();
   check(*ctx_, sk);
   check(*ctx_, pk);
   if (sk.id != pk.key_id)
     throw MismatchError("the public key is not of this secret key: make evaluation keys from one pair");
   const std::size_t count = params.digits(level), limbs = params.limbs(level - 1), n = params.degree();
+  if (lag >= level)
+    throw LevelError("an evaluation key of level " + std::to_string(level) + " for products over " +
+                     std::to_string(lag) + " levels: the other level would be above 0");
   const BasisOf<u32> basis = ctx_->basis(limbs);
   const Poly<Eval, u32> h = to_eval(pk.h[level], threads);
   const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, level - 1, *ctx_), basis, threads)};
-  const Wiped<Coefficients> square{product(f.poly, f.poly, threads)};
+  const Wiped<Poly<Eval, u32>> other{lifted(secret(sk, level - 1 - lag, *ctx_), basis, threads)};
+  const Wiped<Coefficients> square{product(f.poly, other.poly, threads)};
   std::vector<SecretSeed> seeds;
   for (std::size_t d = 0; d < 2 * count; ++d) seeds.push_back(rng_.next_seed());
 
@@ -134,6 +139,7 @@ EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t l
   EvalKey key;
   key.key_id = sk.id;
   key.level = static_cast<u32>(level);
+  key.lag = static_cast<u32>(lag);
   key.digits.resize(count);
   parallel_for(threads, count, [&](std::size_t d) {
     const Wiped<Poly<Eval, u32>> s{lifted(sample_ternary(n, seeds[2 * d], StreamObject::mask), basis, 1)};
@@ -179,7 +185,7 @@ Ciphertext Client::encrypt(std::span<const std::uint8_t> bits, const PublicKey& 
   return c;
 }
 
-/// c f^degree.
+/// c f^degree, or c times the secrets of two levels.
 Coefficients Client::phase(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
   check(*ctx_, c);
   check(*ctx_, sk);
@@ -188,7 +194,8 @@ Coefficients Client::phase(const Ciphertext& c, const SecretKey& sk, unsigned th
   Coefficients w = product(to_eval(c.poly, threads), f.poly, threads);
   if (c.degree == 2) {
     const Wiped<Coefficients> once{std::move(w)};
-    w = product(to_eval(once.poly, threads), f.poly, threads);
+    const Wiped<Poly<Eval, u32>> other{lifted(secret(sk, c.level - c.lag, *ctx_), c.poly.basis(), threads)};
+    w = product(to_eval(once.poly, threads), other.poly, threads);
   }
   return w;
 }

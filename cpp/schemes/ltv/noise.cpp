@@ -187,6 +187,8 @@ Noise NoiseRules::product(const Noise& a, const Noise& b) const {
           std::min(a.factors + b.factors, kMaxFactors)};
 }
 
+Noise NoiseRules::lifted(const Noise& a) const { return noise(variance_of(a) * f_, a.factors); }
+
 // w f' (w f f' of a ciphertext under f), and the sum over digits d of d (2 g s + 2 e f').
 Noise NoiseRules::relinearized(const Noise& a, std::size_t level, unsigned degree) const {
   const auto& spec = params_.spec();

@@ -154,6 +154,33 @@ def progress(description: str) -> Iterator[Callable[[float], None]]:
             bar.stop()
 
 
+@contextlib.contextmanager
+def steps() -> Iterator[Callable[[str, float, int, float], None]]:
+    """A bar for a run of several steps; only on a terminal, and only when it takes a while."""
+    target = console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"), console=target, transient=True
+    )
+    task = bar.add_task("", total=1.0, left="")
+    start = time.monotonic()
+    running = False
+
+    def report(step: str, done: float, waiting: int, seconds_left: float) -> None:
+        nonlocal running
+        if not running and target.is_terminal and time.monotonic() - start > PATIENCE_SECONDS:
+            bar.start()
+            running = True
+        queue = f", {waiting} before it" if waiting else ""
+        left = f"{seconds_left:.0f} s left" if seconds_left >= 0 else ""
+        bar.update(task, description=visible(f"{step}{queue}", lines=False), completed=done, left=left)
+
+    try:
+        yield report
+    finally:
+        if running:
+            bar.stop()
+
+
 def parse_size(text: str) -> int:
     """Bytes from "4GiB", "512MiB", "1.5G" (binary), "2GB" (decimal) or a plain number.
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from ringforge.cli.console import console, properties, say, size_text, thread_count, visible
+from ringforge.cli.console import console, properties, say, size_text, steps, thread_count, visible
 from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
@@ -191,7 +191,7 @@ def retrieve(
     from ringforge.omr.detector_client import Connection
     from ringforge.omr.reading import SecretReader
     from ringforge.omr.receiver import Run, Wanted
-    from ringforge.omr.texts import outcome_object, outcome_rows, steps, text_of
+    from ringforge.omr.texts import outcome_object, outcome_rows, text_of
 
     numbers = _numbers(bulletins)
     wanted = Wanted(mode, capacity, auto, fetch)

@@ -15,43 +15,37 @@ none.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
-import shutil
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from ringforge import _native
-from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError, ParameterError
+from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError
 from ringforge.files import secret_in, writing
-from ringforge.omr.steps import FINISHED, UNFINISHED, Request, Step
+from ringforge.omr.steps import Request, Step
+from ringforge.serving import depot, jobs
+from ringforge.serving.depot import MAX_JSON, dumped, write
+from ringforge.serving.jobs import FINISHED
 
 #: What a result's file begins with.
 MAGIC = b"RGFSTEP1"
 
 _BLOCK = 1 << 20
-_MAX_JSON = 1 << 16
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(jobs.Job):
     """A request, and how it stands.
 
     Attributes:
-        client: whose. request: what is asked for. state: of `UNFINISHED` or `FINISHED`. error: name of its kind, and
-        text. changed: seconds since 1970. digest: name of the step whose result is the digest, once it is there.
+        request: what is asked for. digest: name of the step whose result is the digest, once it is there.
     """
 
-    client: str
     request: Request
-    state: str = "waiting"
-    error: tuple[str, str] = ("", "")
-    changed: float = 0.0
     digest: str = ""
 
     @property
@@ -59,7 +53,7 @@ class Job:
         return self.request.name
 
 
-class Depot:
+class Depot(depot.Depot[Job]):
     """The detector's directory. One process at a time has it.
 
     Args:
@@ -70,43 +64,12 @@ class Depot:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock: IO[bytes] = (self.path / ".lock").open("ab")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            raise Error(
-                f"another detector works in {self.path.name}: stop it, or name another directory with --store"
-            ) from None
-        self._incoming = self.path / "incoming"
-        shutil.rmtree(self._incoming, ignore_errors=True)
-        self._incoming.mkdir(mode=0o700)
+        super().__init__(path, "detector")
 
-    def close(self) -> None:
-        """Lets another process have the directory."""
-        self._lock.close()
-
-    def _of(self, client: str, kind: str) -> Path:
-        folder = self.path / client / kind
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder
-
-    def clients(self) -> list[str]:
-        """All for whom something is kept."""
-        return sorted(p.name for p in self.path.iterdir() if p.is_dir() and p.name != "incoming")
+    def read_job(self, client: str, values: dict[str, Any]) -> Job:
+        return Job(client, Request(**values.pop("request")), **values)
 
     # ---- keys ----
-
-    @contextlib.contextmanager
-    def arriving(self) -> Iterator[Path]:
-        """A file for what arrives; gone with the block."""
-        path = self._incoming / os.urandom(16).hex()
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)
 
     def keep_key(self, client: str, name: str, path: Path, about: dict[str, Any]) -> None:
         """Takes a file of `arriving` as the client's detection key.
@@ -123,7 +86,7 @@ class Depot:
         with path.open("rb") as f:
             os.fsync(f.fileno())
         path.chmod(0o600)
-        _write(folder / f"{name}.json", _dumped({**about, "bytes": path.stat().st_size, "since": time.time()}))
+        write(folder / f"{name}.json", dumped({**about, "bytes": path.stat().st_size, "since": time.time()}))
         path.replace(folder / f"{name}.key")
 
     def keys(self, client: str) -> dict[str, dict[str, Any]]:
@@ -165,47 +128,7 @@ class Depot:
                 if label(result)["step"]["key"] == name:
                     result.unlink()
 
-    def bytes_of(self, client: str) -> int:
-        """What a client's things take on the disk."""
-        return sum(p.stat().st_size for p in (self.path / client).rglob("*") if p.is_file())
-
     # ---- jobs ----
-
-    def jobs(self, client: str | None = None) -> list[Job]:
-        """All jobs, or a client's, the oldest change first."""
-        found = []
-        for who in self.clients() if client is None else [client]:
-            for path in (self.path / who / "jobs").glob("*.json"):
-                with contextlib.suppress(Error, OSError):
-                    found.append(self._read_job(who, path))
-        return sorted(found, key=lambda j: (j.changed, j.name))
-
-    def job(self, client: str, name: str) -> Job | None:
-        """A client's job, or None."""
-        path = self.path / client / "jobs" / f"{name}.json"
-        if len(name) != 32 or not name.isalnum() or not path.exists():
-            return None
-        return self._read_job(client, path)
-
-    @staticmethod
-    def _read_job(client: str, path: Path) -> Job:
-        try:
-            found = json.loads(path.read_bytes()[:_MAX_JSON])
-            error = tuple(found.pop("error"))
-            request = Request(**found.pop("request"))
-            job = Job(client=client, request=request, error=(str(error[0]), str(error[1])), **found)
-            good = job.state in UNFINISHED + FINISHED and path.stem == job.name
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, ParameterError):
-            good = False
-        if not good:
-            raise FormatError(f"{path.name} is no job of a detector: remove it")
-        return job
-
-    def keep_job(self, job: Job) -> None:
-        """Writes down how a job stands."""
-        values = asdict(job)
-        del values["client"]
-        _write(self._of(job.client, "jobs") / f"{job.name}.json", _dumped(values))
 
     def forget(self, job: Job) -> None:
         """Removes a job and its digest."""
@@ -218,7 +141,7 @@ class Depot:
     def journal(self, job: Job, line: dict[str, Any]) -> None:
         """Adds a line about a step to a job's journal: sizes and counts, nothing else."""
         with (self._of(job.client, "jobs") / f"{job.name}.journal").open("ab") as f:
-            f.write(_dumped(line) + b"\n")
+            f.write(dumped(line) + b"\n")
 
     def read_journal(self, job: Job) -> list[dict[str, Any]]:
         """All lines, the first first."""
@@ -230,7 +153,7 @@ class Depot:
     def keep_result(self, client: str, step: Step, result: bytes) -> None:
         """Writes a step's result, with its description and checksum before it."""
         about = {"step": json.loads(step.to_json()), "bytes": len(result), "sha256": hashlib.sha256(result).hexdigest()}
-        head = _native.io.seal(_native.io.LABEL, bytes.fromhex(step.name), _dumped(about))
+        head = _native.io.seal(_native.io.LABEL, bytes.fromhex(step.name), dumped(about))
         path = self._of(client, "results") / step.name
         with writing(path) as f:
             f.write(MAGIC + len(head).to_bytes(4, "little"))
@@ -322,7 +245,7 @@ def read_result(path: Path) -> bytes:
 def _read_label(f: IO[bytes], name: str) -> dict[str, Any]:
     start = f.read(len(MAGIC) + 4)
     size = int.from_bytes(start[len(MAGIC) :], "little")
-    if not start.startswith(MAGIC) or size > _MAX_JSON:
+    if not start.startswith(MAGIC) or size > MAX_JSON:
         raise FormatError(f"{name[:16]} is no result of a step")
     _, step, text = _native.io.unseal(f.read(size), _native.io.LABEL)
     if step.hex() != name:
@@ -333,14 +256,3 @@ def _read_label(f: IO[bytes], name: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise FormatError(f"{name[:16]} is no result of a step") from None
     return about
-
-
-def _dumped(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, sort_keys=True).encode()
-
-
-def _write(path: Path, data: bytes) -> None:
-    with writing(path) as f:
-        f.write(data)
-        f.flush()
-        os.fsync(f.fileno())

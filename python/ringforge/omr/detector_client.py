@@ -15,8 +15,9 @@ from ringforge import errors
 from ringforge.errors import Error, FormatError
 from ringforge.omr import detector_wire as wire
 from ringforge.omr.proto import detector_pb2 as pb
-from ringforge.omr.steps import Progress, Request
+from ringforge.omr.steps import Request
 from ringforge.serving import framing, remote
+from ringforge.serving.jobs import Progress
 from ringforge.serving.remote import Words, clean
 
 #: The largest digest that is taken.

@@ -24,10 +24,11 @@ from ringforge.omr import detector_wire as wire
 from ringforge.omr.depot import Depot, Job
 from ringforge.omr.jobs import Jobs
 from ringforge.omr.proto import detector_pb2 as pb
-from ringforge.omr.steps import FINISHED, Progress, Request, Worker
+from ringforge.omr.steps import Request, Worker
 from ringforge.serving import framing, service
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Call, Log
+from ringforge.serving.jobs import FINISHED, Progress
 from ringforge.serving.limits import MAX_SECONDS, Limits
 from ringforge.serving.quota import Quota
 from ringforge.serving.service import Handler, header, only, working

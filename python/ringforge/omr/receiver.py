@@ -19,7 +19,8 @@ from typing import Protocol
 
 from ringforge.errors import MismatchError, ParameterError, TooManyMessagesError
 from ringforge.omr.detector_client import Connection, Info, key_name
-from ringforge.omr.steps import Progress, Request
+from ringforge.omr.steps import Request
+from ringforge.serving.jobs import Progress
 
 #: Told what is going on: the step, the fraction done, requests before this one, seconds left or -1.
 Report = Callable[[str, float, int, float], None]

@@ -26,10 +26,6 @@ STAGES = ("affine", "combination", "range check", "compression", "digest")
 #: What a digest carries: messages, or where they are.
 MODES = ("messages", "positions")
 
-#: States of a request. Those that a restart takes up again come first.
-UNFINISHED = ("waiting", "running")
-FINISHED = ("done", "failed", "cancelled")
-
 _MAX_DESCRIPTION = 1 << 16
 
 
@@ -138,26 +134,6 @@ class Step:
 
 def _canonical(values: dict[str, Any]) -> bytes:
     return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How a job stands.
-
-    Attributes:
-        state: of `UNFINISHED` or `FINISHED`. waiting: requests to be computed before it.
-        stage: that is under way, or was last. done, steps: steps finished, of how many.
-        fraction: of the work. seconds_left: as far as it can be told, else -1.
-    """
-
-    state: str
-    waiting: int = 0
-    stage: str = ""
-    done: int = 0
-    steps: int = 0
-    fraction: float = 0.0
-    seconds_left: float = -1.0
-    error: tuple[str, str] = ("", "")
 
 
 class Session(Protocol):

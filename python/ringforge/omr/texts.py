@@ -1,50 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""What the commands of omr print: tables, JSON objects, a bar for steps."""
+"""What the commands of omr print: tables, JSON objects."""
 
 from __future__ import annotations
 
 import base64
-import contextlib
-import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.progress import BarColumn, Progress, TextColumn
-
-from ringforge.cli.console import PATIENCE_SECONDS, console, seconds_text, size_text, visible
+from ringforge.cli.console import seconds_text, size_text, visible
 from ringforge.omr.detector_client import Info
 from ringforge.omr.receiver import Message, Outcome
 
 #: What kinds of traffic are called.
 _KINDS = {"info": "about the detector", "keys": "detection key", "requests": "requests", "progress": "progress"}
-
-
-@contextlib.contextmanager
-def steps() -> Iterator[Callable[[str, float, int, float], None]]:
-    """A bar for a run of several steps; only on a terminal, and only when it takes a while."""
-    target = console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"), console=target, transient=True
-    )
-    task = bar.add_task("", total=1.0, left="")
-    start = time.monotonic()
-    running = False
-
-    def report(step: str, done: float, waiting: int, seconds_left: float) -> None:
-        nonlocal running
-        if not running and target.is_terminal and time.monotonic() - start > PATIENCE_SECONDS:
-            bar.start()
-            running = True
-        queue = f", {waiting} before it" if waiting else ""
-        left = f"{seconds_left:.0f} s left" if seconds_left >= 0 else ""
-        bar.update(task, description=visible(f"{step}{queue}", lines=False), completed=done, left=left)
-
-    try:
-        yield report
-    finally:
-        if running:
-            bar.stop()
 
 
 def text_of(message: Message) -> str | None:

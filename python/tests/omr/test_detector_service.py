@@ -19,8 +19,9 @@ from ringforge.omr.depot import Depot
 from ringforge.omr.detector_client import Info, key_name
 from ringforge.omr.detector_service import Kept
 from ringforge.omr.proto import detector_pb2 as pb
-from ringforge.omr.steps import Progress, Request, Step
+from ringforge.omr.steps import Request, Step
 from ringforge.serving import framing
+from ringforge.serving.jobs import Progress
 from ringforge.serving.limits import Limits
 from ringforge.serving.quota import QuotaError
 from ringforge.serving.sessions import BusyError

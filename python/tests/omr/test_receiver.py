@@ -16,7 +16,8 @@ import pytest
 from ringforge.errors import Error, MismatchError, ParameterError, TooManyMessagesError
 from ringforge.omr.detector_client import Info
 from ringforge.omr.receiver import BLOCK, FETCHES, Outcome, Run, Wanted, ranges, split
-from ringforge.omr.steps import Progress, Request
+from ringforge.omr.steps import Request
+from ringforge.serving.jobs import Progress
 
 ENTRIES = 4096
 DIGEST = hashlib.sha256(b"bulletin").hexdigest()

@@ -56,6 +56,8 @@ class NoiseRules {
   Noise plain_sum(const Noise& a, unsigned degree) const;
   Noise plain_product(const Noise& a) const;
   Noise product(const Noise& a, const Noise& b) const;
+  /// Of a ciphertext under f, seen as one under two secrets: times another f.
+  Noise lifted(const Noise& a) const;
   /// Under f^degree of level - 1 to under f of `level`; modulo the primes of level - 1.
   Noise relinearized(const Noise& a, std::size_t level, unsigned degree) const;
   /// The last `drop` of `limbs` primes are dropped.
