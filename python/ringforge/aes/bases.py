@@ -104,7 +104,7 @@ def sizes(direction: Direction, between: tuple[int, ...]) -> Sizes | None:
     weight[spanned] = _WEIGHT
     if (weight < 0).any():
         return None
-    return sum((weight[adjoint] for adjoint in _adjoints(direction)), np.zeros(256, np.int64))
+    return np.sum([weight[adjoint] for adjoint in _adjoints(direction)], axis=0, dtype=np.int64)
 
 
 @cache
