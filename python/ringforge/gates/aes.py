@@ -11,6 +11,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ringforge.cli.console import progress as progress_bar
@@ -51,9 +52,10 @@ def round_keys(key: bytes) -> list[int]:
     return keys
 
 
-def _circuits() -> list[Circuit]:
+@cache
+def _circuits() -> tuple[Circuit, ...]:
     """The circuit of each round."""
-    return [Circuit("aes128_round")] * (ROUNDS - 1) + [Circuit("aes128_last_round")]
+    return (*[Circuit("aes128_round")] * (ROUNDS - 1), Circuit("aes128_last_round"))
 
 
 def clear(block: bytes, key: bytes) -> bytes:
