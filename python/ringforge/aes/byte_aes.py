@@ -181,4 +181,5 @@ def round_key(i: int, key: bytes, direction: Direction = "encrypt") -> Bytes:
         return one
     if i == 0:
         return np.bitwise_xor(one, constant)
-    return _unlinear(clear.mix_columns(one[None], clear.INVERSE_MIX)[0] ^ constant)
+    mixed: Bytes = clear.mix_columns(one[None], clear.INVERSE_MIX)[0]
+    return _unlinear(np.bitwise_xor(mixed, constant))

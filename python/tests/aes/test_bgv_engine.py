@@ -129,9 +129,8 @@ def test_ciphertexts_of_a_state_as_bytes(world: World) -> None:
     assert np.array_equal(world.client.decrypt_blocks(back), world.blocks)
     started = world.server.start(back, world.round_key(0))
     again = [world.server.from_bytes(world.server.to_bytes(c)) for c in started.ciphertexts]
-    assert np.array_equal(
-        world.client.decrypt_blocks(replace(started, ciphertexts=again)), world.blocks ^ np.frombuffer(KEY, np.uint8)
-    )
+    added = world.blocks ^ np.frombuffer(KEY, np.uint8)
+    assert np.array_equal(world.client.decrypt_blocks(replace(started, ciphertexts=again)), added)
 
 
 def test_transciphering_and_computing_on_the_result(world: World, keys: KeysOf, tmp_path: Path) -> None:
