@@ -145,7 +145,9 @@ def plan(circuit: Circuit) -> tuple[LevelPlan, ...]:
                 sums=tuple(sums),
                 inputs=tuple(inputs),
                 forms=[[place[v] for v in local.get(f, (f,))] for f in forms],
-                outputs=[[(form[a], form[b]) for a, b in (level.products[p] for p in r.products)] for r in level.results],
+                outputs=[
+                    [(form[a], form[b]) for a, b in (level.products[p] for p in r.products)] for r in level.results
+                ],
                 linear=[[form[v] for v in r.values] for r in level.results],
                 results=results,
                 lag=apart.pop(),
@@ -189,7 +191,7 @@ class LtvCodec:
         params = context.params
         if params.levels < LEVELS:
             raise ParameterError(
-                f"{params.name or 'the set'} has {params.levels} levels, AES takes {LEVELS}: take a set such as ltv-paper"
+                f"{params.name or 'the set'} has {params.levels} levels, AES takes {LEVELS}: take ltv-paper"
             )
         self.context = context
         self._binary = BinarySlots(params.m)
@@ -324,7 +326,9 @@ class LtvServer(LtvCodec):
     def start_clear(self, blocks: Blocks, key: Ciphertexts, direction: Direction = "encrypt") -> State:
         """AddRoundKey 0 on blocks that everybody may know. Raises as `AesServer.start_clear`."""
         good = as_blocks(blocks, self.slots)
-        return self._plain_added(State(self.scheme, len(good), 0, as_direction(direction), self._of_round(key, 0)), good)
+        return self._plain_added(
+            State(self.scheme, len(good), 0, as_direction(direction), self._of_round(key, 0)), good
+        )
 
     def add_clear(self, state: State, blocks: Blocks) -> State:
         """XOR with blocks that everybody may know, of a state that has the bits of blocks: before round 1 or after
@@ -339,7 +343,9 @@ class LtvServer(LtvCodec):
     def round(self, state: State, i: int, key: Ciphertexts, progress: Progress | None = None) -> State:
         """A round of AES. Raises as `AesServer.round`; LevelError for ciphertexts of other levels."""
         if state.round != i - 1 or not 1 <= i <= ROUNDS:
-            raise MismatchError(f"round {i} on a state after round {state.round}: rounds 1 to {ROUNDS} follow each other")
+            raise MismatchError(
+                f"round {i} on a state after round {state.round}: rounds 1 to {ROUNDS} follow each other"
+            )
         bits = self._of_level(_bits_of(state), DEPTH * (i - 1), f"a state after round {i - 1}")
         step = _cipher(state.direction).rounds[i - 1]
         with self._lock:
