@@ -12,6 +12,17 @@ from typing import Annotated
 
 import typer
 
+from ringforge.aes import serve_cli
+from ringforge.aes.options import (
+    AsJson,
+    Compute,
+    KeysDirectory,
+    RoundKeysDirectory,
+    SchemeName,
+    SecretFile,
+    SetName,
+    StreamFile,
+)
 from ringforge.cli.console import console, print_warning, progress, properties, say, size_text, steps, thread_count
 from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
@@ -31,24 +42,6 @@ app = typer.Typer(
     "has files without secrets, or a service: `serve`, `submit`.\n\n"
     "docs/aes.md is the guide: who learns what, and what it takes.",
 )
-
-KeysDirectory = Annotated[
-    Path, typer.Option("--keys", help="Directory of evaluation keys, which `keygen` made; no secret.")
-]
-RoundKeysDirectory = Annotated[
-    Path, typer.Option("--round-keys", help="Directory of encrypted round keys, which `encrypt` made; no secret.")
-]
-SecretFile = Annotated[Path, typer.Option("--secret", help="The secret key, which `keygen` made.")]
-SchemeName = Annotated[str, typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.")]
-SetName = Annotated[str | None, typer.Option("--set", help="Parameter set; default: the scheme's for AES.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
-StreamFile = Annotated[Path | None, typer.Option("--stream", help="AES-CTR stream, which `stream` made.")]
-Compute = Annotated[
-    str,
-    typer.Option(
-        help="Compute on the bytes: below:N gives 1 for each byte below N; sums, those of each two bytes. Under bgv."
-    ),
-]
 
 
 @app.command()
@@ -340,3 +333,6 @@ def decrypt(
         + (f"; {file.head.budget:.1f} by prediction" if file.head.budget is not None else ""),
     }
     console().print(properties("decrypted", rows))
+
+
+serve_cli.add_to(app)

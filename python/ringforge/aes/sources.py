@@ -33,11 +33,19 @@ def read_stream(path: Path) -> transcipher.Stream:
 
 
 def source_of(
-    server: AesServer, round_keys: Path, blocks: Path | None, stream: Path | None, compute: str = ""
+    server: AesServer,
+    round_keys: Path,
+    blocks: Path | None,
+    stream: Path | None,
+    compute: str = "",
+    ledger: Path | None = None,
 ) -> Source:
     """What files hold, as something to be evaluated: encrypted blocks, or else a stream.
 
-    A stream's tag is checked, and its counters written down beside the round keys.
+    A stream's tag is checked, and its counters written down.
+
+    Args:
+        ledger: where to; default: beside the round keys.
 
     Raises:
         FormatError, MismatchError: damaged, or for other keys. CounterReuseError: another stream used its counters.
@@ -49,10 +57,8 @@ def source_of(
     source: Source
     if stream is not None:
         found = read_stream(stream)
-        keys = files.RoundKeys(round_keys, server)
-        tags = files.read_tag_key(round_keys)
         with naming(stream):
-            transcipher.Transcipher(server, keys, tags, Ledger(round_keys / LEDGER)).accept(found)
+            transcipher.accept(found, files.read_tag_key(round_keys), Ledger(ledger or round_keys / LEDGER))
         source = transcipher.Checked(found, server.slots)
     else:
         assert blocks is not None
