@@ -58,10 +58,10 @@ set(ltv_rows "")
 string(JSON count LENGTH "${ltv}" sets)
 math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})
-  foreach(field name m bits primes drop gadget window insecure about)
+  foreach(field name ring m bits primes drop gadget window insecure about)
     string(JSON ${field} GET "${ltv}" sets ${i} ${field})
   endforeach()
-  string(APPEND ltv_rows "    {\"${name}\", ${m}, ${bits}, ${primes}, ${drop}, \"${gadget}\", ${window},\n     \"${insecure}\",\n     \"${about}\"},\n")
+  string(APPEND ltv_rows "    {\"${name}\", \"${ring}\", ${m}, ${bits}, ${primes}, ${drop}, \"${gadget}\", ${window},\n     \"${insecure}\",\n     \"${about}\"},\n")
 endforeach()
 
 # JSON's booleans reach us as ON and OFF.
@@ -139,8 +139,8 @@ inline constexpr Set kSets[] = {
 }  // namespace ringforge::bgv::data
 namespace ringforge::ltv::data {
 struct Set {
-  const char* name; unsigned long long m; unsigned bits; unsigned primes; unsigned drop; const char* gadget;
-  unsigned window; const char* insecure; const char* about;
+  const char* name; const char* ring; unsigned long long m; unsigned bits; unsigned primes; unsigned drop;
+  const char* gadget; unsigned window; const char* insecure; const char* about;
 };
 inline constexpr Set kSets[] = {
 @ltv_rows@};

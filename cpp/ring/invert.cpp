@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "ringforge/threads.hpp"
+#include "tensor.hpp"
 
 namespace ringforge {
 namespace {
@@ -102,8 +103,12 @@ bool invert_limb(Word* dst, const Word* a, const Ring& ring, const PrimeOf<Word>
     field.multiply(dst, dst, others.data());
   }
   field.multiply(one.data(), a, dst);
-  Word rest = one.data()[0] ^ Word { 1 };
-  for (std::size_t i = 1; i < n; ++i) rest |= one.data()[i];
+  // 1 is X^0, or in tensor rings the product of -(zeta + ... + zeta^(p-1)) over the primes p of the index.
+  const bool tensor = ring.kind() == RingKind::tensor;
+  const Word first =
+      tensor && TensorShape(ring.index()).dims() % 2 == 1 ? static_cast<Word>(prime.value() - 1) : Word{1};
+  Word rest = one.data()[0] ^ first;
+  for (std::size_t i = 1; i < n; ++i) rest |= one.data()[i] ^ (tensor ? first : Word{0});
   return rest == 0;
 }
 

@@ -4,10 +4,12 @@
 // LTV against exact polynomials over GF(2), its noise against measurement, and its refusals.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "../schemes/ltv/crt.hpp"
+#include "gf2.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/ltv/ltv.hpp"
 
@@ -23,37 +25,6 @@ Seed seed_of(std::uint8_t x) {
   s[0] = x;
   return s;
 }
-
-/// Phi_m modulo 2 by division of X^m - 1, and products modulo it, bit by bit.
-struct Gf2 {
-  std::vector<int> phi;
-  explicit Gf2(u64 m) : phi(of(m)) {}
-  static std::vector<int> of(u64 m) {
-    std::vector<int> r(m + 1, 0);
-    r[0] = r[m] = 1;
-    for (u64 d = 1; d < m; ++d) {
-      if (m % d != 0) continue;
-      const std::vector<int> by = d == 1 ? std::vector<int>{1, 1} : of(d);
-      std::vector<int> quotient(r.size() - by.size() + 1, 0);
-      for (std::size_t i = quotient.size(); i-- > 0;)
-        if ((quotient[i] = r[i + by.size() - 1]) != 0)
-          for (std::size_t k = 0; k < by.size(); ++k) r[i + k] ^= by[k];
-      r = quotient;
-    }
-    return r;
-  }
-  Bits mul(const Bits& a, const Bits& b) const {
-    const std::size_t n = phi.size() - 1;
-    std::vector<int> r(2 * n, 0);
-    for (std::size_t i = 0; i < n; ++i)
-      if (a[i] != 0)
-        for (std::size_t k = 0; k < n; ++k) r[i + k] ^= b[k];
-    for (std::size_t i = r.size(); i-- > n;)
-      if (r[i] != 0)
-        for (std::size_t k = 0; k <= n; ++k) r[i - n + k] ^= phi[k];
-    return Bits(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(n));
-  }
-};
 
 Bits random_bits(std::size_t n, std::mt19937_64& rng) {
   Bits b(n);
@@ -128,8 +99,13 @@ TEST(Ltv, AllLevelsByWindows) { run_chain(World("ltv-test")); }
 TEST(Ltv, AllLevelsByDigits) { run_chain(World("ltv-test-digit")); }
 TEST(Ltv, AllLevelsByBits) { run_chain(World("ltv-test-bits")); }
 
-TEST(Ltv, PlainOperands) {
-  const World w("ltv-test");
+TEST(Ltv, AllLevelsInATensorRing) { run_chain(World("ltv-test-tensor")); }
+
+class LtvPlain : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, LtvPlain, testing::Values("ltv-test", "ltv-test-tensor"));
+
+TEST_P(LtvPlain, Operands) {
+  const World w(GetParam());
   const std::size_t n = w.ctx->params().degree();
   const Gf2 ring(255);
   std::mt19937_64 rng(9);
@@ -159,16 +135,18 @@ TEST(Ltv, DigitsMakeTheCiphertext) {
     const auto p = to_coeff(sample_uniform(basis, seed_of(3), StreamObject::ciphertext));
     const std::size_t count = ctx->params().digits(1), each = (31 + spec.window - 1) / spec.window;
     const bool rns = spec.gadget == Gadget::rns;
-    const Digits digits = rns ? residue_windows(p, spec.window, 1) : Crt(basis).windows(p, spec.window, count, 1);
+    Digits digits, others;
+    cut(digits, p, ctx->params(), count, 1);
+    cut(others, p, ctx->params(), count, 2);
     ASSERT_EQ(digits.size(), count);
-    ASSERT_EQ(digits, rns ? residue_windows(p, spec.window, 2) : Crt(basis).windows(p, spec.window, count, 2));
+    for (std::size_t d = 0; d < count; ++d) ASSERT_TRUE(std::ranges::equal(digits[d], others[d]));
     for (std::size_t k = 0; k < p.degree(); ++k)
       for (std::size_t i = 0; i < basis.size(); ++i) {
         const auto q = static_cast<__int128>(basis[i].value());
         __int128 sum = 0;
         for (std::size_t d = count; d-- > 0;) {
           if (rns && d / each != i) continue;
-          ASSERT_LE(std::abs(digits[d][k]), i64{1} << (spec.window == 1 ? 0 : spec.window - 1));
+          ASSERT_LE(std::abs(i64{digits[d][k]}), i64{1} << (spec.window == 1 ? 0 : spec.window - 1));
           sum = ((sum << spec.window) + digits[d][k]) % q;
         }
         ASSERT_EQ(static_cast<u64>((sum + q) % q), p.limb(i)[k]) << name << " " << k << " " << i;
@@ -197,6 +175,42 @@ TEST(Ltv, MomentsOfReduction) {
   EXPECT_DOUBLE_EQ(ternary_product_deviation(257, PolyBasis::power), ternary_product_deviation(257, PolyBasis::tensor));
   EXPECT_EQ(reduction_moment(257, PolyBasis::power), 2);
   EXPECT_THROW((void)reduction_moment(9, PolyBasis::tensor), ParameterError);
+}
+
+// Row by row with exact integers: 2 + 3X modulo Phi_5 (1 + X + X^2 + X^3 + X^4).
+TEST(Ltv, MomentsOfMultiples) {
+  const std::vector<i64> one{1, 0, 0, 0}, a{2, 3, 0, 0};
+  EXPECT_EQ(reduction_moment(5, one), reduction_moment(5, PolyBasis::power));
+  // X^j a for j = 0 ... 4: (2,3,0,0), (0,2,3,0), (0,0,2,3), (-3,-3,-3,-1), (1,-2,-2,-2).
+  EXPECT_EQ(reduction_moment(5, a), 4 + 0 + 9 + 9 + 4);
+  for (const u64 m : {u64{255}, u64{1285}}) {
+    std::vector<i64> x(Ring::cyclotomic(m).degree(), 0);
+    x[0] = 1;
+    EXPECT_EQ(reduction_moment(m, x), reduction_moment(m, PolyBasis::power));
+    std::rotate(x.begin(), x.end() - 1, x.end());  // X times as much is the same rows in turn
+    EXPECT_EQ(reduction_moment(m, x), reduction_moment(m, PolyBasis::power));
+  }
+}
+
+// Integers of several words, of both signs, by powers of two.
+TEST(Ltv, SizesOfIntegers) {
+  const auto ctx = context("ltv-test-digit");
+  const BasisOf<u32> basis = ctx->basis(7);
+  const Crt crt(basis);
+  Coefficients p(basis);
+  p.zero();
+  for (std::size_t k = 0; k < p.degree(); ++k)
+    for (std::size_t i = 0; i < p.limbs(); ++i) {
+      const u64 q = basis[i].value();
+      u64 v = 1;
+      for (std::size_t bit = 0; bit < k; ++bit) v = 2 * v % q;
+      p.limb(i)[k] = static_cast<u32>(k % 2 == 0 ? v : q - v);
+    }
+  std::vector<u64> value(crt.words());
+  for (std::size_t k = 0; k < p.degree(); ++k) {
+    crt.centred(p, k, value.data());
+    EXPECT_EQ(crt.scaled(value.data(), 100), std::ldexp(k % 2 == 0 ? 1 : -1, static_cast<int>(k) - 100)) << k;
+  }
 }
 
 TEST(Ltv, Refusals) {
@@ -228,6 +242,10 @@ TEST(Ltv, Refusals) {
   Ciphertext wrong = low;
   wrong.poly = other.client.encrypt(Bits{1}, other.pk(), 1).poly;
   EXPECT_THROW((void)w.client.decrypt(wrong, w.sk()), LevelError);
+  // The same numbers, for other primes.
+  const World tensor("ltv-test-tensor");
+  EXPECT_THROW((void)w.client.decrypt(c, tensor.sk()), MismatchError);
+  EXPECT_THROW((void)ring_named("negacyclic"), ParameterError);
   EXPECT_THROW((void)Parameters::named("ltv-paper", ""), ParameterError);
   EXPECT_THROW((void)Parameters::named("ltv", "why not"), ParameterError);
 }

@@ -207,6 +207,10 @@ void bind_ltv_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Rea
           },
           "context"_a, GilReleased())
       .def(
+          "eval_key_into",
+          [](Reader& r, ltv::Relinearizer& to) { r.turn([&](std::istream& in) { io::load_eval_key(in, to); return 0; }); },
+          "relinearizer"_a, GilReleased(), "Reads an LTV evaluation key into a relinearizer, digit by digit.")
+      .def(
           "public_key",
           [](Reader& r, const ltv::Context& c) {
             return r.turn([&](std::istream& in) { return io::load_public_key(in, c); });

@@ -2,11 +2,13 @@
 // Copyright 2026 The Ringforge authors
 //
 // LTV, which is broken at its parameters: ringforge/ltv/params.hpp.
-#include "ringforge/ltv/ltv.hpp"
+#include "ringforge/ltv/batch.hpp"
 
 #include <nanobind/operators.h>
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 
@@ -31,11 +33,12 @@ void bind_parameters(nb::module_& l) {
       .def(
           "__init__",
           [](Parameters* self, u64 m, std::vector<u64> q, const std::string& insecure, unsigned drop,
-             const std::string& gadget, unsigned window, const std::string& name) {
-            new (self) Parameters({name, m, std::move(q), drop, gadget_named(gadget), window, insecure});
+             const std::string& gadget, unsigned window, const std::string& name, const std::string& ring) {
+            new (self)
+                Parameters({name, m, std::move(q), drop, gadget_named(gadget), window, insecure, ring_named(ring)});
           },
           "m"_a, "q"_a, nb::kw_only(), "insecure"_a, "drop"_a = 1, "gadget"_a = "windows", "window"_a = 16,
-          "name"_a = "")
+          "name"_a = "", "ring"_a = "padded")
       .def_static("named", &Parameters::named, "name"_a, "insecure"_a)
       .def_static("names", &Parameters::names)
       .def_prop_ro("name", [](const Parameters& p) { return p.spec().name; })
@@ -45,6 +48,9 @@ void bind_parameters(nb::module_& l) {
           "q", [](const Parameters& p) { return p.spec().q; }, "Primes, the last dropped first.")
       .def_prop_ro(
           "drop", [](const Parameters& p) { return p.spec().drop; }, "Primes from a level to the next.")
+      .def_prop_ro(
+          "ring", [](const Parameters& p) { return std::string(ring_name(p.spec().kind)); },
+          "How the ring is represented: padded (coefficients of powers of X) or tensor.")
       .def_prop_ro("gadget", [](const Parameters& p) { return std::string(ltv::name(p.spec().gadget)); })
       .def_prop_ro(
           "window", [](const Parameters& p) { return p.spec().window; }, "Bits of a digit.")
@@ -82,6 +88,7 @@ void bind_noise(nb::module_& l) {
       .def("independent_sum", &NoiseRules::independent_sum, "a"_a, "b"_a)
       .def("plain_sum", &NoiseRules::plain_sum, "a"_a, "degree"_a = 1)
       .def("plain_product", &NoiseRules::plain_product, "a"_a)
+      .def("lifted", &NoiseRules::lifted, "a"_a, "Of a ciphertext that is added to products of degree 2.")
       .def("product", &NoiseRules::product, "a"_a, "b"_a)
       .def("relinearized", &NoiseRules::relinearized, "a"_a, "level"_a, "degree"_a = 2)
       .def("switched", &NoiseRules::switched, "a"_a, "limbs"_a, "drop"_a = 1)
@@ -101,6 +108,7 @@ void bind_objects(nb::module_& l) {
       .def_ro("key_id", &Ciphertext::key_id)
       .def_ro("level", &Ciphertext::level)
       .def_ro("degree", &Ciphertext::degree, "2 after a product, until it is relinearised.")
+      .def_ro("lag", &Ciphertext::lag, "Of a product over levels, how many lie between its secrets; else 0.")
       .def_prop_ro("limbs", &Ciphertext::limbs)
       .def_ro("noise", &Ciphertext::noise, nb::rv_policy::copy)
       .def("limb", [](const Ciphertext& c, std::size_t i) {
@@ -112,6 +120,7 @@ void bind_objects(nb::module_& l) {
   nb::class_<EvalKey>(l, "EvalKey", "What takes ciphertexts of the level above to `level`.")
       .def_ro("key_id", &EvalKey::key_id)
       .def_ro("level", &EvalKey::level)
+      .def_ro("lag", &EvalKey::lag, "For products of ciphertexts so many levels apart.")
       .def_prop_ro("digits", [](const EvalKey& k) { return k.digits.size(); })
       .def_prop_ro("bytes", &EvalKey::bytes)
       .def("limb", [](const EvalKey& k, std::size_t digit, std::size_t i) {
@@ -133,7 +142,8 @@ void bind_parties(nb::module_& l) {
           },
           "context"_a, "fixed_seed_for_tests"_a = nb::none())
       .def("keys", &Client::keys, "threads"_a = 1, GilReleased(), "The secret key and the public key.")
-      .def("eval_key", &Client::eval_key, "secret_key"_a, "public_key"_a, "level"_a, "threads"_a = 1, GilReleased())
+      .def("eval_key", &Client::eval_key, "secret_key"_a, "public_key"_a, "level"_a, "threads"_a = 1, "lag"_a = 0,
+           GilReleased())
       .def(
           "encrypt",
           [](const Client& c, const BitArray& bits, const PublicKey& pk, std::size_t level, unsigned threads) {
@@ -180,6 +190,58 @@ void bind_parties(nb::module_& l) {
       .def("mod_switch", &Evaluator::mod_switch, "a"_a, GilReleased());
 }
 
+using Ciphertexts = std::vector<const Ciphertext*>;
+using Rows = std::vector<std::vector<u32>>;
+using Terms = std::vector<std::vector<std::pair<u32, u32>>>;
+
+void bind_batches(nb::module_& l) {
+  nb::class_<Relinearizer>(l, "Relinearizer", "Relinearises many ciphertexts by the key of one level at a time.")
+      .def(
+          "__init__",
+          [](Relinearizer* self, std::shared_ptr<Context> ctx, unsigned threads) {
+            new (self) Relinearizer(ctx, threads);
+          },
+          "context"_a, "threads"_a = 1, GilReleased())
+      .def_prop_ro("level", &Relinearizer::level, "Of the key that is loaded; 0 before the first.")
+      .def("load", nb::overload_cast<const EvalKey&>(&Relinearizer::load), "key"_a, GilReleased())
+      .def(
+          "relinearize", [](Relinearizer& r, const Ciphertexts& inputs) { return r.relinearize(inputs); }, "inputs"_a,
+          GilReleased(), "Each as Evaluator.relinearize does it, bit for bit.");
+  nb::class_<BatchEvaluator>(l, "BatchEvaluator", "Operations on many ciphertexts.")
+      .def(
+          "__init__",
+          [](BatchEvaluator* self, std::shared_ptr<Context> ctx, unsigned threads, bool independent) {
+            new (self) BatchEvaluator(ctx, threads, independent ? Dependence::none : Dependence::any);
+          },
+          "context"_a, "threads"_a = 1, "independent"_a = false)
+      .def(
+          "sums",
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& rows,
+             const std::vector<std::uint8_t>& constants) { return e.sums(inputs, rows, constants); },
+          "inputs"_a, "rows"_a, "constants"_a = std::vector<std::uint8_t>(), GilReleased(),
+          "For each row the sum of the inputs that it lists, and of 1 where constants has it.")
+      .def(
+          "products",
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
+             const Rows& linear) {
+            ProductSums plan{sums, {}, linear};
+            for (const auto& terms : outputs) {
+              auto& to = plan.outputs.emplace_back();
+              for (const auto& [a, b] : terms) to.push_back({a, b});
+            }
+            return e.products(inputs, plan);
+          },
+          "inputs"_a, "sums"_a, "outputs"_a, "linear"_a = Rows(), GilReleased(),
+          "For each output the sum of products of two sums of inputs, and of sums that are added.")
+      .def(
+          "mod_switch", [](const BatchEvaluator& e, const Ciphertexts& inputs) { return e.mod_switch(inputs); },
+          "inputs"_a, GilReleased())
+      .def(
+          "carry",
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, std::size_t level) { return e.carry(inputs, level); },
+          "inputs"_a, "level"_a, GilReleased(), "Modulo the primes of a lower level, under the secrets they have.");
+}
+
 }  // namespace
 
 void bind_ltv(nb::module_& m) {
@@ -189,6 +251,7 @@ void bind_ltv(nb::module_& m) {
   bind_noise(l);
   bind_objects(l);
   bind_parties(l);
+  bind_batches(l);
 }
 
 }  // namespace bindings

@@ -22,8 +22,12 @@ void scale(SmallPoly& p, i64 factor) {
   for (i64& x : p.coeffs()) x *= factor;
 }
 
-double largest_value(const Spectrum& spectrum, const SmallPoly& p) {
-  std::vector<double> a(p.coeffs().begin(), p.coeffs().end());
+/// The largest |a(z)|^2 at a primitive m-th root of unity, of coefficients in the ring's basis.
+template <class T>
+double largest_value(const Context& context, const Spectrum& spectrum, const std::vector<T>& coeffs) {
+  std::vector<double> a(context.tensor() != nullptr ? context.params().spec().m : coeffs.size(), 0);
+  for (std::size_t k = 0; k < coeffs.size(); ++k)
+    a[context.tensor() != nullptr ? context.tensor()->exponents()[k] : k] = static_cast<double>(coeffs[k]);
   const double most = spectrum.largest(a);
   wipe(a.data(), a.size() * sizeof(double));
   return most;
@@ -45,6 +49,33 @@ struct Wiped {
   ~Wiped() { poly.wipe(); }
 };
 
+/// Of a polynomial whose square has coefficients below half of a prime.
+SmallPoly square(const SmallPoly& a, const BasisOf<u32>& basis) {
+  const Wiped<Poly<Eval, u32>> x{lifted(a, basis, 1)};
+  const Wiped<Coefficients> y{product(x.poly, x.poly, 1)};
+  const auto q = static_cast<i64>(basis[0].value());
+  SmallPoly r(a.coeffs().size());
+  for (std::size_t k = 0; k < r.coeffs().size(); ++k) {
+    const i64 v = y.poly.limb(0)[k];
+    r.coeffs()[k] = v - (2 * v > q ? q : 0);
+  }
+  return r;
+}
+
+/// Whether a secret is as NoiseRules::secret_bounds say.
+bool keeps(const SmallPoly& a, const NoiseRules::SecretBounds& bounds, const Context& context, const Spectrum& spectrum,
+           unsigned threads) {
+  if (largest_value(context, spectrum, a.coeffs()) > bounds.value) return false;
+  // In tensor rings no coefficient has weights that are far from equal.
+  if (context.tensor() != nullptr) return true;
+  std::array<double, 2> moments{};
+  parallel_for(threads, 2, [&](std::size_t i) {
+    const u64 m = context.params().spec().m;
+    moments[i] = reduction_moment(m, i == 0 ? a.coeffs() : square(a, context.basis(1)).coeffs());
+  });
+  return moments[0] <= bounds.moment && moments[1] <= bounds.square;
+}
+
 }  // namespace
 
 std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
@@ -54,31 +85,29 @@ std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
   const Spectrum spectrum(params.spec().m);
   SecretKey sk;
   sk.id = random_id(rng_);
+  sk.parameters = params.hash();
   PublicKey pk;
   pk.key_id = sk.id;
-  const auto ternary = [&](double limit, i64 factor, i64 constant) {
+  const auto ternary = [&](const NoiseRules::SecretBounds& bounds, i64 factor, i64 constant) {
     for (;;) {
       SmallPoly p = sample_ternary(n, rng_.next_seed(), StreamObject::secret);
-      SmallPoly whole(n);
-      for (std::size_t k = 0; k < n; ++k) whole.coeffs()[k] = factor * p.coeffs()[k];
-      whole.coeffs()[0] += constant;
-      if (largest_value(spectrum, whole) <= limit) return p;
+      if (keeps(affine(p, factor, constant, *ctx_), bounds, *ctx_, spectrum, threads)) return p;
     }
   };
   for (std::size_t level = 0; level <= params.levels(); ++level) {
     const BasisOf<u32> basis = ctx_->basis(params.limbs(level == 0 ? 0 : level - 1));
     std::optional<Coefficients> inverse;
     while (!inverse) {
-      SmallPoly u = ternary(rules.secret_spectrum(), 2, 1);
+      SmallPoly u = ternary(rules.secret_bounds(), 2, 1);
       if (sk.u.size() > level) sk.u.pop_back();
       sk.u.push_back(std::move(u));
       Wiped<Coefficients> f{Coefficients(basis)};
       f.poly.zero();
-      add_small(f.poly, secret(sk, level));
+      add_small(f.poly, secret(sk, level, *ctx_));
       inverse = invert(f.poly, threads);
     }
     const Wiped<Coefficients> held{std::move(*inverse)};
-    SmallPoly g = ternary(rules.multiplier_spectrum(), 1, 0);
+    SmallPoly g = ternary(rules.multiplier_bounds(), 1, 0);
     scale(g, 2);
     const Wiped<Poly<Eval, u32>> a{lifted(g, basis, threads)}, b{to_eval(held.poly, threads)};
     pk.h.push_back(product(a.poly, b.poly, threads));
@@ -86,17 +115,22 @@ std::pair<SecretKey, PublicKey> Client::keys(unsigned threads) const {
   return {std::move(sk), std::move(pk)};
 }
 
-EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads) const {
+EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads,
+                         std::size_t lag) const {
   const Parameters& params = ctx_->params();
   check(*ctx_, sk);
   check(*ctx_, pk);
   if (sk.id != pk.key_id)
     throw MismatchError("the public key is not of this secret key: make evaluation keys from one pair");
   const std::size_t count = params.digits(level), limbs = params.limbs(level - 1), n = params.degree();
+  if (lag >= level)
+    throw LevelError("an evaluation key of level " + std::to_string(level) + " for products over " +
+                     std::to_string(lag) + " levels: the other level would be above 0");
   const BasisOf<u32> basis = ctx_->basis(limbs);
   const Poly<Eval, u32> h = to_eval(pk.h[level], threads);
-  const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, level - 1), basis, threads)};
-  const Wiped<Coefficients> square{product(f.poly, f.poly, threads)};
+  const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, level - 1, *ctx_), basis, threads)};
+  const Wiped<Poly<Eval, u32>> other{lifted(secret(sk, level - 1 - lag, *ctx_), basis, threads)};
+  const Wiped<Coefficients> square{product(f.poly, other.poly, threads)};
   std::vector<SecretSeed> seeds;
   for (std::size_t d = 0; d < 2 * count; ++d) seeds.push_back(rng_.next_seed());
 
@@ -105,6 +139,7 @@ EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t l
   EvalKey key;
   key.key_id = sk.id;
   key.level = static_cast<u32>(level);
+  key.lag = static_cast<u32>(lag);
   key.digits.resize(count);
   parallel_for(threads, count, [&](std::size_t d) {
     const Wiped<Poly<Eval, u32>> s{lifted(sample_ternary(n, seeds[2 * d], StreamObject::mask), basis, 1)};
@@ -137,7 +172,7 @@ Ciphertext Client::encrypt(std::span<const std::uint8_t> bits, const PublicKey& 
   const std::size_t n = basis.ring().degree();
   SmallPoly e = sample_ternary(n, rng_.next_seed(), StreamObject::error);
   {
-    const SmallPoly m = signed_bits(bits, n);
+    const SmallPoly m = signed_bits(bits, *ctx_);
     for (std::size_t k = 0; k < n; ++k) e.coeffs()[k] = 2 * e.coeffs()[k] + m.coeffs()[k];
   }
   const Wiped<Poly<Eval, u32>> s{lifted(sample_ternary(n, rng_.next_seed(), StreamObject::mask), basis, threads)};
@@ -150,16 +185,17 @@ Ciphertext Client::encrypt(std::span<const std::uint8_t> bits, const PublicKey& 
   return c;
 }
 
-/// c f^degree.
+/// c f^degree, or c times the secrets of two levels.
 Coefficients Client::phase(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
   check(*ctx_, c);
   check(*ctx_, sk);
   if (c.key_id != sk.id) throw MismatchError("the ciphertext is under another secret key than the one given");
-  const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, c.level), c.poly.basis(), threads)};
+  const Wiped<Poly<Eval, u32>> f{lifted(secret(sk, c.level, *ctx_), c.poly.basis(), threads)};
   Coefficients w = product(to_eval(c.poly, threads), f.poly, threads);
   if (c.degree == 2) {
     const Wiped<Coefficients> once{std::move(w)};
-    w = product(to_eval(once.poly, threads), f.poly, threads);
+    const Wiped<Poly<Eval, u32>> other{lifted(secret(sk, c.level - c.lag, *ctx_), c.poly.basis(), threads)};
+    w = product(to_eval(once.poly, threads), other.poly, threads);
   }
   return w;
 }
@@ -177,7 +213,7 @@ Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads)
     for (std::size_t k = block * kBlock; k < std::min(n, (block + 1) * kBlock); ++k) {
       crt.centred(w.poly, k, value.data());
       bits[k] = static_cast<std::uint8_t>(value[0] & 1);
-      full[block] |= static_cast<std::uint8_t>(std::abs(crt.scaled(value.data())) > limit);
+      full[block] |= static_cast<std::uint8_t>(std::abs(crt.scaled(value.data(), crt.log2_scale())) > limit);
     }
     wipe(value.data(), sizeof(value));
   });
@@ -186,6 +222,12 @@ Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads)
     throw LevelError(
         "the noise has filled the modulus, nothing of the message is left: compute with fewer products or sums between "
         "two modulus switches (Evaluator.budget predicts it)");
+  }
+  if (ctx_->tensor() != nullptr) {
+    SecretArray<u32> powers(n);
+    std::ranges::copy(bits, powers.data());
+    ctx_->tensor()->to_power_basis(powers.data(), powers.data(), u32{2});
+    for (std::size_t k = 0; k < n; ++k) bits[k] = static_cast<std::uint8_t>(powers.data()[k]);
   }
   return bits;
 }
@@ -196,19 +238,25 @@ Client::Measured Client::measure(const Ciphertext& c, const SecretKey& sk, unsig
   const std::size_t n = w.poly.degree();
   std::vector<double> values(n);
   std::array<u64, 40> value{};
+  // Doubles span 2^-1022 ... 2^1023: sizes are scaled by less than q/2 where that is more, so that small phases remain.
+  const double scale = std::min(crt.log2_scale(), 512.0);
   double most = 0, squares = 0;
   for (std::size_t k = 0; k < n; ++k) {
     crt.centred(w.poly, k, value.data());
-    // Phases are far below q: no more than this is lost of a double's range.
-    values[k] = crt.scaled(value.data());
+    values[k] = crt.scaled(value.data(), scale);
     most = std::max(most, std::abs(values[k]));
-    squares += values[k] * values[k];
   }
-  const double spectrum = Spectrum(ctx_->params().spec().m).largest(values);
+  if (most == 0) most = 1;
+  for (double& x : values) {
+    x /= most;
+    squares += x * x;
+  }
+  const double spectrum = largest_value(*ctx_, Spectrum(ctx_->params().spec().m), values);
   wipe(values.data(), n * sizeof(double));
-  const double scale = crt.log2_scale();
-  return {std::log2(most) + scale, 0.5 * std::log2(squares / static_cast<double>(n)) + scale,
-          0.5 * std::log2(spectrum) + scale};
+  wipe(value.data(), sizeof(value));
+  const double size = std::log2(most) + scale;
+  return {squares > 0 ? size : -HUGE_VAL, 0.5 * std::log2(squares / static_cast<double>(n)) + size,
+          0.5 * std::log2(spectrum) + size};
 }
 
 double Client::noise_budget(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {

@@ -3,6 +3,7 @@
 #include "crt.hpp"
 
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "ref/arith.hpp"
@@ -26,8 +27,6 @@ void multiply(u64* x, std::size_t words, u64 f) {
   }
 }
 
-Digits room(std::size_t count, std::size_t n) { return Digits(count, std::vector<i64>((n + 15) / 16 * 16, 0)); }
-
 /// Next window of r >= 2 bits of a value that was shifted down by what came before, plus a carry: balanced.
 i64 balanced(u64 window, unsigned r, i64& carry) {
   i64 d = static_cast<i64>(window) + carry;
@@ -44,6 +43,7 @@ Crt::Crt(const BasisOf<u32>& basis)
   product_.assign(words_, 0);
   product_[0] = 1;
   for (std::size_t i = 0; i < basis.size(); ++i) multiply(product_.data(), words_, basis[i].value());
+  hat_.assign(words_ * basis.size(), 0);
   for (std::size_t i = 0; i < basis.size(); ++i) {
     const auto& mod = basis[i].mod();
     std::vector<u64> hat(words_, 0);
@@ -54,59 +54,82 @@ Crt::Crt(const BasisOf<u32>& basis)
       multiply(hat.data(), words_, basis[d].value());
       residue = arith::mul(residue, arith::reduce64(basis[d].value(), mod), mod);
     }
-    hat_.insert(hat_.end(), hat.begin(), hat.end());
+    for (std::size_t w = 0; w < words_; ++w) hat_[w * basis.size() + i] = hat[w];
     inverse_.push_back(kernels::make_factor(arith::inverse(residue, mod), mod));
     reciprocal_.push_back(1.0 / static_cast<double>(mod.q));
   }
 }
 
-// The sum of y_i q/p_i less the nearest multiple of q. Words beyond the top wrap, which two's complement allows.
 void Crt::centred(const Poly<Coeff, u32>& p, std::size_t index, u64* out) const noexcept {
-  for (std::size_t w = 0; w < words_; ++w) out[w] = 0;
+  std::array<u32, 64> y{};
   double quotient = 0;
   for (std::size_t i = 0; i < basis_.size(); ++i) {
-    const u64 y = arith::mul_factor(p.limb(i)[index], inverse_[i], basis_[i].value());
-    quotient += static_cast<double>(y) * reciprocal_[i];
-    const u64* hat = hat_.data() + i * words_;
-    u128 carry = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      carry += static_cast<u128>(hat[w]) * y + out[w];
-      out[w] = static_cast<u64>(carry);
-      carry >>= 64;
-    }
+    y[i] = static_cast<u32>(arith::mul_factor(p.limb(i)[index], inverse_[i], basis_[i].value()));
+    quotient += static_cast<double>(y[i]) * reciprocal_[i];
   }
+  combine(y.data(), quotient, out);
+}
+
+// The sum of y_i q/p_i less the nearest multiple of q, word by word over the primes: a sum of products of 32 by 64 bits
+// passes nothing on before its end. Words beyond the top wrap, which two's complement allows.
+void Crt::combine(const u32* y, double quotient, u64* out) const noexcept {
   const auto k = static_cast<u64>(quotient + 0.5);
-  u128 carry = 0;
+  const std::size_t size = basis_.size();
+  u128 sum = 0, taken = 0;
   u64 borrow = 0;
   for (std::size_t w = 0; w < words_; ++w) {
-    carry += static_cast<u128>(product_[w]) * k;
-    const auto low = static_cast<u64>(carry);
-    carry >>= 64;
-    const u64 d = out[w] - low, r = d - borrow;
-    borrow = static_cast<u64>(out[w] < low) | static_cast<u64>(d < borrow);
+    const u64* hat = hat_.data() + w * size;
+    u128 other = 0;  // two chains of additions
+    for (std::size_t i = 0; i + 1 < size; i += 2) {
+      sum += static_cast<u128>(hat[i]) * y[i];
+      other += static_cast<u128>(hat[i + 1]) * y[i + 1];
+    }
+    if (size % 2 == 1) sum += static_cast<u128>(hat[size - 1]) * y[size - 1];
+    sum += other;
+    taken += static_cast<u128>(product_[w]) * k;
+    const auto word = static_cast<u64>(sum), low = static_cast<u64>(taken);
+    const u64 d = word - low, r = d - borrow;
+    borrow = static_cast<u64>(word < low) | static_cast<u64>(d < borrow);
     out[w] = r;
+    sum >>= 64;
+    taken >>= 64;
   }
 }
 
-double Crt::scaled(const u64* value) const noexcept {
+// By its size, the complement and one for a negative number: words of the number itself would cancel.
+double Crt::scaled(const u64* value, double log2_scale) const noexcept {
+  const u64 negative = u64{0} - (value[words_ - 1] >> 63), sign = negative << 63;
   double r = 0;
-  const double scale = -log2_scale_;
-  for (std::size_t w = 0; w < words_; ++w) {
-    const auto exponent = static_cast<int>(64 * static_cast<double>(w) + scale);
-    const bool top = w + 1 == words_;
-    r += std::ldexp(top ? static_cast<double>(static_cast<i64>(value[w])) : static_cast<double>(value[w]), exponent);
-  }
-  return r;
+  for (std::size_t w = words_; w-- > 0;)
+    r += std::ldexp(static_cast<double>(value[w] ^ negative),
+                    static_cast<int>(64 * static_cast<double>(w) - log2_scale));
+  r += std::ldexp(static_cast<double>(negative & 1), static_cast<int>(-log2_scale));
+  return std::bit_cast<double>(std::bit_cast<u64>(r) ^ sign);
 }
 
-Digits Crt::windows(const Poly<Coeff, u32>& p, unsigned r, std::size_t count, unsigned threads) const {
-  const std::size_t n = p.degree();
-  Digits digits = room(count, n);
+// By blocks of coefficients: limbs and digits lie a power of two apart, and one word of each at a time would fall into
+// one set of a cache.
+void Crt::windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, std::size_t count, unsigned threads) const {
+  constexpr std::size_t kStrip = 64;
+  const std::size_t n = p.degree(), size = basis_.size();
+  digits.fit(count, n);
   const u64 mask = (u64{1} << r) - 1;
-  parallel_for(threads, (n + kBlock - 1) / kBlock, [&](std::size_t block) {
+  parallel_for(threads, (n + kStrip - 1) / kStrip, [&](std::size_t block) {
+    const std::size_t first = block * kStrip, strip = std::min(kStrip, n - first);
     std::array<u64, kMaxWords + 1> value{};
-    for (std::size_t k = block * kBlock; k < std::min(n, (block + 1) * kBlock); ++k) {
-      centred(p, k, value.data());
+    std::array<double, kStrip> quotients{};
+    std::vector<u32> y(size * kStrip);
+    std::vector<std::int32_t> found(count * kStrip);
+    for (std::size_t i = 0; i < size; ++i) {
+      const u32* limb = p.limb(i) + first;
+      const u64 q = basis_[i].value();
+      for (std::size_t c = 0; c < strip; ++c) {
+        y[c * size + i] = static_cast<u32>(arith::mul_factor(limb[c], inverse_[i], q));
+        quotients[c] += static_cast<double>(y[c * size + i]) * reciprocal_[i];
+      }
+    }
+    for (std::size_t c = 0; c < strip; ++c) {
+      combine(y.data() + c * size, quotients[c], value.data());
       const bool negative = value[words_ - 1] >> 63 != 0;
       const u64 fill = negative ? ~u64{0} : 0;
       value[words_] = fill;
@@ -122,22 +145,23 @@ Digits Crt::windows(const Poly<Coeff, u32>& p, unsigned r, std::size_t count, un
         const std::size_t bit = d * r, w = bit / 64, s = bit % 64;
         u64 window = w < words_ ? value[w] >> s : fill;
         if (s != 0 && w < words_) window |= value[w + 1] << (64 - s);
-        if (r == 1) {
-          digits[d][k] = negative ? -static_cast<i64>(window & 1) : static_cast<i64>(window & 1);
-        } else if (d + 1 == count) {  // all that is left: sign-extended windows of the top
-          digits[d][k] = (static_cast<i64>(window << (63 - r)) >> (63 - r)) + carry;
-        } else {
-          digits[d][k] = balanced(window & mask, r, carry);
-        }
+        i64 digit = 0;
+        if (r == 1)
+          digit = negative ? -static_cast<i64>(window & 1) : static_cast<i64>(window & 1);
+        else if (d + 1 == count)  // all that is left: sign-extended windows of the top
+          digit = (static_cast<i64>(window << (63 - r)) >> (63 - r)) + carry;
+        else
+          digit = balanced(window & mask, r, carry);
+        found[d * kStrip + c] = static_cast<std::int32_t>(digit);
       }
     }
+    for (std::size_t d = 0; d < count; ++d) std::copy_n(found.data() + d * kStrip, strip, digits[d].data() + first);
   });
-  return digits;
 }
 
-Digits residue_windows(const Poly<Coeff, u32>& p, unsigned r, unsigned threads) {
+void residue_windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, unsigned threads) {
   const std::size_t n = p.degree(), each = (31 + r - 1) / r;
-  Digits digits = room(p.limbs() * each, n);
+  digits.fit(p.limbs() * each, n);
   parallel_for(threads, p.limbs(), [&](std::size_t i) {
     const auto q = static_cast<i64>(p.basis()[i].value());
     const u64 mask = (u64{1} << r) - 1;
@@ -146,17 +170,23 @@ Digits residue_windows(const Poly<Coeff, u32>& p, unsigned r, unsigned threads) 
       const i64 size = centred < 0 ? -centred : centred;
       i64 carry = 0;
       for (std::size_t d = 0; d < each; ++d) {
-        i64& digit = digits[i * each + d][k];
+        i64 digit = 0;
         if (r == 1)
           digit = (size >> d & 1) * (centred < 0 ? -1 : 1);
         else if (d + 1 == each)
           digit = (centred >> (d * r)) + carry;
         else
           digit = balanced(static_cast<u64>(centred >> (d * r)) & mask, r, carry);
+        digits[i * each + d][k] = static_cast<std::int32_t>(digit);
       }
     }
   });
-  return digits;
+}
+
+void cut(Digits& digits, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count, unsigned threads) {
+  const unsigned r = params.spec().window;
+  if (params.spec().gadget == Gadget::rns) return residue_windows(digits, p, r, threads);
+  Crt(p.basis()).windows(digits, p, r, count, threads);
 }
 
 }  // namespace ringforge::ltv

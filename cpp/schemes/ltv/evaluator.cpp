@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 #include "crt.hpp"
 #include "plain.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 /// c with other polynomials and noise, all else as it is.
 Ciphertext like(const Ciphertext& c, Coefficients&& poly, const Noise& noise) {
-  return {std::move(poly), c.key_id, c.level, c.degree, noise};
+  return {std::move(poly), c.key_id, c.level, c.degree, noise, c.lag};
 }
 
 }  // namespace
@@ -35,6 +36,8 @@ void Evaluator::check_pair(const Ciphertext& a, const Ciphertext& b) const {
 
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
   check_pair(a, b);
+  if (a.lag != b.lag)
+    throw LevelError("two products over different numbers of levels are added: relinearize and mod_switch both first");
   if (a.degree != b.degree)
     throw LevelError("a ciphertext of degree 2 and one of degree 1 are added: relinearize and mod_switch both first");
   Coefficients sum(a.poly.basis());
@@ -45,13 +48,13 @@ Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
 Ciphertext Evaluator::add_plain(const Ciphertext& a, std::span<const std::uint8_t> bits) const {
   check(*ctx_, a);
   Coefficients sum = a.poly;
-  add_small(sum, signed_bits(bits, ctx_->params().degree()));
+  add_small(sum, signed_bits(bits, *ctx_));
   return like(a, std::move(sum), ctx_->rules().plain_sum(a.noise, a.degree));
 }
 
 Ciphertext Evaluator::mul_plain(const Ciphertext& a, std::span<const std::uint8_t> bits) const {
   check(*ctx_, a);
-  const SmallPoly m = signed_bits(bits, ctx_->params().degree());
+  const SmallPoly m = signed_bits(bits, *ctx_);
   return like(a, product(to_eval(a.poly, threads_), m.lift(a.poly.basis(), threads_), threads_),
               ctx_->rules().plain_product(a.noise));
 }
@@ -83,10 +86,12 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const EvalKey& key) const
   if (key.level != a.level + 1)
     throw LevelError("a ciphertext of level " + std::to_string(a.level) + " needs the evaluation key of level " +
                      std::to_string(a.level + 1) + ", this one is of level " + std::to_string(key.level));
-  const unsigned r = params.spec().window;
-  const Digits digits = params.spec().gadget == Gadget::rns
-                            ? residue_windows(a.poly, r, threads_)
-                            : Crt(a.poly.basis()).windows(a.poly, r, key.digits.size(), threads_);
+  if (key.lag != a.lag)
+    throw MismatchError("the ciphertext is a product over " + std::to_string(a.lag) +
+                        " levels, the evaluation key is for such over " + std::to_string(key.lag) +
+                        ": make the key of this level with that lag");
+  Digits digits;
+  cut(digits, a.poly, params, key.digits.size(), threads_);
   const auto& kernels = kernels::active32();
   const std::size_t length = ctx_->ring().transform_length();
   Coefficients sum(a.poly.basis());
@@ -94,8 +99,10 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const EvalKey& key) const
     const PrimeOf<u32>& prime = a.poly.basis()[i];
     WordArray<u32> digit(length), total(length);
     total.zero();
+    std::vector<i64> whole(a.poly.stride(), 0);
     for (std::size_t d = 0; d < digits.size(); ++d) {
-      kernels.reduce_signed(digit.data(), digits[d].data(), digits[d].size(), prime.mod());
+      std::ranges::copy(std::as_const(digits)[d], whole.begin());
+      kernels.reduce_signed(digit.data(), whole.data(), whole.size(), prime.mod());
       ntt(digit.data(), digit.data(), prime);
       kernels.mul_add(total.data(), digit.data(), key.digits[d].limb(i), length, prime.mod());
     }
@@ -104,16 +111,26 @@ Ciphertext Evaluator::relinearize(const Ciphertext& a, const EvalKey& key) const
   Ciphertext result = like(a, std::move(sum), ctx_->rules().relinearized(a.noise, key.level, a.degree));
   result.level = key.level;
   result.degree = 1;
+  result.lag = 0;
   return result;
 }
 
-// c' = (c - delta)/p with delta = c modulo p, even and below p in size: c' is c modulo 2, as p is odd.
 Ciphertext Evaluator::mod_switch(const Ciphertext& a) const {
   check(*ctx_, a);
-  const std::size_t to = ctx_->params().limbs(a.level), n = ctx_->params().degree();
-  if (a.limbs() == to)
+  const std::size_t to = ctx_->params().limbs(a.level);
+  if (a.limbs() <= to)
     throw LevelError("the ciphertext of level " + std::to_string(a.level) + " has its level's " + std::to_string(to) +
-                     " limbs already: relinearize comes before mod_switch");
+                     " limbs already, or fewer: relinearize comes before mod_switch");
+  return drop(a, to);
+}
+
+// c' = (c - delta)/p with delta = c modulo p, even and below p in size: c' is c modulo 2, as p is odd.
+Ciphertext Evaluator::drop(const Ciphertext& a, std::size_t to) const {
+  check(*ctx_, a);
+  const std::size_t n = ctx_->params().degree(), all = ctx_->params().limbs(0);
+  if (to < 1 || to >= a.limbs() || (all - to) % ctx_->params().spec().drop != 0)
+    throw LevelError("a ciphertext of " + std::to_string(a.limbs()) + " limbs cannot be switched to " +
+                     std::to_string(to) + ": take the limbs of a lower level");
   Coefficients c = a.poly;
   for (std::size_t limbs = a.limbs(); limbs > to; --limbs) {
     const auto p = static_cast<i64>(c.basis()[limbs - 1].value());

@@ -10,6 +10,7 @@
 
 #include "fork.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/memory.hpp"
 
 namespace ringforge::ltv {
 namespace {
@@ -114,18 +115,47 @@ double variance_of(const Noise& a) { return std::exp2(2 * a.log_deviation); }
 
 double reduction_moment(u64 m, PolyBasis basis) { return moments(m, basis).most; }
 
+// Rows are below the root of their sums of squares, 2^31; differences on the way wrap.
+double reduction_moment(u64 m, std::span<const i64> a) {
+  const std::size_t n = a.size();
+  const std::vector<std::int32_t> phi = cyclotomic(m, n);
+  SecretArray<u32> row(n), next(n);
+  SecretArray<double> sums(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    row.data()[i] = static_cast<u32>(a[i]);
+    sums.data()[i] = 0;
+  }
+  u32 *from = row.data(), *to = next.data();
+  double* sum = sums.data();
+  const std::int32_t* by = phi.data();
+  for (u64 j = 0; j < m; ++j) {
+    const u32 top = from[n - 1];
+    to[0] = -top * static_cast<u32>(by[0]);
+    for (std::size_t i = 1; i < n; ++i) to[i] = from[i - 1] - top * static_cast<u32>(by[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto x = static_cast<double>(static_cast<std::int32_t>(to[i]));
+      sum[i] += x * x;
+    }
+    std::swap(from, to);
+  }
+  return *std::max_element(sum, sum + n);
+}
+
 double ternary_product_deviation(u64 m, PolyBasis basis) { return kTernary * std::sqrt(moments(m, basis).product); }
 
-// Of the values at the n/2 pairs of roots, the largest square is about ln(n/2) times the mean. A coefficient is a
-// weighted mean over roots; weights of Phi_65535 are as good as equal ones on 300 roots, and a hundredth of the degree
-// is taken for that number elsewhere. Six deviations of such a mean of |f|^2, or the largest, if that is less.
+// A coefficient sees a weighted mean of |f(z)|^2 over roots, where key generation bounds what the coefficient with the
+// largest moment may see. Weights there are as uneven at Phi_65535 as equal ones on 170 pairs of roots; an n/128th is
+// taken for that number, and five or six deviations allowed, so that few secrets are drawn again. The largest of the
+// values at n/2 pairs, about ln(n/2) times the mean, bounds all means, and is less in small rings.
 NoiseRules::NoiseRules(const Parameters& params) : params_(params), n_(static_cast<double>(params.degree())) {
   largest_ = std::log(n_ / 2) + 2;
   const double mean = std::min(1 + 6 / std::sqrt(n_ / 128), largest_);
   f_ = n_ * kSecret * mean;
   g_ = n_ * kTernary * mean;
   // Independent terms of a coefficient have at most reduction_moment/n times the variance of values.
-  coefficient_ = std::log2(kDeviations * std::sqrt(reduction_moment(params.spec().m, PolyBasis::power) / n_));
+  moment_ = reduction_moment(params.spec().m,
+                             params.ring().kind() == RingKind::tensor ? PolyBasis::tensor : PolyBasis::power);
+  coefficient_ = std::log2(kDeviations * std::sqrt(moment_ / n_));
 }
 
 // w = 2 g s + (2 e + b) f, b with random signs.
@@ -157,6 +187,8 @@ Noise NoiseRules::product(const Noise& a, const Noise& b) const {
           std::min(a.factors + b.factors, kMaxFactors)};
 }
 
+Noise NoiseRules::lifted(const Noise& a) const { return noise(variance_of(a) * f_, a.factors); }
+
 // w f' (w f f' of a ciphertext under f), and the sum over digits d of d (2 g s + 2 e f').
 Noise NoiseRules::relinearized(const Noise& a, std::size_t level, unsigned degree) const {
   const auto& spec = params_.spec();
@@ -177,8 +209,10 @@ Noise NoiseRules::switched(const Noise& a, std::size_t limbs, std::size_t drop) 
   return noise(variance);
 }
 
-double NoiseRules::secret_spectrum() const noexcept { return n_ * kSecret * largest_; }
-double NoiseRules::multiplier_spectrum() const noexcept { return n_ * kTernary * largest_; }
+// A product counts 4!/(2! 2!) for moments, 2 of it for randomness: 3 are left for the secret's.
+NoiseRules::SecretBounds NoiseRules::bounds(double variance, double mean) const noexcept {
+  return {n_ * variance * largest_, moment_ * mean, moment_ * 3 * mean * mean};
+}
 
 double NoiseRules::coefficient_bits(const Noise& a) const { return a.log_deviation + coefficient_; }
 

@@ -12,13 +12,21 @@ namespace ringforge::ltv {
 namespace {
 
 Ring make_ring(u64 m, RingKind kind) {
-  if (kind != RingKind::padded)
-    throw ParameterError("LTV has no ring of kind " + std::to_string(static_cast<unsigned>(kind)) +
-                         ": use the padded one");
-  return Ring::cyclotomic(m);
+  if (kind == RingKind::padded) return Ring::cyclotomic(m);
+  if (kind == RingKind::tensor) return Ring::tensor(m);
+  throw ParameterError("LTV has no ring of kind " + std::to_string(static_cast<unsigned>(kind)) +
+                       ": use the padded one or the tensor ring");
 }
 
 }  // namespace
+
+const char* ring_name(RingKind kind) noexcept { return kind == RingKind::tensor ? "tensor" : "padded"; }
+
+RingKind ring_named(const std::string& name) {
+  for (const RingKind k : {RingKind::padded, RingKind::tensor})
+    if (name == ring_name(k)) return k;
+  throw ParameterError("LTV has no ring \"" + name + "\": choose padded or tensor");
+}
 
 const char* name(Gadget gadget) noexcept { return gadget == Gadget::windows ? "windows" : "rns"; }
 
@@ -113,8 +121,10 @@ Parameters Parameters::named(const std::string& name, const std::string& insecur
     ParametersSpec spec;
     spec.name = s.name;
     spec.m = s.m;
-    // The paper's primes are 1 mod 65,536; so are those of smaller rings here.
-    spec.q = primes_below(s.bits, s.primes, u64{1} << 16);
+    spec.kind = ring_named(s.ring);
+    // The paper's primes are 1 mod 65,536; so are those of smaller padded rings here.
+    const u64 step = spec.kind == RingKind::tensor ? make_ring(s.m, spec.kind).prime_step() : u64{1} << 16;
+    spec.q = primes_below(s.bits, s.primes, step);
     spec.drop = s.drop;
     spec.gadget = gadget_named(s.gadget);
     spec.window = s.window;

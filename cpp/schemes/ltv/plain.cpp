@@ -8,18 +8,25 @@
 
 namespace ringforge::ltv {
 
-SmallPoly signed_bits(std::span<const std::uint8_t> bits, std::size_t n) {
+SmallPoly signed_bits(std::span<const std::uint8_t> bits, const Context& context) {
+  const std::size_t n = context.params().degree();
   if (bits.size() > n)
     throw ValueError(std::to_string(bits.size()) + " bits, a message has at most " + std::to_string(n) +
                      ": use several ciphertexts");
+  SecretArray<u32> own(n);
+  own.zero();
+  for (std::size_t k = 0; k < bits.size(); ++k) {
+    if (bits[k] > 1) throw ValueError("a message has bits, and entry " + std::to_string(k) + " is neither 0 nor 1");
+    own.data()[k] = bits[k];
+  }
+  if (context.tensor() != nullptr) context.tensor()->from_power_basis(own.data(), own.data(), u32{2});
   SmallPoly p(n);
   Stream signs({}, StreamObject::message_sign);
   u64 word = 0;
-  for (std::size_t k = 0; k < bits.size(); ++k) {
-    if (bits[k] > 1) throw ValueError("a message has bits, and entry " + std::to_string(k) + " is neither 0 nor 1");
+  for (std::size_t k = 0; k < n; ++k) {
     if (k % 64 == 0) word = signs.next();
     const i64 sign = 1 - 2 * static_cast<i64>(word >> (k % 64) & 1);
-    p.coeffs()[k] = sign * bits[k];
+    p.coeffs()[k] = sign * own.data()[k];
   }
   return p;
 }
@@ -42,12 +49,11 @@ void add_small(Coefficients& p, const SmallPoly& small) {
   wipe(padded.data(), padded.size() * sizeof(i64));
 }
 
-SmallPoly secret(const SecretKey& key, std::size_t level) {
-  const auto& u = key.u.at(level).coeffs();
-  SmallPoly f(u.size());
-  for (std::size_t k = 0; k < u.size(); ++k) f.coeffs()[k] = 2 * u[k];
-  f.coeffs()[0] += 1;
-  return f;
+SmallPoly affine(const SmallPoly& u, i64 factor, i64 constant, const Context& context) {
+  SmallPoly r(u.coeffs().size());
+  for (std::size_t k = 0; k < r.coeffs().size(); ++k)
+    r.coeffs()[k] = factor * u.coeffs()[k] + constant * context.one()[k];
+  return r;
 }
 
 }  // namespace ringforge::ltv

@@ -12,6 +12,8 @@ namespace {
 using ltv::Context;
 
 constexpr u32 kBits = 32;
+/// An evaluation key's level and lag share a word.
+constexpr u32 kLevelMask = 0xffff, kLagShift = 16;
 constexpr std::size_t kParametersHead = 48, kCiphertextHead = 40, kKeyHead = 16, kEvalKeyHead = 24;
 
 bool printable(const std::string& s) {
@@ -68,6 +70,8 @@ u64 body(const ltv::Parameters& p) {
 u64 body(const Context& context, const ltv::Ciphertext& c) {
   check(context, c);
   if (!good(c.noise)) throw ValueError("a ciphertext whose noise is no number cannot be saved");
+  if (c.lag != 0 || c.limbs() < context.params().limbs(c.level))
+    throw LevelError("a ciphertext between levels cannot be saved: relinearize it first");
   return kCiphertextHead + poly_bytes<Coeff>(c.poly.basis());
 }
 u64 secret_body(const Context& context) {
@@ -173,6 +177,7 @@ ltv::SecretKey read_secret_key(std::istream& in, const Context& context) {
   RecordReader r(in, ltv::kSecretKeyType);
   ltv::SecretKey key;
   key.id = read_key_head(r, context);
+  key.parameters = context.params().hash();  // the record's, as was checked
   r.check_length(secret_body(context));
   const std::size_t n = context.params().degree();
   SecretArray<std::uint8_t> digits(n);
@@ -202,25 +207,39 @@ ltv::PublicKey read_public_key(std::istream& in, const Context& context) {
   return key;
 }
 
-ltv::EvalKey read_eval_key(std::istream& in, const Context& context) {
-  RecordReader r(in, ltv::kEvalKeyType);
+/// What stands before an evaluation key's digits.
+struct EvalKeyHead {
+  u64 key_id;
+  u32 level, lag;
+  std::size_t limbs, digits;
+};
+
+EvalKeyHead read_eval_key_head(RecordReader& r, const Context& context) {
   r.check_parameters(context.params().hash());
   const RecordHead head = r.head();
   read_bits(r, head);
   const auto& params = context.params();
-  const u32 level = head.at<u32>(4);
-  if (level < 1 || level > params.levels())
-    r.refuse("is of level " + std::to_string(level) + ", its parameters have 1 ... " + std::to_string(params.levels()));
+  const u32 level = head.at<u32>(4) & kLevelMask, lag = head.at<u32>(4) >> kLagShift;
+  if (level < 1 || level > params.levels() || lag >= level)
+    r.refuse("is of level " + std::to_string(level) + " with lag " + std::to_string(lag) + ", its parameters have 1 ... " +
+             std::to_string(params.levels()) + " with lags below the level");
   const std::size_t limbs = key_limbs(context, level), count = params.digits(level);
   if (head.at<u32>(8) != limbs || head.at<u32>(12) != count)
     r.refuse("has " + std::to_string(head.at<u32>(12)) + " digits of " + std::to_string(head.at<u32>(8)) +
              " limbs, level " + std::to_string(level) + " has " + std::to_string(count) + " of " +
              std::to_string(limbs));
   r.check_length(eval_body(context, level));
+  return {head.at<u64>(16), level, lag, limbs, count};
+}
+
+ltv::EvalKey read_eval_key(std::istream& in, const Context& context) {
+  RecordReader r(in, ltv::kEvalKeyType);
+  const EvalKeyHead head = read_eval_key_head(r, context);
   ltv::EvalKey key;
-  key.level = level;
-  key.key_id = head.at<u64>(16);
-  for (std::size_t d = 0; d < count; ++d) key.digits.push_back(read_poly<Eval>(r, context.basis(limbs)));
+  key.level = head.level;
+  key.lag = head.lag;
+  key.key_id = head.key_id;
+  for (std::size_t d = 0; d < head.digits; ++d) key.digits.push_back(read_poly<Eval>(r, context.basis(head.limbs)));
   r.finish();
   return key;
 }
@@ -245,7 +264,8 @@ void describe_key(const RecordHead& head, RecordInfo& info) {
 }
 void describe_eval_key(const RecordHead& head, RecordInfo& info) {
   info.fields = {{"word_bits", u64{head.at<u32>(0)}},
-                 {"level", u64{head.at<u32>(4)}},
+                 {"level", u64{head.at<u32>(4) & kLevelMask}},
+                 {"lag", u64{head.at<u32>(4) >> kLagShift}},
                  {"limbs", u64{head.at<u32>(8)}},
                  {"digits", u64{head.at<u32>(12)}},
                  {"key_id", head.at<u64>(16)}};
@@ -314,7 +334,7 @@ void save(std::ostream& out, const Context& context, const ltv::PublicKey& key) 
 void save(std::ostream& out, const Context& context, const ltv::EvalKey& key) {
   RecordWriter w(out, ltv::kEvalKeyType, context.params().hash(), body(context, key));
   w.value(kBits);
-  w.value(key.level);
+  w.value(key.level | key.lag << kLagShift);
   w.value(static_cast<u32>(key.digits.front().limbs()));
   w.value(static_cast<u32>(key.digits.size()));
   w.value(key.key_id);
@@ -336,6 +356,17 @@ ltv::PublicKey load_public_key(std::istream& in, const Context& context) {
 }
 ltv::EvalKey load_eval_key(std::istream& in, const Context& context) {
   return alone(in, ltv::kEvalKeyType, read_eval_key(in, context));
+}
+
+void load_eval_key(std::istream& in, ltv::Relinearizer& relinearizer) {
+  const Context& context = *relinearizer.context();
+  RecordReader r(in, ltv::kEvalKeyType);
+  const EvalKeyHead head = read_eval_key_head(r, context);
+  const BasisOf<u32> basis = context.basis(head.limbs);
+  relinearizer.load({head.key_id, head.level, head.lag, [&] { return read_poly<Eval>(r, basis); }, [&] {
+                       r.finish();
+                       check_alone(in, ltv::kEvalKeyType);
+                     }});
 }
 
 std::optional<ltv::Parameters> next_ltv_parameters(std::istream& in) {

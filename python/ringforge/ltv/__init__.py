@@ -20,6 +20,7 @@ from __future__ import annotations
 from ringforge._native import TestSeed
 from ringforge._native.ltv import (
     WARNING,
+    BatchEvaluator,
     Ciphertext,
     Client,
     Context,
@@ -29,6 +30,7 @@ from ringforge._native.ltv import (
     NoiseRules,
     Parameters,
     PublicKey,
+    Relinearizer,
     SecretKey,
     reduction_moment,
     ternary_product_deviation,
@@ -40,6 +42,7 @@ from ringforge.ltv.shown import explain
 
 __all__ = [
     "WARNING",
+    "BatchEvaluator",
     "BitRing",
     "Ciphertext",
     "Client",
@@ -51,6 +54,7 @@ __all__ = [
     "NoiseRules",
     "Parameters",
     "PublicKey",
+    "Relinearizer",
     "SecretKey",
     "Session",
     "TestSeed",

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ringforge import _native
-from ringforge._native.ltv import Client, Context, EvalKey, Parameters, PublicKey, SecretKey
+from ringforge._native.ltv import Client, Context, EvalKey, Parameters, PublicKey, Relinearizer, SecretKey
 from ringforge.errors import FormatError, MismatchError, MissingKeyError
 from ringforge.files import naming, new_file
 
@@ -81,24 +81,29 @@ class KeyDirectory:
         levels: Iterable[int] | None = None,
         threads: int = 1,
         progress: Progress | None = None,
+        lags: Mapping[int, int] | None = None,
     ) -> int:
         """Makes and writes evaluation keys, one after the other: in memory is one level's, at most `key_bytes(1)`.
 
         Levels that are there already, of the same secret key, stay as they are, so that an interrupted run goes on.
 
+        Args:
+            lags: by level, for products of ciphertexts that are so many levels apart; 0 where there is no entry.
+
         Returns:
             bytes written.
 
         Raises:
-            MismatchError: keys of another secret key are there. LevelError: no such level.
+            MismatchError: keys of another secret key, or with another lag, are there. LevelError: no such level.
             OSError: no room; finished levels stay.
         """
         written = 0
         for level in levels if levels is not None else range(1, self.context.params.levels + 1):
+            lag = (lags or {}).get(level, 0)
             if self.path(level).exists():
-                self._check_header(level, secret_key.id)
+                self._check_header(level, secret_key.id, lag)
                 continue
-            key = client.eval_key(secret_key, public_key, level, threads)
+            key = client.eval_key(secret_key, public_key, level, threads, lag)
             with new_file(self.path(level)) as temporary:
                 writer = _native.io.Writer(str(temporary))
                 writer.write(self.context, key)
@@ -108,11 +113,13 @@ class KeyDirectory:
                 progress(level, key.bytes)
         return written
 
-    def _check_header(self, level: int, key_id: int) -> None:
+    def _check_header(self, level: int, key_id: int, lag: int) -> None:
         with naming(self.path(level)):
             fields = _native.io.Reader(str(self.path(level))).peek().fields
-            if (fields.get("level"), fields.get("key_id")) != (level, key_id):
-                raise MismatchError("holds a key of another secret key or level: name another directory, or remove it")
+            if (fields.get("level"), fields.get("key_id"), fields.get("lag")) != (level, key_id, lag):
+                raise MismatchError(
+                    "holds a key of another secret key, level or lag: name another directory, or remove it"
+                )
 
     def level(self, level: int) -> EvalKey:
         """The evaluation key of a level, read from its file.
@@ -121,19 +128,37 @@ class KeyDirectory:
             MissingKeyError: it is not there. FormatError: damaged or cut short. MismatchError: of other parameters, or
             the file of another level.
         """
-        path = self.path(level)
+        reader = self._reader(level)
+        with naming(self.path(level)):
+            key = reader.eval_key(self.context)
+            if key.level != level:
+                raise MismatchError(f"holds the evaluation key of level {key.level}: files have been exchanged")
+        return key
+
+    def read_into(self, relinearizer: Relinearizer, level: int, lag: int = 0) -> None:
+        """The evaluation key of a level goes to a relinearizer of this context, a few digits in memory at a time.
+
+        Raises:
+            as `level`; MismatchError too for a key with another lag.
+        """
+        reader = self._reader(level)
+        with naming(self.path(level)):
+            fields = reader.peek().fields
+            if (fields.get("level"), fields.get("lag")) != (level, lag):
+                raise MismatchError(
+                    f"holds an evaluation key of level {fields.get('level')} with lag {fields.get('lag')}; needed is one "
+                    f"of level {level} with lag {lag}: keys that were made for AES have it"
+                )
+            reader.eval_key_into(relinearizer)
+
+    def _reader(self, level: int) -> _native.io.Reader:
         try:
-            reader = _native.io.Reader(str(path))
+            return _native.io.Reader(str(self.path(level)))
         except FileNotFoundError:
             raise MissingKeyError(
                 f"the evaluation key of level {level} is not in {self.directory}: the holder of the secret key makes "
                 f"it with `python -m ringforge.ltv keys SECRET {self.directory} --levels {level}`"
             ) from None
-        with naming(path):
-            key = reader.eval_key(self.context)
-            if key.level != level:
-                raise MismatchError(f"holds the evaluation key of level {key.level}: files have been exchanged")
-        return key
 
 
 def save_secret(path: str | Path, context: Context, key: SecretKey) -> None:

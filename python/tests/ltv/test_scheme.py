@@ -77,7 +77,7 @@ def test_phi_65535_has_its_degree_and_divides() -> None:
     assert np.array_equal(power, x)
 
 
-@pytest.mark.parametrize("name", ["ltv-test", "ltv-test-digit", "ltv-test-bits"])
+@pytest.mark.parametrize("name", ["ltv-test", "ltv-test-digit", "ltv-test-bits", "ltv-test-tensor"])
 def test_chain_is_right_and_within_its_bounds(name: str) -> None:
     steps = list(chain(ltv.Parameters.named(name, WHY), threads=2, seed=3))
     assert [s.level for s in steps] == list(range(steps[-1].level + 1))
@@ -95,6 +95,17 @@ def test_two_levels_of_the_published_set() -> None:
     assert len(steps) == 2
     assert all(s.holds for s in steps)
     assert steps[-1].predicted >= 10
+    assert steps[-1].measured <= steps[-1].predicted + 10
+
+
+def test_two_levels_of_the_tensor_ring() -> None:
+    """Index 65,535 again: the basis gives a coefficient less of the same noise."""
+    primes = ltv.Parameters.named("ltv-tensor", WHY).q[:2]
+    p = ltv.Parameters(65535, primes, insecure=WHY, gadget="rns", ring="tensor")
+    steps = list(chain(p, threads=2, seed=5))
+    assert len(steps) == 2
+    assert all(s.holds for s in steps)
+    assert steps[-1].predicted >= 15
     assert steps[-1].measured <= steps[-1].predicted + 10
 
 

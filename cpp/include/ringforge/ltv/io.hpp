@@ -8,7 +8,7 @@
 #include <iosfwd>
 #include <optional>
 
-#include "ringforge/ltv/ltv.hpp"
+#include "ringforge/ltv/batch.hpp"
 #include "ringforge/record.hpp"
 
 namespace ringforge::ltv {
@@ -47,6 +47,8 @@ ltv::Ciphertext load_ciphertext(std::istream& in, const ltv::Context& context);
 ltv::SecretKey load_secret_key(std::istream& in, const ltv::Context& context);
 ltv::PublicKey load_public_key(std::istream& in, const ltv::Context& context);
 ltv::EvalKey load_eval_key(std::istream& in, const ltv::Context& context);
+/// The evaluation key goes to the relinearizer, digit by digit, and is never in memory as a whole.
+void load_eval_key(std::istream& in, ltv::Relinearizer& relinearizer);
 
 std::optional<ltv::Parameters> next_ltv_parameters(std::istream& in);
 std::optional<ltv::Ciphertext> next_ciphertext(std::istream& in, const ltv::Context& context);

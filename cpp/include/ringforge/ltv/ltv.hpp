@@ -15,6 +15,7 @@
 
 #include "ringforge/ltv/noise.hpp"
 #include "ringforge/random.hpp"
+#include "ringforge/tensor_basis.hpp"
 
 namespace ringforge::ltv {
 
@@ -30,27 +31,36 @@ class Context {
   const Ring& ring() const noexcept { return params().ring(); }
   /// The first `limbs` primes. @throws LevelError unless there are so many.
   BasisOf<u32> basis(std::size_t limbs) const;
+  /// Of tensor rings: between messages, which are coefficients of powers of X, and polynomials. Null in padded rings.
+  const TensorBasis* tensor() const noexcept { return tensor_ ? &*tensor_ : nullptr; }
+  /// The coefficients of 1.
+  const std::vector<i64>& one() const noexcept { return one_; }
 
  private:
   NoiseRules rules_;
   BasisOf<u32> basis_;
+  std::optional<TensorBasis> tensor_;
+  std::vector<i64> one_;
 };
 using ContextPtr = std::shared_ptr<const Context>;
 
-/// c with c f^degree = w modulo its primes, w = m modulo 2; f is the secret of `level`.
+/// c with c f^degree = w modulo its primes, w = m modulo 2; f is the secret of `level`. Of a product over levels
+/// (batch.hpp), one of the two factors is the secret of level - lag.
 struct Ciphertext {
   Coefficients poly;
   u64 key_id = 0;
   u32 level = 0;
   u32 degree = 1;  ///< 2 after a product, until it is relinearised
   Noise noise;
+  u32 lag = 0;
 
   std::size_t limbs() const noexcept { return poly.limbs(); }
 };
 
 /// f_i = 2 u_i + 1 for each level, u_i ternary. Move-only, wiped at the end.
 struct SecretKey {
-  u64 id = 0;  ///< random public name that keys and ciphertexts carry
+  u64 id = 0;         ///< random public name that keys and ciphertexts carry
+  Hash parameters{};  ///< of the set it was made for: its numbers alone do not tell
   std::vector<SmallPoly> u;
 
   SecretKey() = default;
@@ -68,10 +78,12 @@ struct PublicKey {
 
 /// What takes ciphertexts of level - 1 to `level`: for each digit an encryption under f_level of the digit's weight
 /// times the square of f_(level-1), modulo the primes of level - 1, in Eval form. No half of it is expanded from a
-/// seed, unlike keys of RLWE: h s + 2e has no uniform part of its own.
+/// seed, unlike keys of RLWE: h s + 2e has no uniform part of its own. With a lag, it has f_(level-1) f_(level-1-lag)
+/// in place of the square, for products of ciphertexts of these two levels.
 struct EvalKey {
   u64 key_id = 0;
   u32 level = 0;
+  u32 lag = 0;
   std::vector<Poly<Eval, u32>> digits;
 
   u64 bytes() const noexcept;
@@ -84,10 +96,12 @@ class Client {
   const ContextPtr& context() const noexcept { return ctx_; }
 
   /// Secrets of all levels and what belongs to them. Secrets are drawn again until they have an inverse modulo every
-  /// prime and keep NoiseRules::secret_spectrum.
+  /// prime and keep NoiseRules::secret_bounds.
   std::pair<SecretKey, PublicKey> keys(unsigned threads = 1) const;
   /// The evaluation key of one level from 1 on (LevelError). @throws MismatchError for keys that are no pair.
-  EvalKey eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads = 1) const;
+  /// LevelError too for a lag that goes above level 0.
+  EvalKey eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t level, unsigned threads = 1,
+                   std::size_t lag = 0) const;
 
   /// Up to N bits, each 0 or 1 (ValueError), the coefficients of 1, X, X^2, ...; the rest is zero.
   /// @throws LevelError for a level that there is not, MismatchError for a foreign key.
@@ -135,6 +149,8 @@ class Evaluator {
   Ciphertext relinearize(const Ciphertext& a, const EvalKey& key) const;
   /// Drops the primes that the ciphertext's level has no more: after `relinearize`.
   Ciphertext mod_switch(const Ciphertext& a) const;
+  /// Drops primes until there are `limbs`, fewer than now and those of some level (LevelError). The secret stays.
+  Ciphertext drop(const Ciphertext& a, std::size_t limbs) const;
 
  private:
   void check_pair(const Ciphertext& a, const Ciphertext& b) const;

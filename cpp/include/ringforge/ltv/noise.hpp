@@ -9,6 +9,8 @@
 // of them.
 #pragma once
 
+#include <span>
+
 #include "ringforge/ltv/params.hpp"
 
 namespace ringforge::ltv {
@@ -32,6 +34,11 @@ enum class PolyBasis {
 /// powers with independent coefficients grows in variance when it is reduced. Exact; kept for the process.
 /// @throws ParameterError for the tensor basis where m has a square.
 double reduction_moment(u64 m, PolyBasis basis);
+/// The same of the multiples of a polynomial in the power basis: the largest sum over j < m of the squares of a
+/// coefficient of X^j a modulo Phi_m. With independent coefficients of variance v, a coefficient of a product with `a`
+/// has at most v times this. The sums of a^2 must be below 2^62; running time does not depend on values, which may be
+/// secret.
+double reduction_moment(u64 m, std::span<const i64> a);
 /// The standard deviation of a coefficient, root mean square over coefficients, of a product modulo Phi_m of two
 /// polynomials with independent coefficients of variance 2/3 (ternary) in the basis. Exact second moments.
 double ternary_product_deviation(u64 m, PolyBasis basis);
@@ -49,6 +56,8 @@ class NoiseRules {
   Noise plain_sum(const Noise& a, unsigned degree) const;
   Noise plain_product(const Noise& a) const;
   Noise product(const Noise& a, const Noise& b) const;
+  /// Of a ciphertext under f, seen as one under two secrets: times another f.
+  Noise lifted(const Noise& a) const;
   /// Under f^degree of level - 1 to under f of `level`; modulo the primes of level - 1.
   Noise relinearized(const Noise& a, std::size_t level, unsigned degree) const;
   /// The last `drop` of `limbs` primes are dropped.
@@ -59,13 +68,19 @@ class NoiseRules {
   /// Bits left before decryption fails: log2(q/2) less that.
   double budget(const Noise& a, std::size_t limbs) const;
 
-  /// The largest |f(z)|^2, and |g(z)|^2, that key generation takes: others are drawn again.
-  double secret_spectrum() const noexcept;
-  double multiplier_spectrum() const noexcept;
+  /// What key generation takes: others are drawn again.
+  struct SecretBounds {
+    double value;   ///< the largest |f(z)|^2
+    double moment;  ///< the largest reduction_moment of f: what every rule takes
+    double square;  ///< and of f^2, for products
+  };
+  SecretBounds secret_bounds() const noexcept { return bounds(4 * 2.0 / 3, f_); }
+  SecretBounds multiplier_bounds() const noexcept { return bounds(2.0 / 3, g_); }
 
  private:
+  SecretBounds bounds(double variance, double mean) const noexcept;
   Parameters params_;
-  double n_, largest_, f_, g_, coefficient_;
+  double n_, largest_, f_, g_, moment_, coefficient_;
 };
 
 }  // namespace ringforge::ltv

@@ -26,16 +26,20 @@ enum class Gadget : u32 {
 const char* name(Gadget gadget) noexcept;
 Gadget gadget_named(const std::string& name);
 
+/// Representations of the ring by name: "padded", "tensor". @throws ParameterError for other names.
+const char* ring_name(RingKind kind) noexcept;
+RingKind ring_named(const std::string& name);
+
 /// What a user may write down; turned into `Parameters` by checking.
 struct ParametersSpec {
   std::string name;                  ///< free text, at most 64 bytes; not part of the identity
-  u64 m = 0;                         ///< index of the ring Z[X]/Phi_m, odd, of degree 64 ... 2^16
+  u64 m = 0;                         ///< index of the ring Z[X]/Phi_m, odd, of degree 64 ... 2^16; as Ring has them
   std::vector<u64> q;                ///< primes below 2^31, 1 ... 64; q[0] is the last to be dropped
   unsigned drop = 1;                 ///< primes from a level to the next
   Gadget gadget = Gadget::windows;   ///< of relinearisation
   unsigned window = 16;              ///< bits of a digit, 1 ... 16 for windows, 1 ... 31 for rns
   std::string insecure;              ///< why it may be used although it is broken: never empty, at most 256 bytes
-  RingKind kind = RingKind::padded;  ///< representation of the ring
+  RingKind kind = RingKind::padded;  ///< representation of the ring: padded or tensor
 };
 
 /// A checked parameter set. Immutable; identified by its hash.

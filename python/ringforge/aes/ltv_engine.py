@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""AES-128 under LTV, which is broken: a reproduction, no protection.
+
+A state is 128 ciphertexts, one for each bit; between rounds they are the bits that `sbox.Cipher` keeps. A round is four
+levels for all sixteen S-boxes together, so that the evaluation key of a level is read once.
+
+Coordinates of an S-box's input are multiplied three levels further down with values that come from there. They are not
+relinearised on the way: their modulus is switched, their secret stays, and the level's evaluation key is made for the
+product of both secrets (`lags`). So an S-box takes 18 relinearisations, with a secret of its own for each level.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from ringforge import _native
+from ringforge._native.ltv import (
+    BatchEvaluator,
+    Ciphertext,
+    Client,
+    Context,
+    Evaluator,
+    PublicKey,
+    Relinearizer,
+    SecretKey,
+)
+from ringforge.aes import clear
+from ringforge.aes.circuit import Circuit
+from ringforge.aes.engine import (
+    FRESH,
+    ROUNDS,
+    Blocks,
+    Direction,
+    Progress,
+    State,
+    as_blocks,
+    as_direction,
+    as_key,
+)
+from ringforge.aes.sbox import Cipher, cipher
+from ringforge.binary_slots import BinarySlots
+from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
+from ringforge.ltv.keys import KeyDirectory
+
+#: Levels of a round, and of all.
+DEPTH: Final = 4
+LEVELS: Final = DEPTH * ROUNDS
+
+#: Ciphertexts of a state: bits of a block.
+BITS: Final = 128
+
+#: Relinearisations between two calls of a progress function.
+_AT_ONCE: Final = 16
+
+Ciphertexts = list[Ciphertext]
+
+
+@cache
+def _cipher(direction: Direction) -> Cipher:
+    return cipher(direction)
+
+
+# ---- plans -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """A level of a circuit as `BatchEvaluator` takes it. Values have the circuit's numbers.
+
+    Attributes:
+        carried: values that are brought down to this level.
+        sums: values that are made and kept: (value, terms, constant).
+        inputs: what products take.
+        forms, outputs, linear: sums of inputs by place, products of forms for each result, forms that are added.
+        results: values of the next level.
+        lag: of its evaluation key.
+        done: values that nobody takes after this level.
+    """
+
+    carried: tuple[int, ...]
+    sums: tuple[tuple[int, tuple[int, ...], int], ...]
+    inputs: tuple[int, ...]
+    forms: list[list[int]]
+    outputs: list[list[tuple[int, int]]]
+    linear: list[list[int]]
+    results: tuple[int, ...]
+    lag: int
+    done: tuple[int, ...]
+
+
+@cache
+def plan(circuit: Circuit) -> tuple[LevelPlan, ...]:
+    """The levels of a circuit of one secret a level.
+
+    Sums of few ciphertexts that only products of one level take are made of transforms; others, of coefficients.
+    """
+    last: dict[int, int] = {}
+    for at, level in enumerate(circuit.levels):
+        used = [v for s in level.sums for v in s.terms] + [v for p in level.products for v in p]
+        last.update(dict.fromkeys([*used, *(v for r in level.results for v in r.values)], at))
+    last.update({v: circuit.depth for s in circuit.outputs for v in s.terms})
+    secret = dict.fromkeys(range(circuit.inputs), 0)
+    carries = circuit.carries()
+    number, found = circuit.inputs, []
+    for at, level in enumerate(circuit.levels):
+        local: dict[int, list[int]] = {}
+        sums = []
+        for s in level.sums:
+            flat: set[int] = set()
+            for v in s.terms:
+                flat ^= set(local.get(v, (v,)))
+            secret[number] = secret[s.terms[0]]
+            if at == 0 or s.constant or last.get(number, -1) > at:
+                sums.append((number, tuple(s.terms), s.constant))
+            else:
+                local[number] = sorted(flat)
+            number += 1
+        operands = [v for pair in level.products for v in pair] + [v for r in level.results for v in r.values]
+        forms = list(dict.fromkeys(operands))
+        inputs = list(dict.fromkeys(v for f in forms for v in local.get(f, (f,))))
+        place, form = {v: k for k, v in enumerate(inputs)}, {v: k for k, v in enumerate(forms)}
+        apart = {abs(secret[a] - secret[b]) for a, b in level.products}
+        if len(apart) != 1:
+            raise ParameterError(f"{circuit.name}: products of level {at} are of several pairs of levels")
+        results = tuple(range(number, number + len(level.results)))
+        secret.update(dict.fromkeys(results, at + 1))
+        number += len(results)
+        found.append(
+            LevelPlan(
+                carried=tuple(c.value for c in carries if c.end == at),
+                sums=tuple(sums),
+                inputs=tuple(inputs),
+                forms=[[place[v] for v in local.get(f, (f,))] for f in forms],
+                outputs=[[(form[a], form[b]) for a, b in (level.products[p] for p in r.products)] for r in level.results],
+                linear=[[form[v] for v in r.values] for r in level.results],
+                results=results,
+                lag=apart.pop(),
+                done=tuple(v for v in range(number) if last.get(v, -1) <= at),
+            )
+        )
+    return tuple(found)
+
+
+@cache
+def lags() -> dict[int, int]:
+    """The lag of each level's evaluation key, 1 to 40: what `KeyDirectory.write` is to make for AES."""
+    found: dict[int, int] = {}
+    for direction in ("encrypt", "decrypt"):
+        at = 0
+        for step in _cipher(direction).rounds:
+            for level in plan(step.box):
+                at += 1
+                if found.setdefault(at, level.lag) != level.lag:
+                    raise ParameterError(f"the circuits of both directions need other evaluation keys at level {at}")
+    return found
+
+
+# ---- both sides ------------------------------------------------------------------------------------
+
+
+class LtvCodec:
+    """What ciphertexts of AES under LTV are.
+
+    Args:
+        context: of a set with 40 levels and slots.
+
+    Raises:
+        ParameterError: fewer levels; or the ring has no slots of bits.
+    """
+
+    scheme: Final = "ltv"
+    ciphertexts: Final = BITS
+
+    def __init__(self, context: Context) -> None:
+        params = context.params
+        if params.levels < LEVELS:
+            raise ParameterError(
+                f"{params.name or 'the set'} has {params.levels} levels, AES takes {LEVELS}: take a set such as ltv-paper"
+            )
+        self.context = context
+        self._binary = BinarySlots(params.m)
+        self.slots = self._binary.size
+        self.parameter_hash = bytes(params.hash)
+        self.max_record_bytes = 4 * params.degree * params.limbs(0) + (1 << 12)
+        self._evaluator = Evaluator(context)
+
+    def to_bytes(self, ciphertext: Ciphertext) -> bytes:
+        """A ciphertext's record."""
+        return bytes(_native.io.to_bytes(self.context, ciphertext))
+
+    def from_bytes(self, record: bytes) -> Ciphertext:
+        """Raises FormatError: damaged, or something else; MismatchError: of other parameters."""
+        return _native.io.ciphertext_from_bytes(record, self.context)
+
+    def predicted_budget(self, state: State) -> float:
+        """Bits of noise budget that are left by prediction, the least of all ciphertexts. docs/ltv.md says what is
+        taken for independent."""
+        return min(self._evaluator.budget(c) for c in _bits_of(state))
+
+    def _coefficients(self, blocks: Blocks) -> Iterator[Any]:
+        """A message for each bit of blocks (n, 16), zero blocks behind them."""
+        wide = np.zeros((self.slots, 16), np.uint8)
+        wide[: len(blocks)] = blocks
+        for bits in clear.bits_of(wide):
+            yield self._binary.encode_bits(bits)
+
+
+def _bits_of(state: State) -> Sequence[Ciphertext]:
+    if state.scheme != LtvCodec.scheme:
+        raise MismatchError(f"a state of {state.scheme}: this engine has states of {LtvCodec.scheme}")
+    if len(state.ciphertexts) != BITS:
+        raise ShapeError(f"a state of {len(state.ciphertexts)} ciphertexts: it has {BITS}")
+    return state.ciphertexts
+
+
+class LtvClient(LtvCodec):
+    """Holds the secret key.
+
+    Args:
+        context, secret_key, public_key: of `KeyDirectory` and `load_secret`.
+        threads: for each ciphertext.
+
+    Raises:
+        ParameterError: as `LtvCodec`.
+    """
+
+    def __init__(self, context: Context, secret_key: SecretKey, public_key: PublicKey, threads: int = 1) -> None:
+        super().__init__(context)
+        self._client, self._secret, self._public, self._threads = Client(context), secret_key, public_key, threads
+
+    def encrypt_blocks(self, blocks: Blocks, direction: Direction = "encrypt") -> State:
+        """Raises ShapeError, ringforge.ValueError, ParameterError: as `as_blocks` and `as_direction`."""
+        good = as_blocks(blocks, self.slots)
+        made = [self._client.encrypt(m, self._public, 0, self._threads) for m in self._coefficients(good)]
+        return State(self.scheme, len(good), FRESH, as_direction(direction), made)
+
+    def encrypt_round_key(self, i: int, key: bytes, direction: Direction = "encrypt") -> Ciphertexts:
+        """The bits that round i adds, each in all slots, at level 4 i.
+
+        Raises:
+            ParameterError: no such round or direction. ShapeError: not 16 bytes.
+        """
+        bits = _cipher(as_direction(direction)).key_bits(as_key(key), i)
+        return [self._client.encrypt(bits[k : k + 1], self._public, DEPTH * i, self._threads) for k in range(BITS)]
+
+    def decrypt_blocks(self, state: State) -> Blocks:
+        """The blocks of a state, after whichever round.
+
+        Raises:
+            NoiseError: by its predicted noise a bit may come out wrong. LevelError: the noise has filled the modulus.
+            MismatchError: of another key. ringforge.ValueError: a slot holds no bit.
+        """
+        left = self.predicted_budget(state)
+        if left <= 0:
+            raise NoiseError(f"the predicted noise budget is {left:.1f} bits, so bits may come out wrong")
+        bits = np.empty((BITS, state.blocks), np.uint8)
+        for k, c in enumerate(_bits_of(state)):
+            message = self._client.decrypt(c, self._secret, self._threads)
+            bits[k] = self._binary.decode_bits(message)[: state.blocks]
+        return _cipher(state.direction).state_bytes(bits, max(0, state.round))
+
+    def measured_budget(self, state: State) -> float:
+        """Bits of noise budget that are left, measured; the least of all ciphertexts."""
+        return min(self._client.noise_budget(c, self._secret, self._threads) for c in _bits_of(state))
+
+
+class LtvServer(LtvCodec):
+    """Computes. Holds no secret.
+
+    Args:
+        context: as that of `keys`.
+        keys: evaluation keys with the lags of `lags()`; each is read where it is used.
+        threads: for everything.
+
+    Raises:
+        ParameterError: as `LtvCodec`.
+    """
+
+    def __init__(self, context: Context, keys: KeyDirectory, threads: int = 1) -> None:
+        super().__init__(context)
+        self._keys, self._threads = keys, threads
+        # Sums of ciphertexts with randomness of their own: docs/ltv.md, "AES".
+        self._batch = BatchEvaluator(context, threads, independent=True)
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _relinearizer(self) -> Relinearizer:
+        return Relinearizer(self.context, self._threads)
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """Relative times of the rounds: digits times primes of each relinearisation."""
+        p = self.context.params
+        return [
+            float(
+                sum(
+                    len(level.results) * p.digits(DEPTH * i + at + 1) * (p.limbs(DEPTH * i + at) + 20)
+                    for at, level in enumerate(plan(step.box))
+                )
+            )
+            for i, step in enumerate(_cipher("encrypt").rounds)
+        ]
+
+    def start(self, state: State, key: Ciphertexts) -> State:
+        """AddRoundKey 0 on a `FRESH` state. Raises as `AesServer.start`."""
+        if state.round != FRESH:
+            raise MismatchError(f"a state after round {state.round}: AES starts with a fresh one")
+        return self._with_key(state, 0, [[k] for k in range(BITS)], (), _bits_of(state), key)
+
+    def start_clear(self, blocks: Blocks, key: Ciphertexts, direction: Direction = "encrypt") -> State:
+        """AddRoundKey 0 on blocks that everybody may know. Raises as `AesServer.start_clear`."""
+        good = as_blocks(blocks, self.slots)
+        return self._plain_added(State(self.scheme, len(good), 0, as_direction(direction), self._of_round(key, 0)), good)
+
+    def add_clear(self, state: State, blocks: Blocks) -> State:
+        """XOR with blocks that everybody may know, of a state that has the bits of blocks: before round 1 or after
+        round 10. Raises as `AesServer.add_clear`; MismatchError for other states."""
+        good = as_blocks(blocks, self.slots)
+        if len(good) != state.blocks:
+            raise ShapeError(f"{len(good)} blocks are added to a state of {state.blocks}: give as many")
+        if state.round not in (FRESH, 0, ROUNDS):
+            raise MismatchError(f"a state after round {state.round} keeps no bits of blocks: finish its rounds first")
+        return self._plain_added(state, good)
+
+    def round(self, state: State, i: int, key: Ciphertexts, progress: Progress | None = None) -> State:
+        """A round of AES. Raises as `AesServer.round`; LevelError for ciphertexts of other levels."""
+        if state.round != i - 1 or not 1 <= i <= ROUNDS:
+            raise MismatchError(f"round {i} on a state after round {state.round}: rounds 1 to {ROUNDS} follow each other")
+        bits = self._of_level(_bits_of(state), DEPTH * (i - 1), f"a state after round {i - 1}")
+        step = _cipher(state.direction).rounds[i - 1]
+        with self._lock:
+            boxes = self._boxes(step.box, [[bits[k] for k in reads] for reads in step.reads], DEPTH * (i - 1), progress)
+        outputs = step.box.outputs
+        flat, rows = [], []
+        for values in boxes:
+            place = {v: len(flat) + k for k, v in enumerate(values)}
+            flat += values.values()
+            rows += [[place[v] for v in s.terms] for s in outputs]
+        constants = [s.constant for s in outputs] * len(boxes)
+        done = self._with_key(state, i, rows, constants, flat, key)
+        left = self.predicted_budget(done)
+        if left <= 0:
+            raise NoiseError(f"after round {i} the predicted noise budget is {left:.1f} bits: the set is too small")
+        return done
+
+    # ---- parts ----
+
+    def _boxes(
+        self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
+    ) -> list[dict[int, Ciphertext]]:
+        """A circuit on several lists of inputs of level `first`: the values that its outputs take."""
+        values = [dict(enumerate(each)) for each in inputs]
+        levels = plan(circuit)
+        total, done = sum(len(level.results) for level in levels) * len(values), 0
+        if progress is not None:
+            progress(0, 16)
+        for at, level in enumerate(levels):
+            self._keys.read_into(self._relinearizer, first + at + 1, level.lag)
+            waiting: deque[tuple[int, int, Ciphertext]] = deque()
+            for number, value in enumerate(values):
+                products = self._products(level, value, first + at)
+                waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
+                for v in level.done:
+                    value.pop(v, None)
+            while waiting:
+                now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
+                switched = self._batch.mod_switch(self._relinearizer.relinearize([c for _, _, c in now]))
+                for (number, v, _), c in zip(now, switched, strict=True):
+                    values[number][v] = c
+                done += len(now)
+                if progress is not None:
+                    progress(16 * done // total, 16)
+        return values
+
+    def _products(self, level: LevelPlan, values: dict[int, Ciphertext], at: int) -> Ciphertexts:
+        """The sums of products of one circuit's level; values that are carried or summed are put in place."""
+        if level.carried:
+            carried = self._batch.carry([values[v] for v in level.carried], at)
+            values.update(zip(level.carried, carried, strict=True))
+        if level.sums:
+            inputs = list(dict.fromkeys(v for _, terms, _ in level.sums for v in terms))
+            place = {v: k for k, v in enumerate(inputs)}
+            rows = [[place[v] for v in terms] for _, terms, _ in level.sums]
+            made = self._batch.sums([values[v] for v in inputs], rows, [constant for _, _, constant in level.sums])
+            values.update(zip([v for v, _, _ in level.sums], made, strict=True))
+        return self._batch.products([values[v] for v in level.inputs], level.forms, level.outputs, level.linear)
+
+    def _with_key(
+        self,
+        state: State,
+        i: int,
+        rows: list[list[int]],
+        constants: Sequence[int],
+        values: Sequence[Ciphertext],
+        key: Ciphertexts,
+    ) -> State:
+        """Sums of values and of round key i."""
+        keys = self._of_round(key, i)
+        rows = [[*row, len(values) + k] for k, row in enumerate(rows)]
+        made = self._batch.sums([*values, *keys], rows, list(constants))
+        return State(self.scheme, state.blocks, i, state.direction, made)
+
+    def _plain_added(self, state: State, blocks: Blocks) -> State:
+        bits = _bits_of(state)
+        made = [self._evaluator.add_plain(c, m) for c, m in zip(bits, self._coefficients(blocks), strict=True)]
+        return State(self.scheme, state.blocks, state.round, state.direction, made)
+
+    def _of_round(self, key: Ciphertexts, i: int) -> Ciphertexts:
+        if len(key) != BITS:
+            raise ShapeError(f"a round key of {len(key)} ciphertexts: it has {BITS}")
+        return self._of_level(key, DEPTH * i, f"round key {i}")
+
+    @staticmethod
+    def _of_level(ciphertexts: Sequence[Ciphertext], level: int, what: str) -> Ciphertexts:
+        for c in ciphertexts:
+            if c.level != level:
+                raise MismatchError(f"{what} has a ciphertext of level {c.level}; all are of level {level}")
+        return list(ciphertexts)
