@@ -335,4 +335,42 @@ def decrypt(
     console().print(properties("decrypted", rows))
 
 
+@app.command()
+def demo(
+    small: Annotated[
+        bool,
+        typer.Option("--small/--full", help="A small set without security, seconds; or a real one, minutes."),
+    ] = True,
+    scheme: SchemeName = "bgv",
+    insecure: Insecure = "",
+    out: Annotated[Path, typer.Option(help="Folder for the summary and what client and server keep.")] = Path(
+        "demo-out/aes"
+    ),
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """A real text as AES-CTR bytes for a server that has the AES key only encrypted, and computes on the text.
+
+    Processes: a server, and a client's commands. Prints what each side saw, times and sizes. Ends with exit code 1 if
+    anything is not what it is in the clear, or the server's files hold the text or a secret.
+
+    Examples: `ringforge aes demo`, `ringforge aes demo --full --json`
+    """
+    from ringforge.aes.demo import run_demo, summary
+    from ringforge.aes.keys import scheme as named
+
+    if named(scheme).warning:
+        print_warning(named(scheme).warning)
+        if not insecure:
+            raise ParameterError(f'{scheme} is broken: say why it may be used, --insecure "..."')
+    size = "small" if small else "full"
+    result = run_demo(
+        out=out, scheme=scheme, size=size, reason=insecure, threads=thread_count(threads), shown=not as_json
+    )
+    if as_json:
+        say(json.dumps(summary(result)))
+    if not result.good:
+        raise typer.Exit(1)
+
+
 serve_cli.add_to(app)
