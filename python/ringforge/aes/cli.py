@@ -336,6 +336,51 @@ def decrypt(
 
 
 @app.command()
+def estimate(
+    blocks: Annotated[int, typer.Option(min=1, help="Blocks of 16 bytes.")] = 2048,
+    scheme: SchemeName = "bgv",
+    parameters: SetName = None,
+    insecure: Insecure = "",
+    search: Annotated[
+        bool, typer.Option("--search", help="Print which rings and primes bear AES under bgv instead: some minutes.")
+    ] = False,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Anybody: sizes, levels, noise and times, before anything is made.
+
+    Times are of this machine, from a short measurement of what is counted; the rest holds for any.
+
+    Examples: `ringforge aes estimate`, `ringforge aes estimate --scheme ltv --insecure "to know" --json`
+    """
+    if search:
+        from ringforge.aes import search as rings
+
+        if scheme != "bgv":
+            raise ParameterError(f"rings are searched for bgv: {scheme} has the published one")
+        found = []
+        say(rings.heading())
+        for row in rings.search():
+            found.append(row)
+            say(rings.line(row))
+        say(json.dumps(rings.shipped(rings.chosen(found))))
+        return
+    from ringforge.aes.estimate import estimate as of
+    from ringforge.aes.estimate import rows
+    from ringforge.aes.keys import scheme as named
+
+    chosen = named(scheme)
+    if chosen.warning:
+        print_warning(chosen.warning)
+    shape = chosen.shape(parameters or chosen.default, insecure)
+    made = of(chosen, shape, insecure, blocks, thread_count(threads))
+    if as_json:
+        say(json.dumps(vars(made)))
+        return
+    console().print(properties(f"AES on {blocks:,} blocks", rows(made)))
+
+
+@app.command()
 def demo(
     small: Annotated[
         bool,

@@ -205,7 +205,8 @@ class Ltv:
 
         params = Parameters.named(name, insecure=insecure)
         codec = LtvCodec(Context(params))
-        files = {PARAMETERS: _SMALL, "public.rgfg": codec.max_record_bytes + _SMALL}
+        public = 8 * params.degree * sum(params.limbs(i) for i in range(params.levels + 1))  # of every level
+        files = {PARAMETERS: _SMALL, "public.rgfg": public + _SMALL}
         for level in range(1, LEVELS + 1):
             files[f"level-{level:02}.rgfg"] = params.key_bytes(level) + _SMALL
         return Shape(name, codec, files)
