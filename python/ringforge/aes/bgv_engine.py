@@ -17,7 +17,7 @@ import numpy as np
 
 from ringforge import _native
 from ringforge._native import GaloisKeys, RelinKey, SecretKey
-from ringforge._native.bgv import Ciphertext, Client, Context, Evaluator, Multiplier, Parameters
+from ringforge._native.bgv import Ciphertext, Client, Context, Evaluator, Multiplier
 from ringforge.aes.byte_aes import added_key, check_round, round_circuit, round_key
 from ringforge.aes.byte_circuit import BITS, Circuit, LinearMap, Sum, run
 from ringforge.aes.byte_plan import LEVELS_LEFT, AesPlan, Plan, Segment, Sizes, Value, aes_plan, make_plan
@@ -34,7 +34,7 @@ from ringforge.aes.engine import (
     as_key,
 )
 from ringforge.binary_slots import BinarySlots, Bytes
-from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
+from ringforge.errors import MismatchError, NoiseError, ShapeError
 
 SCHEME: Final = "bgv"
 
@@ -68,11 +68,6 @@ class _Bytes:
         self.context, self.threads, self.levels_left = context, threads, levels_left
         params = context.params
         self.byte_slots = BinarySlots(params.m)
-        if self.byte_slots.field_degree % BITS:
-            raise ParameterError(
-                f"index {params.m} has slots of GF(2^{self.byte_slots.field_degree}), without GF(2^8): take a set whose "
-                'slots hold bytes, such as "bgv-aes"'
-            )
         self.slots = self.byte_slots.size
         self.parameter_hash: bytes = params.hash
         gadget = context.gadget
@@ -147,7 +142,7 @@ class BgvClient(_Bytes):
         context: of the parameters. levels_left: products that results of AES have to bear: as the server has it.
 
     Raises:
-        ParameterError: slots that hold no bytes. `plan` raises it for too few primes.
+        ParameterError: the first use of `plan`, for a set of too few primes.
     """
 
     def __init__(
@@ -218,9 +213,7 @@ class _Machine:
 
     def maps(self, a: Ciphertext, maps: tuple[LinearMap, ...], then: int) -> list[Ciphertext]:
         context, multiplier = self._server.context, self._server.multiplier
-        sums = [
-            [(context.frobenius_element(k) if k else 1, multiplier(c)) for k, c in enumerate(m) if c] for m in maps
-        ]
+        sums = [[(context.frobenius_element(k) if k else 1, multiplier(c)) for k, c in enumerate(m) if c] for m in maps]
         drop = min(a.limbs - self._limbs[then], 1)
         return self._evaluator.frobenius_sums(a, sums, self._server.keys.galois, drop)
 

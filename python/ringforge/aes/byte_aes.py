@@ -16,13 +16,14 @@ Values of a round: 16 bytes of the state, then the 16 of the round key.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
 import numpy as np
 
 from ringforge.aes import clear
-from ringforge.aes.byte_circuit import BITS, Circuit, LinearMap, Maps, Power, Product, Step, Sum, linear_map
+from ringforge.aes.byte_circuit import Circuit, LinearMap, Maps, Power, Product, Step, Sum, linear_map
 from ringforge.aes.clear import Bytes
 from ringforge.aes.engine import ROUNDS, Direction
 from ringforge.errors import ParameterError
@@ -42,16 +43,19 @@ def _unlinear(x: Bytes) -> Bytes:
     return _LINEAR_INVERSE[x]
 
 
-def _multiple(function: object, factor: int) -> LinearMap:
-    assert callable(function)
+def _multiple(function: Callable[[Bytes], Bytes], factor: int) -> LinearMap:
     return linear_map(lambda x: clear.multiply(function(x), factor))
+
+
+def _unmixed(factor: int) -> Callable[[Bytes], Bytes]:
+    return lambda x: _unlinear(clear.multiply(x, factor))
 
 
 #: The linear part of the affine map: its multiples by 1 and 2; its inverse.
 SUBSTITUTE: Final = {f: _multiple(_linear, f) for f in (1, 2)}
 UNLINEAR: Final = linear_map(_unlinear)
 #: L^-1 of the multiples that InvMixColumns takes.
-UNMIX: Final = {f: linear_map(lambda x, f=f: _unlinear(clear.multiply(x, f))) for f in clear.INVERSE_MIX}
+UNMIX: Final = {f: linear_map(_unmixed(f)) for f in clear.INVERSE_MIX}
 
 #: Stages of a round: three products deep, and one of linear maps; one more before them in round 1 of decryption.
 INVERSION_STAGES: Final = 3
@@ -168,13 +172,14 @@ def round_key(i: int, key: bytes, direction: Direction = "encrypt") -> Bytes:
     """
     if i:
         check_round(i, direction)
-    keys = clear.expand_key(key)
+    keys: Bytes = clear.expand_key(key)
     constant = np.uint8(AFFINE_CONSTANT)
     if direction == "encrypt":
-        return keys[i] ^ constant if i else keys[0]
-    one = keys[ROUNDS - i]
+        return np.bitwise_xor(keys[i], constant if i else np.uint8(0))
+    one: Bytes = keys[ROUNDS - i]
     if i == ROUNDS:
         return one
     if i == 0:
-        return one ^ constant
-    return _unlinear(clear.mix_columns(one[None], clear.INVERSE_MIX)[0] ^ constant)
+        return np.bitwise_xor(one, constant)
+    mixed: Bytes = clear.mix_columns(one[None], clear.INVERSE_MIX)[0]
+    return _unlinear(np.bitwise_xor(mixed, constant))

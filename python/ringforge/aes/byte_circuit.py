@@ -365,5 +365,9 @@ def linear_map(function: Callable[[Bytes], Bytes]) -> LinearMap:
     return tuple(found)
 
 
+def _bit(i: int) -> Callable[[Bytes], Bytes]:
+    return lambda x: (x >> i & 1).astype(np.uint8)
+
+
 #: BIT_MAPS[i] takes a byte to its bit i, 0 or 1.
-BIT_MAPS: Final = tuple(linear_map(lambda x, i=i: (x >> i & 1).astype(np.uint8)) for i in range(BITS))
+BIT_MAPS: Final = tuple(linear_map(_bit(i)) for i in range(BITS))

@@ -66,8 +66,9 @@ class Sizes:
         """Transforms: inverse ones of all primes, forward ones of each digit but at its own."""
         return -(-limbs // self.alpha) * (limbs + self.special)
 
-    def mod_down(self, limbs: int, drop: int = 0) -> int:
-        """Of two polynomials, by P and `drop` primes."""
+    def mod_down(self, limbs: int) -> int:
+        """Of two polynomials: inverse ones of P's primes, forward ones of the others. Primes that go too change
+        sides."""
         return 2 * (self.special + limbs)
 
     def step(self, step: Step, limbs: int) -> int:
@@ -252,7 +253,8 @@ class Plan:
     """Primes of every stage, and what is predicted.
 
     Attributes:
-        segments: circuits one after another. limbs: of each segment's stages, and of its results, where the next begins.
+        segments: circuits one after another. limbs: of each segment's stages, and of its results, where the next
+        begins.
         noises: of each segment's results, the largest. budgets: bits of budget that they leave.
         work: transforms, of all circuits as they are planned.
     """
@@ -298,8 +300,8 @@ def make_plan(
         ways = _through(rules, sizes, segment.circuit, peaks, ways, segment.fresh)
         if not ways:
             raise ParameterError(
-                f"{sizes.limbs} primes are too few for {segments[-1].circuit.name}: {segment.circuit.name} finds no way. "
-                "Take a set with more primes, or plan for fewer levels afterwards"
+                f"{sizes.limbs} primes are too few for {segments[-1].circuit.name}: {segment.circuit.name} finds no "
+                "way. Take a set with more primes, or plan for fewer levels afterwards"
             )
         if n + 1 < len(segments):
             following = segments[n + 1].circuit.inputs - len(segments[n + 1].fresh)
@@ -378,7 +380,7 @@ class AesPlan:
         counts = [c.counts() for c in circuits]
         depth = sum(c.depth for c in counts)
         lines = [
-            f"AES-128, direction {self.direction}, {depth} products deep; {self.levels_left} levels are left afterwards",
+            f"AES-128, direction {self.direction}, {depth} products deep; {self.levels_left} levels are left after it",
             f"  {sum(c.products for c in counts):,} products, {sum(c.key_switches for c in counts):,} key switches in "
             f"{sum(c.mod_ups for c in counts):,} ModUps and {sum(c.mod_downs for c in counts):,} ModDowns, "
             f"{sum(c.plain_products for c in counts):,} products with constants",

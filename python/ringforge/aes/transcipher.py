@@ -7,15 +7,15 @@ A client sends its AES key once, homomorphically encrypted as eleven round keys,
 long as its data. The server runs AES on the counters, which are public, under the encrypted key, and adds the stream:
 what it gets are homomorphic ciphertexts of the data, on which it computes.
 
-Counters are 128 bits, the greatest byte first, and wrap to 0, as in NIST SP 800-38A and libraries. A *batch* has as many
-blocks as slots less one; in the slot after its last block is the *check*, AES of the counter that follows, which the
-client knows: a key or counter that is not what the client thinks shows there, but for 1 in 2^128, and in everything
+Counters are 128 bits, the greatest byte first, and wrap to 0, as in NIST SP 800-38A and libraries. A *batch* has as
+many blocks as slots less one; in the slot after its last block is the *check*, AES of the counter that follows, which
+the client knows: a key or counter that is not what the client thinks shows there, but for 1 in 2^128, and in everything
 computed from it slot by slot.
 
 AES-CTR has no integrity: a flipped bit of the stream is a flipped bit of the data. Each stream has a tag, HMAC-SHA256
-under a second key that client and server share. It says when a stream was damaged or changed on its way. It says nothing
-against the server, which has that key; the server is trusted to compute what it is asked, and learns nothing of the data
-all the same.
+under a second key that client and server share. It says when a stream was damaged or changed on its way. It says
+nothing against the server, which has that key; the server is trusted to compute what it is asked, and learns nothing of
+the data all the same.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ def encode(slots: BinarySlots, values: npt.ArrayLike, packing: Packing = "elemen
     """
     room = slots.degree if packing == "coefficients" else slots.size
     a = _checked(values, room, packing)
-    if a.dtype.kind not in "iub":
+    if a.size and a.dtype.kind not in "iub":
         raise RingforgeValueError(f"{packing} are {a.dtype} entries; integers are needed")
-    a = np.pad(a, (0, room - a.size))
+    a = np.pad(a if a.size else a.astype(np.uint8), (0, room - a.size))
     if packing == "elements":
         return slots.encode(a)
     if packing == "bytes":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Ledgers of counters: no counter twice, whatever wraps, whoever asks at the same time, whatever becomes of the file."""
+"""Ledgers of counters: no counter twice, whatever wraps, whoever asks meanwhile, whatever becomes of the file."""
 
 from __future__ import annotations
 

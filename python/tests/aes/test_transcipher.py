@@ -27,7 +27,6 @@ from ringforge.aes.transcipher import (
     library_ctr,
 )
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
-
 from tests.aes.clear_engine import ClearClient, ClearServer
 
 SLOTS = ClearServer.slots
