@@ -34,7 +34,7 @@ std::uint32_t value(const BinarySlots& s, const Bits& a, std::size_t slot) {
 }
 
 TEST(BinarySlots, AreValuesAtRootsOfUnity) {
-  for (const unsigned m : {3U, 7U, 9U, 51U, 63U, 85U, 255U, 1285U, 2047U, 65535U}) {
+  for (const unsigned m : {3U, 7U, 9U, 51U, 63U, 85U, 255U, 1285U, 2047U, 65535U, 65537U}) {
     const BinarySlots s(m);
     const Elements v = random_elements(s, m);
     Bits a(s.degree());

@@ -10,6 +10,7 @@
 // eight vectors, whose lanes belong to different rows. The last level of dimension 16 there, the factors of the fixed
 // array and the first level back are one product of two rows with constants, two sums of two products.
 #include "sets.hpp"
+#include "transpose.hpp"
 #include "word52.hpp"
 
 namespace ringforge::kernels {
@@ -17,26 +18,6 @@ namespace avx512 {
 namespace {
 
 constexpr size_t kRow = 8;
-
-/// Rows and columns of eight vectors exchanged.
-RF_INLINE void transpose8(V x[8]) {
-  V a[8], b[8];
-  for (int i = 0; i < 8; i += 2) {
-    a[i] = _mm512_unpacklo_epi64(x[i], x[i + 1]);
-    a[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 1]);
-  }
-  // a[i + s] holds columns s, s + 2, s + 4, s + 6 of rows i and i + 1, in quarters of a vector.
-  for (int i = 0; i < 8; i += 4)
-    for (int s = 0; s < 2; ++s) {
-      b[i + s] = _mm512_shuffle_i64x2(a[i + s], a[i + s + 2], 0x88);
-      b[i + s + 2] = _mm512_shuffle_i64x2(a[i + s], a[i + s + 2], 0xdd);
-    }
-  // b[i + s]: columns s and s + 4 of rows i to i + 3, b[i + s + 2]: columns s + 2 and s + 6.
-  for (int s = 0; s < 4; ++s) {
-    x[s] = _mm512_shuffle_i64x2(b[s], b[s + 4], 0x88);
-    x[s + 4] = _mm512_shuffle_i64x2(b[s], b[s + 4], 0xdd);
-  }
-}
 
 // ---- dimension 16, and 256 in two steps -------------------------------------------------------------
 // The factors at the root are 1 where the heap index is a power of two.

@@ -15,16 +15,15 @@ using std::size_t;
 
 constexpr size_t kRow = 8;
 
-/// Multiplication of canonical words by constants that are given by their quotients.
+/// Multiplication of canonical words by constants that are given by their quotients of b bits.
+template <unsigned b>
 struct Constants {
   u64 q;
-  unsigned bits;
-  explicit Constants(const Modulus& m) : q(m.q), bits(m.bits <= kFastBits ? 52 : 64) {}
+  explicit Constants(const Modulus& m) : q(m.q) {}
 
-  u64 value(u64 s) const { return static_cast<u64>((static_cast<u128>(s) * q) >> bits) + 1; }
-  u64 times(u64 a, u64 w, u64 s) const {
-    return arith::once(a * w - static_cast<u64>((static_cast<u128>(a) * s) >> bits) * q, q);
-  }
+  static u64 product(u64 a, u64 s) { return static_cast<u64>((static_cast<u128>(a) * s) >> b); }
+  u64 value(u64 s) const { return product(s, q) + 1; }
+  u64 times(u64 a, u64 w, u64 s) const { return arith::once(a * w - product(a, s) * q, q); }
   u64 times(u64 a, u64 s) const { return times(a, value(s), s); }
 };
 
@@ -40,9 +39,9 @@ void lane_level(u64 x[kRow], size_t half, const Factor (&f)[4], u64 q) {
 }
 
 /// One level of the lanes, m nodes.
-template <bool Undo>
+template <unsigned b, bool Undo>
 void level(u64* x, size_t m, const RaderTable& t) {
-  const Constants c(t.mod);
+  const Constants<b> c(t.mod);
   const size_t half = t.n / kRow / m / 2;
   for (size_t i = 0; i < m; ++i) {
     const u64* s = (Undo ? t.inverse_quotient : t.forward_quotient) + kRow * (m + i);
@@ -57,20 +56,32 @@ void level(u64* x, size_t m, const RaderTable& t) {
   }
 }
 
+template <unsigned b>
+void transform(u64* x, const RaderTable& t) {
+  for (u64* row = x; row < x + t.n; row += kRow)
+    for (const size_t half : {4, 2, 1}) lane_level<false>(row, half, t.lane, t.mod.q);
+  for (size_t m = 1; m < t.n / kRow / 2; m *= 2) level<b, false>(x, m, t);
+}
+
 /// In place, canonical words.
-void convolve_here(u64* x, const RaderTable& t, bool undo) noexcept {
-  rader_transform(x, t);
-  const Constants c(t.mod);
+template <unsigned b>
+void convolve_by(u64* x, const RaderTable& t, bool undo) {
+  transform<b>(x, t);
+  const Constants<b> c(t.mod);
   const u64* array = undo ? t.inverse_array : t.array;
   for (u64* row = x; row < x + t.n; row += 2 * kRow, array += 3 * kRow)
     for (size_t j = 0; j < kRow; ++j) {
-      const u64 a = row[j], b = row[kRow + j];
-      row[j] = add(c.times(a, array[j]), c.times(b, array[kRow + j]), c.q);
-      row[kRow + j] = add(c.times(a, array[2 * kRow + j]), c.times(b, array[j]), c.q);
+      const u64 u = row[j], v = row[kRow + j];
+      row[j] = add(c.times(u, array[j]), c.times(v, array[kRow + j]), c.q);
+      row[kRow + j] = add(c.times(u, array[2 * kRow + j]), c.times(v, array[j]), c.q);
     }
-  for (size_t m = t.n / kRow / 4; m >= 1; m /= 2) level<true>(x, m, t);
+  for (size_t m = t.n / kRow / 4; m >= 1; m /= 2) level<b, true>(x, m, t);
   for (u64* row = x; row < x + t.n; row += kRow)
     for (const size_t half : {1, 2, 4}) lane_level<true>(row, half, t.inverse_lane, t.mod.q);
+}
+
+void convolve_here(u64* x, const RaderTable& t, bool undo) {
+  t.mod.bits <= kFastBits ? convolve_by<52>(x, t, undo) : convolve_by<64>(x, t, undo);
 }
 
 void convolve(u64* dst, const u64* src, const RaderTable& t, bool undo) noexcept {
@@ -90,9 +101,7 @@ void convolve_lift(u64* dst, const u64* src, u64 p, const RaderTable& t) noexcep
 }  // namespace
 
 void rader_transform(u64* x, const RaderTable& t) noexcept {
-  for (u64* row = x; row < x + t.n; row += kRow)
-    for (const size_t half : {4, 2, 1}) lane_level<false>(row, half, t.lane, t.mod.q);
-  for (size_t m = 1; m < t.n / kRow / 2; m *= 2) level<false>(x, m, t);
+  t.mod.bits <= kFastBits ? transform<52>(x, t) : transform<64>(x, t);
 }
 
 const RaderKernels& ref_rader() noexcept {
