@@ -2,6 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // Fuzzes the readers of LTV, each by the type that the input's first record claims.
+#include <cstdlib>
+
 #include "harness.hpp"
 #include "ltv_objects.hpp"
 
@@ -35,6 +37,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::check_single(data, size, load, save, [&](const auto&) { return size; });
     fuzz::check_sequence(data, size, next);
   });
+  if (type_of(data, size) == ltv::kEvalKeyType) {
+    const auto [one, other] = fuzz::ltv_keys_taken(data, size);
+    if (one != other) std::abort();
+  }
   return 0;
 }
 

@@ -4,6 +4,8 @@
 // Small objects of LTV, the same in each run, for its fuzz target, the corpus and tests of the readers.
 #pragma once
 
+#include <sstream>
+
 #include "objects.hpp"
 #include "ringforge/ltv/io.hpp"
 
@@ -39,6 +41,7 @@ inline std::map<std::string, Samples> make_ltv_samples() {
   put("ciphertext", "9-relinearized", ev.relinearize(product, key));
   put("eval_key", "0", client.eval_key(sk, pk, 2));
   put("eval_key", "1", key);
+  put("eval_key", "2-lag", client.eval_key(sk, pk, 2, 1, 1));
   return out;
 }
 
@@ -83,6 +86,23 @@ void with_ltv_reader(io::TypeCode type, F&& f) {
     default:
       break;
   }
+}
+
+/// Whether bytes are an evaluation key, and whether a relinearizer takes them: digit by digit, but no others.
+inline std::pair<bool, bool> ltv_keys_taken(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const auto taken = [&](auto&& load) {
+    std::istringstream in(bytes);
+    try {
+      load(in);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  ltv::Relinearizer relinearizer(ltv_context());
+  return {taken([](std::istream& in) { (void)io::load_eval_key(in, *ltv_context()); }),
+          taken([&](std::istream& in) { io::load_eval_key(in, relinearizer); }) && relinearizer.level() != 0};
 }
 
 }  // namespace ringforge::fuzz

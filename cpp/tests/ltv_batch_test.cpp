@@ -32,10 +32,7 @@ struct World {
   BatchEvaluator ev;
   std::mt19937_64 rng{5};
   explicit World(const std::string& name, unsigned threads = 2)
-      : ctx(context(name)),
-        client(ctx, TestRandomness(seed_of(3))),
-        keys(client.keys(threads)),
-        ev(ctx, threads) {}
+      : ctx(context(name)), client(ctx, TestRandomness(seed_of(3))), keys(client.keys(threads)), ev(ctx, threads) {}
   EvalKey key(std::size_t level, std::size_t lag = 0) const {
     return client.eval_key(keys.first, keys.second, level, 2, lag);
   }

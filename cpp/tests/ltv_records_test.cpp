@@ -51,11 +51,12 @@ TEST(LtvRecords, RefusedFields) {
   for (const char* reader : {"ltv_parameters", "ciphertext", "secret_key", "public_key", "eval_key"})
     refused(reader, "0", 0, u32{64});  // word bits
   for (const u32 value : {u32{0}, u32{3}, ~u32{0}}) {
-    refused("ciphertext", "0", 4, value);   // limbs
-    refused("ciphertext", "0", 12, value);  // degree
-    refused("eval_key", "0", 4, value);     // level
-    refused("eval_key", "0", 12, value);    // digits
-    refused("secret_key", "0", 4, value);   // levels
+    refused("ciphertext", "0", 4, value);                                             // limbs
+    refused("ciphertext", "0", 12, value);                                            // degree
+    refused("eval_key", "0", 4, value);                                               // level
+    refused("eval_key", "0", 6, static_cast<std::uint16_t>(value == 0 ? 2 : value));  // lag
+    refused("eval_key", "0", 12, value);                                              // digits
+    refused("secret_key", "0", 4, value);                                             // levels
   }
   refused("ciphertext", "0", 8, u32{1});
   refused("ciphertext", "0", 24, std::nan(""));
@@ -73,6 +74,39 @@ TEST(LtvRecords, RefusedFields) {
   refused("ltv_parameters", "0", 28, u32{32});           // window
   refused("ltv_parameters", "0", 32, ~u32{0});           // primes
   refused("ltv_parameters", "0", 48, u64{1} << 31 | 1);  // a prime
+}
+
+// What a relinearizer reads digit by digit is what is read as a whole.
+TEST(LtvRecords, KeysIntoARelinearizer) {
+  for (auto [name, bytes] : fuzz::make_ltv_samples().at("eval_key")) {
+    const auto same = [&](bool taken) {
+      EXPECT_EQ(fuzz::ltv_keys_taken(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()),
+                std::pair(taken, taken))
+          << name;
+    };
+    same(true);
+    bytes.back() ^= 1;  // the checksum
+    same(false);
+    bytes.back() ^= 1;
+    bytes.push_back(0);
+    same(false);
+    bytes.resize(bytes.size() / 2);
+    same(false);
+  }
+}
+
+TEST(LtvRecords, BetweenLevels) {
+  const auto ctx = fuzz::ltv_context();
+  const ltv::Client client(ctx, TestRandomness(fuzz::seed_of(5)));
+  const auto keys = client.keys();
+  const ltv::Ciphertext c = client.encrypt(ltv::Bits{1}, keys.second);
+  const ltv::BatchEvaluator ev(ctx);
+  std::ostringstream out;
+  EXPECT_THROW(io::save(out, *ctx, ev.carry(std::vector{&c}, 1)[0]), LevelError);
+  EXPECT_TRUE(out.str().empty());
+  std::stringstream file;
+  io::save(file, *ctx, client.eval_key(keys.first, keys.second, 2, 1, 1));
+  EXPECT_EQ(io::index(file)[0].count("lag"), 1U);
 }
 
 TEST(LtvRecords, SayWhatTheyHold) {

@@ -208,7 +208,12 @@ void bind_ltv_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Rea
           "context"_a, GilReleased())
       .def(
           "eval_key_into",
-          [](Reader& r, ltv::Relinearizer& to) { r.turn([&](std::istream& in) { io::load_eval_key(in, to); return 0; }); },
+          [](Reader& r, ltv::Relinearizer& to) {
+            r.turn([&](std::istream& in) {
+              io::load_eval_key(in, to);
+              return 0;
+            });
+          },
           "relinearizer"_a, GilReleased(), "Reads an LTV evaluation key into a relinearizer, digit by digit.")
       .def(
           "public_key",

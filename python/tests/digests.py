@@ -574,6 +574,19 @@ def ntru(threads: int) -> Digests:
         }.items():
             yield file(what, c)
         yield f"{name}/decrypted.words", sha(s.decrypt(s.evaluator.mod_switch(relinearized)))
+        batch, relinearizer = ltv.BatchEvaluator(s.context, threads), ltv.Relinearizer(s.context, threads)
+        relinearizer.load(s.eval_key(1))
+        sums = batch.sums([a, b], [[0, 1], [1]], [0, 1])
+        products = batch.products([a, b], [[0], [0, 1]], [[(0, 1), (1, 1)], [(0, 0)]], [[0], []])
+        for what, many in {
+            "sums": sums,
+            "products": products,
+            "relinearizer": (down := relinearizer.relinearize(products)),
+            "switched": batch.mod_switch(down),
+        }.items():
+            for k, c in enumerate(many):
+                yield file(f"{what} {k}", c)
+        yield file("eval_key over a level", s.client.eval_key(s.secret_key, s.public_key, 2, threads, 1))
 
 
 # ---- oblivious message retrieval -----------------------------------------------------------------

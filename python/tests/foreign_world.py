@@ -176,6 +176,9 @@ class Ltv(Records):
         self.ciphertext = self.client.encrypt(self.bits, self.public_key)
         self.product = self.evaluator.mul(self.ciphertext, self.ciphertext)
         self.relinearized = self.evaluator.relinearize(self.product, self.eval_key)
+        self.batch, self.relinearizer = ltv.BatchEvaluator(self.context), ltv.Relinearizer(self.context)
+        self.loaded = ltv.Relinearizer(self.context)
+        self.loaded.load(self.eval_key)
         self.record = {
             kind: io.to_bytes(self.context, getattr(self, kind))
             for kind in ("ciphertext", "secret_key", "public_key", "eval_key")

@@ -22,8 +22,8 @@ void check_inputs(const Context& context, std::span<const Ciphertext* const> inp
     if (c->key_id != inputs[0]->key_id)
       throw MismatchError("ciphertexts are under different keys: encrypt all under one");
     if (c->limbs() != inputs[0]->limbs())
-      throw LevelError("ciphertexts have " + std::to_string(inputs[0]->limbs()) + " and " +
-                       std::to_string(c->limbs()) + " limbs: bring them to one level by mod_switch or carry");
+      throw LevelError("ciphertexts have " + std::to_string(inputs[0]->limbs()) + " and " + std::to_string(c->limbs()) +
+                       " limbs: bring them to one level by mod_switch or carry");
   }
 }
 

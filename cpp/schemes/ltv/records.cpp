@@ -221,8 +221,8 @@ EvalKeyHead read_eval_key_head(RecordReader& r, const Context& context) {
   const auto& params = context.params();
   const u32 level = head.at<u32>(4) & kLevelMask, lag = head.at<u32>(4) >> kLagShift;
   if (level < 1 || level > params.levels() || lag >= level)
-    r.refuse("is of level " + std::to_string(level) + " with lag " + std::to_string(lag) + ", its parameters have 1 ... " +
-             std::to_string(params.levels()) + " with lags below the level");
+    r.refuse("is of level " + std::to_string(level) + " with lag " + std::to_string(lag) +
+             ", its parameters have 1 ... " + std::to_string(params.levels()) + " with lags below the level");
   const std::size_t limbs = key_limbs(context, level), count = params.digits(level);
   if (head.at<u32>(8) != limbs || head.at<u32>(12) != count)
     r.refuse("has " + std::to_string(head.at<u32>(12)) + " digits of " + std::to_string(head.at<u32>(8)) +
@@ -263,12 +263,9 @@ void describe_key(const RecordHead& head, RecordInfo& info) {
   info.fields = {{"word_bits", u64{head.at<u32>(0)}}, {"levels", u64{head.at<u32>(4)}}, {"key_id", head.at<u64>(8)}};
 }
 void describe_eval_key(const RecordHead& head, RecordInfo& info) {
-  info.fields = {{"word_bits", u64{head.at<u32>(0)}},
-                 {"level", u64{head.at<u32>(4) & kLevelMask}},
-                 {"lag", u64{head.at<u32>(4) >> kLagShift}},
-                 {"limbs", u64{head.at<u32>(8)}},
-                 {"digits", u64{head.at<u32>(12)}},
-                 {"key_id", head.at<u64>(16)}};
+  info.fields = {{"word_bits", u64{head.at<u32>(0)}},        {"level", u64{head.at<u32>(4) & kLevelMask}},
+                 {"lag", u64{head.at<u32>(4) >> kLagShift}}, {"limbs", u64{head.at<u32>(8)}},
+                 {"digits", u64{head.at<u32>(12)}},          {"key_id", head.at<u64>(16)}};
 }
 
 }  // namespace
@@ -363,7 +360,8 @@ void load_eval_key(std::istream& in, ltv::Relinearizer& relinearizer) {
   RecordReader r(in, ltv::kEvalKeyType);
   const EvalKeyHead head = read_eval_key_head(r, context);
   const BasisOf<u32> basis = context.basis(head.limbs);
-  relinearizer.load({head.key_id, head.level, head.lag, [&] { return read_poly<Eval>(r, basis); }, [&] {
+  relinearizer.load({head.key_id, head.level, head.lag, [&] { return read_poly<Eval>(r, basis); },
+                     [&] {
                        r.finish();
                        check_alone(in, ltv::kEvalKeyType);
                      }});

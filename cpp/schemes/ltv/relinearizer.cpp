@@ -174,7 +174,8 @@ void Relinearizer::prepare(const Poly<Eval, u32>& digit, std::size_t d) {
       kernels::active().reduce_signed(wide.data(), integers, n, wide_[a].mod());
       ntt(wide.data(), wide.data(), wide_[a]);
       for (std::size_t t = 0; t < tiles; ++t)
-        std::copy_n(wide.data() + t * tile_, tile_, key_.data() + (((a * tiles + t) * groups_ + g) * digits_ + d) * tile_);
+        std::copy_n(wide.data() + t * tile_, tile_,
+                    key_.data() + (((a * tiles + t) * groups_ + g) * digits_ + d) * tile_);
     }
   }
 }
@@ -182,13 +183,13 @@ void Relinearizer::prepare(const Poly<Eval, u32>& digit, std::size_t d) {
 void Relinearizer::check_input(const Ciphertext& c) const {
   check(*ctx_, c);
   if (level_ == 0) throw LevelError("no evaluation key is loaded: load that of level " + std::to_string(c.level + 1));
-  if (c.key_id != key_id_)
-    throw MismatchError("the evaluation key is of another secret key than the ciphertext's");
+  if (c.key_id != key_id_) throw MismatchError("the evaluation key is of another secret key than the ciphertext's");
   if (c.level + 1 != level_ || c.lag != lag_ || c.limbs() != limbs_)
     throw LevelError("a ciphertext of level " + std::to_string(c.level) + " over " + std::to_string(c.lag) +
-                     " levels with " + std::to_string(c.limbs()) + " limbs needs its level's limbs, and the key of level " +
-                     std::to_string(c.level + 1) + " with that lag; loaded is that of level " +
-                     std::to_string(level_) + " with lag " + std::to_string(lag_));
+                     " levels with " + std::to_string(c.limbs()) +
+                     " limbs needs its level's limbs, and the key of level " + std::to_string(c.level + 1) +
+                     " with that lag; loaded is that of level " + std::to_string(level_) + " with lag " +
+                     std::to_string(lag_));
 }
 
 /// Transforms of all digits modulo one of the two primes.
@@ -253,8 +254,8 @@ void Relinearizer::finish(std::span<Ciphertext> results) {
 std::vector<Ciphertext> Relinearizer::relinearize(std::span<const Ciphertext* const> inputs) {
   const std::lock_guard lock(mutex_);
   for (const Ciphertext* c : inputs) check_input(*c);
-  const std::size_t most = std::min(std::max<std::size_t>(1, kBatchDigits / std::max<std::size_t>(digits_, 1)),
-                                    inputs.size());
+  const std::size_t most =
+      std::min(std::max<std::size_t>(1, kBatchDigits / std::max<std::size_t>(digits_, 1)), inputs.size());
   fit(x_, most * digits_ * row_);
   fit(sums_, most * kWide * groups_ * row_);
   if (cut_.size() < most) cut_.resize(most);

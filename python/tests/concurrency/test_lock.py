@@ -32,6 +32,8 @@ ELSEWHERE = {
     "bfv.Evaluator.__init__": "keeps the number",
     "bgv.Evaluator.__init__": "keeps the number",
     "ltv.Evaluator.__init__": "keeps the number",
+    "ltv.BatchEvaluator.__init__": "keeps the number",
+    "ltv.Relinearizer.__init__": "keeps the number",
     "fhew.accumulate": "needs a large key: gates/test_devices.py",
     "omr.CompressionPlan.memory": "a formula",
     "omr.Affine.run_bytes": "a formula",
@@ -304,6 +306,14 @@ def broken_ntru(_: Path) -> Iterator[Row]:
     yield row("ltv.Evaluator.relinearize", ev.relinearize, product, key)
     yield row("ltv.Evaluator.mod_switch", ev.mod_switch, down)
     yield row("ltv.Evaluator.mul_plain", ev.mul_plain, c, bits)
+    batch, relinearizer = ltv.BatchEvaluator(ctx), ltv.Relinearizer(ctx)
+    relinearizer.load(key)
+    yield row("ltv.Relinearizer.load", relinearizer.load, key)
+    yield row("ltv.Relinearizer.relinearize", relinearizer.relinearize, [product])
+    yield row("ltv.BatchEvaluator.sums", batch.sums, [c] * 64, [list(range(64))] * 64)
+    yield row("ltv.BatchEvaluator.products", batch.products, [c, c], [[0, 1]], [[(0, 0)]])
+    yield row("ltv.BatchEvaluator.mod_switch", batch.mod_switch, [down] * 4)
+    yield row("ltv.BatchEvaluator.carry", batch.carry, [c] * 4, 1)
 
 
 def bytes_in_slots(_: Path) -> Iterator[Row]:

@@ -69,9 +69,9 @@ class Relinearizer {
   // Of the key: limbs, digits, limbs that one integer holds, and how many such integers; points of a tile; words from a
   // digit's transform to the next, so that they are apart in the caches.
   std::size_t limbs_ = 0, digits_ = 0, group_ = 1, groups_ = 0, tile_ = 0, row_ = 0;
-  WordBuffer key_;     // [prime of 50 bits][tile][group][digit][point]
-  WordBuffer x_;       // [ciphertext][digit][point], of one of the two primes at a time
-  WordBuffer sums_;    // [ciphertext][prime of 50 bits][group][point]
+  WordBuffer key_;   // [prime of 50 bits][tile][group][digit][point]
+  WordBuffer x_;     // [ciphertext][digit][point], of one of the two primes at a time
+  WordBuffer sums_;  // [ciphertext][prime of 50 bits][group][point]
   std::vector<Digits> cut_;
 };
 

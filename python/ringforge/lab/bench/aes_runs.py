@@ -341,8 +341,8 @@ def _rounds(whole: Record, rounds: Sequence[Record]) -> list[Table]:
     unit = whole.extra["transform_seconds"]
     notes = [
         f"{whole.threads} thread(s); keys, made once, are {whole.extra['key_bytes'] / 1e6:,.0f} MB, and "
-        f"{whole.extra['round_key_bytes'] / 1e6:,.0f} MB of round keys. {whole.extra['cpu_seconds']:.1f} s of processor "
-        "time in all."
+        f"{whole.extra['round_key_bytes'] / 1e6:,.0f} MB of round keys. {whole.extra['cpu_seconds']:.1f} s of "
+        "processor time in all."
     ]
     if unit is not None:
         count = whole.extra["transforms"]
