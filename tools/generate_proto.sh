@@ -6,4 +6,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 "${1:?usage: generate_proto.sh PYTHON}" -m grpc_tools.protoc -I python --python_out=python --pyi_out=python \
-  python/ringforge/psi/proto/psi.proto python/ringforge/omr/proto/*.proto
+  python/ringforge/aes/proto/aes.proto python/ringforge/psi/proto/psi.proto python/ringforge/omr/proto/*.proto

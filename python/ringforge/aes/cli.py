@@ -12,6 +12,17 @@ from typing import Annotated
 
 import typer
 
+from ringforge.aes import serve_cli
+from ringforge.aes.options import (
+    AsJson,
+    Compute,
+    KeysDirectory,
+    RoundKeysDirectory,
+    SchemeName,
+    SecretFile,
+    SetName,
+    StreamFile,
+)
 from ringforge.cli.console import console, print_warning, progress, properties, say, size_text, steps, thread_count
 from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file
 from ringforge.errors import ParameterError
@@ -31,24 +42,6 @@ app = typer.Typer(
     "has files without secrets, or a service: `serve`, `submit`.\n\n"
     "docs/aes.md is the guide: who learns what, and what it takes.",
 )
-
-KeysDirectory = Annotated[
-    Path, typer.Option("--keys", help="Directory of evaluation keys, which `keygen` made; no secret.")
-]
-RoundKeysDirectory = Annotated[
-    Path, typer.Option("--round-keys", help="Directory of encrypted round keys, which `encrypt` made; no secret.")
-]
-SecretFile = Annotated[Path, typer.Option("--secret", help="The secret key, which `keygen` made.")]
-SchemeName = Annotated[str, typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.")]
-SetName = Annotated[str | None, typer.Option("--set", help="Parameter set; default: the scheme's for AES.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
-StreamFile = Annotated[Path | None, typer.Option("--stream", help="AES-CTR stream, which `stream` made.")]
-Compute = Annotated[
-    str,
-    typer.Option(
-        help="Compute on the bytes: below:N gives 1 for each byte below N; sums, those of each two bytes. Under bgv."
-    ),
-]
 
 
 @app.command()
@@ -340,3 +333,89 @@ def decrypt(
         + (f"; {file.head.budget:.1f} by prediction" if file.head.budget is not None else ""),
     }
     console().print(properties("decrypted", rows))
+
+
+@app.command()
+def estimate(
+    blocks: Annotated[int, typer.Option(min=1, help="Blocks of 16 bytes.")] = 2048,
+    scheme: SchemeName = "bgv",
+    parameters: SetName = None,
+    insecure: Insecure = "",
+    search: Annotated[
+        bool, typer.Option("--search", help="Print which rings and primes bear AES under bgv instead: some minutes.")
+    ] = False,
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Anybody: sizes, levels, noise and times, before anything is made.
+
+    Times are of this machine, from a short measurement of what is counted; the rest holds for any.
+
+    Examples: `ringforge aes estimate`, `ringforge aes estimate --scheme ltv --insecure "to know" --json`
+    """
+    if search:
+        from ringforge.aes import search as rings
+
+        if scheme != "bgv":
+            raise ParameterError(f"rings are searched for bgv: {scheme} has the published one")
+        found = []
+        say(rings.heading())
+        for row in rings.search():
+            found.append(row)
+            say(rings.line(row))
+        say(json.dumps(rings.shipped(rings.chosen(found))))
+        return
+    from ringforge.aes.estimate import estimate as of
+    from ringforge.aes.estimate import rows
+    from ringforge.aes.keys import scheme as named
+
+    chosen = named(scheme)
+    if chosen.warning:
+        print_warning(chosen.warning)
+    shape = chosen.shape(parameters or chosen.default, insecure)
+    made = of(chosen, shape, insecure, blocks, thread_count(threads))
+    if as_json:
+        say(json.dumps(vars(made)))
+        return
+    console().print(properties(f"AES on {blocks:,} blocks", rows(made)))
+
+
+@app.command()
+def demo(
+    small: Annotated[
+        bool,
+        typer.Option("--small/--full", help="A small set without security, seconds; or a real one, minutes."),
+    ] = True,
+    scheme: SchemeName = "bgv",
+    insecure: Insecure = "",
+    out: Annotated[Path, typer.Option(help="Folder for the summary and what client and server keep.")] = Path(
+        "demo-out/aes"
+    ),
+    threads: Threads = 0,
+    as_json: AsJson = False,
+) -> None:
+    """A real text as AES-CTR bytes for a server that has the AES key only encrypted, and computes on the text.
+
+    Processes: a server, and a client's commands. Prints what each side saw, times and sizes. Ends with exit code 1 if
+    anything is not what it is in the clear, or the server's files hold the text or a secret.
+
+    Examples: `ringforge aes demo`, `ringforge aes demo --full --json`
+    """
+    from ringforge.aes.demo import run_demo, summary
+    from ringforge.aes.keys import scheme as named
+
+    if named(scheme).warning:
+        print_warning(named(scheme).warning)
+        if not insecure:
+            raise ParameterError(f'{scheme} is broken: say why it may be used, --insecure "..."')
+    size = "small" if small else "full"
+    result = run_demo(
+        out=out, scheme=scheme, size=size, reason=insecure, threads=thread_count(threads), shown=not as_json
+    )
+    if as_json:
+        say(json.dumps(summary(result)))
+    if not result.good:
+        raise typer.Exit(1)
+
+
+serve_cli.add_to(app)

@@ -76,16 +76,25 @@ class RoundKeySource(Protocol):
 class Codec(Protocol):
     """How ciphertexts become bytes, and what they belong to. Both sides of a scheme have it."""
 
-    #: "bgv" or "ltv".
-    scheme: str
-    #: Blocks that a state holds at the most.
-    slots: int
-    #: Ciphertexts of a state, and of a round key.
-    ciphertexts: int
-    #: Hash of the parameters, 32 bytes.
-    parameter_hash: bytes
-    #: Bytes of the largest ciphertext's record.
-    max_record_bytes: int
+    @property
+    def scheme(self) -> str:
+        """Its name, such as "bgv"."""
+
+    @property
+    def slots(self) -> int:
+        """Blocks that a state holds at the most."""
+
+    @property
+    def ciphertexts(self) -> int:
+        """Of a state, and of a round key."""
+
+    @property
+    def parameter_hash(self) -> bytes:
+        """Hash of the parameters, 32 bytes."""
+
+    @property
+    def max_record_bytes(self) -> int:
+        """Bytes of the largest ciphertext's record."""
 
     def to_bytes(self, ciphertext: Any) -> bytes:
         """A ciphertext's record (`_native.io.to_bytes`)."""
@@ -134,8 +143,9 @@ class AesClient(Codec, Protocol):
 class AesServer(Codec, Protocol):
     """Computes. Holds evaluation keys, no secret. Inputs stay as they are; any thread may call."""
 
-    #: Relative times of rounds 1 to 10, roughly, for telling how long it still takes.
-    shares: Sequence[float]
+    @property
+    def shares(self) -> Sequence[float]:
+        """Relative times of rounds 1 to 10, roughly, for telling how long it still takes."""
 
     def start(self, state: State, key: list[Any]) -> State:
         """AddRoundKey 0 on a `FRESH` state.

@@ -200,22 +200,21 @@ class Ltv:
     name, default, warning, parameters_code = "ltv", "ltv-paper", LTV_WARNING, 0x0601
 
     def shape(self, name: str, insecure: str = "") -> Shape:
-        from ringforge.binary_slots import BinarySlots
+        from ringforge.aes.ltv_engine import LEVELS, LtvCodec
         from ringforge.ltv import Context, Parameters
 
         params = Parameters.named(name, insecure=insecure)
-        record = 4 * params.degree * len(params.q) + _SMALL
-        slots = BinarySlots(params.m).size
-        codec = Records("ltv", slots, 8 * BLOCK_BYTES, params.hash, record, Context(params))
-        files = {PARAMETERS: _SMALL, "public.rgfg": record}
-        for level in range(1, params.levels + 1):
+        codec = LtvCodec(Context(params))
+        public = 8 * params.degree * sum(params.limbs(i) for i in range(params.levels + 1))  # of every level
+        files = {PARAMETERS: _SMALL, "public.rgfg": public + _SMALL}
+        for level in range(1, LEVELS + 1):
             files[f"level-{level:02}.rgfg"] = params.key_bytes(level) + _SMALL
         return Shape(name, codec, files)
 
     def make(
         self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None
     ) -> None:
-        from ringforge.aes.ltv_engine import lags
+        from ringforge.aes.ltv_engine import LEVELS, lags
         from ringforge.ltv import Parameters
         from ringforge.ltv.keys import open_or_make
 
@@ -223,7 +222,8 @@ class Ltv:
         keys, client, secret_key, public_key = open_or_make(secret, directory, params, threads)
         if keys.context.params != params:
             raise MismatchError(f"the keys in {directory} are not of set {name}: name another directory")
-        whole, done = sum(params.key_bytes(i) for i in range(1, params.levels + 1)), 0
+        levels = range(1, LEVELS + 1)
+        whole, done = sum(map(params.key_bytes, levels)), 0
 
         def told(level: int, size: int) -> None:
             nonlocal done
@@ -232,7 +232,7 @@ class Ltv:
             if progress is not None:
                 progress(min(1.0, done / whole))
 
-        keys.write(client, secret_key, public_key, threads=threads, progress=told, lags=lags())
+        keys.write(client, secret_key, public_key, levels, threads, told, lags())
 
     def client(self, secret: Path, directory: Path, threads: int) -> AesClient:
         from ringforge.aes.ltv_engine import LtvClient

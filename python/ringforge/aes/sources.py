@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ringforge.aes import files, transcipher
 from ringforge.aes.computing import Computation, Computing
-from ringforge.aes.engine import BLOCK_BYTES, AesClient, AesServer
+from ringforge.aes.engine import BLOCK_BYTES, ROUNDS, AesClient, AesServer
 from ringforge.aes.ledger import Ledger
-from ringforge.aes.runner import Computed, Encrypted, Source
+from ringforge.aes.runner import Computed, Encrypted, Source, StoppedError
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.files import naming
 
@@ -33,11 +34,19 @@ def read_stream(path: Path) -> transcipher.Stream:
 
 
 def source_of(
-    server: AesServer, round_keys: Path, blocks: Path | None, stream: Path | None, compute: str = ""
+    server: AesServer,
+    round_keys: Path,
+    blocks: Path | None,
+    stream: Path | None,
+    compute: str = "",
+    ledger: Path | None = None,
 ) -> Source:
     """What files hold, as something to be evaluated: encrypted blocks, or else a stream.
 
-    A stream's tag is checked, and its counters written down beside the round keys.
+    A stream's tag is checked, and its counters written down.
+
+    Args:
+        ledger: where to; default: beside the round keys.
 
     Raises:
         FormatError, MismatchError: damaged, or for other keys. CounterReuseError: another stream used its counters.
@@ -49,15 +58,40 @@ def source_of(
     source: Source
     if stream is not None:
         found = read_stream(stream)
-        keys = files.RoundKeys(round_keys, server)
-        tags = files.read_tag_key(round_keys)
         with naming(stream):
-            transcipher.Transcipher(server, keys, tags, Ledger(round_keys / LEDGER)).accept(found)
+            transcipher.accept(found, files.read_tag_key(round_keys), Ledger(ledger or round_keys / LEDGER))
         source = transcipher.Checked(found, server.slots)
     else:
         assert blocks is not None
         source = Encrypted(files.File(blocks, server))
     return source if computation is None else Computed(source, computation)
+
+
+def compute_on(
+    server: AesServer, path: Path, computation: Computation, out: Path, told: Callable[[float], bool | None]
+) -> None:
+    """Computes on a result of AES that is there, and writes what comes of it.
+
+    Args:
+        told: takes the fraction done; False ends it.
+
+    Raises:
+        MismatchError: the file holds no blocks after the last round. ParameterError: the scheme or the ciphertexts do
+        not bear it. FormatError: it is damaged. StoppedError: `told` returned False.
+    """
+    file = files.File(path, server)
+    head = file.head
+    if head.kind != "blocks" or head.round != ROUNDS or head.computed:
+        raise MismatchError(f"{path.name} holds no blocks that AES is done with: compute on the result of `evaluate`")
+    made = []
+    for i in range(head.states):
+        made.append(computation.on(server, file.state(i)))
+        if told((i + 1) / head.states) is False:
+            raise StoppedError("stopped; run again to go on")
+    budget = min(server.predicted_budget(s) for s in made)
+    name = hashlib.sha256(f"{file.digest} {computation.text}".encode()).hexdigest()
+    about = head.model_copy(update={"made": name, "computed": computation.text, "budget": budget})
+    files.write_states(out, server, about, made)
 
 
 def decrypted(

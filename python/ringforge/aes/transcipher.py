@@ -272,6 +272,29 @@ class Checked:
         return server.add_clear(state, out)
 
 
+def accept(stream: Stream, tags: TagKey, ledger: Ledger) -> bool:
+    """Looks at a stream before anything is computed.
+
+    Args:
+        tags: the key that tags are under. ledger: of counters that were used.
+
+    Returns:
+        Whether it is new. One that was accepted before may come again, after a crash.
+
+    Raises:
+        MismatchError: of another key. FormatError: damaged. CounterReuseError: another stream of this key used a
+        counter of this one. StorageError: the ledger cannot be written.
+    """
+    if stream.key_id != tags.key_id:
+        raise MismatchError(
+            f"the stream is under key {stream.key_id.hex()}, and the round keys here are of {tags.key_id.hex()}: send "
+            "the round keys of its key first"
+        )
+    if not hmac.compare_digest(tags.tag(stream.head, stream.data), stream.tag):
+        raise FormatError("the stream's tag is wrong: bytes were damaged or changed on their way; send it again")
+    return ledger.claim(stream.key_id, stream.counter, stream.blocks, stream.tag)
+
+
 class Transcipher:
     """The server's side, for one client's key. Any threads may share one.
 
@@ -284,23 +307,8 @@ class Transcipher:
         self._server, self._keys, self._tags, self._ledger = server, keys, tags, ledger
 
     def accept(self, stream: Stream) -> bool:
-        """Looks at a stream before anything is computed.
-
-        Returns:
-            Whether it is new. One that was accepted before may come again, after a crash.
-
-        Raises:
-            MismatchError: of another key. FormatError: damaged. CounterReuseError: another stream of this key used a
-            counter of this one. StorageError: the ledger cannot be written.
-        """
-        if stream.key_id != self._tags.key_id:
-            raise MismatchError(
-                f"the stream is under key {stream.key_id.hex()}, and the round keys here are of "
-                f"{self._tags.key_id.hex()}: send the round keys of its key first"
-            )
-        if not hmac.compare_digest(self._tags.tag(stream.head, stream.data), stream.tag):
-            raise FormatError("the stream's tag is wrong: bytes were damaged or changed on their way; send it again")
-        return self._ledger.claim(stream.key_id, stream.counter, stream.blocks, stream.tag)
+        """As the function `accept`."""
+        return accept(stream, self._tags, self._ledger)
 
     def batch(self, stream: Stream, number: int, progress: Progress | None = None) -> State:
         """Homomorphic ciphertexts of a batch's blocks, and of its check in the slot after them. In the last block of a

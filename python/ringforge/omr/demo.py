@@ -15,29 +15,24 @@ import os
 import random
 import secrets
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import ringforge
 from ringforge import _native
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, visible
-from ringforge.errors import Error
 from ringforge.files import writing
-from ringforge.local_http import first_line
 from ringforge.omr import quotes
 from ringforge.omr.board_client import RemoteBoard
 from ringforge.omr.payload import BoxSecret
 from ringforge.omr.sets import Set, named
 from ringforge.omr.signal import SignalSecret
 from ringforge.search import Search
+from ringforge.serving.processes import answer, served, start
 
 #: Parameter sets.
 SIZES = {"small": "test", "full": "ringforge"}
@@ -55,69 +50,6 @@ _STRANGERS = 8
 
 #: Bytes of fixed fields, the public id of a key among them, that a record's body begins with at the most.
 _FIXED = 64
-
-#: Seconds that a process gets to end.
-_PATIENCE = 60
-
-
-# ---- processes -----------------------------------------------------------------------------------
-
-
-def _command(*words: object) -> list[str]:
-    return [sys.executable, "-m", "ringforge.cli", "omr", *map(str, words)]
-
-
-def _environment() -> dict[str, str]:
-    roots = [str(Path(ringforge.__file__).parents[1]), *(os.path.abspath(p) for p in sys.path if p)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(roots)}
-
-
-@contextlib.contextmanager
-def _served(folder: Path, name: str, *words: object) -> Iterator[dict[str, Any]]:
-    """A server's process, in a folder; what it said when it was ready."""
-    with (folder / f"{name}.stderr").open("wb") as complaints:
-        started = subprocess.Popen(
-            _command(*words),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            env=_environment(),
-            cwd=folder,
-        )
-    assert started.stdout is not None
-    try:
-        yield first_line(started, name)
-    finally:
-        started.send_signal(signal.SIGTERM)
-        try:
-            started.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            started.kill()
-            started.wait()
-        started.stdout.close()
-
-
-def _start(folder: Path, *words: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        _command(*words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=_environment(),
-        cwd=folder,
-    )
-
-
-def _answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """What a client's process prints as JSON.
-
-    Raises:
-        Error: it failed; what it says is on standard error.
-    """
-    out, _ = process.communicate()
-    if process.returncode:
-        raise Error(f"a client's process ended with exit code {process.returncode}; what it said is above")
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 # ---- the board's content -------------------------------------------------------------------------
@@ -169,7 +101,7 @@ def fill(
         if number < len(posts):
             name, part = posts[number]
             (folder / "texts.jsonl").write_text("".join(json.dumps({"text": t.decode()}) + "\n" for t in part))
-            _answer(_start(folder, *post_words(address, f"{name}.address", "texts.jsonl")))
+            answer(start(folder, "omr", *post_words(address, f"{name}.address", "texts.jsonl")))
             done += len(part)
         said(done / s.entries)
     (folder / "texts.jsonl").unlink()
@@ -283,13 +215,15 @@ def run_demo(
         folder.mkdir(parents=True)
     clients = folders["clients"]
     tell(f"{TEXTS[0]} and {TEXTS[1]} texts of {source} for two receivers, among {s.entries:,} entries (set {s.name})")
-    start = clock()
+    begun = clock()
     for name in NAMES:
         words = [f"--secret={name}.secret", f"--detection-key={name}.detection", f"--address={name}.address"]
-        _answer(
-            _start(clients, "keygen", *words, "--set", s.name, "--insecure", REASON, "--threads", threads, "--json")
+        answer(
+            start(
+                clients, "omr", "keygen", *words, "--set", s.name, "--insecure", REASON, "--threads", threads, "--json"
+            )
         )
-    seconds["two receivers make their keys"] = clock() - start
+    seconds["two receivers make their keys"] = clock() - begun
     tokens = {name: secrets.token_hex(32) for name in NAMES}
     for path, text in [(folders["detector"] / "tokens", "\n".join(tokens.values())), *_files_of(clients, tokens)]:
         path.touch(mode=0o600)
@@ -301,40 +235,42 @@ def run_demo(
             from ringforge.omr.demo_postgres import postgres_server
 
             database, said = stack.enter_context(postgres_server())
-        board = stack.enter_context(_served(folders["board"], "board", *board_words(database), *parameters))
+        board = stack.enter_context(served(folders["board"], "board", "omr", *board_words(database), *parameters))
         tell(f"board process {board['pid']} listens on {board['listening']}; its database is {said}")
-        start = clock()
+        begun = clock()
         crowd = Crowd(s, threads)
         with progress("posting") as bar, RemoteBoard(board["listening"], s, threads=threads) as connection:
             fill(connection, clients, board["listening"], posted, crowd, bar)
-        seconds["posting, sealed to receivers"] = clock() - start
+        seconds["posting, sealed to receivers"] = clock() - begun
         detector = stack.enter_context(
-            _served(
+            served(
                 folders["detector"],
                 "detector",
+                "omr",
                 *("detect", "serve", "--board", board["listening"], "--store", "store", "--log", "detector.log"),
                 *("--token-file", "tokens"),
                 *parameters,
             )
         )
         tell(f"detector process {detector['pid']} listens on {detector['listening']}; both receivers ask it now ...")
-        start = clock()
+        begun = clock()
         asking = {
-            name: _start(
+            name: start(
                 clients,
+                "omr",
                 *("retrieve", "--server", detector["listening"], "--secret", f"{name}.secret", "--json"),
                 *("--detection-key", f"{name}.detection", "--token-file", f"{name}.token"),
             )
             for name in NAMES
         }
-        answers = {name: _answer(process) for name, process in asking.items()}
-        seconds["both receivers, start to end"] = clock() - start
-    start = clock()
+        answers = {name: answer(process) for name, process in asking.items()}
+        seconds["both receivers, start to end"] = clock() - begun
+    begun = clock()
     pieces = [piece for name in NAMES for piece in secret_pieces(clients / f"{name}.secret")]
     search = Search([*texts, *pieces])
     files = sorted(p for name in ("board", "detector") for p in folders[name].rglob("*") if p.is_file())
     leaked: set[bytes] = set().union(*(search.file(p) for p in files))
-    seconds["search of the servers' files"] = clock() - start
+    seconds["search of the servers' files"] = clock() - begun
     seconds["altogether"] = clock() - begin
     log = [json.loads(line) for line in (folders["detector"] / "detector.log").read_text().splitlines()]
     first = clients / NAMES[0]

@@ -9,13 +9,11 @@ exist for them.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ringforge.cli.console import size_text
@@ -143,7 +141,7 @@ class Service(service.Service):
             self._place(client, head.total_bytes)
             try:
                 with self._depot.arriving() as path:
-                    self._receive(requests, path, head.total_bytes, name)
+                    service.receive(requests, path, head.total_bytes, name, what, "the detector")
                     call.notes["bytes"] = head.total_bytes
                     ticket = self._check_turns.enter(call.client)
                     work = Work(
@@ -176,37 +174,6 @@ class Service(service.Service):
             self._arriving[client] -= 1
             if not self._arriving[client]:
                 del self._arriving[client]
-
-    @staticmethod
-    def _receive(requests: Iterator[Any], path: Path, size: int, name: str) -> None:
-        checksum = hashlib.sha256()
-        at = 0
-        with path.open("xb") as f:
-            for message in requests:
-                if message.WhichOneof("part") != "chunk":
-                    raise FormatError("a detection key: a message is no chunk: send a header first, then chunks only")
-                chunk = message.chunk
-                if len(chunk) != min(framing.CHUNK, size - at) or not chunk:
-                    raise FormatError(
-                        f"a detection key: a chunk of {len(chunk)} bytes at byte {at} of {size}: chunks have "
-                        f"{framing.CHUNK} bytes, the last one the rest"
-                    )
-                try:
-                    f.write(chunk)
-                except OSError as e:
-                    raise BusyError(
-                        f"the detector cannot write ({e.strerror}): tell its operator, try again later"
-                    ) from None
-                checksum.update(chunk)
-                at += len(chunk)
-        if at != size:
-            raise FormatError(
-                f"a detection key: {at} bytes came, {size} were announced: it was cut off; send all of it"
-            )
-        if checksum.hexdigest() != name:
-            raise FormatError(
-                "a detection key: its SHA-256 is not the one announced: it was changed on its way; send it again"
-            )
 
     def _serve_drop_key(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = only(requests, "DropKeyRequest")

@@ -91,7 +91,7 @@ class Jobs(jobs.Jobs[Job]):
             try:
                 if session is None:
                     key = self._depot.key(job.client, job.request.key)
-                    session = self._worker.open(key, lambda _, told=told: told(0.0))
+                    session = self._worker.open(key, lambda _: tell(course.at(number, step, 0.0)))  # noqa: B023
                 self._run(job, session, step, steps, told)
             except Error:
                 if told(0.0):

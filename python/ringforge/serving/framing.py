@@ -68,13 +68,12 @@ def chunks(body: bytes) -> Iterator[bytes]:
         yield bytes(view[at : at + CHUNK])
 
 
-def assemble(parts: Iterable[Any], expected: int, what: str) -> bytes:
-    """Puts chunks together; `parts` are messages with a part "chunk".
+def pieces(parts: Iterable[Any], expected: int, what: str) -> Iterator[bytes]:
+    """The chunks of a body; `parts` are messages with a part "chunk".
 
     Raises:
         FormatError: something else than chunks comes, one of wrong size, or not exactly `expected` bytes in all.
     """
-    body = io.BytesIO()  # gives its bytes away without a copy
     at = 0
     for message in parts:
         if message.WhichOneof("part") != "chunk":
@@ -85,8 +84,17 @@ def assemble(parts: Iterable[Any], expected: int, what: str) -> bytes:
                 f"{what}: a chunk of {size} bytes at byte {at} of {expected}: chunks have {CHUNK} bytes, the last one "
                 "the rest"
             )
-        body.write(message.chunk)
+        yield message.chunk
         at += size
     if at != expected:
-        raise FormatError(f"{what}: {at} bytes came, {expected} are needed: the sender ended early; send all of it")
+        raise FormatError(
+            f"{what}: {at} bytes came, {expected} are needed: the sender ended early, it was cut off; send all of it"
+        )
+
+
+def assemble(parts: Iterable[Any], expected: int, what: str) -> bytes:
+    """Puts chunks together. Arguments and errors are those of `pieces`."""
+    body = io.BytesIO()  # gives its bytes away without a copy
+    for chunk in pieces(parts, expected, what):
+        body.write(chunk)
     return body.getvalue()

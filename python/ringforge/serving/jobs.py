@@ -157,7 +157,7 @@ class Jobs(abc.ABC, Generic[J]):
             self._begin(job)
             return job
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, job: J) -> None:
         running = _Running[J](job)
         running.ticket = self._turns.enter(bytes.fromhex(job.client))
         try:

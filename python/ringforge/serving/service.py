@@ -9,7 +9,9 @@ A client that goes away, that neither sends nor takes what it should, or whose d
 from __future__ import annotations
 
 import abc
+import hashlib
 from collections.abc import Callable, Generator, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -19,6 +21,7 @@ from ringforge.serving import framing
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Call, Door, Log, Names
 from ringforge.serving.limits import Limits
+from ringforge.serving.sessions import BusyError
 from ringforge.serving.work import Threads, Work
 
 #: What answers a method: takes its messages, gives replies.
@@ -116,6 +119,27 @@ def header(requests: Iterator[Any], what: str, holds: str) -> Any:
     if first is None or first.WhichOneof("part") != "header":
         raise FormatError(f"{what}: the first message is no header: send {holds} first")
     return first.header
+
+
+def receive(requests: Iterator[Any], path: Path, size: int, sha256: str, what: str, server: str) -> None:
+    """Writes the chunks of a body to a new file, as they come.
+
+    Args:
+        size, sha256: as announced, the latter in hexadecimal. server: what messages call the service.
+
+    Raises:
+        FormatError: it is not what was announced. BusyError: there is no room.
+    """
+    checksum = hashlib.sha256()
+    try:
+        with path.open("xb") as f:
+            for chunk in framing.pieces(requests, size, what):
+                f.write(chunk)
+                checksum.update(chunk)
+    except OSError as e:
+        raise BusyError(f"{server} cannot write ({e.strerror}): tell its operator, try again later") from None
+    if checksum.hexdigest() != sha256:
+        raise FormatError(f"{what}: its SHA-256 is not the one announced: it was changed on its way; send it again")
 
 
 def working(work: Work, sign: Any) -> Generator[Any, None, Any]:
