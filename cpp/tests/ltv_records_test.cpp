@@ -78,7 +78,8 @@ TEST(LtvRecords, RefusedFields) {
 
 // What a relinearizer reads digit by digit is what is read as a whole.
 TEST(LtvRecords, KeysIntoARelinearizer) {
-  for (auto [name, bytes] : fuzz::make_ltv_samples().at("eval_key")) {
+  const auto samples = fuzz::make_ltv_samples();
+  for (auto [name, bytes] : samples.at("eval_key")) {
     const auto same = [&](bool taken) {
       EXPECT_EQ(fuzz::ltv_keys_taken(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()),
                 std::pair(taken, taken))

@@ -83,6 +83,7 @@ void bind_noise(nb::module_& l) {
           nb::sig("def __eq__(self, arg: object, /) -> bool"));
   nb::class_<NoiseRules>(l, "NoiseRules", "What operations do to noise.")
       .def(nb::init<const Parameters&>(), "params"_a, GilReleased())
+      .def_prop_ro("params", &NoiseRules::params, nb::rv_policy::copy)
       .def("encrypted", &NoiseRules::encrypted)
       .def("sum", &NoiseRules::sum, "a"_a, "b"_a)
       .def("independent_sum", &NoiseRules::independent_sum, "a"_a, "b"_a)

@@ -58,7 +58,7 @@ LEVELS: Final = DEPTH * ROUNDS
 BITS: Final = 128
 
 #: Relinearisations between two calls of a progress function.
-_AT_ONCE: Final = 16
+_AT_ONCE: Final = 32
 
 Ciphertexts = list[Ciphertext]
 
@@ -145,7 +145,9 @@ def plan(circuit: Circuit) -> tuple[LevelPlan, ...]:
                 sums=tuple(sums),
                 inputs=tuple(inputs),
                 forms=[[place[v] for v in local.get(f, (f,))] for f in forms],
-                outputs=[[(form[a], form[b]) for a, b in (level.products[p] for p in r.products)] for r in level.results],
+                outputs=[
+                    [(form[a], form[b]) for a, b in (level.products[p] for p in r.products)] for r in level.results
+                ],
                 linear=[[form[v] for v in r.values] for r in level.results],
                 results=results,
                 lag=apart.pop(),
@@ -189,7 +191,7 @@ class LtvCodec:
         params = context.params
         if params.levels < LEVELS:
             raise ParameterError(
-                f"{params.name or 'the set'} has {params.levels} levels, AES takes {LEVELS}: take a set such as ltv-paper"
+                f"{params.name or 'the set'} has {params.levels} levels, AES takes {LEVELS}: take ltv-paper"
             )
         self.context = context
         self._binary = BinarySlots(params.m)
@@ -278,6 +280,75 @@ class LtvClient(LtvCodec):
         return min(self._client.noise_budget(c, self._secret, self._threads) for c in _bits_of(state))
 
 
+class CircuitRunner:
+    """Runs circuits on lists of inputs side by side, level by level, so that each evaluation key is read once.
+
+    Args:
+        keys: with the lags of the circuits' plans.
+        threads: for everything.
+    """
+
+    def __init__(self, keys: KeyDirectory, threads: int = 1) -> None:
+        self._keys, self._threads = keys, threads
+        # Sums of ciphertexts with randomness of their own: docs/ltv.md, "AES".
+        self.batch = BatchEvaluator(keys.context, threads, independent=True)
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _relinearizer(self) -> Relinearizer:
+        return Relinearizer(self._keys.context, self._threads)
+
+    def run(
+        self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
+    ) -> list[dict[int, Ciphertext]]:
+        """The values that the circuit's outputs take, for each list of inputs, of level `first` and under its secret.
+
+        Raises:
+            as `KeyDirectory.read_into`, and what `progress` raises, which is called with 0 to 16 of 16.
+        """
+        with self._lock:
+            return self._run(circuit, inputs, first, progress)
+
+    def _run(
+        self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
+    ) -> list[dict[int, Ciphertext]]:
+        values = [dict(enumerate(each)) for each in inputs]
+        levels = plan(circuit)
+        total, done = sum(len(level.results) for level in levels) * len(values), 0
+        if progress is not None:
+            progress(0, 16)
+        for at, level in enumerate(levels):
+            self._keys.read_into(self._relinearizer, first + at + 1, level.lag)
+            waiting: deque[tuple[int, int, Ciphertext]] = deque()
+            for number, value in enumerate(values):
+                products = self._products(level, value, first + at)
+                waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
+                for v in level.done:
+                    value.pop(v, None)
+            while waiting:
+                now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
+                switched = self.batch.mod_switch(self._relinearizer.relinearize([c for _, _, c in now]))
+                for (number, v, _), c in zip(now, switched, strict=True):
+                    values[number][v] = c
+                done += len(now)
+                if progress is not None:
+                    progress(16 * done // total, 16)
+        return values
+
+    def _products(self, level: LevelPlan, values: dict[int, Ciphertext], at: int) -> Ciphertexts:
+        """The sums of products of one circuit's level; values that are carried or summed are put in place."""
+        if level.carried:
+            carried = self.batch.carry([values[v] for v in level.carried], at)
+            values.update(zip(level.carried, carried, strict=True))
+        if level.sums:
+            inputs = list(dict.fromkeys(v for _, terms, _ in level.sums for v in terms))
+            place = {v: k for k, v in enumerate(inputs)}
+            rows = [[place[v] for v in terms] for _, terms, _ in level.sums]
+            made = self.batch.sums([values[v] for v in inputs], rows, [constant for _, _, constant in level.sums])
+            values.update(zip([v for v, _, _ in level.sums], made, strict=True))
+        return self.batch.products([values[v] for v in level.inputs], level.forms, level.outputs, level.linear)
+
+
 class LtvServer(LtvCodec):
     """Computes. Holds no secret.
 
@@ -292,14 +363,7 @@ class LtvServer(LtvCodec):
 
     def __init__(self, context: Context, keys: KeyDirectory, threads: int = 1) -> None:
         super().__init__(context)
-        self._keys, self._threads = keys, threads
-        # Sums of ciphertexts with randomness of their own: docs/ltv.md, "AES".
-        self._batch = BatchEvaluator(context, threads, independent=True)
-        self._lock = threading.Lock()
-
-    @cached_property
-    def _relinearizer(self) -> Relinearizer:
-        return Relinearizer(self.context, self._threads)
+        self._runner = CircuitRunner(keys, threads)
 
     @cached_property
     def shares(self) -> list[float]:
@@ -324,7 +388,9 @@ class LtvServer(LtvCodec):
     def start_clear(self, blocks: Blocks, key: Ciphertexts, direction: Direction = "encrypt") -> State:
         """AddRoundKey 0 on blocks that everybody may know. Raises as `AesServer.start_clear`."""
         good = as_blocks(blocks, self.slots)
-        return self._plain_added(State(self.scheme, len(good), 0, as_direction(direction), self._of_round(key, 0)), good)
+        return self._plain_added(
+            State(self.scheme, len(good), 0, as_direction(direction), self._of_round(key, 0)), good
+        )
 
     def add_clear(self, state: State, blocks: Blocks) -> State:
         """XOR with blocks that everybody may know, of a state that has the bits of blocks: before round 1 or after
@@ -339,11 +405,13 @@ class LtvServer(LtvCodec):
     def round(self, state: State, i: int, key: Ciphertexts, progress: Progress | None = None) -> State:
         """A round of AES. Raises as `AesServer.round`; LevelError for ciphertexts of other levels."""
         if state.round != i - 1 or not 1 <= i <= ROUNDS:
-            raise MismatchError(f"round {i} on a state after round {state.round}: rounds 1 to {ROUNDS} follow each other")
+            raise MismatchError(
+                f"round {i} on a state after round {state.round}: rounds 1 to {ROUNDS} follow each other"
+            )
         bits = self._of_level(_bits_of(state), DEPTH * (i - 1), f"a state after round {i - 1}")
         step = _cipher(state.direction).rounds[i - 1]
-        with self._lock:
-            boxes = self._boxes(step.box, [[bits[k] for k in reads] for reads in step.reads], DEPTH * (i - 1), progress)
+        inputs = [[bits[k] for k in reads] for reads in step.reads]
+        boxes = self._runner.run(step.box, inputs, DEPTH * (i - 1), progress)
         outputs = step.box.outputs
         flat, rows = [], []
         for values in boxes:
@@ -359,46 +427,6 @@ class LtvServer(LtvCodec):
 
     # ---- parts ----
 
-    def _boxes(
-        self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
-    ) -> list[dict[int, Ciphertext]]:
-        """A circuit on several lists of inputs of level `first`: the values that its outputs take."""
-        values = [dict(enumerate(each)) for each in inputs]
-        levels = plan(circuit)
-        total, done = sum(len(level.results) for level in levels) * len(values), 0
-        if progress is not None:
-            progress(0, 16)
-        for at, level in enumerate(levels):
-            self._keys.read_into(self._relinearizer, first + at + 1, level.lag)
-            waiting: deque[tuple[int, int, Ciphertext]] = deque()
-            for number, value in enumerate(values):
-                products = self._products(level, value, first + at)
-                waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
-                for v in level.done:
-                    value.pop(v, None)
-            while waiting:
-                now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
-                switched = self._batch.mod_switch(self._relinearizer.relinearize([c for _, _, c in now]))
-                for (number, v, _), c in zip(now, switched, strict=True):
-                    values[number][v] = c
-                done += len(now)
-                if progress is not None:
-                    progress(16 * done // total, 16)
-        return values
-
-    def _products(self, level: LevelPlan, values: dict[int, Ciphertext], at: int) -> Ciphertexts:
-        """The sums of products of one circuit's level; values that are carried or summed are put in place."""
-        if level.carried:
-            carried = self._batch.carry([values[v] for v in level.carried], at)
-            values.update(zip(level.carried, carried, strict=True))
-        if level.sums:
-            inputs = list(dict.fromkeys(v for _, terms, _ in level.sums for v in terms))
-            place = {v: k for k, v in enumerate(inputs)}
-            rows = [[place[v] for v in terms] for _, terms, _ in level.sums]
-            made = self._batch.sums([values[v] for v in inputs], rows, [constant for _, _, constant in level.sums])
-            values.update(zip([v for v, _, _ in level.sums], made, strict=True))
-        return self._batch.products([values[v] for v in level.inputs], level.forms, level.outputs, level.linear)
-
     def _with_key(
         self,
         state: State,
@@ -411,7 +439,7 @@ class LtvServer(LtvCodec):
         """Sums of values and of round key i."""
         keys = self._of_round(key, i)
         rows = [[*row, len(values) + k] for k, row in enumerate(rows)]
-        made = self._batch.sums([*values, *keys], rows, list(constants))
+        made = self._runner.batch.sums([*values, *keys], rows, list(constants))
         return State(self.scheme, state.blocks, i, state.direction, made)
 
     def _plain_added(self, state: State, blocks: Blocks) -> State:

@@ -146,8 +146,8 @@ class KeyDirectory:
             fields = reader.peek().fields
             if (fields.get("level"), fields.get("lag")) != (level, lag):
                 raise MismatchError(
-                    f"holds an evaluation key of level {fields.get('level')} with lag {fields.get('lag')}; needed is one "
-                    f"of level {level} with lag {lag}: keys that were made for AES have it"
+                    f"holds an evaluation key of level {fields.get('level')} with lag {fields.get('lag')}; needed is "
+                    f"one of level {level} with lag {lag}: keys that were made for AES have it"
                 )
             reader.eval_key_into(relinearizer)
 
