@@ -9,6 +9,7 @@ Systems:
 - `ringforge.psi`: private set intersection, with labels, as a service.
 - `ringforge.gates`: logic circuits on encrypted bits, of any depth.
 - `ringforge.omr`: messages on a public board, found for their receivers by a server that learns nothing.
+- `ringforge.aes`: AES on encrypted blocks.
 
 Beneath them:
 
@@ -40,7 +41,7 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-    from ringforge import bfv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
+    from ringforge import aes, bfv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"
@@ -51,6 +52,7 @@ except PackageNotFoundError:  # running from a source tree
     __version__ = "0+source"
 
 _MODULES = (
+    "aes",
     "bfv",
     "ckks",
     "devices",
@@ -78,6 +80,7 @@ __all__ = [
     "ShapeError",
     "ValueError",
     "__version__",
+    "aes",
     "bfv",
     "ckks",
     "devices",
