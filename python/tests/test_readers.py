@@ -128,6 +128,7 @@ OWN = {
     "omr.quotes.*": "texts that come with the system",
     "omr.describe.*": "what omr.depot has read",
     "matvec.report.*": "what the demo has just stored",
+    "gates.cli._sixteen": "what was typed: 16 bytes or a refusal",
 }
 
 
