@@ -66,7 +66,8 @@ WordBuffer fill(kernels::TensorFactors& f, const kernels::TensorTable& t, const 
         r = mul(r, sums[d][(i >> shape[d].shift) & ((std::size_t{1} << shape[d].log_length) - 1)], mod);
     return r;
   };
-  WordBuffer storage(3 * rows);
+  const bool fast = mod.bits <= kernels::kFastBits, paired = fast && t.inner == 8 && shape.has(17);
+  WordBuffer storage((paired ? 6 : 3) * rows);
   u64* w = storage.data();
   const u64 first = product(0, true), scale = mul(first, arith::inverse(t.n, mod), mod);
   for (std::size_t r = 0; r < rows; ++r) {
@@ -75,14 +76,29 @@ WordBuffer fill(kernels::TensorFactors& f, const kernels::TensorTable& t, const 
   }
   f.row = w;
   f.row64 = w + rows;
-  f.row52 = mod.bits <= kernels::kFastBits ? w + 2 * rows : nullptr;
+  f.row52 = fast ? w + 2 * rows : nullptr;
+  if (paired) f.pairs52 = w + 3 * rows;
+  for (std::size_t r = 0; paired && r < rows / 2; ++r) {
+    const u64 k = w[2 * r], l = w[2 * r + 1], d = arith::sub(k, l, mod.q);
+    const u64 values[3] = {arith::add(k, l, mod.q), mul(t.line.w[8 + r % 8], d, mod),
+                           mul(t.line.iw[8 + r % 8], d, mod)};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto factor = kernels::make_factor(values[i], mod);
+      w[3 * rows + 6 * r + 2 * i] = factor.w, w[3 * rows + 6 * r + 2 * i + 1] = factor.w52;
+    }
+  }
   const u64 over = arith::inverse(first, mod);
   for (std::size_t k = 0; k < t.inner; ++k) f.place[k] = kernels::make_factor(mul(product(k, true), over, mod), mod);
   if (t.inner == 8) {
     const u64 a = f.place[4].w, b = f.place[6].w;
     const u64 im = arith::neg(mul(t.line.w[3], arith::sub(a, b, mod.q), mod), mod.q);
-    f.two = f.place[1];
-    f.four = f.place[2];
+    for (const u64 k : {0, 1}) {
+      const auto one_and = [&](u64 x) {
+        return kernels::make_factor(k == 0 ? arith::add(1, x, mod.q) : arith::sub(1, x, mod.q), mod);
+      };
+      f.two[k] = one_and(f.place[1].w);
+      f.four[k] = one_and(f.place[2].w);
+    }
     f.re = kernels::make_factor(arith::add(a, b, mod.q), mod);
     f.im = kernels::make_factor(im, mod);
     f.minus_im = kernels::make_factor(arith::neg(im, mod.q), mod);

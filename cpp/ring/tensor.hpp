@@ -4,6 +4,7 @@
 // Tensor rings: where words stand, and the transform. Internal to the ring layer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -27,6 +28,9 @@ class TensorShape {
   std::size_t dims() const noexcept { return dims_; }
   const Dimension& operator[](std::size_t d) const noexcept { return dimensions_[d]; }
   std::size_t degree() const noexcept { return degree_; }
+  bool has(u64 p) const noexcept {
+    return std::any_of(dimensions_.begin(), dimensions_.begin() + dims_, [p](const auto& d) { return d.p == p; });
+  }
 
   /// The places of a unit.
   Places places(u64 g) const noexcept;

@@ -94,6 +94,7 @@ void bind_binary_slots(nb::module_& m);
 void bind_counting(nb::module_& m);
 void bind_kernels(nb::module_& m);
 /// k: the submodule `kernels`.
+void bind_ring_products(nb::module_& k);
 void bind_small_kernels(nb::module_& k);
 void bind_ckks(nb::module_& m);
 /// After the counters; before ciphertexts, which derive from metadata.

@@ -38,24 +38,6 @@ void whole_blocks(std::size_t n) {
   if (n % 16 != 0) throw ShapeError("an array of " + std::to_string(n) + " words: give a multiple of 16");
 }
 
-using Residues32 = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-/// Rows of residues as a polynomial.
-Poly<Coeff, u32> residues(const Residues32& rows, const BasisOf<u32>& basis) {
-  Poly<Coeff, u32> p(basis);
-  if (rows.shape(0) != p.limbs() || rows.shape(1) != p.degree())
-    throw ShapeError("a row of " + std::to_string(p.degree()) + " residues for each of " + std::to_string(p.limbs()) +
-                     " primes is needed, not " + std::to_string(rows.shape(0)) + " of " +
-                     std::to_string(rows.shape(1)));
-  for (std::size_t i = 0; i < p.limbs(); ++i) {
-    const u32* row = rows.data() + i * p.degree();
-    for (std::size_t j = 0; j < p.degree(); ++j)
-      if (row[j] >= basis[i].value()) throw ValueError("a residue is not below its prime");
-    std::copy_n(row, p.degree(), p.limb(i));
-  }
-  return p;
-}
-
 kernels::Modulus modulus(u64 q) {
   if (q % 2 == 0 || q <= u64{1} << 16 || q >> kernels::kMaxBits != 0)
     throw ParameterError("modulus " + std::to_string(q) + " must be odd, above 2^16 and below 2^" +
@@ -356,34 +338,7 @@ void bind_kernels(nb::module_& m) {
       "set"_a, "q"_a, "log_n"_a, "forward"_a, "repeat"_a, GilReleased(),
       "Seconds of one transform, mean over `repeat`.");
 
-  k.def(
-      "ring_product",
-      [](u64 m, const std::vector<u64>& primes, const Residues32& a, const Residues32& b, unsigned threads,
-         std::size_t repeat) {
-        if (repeat < 1) throw ParameterError("a product is timed once at least: give repeat >= 1");
-        double seconds = 0;
-        const Poly<Coeff, u32> product = unlocked([&] {
-          const BasisOf<u32> basis(Ring::cyclotomic(m), primes);
-          const Poly<Coeff, u32> x = residues(a, basis), y = residues(b, basis);
-          Poly<Coeff, u32> out;
-          const auto start = std::chrono::steady_clock::now();
-          for (std::size_t r = 0; r < repeat; ++r) {
-            Poly<Eval, u32> z = to_eval(x, threads);
-            mul(z, z, to_eval(y, threads));
-            out = to_coeff(z, threads);
-          }
-          seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-          return out;
-        });
-        std::vector<u32> packed(product.limbs() * product.degree());
-        for (std::size_t i = 0; i < product.limbs(); ++i)
-          std::copy_n(product.limb(i), product.degree(), packed.data() + i * product.degree());
-        return std::pair(to_numpy(packed.data(), packed.size()), seconds / static_cast<double>(repeat));
-      },
-      "index"_a, "primes"_a, "a"_a, "b"_a, "threads"_a = 1, "repeat"_a = 1,
-      "A product modulo Phi_index and each of the primes, below 2^31, of polynomials with rows of residues; and the "
-      "seconds of one, mean over `repeat`.");
-
+  bind_ring_products(k);
   bind_small_kernels(k);
 }
 

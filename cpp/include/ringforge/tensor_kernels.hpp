@@ -23,10 +23,14 @@ struct TensorFactors {
   const u64* row64 = nullptr;
   const u64* row52 = nullptr;  ///< null when q >= 2^50
   Factor place[8];             ///< `inner` entries, the first is 1
-  /// Constants that take the place of the inner dimensions' transforms when inner = 8, place[k] as above: `two` =
-  /// place[1], `four` = place[2]; with i the fourth root of unity, re = place[4] + place[6], im = -i (place[4] -
-  /// place[6]), minus_im = -im.
-  Factor two, four, re, im, minus_im;
+  /// Constants that take the place of the inner dimensions' transforms when inner = 8, place[k] as above: two[0] and
+  /// two[1] are 1 + place[1] and 1 - place[1], four[] the same of place[2]; with i the fourth root of unity, re =
+  /// place[4] + place[6], im = -i (place[4] - place[6]), minus_im = -im.
+  Factor two[2], four[2], re, im, minus_im;
+  /// Constants that take the place of the last level of dimension 16 and of the factors of rows 2r and 2r + 1, k and l,
+  /// six words for each r: k + l, w (k - l), (k - l) / w, each with its w52; w is the twiddle factor of that level.
+  /// Null without dimension 16, without inner = 8, and when q >= 2^50.
+  const u64* pairs52 = nullptr;
 };
 
 /// The lines of one ring and prime.

@@ -10,10 +10,11 @@ used further down than where it arose is carried down: one modulus switch from w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -242,21 +243,17 @@ class Circuit:
 
     @cached_property
     def summands(self) -> tuple[Summands, ...]:
-        """How many fresh values the operands of each level are sums of.
+        """How many fresh values the operands of each level are sums of, each as often as it is added.
 
         A carried value counts as one: its switch took the noise of its summands down.
         """
         found, first = [], self.inputs
         for level in self.levels:
-            flat: dict[int, frozenset[int]] = {}
+            fresh: dict[int, int] = {}
             for number, s in enumerate(level.sums, first):
-                whole: frozenset[int] = frozenset()
-                for v in s.terms:
-                    whole ^= flat.get(v, frozenset((v,)))
-                flat[number] = whole
-            size = [[len(flat.get(v, (v,))) for v in pair] for pair in level.products]
-            operands = {v for pair in level.products for v in pair}
-            squares = [len(flat.get(v, (v,))) ** 2 for v in operands]
+                fresh[number] = sum(fresh.get(v, 1) for v in s.terms)
+            size = [[fresh.get(v, 1) for v in pair] for pair in level.products]
+            squares = [fresh.get(v, 1) ** 2 for v in {v for pair in level.products for v in pair}]
             found.append(
                 Summands(
                     largest=max((max(pair) for pair in size), default=0),
@@ -343,6 +340,32 @@ class Circuit:
     def clear(self, bits: Bits) -> Bits:
         """The outputs (outputs, ...) for inputs (inputs, ...) in the clear: the oracle for encrypted runs."""
         return np.array(self.run(_Clear(), list(np.asarray(bits, np.uint8))), np.uint8)
+
+
+def shared(sums: Sequence[Sum], first: int) -> list[Sum]:
+    """Sums over values below `first` with parts in common computed once (Paar, ISIT 1997).
+
+    Nothing cancels, so every sum is still one of the same values, each once, and noise is what it was.
+
+    Args:
+        sums: over values below `first`.
+        first: the number of the first sum in the result.
+
+    Returns:
+        Sums of two that are used below, then the given ones, in their order.
+    """
+    left = [set(s.terms) for s in sums]
+    parts: list[Sum] = []
+    while True:
+        pairs = Counter(pair for terms in left for pair in combinations(sorted(terms), 2))
+        pair, count = max(pairs.items(), key=lambda found: (found[1], found[0]), default=((0, 0), 0))
+        if count < 2:
+            return [*parts, *(Sum(tuple(sorted(terms)), s.constant) for terms, s in zip(left, sums, strict=True))]
+        for terms in left:
+            if terms.issuperset(pair):
+                terms.difference_update(pair)
+                terms.add(first + len(parts))
+        parts.append(Sum(pair))
 
 
 class _Clear:

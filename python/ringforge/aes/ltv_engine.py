@@ -113,14 +113,20 @@ def plan(circuit: Circuit) -> tuple[LevelPlan, ...]:
     for at, level in enumerate(circuit.levels):
         local: dict[int, list[int]] = {}
         sums = []
+        taken = {v for pair in level.products for v in pair} | {v for r in level.results for v in r.values}
+        # Sums of sums, down to values that are there before this level, and the constant.
+        whole: dict[int, tuple[set[int], int]] = {}
         for s in level.sums:
-            flat: set[int] = set()
+            flat, constant = set[int](), s.constant
             for v in s.terms:
-                flat ^= set(local.get(v, (v,)))
+                terms, one = whole.get(v, ({v}, 0))
+                flat, constant = flat ^ terms, constant ^ one
+            whole[number] = flat, constant
             secret[number] = secret[s.terms[0]]
-            if at == 0 or s.constant or last.get(number, -1) > at:
-                sums.append((number, tuple(s.terms), s.constant))
-            else:
+            kept = last.get(number, -1) > at
+            if kept or (number in taken and (at == 0 or constant)):
+                sums.append((number, tuple(sorted(flat)), constant))
+            elif number in taken:
                 local[number] = sorted(flat)
             number += 1
         operands = [v for pair in level.products for v in pair] + [v for r in level.results for v in r.values]

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.aes import clear
-from ringforge.aes.circuit import Bits, Circuit, Level, Result, Sum
+from ringforge.aes.circuit import Bits, Circuit, Level, Result, Sum, shared
 from ringforge.aes.tower import (
     FORMS,
     SMALL_FORMS,
@@ -83,14 +83,15 @@ def inversion(name: str, tower: Tower, into: Affine, functionals: Sequence[int],
     """
     inputs = len(into.columns)
     # Level 0. Operands are the forms of both coordinates a and b of x; single coordinates are among them.
-    first = inputs
+    sums = shared([into.sum_of(f) for f in tower.operands], inputs)
+    first = inputs + len(sums) - 18
     place = {functional: first + i for i, functional in enumerate(tower.operands)}
     coordinates = [place[f] for f in tower.coordinates]
     tables = {v: functional_table(f, lambda x: x) for f, v in place.items()}
     pairs = [(first + t, first + 9 + t) for t in range(9)]
     norm = tower.small_coordinates(lambda x: powers(x, 17))
     results, tables, at = _results(norm, pairs, coordinates, tables, first + 18)
-    levels = [Level(tuple(into.sum_of(f) for f in tower.operands), tuple(pairs), results)]
+    levels = [Level(tuple(sums), tuple(pairs), results)]
     n = list(range(at - 4, at))
 
     # Level 1.
@@ -187,10 +188,10 @@ class Choice:
     between: tuple[int, ...]
 
 
-#: The towers' bases and what is kept between rounds.
+#: The best that was found; what they are held against is in :mod:`ringforge.aes.bases`.
 CHOICES: dict[Direction, Choice] = {
-    "encrypt": Choice(Tower((0x01, 0x10), (0x01, 0x0C), (0x01, 0xBC)), _UNITS),
-    "decrypt": Choice(Tower((0x01, 0x10), (0x01, 0x0C), (0x01, 0xBC)), _UNITS),
+    "encrypt": Choice(Tower((17, 76), (1, 80), (1, 0xBC)), (145, 170, 35, 85, 221, 22, 12, 83)),
+    "decrypt": Choice(Tower((20, 181), (1, 12), (1, 0xBC)), (118, 165, 12, 60, 255, 65, 160, 240)),
 }
 
 
@@ -360,7 +361,7 @@ def _bits_of_bytes(places: Sequence[int]) -> tuple[int, ...]:
     return tuple(8 * j + i for j in places for i in range(8))
 
 
-def between(direction: Direction, functionals: Sequence[int]) -> Affine:
+def before_inversion(direction: Direction, functionals: Sequence[int]) -> Affine:
     """From four bytes as they are kept between rounds, those that MixColumns mixes to a byte, to what the next S-box
     inverts."""
     elements = np.array(dual(functionals), np.uint8)
@@ -388,7 +389,7 @@ def cipher(direction: Direction = "encrypt", choice: Choice | None = None) -> Ci
     identity = [Sum((i,)) for i in range(8)]
     column = [[4 * (p // 4) + (p % 4 + k) % 4 for k in range(4)] for p in moved.tolist()]
     spread = tuple(_bits_of_bytes(places) for places in column)
-    middle = between(direction, choice.between)
+    middle = before_inversion(direction, choice.between)
     rounds = [
         Round(
             inversion("first round", choice.tower, into, choice.between, identity),

@@ -2,20 +2,26 @@
 # Copyright 2026 The Ringforge authors
 """The LTV accelerator paper's ring on this machine, beside FLINT and the paper's times.
 
-A product is of two polynomials modulo Phi_65535 and 41 primes of 31 bits, power basis in and out, reduced. FLINT gets
-the same residues, and both results are compared. The paper's times are its own: an FPGA with its transfers, not
-reduced, and what its factors imply for a CPU and a GPU. LTV, which is broken, is measured at a set that is named with
-a reason.
+`product`: two polynomials modulo Phi_65535 and 41 primes of 31 bits, power basis in and out, not reduced, reduced by
+binomials, and by Barrett's method. FLINT gets the same residues, and all results are compared. `own`: the ring's own
+transform with one prime of 50 bits beside zero padding with the same prime and with a prime of 31 bits. The paper's
+times are its own: an FPGA with its transfers, not reduced, and what its factors imply for a CPU and a GPU. `scheme`:
+operations of LTV, which is broken, at a set that is named with a reason.
+
+Times are medians over rounds in which all sides take turns: processor time on one thread, wall time on more; both are
+in `extra`.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ringforge import _native, ltv
 from ringforge.binary_slots import PAPER_INDEX, BinarySlots
@@ -26,7 +32,15 @@ from ringforge.lab.peers import flint
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record
 
-CASES: Final = ("product", "slots")
+CASES: Final = ("product", "own", "slots")
+#: Ways to multiply in the ring, and what they are called in tables.
+METHODS: Final = {
+    "unreduced": "not reduced",
+    "additions": "reduced by binomials",
+    "barrett": "reduced by Barrett's method",
+    "own": "own transform, tensor basis",
+}
+OWN_BITS: Final = 50
 #: Operations of LTV in the order they are measured, and the paper's milliseconds, where it has them.
 SCHEME: Final[dict[str, float | None]] = {
     "keys": None,
@@ -62,49 +76,126 @@ class AesCase:
         return list(_native.kernels.primes_below(times.PRIME_BITS, self.primes, 2 * figures.DEGREE))
 
     @property
+    def prime_for_both(self) -> int:
+        """The largest prime of 50 bits that the ring's own transform and zero padding both can take."""
+        padded = 1 << (2 * BinarySlots(self.index).degree - 2).bit_length()
+        return int(_native.kernels.primes_below(OWN_BITS, 1, self.index * padded)[0])
+
+    @property
     def name(self) -> str:
         return f"Phi_{self.index}, {self.primes} primes of {times.PRIME_BITS} bits"
 
 
+@dataclass
+class _Side:
+    """One way to multiply polynomials that stay the same; what each turn took, wall and processor seconds."""
+
+    index: int
+    primes: Sequence[int]
+    a: npt.NDArray[Any]
+    b: npt.NDArray[Any]
+    method: str
+    threads: int
+    budget_s: float
+    walls: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
+    repeat: int = 0
+
+    def _run(self, repeat: int) -> tuple[npt.NDArray[Any], float, float]:
+        result, wall, cpu = _native.kernels.ring_product(
+            self.index, self.primes, self.a, self.b, self.threads, repeat, self.method
+        )
+        return np.asarray(result), float(wall), float(cpu)
+
+    def first(self) -> npt.NDArray[Any]:
+        """The product, rows of residues; not counted."""
+        result, seconds, _ = self._run(1)
+        self.repeat = max(1, int(self.budget_s / max(seconds, 1e-6)))
+        return result.reshape(len(self.primes), -1)
+
+    def __call__(self) -> float:
+        _, wall, cpu = self._run(self.repeat)
+        self.walls.append(wall)
+        self.cpus.append(cpu)
+        return wall
+
+    @property
+    def wall(self) -> float:
+        return statistics.median(self.walls)
+
+    @property
+    def cpu(self) -> float:
+        return statistics.median(self.cpus)
+
+    def record(self, case: str, params: str, peer: float | None, extra: dict[str, Any]) -> Record:
+        times_taken = {"wall_seconds": self.wall, "cpu_seconds": self.cpu, "kernels": _native.kernels.active()}
+        return Record(
+            system="aes",
+            case=f"{case}, {self.method}",
+            params=params,
+            algorithm=self.method,
+            threads=self.threads,
+            seconds=self.cpu if self.threads == 1 else self.wall,
+            peer=None if peer is None else "flint",
+            peer_version=None if peer is None else flint.version(),
+            peer_seconds=peer,
+            extra=times_taken | extra,
+        )
+
+
+def _residues(primes: Sequence[int], degree: int, word: type[np.unsignedinteger[Any]]) -> tuple[Any, Any]:
+    rng = np.random.default_rng(_SEED)
+    a, b = (np.stack([rng.integers(0, p, degree, dtype=word) for p in primes]) for _ in range(2))
+    return a, b
+
+
+def _same(got: npt.NDArray[Any], wanted: npt.NDArray[Any], what: str) -> None:
+    if not np.array_equal(got, wanted):
+        raise Error(f"product: {what} is another: this build of ringforge is broken")
+
+
 def _products(case: AesCase, peer: bool) -> Iterator[Record]:
     primes = case.moduli
-    rng = np.random.default_rng(_SEED)
-    degree = BinarySlots(case.index).degree
-    a, b = (np.stack([rng.integers(0, p, degree, dtype=np.uint32) for p in primes]) for _ in range(2))
-    got, first = _native.kernels.ring_product(case.index, primes, a, b)
-    repeat = max(1, int(case.budget_s / max(first, 1e-6)))
-    results: list[flint.Product] = []
-
-    def mine(threads: int) -> float:
-        return float(_native.kernels.ring_product(case.index, primes, a, b, threads, repeat)[1])
+    a, b = _residues(primes, BinarySlots(case.index).degree, np.uint32)
+    ways = [("unreduced", 1), *((method, t) for method in ("additions", "barrett") for t in case.threads)]
+    sides = {f"{m} {t}": _Side(case.index, primes, a, b, m, t, case.budget_s) for m, t in ways}
+    results = {name: side.first() for name, side in sides.items()}
+    reduced = results[f"additions {case.threads[0]}"]
+    for name, side in sides.items():
+        if side.method != "unreduced":
+            _same(results[name], reduced, f"what {METHODS[side.method]} on {side.threads} thread(s) gives")
+    found: list[flint.Product] = []
 
     def theirs() -> float:
-        results.append(flint.product(case.index, primes, a, b))
-        if not np.array_equal(results[-1].residues.reshape(-1), got):
-            raise Error("product: FLINT's result is another: this build of ringforge is broken")
-        return results[-1].multiply + results[-1].reduce
+        found.append(flint.product(case.index, primes, a, b))
+        _same(found[-1].whole, results["unreduced 1"][:, : found[-1].whole.shape[1]], "FLINT's product")
+        _same(found[-1].residues, reduced, "FLINT's result")
+        return found[-1].multiply + found[-1].reduce
 
-    sides = {str(t): (lambda t=t: mine(t)) for t in case.threads}
-    taken = alternate(sides | ({"flint": theirs} if peer else {}), case.rounds)
-    extra: dict[str, Any] = {"kernels": _native.kernels.active(), "rounds": case.rounds, "words": 32}
-    if results:
-        extra["peer_multiply_seconds"] = statistics.median(r.multiply for r in results)
-        extra["peer_reduce_seconds"] = statistics.median(r.reduce for r in results)
+    alternate({**sides, **({"flint": theirs} if peer else {})}, case.rounds)
+    multiply = statistics.median(f.multiply for f in found) if found else None
+    reduce = statistics.median(f.multiply + f.reduce for f in found) if found else None
+    extra: dict[str, Any] = {"rounds": case.rounds, "words": 32}
     if case.index == PAPER_INDEX and case.primes == figures.PRIMES:
         extra["papers_seconds"] = {name: value.number / 1e3 for name, value in papers_products().items()}
-    for threads in case.threads:
-        yield Record(
-            system="aes",
-            case="product",
-            params=case.name,
-            algorithm="padded",
-            threads=threads,
-            seconds=taken[str(threads)].reported,
-            peer="flint" if results else None,
-            peer_version=flint.version() if results else None,
-            peer_seconds=taken["flint"].reported if results else None,
-            extra=extra,
-        )
+    for side in sides.values():
+        yield side.record("product", case.name, multiply if side.method == "unreduced" else reduce, extra)
+
+
+def _own(case: AesCase) -> Iterator[Record]:
+    degree = BinarySlots(case.index).degree
+    prime, small = [case.prime_for_both], case.moduli[:1]
+    a, b = _residues(prime, degree, np.uint64)
+    sides = {m: _Side(case.index, prime, a, b, m, 1, case.budget_s) for m in ("own", "additions", "barrett")}
+    results = {name: side.first() for name, side in sides.items()}
+    for name, result in results.items():
+        _same(result, results["additions"], f"what {METHODS[name]} gives")
+    short = _Side(case.index, small, *_residues(small, degree, np.uint32), "additions", 1, case.budget_s)
+    short.first()
+    alternate({**sides, "short": short}, case.rounds)
+    for side, bits in (*((side, OWN_BITS) for side in sides.values()), (short, times.PRIME_BITS)):
+        extra = {"rounds": case.rounds, "words": 32 if side is short else 64, "bits": bits}
+        yield side.record("own", f"Phi_{case.index}, a prime of {bits} bits", None, extra)
 
 
 def papers_products() -> dict[str, Value]:
@@ -133,7 +224,7 @@ def _slots(case: AesCase) -> Iterator[Record]:
 
 
 def compare(case: AesCase, cases: Sequence[str] = CASES, peer: bool = True) -> Iterator[Record]:
-    """Records of the cases. Our times are wall time on the threads given, FLINT's processor time on one.
+    """Records of the cases; FLINT's times are processor time on one thread.
 
     Raises:
         ParameterError: an unknown case, or as `AesCase.check`. Error: results differ, or FLINT is not installed.
@@ -145,11 +236,14 @@ def compare(case: AesCase, cases: Sequence[str] = CASES, peer: bool = True) -> I
     if peer and "product" in cases:
         flint.load()
     for name in cases:
-        yield from _products(case, peer) if name == "product" else _slots(case)
+        if name == "product":
+            yield from _products(case, peer)
+        else:
+            yield from _own(case) if name == "own" else _slots(case)
 
 
 def scheme(params: ltv.Parameters, level: int = 0, threads: int = 1, rounds: int = 3) -> Iterator[Record]:
-    """Operations of LTV on ciphertexts of a level, bits in slots; wall time. The result is held against the clear.
+    """Operations of LTV on ciphertexts of a level, bits in slots. The result is held against the clear.
 
     Keys are made once, all public ones and one evaluation key; medians of `rounds` otherwise.
 
@@ -186,6 +280,7 @@ def scheme(params: ltv.Parameters, level: int = 0, threads: int = 1, rounds: int
         extra: dict[str, Any] = {"kernels": _native.kernels.active(), "gadget": params.gadget, "window": params.window}
         if name == "evaluation key":
             extra["bytes"] = key.bytes
+            extra["levels_factor"] = sum(map(params.key_bytes, range(1, params.levels + 1))) / key.bytes
         if printed is not None and params.m == PAPER_INDEX and level == 0:
             extra["papers_seconds"] = {"FPGA": printed / 1e3}
         yield Record(
@@ -195,55 +290,91 @@ def scheme(params: ltv.Parameters, level: int = 0, threads: int = 1, rounds: int
             algorithm=params.gadget,
             level=level,
             threads=threads,
-            seconds=taken[name].wall,
-            extra=extra | {"cpu_seconds": taken[name].cpu, "insecure": params.insecure},
+            seconds=taken[name].cpu if threads == 1 else taken[name].wall,
+            extra=extra
+            | {"wall_seconds": taken[name].wall, "cpu_seconds": taken[name].cpu, "insecure": params.insecure},
         )
 
 
+def _neighbours(records: Sequence[Record], first: str, second: str) -> list[tuple[Record, Record]]:
+    return [(a, b) for a, b in pairwise(records) if (a.case, b.case) == (first, second)]
+
+
 def scheme_beside_the_paper(records: Sequence[Record]) -> list[Table]:
-    """Operations at the top level beside those that the paper prints, each number marked."""
+    """Operations of LTV, beside the paper's times of those that it prints at the top level; each number marked."""
     rows: list[tuple[Cell, ...]] = []
-    for r in records:
-        printed = r.extra.get("papers_seconds", {}).get("FPGA") if r.case.startswith("ltv, ") else None
+    for r in (r for r in records if r.case.startswith("ltv, ")):
+        printed = r.extra.get("papers_seconds", {}).get("FPGA")
+        beside: tuple[Cell, ...] = (None, None)
         if printed is not None:
-            ratio = Value(printed / r.seconds, "x", "derived")
-            rows.append((r.case, Value(1e3 * r.seconds, "ms", "measured"), Value(1e3 * printed, "ms", "paper"), ratio))
+            beside = Value(1e3 * printed, "ms", "paper"), Value(printed / r.extra["wall_seconds"], "x", "derived")
+        rows.append((r.case, f"{r.level}", f"{r.threads}", *_times_of(r), *beside))
     if not rows:
         return []
+    for keys, key in _neighbours(records, "ltv, keys", "ltv, evaluation key"):
+        both = [
+            Value(1e3 * (keys.extra[clock] + key.extra["levels_factor"] * key.extra[clock]), "ms", "derived")
+            for clock in ("wall_seconds", "cpu_seconds")
+        ]
+        rows.append(("keys of all levels, by their bytes", None, f"{key.threads}", *both, None, None))
     note = (
         "The paper's times are its own; no such hardware was run. Its product is not reduced, ours is; its "
         "relinearisation has parts that make 472 ms."
     )
-    return [
-        Table("LTV at the top level", ("", "ours", "the paper's FPGA with its PC", "over ours"), tuple(rows), (note,))
-    ]
+    columns = ("", "level", "threads", "wall", "CPU", "the paper's FPGA with its PC", "over ours")
+    return [Table("Operations of LTV", columns, tuple(rows), (note,))]
 
 
 def beside_the_paper(records: Sequence[Record]) -> list[Table]:
-    """Products beside FLINT's and the paper's, each number marked; nothing when none was measured at its size."""
-    products = [r for r in records if r.case == "product" and "papers_seconds" in r.extra]
-    if not products:
-        return []
+    """Products beside FLINT's and the paper's, and the own transform beside padding; each number marked."""
+    made: list[Table] = []
+    products = [r for r in records if r.case.startswith("product, ") and "papers_seconds" in r.extra]
+    if products:
+        made.append(_product_table(products))
+    own = [r for r in records if r.case.startswith("own, ")]
+    return [*made, _own_table(own)] if own else made
 
-    def row(name: str, value: Value, what: str) -> tuple[Cell, ...]:
-        ratios = [Value(value.number / (1e3 * r.seconds), "x", "derived") for r in products]
-        return name, value, what, *ratios
 
-    rows = [row(f"ours, {r.threads} thread(s)", Value(1e3 * r.seconds, "ms", "measured"), "reduced") for r in products]
-    extra = products[0].extra
-    if products[0].peer_seconds is not None:
-        rows.append(row("FLINT", Value(1e3 * extra["peer_multiply_seconds"], "ms", "measured"), "not reduced"))
-        rows.append(row("FLINT", Value(1e3 * products[0].peer_seconds, "ms", "measured"), "reduced"))
-    names = {"FPGA": "the paper's FPGA", "CPU": "the paper's CPU", "GPU": "the paper's GPU"}
-    rows += [row(names[k], v, "not reduced, with transfers") for k, v in papers_products().items()]
-    return [
-        Table(
-            f"A product, {products[0].params}",
-            ("", "time", "what", *(f"over ours, {r.threads} thread(s)" for r in products)),
-            tuple(rows),
-            (
-                "The paper's times are its own; no such hardware was run. It prints 9.51 ms, and factors of 28 and 17 "
-                "over CPU and GPU. Reduced by its method a product takes it 19 ms more.",
-            ),
-        )
-    ]
+def _times_of(r: Record) -> list[Value]:
+    return [Value(1e3 * r.extra[f"{clock}_seconds"], "ms", "measured") for clock in ("wall", "cpu")]
+
+
+def _product_table(products: Sequence[Record]) -> Table:
+    papers = papers_products()
+    rows: list[tuple[Cell, ...]] = []
+    for r in products:
+        over = None if r.peer_seconds is None else Value(r.peer_seconds / r.extra["cpu_seconds"], "x", "derived")
+        others = (Value(v.number / 1e3 / r.extra["wall_seconds"], "x", "derived") for v in papers.values())
+        rows.append((f"ours, {METHODS[r.algorithm]}", str(r.threads), *_times_of(r), over, *others))
+    whole = {r.algorithm: r.peer_seconds for r in products if r.peer_seconds is not None}
+    for method, seconds in whole.items():
+        if method != "barrett":
+            what = "not reduced" if method == "unreduced" else "reduced"
+            rows.append((f"FLINT, {what}", "1", None, Value(1e3 * seconds, "ms", "measured"), *(None,) * 4))
+    rows += [(f"the paper's {name}, not reduced, with transfers", None, v, *(None,) * 5) for name, v in papers.items()]
+    return Table(
+        f"A product, {products[0].params}",
+        ("", "threads", "wall", "CPU", "FLINT over it", *(f"paper's {name} over it" for name in papers)),
+        tuple(rows),
+        (
+            "FLINT over it: processor time, its multiplication alone for what is not reduced. The paper's times are "
+            "its own; no such hardware was run. It prints 9.51 ms, and factors of 28 and 17 over CPU and GPU. Reduced "
+            "by its method a product takes it 19 ms more.",
+        ),
+    )
+
+
+def _own_table(own: Sequence[Record]) -> Table:
+    first = own[0].extra["cpu_seconds"]
+    rows: list[tuple[Cell, ...]] = []
+    for r in own:
+        cpu, bits = r.extra["cpu_seconds"], r.extra["bits"]
+        name = METHODS[r.algorithm] if r.algorithm == "own" else f"zero padding, {METHODS[r.algorithm]}"
+        a_bit = Value(1e6 * cpu / bits, "us", "derived")
+        rows.append((name, f"{bits}", f"{r.extra['words']}", *_times_of(r), a_bit, Value(cpu / first, "x", "derived")))
+    return Table(
+        f"A product modulo Phi_{own[0].params.split('_')[1].split(',')[0]} and one prime, one thread",
+        ("", "bits", "word", "wall", "CPU", "CPU a bit of the modulus", "over own"),
+        tuple(rows),
+        ("Own: input and output in the tensor basis, in which sums and switching are done as well.",),
+    )

@@ -16,15 +16,16 @@ import typer
 from rich.table import Table
 
 from ringforge import _native, ltv
+from ringforge.aes.engine import as_direction
 from ringforge.cli.console import console
 from ringforge.cli.options import output_file
 from ringforge.lab.bench import aes as aes_bench
+from ringforge.lab.bench import aes_runs, omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
 from ringforge.lab.bench import matvec as matvec_bench
 from ringforge.lab.bench import omr as omr_bench
-from ringforge.lab.bench import omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
@@ -542,9 +543,23 @@ def aes_command(
     budget: Annotated[float, typer.Option(min=0.01, help="Seconds of each measurement.")] = 0.5,
     peer: Annotated[FlintPeer, typer.Option(help="flint (needs python-flint), or none.")] = FlintPeer.flint,
     scheme: Annotated[
-        str, typer.Option("--set", help="Instead: operations of LTV, which is broken, at this set, such as ltv-paper.")
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Also operations of LTV, which is broken, at this set, such as ltv-paper; without --case these alone. "
+            "With --run: sets of any scheme. May be repeated.",
+        ),
+    ] = None,
     level: Annotated[int, typer.Option(min=0, help="Of the ciphertexts, with --set.")] = 0,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: whole runs of AES at each --set, with keys of this directory, which are made if there are "
+            "none: minutes and up to 20 GB."
+        ),
+    ] = None,
+    blocks: Annotated[int, typer.Option(min=0, help="Of --run: how many; 0 for one in each slot.")] = 0,
+    direction: Annotated[str, typer.Option(help="Of --run: encrypt or decrypt.")] = "encrypt",
     insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a broken scheme may be used.")] = "",
     as_json: Json = False,
     save_to: Annotated[
@@ -553,29 +568,42 @@ def aes_command(
 ) -> None:
     """Products modulo Phi_65535 beside FLINT and the LTV accelerator paper's times; slots; operations of LTV.
 
-    The paper's times are its own in every case. With --set, keys are made first: at ltv-paper minutes, and 1 GB for
+    The paper's times are its own in every case. With --set, keys are made first: at ltv-paper a minute, and 1 GB for
     the evaluation key of one level.
 
     Examples:
 
         ringforge bench aes
 
-        ringforge bench aes --set ltv-paper --insecure "a reproduction" --threads 2
+        ringforge bench aes --set ltv-paper --insecure "a reproduction" --case product --case own
+
+        ringforge bench aes --run keys --set bgv-aes --set ltv-paper --insecure "a reproduction"
     """
-    if scheme:
-        if case:
-            raise typer.BadParameter("--set and --case are measurements of their own: name one")
-        params = ltv.Parameters.named(scheme, insecure)
+    if run is not None:
+        if case or not scheme or len(threads or ()) > 1:
+            raise typer.BadParameter("--run takes one --set at least, one number of --threads, and no --case")
+        made = [
+            aes_runs.RunCase(name, run, insecure, blocks, (threads or [2])[0], as_direction(direction))
+            for name in dict.fromkeys(scheme)
+        ]
+        for warning in dict.fromkeys(aes_runs.scheme_of(c.set).warning for c in made):
+            if warning:
+                console(stderr=True).print(f"  {warning}", style="bold")
+        whole = chain.from_iterable(aes_runs.run(c) for c in made)
+        done = _finish(whole, "AES-128, whole runs", as_json, save_to, f"aes-run-{'-'.join(c.set for c in made)}")
+        if not as_json:
+            print(render(aes_runs.tables(done), width=_WIDTH))
+        return
+    workers = tuple(dict.fromkeys(threads or (1, 2)))
+    wanted = aes_bench.AesCase(primes=primes, threads=workers, rounds=rounds, budget_s=budget)
+    chosen = tuple(dict.fromkeys(case or (() if scheme else aes_bench.CASES)))
+    parts = [aes_bench.compare(wanted, chosen, peer is not FlintPeer.none)]
+    sets = [ltv.Parameters.named(name, insecure) for name in dict.fromkeys(scheme or ())]
+    if sets:
         console(stderr=True).print(f"  {ltv.WARNING}", style="bold")
-        operations = chain.from_iterable(aes_bench.scheme(params, level, t, rounds) for t in threads or (1, 2))
-        done = _finish(operations, f"LTV, wall time, {rounds} rounds", as_json, save_to, f"aes-{scheme}")
-        shown = aes_bench.scheme_beside_the_paper(done)
-    else:
-        chosen = tuple(dict.fromkeys(case or aes_bench.CASES))
-        workers = tuple(dict.fromkeys(threads or (1, 2)))
-        wanted = aes_bench.AesCase(primes=primes, threads=workers, rounds=rounds, budget_s=budget)
-        records = aes_bench.compare(wanted, chosen, peer is not FlintPeer.none)
-        done = _finish(records, f"aes, {rounds} rounds", as_json, save_to, "aes")
-        shown = aes_bench.beside_the_paper(done)
+        parts += [aes_bench.scheme(params, level, t, rounds) for params in sets for t in workers]
+    name = "-".join(["aes", *(["ring"] if chosen else []), *(params.name for params in sets)])
+    done = _finish(chain.from_iterable(parts), f"aes, {rounds} rounds", as_json, save_to, name)
+    shown = [*aes_bench.beside_the_paper(done), *aes_bench.scheme_beside_the_paper(done)]
     if shown and not as_json:
         print(render(shown, width=_WIDTH))

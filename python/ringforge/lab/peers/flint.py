@@ -42,10 +42,12 @@ class Product:
 
     Attributes:
         residues: a row for each prime, reduced modulo Phi_m.
+        whole: the same before the reduction.
         multiply, reduce: processor seconds of all primes' products, and of their remainders.
     """
 
     residues: Residues
+    whole: Residues
     multiply: float
     reduce: float
 
@@ -54,7 +56,7 @@ def product(index: int, primes: Sequence[int], a: Residues, b: Residues) -> Prod
     """a * b modulo Phi_index and each prime; rows of residues in, rows out. Conversions are not timed."""
     flint = load()
     cyclotomic = flint.fmpz_poly.cyclotomic(index)
-    out = np.zeros_like(a)
+    out, products = np.zeros_like(a), np.zeros((a.shape[0], 2 * a.shape[1] - 1), a.dtype)
     multiply = reduce = 0.0
     for i, prime in enumerate(primes):
         modulus = flint.nmod_poly([int(c) % prime for c in cyclotomic.coeffs()], prime)
@@ -65,6 +67,7 @@ def product(index: int, primes: Sequence[int], a: Residues, b: Residues) -> Prod
         rest = whole % modulus
         reduce += time.process_time() - middle
         multiply += middle - begin
-        coefficients = [int(c) for c in rest.coeffs()]
-        out[i, : len(coefficients)] = coefficients
-    return Product(out, multiply, reduce)
+        for row, polynomial in ((out[i], rest), (products[i], whole)):
+            coefficients = [int(c) for c in polynomial.coeffs()]
+            row[: len(coefficients)] = coefficients
+    return Product(out, products, multiply, reduce)

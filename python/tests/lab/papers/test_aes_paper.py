@@ -87,6 +87,32 @@ def test_aes_account() -> None:
     assert 14.975 < figures.BLOCK_MS * figures.SLOTS / 60e3 < 14.985
 
 
+def test_our_circuit_has_the_papers_counts() -> None:
+    (table,) = paper.tables(("circuit",))
+    compared = 0
+    for row in table.rows:
+        numbers = [cell.number for cell in row[1:] if isinstance(cell, Value)]
+        if row[1] is not None:
+            assert len(set(numbers)) == 1, row[0]
+            compared += 1
+    assert compared == 8
+    sources = [row[2].source for row in table.rows if isinstance(row[2], Value)]
+    assert sources == ["derived", *["model"] * 9]
+
+
+def test_round_keys() -> None:
+    assert times.word_bytes(41) == 32_768 * 41 * 4
+    assert times.round_key_bytes(leveled=False) == pytest.approx(7.6e9, rel=0.005)
+    assert times.round_key_bytes(leveled=True) == pytest.approx(3.9e9, rel=0.007)
+    (table,) = paper.tables(("round-keys",))
+    *rounds, whole = table.rows
+    for column, total in zip((3, 4), whole[3:], strict=True):
+        cells = [row[column] for row in rounds]
+        assert isinstance(total, Value)
+        assert sum(c.number for c in cells if isinstance(c, Value)) == pytest.approx(1e3 * total.number)
+    assert [row[2].number for row in rounds if isinstance(row[2], Value)] == list(range(41, 0, -4))
+
+
 def test_primes_of_the_paper() -> None:
     """1,530 primes of 31 bits are 1 modulo 65,536, of which 41 make 1,270.5 bits."""
     assert len(_native.kernels.primes_below(31, 1_530, 65_536)) == 1_530
@@ -117,6 +143,7 @@ def test_sentences_state_the_checked_numbers() -> None:
     for part in ("472 ms and not 526", "54 ms", "10.7 MB", "105 ms", "sum 525", "169 ms for 334", "12.2 GB"):
         assert part in together
     assert "16.3 to 18.5 minutes" in together
+    assert "7.6 GB at the top level" in together
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +156,9 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "Times of",
         "Relinearisation",
         "Evaluation keys",
-        "AES-128",
+        "Counts of AES-128",
+        "Encrypted round keys",
+        "AES-128 of 2,048 blocks",
     ):
         assert title in text
     assert re.search(r"^ +1\. ", text, re.MULTILINE)

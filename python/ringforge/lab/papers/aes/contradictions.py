@@ -95,6 +95,12 @@ def _times() -> list[str]:
             f"{longest.block_ms:.0f} ms, by which relinearisation and whether products are reduced modulo Phi."
         ),
         (
+            f"Round keys are encrypted bits, {times.ROUND_KEYS} * {times.STATE_BITS} ciphertexts: "
+            f"{times.round_key_bytes(False) / 1e9:.1f} GB at the top level, which neither the account of memory nor "
+            "that of time has. Encrypted at the levels where they are used they are "
+            f"{times.round_key_bytes(True) / 1e9:.1f} GB, and none is switched on the way."
+        ),
+        (
             f"A product of {MULTIPLY_MS} ms is not reduced modulo Phi; that is {REDUCTION_MS} ms more, twice the "
             "product. The comparison with CPU and GPU takes the shorter one."
         ),

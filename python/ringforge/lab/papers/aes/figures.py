@@ -57,6 +57,7 @@ KEY_GB: Final = 64
 
 # Section 6: AES and speed-ups.
 SBOXES: Final = 160
+ROUNDS: Final = 10
 RELINEARISATIONS_SBOX: Final = 18
 RELINEARISATIONS: Final = 2_880
 PRODUCTS: Final = 5_760

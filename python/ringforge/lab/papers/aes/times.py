@@ -25,6 +25,7 @@ from .figures import (
     RELINEARISE_IO_MS,
     RELINEARISE_MS,
     RELINEARISE_NTT_MS,
+    ROUNDS,
     SLOTS,
     SWITCH_MS,
     SWITCHES,
@@ -116,6 +117,21 @@ def all_key_bytes() -> int:
 
 
 # ---- AES -----------------------------------------------------------------------------------------
+
+#: Round keys of AES-128, bits of one, and levels from one round to the next.
+ROUND_KEYS = ROUNDS + 1
+STATE_BITS = 128
+ROUND_LEVELS = DEPTH // ROUNDS
+
+
+def word_bytes(primes: int) -> int:
+    """A ciphertext as words of 32 bits, one for each prime."""
+    return DEGREE * primes * WORD_BITS // 8
+
+
+def round_key_bytes(leveled: bool) -> int:
+    """All encrypted round keys, a ciphertext for each bit: at the top level, or at the levels where they are used."""
+    return sum(STATE_BITS * word_bytes(PRIMES - (ROUND_LEVELS * i if leveled else 0)) for i in range(ROUND_KEYS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Whole runs of AES-128 on encrypted blocks: times of rounds and their steps, noise, memory; beside the paper's times.
+
+Keys are made once and kept in a directory, the AES key is that of FIPS-197, appendix C.1, and block 0 its plaintext;
+other blocks are random. Results are compared with AES in the clear. A step's time is that of the calls of the scheme's
+evaluator that it consists of, as long as a round's: what is between them is `other`.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ringforge import _native, bgv, ltv
+from ringforge.aes import clear, files
+from ringforge.aes.engine import ROUNDS, AesClient, AesServer, Direction, State, as_direction
+from ringforge.aes.keys import SCHEMES, Scheme
+from ringforge.errors import Error, ParameterError
+from ringforge.lab.bench.timing import cpu_seconds
+from ringforge.lab.papers.aes import figures, times
+from ringforge.lab.tables import Cell, Table, Value
+from ringforge.runs import Record
+
+#: FIPS-197, appendix C.1: key, block, and the block encrypted.
+KEY: Final = bytes(range(16))
+BLOCK: Final = bytes.fromhex("00112233445566778899aabbccddeeff")
+ENCRYPTED: Final = bytes.fromhex("69c4e0d86a7b0430d8cdb78070b4c55a")
+
+#: By scheme: parts of a server, and the step that a call of theirs counts as.
+_PARTS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
+    "ltv": {
+        "_keys": {"read_into": "reading keys"},
+        "_relinearizer": {"relinearize": "key switching"},
+        "_batch": {
+            "products": "products",
+            "sums": "sums",
+            "mod_switch": "modulus switching",
+            "carry": "modulus switching",
+        },
+    },
+    "bgv": {
+        "evaluator": {
+            "multiply": "products, relinearised",
+            "apply_galois": "Frobenius maps",
+            "frobenius_sums": "affine maps",
+            "mod_switch_to": "modulus switching",
+            "mul_plain": "sums",
+            "add": "sums",
+            "add_one": "sums",
+            "add_plain": "sums",
+        },
+    },
+}
+_READING: Final = "reading round keys"
+
+
+@dataclass(frozen=True)
+class RunCase:
+    """A run.
+
+    Args:
+        set: of parameters; its name tells the scheme.
+        directory: of keys; what is not there is made.
+        insecure: why a set below 128 bits may be used.
+        blocks: how many, 0 for as many as there are slots.
+    """
+
+    set: str
+    directory: Path
+    insecure: str = ""
+    blocks: int = 0
+    threads: int = 2
+    direction: Direction = "encrypt"
+    seed: int = 1
+
+
+def scheme_of(name: str) -> Scheme:
+    """The scheme that has a parameter set.
+
+    Raises:
+        ParameterError: none has it.
+    """
+    sets = {"bgv": bgv.Parameters.names(), "ltv": ltv.Parameters.names()}
+    for scheme, names in sets.items():
+        if name in names:
+            return SCHEMES[scheme]
+    known = ", ".join(n for names in sets.values() for n in names)
+    raise ParameterError(f'AES runs at sets of BGV and LTV, and "{name}" is none: take one of {known}')
+
+
+# ---- what a run takes -----------------------------------------------------------------------------
+
+
+@dataclass
+class _Steps:
+    """Seconds and calls by step; calls within calls count as the outer one."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    within: bool = False
+
+    def timed(self, step: str, call: Callable[[], Any]) -> Any:
+        if self.within:
+            return call()
+        self.within, begin = True, time.perf_counter()
+        try:
+            return call()
+        finally:
+            self.within = False
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - begin
+            self.calls[step] = self.calls.get(step, 0) + 1
+
+
+class _Watched:
+    """An object, some of whose methods are timed. Other watched objects reach it as what they stand for."""
+
+    def __init__(self, inner: Any, methods: Mapping[str, str], steps: _Steps) -> None:
+        for method in methods:
+            getattr(inner, method)  # an engine that calls others would go unnoticed
+        self._inner, self._methods, self._steps = inner, methods, steps
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name not in self._methods:
+            return found
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            plain = [a._inner if isinstance(a, _Watched) else a for a in arguments]
+            return self._steps.timed(self._methods[name], lambda: found(*plain, **named))
+
+        return call
+
+
+def _watch(server: AesServer) -> _Steps:
+    steps = _Steps()
+    for part, methods in _PARTS[server.scheme].items():
+        setattr(server, part, _Watched(getattr(server, part), methods, steps))
+    return steps
+
+
+def _peak_mib() -> float:
+    """MiB that this process held at the most since the last call; where that cannot be told, since it began."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        most = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+        Path("/proc/self/clear_refs").write_text("5")
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return most / 1024
+
+
+def _size(directory: Path) -> int:
+    return sum(p.stat().st_size for p in directory.iterdir())
+
+
+# ---- a run ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sides:
+    client: AesClient
+    server: AesServer
+    keys: files.RoundKeys
+    extra: Mapping[str, Any]
+
+
+def _open(case: RunCase) -> _Sides:
+    """Keys from files, which are made where there are none."""
+    scheme = scheme_of(case.set)
+    directory = case.directory / case.set
+    secret, evaluation = directory / "secret.rgfg", directory / "evaluation"
+    round_keys = directory / f"round-keys-{case.direction}"
+    evaluation.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    scheme.make(case.set, case.insecure, secret, evaluation, case.threads)
+    made = time.perf_counter() - begin
+    client = scheme.client(secret, evaluation, case.threads)
+    server = scheme.server(evaluation, case.threads)
+    begin = time.perf_counter()
+    if not round_keys.exists():
+        files.write_round_keys(round_keys, client, KEY, case.direction)
+    extra = {
+        "keys_seconds": made,
+        "round_keys_seconds": time.perf_counter() - begin,
+        "key_bytes": _size(evaluation),
+        "round_key_bytes": _size(round_keys),
+    }
+    return _Sides(client, server, files.RoundKeys(round_keys, server), extra)
+
+
+def _blocks(case: RunCase, slots: int) -> tuple[clear.Bytes, clear.Bytes]:
+    """Blocks, and what AES makes of them."""
+    count = case.blocks or slots
+    if not 1 <= count <= slots:
+        raise ParameterError(f"{count:,} blocks: {case.set} takes 1 to {slots:,} at a time")
+    forward = case.direction == "encrypt"
+    blocks = np.random.default_rng(case.seed).integers(0, 256, (count, 16), np.uint8)
+    blocks[0] = list(BLOCK if forward else ENCRYPTED)
+    wanted = clear.encrypt(KEY, blocks) if forward else clear.decrypt(KEY, blocks)
+    if bytes(wanted[0]) != (ENCRYPTED if forward else BLOCK):
+        raise Error("AES in the clear is not FIPS-197's: this build of ringforge is broken")
+    return blocks, wanted
+
+
+def run(case: RunCase) -> Iterator[Record]:
+    """A record for each round from 0 on, and one for all; the noise budget is predicted, and measured with the secret
+    key, whose time is not counted. Keys that are there are taken as they are.
+
+    Raises:
+        ParameterError: as `scheme_of`; no such direction; blocks that are no slots; a set below 128 bits without a
+        reason. NoiseError: the set is too small. Error: a block is wrong. OSError: no room for keys.
+    """
+    as_direction(case.direction)
+    # What is refused is refused before keys are made.
+    blocks, wanted = _blocks(case, scheme_of(case.set).shape(case.set, case.insecure).codec.slots)
+    sides = _open(case)
+    client, server = sides.client, sides.server
+    begin = time.perf_counter()
+    state = client.encrypt_blocks(blocks, case.direction)
+    encrypted = time.perf_counter() - begin
+    steps = _watch(server)
+    _peak_mib()
+    found: list[Record] = []
+    for i in range(ROUNDS + 1):
+        made: list[State] = []
+        record = _round(case, sides, state, i, steps, made)
+        state = made[0]
+        found.append(record)
+        yield record
+    begin = time.perf_counter()
+    got = client.decrypt_blocks(state)
+    decrypted = time.perf_counter() - begin
+    if not np.array_equal(got, wanted):
+        wrong = int(np.count_nonzero((got != wanted).any(axis=1)))
+        raise Error(f"{wrong:,} of {len(wanted):,} blocks are wrong: this build of ringforge is broken")
+    seconds = sum(r.seconds for r in found)
+    names = dict.fromkeys(name for r in found for name in r.extra["steps"])
+    yield _record(
+        case,
+        server.scheme,
+        "run",
+        seconds,
+        max(r.peak_mib or 0.0 for r in found),
+        {
+            "blocks": len(blocks),
+            "slots": server.slots,
+            "block_seconds": seconds / len(blocks),
+            "cpu_seconds": sum(r.extra["cpu_seconds"] for r in found),
+            "steps": {n: sum(r.extra["steps"].get(n, 0.0) for r in found) for n in names},
+            "calls": {n: sum(r.extra["calls"].get(n, 0) for r in found) for n in names},
+            "transforms": sum(r.extra["transforms"] for r in found),
+            "predicted_budget": found[-1].extra["predicted_budget"],
+            "measured_budget": found[-1].extra["measured_budget"],
+            "encrypt_seconds": encrypted,
+            "decrypt_seconds": decrypted,
+            **sides.extra,
+        },
+    )
+
+
+def _round(case: RunCase, sides: _Sides, state: State, i: int, steps: _Steps, made: list[State]) -> Record:
+    server = sides.server
+    steps.seconds, steps.calls = {}, {}
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    with _native.counting() as did:
+        key = steps.timed(_READING, lambda: sides.keys.round(i))
+        made.append(server.start(state, key) if i == 0 else server.round(state, i, key))
+    wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    return _record(
+        case,
+        server.scheme,
+        f"run, round {i}",
+        wall,
+        _peak_mib(),
+        {
+            "cpu_seconds": cpu,
+            "steps": {**steps.seconds, "other": max(0.0, wall - sum(steps.seconds.values()))},
+            "calls": dict(steps.calls),
+            "transforms": did.operations.ntt + did.operations.intt,
+            "predicted_budget": server.predicted_budget(made[0]),
+            "measured_budget": sides.client.measured_budget(made[0]),
+        },
+    )
+
+
+def _record(case: RunCase, scheme: str, name: str, seconds: float, peak: float, extra: dict[str, Any]) -> Record:
+    return Record(
+        system="aes",
+        case=name,
+        params=case.set,
+        algorithm=scheme,
+        threads=case.threads,
+        seconds=seconds,
+        peak_mib=peak,
+        extra={"kernels": _native.kernels.active(), "direction": case.direction, **extra},
+    )
+
+
+# ---- tables ---------------------------------------------------------------------------------------
+
+
+def tables(records: Sequence[Record]) -> list[Table]:
+    """Rounds of each run, and all runs beside the paper's; each number marked."""
+    whole = [r for r in records if r.case == "run"]
+    return [*(_rounds(r, [x for x in records if _of(x, r)]) for r in whole), _beside(whole)] if whole else []
+
+
+def _of(r: Record, whole: Record) -> bool:
+    """Whether a record is of a round of this run."""
+    same = (r.params, r.threads, r.extra.get("direction")) == (whole.params, whole.threads, whole.extra["direction"])
+    return same and r.case.startswith("run, ")
+
+
+def _measured(number: float, unit: str) -> Value:
+    return Value(number, unit, "measured")
+
+
+def _rounds(whole: Record, rounds: Sequence[Record]) -> Table:
+    names = list(whole.extra["steps"])
+
+    def row(name: str, r: Record) -> tuple[Cell, ...]:
+        e = r.extra
+        return (
+            name,
+            _measured(r.seconds, "s"),
+            *(_measured(e["steps"].get(n, 0.0), "s") for n in names),
+            _measured(float(e["transforms"]), ""),
+            Value(e["predicted_budget"], "bits", "model"),
+            _measured(e["measured_budget"], "bits"),
+            _measured(r.peak_mib or 0.0, "MiB"),
+        )
+
+    rows = [row(r.case.removeprefix("run, round "), r) for r in rounds]
+    return Table(
+        f"AES-128 under {whole.algorithm.upper()}, {whole.params}: {whole.extra['blocks']:,} blocks, "
+        f"{whole.threads} thread(s)",
+        ("round", "time", *names, "transforms", "budget left, predicted", "budget left, measured", "memory"),
+        (*rows, row("all", whole)),
+        (
+            f"Keys, made once: {whole.extra['key_bytes'] / 1e9:.2f} GB for evaluation, "
+            f"{whole.extra['round_key_bytes'] / 1e9:.2f} GB of round keys. Memory: the most that was held in a round, "
+            "the client's side included.",
+        ),
+    )
+
+
+def _beside(runs: Sequence[Record]) -> Table:
+    printed = figures.BLOCK_MS / 1e3
+    rows: list[tuple[Cell, ...]] = []
+    for r in runs:
+        block = r.extra["block_seconds"]
+        full = r.extra["blocks"] == r.extra["slots"] == figures.SLOTS
+        rows.append(
+            (
+                f"{r.algorithm.upper()}, {r.params}, {r.threads} thread(s)",
+                _measured(float(r.extra["blocks"]), ""),
+                _measured(r.seconds / 60, "min"),
+                _measured(1e3 * block, "ms"),
+                Value(printed / block, "x", "derived") if full else None,
+            )
+        )
+    rows.append(
+        (
+            "the paper's FPGA with its PC, printed",
+            Value(figures.SLOTS, "", "paper"),
+            Value(float(figures.AES_MINUTES), "min", "paper"),
+            Value(float(figures.BLOCK_MS), "ms", "paper"),
+            None,
+        )
+    )
+    rows += [
+        (
+            f"the same from its parts, {account.name}",
+            Value(figures.SLOTS, "", "paper"),
+            Value(account.seconds / 60, "min", "derived"),
+            Value(account.block_ms, "ms", "derived"),
+            None,
+        )
+        for account in times.accounts()[:4]
+    ]
+    return Table(
+        "Whole runs of AES-128",
+        ("", "blocks", "whole", "a block", "paper's printed over it"),
+        tuple(rows),
+        ("The paper's times are its own; no such hardware was run.",),
+    )
