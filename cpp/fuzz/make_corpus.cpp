@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "bfv_objects.hpp"
+#include "bgv_objects.hpp"
 #include "fhew_objects.hpp"
 #include "ltv_objects.hpp"
 #include "objects.hpp"
@@ -44,6 +45,8 @@ void seeds(const std::filesystem::path& dir) {
       }
   for (const auto& [reader, samples] : fuzz::make_bfv_samples())
     for (const auto& [name, bytes] : samples) write(dir / "bfv" / (reader + "-" + name + ".rgfg"), bytes);
+  for (const auto& [reader, samples] : fuzz::make_bgv_samples())
+    for (const auto& [name, bytes] : samples) write(dir / "bgv" / (reader + "-" + name + ".rgfg"), bytes);
   for (const auto& [reader, samples] : fuzz::make_ltv_samples())
     for (const auto& [name, bytes] : samples) write(dir / "ltv" / (reader + "-" + name + ".rgfg"), bytes);
   // The OPRF's elements are bare bytes: a sound one, the identity, one with bit 255 set, two together.

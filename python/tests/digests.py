@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native, bfv, ltv, matmul, matvec
+from ringforge import _native, bfv, bgv, ltv, matmul, matvec
 from ringforge._native import Ciphertext, GaloisKeys, Lines, Parameters, Schedule, fhew, io, kernels, omr, oprf, psi
 from ringforge.ckks import Session, TestSeed
 from ringforge.gates import storage
@@ -639,6 +639,55 @@ def compression(threads: int) -> Digests:
         yield f"{name}/sums.words", sha(sums)
 
 
+# ---- BGV -----------------------------------------------------------------------------------------
+
+
+def bytes_in_slots(threads: int) -> Digests:
+    """Keys, every operation and files of BGV."""
+    for name in ("bgv-test", "bgv-test-16"):
+        params = bgv.Parameters.named(name, WHY)
+        s = bgv.Session(params, threads, seed(7))
+        ctx, ev = s.context, s.evaluator
+
+        def file(what: str, thing: Any, name: str = name, ctx: bgv.Context = ctx) -> tuple[str, str]:
+            return f"{name}/{what}.file", sha(io.to_bytes(ctx, thing))
+
+        yield f"{name}/parameters.words", sha(params.hash)
+        numbers = np.random.default_rng(72).integers(0, 256, (6, s.slots.size))
+        for what, key in (("secret", s.secret_key), ("public", s.public_key), ("relin", s.relin_key)):
+            yield file(f"{what}_key", key)
+        s.add_frobenius_keys([1, 3])
+        yield file("galois_key", s.client.galois_key(s.secret_key, 4, 2, threads))
+        a = s.encrypt(numbers[0], packing="bytes")
+        b = s.encrypt(numbers[1], packing="bytes", public=True)
+        multipliers = [s.multiplier(n, packing="bytes") for n in numbers[2:]]
+        one, two, eight = (ctx.frobenius_element(k) for k in (0, 1, 3))
+        sums = [[(one, multipliers[0]), (two, multipliers[1]), (eight, multipliers[2])], [(two, multipliers[3])]]
+        product = ev.mul(a, b)
+        for what, c in {
+            "encrypt, secret key": a,
+            "encrypt, public key": b,
+            "add, three parts": ev.add(product, a),
+            "add_plain": ev.add_plain(a, multipliers[0]),
+            "add_one": ev.add_one(a),
+            "mul_plain": ev.mul_plain(a, multipliers[0]),
+            "mul": product,
+            "square": ev.square(b),
+            "relinearize": ev.relinearize(product, s.relin_key),
+            "relinearize, drop 1": ev.relinearize(product, s.relin_key, 1),
+            "multiply, drop 3": ev.multiply(a, b, s.relin_key, 3),
+            "mod_switch_to, three parts": ev.mod_switch_to(product, 2),
+            "apply_galois": ev.apply_galois(a, two, s.galois_keys),
+            "apply_hoisted": ev.apply_hoisted(b, [two, eight], s.galois_keys)[1],
+            "frobenius_sums": ev.frobenius_sums(a, sums, s.galois_keys)[0],
+            "frobenius_sums, drop 1": ev.frobenius_sums(a, sums, s.galois_keys, 1)[1],
+            "drop_to": ev.drop_to(a, 2),
+        }.items():
+            yield file(what, c)
+        decrypted = s.decrypt(ev.relinearize(product, s.relin_key), packing="bytes")
+        yield f"{name}/decrypted.words", sha(decrypted)
+
+
 # ---- all of it -----------------------------------------------------------------------------------
 
 
@@ -653,6 +702,7 @@ PARTS: dict[str, Callable[[int], Digests]] = {
     "gates GINX": lambda threads: gates(threads, fhew.Method.GINX),
     "ckks": ckks,
     "bfv": integers,
+    "bgv": bytes_in_slots,
     "ltv": ntru,
     "gates AUTOMORPHISM": lambda threads: gates(threads, fhew.Method.AUTOMORPHISM),
     "sets": named_sets,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native, bfv, ckks, devices, matmul, matvec
-from ringforge._native import Algorithm, Lines, Schedule, Span, fhew, io, kernels, ltv, omr, psi
+from ringforge._native import Algorithm, Lines, Schedule, Span, bgv, fhew, io, kernels, ltv, omr, psi
 from ringforge.arrays import aligned
 from ringforge.matmul.batch import BatchProduct
 from ringforge.matvec.kernels import MatvecOperands
@@ -130,6 +130,33 @@ class Bfv(Records):
         self.record = {
             kind: io.to_bytes(self.context, getattr(self, kind))
             for kind in ("plaintext", "ciphertext", "secret_key", "public_key", "relin", "galois_key")
+        }
+        self.folder = folder
+
+
+class Bgv(Records):
+    """BGV, worlds by ring, primes, digits and seed."""
+
+    def __init__(self, folder: Path, m: int = 3855, bits: int = 45, limbs_per_digit: int = 2, seed: int = 7) -> None:
+        primes = kernels.primes_below(bits, LEVEL + 4, 65_535 * 256)
+        self.params = bgv.Parameters("", m, primes[3:], primes[:3], limbs_per_digit, "tests")
+        self.context = bgv.Context(self.params)
+        self.client = bgv.Client(self.context, _native.TestSeed(bytes([seed]) * 32))
+        self.secret_key = self.client.secret_key()
+        self.public_key = self.client.public_key(self.secret_key)
+        self.relin = self.client.relin_key(self.secret_key)
+        self.evaluator = bgv.Evaluator(self.context)
+        self.bits = np.array([1, 0, 1], np.uint8)
+        self.multiplier = self.context.multiplier(self.bits, None, True)
+        self.sums = [[(2, self.multiplier), (1, self.multiplier)]]
+        self.ciphertext = self.client.encrypt(self.bits, self.secret_key)
+        self.three = self.evaluator.mul(self.ciphertext, self.ciphertext)
+        self.galois_key = self.client.galois_key(self.secret_key, 2)
+        self.keys = _native.GaloisKeys()
+        self.keys.insert(self.galois_key)
+        self.record = {
+            kind: io.to_bytes(self.context, getattr(self, kind))
+            for kind in ("ciphertext", "secret_key", "public_key", "relin", "galois_key")
         }
         self.folder = folder
 

@@ -29,6 +29,7 @@ from tests.foreign_world import (
     LEVEL,
     SCALE,
     Bfv,
+    Bgv,
     Blinds,
     Compressions,
     Gates,
@@ -47,7 +48,7 @@ Errors = tuple[type[Exception], ...]
 #: Types that belong to no context: numbers, names and enumerations by another name.
 VALUES = {"Parameters", "OpCounts", "Lines", "Schedule", "Algorithm", "Span", "fhew.Cut", "fhew.Method", "psi.Counts"}
 VALUES |= {"bfv.Parameters", "bfv.Noise", "bfv.NoiseRules", "Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
-VALUES |= {"ltv.Parameters", "ltv.Noise", "ltv.NoiseRules"}
+VALUES |= {"ltv.Parameters", "ltv.Noise", "ltv.NoiseRules", "bgv.Parameters", "bgv.Noise", "bgv.NoiseRules"}
 
 
 def functions(module: types.ModuleType, prefix: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -242,6 +243,47 @@ BFV = [
     Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
     Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
 ]
+
+
+def bgv_ev(name: str, *args: Any, **more: Any) -> Row:
+    return Row(f"bgv.Evaluator.{name}", args, "@evaluator", **more)
+
+
+BGV = [
+    Row("bgv.Client.public_key", ("@secret_key",), "@client"),
+    Row("bgv.Client.relin_key", ("@secret_key",), "@client"),
+    Row("bgv.Client.galois_key", ("@secret_key", 2), "@client"),
+    Row("bgv.Client.encrypt", ("#bits", "@secret_key"), "@client"),
+    Row("bgv.Client.encrypt", ("#bits", "@public_key"), "@client"),
+    Row("bgv.Client.decrypt", ("@ciphertext", "@secret_key"), "@client"),
+    Row("bgv.Client.decrypt_to_share", ("@ciphertext", "@secret_key", 10.0), "@client"),
+    Row("bgv.Client.measure", ("@ciphertext", "@secret_key"), "@client"),
+    Row("bgv.Client.noise_budget", ("@ciphertext", "@secret_key"), "@client"),
+    bgv_ev("budget", "@ciphertext"),
+    bgv_ev("add", "@ciphertext", "@ciphertext"),
+    bgv_ev("add_plain", "@ciphertext", "@multiplier"),
+    bgv_ev("add_plain", "@ciphertext", "#bits"),
+    bgv_ev("add_one", "@ciphertext"),
+    bgv_ev("mul_plain", "@ciphertext", "@multiplier"),
+    bgv_ev("mul_plain", "@ciphertext", "#bits"),
+    bgv_ev("mul", "@ciphertext", "@ciphertext"),
+    bgv_ev("square", "@ciphertext"),
+    bgv_ev("relinearize", "@three", "@relin"),
+    bgv_ev("multiply", "@ciphertext", "@ciphertext", "@relin"),
+    bgv_ev("apply_galois", "@ciphertext", 2, "@keys"),
+    bgv_ev("apply_hoisted", "@ciphertext", [2], "@keys"),
+    bgv_ev("frobenius_sums", "@ciphertext", "@sums", "@keys"),
+    bgv_ev("mod_switch_to", "@three", 2),
+    bgv_ev("drop_to", "@three", 2),
+    *[Row("io.to_bytes", ("@context", f"@{x}")) for x in RECORDS[1:]],
+    *[Row("io.Writer.write", ("@context", f"@{x}"), "@writer", error=ANY_WRITER) for x in RECORDS[1:]],
+    *[Row(f"io.{x.replace('relin', 'relin_key')}_from_bytes", (f"@record_{x}", "@context")) for x in RECORDS[1:]],
+    Row("io.Reader.next_ciphertext", ("@context",), "@reader_ciphertext"),
+    Row("io.Reader.next_galois_key", ("@context",), "@reader_galois_key"),
+    Row("io.Reader.next_relin_key", ("@context",), "@reader_relin"),
+    Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
+    Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
+]
 #: Which objects know their t.
 OF_T = {"plaintext", "ciphertext", "three", "multiplier", "context", "client", "evaluator", "matvec"}
 OF_T |= {"record_plaintext", "record_ciphertext"}
@@ -251,6 +293,7 @@ OF_DIGITS = {"keys", "relin", "galois_key", "record_relin", "record_galois_key"}
 OF_KEY = {"keys", "relin"}
 BY_KEY = {"Client.decrypt": 1, "Client.decrypt_to_share": 1, "Evaluator.add": 1, "Evaluator.sub": 1, "Evaluator.mul": 1}
 BY_KEY |= {f"bfv.{name}": 1 for name in (*BY_KEY, "Client.measure", "Client.noise_budget")}
+BY_KEY |= {f"bgv.{name}": 1 for name in (*BY_KEY, "Client.measure", "Client.noise_budget") if name != "Evaluator.sub"}
 BY_KEY |= {"BatchMatmul.decrypt": 1, "BatchMatmul.multiply": 1, "PairSum.run": 1}
 
 GATES = [
@@ -336,6 +379,10 @@ ANY = {
     "bfv.Client.__init__": "of whatever context it is given",
     "bfv.Evaluator.__init__": "of whatever context it is given",
     "bfv.NoiseRules.__init__": "made from values",
+    "bgv.Context.__init__": "made from values",
+    "bgv.Client.__init__": "of whatever context it is given",
+    "bgv.Evaluator.__init__": "of whatever context it is given",
+    "bgv.NoiseRules.__init__": "made from values",
     "ltv.Context.__init__": "made from values",
     "ltv.Client.__init__": "of whatever context it is given",
     "ltv.Evaluator.__init__": "of whatever context it is given",
@@ -363,7 +410,7 @@ ANY = {
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *BFV, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS, *SIGNALS, *LTV)]
+    rows = [r.name for r in (*CKKS, *BFV, *BGV, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS, *SIGNALS, *LTV)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -385,6 +432,12 @@ WORLDS: dict[str, dict[str, int]] = {
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, World]:
     return {name: World(tmp_path_factory.mktemp(name), **options) for name, options in WORLDS.items()}
+
+
+@pytest.fixture(scope="module")
+def bytes_of_aes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bgv]:
+    rings = {"smaller": {"m": 255}, "larger": {"m": 65_535}}
+    return {name: Bgv(tmp_path_factory.mktemp(name), **(rings.get(name, options))) for name, options in WORLDS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -428,6 +481,17 @@ def test_objects_of_other_worlds_are_refused_by_bfv(row: Row, integers: dict[str
     knowing = [i for i in row.places() if row.named(i) in OF_T]
     if len(knowing) > 1 and not row.name.endswith("Writer.write"):
         check(row, integers["here"], integers["t"], knowing)
+
+
+@pytest.mark.parametrize("row", BGV, ids=ids(BGV))
+def test_objects_of_other_worlds_are_refused_by_bgv(row: Row, bytes_of_aes: dict[str, Bgv]) -> None:
+    refuse_other_worlds(row, bytes_of_aes)
+
+
+@pytest.mark.filterwarnings("ignore:nanobind")
+@pytest.mark.parametrize("row", BGV, ids=ids(BGV))
+def test_nothing_is_refused_by_bgv(row: Row, bytes_of_aes: dict[str, Bgv]) -> None:
+    refuse_nothing(row, bytes_of_aes["here"])
 
 
 @pytest.mark.filterwarnings("ignore:nanobind")

@@ -25,7 +25,8 @@ def explain(p: Parameters | str) -> str:
         f"{p.name or 'BGV'}: Z[X]/Phi_{p.m}, degree {p.degree:,}, {slots.size:,} slots of GF(2^{slots.field_degree})",
         f"Q: {p.max_limbs} primes, {p.log_q:.1f} bits; P: {len(p.p)} primes; {p.limbs_per_digit} limbs a digit",
         f"log2 QP = {p.log_qp:.1f} of {params.max_log_qp(p.log_n):.0f} allowed: {verdict}",
-        f"a ciphertext has {2 * p.max_limbs * p.degree * 8 / 1e6:,.1f} MB, an evaluation key {key_bytes(p) / 1e6:,.1f} MB",
+        f"a ciphertext has {2 * p.max_limbs * p.degree * 8 / 1e6:,.1f} MB, "
+        f"an evaluation key {key_bytes(p) / 1e6:,.1f} MB",
         f"a modulus switch leaves noise of 2^{rules.rounding():.1f} at roots of unity, a key switch adds "
         f"2^{rules.key_switch(p.max_limbs):.1f}",
         "",

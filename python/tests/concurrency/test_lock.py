@@ -30,6 +30,7 @@ ELSEWHERE = {
     "BatchMatmul.cost": "a formula",
     "Evaluator.__init__": "keeps the number",
     "bfv.Evaluator.__init__": "keeps the number",
+    "bgv.Evaluator.__init__": "keeps the number",
     "ltv.Evaluator.__init__": "keeps the number",
     "ltv.BatchEvaluator.__init__": "keeps the number",
     "ltv.Relinearizer.__init__": "keeps the number",
@@ -315,6 +316,39 @@ def broken_ntru(_: Path) -> Iterator[Row]:
     yield row("ltv.BatchEvaluator.carry", batch.carry, [c] * 4, 1)
 
 
+def bytes_in_slots(_: Path) -> Iterator[Row]:
+    bgv = _native.bgv
+    ctx = bgv.Context(bgv.Parameters.named("bgv-test-16", "tests"))
+    client, ev = bgv.Client(ctx, _native.TestSeed(bytes(32))), bgv.Evaluator(ctx)
+    secret, bits = client.secret_key(), np.ones(2048, np.uint8)
+    public, relin, galois = client.public_key(secret), client.relin_key(secret), _native.GaloisKeys()
+    galois.insert(client.galois_key(secret, 2))
+    c, multiplier = client.encrypt(bits, secret), ctx.multiplier(bits, None, True)
+    product, sums = ev.mul(c, c), [[(2, multiplier), (1, multiplier)]]
+    yield row("bgv.Context.__init__", bgv.Context, ctx.params)
+    yield row("bgv.Context.multiplier", ctx.multiplier, bits, None, True, 2)
+    yield row("bgv.Client.secret_key", client.secret_key)
+    yield row("bgv.Client.public_key", client.public_key, secret)
+    yield row("bgv.Client.relin_key", client.relin_key, secret, None, 2)
+    yield row("bgv.Client.galois_key", client.galois_key, secret, 2, None, 2)
+    yield row("bgv.Client.encrypt", client.encrypt, bits, secret)
+    yield row("bgv.Client.encrypt", client.encrypt, bits, public)
+    yield row("bgv.Client.decrypt", client.decrypt, c, secret, 2)
+    yield row("bgv.Client.decrypt_to_share", client.decrypt_to_share, c, secret, 20.0, 1, None, 2)
+    yield row("bgv.Client.measure", client.measure, c, secret, 2)
+    yield row("bgv.Client.noise_budget", client.noise_budget, c, secret, 2)
+    yield row("bgv.Evaluator.add", ev.add, c, c)
+    yield row("bgv.Evaluator.add_plain", ev.add_plain, c, multiplier)
+    yield row("bgv.Evaluator.mul_plain", ev.mul_plain, c, multiplier)
+    yield row("bgv.Evaluator.mul", ev.mul, c, c)
+    yield row("bgv.Evaluator.relinearize", ev.relinearize, product, relin, 1)
+    yield row("bgv.Evaluator.multiply", ev.multiply, c, c, relin, 1)
+    yield row("bgv.Evaluator.apply_galois", ev.apply_galois, c, 2, galois)
+    yield row("bgv.Evaluator.apply_hoisted", ev.apply_hoisted, c, [2], galois)
+    yield row("bgv.Evaluator.frobenius_sums", ev.frobenius_sums, c, sums, galois)
+    yield row("bgv.Evaluator.mod_switch_to", ev.mod_switch_to, c, 2)
+
+
 def odd_index(_: Path) -> Iterator[Row]:
     primes = [int(p) for p in kernels.primes_below(31, 4, 1 << 16)]
     rows = np.ones((4, 32_768), np.uint32)
@@ -358,6 +392,7 @@ TABLES = [
     pseudo_random_function,
     signals,
     detection,
+    bytes_in_slots,
     broken_ntru,
     odd_index,
 ]
