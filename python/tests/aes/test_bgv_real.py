@@ -40,10 +40,9 @@ def test_an_s_box_of_2048_bytes(context: Context) -> None:
 def test_the_set_has_room_for_aes_and_five_products(context: Context) -> None:
     side = BgvClient(context, Client(context).secret_key())
     assert context.params.secure
-    for direction in ("encrypt", "decrypt"):
-        plan = side.plan(direction)  # type: ignore[arg-type]
-        assert len(plan.plan.limbs) == 1 + ROUNDS + LEVELS_LEFT
-        assert all(budget >= 1 for budget in plan.plan.budgets)
+    plan = side.plan("decrypt")  # which wants more primes
+    assert len(plan.plan.limbs) == 1 + ROUNDS + LEVELS_LEFT
+    assert all(budget >= 1 for budget in plan.plan.budgets)
 
 
 @pytest.mark.long
