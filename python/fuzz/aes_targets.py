@@ -25,6 +25,7 @@ from ringforge.aes.describe import describe
 from ringforge.aes.engine import AesClient, AesServer
 from ringforge.aes.ledger import Ledger
 from ringforge.aes.texts import read_aes_key, read_blocks, stream_key
+from ringforge.aes.transcipher import Stream
 
 _KEY = bytes(range(16))
 _PARTS = ("parameters.rgfg", "evaluation.rgfg", "secret")
@@ -133,13 +134,31 @@ def aes_keys_files(data: bytes) -> None:
         found.client(folder / "secret", folder, 1)
 
 
-def _ledger(path: Path) -> None:
-    Ledger(path).claim(b"key", (1 << 128) - 2, 7, b"stream")
+def _streams() -> list[bytes]:
+    return [Stream(bytes(range(16)), counter, data, bytes(32)).to_bytes() for counter, data in ((0, b""), (7, b"data"))]
 
 
-@target("aes.ledger.Ledger._begun", seeds=lambda: [written("l", _ledger), b""])
+@target("aes.transcipher.Stream.from_bytes", seeds=_streams)
+def aes_stream(data: bytes) -> None:
+    assert Stream.from_bytes(data).to_bytes() == data
+
+
+def _ledgers() -> list[bytes]:
+    def make(path: Path) -> None:
+        made = Ledger(path)
+        made.claim(b"key", 5, 3, b"stream")
+        made.claim(b"key", (1 << 128) - 2, 4, b"another")
+
+    return [written("ledger.sqlite", make)]
+
+
+@target("aes.ledger.Ledger._begun", seeds=_ledgers)
 def aes_ledger(data: bytes) -> None:
-    Ledger(stored("ledger", data)).claim(b"key", 3, 9, b"other")
+    for old in room().glob("l.sqlite*"):
+        old.unlink()
+    opened = Ledger(stored("l.sqlite", data))
+    opened.claim(b"key", 100, 3, b"third")
+    opened.claim(b"key", 6, 1, b"fourth")
 
 
 @functools.cache

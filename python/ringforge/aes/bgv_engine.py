@@ -50,12 +50,14 @@ class EvaluationKeys:
     galois: GaloisKeys
 
     @classmethod
-    def make(cls, context: Context, client: Client, key: SecretKey, threads: int = 1) -> EvaluationKeys:
-        """For all primes of the parameters."""
+    def make(
+        cls, context: Context, client: Client, key: SecretKey, threads: int = 1, limbs: int | None = None
+    ) -> EvaluationKeys:
+        """For ciphertexts of up to `limbs` primes; all of the parameters by default."""
         galois = GaloisKeys()
         for k in POWERS:
-            galois.insert(client.galois_key(key, context.frobenius_element(k), None, threads))
-        return cls(client.relin_key(key, None, threads), galois)
+            galois.insert(client.galois_key(key, context.frobenius_element(k), limbs, threads))
+        return cls(client.relin_key(key, limbs, threads), galois)
 
 
 class _Bytes:

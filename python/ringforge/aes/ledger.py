@@ -121,6 +121,8 @@ class Ledger:
                     "SELECT first, last, stream FROM used WHERE key = ? AND first <= ? AND last >= ?", (key_id, b, a)
                 )
             ]
+            if not all(isinstance(value, bytes) for row in taken for value in row):
+                raise FormatError(f"{self._path.name} is damaged: it has counters that are no bytes")
             if sorted((a, b) for a, b, _ in taken) == sorted(ranges) and all(s == stream for _, _, s in taken):
                 return False
             if taken:
