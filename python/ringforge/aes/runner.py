@@ -245,8 +245,9 @@ class Run:
         path = self.directory / _LOG
         found = []
         for line in path.read_bytes().splitlines() if path.exists() else ():
-            with contextlib.suppress(ValueError, TypeError):  # the last line may be cut off
-                found.append(Round(**json.loads(line)))
+            with contextlib.suppress(ValueError, TypeError, KeyError, OverflowError):  # the last one may be cut off
+                one = json.loads(line)
+                found.append(Round(int(one["state"]), int(one["round"]), float(one["seconds"]), float(one["budget"])))
         return found
 
     # ---- work ----
