@@ -147,10 +147,9 @@ void bind_parties(nb::module_& l) {
            GilReleased())
       .def(
           "encrypt",
-          [](const Client& c, const BitArray& bits, const PublicKey& pk, std::size_t level, unsigned threads) {
-            return unlocked([&] { return c.encrypt(span(bits), pk, level, threads); });
-          },
-          "bits"_a, "public_key"_a, "level"_a = 0, "threads"_a = 1)
+          [](const Client& c, const BitArray& bits, const PublicKey& pk, std::size_t level, unsigned threads,
+             bool above) { return unlocked([&] { return c.encrypt(span(bits), pk, level, threads, above); }); },
+          "bits"_a, "public_key"_a, "level"_a = 0, "threads"_a = 1, "above"_a = false)
       .def(
           "decrypt",
           [](const Client& c, const Ciphertext& x, const SecretKey& sk, unsigned threads) {

@@ -165,10 +165,12 @@ EvalKey Client::eval_key(const SecretKey& sk, const PublicKey& pk, std::size_t l
   return key;
 }
 
-Ciphertext Client::encrypt(std::span<const std::uint8_t> bits, const PublicKey& pk, std::size_t level,
-                           unsigned threads) const {
+Ciphertext Client::encrypt(std::span<const std::uint8_t> bits, const PublicKey& pk, std::size_t level, unsigned threads,
+                           bool above) const {
   check(*ctx_, pk);
-  const BasisOf<u32> basis = ctx_->basis(ctx_->params().limbs(level));
+  if (above && level == 0)
+    throw LevelError("nothing is above level 0: encrypt modulo its own primes, or at a lower level");
+  const BasisOf<u32> basis = ctx_->basis(ctx_->params().limbs(above ? level - 1 : level));
   const std::size_t n = basis.ring().degree();
   SmallPoly e = sample_ternary(n, rng_.next_seed(), StreamObject::error);
   {

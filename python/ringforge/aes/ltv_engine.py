@@ -251,13 +251,17 @@ class LtvClient(LtvCodec):
         return State(self.scheme, len(good), FRESH, as_direction(direction), made)
 
     def encrypt_round_key(self, i: int, key: bytes, direction: Direction = "encrypt") -> Ciphertexts:
-        """The bits that round i adds, each in all slots, at level 4 i.
+        """The bits that round i adds, each in all slots, at level 4 i. From round 1 on they are switched from the
+        level above: noise of a fresh ciphertext, four times that of a state, would be most of what the next round has.
 
         Raises:
             ParameterError: no such round or direction. ShapeError: not 16 bytes.
         """
         bits = _cipher(as_direction(direction)).key_bits(as_key(key), i)
-        return [self._client.encrypt(bits[k : k + 1], self._public, DEPTH * i, self._threads) for k in range(BITS)]
+        at = (self._public, DEPTH * i, self._threads)
+        if i == 0:
+            return [self._client.encrypt(bits[k : k + 1], *at) for k in range(BITS)]
+        return [self._evaluator.mod_switch(self._client.encrypt(bits[k : k + 1], *at, True)) for k in range(BITS)]
 
     def decrypt_blocks(self, state: State) -> Blocks:
         """The blocks of a state, after whichever round.
@@ -413,7 +417,8 @@ class LtvServer(LtvCodec):
         inputs = [[bits[k] for k in reads] for reads in step.reads]
         boxes = self._runner.run(step.box, inputs, DEPTH * (i - 1), progress)
         outputs = step.box.outputs
-        flat, rows = [], []
+        flat: Ciphertexts = []
+        rows: list[list[int]] = []
         for values in boxes:
             place = {v: len(flat) + k for k, v in enumerate(values)}
             flat += values.values()

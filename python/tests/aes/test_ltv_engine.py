@@ -79,7 +79,8 @@ def test_whole_aes_and_noise_at_each_round(world: World, direction: Direction) -
     key_bytes = bytes.fromhex(key)
     states = clear.encryption_states if direction == "encrypt" else clear.decryption_states
     expected = states(key_bytes, blocks)
-    noise = budgets(world.keys.context.params, direction)
+    noise = budgets(world.keys.context.params, direction, "independent")
+    split = budgets(world.keys.context.params, direction)
     state = world.client.encrypt_blocks(blocks, direction)
     assert np.array_equal(world.client.decrypt_blocks(state), blocks)
     state = world.server.start(state, world.client.encrypt_round_key(0, key_bytes, direction))
@@ -92,6 +93,7 @@ def test_whole_aes_and_noise_at_each_round(world: World, direction: Direction) -
         predicted, measured = world.server.predicted_budget(state), world.client.measured_budget(state)
         assert 0 < predicted <= measured, (i, predicted, measured)
         assert abs(predicted - noise[i]) < 1e-6, "as it is predicted without ciphertexts"
+        assert predicted - 2 < split[i] <= measured
     assert np.array_equal(world.client.decrypt_blocks(state), expected[10])
     assert state.round == 10
     assert bytes(world.client.decrypt_blocks(state)[0]).hex() == (secret if direction == "encrypt" else plain)

@@ -104,9 +104,10 @@ class Client {
                    std::size_t lag = 0) const;
 
   /// Up to N bits, each 0 or 1 (ValueError), the coefficients of 1, X, X^2, ...; the rest is zero.
-  /// @throws LevelError for a level that there is not, MismatchError for a foreign key.
+  /// `above`: modulo the primes of the level above, to be mod_switched: what is left of its noise then is a rounding.
+  /// @throws LevelError for a level that there is not, or above level 0; MismatchError for a foreign key.
   Ciphertext encrypt(std::span<const std::uint8_t> bits, const PublicKey& pk, std::size_t level = 0,
-                     unsigned threads = 1) const;
+                     unsigned threads = 1, bool above = false) const;
   /// N bits, of a ciphertext under f or f^2. @throws MismatchError for a ciphertext of another key; LevelError when a
   /// coefficient of the phase is above (1 - 16/N) q/2: noise that has filled the modulus is so but for luck of e^-16.
   Bits decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads = 1) const;
