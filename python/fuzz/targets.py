@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aes_targets  # noqa: F401  registers its own
 import mutators
 import numpy as np
 import omr_targets  # noqa: F401  registers its own

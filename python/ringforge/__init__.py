@@ -8,6 +8,7 @@ Systems:
 - `ringforge.matmul`: products and sums of matrices that are all encrypted, of several owners.
 - `ringforge.psi`: private set intersection, with labels, as a service.
 - `ringforge.gates`: logic circuits on encrypted bits, of any depth.
+- `ringforge.aes`: AES-128 on encrypted blocks, and AES-CTR streams turned into homomorphic ciphertexts, as a service.
 - `ringforge.omr`: messages on a public board, found for their receivers by a server that learns nothing.
 
 Beneath them:
@@ -40,7 +41,23 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-    from ringforge import bfv, bgv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
+    from ringforge import (
+        aes,
+        bfv,
+        bgv,
+        ckks,
+        devices,
+        errors,
+        gates,
+        hw,
+        ltv,
+        matmul,
+        matvec,
+        omr,
+        params,
+        psi,
+        security,
+    )
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"
@@ -51,6 +68,7 @@ except PackageNotFoundError:  # running from a source tree
     __version__ = "0+source"
 
 _MODULES = (
+    "aes",
     "bfv",
     "bgv",
     "ckks",
@@ -79,6 +97,7 @@ __all__ = [
     "ShapeError",
     "ValueError",
     "__version__",
+    "aes",
     "bfv",
     "bgv",
     "ckks",

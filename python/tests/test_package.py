@@ -28,7 +28,20 @@ INSIDE = {"cli", "lab", "serving", "_native"}
 def test_import_shows_every_system() -> None:
     folder = Path(ringforge.__file__).parent
     systems = {p.parent.name for p in folder.glob("*/__init__.py")} - INSIDE
-    assert systems == {"bfv", "bgv", "devices", "gates", "hw", "ltv", "matmul", "matvec", "omr", "psi", "security"}
+    assert systems == {
+        "aes",
+        "bfv",
+        "bgv",
+        "devices",
+        "gates",
+        "hw",
+        "ltv",
+        "matmul",
+        "matvec",
+        "omr",
+        "psi",
+        "security",
+    }
     for name in (*systems, "ckks", "params", "errors"):
         assert name in dir(ringforge)
         assert name in ringforge.__all__

@@ -128,6 +128,15 @@ OWN = {
     "omr.quotes.*": "texts that come with the system",
     "omr.describe.*": "what omr.depot has read",
     "matvec.report.*": "what the demo has just stored",
+    "aes.cli.*": "bytes to encrypt; streams have a target",
+    "aes.client.Connection.*": "names that it has checked; messages come through framing.parser",
+    "aes.client._digests": "notes of its own; whatever they say, servers compare what comes",
+    "aes.client.file_digest": "a file that is sent as it is",
+    "aes.depot.Depot.*": "the server's own directory; requests have a target",
+    "aes.service.*": "files that are kept as they came, or read by aes.files; messages come through framing.parser",
+    "ltv.keys.KeyDirectory._reader": "opens what others read",
+    "serving.jobs.*": "names that the service has checked",
+    "serving.processes.*": "what processes of its own say",
 }
 
 

@@ -186,22 +186,34 @@ OUTPUTS = {
     ("omr address", "--out"): "--secret s --out {}",
     ("omr detect serve", "--log"): "--board b --log {}",
     ("omr board serve", "--log"): "--database d --log {}",
+    ("aes encrypt", "--out"): "--secret s --keys k --in b --out {}",
+    ("aes stream", "--out"): "--aes-key-file k --in b --out {}",
+    ("aes evaluate", "--out"): "--keys k --round-keys r --in b --out {}",
+    ("aes decrypt", "--out"): "--secret s --keys k --in b --out {}",
+    ("aes submit", "--out"): "--server 127.0.0.1:1 --keys k --round-keys r --in b --out {}",
+    ("aes fetch", "--out"): "--server 127.0.0.1:1 --job 00 --out {}",
+    ("aes serve", "--log"): "--log {}",
 }
 
 #: A secret key that is made here: `keep_secret` keeps the one that is there.
-NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen", "omr keygen"}
+NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen", "omr keygen", "aes keygen"}
 
 #: Folders: what is written into them goes through `files.writing` (test_folders_of_results).
-FOLDERS = {"--save", "--plots", "--folder", "--table", "--results", "--store"}
+FOLDERS = {"--save", "--plots", "--folder", "--table", "--results", "--store", "--round-keys", "--checkpoint"}
 
 #: Opened as a database, which a secret of another kind is not; quotas are made to be opened again.
-DATABASES = {("psi serve", "--quota-file"), ("omr detect serve", "--quota-file")}
+DATABASES = {
+    ("psi serve", "--quota-file"),
+    ("omr detect serve", "--quota-file"),
+    ("aes serve", "--quota-file"),
+    ("aes stream", "--ledger"),
+}
 
 #: Read only.
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
-    "--detection-key", "--board-ca", "--board-token-file", "texts", "--address",
+    "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
 }  # fmt: skip
 
 
@@ -322,6 +334,12 @@ WRITE_THEMSELVES = {
     "hw/build.py": "a cache",
     "hw/synthesis.py": "a cache",
     "lab/bench/psi.py": "a temporary folder",
+    "aes/client.py": "the temporary file of `files.new_file`",
+    "aes/demo.py": "what its own processes read",
+    "aes/runner.py": "its lock, its journal, in a folder that it has made",
+    "serving/depot.py": "the lock of a service's folder",
+    "serving/processes.py": "what processes of demos complain of",
+    "serving/service.py": "what arrives, in a folder of the service's own",
     "omr/demo.py": "what its own processes say and read",
     "omr/depot.py": "results and requests; its lock, its journals",
     "omr/keys.py": "the temporary file of `files.new_file`",

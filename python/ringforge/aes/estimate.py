@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,7 @@ def _bgv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
 def _ltv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
     from ringforge import ltv
     from ringforge.aes.ltv_engine import LEVELS, LtvServer, plan
+    from ringforge.aes.ltv_noise import budgets
     from ringforge.aes.sbox import cipher
     from ringforge.ltv.keys import KeyDirectory
 
@@ -174,7 +175,7 @@ def _ltv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
             "products": BLOCK_BYTES * sum(len(level.products) for step in rounds for level in step.box.levels),
             "relinearisations": BLOCK_BYTES * sum(len(level.results) for level in levels),
         },
-        budgets=ltv_budgets(params),
+        budgets=budgets(params),
         unit_seconds=unit,
         seconds=states * work * unit,
         seconds_each=work * unit / shape.codec.slots,
@@ -210,53 +211,6 @@ def _ltv_unit(params: Any, folder: Path, threads: int) -> float:
         batch.mod_switch(relinearizer.relinearize(products))
 
     return _measured(once) / (8 * small.digits(1) * (small.limbs(0) + 20))
-
-
-def ltv_budgets(params: Any) -> list[float]:
-    """Bits of noise budget after rounds 0 to 10 of AES under LTV, by the rules that its engine predicts with.
-
-    All operands of a kind have the same noise; the least budget of a round's results is told.
-    """
-    from ringforge import ltv
-    from ringforge.aes.ltv_engine import DEPTH, plan
-    from ringforge.aes.sbox import cipher
-
-    rules = ltv.NoiseRules(params)
-    fresh = rules.encrypted()
-
-    def total(noises: Sequence[Any]) -> Any:
-        out = noises[0]
-        for n in noises[1:]:
-            out = rules.independent_sum(out, n)
-        return out
-
-    state = rules.independent_sum(fresh, fresh)
-    found = [rules.budget(state, params.limbs(0))]
-    for i, step in enumerate(cipher("encrypt").rounds):
-        first = DEPTH * i
-        values = dict.fromkeys(range(step.box.inputs), (state, first))
-        for at, level in enumerate(plan(step.box)):
-            here = first + at
-            for v in level.carried:
-                noise, where = values[v]
-                while where < here:
-                    noise, where = rules.switched(noise, params.limbs(where), params.drop), where + 1
-                values[v] = (noise, where)
-            for v, terms, constant in level.sums:
-                noise = total([values[t][0] for t in terms])
-                values[v] = (rules.plain_sum(noise) if constant else noise, here)
-            inputs = [values[v][0] for v in level.inputs]
-            forms = [total([inputs[k] for k in form]) for form in level.forms]
-            for v, pairs, linear in zip(level.results, level.outputs, level.linear, strict=True):
-                parts = [rules.product(forms[a], forms[b]) for a, b in pairs]
-                noise = total([*parts, *(rules.lifted(forms[k]) for k in linear)])
-                noise = rules.switched(rules.relinearized(noise, here + 1), params.limbs(here), params.drop)
-                values[v] = (noise, here + 1)
-        limbs = params.limbs(first + DEPTH)
-        ends = [rules.independent_sum(total([values[t][0] for t in s.terms]), fresh) for s in step.box.outputs]
-        state = max(ends, key=lambda n: n.log_deviation)
-        found.append(rules.budget(state, limbs))
-    return found
 
 
 # ---- what is printed -----------------------------------------------------------------------------

@@ -392,7 +392,7 @@ def test_sets_are_pinned_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
         assert p.log_qp <= params.max_log_qp(p.log_n)
     for make in (bgv.Session, bgv.Context, params.describe_bgv, bgv.explain):
         with pytest.raises(rf.ParameterError, match="insecure"):
-            make("bgv-test")  # type: ignore[operator]
+            make("bgv-test")
 
 
 def test_refused_parameters_say_why() -> None:
