@@ -13,6 +13,7 @@ import resource
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,9 +37,9 @@ ENCRYPTED: Final = bytes.fromhex("69c4e0d86a7b0430d8cdb78070b4c55a")
 #: By scheme: parts of a server, and the step that a call of theirs counts as.
 _PARTS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
     "ltv": {
-        "_keys": {"read_into": "reading keys"},
-        "_relinearizer": {"relinearize": "key switching"},
-        "_batch": {
+        "_runner._keys": {"read_into": "reading keys"},
+        "_runner._relinearizer": {"relinearize": "key switching"},
+        "_runner.batch": {
             "products": "products",
             "sums": "sums",
             "mod_switch": "modulus switching",
@@ -140,8 +141,10 @@ class _Watched:
 
 def _watch(server: AesServer) -> _Steps:
     steps = _Steps()
-    for part, methods in _PARTS[server.scheme].items():
-        setattr(server, part, _Watched(getattr(server, part), methods, steps))
+    for path, methods in _PARTS[server.scheme].items():
+        *owners, part = path.split(".")
+        owner = reduce(getattr, owners, server)
+        setattr(owner, part, _Watched(getattr(owner, part), methods, steps))
     return steps
 
 
