@@ -230,7 +230,9 @@ def ltv_files() -> list[bytes]:
     "ltv.keys.KeyDirectory.__init__",
     "ltv.keys.KeyDirectory.public_key",
     "ltv.keys.KeyDirectory._check_header",
+    "ltv.keys.KeyDirectory._reader",
     "ltv.keys.KeyDirectory.level",
+    "ltv.keys.KeyDirectory.read_into",
     "ltv.keys.load_secret",
     seeds=lambda: [bytes([i]) + d for i, d in enumerate(ltv_files())],
     mutate=mutators.after(1, mutators.records),
@@ -248,6 +250,7 @@ def ltv_keys(data: bytes) -> None:
             directory.public_key()
         case b"\2":
             directory.path(1).write_bytes(data[1:])
+            directory.read_into(ltv.Relinearizer(s.context), 1)
             directory.level(1)
             directory.write(s.client, s.secret_key, s.public_key)
         case _:
