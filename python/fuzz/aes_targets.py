@@ -130,8 +130,10 @@ def aes_keys_files(data: bytes) -> None:
             return
         (folder / _PARTS[data[0] if data else 0]).write_bytes(data[1:])
         found = aes_keys.scheme_of(folder)
-        found.server(folder, 1)
-        found.client(folder / "secret", folder, 1)
+        if data[:1] < b"\2":
+            found.server(folder, 1)
+        else:
+            found.client(folder / "secret", folder, 1)
 
 
 def _streams() -> list[bytes]:
