@@ -231,6 +231,7 @@ def ltv_files() -> list[bytes]:
     "ltv.keys.KeyDirectory.public_key",
     "ltv.keys.KeyDirectory._check_header",
     "ltv.keys.KeyDirectory.level",
+    "ltv.keys.KeyDirectory.read_into",
     "ltv.keys.load_secret",
     seeds=lambda: [bytes([i]) + d for i, d in enumerate(ltv_files())],
     mutate=mutators.after(1, mutators.records),
@@ -248,6 +249,8 @@ def ltv_keys(data: bytes) -> None:
             directory.public_key()
         case b"\2":
             directory.path(1).write_bytes(data[1:])
+            with contextlib.suppress(Error):
+                directory.read_into(ltv.Relinearizer(s.context), 1)
             directory.level(1)
             directory.write(s.client, s.secret_key, s.public_key)
         case _:
