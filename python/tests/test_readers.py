@@ -128,6 +128,7 @@ OWN = {
     "omr.quotes.*": "texts that come with the system",
     "omr.describe.*": "what omr.depot has read",
     "matvec.report.*": "what the demo has just stored",
+    "gates.cli._sixteen": "what was typed: 16 bytes or a refusal",
     "aes.cli.*": "bytes to encrypt; streams have a target",
     "aes.client.Connection.*": "names that it has checked; messages come through framing.parser",
     "aes.client._digests": "notes of its own; whatever they say, servers compare what comes",

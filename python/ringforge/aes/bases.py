@@ -104,7 +104,8 @@ def sizes(direction: Direction, between: tuple[int, ...]) -> Sizes | None:
     weight[spanned] = _WEIGHT
     if (weight < 0).any():
         return None
-    return sum((weight[adjoint] for adjoint in _adjoints(direction)), np.zeros(256, np.int64))
+    first, *others = (weight[adjoint] for adjoint in _adjoints(direction))
+    return sum(others, first)
 
 
 @cache
@@ -122,7 +123,8 @@ def costs(size: Sizes, operands: Masks) -> Sizes:
     """What is minimised, for operands (..., 18): one number, the greatest sum below the rest."""
     s = size[operands]
     pairs = s[..., :9] * s[..., 9:]
-    return (pairs * pairs).sum(axis=-1) * 256 + s.max(axis=-1)
+    found: Sizes = (pairs * pairs).sum(axis=-1) * 256 + s.max(axis=-1)
+    return found
 
 
 def cost_of(direction: Direction, choice: Choice) -> int:

@@ -483,3 +483,57 @@ def demo(
     workers = thread_count(threads)
     if not run_demo(out=out, parameters=set_name, method=_method(method), insecure=insecure, threads=workers).good:
         raise typer.Exit(1)
+
+
+@app.command()
+def aes(
+    block: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
+    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    method: MethodOption = "ginx",
+    insecure: Insecure = "",
+    threads: Threads = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """AES-128 by gates: encrypts a block with a key of which both are encrypted bits. Takes a minute.
+
+    The circuits are `aes128_round` and `aes128_last_round`; the key is expanded by its holder. Ends with exit code 1 if
+    the result differs from what they give in the clear.
+
+    Example: `ringforge gates aes --key 000102030405060708090a0b0c0d0e0f --block 00112233445566778899aabbccddeeff`
+    """
+    from ringforge.gates.aes import run_block
+
+    given = {"--block": block, "--key": key}
+    parts = {name: None if text is None else _sixteen(name, text) for name, text in given.items()}
+    found = run_block(
+        parts["--block"],
+        parts["--key"],
+        parameters=set_name,
+        method=_method(method),
+        insecure=insecure,
+        threads=thread_count(threads),
+    )
+    f = found.figures
+    if as_json:
+        say(json.dumps({**f, "result": found.result.hex()}))
+    else:
+        say(f"the block becomes {found.result.hex()}, {'right' if found.good else 'WRONG: ' + found.exact.hex()}")
+        say(
+            f"{f['bootstraps']} bootstraps in {f['levels']} levels in {seconds_text(f['seconds'])}, "
+            f"{f['bootstraps_per_second']:.1f} a second; {f['threads']} threads"
+        )
+        say(f"some bit is wrong with a probability of at most {power_text(f['failure_log2'])}")
+    if not found.good:
+        raise typer.Exit(1)
+
+
+def _sixteen(name: str, text: str) -> bytes:
+    """Bytes of what was typed for an option."""
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        found = b""
+    if len(found) != 16:
+        raise ParameterError(f"{name} takes 16 bytes, 32 hexadecimal digits")
+    return found

@@ -33,6 +33,9 @@ SHIPPED: dict[str, tuple[str, Goal]] = {
     "alu8": ("alu8.v", "bootstraps"),
     "adder32": ("adder32.v", "bootstraps"),
     "adder32_prefix": ("adder32.v", "depth"),
+    "aes128_round": ("aes128.v", "bootstraps"),
+    "aes128_last_round": ("aes128.v", "bootstraps"),
+    "aes128_next_key": ("aes128.v", "bootstraps"),
 }
 
 _GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX,ANDNOT,ORNOT"

