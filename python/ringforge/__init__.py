@@ -10,7 +10,6 @@ Systems:
 - `ringforge.gates`: logic circuits on encrypted bits, of any depth.
 - `ringforge.aes`: AES-128 on encrypted blocks, and AES-CTR streams turned into homomorphic ciphertexts, as a service.
 - `ringforge.omr`: messages on a public board, found for their receivers by a server that learns nothing.
-- `ringforge.aes`: AES on encrypted blocks.
 
 Beneath them:
 
@@ -42,7 +41,6 @@ from ringforge.errors import (
 )
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
     from ringforge import (
         aes,
         bfv,
@@ -60,9 +58,6 @@ if TYPE_CHECKING:
         psi,
         security,
     )
-=======
-    from ringforge import aes, bfv, ckks, devices, errors, gates, hw, ltv, matmul, matvec, omr, params, psi, security
->>>>>>> circ
 
 #: What the package is called where packages are; `ringforge` there is somebody else's.
 DISTRIBUTION = "ringforge-he"

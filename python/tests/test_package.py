@@ -28,7 +28,6 @@ INSIDE = {"cli", "lab", "serving", "_native"}
 def test_import_shows_every_system() -> None:
     folder = Path(ringforge.__file__).parent
     systems = {p.parent.name for p in folder.glob("*/__init__.py")} - INSIDE
-<<<<<<< HEAD
     assert systems == {
         "aes",
         "bfv",
@@ -43,9 +42,6 @@ def test_import_shows_every_system() -> None:
         "psi",
         "security",
     }
-=======
-    assert systems == {"aes", "bfv", "devices", "gates", "hw", "ltv", "matmul", "matvec", "omr", "psi", "security"}
->>>>>>> circ
     for name in (*systems, "ckks", "params", "errors"):
         assert name in dir(ringforge)
         assert name in ringforge.__all__
