@@ -16,6 +16,7 @@ import mutators
 import numpy as np
 from registry import REASON, room, stored, target, written
 
+from ringforge import _native
 from ringforge.aes import depot as aes_depot
 from ringforge.aes import files as aes_files
 from ringforge.aes import keys as aes_keys
@@ -105,7 +106,8 @@ def aes_streams(data: bytes) -> None:
 def _keys() -> list[bytes]:
     folder = aes_folder()
     places = (folder / "keys" / _PARTS[0], folder / "keys" / _PARTS[1], folder / "secret")
-    return [bytes([i]) + p.read_bytes() for i, p in enumerate(places)] + [b"\3" + bytes(32)]
+    first = _native.io.Reader(str(places[1])).index()[0].bytes  # enough: the rest is more of the same
+    return [bytes([i]) + p.read_bytes()[:first] for i, p in enumerate(places)] + [b"\3" + bytes(32)]
 
 
 @target(
@@ -130,8 +132,10 @@ def aes_keys_files(data: bytes) -> None:
             return
         (folder / _PARTS[data[0] if data else 0]).write_bytes(data[1:])
         found = aes_keys.scheme_of(folder)
-        found.server(folder, 1)
-        found.client(folder / "secret", folder, 1)
+        if data[:1] < b"\2":
+            found.server(folder, 1)
+        else:
+            found.client(folder / "secret", folder, 1)
 
 
 def _streams() -> list[bytes]:

@@ -10,7 +10,6 @@ Systems:
 - `ringforge.gates`: logic circuits on encrypted bits, of any depth.
 - `ringforge.aes`: AES-128 on encrypted blocks, and AES-CTR streams turned into homomorphic ciphertexts, as a service.
 - `ringforge.omr`: messages on a public board, found for their receivers by a server that learns nothing.
-- `ringforge.aes`: AES on encrypted blocks.
 
 Beneath them:
 
