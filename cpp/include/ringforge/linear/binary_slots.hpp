@@ -140,8 +140,8 @@ class BinarySlots {
   /// Residues of f and of g; for g: the place among the tensor of residues and, of units, of units.
   std::vector<Position> cosets_;
   std::vector<std::uint32_t> places_, unit_places_;
-  /// For residue i of f and each lane, from word rows_[i] on: zeta_f^(i e), e the lane's unit, and bits whose parity with
-  /// x is the trace of x * zeta_f^(-i e).
+  /// For residue i of f and each lane, from word rows_[i] on: zeta_f^(i e), e the lane's unit, and bits whose parity
+  /// with x is the trace of x * zeta_f^(-i e).
   std::vector<std::uint32_t> rows_, powers_, traces_;
   std::array<std::uint32_t, 8> embedding_{}, extraction_{};
 };
