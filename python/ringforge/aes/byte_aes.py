@@ -175,7 +175,8 @@ def round_key(i: int, key: bytes, direction: Direction = "encrypt") -> Bytes:
     keys: Bytes = clear.expand_key(key)
     constant = np.uint8(AFFINE_CONSTANT)
     if direction == "encrypt":
-        return np.bitwise_xor(keys[i], constant if i else np.uint8(0))
+        added: Bytes = keys[i] ^ constant if i else keys[0]
+        return added
     one: Bytes = keys[ROUNDS - i]
     if i == ROUNDS:
         return one
