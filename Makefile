@@ -48,6 +48,7 @@ bench: build $(VENV)/.bench ## side by side with peers; results under bench/resu
 	$(VENV)/bin/ringforge bench matmul --params set-c --save bench/results
 	$(VENV)/bin/ringforge bench gates --set gates-128 --set gates-128-f128 --save bench/results
 	$(VENV)/bin/ringforge bench gates --set paper-std128-ap --save bench/results
+	$(VENV)/bin/ringforge bench aes --save bench/results
 	$(VENV)/bin/ringforge bench psi --save bench/results
 	$(VENV)/bin/ringforge bench psi --bits 26 --bins 10 --client 9 --sizes 12,14,16,18,20,22 --save bench/results
 

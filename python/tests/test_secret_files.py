@@ -199,7 +199,7 @@ OUTPUTS = {
 NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen", "omr keygen", "aes keygen"}
 
 #: Folders: what is written into them goes through `files.writing` (test_folders_of_results).
-FOLDERS = {"--save", "--plots", "--folder", "--table", "--results", "--store", "--round-keys", "--checkpoint"}
+FOLDERS = {"--run", "--save", "--plots", "--folder", "--table", "--results", "--store", "--round-keys", "--checkpoint"}
 
 #: Opened as a database, which a secret of another kind is not; quotas are made to be opened again.
 DATABASES = {

@@ -29,6 +29,7 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from ringforge.aes import clear
 from ringforge.aes.engine import (
@@ -141,15 +142,7 @@ class Stream:
 
 
 def library_ctr(key: bytes, counter: int, data: bytes) -> bytes:
-    """AES-128-CTR by `cryptography`.
-
-    Raises:
-        ParameterError: that package is not installed.
-    """
-    try:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-    except ImportError:
-        raise ParameterError("AES in the clear is that of the package cryptography: pip install cryptography") from None
+    """AES-128-CTR by `cryptography`."""
     encryptor = Cipher(algorithms.AES(key), modes.CTR(counter.to_bytes(BLOCK_BYTES, "big"))).encryptor()
     return bytes(encryptor.update(data) + encryptor.finalize())
 
