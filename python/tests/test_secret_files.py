@@ -347,6 +347,7 @@ WRITE_THEMSELVES = {
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",
     "serving/options.py": "logs of services, which are appended to",
+    "lab/bench/aes_runs.py": "peak memory, begun anew in /proc",
     "lab/bench/omr_posting.py": "what a service complains of, in a temporary folder",
 }
 
