@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ringforge import errors
 from ringforge.aes import files, wire
 from ringforge.aes.proto import aes_pb2 as pb
-from ringforge.errors import Error, FormatError, MissingKeyError
+from ringforge.errors import FormatError, MissingKeyError
 from ringforge.files import secret_in, writing
 from ringforge.serving import framing, remote
 from ringforge.serving.jobs import Progress
@@ -203,31 +202,8 @@ class Connection(remote.Connection):
         Raises:
             Error: it failed or was cancelled; the message says why.
         """
-        last = None
         with self._refusals(), self._call("Watch", pb.WatchRequest(job=bytes.fromhex(job))) as replies:
-            for reply in replies:
-                if isinstance(reply, framing.Malformed):
-                    raise FormatError("the server's sign of progress is none: it may be another program")
-                last = Progress(
-                    clean(reply.state),
-                    reply.waiting,
-                    clean(reply.stage),
-                    reply.done,
-                    reply.steps,
-                    reply.permille / 1000,
-                    float(reply.seconds_left),
-                    (clean(reply.error), clean(reply.text)),
-                )
-                if report:
-                    report(last)
-        if last is not None and last.state == "done":
-            return
-        if last is not None and last.state == "failed":
-            kind = getattr(errors, last.error[0], Error) if last.error[0] in errors.__all__ else Error
-            raise kind(f"the server could not finish job {job[:12]}: {last.error[1]}")
-        if last is not None and last.state == "cancelled":
-            raise Error(f"job {job[:12]} was cancelled: submit it again")
-        raise Error(f"the server stopped telling about job {job[:12]}: it is stopping; run again to go on")
+            remote.watched(replies, job, "the server", "submit it again", report)
 
     def fetch(self, job: str, out: Path) -> int:
         """Writes the result of a job that is done, whole or not at all; returns bytes.

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ringforge import errors
-from ringforge.errors import Error, FormatError
+from ringforge.errors import FormatError
 from ringforge.omr import detector_wire as wire
 from ringforge.omr.proto import detector_pb2 as pb
 from ringforge.omr.steps import Request
 from ringforge.serving import framing, remote
 from ringforge.serving.jobs import Progress
-from ringforge.serving.remote import Words, clean
+from ringforge.serving.remote import Words
 
 #: The largest digest that is taken.
 MAX_DIGEST = 1 << 28
@@ -160,31 +159,8 @@ class Connection(remote.Connection):
         Raises:
             Error: it failed or was cancelled; the message says why.
         """
-        last = None
         with self._refusals(), self._call("Watch", pb.WatchRequest(job=bytes.fromhex(job))) as replies:
-            for reply in replies:
-                if isinstance(reply, framing.Malformed):
-                    raise FormatError("the detector's sign of progress is none: it may be another program")
-                last = Progress(
-                    clean(reply.state),
-                    reply.waiting,
-                    clean(reply.stage),
-                    reply.done,
-                    reply.steps,
-                    reply.permille / 1000,
-                    float(reply.seconds_left),
-                    (clean(reply.error), clean(reply.text)),
-                )
-                if report:
-                    report(last)
-        if last is not None and last.state == "done":
-            return
-        if last is not None and last.state == "failed":
-            kind = getattr(errors, last.error[0], Error) if last.error[0] in errors.__all__ else Error
-            raise kind(f"the detector could not finish job {job[:12]}: {last.error[1]}")
-        if last is not None and last.state == "cancelled":
-            raise Error(f"job {job[:12]} was cancelled: ask again")
-        raise Error(f"the detector stopped telling about job {job[:12]}: it is stopping; run again to go on")
+            remote.watched(replies, job, "the detector", "ask again", report)
 
     def fetch(self, job: str) -> bytes:
         """The digest of a job that is done.

@@ -11,7 +11,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,6 +24,7 @@ from ringforge.serving import framing
 from ringforge.serving.access import bearer, client_credentials, require_cover, split_address
 from ringforge.serving.calls import ERROR_KEY
 from ringforge.serving.diagnose import why_not
+from ringforge.serving.jobs import Progress
 from ringforge.serving.quota import QuotaError, QuotaFileError
 from ringforge.serving.sessions import BusyError
 
@@ -301,3 +302,41 @@ def clean(text: str) -> str:
     line = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(line.split())
     return line if len(line) <= _MESSAGE else line[:_MESSAGE] + "..."
+
+
+def watched(
+    replies: Iterable[Any], job: str, service: str, again: str, report: Callable[[Progress], None] | None = None
+) -> None:
+    """Follows what a service tells of a job until it is done.
+
+    Args:
+        replies: messages that have `Progress`'s fields. job: its name.
+        service: "the server". again: what to do with a job that was cancelled.
+
+    Raises:
+        Error: the job failed or was cancelled; the message says why. FormatError: an answer is none.
+    """
+    last = None
+    for reply in replies:
+        if isinstance(reply, framing.Malformed):
+            raise FormatError(f"{service}'s sign of progress is none: it may be another program")
+        last = Progress(
+            clean(reply.state),
+            reply.waiting,
+            clean(reply.stage),
+            reply.done,
+            reply.steps,
+            reply.permille / 1000,
+            float(reply.seconds_left),
+            (clean(reply.error), clean(reply.text)),
+        )
+        if report:
+            report(last)
+    if last is not None and last.state == "done":
+        return
+    if last is not None and last.state == "failed":
+        kind = getattr(errors, last.error[0], Error) if last.error[0] in errors.__all__ else Error
+        raise kind(f"{service} could not finish job {job[:12]}: {last.error[1]}")
+    if last is not None and last.state == "cancelled":
+        raise Error(f"job {job[:12]} was cancelled: {again}")
+    raise Error(f"{service} stopped telling about job {job[:12]}: it is stopping; run again to go on")
