@@ -281,6 +281,7 @@ def test_who_sends_too_slowly_or_goes_away(tmp_path: Path) -> None:
 
             with pytest.raises(grpc.RpcError):
                 list(call(slow(), timeout=30))
+        wait_for(lambda: bool(served.events("Post")))  # which the server writes after it has ended the call
         assert served.events("Post")[0]["result"] == "stalled"
         assert served.events("Post")[0]["posted"] == 1, "what was acknowledged stays"
         with served.connect() as board:

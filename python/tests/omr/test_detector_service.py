@@ -447,6 +447,7 @@ def test_cancelling(tmp_path: Path) -> None:
         with pytest.raises(Error, match="was cancelled"):
             c.watch(running)
         assert len(worker.ran) == 1
+        until(lambda: bool(found.events("halted")))
         assert [e["stage"] for e in found.events("halted")] == ["affine"], "it ended within its step"
         assert not c.cancel(running)
         results = found.depot.path / client(found) / "results"

@@ -258,7 +258,7 @@ def test_a_client_that_goes_away(running: Loop) -> None:
     running.server.gate.set()
     exchange(running, 1)
     wait_for(lambda: running.service.memory.used == KEY_BYTES)  # its session, until it is idle for long
-    assert "gone" in {e["result"] for e in running.events("Query")}
+    wait_for(lambda: "gone" in {e["result"] for e in running.events("Query")})
 
 
 def test_an_upload_that_stops_is_ended(tmp_path: Path) -> None:
