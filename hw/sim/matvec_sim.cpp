@@ -24,7 +24,7 @@
 
 namespace {
 
-constexpr unsigned kPorts = RF_PORTS, kBeat = RF_LANES * 8, kEntities = 16;
+constexpr unsigned kPorts = RF_PORTS, kBeat = RF_BEAT, kEntities = 16;
 
 struct Segment {
   std::uint64_t addr, size;

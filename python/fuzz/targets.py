@@ -29,7 +29,7 @@ from ringforge.errors import Error
 from ringforge.gates import cli as gates_cli
 from ringforge.gates import formats as netlists
 from ringforge.gates import storage
-from ringforge.hw.config import MachineConfig
+from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.ltv import keys as ltv_key_files
 from ringforge.matmul import program as matmul_program
 from ringforge.matmul import roles as matmul_roles
@@ -641,9 +641,9 @@ def http_answers(data: bytes) -> None:
 
 
 @target(
-    "hw.config.MachineConfig.load",
-    seeds=lambda: [MachineConfig.named("matvec-small").model_dump_json().encode()],
+    "hw.config.MatvecConfig.load",
+    seeds=lambda: [MatvecConfig.named("matvec-small").model_dump_json().encode()],
     mutate=mutators.in_json,
 )
 def machine_config(data: bytes) -> None:
-    MachineConfig.load(stored("m.json", data))
+    MatvecConfig.load(stored("m.json", data))

@@ -57,8 +57,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("module", "line", "contract"),
     [
         ("devices/base.py", "import ringforge.matvec.model", LAYERS),
-        ("devices/base.py", "import ringforge.hw.config", LAYERS),
-        ("gates/circuit.py", "import ringforge.hw.synthesis", LAYERS),
+        ("devices/base.py", "import ringforge.hw.vector.config", LAYERS),
+        ("gates/circuit.py", "import ringforge.hw.core.synthesis", LAYERS),
         ("matmul/plan.py", "import ringforge.matvec.model", LAYERS),
         ("psi/planner.py", "from ringforge.lab import tables", LAYERS),
         ("hw/measure.py", "def late():\n    from ringforge.lab.papers import matvec", LAYERS),
@@ -74,7 +74,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import ringforge.matmul.methods.pipelines",
             CIRCLES,
         ),
-        ("hw/model_clients.py", "import ringforge.hw.model_element", CIRCLES),
+        ("hw/model_clients.py", "import ringforge.hw.vector.model_element", CIRCLES),
     ],
 )
 def test_what_breaks_a_contract_is_seen(copy: Path, module: str, line: str, contract: str) -> None:

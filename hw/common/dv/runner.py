@@ -8,8 +8,8 @@ A test file holds its cocotb tests and a plain pytest function that calls `run`:
         run("rf_fifo", {"Width": 8, "Depth": 4}, __file__)
 
 Every build is also a lint run: `-Wall`, and a warning is an error. Modules that a source instantiates are found by
-name in hw/common/rtl, in the rtl folder beside the test's, and beside the test. Builds are kept under
-build/hw/dv/<top>-<parameters> and are redone only where something changed.
+name in the rtl folders of hw/common, hw/shell and hw/vector, in the one beside the test's, and beside the test.
+Builds are kept under build/hw/dv/<top>-<parameters> and are redone only where something changed.
 """
 
 import fcntl
@@ -25,7 +25,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-COMMON = ROOT / "hw" / "common" / "rtl"
+#: Folders in which every bench finds modules.
+LIBRARIES = [ROOT / "hw" / name / "rtl" for name in ("common", "shell", "vector")]
 BUILD = ROOT / "build" / "hw" / "dv"
 RUNTIME = BUILD / "runtime"
 
@@ -117,7 +118,7 @@ def find(
     top: str, folder: Path, sources: Iterable[str | Path], build_args: Iterable[str]
 ) -> tuple[list[Path], list[str]]:
     """The files to give to Verilator and the arguments by which it finds the rest."""
-    folders = list(dict.fromkeys([COMMON, folder.parent / "rtl", folder]))
+    folders = list(dict.fromkeys([*LIBRARIES, folder.parent / "rtl", folder]))
     files = [Path(s).resolve() for s in sources]
     if not files:
         files = [f / f"{top}.sv" for f in folders if (f / f"{top}.sv").exists()][:1]

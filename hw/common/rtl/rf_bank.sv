@@ -31,7 +31,7 @@ module rf_bank #(
 
   always_ff @(posedge clk_i) re_q <= re_i;
 
-  if (Packed) begin : gen_packed
+  if (Packed) begin : g_packed
     logic [Lanes*W-1:0] mem [Rows];
     logic [Lanes*W-1:0] rrow_q;
 
@@ -48,7 +48,7 @@ module rf_bank #(
     // rrow_q changes only after a read, so the enable alters nothing but saves work in simulation.
     always_ff @(posedge clk_i)
       if (re_q) for (int unsigned l = 0; l < Lanes; l++) rdata_o[l] <= rrow_q[l*W+:W];
-  end else begin : gen_lanes
+  end else begin : g_lanes
     logic [W-1:0] mem [Rows][Lanes];
     logic [W-1:0] rrow_q [Lanes];
 

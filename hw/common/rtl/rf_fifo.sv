@@ -54,13 +54,13 @@ module rf_fifo #(
     end
   end
 
-  if (Depth < 128) begin : gen_small
+  if (Depth < 128) begin : g_small
     always_ff @(posedge clk_i) if (push) mem[wptr_q] <= data_i;
 
     assign mem_re = pop;
     assign valid_o = count_q != '0;
     assign data_o = mem[rptr_q];
-  end else begin : gen_large
+  end else begin : g_large
     logic [Width-1:0]  read_q, data_q;
     logic              read_valid_q, valid_q, advance;
     logic [CountW-1:0] mem_count_q;  // words in the memory, not yet read

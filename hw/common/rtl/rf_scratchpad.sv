@@ -24,7 +24,7 @@ module rf_scratchpad #(
     input  logic [W-1:0]     wdata_i [Banks][Lanes]
 );
 
-  for (genvar b = 0; b < Banks; b++) begin : gen_banks
+  for (genvar b = 0; b < Banks; b++) begin : g_banks
     rf_bank #(
         .W(W),
         .Lanes(Lanes),

@@ -197,16 +197,16 @@ module rf_transform #(
   assign lift_stage_q = step[LiftAt].level;
   assign lift_now = lift_i && op_i == 2'd0 && lift_stage_q == 0;
 
-  rf_mod_lift #(.W(W), .Lanes(Lanes)) i_lift (
+  rf_mod_lift #(.W(W), .Lanes(Lanes)) u_lift (
       .x_i(rd_data_i), .p_i, .q_i, .en_i(lift_now), .r_o(lifted)
   );
   always_ff @(posedge clk_i) if (en) lifted_q <= lifted;
 
-  rf_spn_stage #(.Lanes(Lanes)) i_stage (
+  rf_spn_stage #(.Lanes(Lanes)) u_stage (
       .log_stride_i(stride_of(step[NetAt].level)), .odd_i(step[NetAt].k[0]),
       .swap_in_o(stage_in), .pair_o(stage_pair), .swap_out_o(stage_out)
   );
-  rf_spn_map #(.Lanes(Lanes)) i_map (
+  rf_spn_map #(.Lanes(Lanes)) u_map (
       .g_i(g_i[LogLanes-1:0]), .offset_i(offset_q[NetAt-1]), .swap_o(map_in)
   );
   always_comb begin
@@ -216,7 +216,7 @@ module rf_transform #(
       net_out[s] = automorphism ? '0 : stage_out[s];
     end
   end
-  rf_spn #(.W(W), .Lanes(Lanes)) i_network (
+  rf_spn #(.W(W), .Lanes(Lanes)) u_network (
       .clk_i, .en_i(en), .swap_in_i(net_in), .pair_i(net_pair), .odd_i(step[NetAt].k[0]), .swap_out_i(net_out),
       .data_i(lifted_q), .data_o(net_data)
   );
@@ -282,15 +282,15 @@ module rf_transform #(
       back_data[j] = y0[j];
       back_data[j+Half] = y1[j];
     end
-  rf_butterfly #(.W(W), .Lanes(Half), .Kind(Kind), .Twin(Twin)) i_butterfly (
+  rf_butterfly #(.W(W), .Lanes(Half), .Kind(Kind), .Twin(Twin)) u_butterfly (
       .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
       .x0_i(x0), .x1_i(x1), .w_i(tw_q), .y0_o(y0), .y1_o(y1)
   );
-  rf_spn_stage #(.Lanes(Lanes)) i_back_stage (
+  rf_spn_stage #(.Lanes(Lanes)) u_back_stage (
       .log_stride_i(stride_of(step[BackAt].level)), .odd_i(step[BackAt].k[0]),
       .swap_in_o(back_in), .pair_o(back_pair), .swap_out_o(back_out)
   );
-  rf_spn #(.W(W), .Lanes(Lanes)) i_back (
+  rf_spn #(.W(W), .Lanes(Lanes)) u_back (
       .clk_i, .en_i(core_en), .swap_in_i(back_in), .pair_i(back_pair), .odd_i(step[BackAt].k[0]),
       .swap_out_i(back_out), .data_i(back_data), .data_o(net2_data)
   );

@@ -101,7 +101,7 @@ module matvec_axi #(
       .Groups(Groups), .Pes(Pes), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows),
       .WordBits(WordBits), .MinLogN(MinLogN), .MaxLogN(MaxLogN), .StreamRows(StreamRows), .BurstRows(BurstRows),
       .Ports(2), .Kind(Kind), .Twin(Twin)
-  ) i_machine (
+  ) u_machine (
       .clk_i, .rst_ni, .irq_o, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata, .s_axil_wstrb,
       .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready, .s_axil_araddr, .s_axil_arvalid,
       .s_axil_arready, .s_axil_rdata, .s_axil_rresp, .s_axil_rvalid, .s_axil_rready,

@@ -18,15 +18,15 @@ from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRamRead, AxiRamWrite
 from cocotbext.axi.sparse_memory import SparseMemory
 from modular import parameter
-from runner import BUILD, run
+from runner import run
 
 from ringforge._native import kernels
-from ringforge.hw import build, constants
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.dram import Dram
-from ringforge.hw.interpreter import Interpreter
-from ringforge.hw.isa import Instruction, Scope, encode, slot
-from ringforge.hw.simulator import Register, place_programs
+from ringforge.hw.core.dram import Dram
+from ringforge.hw.core.simulator import Register, place_programs
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import constants
+from ringforge.hw.vector.interpreter import Interpreter
+from ringforge.hw.vector.isa import Instruction, Scope, encode, slot
 
 PORTS, BANK_ROWS, TWIDDLE_ROWS, MIN_LOG_N, MAX_LOG_N, STREAM_ROWS = 2, 32, 32, 6, 7, 32
 INPUTS, OUTPUTS, PROGRAMS, NOWHERE = 0x10000, 0x40000, 0x80000, 0x100000
@@ -37,10 +37,10 @@ LOG = {"COCOTB_LOG_LEVEL": "WARNING", "PYTHONWARNINGS": "ignore"}
 PORTS_ONLY = ["--no-public-flat-rw", "--public-depth", "1"]
 
 
-def machine() -> MachineConfig:
+def machine() -> MatvecConfig:
     """The configuration of the build under test, for the interpreter."""
-    return MachineConfig.model_validate(
-        MachineConfig.named("matvec-small").model_dump()
+    return MatvecConfig.model_validate(
+        MatvecConfig.named("matvec-small").model_dump()
         | {"name": "tiny", "multiplier": "montgomery" if parameter("Kind", 0) else "barrett"}
         | {"groups": parameter("Groups", 1), "pes": parameter("Pes", 2), "lanes": parameter("Lanes", 8), "ports": PORTS}
         | {"bank_rows": BANK_ROWS, "twiddle_rows": TWIDDLE_ROWS, "stream_rows": STREAM_ROWS}
@@ -55,7 +55,7 @@ def page(base: int, index: int) -> int:
 class Job:
     """Programs for all elements, their inputs, and what must be in memory afterwards."""
 
-    def __init__(self, config: MachineConfig):
+    def __init__(self, config: MatvecConfig):
         self.config, self.rows = config, config.rows(LOG_N)
         q = kernels.primes_below(BITS, 1, 1 << 18)[0]
         rng = np.random.default_rng(1)
@@ -229,10 +229,8 @@ async def memory_that_is_not_there(dut):
     ("kind", "twin", "groups", "lanes"), [(0, 0, 1, 4), pytest.param(1, 1, 2, 8, marks=pytest.mark.long)]
 )
 def test_matvec_top(kind, twin, groups, lanes):
-    folder = BUILD / "matvec_axi"
-    folder.mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
-    files = [build.instruction_package(folder), here.parent / "rtl" / "matvec_pkg.sv", here / "matvec_axi.sv"]
+    files = [here / "matvec_axi.sv"]
     shape = {"Groups": groups, "Pes": 2, "Lanes": lanes, "BankRows": BANK_ROWS, "TwiddleRows": TWIDDLE_ROWS}
     limits = {"MinLogN": MIN_LOG_N, "MaxLogN": MAX_LOG_N, "StreamRows": STREAM_ROWS}
     run("matvec_axi", {**shape, **limits, "Kind": kind, "Twin": twin}, __file__, files, build_args=PORTS_ONLY, env=LOG)

@@ -4,7 +4,7 @@
 // A group of processing elements with its bus. The group works on one partial sum: residue i of a ciphertext lives on
 // element i mod Pes. A group barrier releases its elements in the cycle after the last one has come to it.
 module matvec_group
-  import matvec_pkg::*;
+  import vector_pkg::*;
 #(
     parameter int unsigned W = 54,
     parameter int unsigned Lanes = 16,
@@ -58,11 +58,11 @@ module matvec_group
   logic [RowBits:0] rows[Pes];
   logic group_go_q;
 
-  for (genvar i = 0; i < Pes; i++) begin : gen_pes
-    matvec_pe #(
+  for (genvar i = 0; i < Pes; i++) begin : g_pes
+    vector_pe #(
         .W(W), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
         .MaxLogN(MaxLogN), .StreamRows(StreamRows), .BurstRows(BurstRows), .Pes(Pes), .Kind(Kind), .Twin(Twin)
-    ) i_pe (
+    ) u_pe (
         .clk_i, .rst_ni, .start_i, .halt_i, .index_i(7'(i)), .program_i(program_i[i]), .done_o(done_o[i]),
         .error_o(error_o[i]), .pc_o(pc_o[i]), .rows_o(rows[i]),
         .rd_req_o(rd_req_o[i]), .rd_ready_i(rd_ready_i[i]), .rd_valid_i(rd_valid_i[i]), .rd_data_i(rd_data_i[i]),
@@ -73,20 +73,20 @@ module matvec_group
         .reduce_o(reduce_o[i]), .reduce_q_o(reduce_q_o[i]), .reduce_go_i(reduce_go_i[i]),
         .reduce_valid_i(reduce_valid_i[i]), .reduce_i, .row_valid_o(row_valid_o[i]), .row_o(row_o[i]),
         .sync_o(sync[i]), .sync_scope_o(scope[i]),
-        .sync_go_i(scope[i] == matvec_isa_pkg::ScopeGroup ? group_go_q : sync_go_i)
+        .sync_go_i(scope[i] == vector_isa_pkg::ScopeGroup ? group_go_q : sync_go_i)
     );
   end
 
   assign rows_o = rows[0];
   always_comb
     for (int unsigned i = 0; i < Pes; i++) begin
-      at_group[i] = sync[i] && scope[i] == matvec_isa_pkg::ScopeGroup;
-      at_machine[i] = sync[i] && scope[i] == matvec_isa_pkg::ScopeMachine;
+      at_group[i] = sync[i] && scope[i] == vector_isa_pkg::ScopeGroup;
+      at_machine[i] = sync[i] && scope[i] == vector_isa_pkg::ScopeMachine;
     end
   always_ff @(posedge clk_i) group_go_q <= rst_ni && at_group == '1 && !group_go_q;
   assign sync_o = at_machine == '1;
 
-  matvec_bus #(.W(W), .Lanes(Lanes), .Pes(Pes), .RowBits(RowBits)) i_bus (
+  vector_bus #(.W(W), .Lanes(Lanes), .Pes(Pes), .RowBits(RowBits)) u_bus (
       .clk_i, .rst_ni, .rows_i(rows[0]), .send_i(send), .mask_i(send_mask), .go_o(send_go), .recv_i(recv),
       .recv_src_i(recv_src), .row_valid_i(row_valid_o), .row_i(row_o), .valid_o(recv_valid), .row_o(bus_row)
   );

@@ -74,10 +74,10 @@ module matvec_reduce #(
     end
   end
 
-  for (genvar v = 1; v <= Levels; v++) begin : gen_levels
-    for (genvar g = 0; g < (Leaves >> v); g++) begin : gen_nodes
+  for (genvar v = 1; v <= Levels; v++) begin : g_levels
+    for (genvar g = 0; g < (Leaves >> v); g++) begin : g_nodes
       logic [W-1:0] sum[Lanes];
-      rf_mod_add #(.W(W), .Lanes(Lanes)) i_add (
+      rf_mod_add #(.W(W), .Lanes(Lanes)) u_add (
           .a_i(tree_q[v-1][2*g]), .b_i(tree_q[v-1][2*g+1]), .q_i(mod_q), .r_o(sum)
       );
       always_ff @(posedge clk_i) if (active_q) tree_q[v][g] <= sum;

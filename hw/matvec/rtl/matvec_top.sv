@@ -7,7 +7,7 @@
 //   0x00 ID       "RFMV"             0x04 VERSION  1
 //   0x08 CONTROL  write bit 0: start; bit 1: reset of the elements (when no transfer is outstanding)
 //   0x0c STATUS   bit 0 busy, bit 1 done, bit 2 error
-//   0x10 ERROR    bits 3..0 code (matvec_pkg), bits 15..8 group * Pes + element
+//   0x10 ERROR    bits 3..0 code (vector_pkg), bits 15..8 group * Pes + element
 //   0x14 PC       instructions that element had issued
 //   0x18, 0x1c    PROGRAM: address of element 0's program (4 KiB aligned)
 //   0x20 STRIDE   distance between programs of consecutive elements, in 4 KiB
@@ -18,7 +18,7 @@
 //   g * (Ports/Groups) + e mod (Ports/Groups). irq_o is STATUS.done.
 // After an error the elements stop, transfers run out, and done is set together with error.
 module matvec_top
-  import matvec_pkg::*;
+  import vector_pkg::*;
 #(
     parameter int unsigned Groups = 2,
     parameter int unsigned Pes = 7,
@@ -103,7 +103,7 @@ module matvec_top
   logic [7:0] error_pe_q;
   logic [31:0] error_pc_q;
 
-  rf_axil_regs #(.AddrW(12)) i_registers (
+  rf_axil_regs #(.AddrW(12)) u_registers (
       .clk_i, .rst_ni, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata, .s_axil_wstrb, .s_axil_wvalid,
       .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready, .s_axil_araddr, .s_axil_arvalid, .s_axil_arready,
       .s_axil_rdata, .s_axil_rresp, .s_axil_rvalid, .s_axil_rready,
@@ -151,12 +151,12 @@ module matvec_top
   assign pe_rst_n = rst_ni && !pe_reset_q;
   assign halt = error_q;
 
-  for (genvar g = 0; g < Groups; g++) begin : gen_groups
+  for (genvar g = 0; g < Groups; g++) begin : g_groups
     matvec_group #(
         .W(WordBits), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows),
         .MinLogN(MinLogN), .MaxLogN(MaxLogN), .StreamRows(StreamRows), .BurstRows(BurstRows), .Pes(Pes), .Kind(Kind),
         .Twin(Twin)
-    ) i_group (
+    ) u_group (
         .clk_i, .rst_ni(pe_rst_n), .start_i(start_q), .halt_i(halt), .program_i(program_addr_q[g]), .done_o(done[g]),
         .error_o(error[g]), .pc_o(pc[g]), .rd_req_o(rd_req[g]), .rd_ready_i(rd_ready[g]), .rd_valid_i(rd_valid[g]),
         .rd_data_i(rd_row[g]), .wr_req_o(wr_req[g]), .wr_ready_i(wr_ready[g]), .wr_valid_o(wr_row_valid[g]),
@@ -168,7 +168,7 @@ module matvec_top
 
   always_ff @(posedge clk_i) sync_go_q <= pe_rst_n && at_sync == '1 && !sync_go_q;
 
-  matvec_reduce #(.W(WordBits), .Lanes(Lanes), .Groups(Groups), .Pes(Pes), .RowBits(RowBits)) i_reduce (
+  matvec_reduce #(.W(WordBits), .Lanes(Lanes), .Groups(Groups), .Pes(Pes), .RowBits(RowBits)) u_reduce (
       .clk_i, .rst_ni(pe_rst_n), .rows_i(rows[0]), .req_i(reduce), .q_i(reduce_q[0]), .go_o(reduce_go),
       .row_valid_i(row_valid[0]), .row_i(row), .valid_o(reduce_valid), .sum_o(sum)
   );
@@ -176,7 +176,7 @@ module matvec_top
   // ---- DRAM ports ----------------------------------------------------------------------------------
   logic [Ports-1:0] rd_idle, wr_idle, rd_error, wr_error;
 
-  for (genvar n = 0; n < Ports; n++) begin : gen_ports
+  for (genvar n = 0; n < Ports; n++) begin : g_ports
     localparam int unsigned G = n / PerGroup;
     localparam int unsigned First = n % PerGroup;
     /* verilator lint_off UNUSEDSIGNAL */  // clients that a port has too many
@@ -190,10 +190,10 @@ module matvec_top
     logic [DataW-1:0] wdata[Share];
     /* verilator lint_on UNUSEDSIGNAL */
 
-    for (genvar e = 0; e < Share; e++) begin : gen_clients
+    for (genvar e = 0; e < Share; e++) begin : g_clients
       localparam int unsigned P = First + e * PerGroup;
-      if (P < Pes) begin : gen_used
-        for (genvar c = 0; c < ReadClients; c++) begin : gen_read
+      if (P < Pes) begin : g_used
+        for (genvar c = 0; c < ReadClients; c++) begin : g_read
           assign req_valid[e*ReadClients+c] = rd_req[G][P][c].valid;
           assign req_addr[e*ReadClients+c] = rd_req[G][P][c].addr;
           assign req_beats[e*ReadClients+c] = rd_req[G][P][c].beats;
@@ -209,8 +209,8 @@ module matvec_top
         assign wr_ready[G][P] = wreq_ready[e];
         assign wr_row_ready[G][P] = wdata_ready[e];
         assign wr_ack[G][P] = wdone[e];
-      end else begin : gen_unused
-        for (genvar c = 0; c < ReadClients; c++) begin : gen_read
+      end else begin : g_unused
+        for (genvar c = 0; c < ReadClients; c++) begin : g_read
           assign req_valid[e*ReadClients+c] = 1'b0;
           assign req_addr[e*ReadClients+c] = '0;
           assign req_beats[e*ReadClients+c] = '0;
@@ -223,7 +223,7 @@ module matvec_top
       end
     end
 
-    rf_axi_read #(.DataW(DataW), .AddrW(AddrW), .Clients(Clients), .MaxBeats(BurstRows)) i_read (
+    rf_axi_read #(.DataW(DataW), .AddrW(AddrW), .Clients(Clients), .MaxBeats(BurstRows)) u_read (
         .clk_i, .rst_ni(pe_rst_n), .req_valid_i(req_valid), .req_ready_o(req_ready), .req_addr_i(req_addr),
         .req_beats_i(req_beats), .rsp_valid_o(rsp_valid), .rsp_data_o(rsp_data), .idle_o(rd_idle[n]),
         .error_o(rd_error[n]), .m_axi_arid(m_axi_arid[n]), .m_axi_araddr(m_axi_araddr[n]),
@@ -232,7 +232,7 @@ module matvec_top
         .m_axi_rdata(m_axi_rdata[n]), .m_axi_rresp(m_axi_rresp[n]), .m_axi_rlast(m_axi_rlast[n]),
         .m_axi_rvalid(m_axi_rvalid[n]), .m_axi_rready(m_axi_rready[n])
     );
-    rf_axi_write #(.DataW(DataW), .AddrW(AddrW), .Clients(Share), .MaxBeats(BurstRows)) i_write (
+    rf_axi_write #(.DataW(DataW), .AddrW(AddrW), .Clients(Share), .MaxBeats(BurstRows)) u_write (
         .clk_i, .rst_ni(pe_rst_n), .req_valid_i(wreq_valid), .req_ready_o(wreq_ready), .req_addr_i(wreq_addr),
         .req_beats_i(wreq_beats), .data_valid_i(wdata_valid), .data_ready_o(wdata_ready), .data_i(wdata),
         .done_o(wdone), .idle_o(wr_idle[n]), .error_o(wr_error[n]), .m_axi_awid(m_axi_awid[n]),

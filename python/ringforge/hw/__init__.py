@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The host side of the accelerators: their configurations, instructions, an interpreter and compilers.
+"""The host side of the accelerators.
 
-The machines themselves are SystemVerilog, in the folder that `sources` finds.
+`core` builds, simulates, synthesises and reports any machine, from its descriptor; `vector` is the family of machines
+that run programs of polynomial instructions; `machines` has a room for each machine. The machines themselves are
+SystemVerilog, in the folder that `core.sources` finds.
 """
-
-from ringforge.hw.config import MachineConfig, configurations, sources
-from ringforge.hw.isa import Instruction, Opcode
-
-__all__ = ["Instruction", "MachineConfig", "Opcode", "configurations", "sources"]

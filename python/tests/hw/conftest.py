@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.simulator import Simulation
+from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.machines.matvec.config import MatvecConfig
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def machines() -> Iterator[Callable[[str], Simulation]]:
 
     def get(name: str) -> Simulation:
         if name not in opened:
-            opened[name] = Simulation(MachineConfig.named(name), optimise="-O1")
+            opened[name] = Simulation(MatvecConfig.named(name), optimise="-O1")
         return opened[name]
 
     yield get

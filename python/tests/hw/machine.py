@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ringforge._native import kernels
-from ringforge.hw import constants
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.dram import Dram
-from ringforge.hw.interpreter import Interpreter
-from ringforge.hw.isa import Instruction, encode, slot
-from ringforge.hw.simulator import Simulation, place_programs
+from ringforge.hw.core.dram import Dram
+from ringforge.hw.core.simulator import Simulation, place_programs
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import constants
+from ringforge.hw.vector.interpreter import Interpreter
+from ringforge.hw.vector.isa import Instruction, encode, slot
 
 INPUTS, OUTPUTS, PROGRAMS = 0x100000, 0x4000000, 0x40000000
 
@@ -26,7 +26,7 @@ class Bench:
     a random multiplier of the second.
     """
 
-    def __init__(self, config: MachineConfig, log_n: int, bits: int, seed: int = 1, outputs: int = 16) -> None:
+    def __init__(self, config: MatvecConfig, log_n: int, bits: int, seed: int = 1, outputs: int = 16) -> None:
         self.config, self.log_n, self.degree, self.rows = config, log_n, 1 << log_n, config.rows(log_n)
         self.primes = kernels.primes_below(bits, 2, 1 << 18)
         self.shift = config.shift(bits)

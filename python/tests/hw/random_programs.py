@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ringforge._native import kernels
-from ringforge.hw import constants
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.dram import Dram
-from ringforge.hw.interpreter import STREAM_QUEUE
-from ringforge.hw.isa import TWIDDLE_BANK, Instruction, bank_of, encode, slot
+from ringforge.hw.core.dram import Dram
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import constants
+from ringforge.hw.vector.interpreter import STREAM_QUEUE
+from ringforge.hw.vector.isa import TWIDDLE_BANK, Instruction, bank_of, encode, slot
 
 INPUTS, OUTPUTS = 0x100000, 0x800000
 PRIMES, POLYNOMIALS, KEYS = 3, 3, 2
@@ -58,7 +58,7 @@ class RandomPrograms:
         log_n: log2 of the degree; random by default, at most 10.
     """
 
-    def __init__(self, config: MachineConfig, seed: int, length: int = 60, log_n: int | None = None) -> None:
+    def __init__(self, config: MatvecConfig, seed: int, length: int = 60, log_n: int | None = None) -> None:
         self.rng = np.random.default_rng(seed)
         self.config = config
         self.log_n = log_n or int(self.rng.integers(config.min_log_n, min(config.max_log_n, 10) + 1))

@@ -29,11 +29,11 @@ from ringforge._native import (
 )
 from ringforge.devices import CpuDevice, KeySet
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError, ValueError
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.interpreter import Interpreter
-from ringforge.hw.isa import Opcode, decode
-from ringforge.hw.matvec import Compiled, Options, compile_matvec
-from ringforge.hw.matvec.keyswitch import SpecialHomes
+from ringforge.hw.machines.matvec import Compiled, Options, compile_matvec
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector.interpreter import Interpreter
+from ringforge.hw.vector.isa import Opcode, decode
+from ringforge.hw.vector.keyswitch import SpecialHomes
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 
 SCALE = 2.0**35
@@ -73,7 +73,7 @@ class Case:
         return made
 
     def _make(self) -> None:
-        self.config = MachineConfig.named(self.machine).model_copy(update=self.changes)
+        self.config = MatvecConfig.named(self.machine).model_copy(update=self.changes)
         self.parameters = small_parameters(self.log_n, self.limbs, self.bits)
         self.context = Context(self.parameters)
         slots = self.parameters.slots // self.batch
@@ -306,7 +306,7 @@ def kernel(parameters: Parameters, level: int | None = None, m: int = 4, n: int 
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    small = MachineConfig.named("matvec-small")
+    small = MatvecConfig.named("matvec-small")
     p = kernels.primes_below(50, 5, 1 << 18)
     short = kernels.primes_below(48, 2, 1 << 18)
     p46 = kernels.primes_below(46, 3, 1 << 18)
@@ -335,16 +335,16 @@ def test_hybrid_digits_and_foreign_primes_are_refused() -> None:
     q = kernels.primes_below(60, 4, 1 << 18)
     hybrid = Parameters("test", 10, q[:2], q[2:], 2, 35.0, "test")
     with pytest.raises(ParameterError, match="special primes"):
-        compile_matvec(MachineConfig.named("matvec-small"), kernel(hybrid), has_bias=False)
+        compile_matvec(MatvecConfig.named("matvec-small"), kernel(hybrid), has_bias=False)
     ordinary = kernels.primes_below(50, 3, 1 << 12)
     ordinary = [x for x in kernels.primes_below(50, 60, 1 << 12) if x % (1 << 18) != 1][:3]
     plain = Parameters("test", 10, ordinary[1:], ordinary[:1], 1, 35.0, "test")
-    compile_matvec(MachineConfig.named("matvec-small"), kernel(plain), has_bias=False)
+    compile_matvec(MatvecConfig.named("matvec-small"), kernel(plain), has_bias=False)
     with pytest.raises(ParameterError, match=r"need primes = 1 mod 2\^18"):
-        compile_matvec(MachineConfig.named("matvec-small-montgomery"), kernel(plain), has_bias=False)
+        compile_matvec(MatvecConfig.named("matvec-small-montgomery"), kernel(plain), has_bias=False)
 
 
 def test_keys_that_exceed_the_memory_are_refused() -> None:
     """All keys of the paper's largest layers do not fit in the machine's 64 GiB."""
     with pytest.raises(ParameterError, match=r"64.00 GiB of DRAM, the program needs \d+\.\d+ GiB \(.*keys \d+"):
-        compile_matvec(MachineConfig.named("matvec-b"), kernel(params.named("set-c"), m=4096, n=9216), has_bias=False)
+        compile_matvec(MatvecConfig.named("matvec-b"), kernel(params.named("set-c"), m=4096, n=9216), has_bias=False)

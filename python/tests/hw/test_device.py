@@ -15,11 +15,11 @@ from ringforge import _native
 from ringforge._native import Algorithm, Packing, Plan, Span, kernels
 from ringforge.devices import KeySet, conformance, names, open_device
 from ringforge.errors import HardwareError, LevelError, ParameterError
-from ringforge.hw.device import RtlDevice
-from ringforge.hw.matvec import Options
-from ringforge.hw.matvec.rotations import butterfly_bound
-from ringforge.hw.measure import primitive_cycles, rotation_rates
-from ringforge.hw.simulator import Simulation
+from ringforge.hw.core.device import RtlDevice
+from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.machines.matvec import Options
+from ringforge.hw.machines.matvec.measure import primitive_cycles, rotation_rates
+from ringforge.hw.machines.matvec.rotations import butterfly_bound
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands, SquareKernel
 
 

@@ -16,10 +16,12 @@ import pytest
 from ringforge import yosys
 from ringforge.cli import main
 from ringforge.errors import HardwareError
-from ringforge.hw import build, isa, lint, report, resources, synthesis
-from ringforge.hw.config import MachineConfig, configurations, sources
-from ringforge.hw.resources import LANE_CELLS, PARTS, Synthesis, compose, total
-from ringforge.hw.synthesis import Module, Resources, Run
+from ringforge.hw.core import build, lint, report, resources, synthesis
+from ringforge.hw.core.resources import LANE_CELLS, PARTS, Synthesis, compose, total
+from ringforge.hw.core.sources import sources
+from ringforge.hw.core.synthesis import Module, Resources, Run
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import isa
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,8 +44,8 @@ def fake(module: Module) -> Run:
     """A tree: a top with two groups, each of 3 elements with one array of 16 lanes and one bank."""
     parts: dict[str, tuple[tuple[Module, int], ...]] = {
         "matvec_top": ((Module("matvec_group"), 2),),
-        "matvec_group": ((Module("matvec_pe"), 3),),
-        "matvec_pe": ((Module.make("rf_mac", {"Lanes": 16, "W": 54}), 1), (Module("rf_bank"), 4)),
+        "matvec_group": ((Module("vector_pe"), 3),),
+        "vector_pe": ((Module.make("rf_mac", {"Lanes": 16, "W": 54}), 1), (Module("rf_bank"), 4)),
     }
     own = Resources(dsp=17 if module.name == "rf_mac" else 0, lut=1)
     return Run(module, own, parts.get(module.name, ()), 0.0, "none")
@@ -53,7 +55,7 @@ def test_hierarchy_is_added_up() -> None:
     lines = compose(Module("matvec_top"), fake)
     assert lines is not None
     counts = {line.module.name: line.count for line in lines}
-    assert counts == {"matvec_top": 1, "matvec_group": 2, "matvec_pe": 6, "rf_mac": 96, "rf_bank": 24}
+    assert counts == {"matvec_top": 1, "matvec_group": 2, "vector_pe": 6, "rf_mac": 96, "rf_bank": 24}
     assert next(line for line in lines if line.module.name == "rf_mac").module["Lanes"] == 1, (
         "one lane, counted 16 times"
     )
@@ -61,9 +63,9 @@ def test_hierarchy_is_added_up() -> None:
     assert compose(Module("matvec_top"), lambda m: None if m.name == "rf_bank" else fake(m)) is None
 
 
-@pytest.mark.parametrize("name", configurations())
+@pytest.mark.parametrize("name", MatvecConfig.names())
 def test_modules_of_a_machine_exist_with_their_parameters(name: str) -> None:
-    config = MachineConfig.named(name)
+    config = MatvecConfig.named(name)
     for module in (resources.machine(config), resources.element(config)):
         assert set(dict(module.parameters)) == synthesis.parameter_names(module.name)
     for cell in resources.cells(config):
@@ -75,19 +77,19 @@ def test_every_part_and_cell_is_a_module() -> None:
     known = {p.stem for p in build.file_list()}
     assert known >= PARTS
     assert PARTS >= LANE_CELLS
-    for name in (ROOT / "hw" / "common" / "rtl").glob("rf_*.sv"):
+    for name in (p for f in ("common", "shell") for p in (ROOT / "hw" / f / "rtl").glob("rf_*.sv")):
         assert f"module {name.stem} " in name.read_text() or name.stem == "rf_pkg"
 
 
 def test_parts_in_a_dump() -> None:
     text = """
-  cell \\rf_bank \\gen_banks[0].u_bank
+  cell \\rf_bank \\g_banks[0].u_bank
     parameter \\W 54
     parameter \\Packed 1'1
     parameter \\AddrW 12
     connect \\clk_i \\clk_i
   end
-  cell \\rf_bank \\gen_banks[1].u_bank
+  cell \\rf_bank \\g_banks[1].u_bank
     parameter \\W 54
     parameter \\Packed 1'1
   end
@@ -99,7 +101,7 @@ def test_parts_in_a_dump() -> None:
 
 def made_up(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
     """A synthesis with made-up figures."""
-    config = MachineConfig.named(name)
+    config = MatvecConfig.named(name)
     lanes = config.elements * config.lanes * 3 // 2
     bank = Module.make("rf_bank", {"W": 54, "Lanes": 16, "Rows": 4096})
     lines = {
@@ -126,7 +128,7 @@ def test_checks_hold_for_the_papers_multiplier_and_fail_for_a_larger_one() -> No
         "barrett: 6,048 DSP slices, the paper's machine 5,712"
     ]
     s = made_up()
-    wrong = (*s.machines["barrett"], resources.Line(Module("matvec_fetch"), 14, Resources(dsp=1)))
+    wrong = (*s.machines["barrett"], resources.Line(Module("vector_fetch"), 14, Resources(dsp=1)))
     failed = [t for ok, t in replace(s, machines={"barrett": wrong}).checks() if not ok]
     assert "barrett: control, address generators and networks take 14 DSP slices" in failed
 
@@ -137,7 +139,7 @@ def test_saved_synthesis_comes_back(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["environment"]["date"]
     found = report.saved(tmp_path, s.config)
     assert found == (s, path)
-    assert report.saved(tmp_path, MachineConfig.named("matvec-a")) is None
+    assert report.saved(tmp_path, MatvecConfig.named("matvec-a")) is None
     path.write_text('{"config": 5}')
     assert report.saved(tmp_path, s.config) is None
 
@@ -168,7 +170,7 @@ def test_a_small_cell_is_synthesised_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_runs_are_known_by_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def keys() -> dict[str, str]:
-        return {n: synthesis._key(Module(n), PARTS)[0] for n in ("matvec_pe", "rf_mac", "rf_bank", "matvec_fetch")}
+        return {n: synthesis._key(Module(n), PARTS)[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
 
     before = keys()
     texts = dict(synthesis._texts())
@@ -176,7 +178,7 @@ def test_runs_are_known_by_what_they_read(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(synthesis, "_texts", lambda: texts)
     assert [n for n, key in keys().items() if key != before[n]] == ["rf_mac"], "a part's inside is not read"
     texts["rf_bank"] = texts["rf_bank"].replace("input  logic             re_i", "input  logic             read_i")
-    assert [n for n, key in keys().items() if key != before[n]] == ["matvec_pe", "rf_mac", "rf_bank"]
+    assert [n for n, key in keys().items() if key != before[n]] == ["vector_pe", "rf_mac", "rf_bank"]
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -205,14 +207,16 @@ def test_lint_finds_what_is_wrong() -> None:
 
 
 def test_lint_covers_every_machine_and_cell() -> None:
-    assert len(lint.machines()) == 2 * len(configurations())
-    assert {s.top for s in lint.cells()} == {p.stem for p in (sources() / "common/rtl").glob("rf_*.sv")} - {"rf_pkg"}
+    assert len(lint.machines()) == 2 * len(MatvecConfig.names())
+    assert {s.top for s in lint.cells()} == {
+        p.stem for f in ("common", "shell") for p in (sources() / f / "rtl").glob("rf_*.sv")
+    } - {"rf_pkg"}
 
 
 def test_tests_need_a_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import ringforge.hw.cli as cli
+    import ringforge.hw.core.cli as cli
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "sources", lambda: tmp_path / "sources")
@@ -270,9 +274,11 @@ def test_the_instruction_set_document_is_up_to_date() -> None:
 
 def test_every_cell_and_operation_is_documented() -> None:
     common, matvec = (ROOT / "hw" / room / "README.md" for room in ("common", "matvec"))
-    for cell in resources.cells(MachineConfig.named("matvec-b")):
+    for cell in resources.cells(MatvecConfig.named("matvec-b")):
         assert f"`{cell.name}`" in common.read_text()
-        assert (ROOT / "hw/common/dv" / f"{cell.test}.py").is_file(), f"{cell.name} has no test"
+        assert any((ROOT / "hw" / f / "dv" / f"{cell.test}.py").is_file() for f in ("common", "shell")), (
+            f"{cell.name} has no test"
+        )
     for name in isa.Opcode:
         assert f"| {name.name}" in matvec.read_text()
     registers = re.findall(r"^//   (0x\w\w)", (ROOT / "hw/matvec/rtl/matvec_top.sv").read_text(), re.MULTILINE)

@@ -11,11 +11,11 @@ import pytest
 
 from ringforge._native import kernels
 from ringforge.errors import IllegalInstructionError, ParameterError
-from ringforge.hw import constants
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.dram import Dram
-from ringforge.hw.interpreter import Interpreter
-from ringforge.hw.isa import Instruction, Opcode, encode, slot
+from ringforge.hw.core.dram import Dram
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import constants
+from ringforge.hw.vector.interpreter import Interpreter
+from ringforge.hw.vector.isa import Instruction, Opcode, encode, slot
 from tests.hw.random_programs import RandomPrograms
 
 LOG_N, N = 8, 256
@@ -24,14 +24,14 @@ I = Instruction  # noqa: E741
 
 
 @pytest.fixture(params=["matvec-small", "matvec-small-montgomery"])
-def config(request: pytest.FixtureRequest) -> MachineConfig:
-    return MachineConfig.named(request.param)
+def config(request: pytest.FixtureRequest) -> MatvecConfig:
+    return MatvecConfig.named(request.param)
 
 
 class Lab:
     """Two primes, two random polynomials of each, their tables, and a place for results."""
 
-    def __init__(self, config: MachineConfig) -> None:
+    def __init__(self, config: MatvecConfig) -> None:
         self.config = config
         self.p, self.q = (int(x) for x in kernels.primes_below(50, 2, 1 << 18))
         self.shift = config.shift(50)
@@ -78,7 +78,7 @@ def reverse(i: int) -> int:
     return int(f"{i:0{LOG_N}b}"[::-1], 2)
 
 
-def test_multiply_and_add(config: MachineConfig) -> None:
+def test_multiply_and_add(config: MatvecConfig) -> None:
     lab = Lab(config)
     x, y = lab.x.astype(object), lab.y.astype(object)
     seven = constants.scalar(config, 7, lab.q)
@@ -96,7 +96,7 @@ def test_multiply_and_add(config: MachineConfig) -> None:
     assert (lab.one(load, I.mac(lab.a, lab.a, 0, b=lab.c)).astype(object) == x * y % lab.q).all()
 
 
-def test_transforms(config: MachineConfig) -> None:
+def test_transforms(config: MatvecConfig) -> None:
     lab = Lab(config)
     out = lab.one(I.ntt(lab.a, lab.a, lab.tq, 0)).copy()
     for i in (0, 1, 77, N - 1):
@@ -108,7 +108,7 @@ def test_transforms(config: MachineConfig) -> None:
         assert int(out[i]) == evaluate(lifted, lab.q, 2 * reverse(i) + 1)
 
 
-def test_automorphism(config: MachineConfig) -> None:
+def test_automorphism(config: MatvecConfig) -> None:
     lab = Lab(config)
     g = 5
     out = lab.one(I.ntt(lab.b, lab.a, lab.tq, 0), I.auto(lab.a, lab.b, g)).copy()
@@ -116,7 +116,7 @@ def test_automorphism(config: MachineConfig) -> None:
         assert int(out[i]) == evaluate(lab.x, lab.q, (2 * reverse(i) + 1) * g)
 
 
-def test_meetings_and_spills(config: MachineConfig) -> None:
+def test_meetings_and_spills(config: MatvecConfig) -> None:
     lab = Lab(config)
     setup = lab.setup()
     sender = [*setup, I.send(lab.a, 2), I.recv(lab.b, 1), I.sync(2), I.store(lab.b, OUT), I.end()]
@@ -172,13 +172,13 @@ REFUSED = {
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_refusals(why: str) -> None:
-    lab = Lab(MachineConfig.named("matvec-small"))
+    lab = Lab(MatvecConfig.named("matvec-small"))
     with pytest.raises(IllegalInstructionError, match=why):
         lab.run(REFUSED[why](lab))
 
 
 def test_a_circle_of_sends_is_found() -> None:
-    lab = Lab(MachineConfig.named("matvec-small"))
+    lab = Lab(MatvecConfig.named("matvec-small"))
     first = [*lab.setup(), I.send(lab.a, 2), I.recv(lab.b, 1), I.end()]
     second = [*lab.setup(), I.send(lab.a, 1), I.recv(lab.b, 0), I.end()]
     with pytest.raises(IllegalInstructionError, match=r"for ever: element 0 at 8: SEND.*element 1 at 8: SEND"):
@@ -186,14 +186,14 @@ def test_a_circle_of_sends_is_found() -> None:
 
 
 def test_a_store_may_not_overtake_a_load() -> None:
-    lab = Lab(MachineConfig.named("matvec-small"))
+    lab = Lab(MatvecConfig.named("matvec-small"))
     back = [I.store(lab.a, OUT), I.sync(0), I.load(lab.b, OUT), I.store(lab.a, OUT), I.end()]
     with pytest.raises(IllegalInstructionError, match="may not have finished"):
         lab.run([*lab.setup(), *back])
 
 
 def test_one_program_per_element() -> None:
-    config = MachineConfig.named("matvec-small")
+    config = MatvecConfig.named("matvec-small")
     with pytest.raises(ParameterError, match="4 programs, not 1"):
         Interpreter(config, Dram(4096)).run([encode([I.end()])])
 
@@ -209,7 +209,7 @@ def test_memory_refuses_overlaps_and_strange_addresses() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_are_valid_and_use_every_operation(seed: int) -> None:
     name = ["matvec-small", "matvec-small-montgomery", "matvec-b"][seed % 3]
-    case = RandomPrograms(MachineConfig.named(name), seed, length=150, log_n=8)
+    case = RandomPrograms(MatvecConfig.named(name), seed, length=150, log_n=8)
     dram = case.memory()
     interpreter = Interpreter(case.config, dram)
     interpreter.run(case.encoded())

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringforge.errors import FormatError, IllegalInstructionError, ParameterError
-from ringforge.hw import isa
-from ringforge.hw.config import MachineConfig, configurations, sources
-from ringforge.hw.isa import Instruction, Opcode, decode, encode
+from ringforge.hw.core.sources import sources
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import isa
+from ringforge.hw.vector.isa import Instruction, Opcode, decode, encode
 
 
 def instructions() -> st.SearchStrategy[Instruction]:
@@ -99,8 +100,8 @@ def test_unknown_operations_are_refused() -> None:
 
 
 def test_the_package_names_every_field_and_operation(tmp_path: Path) -> None:
-    text = isa.systemverilog_package(tmp_path / "matvec_isa_pkg.sv")
-    assert (tmp_path / "matvec_isa_pkg.sv").read_text() == text
+    text = isa.systemverilog_package(tmp_path / "vector_isa_pkg.sv")
+    assert (tmp_path / "vector_isa_pkg.sv").read_text() == text
     numbers = dict(re.findall(r"localparam (?:int unsigned|logic \[\d:0\]) (\w+) = (?:\d'd)?(\d+);", text))
     assert numbers["SrcModLsb"] == "13"
     assert numbers["DstLsb"] == "64"
@@ -119,9 +120,9 @@ def test_the_table_describes_every_operation() -> None:
 # ---- configurations -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", configurations())
+@pytest.mark.parametrize("name", MatvecConfig.names())
 def test_configurations_load(name: str) -> None:
-    config = MachineConfig.named(name)
+    config = MatvecConfig.named(name)
     assert config.name == name
     assert config.twiddle_slots(config.max_log_n) >= 1
     ports = {config.port_of(g, j) for g in range(config.groups) for j in range(config.pes)}
@@ -129,13 +130,13 @@ def test_configurations_load(name: str) -> None:
 
 
 def test_the_papers_machine() -> None:
-    config = MachineConfig.named("matvec-b")
+    config = MatvecConfig.named("matvec-b")
     assert config.scratchpad_bytes == 3 << 19  # 1.5 MiB
     assert config.slots(14) == 12
     assert config.slots(15) == 6
     assert config.shift(50) == 4
-    assert MachineConfig.named("matvec-b-montgomery").shift(50) == 0
-    assert MachineConfig.named("matvec-b-montgomery").montgomery_bits == 54
+    assert MatvecConfig.named("matvec-b-montgomery").shift(50) == 0
+    assert MatvecConfig.named("matvec-b-montgomery").montgomery_bits == 54
     with pytest.raises(ParameterError, match="47 to 54 bits, these have 46"):
         config.shift(46)
 
@@ -153,6 +154,6 @@ def test_bad_configurations_are_refused(tmp_path: Path) -> None:
         path = tmp_path / "machine.json"
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(FormatError, match=why):
-            MachineConfig.load(path)
+            MatvecConfig.load(path)
     with pytest.raises(ParameterError, match='no machine is called "matvec-x"; there are matvec-a'):
-        MachineConfig.named("matvec-x")
+        MatvecConfig.named("matvec-x")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ringforge.errors import HardwareError
-from ringforge.hw.isa import Instruction, encode
-from ringforge.hw.simulator import Register, Simulation, place_programs
+from ringforge.hw.core.simulator import Register, Simulation, place_programs
+from ringforge.hw.vector.isa import Instruction, encode
 from tests.hw.machine import OUTPUTS, PROGRAMS, Bench
 
 

@@ -12,19 +12,19 @@ import pytest
 from ringforge import _native
 from ringforge._native import Algorithm, Packing, Plan, Span, kernels
 from ringforge.errors import IllegalInstructionError, ParameterError
-from ringforge.hw import model
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.isa import Instruction as I  # noqa: N817
-from ringforge.hw.isa import Opcode, Scope, decode, encode, slot
-from ringforge.hw.matvec import Compiled, Options, compile_matvec
-from ringforge.hw.matvec.layout import ENTITIES
-from ringforge.hw.model_layers import layer_latency
-from ringforge.hw.model_primitives import PRIMITIVES, attribute
-from ringforge.hw.simulator import Simulation, Traffic, place_programs
+from ringforge.hw.core.simulator import Simulation, Traffic, place_programs
+from ringforge.hw.machines.matvec import Compiled, Options, compile_matvec
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.model_layers import layer_latency
+from ringforge.hw.vector import model
+from ringforge.hw.vector.isa import Instruction as I  # noqa: N817
+from ringforge.hw.vector.isa import Opcode, Scope, decode, encode, slot
+from ringforge.hw.vector.layout import ENTITIES
+from ringforge.hw.vector.model_primitives import PRIMITIVES, attribute
 from ringforge.matvec.kernels import MatvecKernel
 from tests.hw.random_programs import RandomPrograms
 
-SMALL = MachineConfig.named("matvec-small")
+SMALL = MatvecConfig.named("matvec-small")
 LOG_N = 10
 ROWS = SMALL.rows(LOG_N)  # 128
 DATA, PROGRAMS = 0x1000000, 0x40000000
@@ -44,7 +44,7 @@ def address(i: int) -> int:
     return DATA + i * (8 << LOG_N)
 
 
-def programs(bodies: dict[int, Sequence[I]], config: MachineConfig = SMALL) -> list[np.ndarray]:
+def programs(bodies: dict[int, Sequence[I]], config: MatvecConfig = SMALL) -> list[np.ndarray]:
     """Elements with a body are set up first; the others end at once."""
     head = [I.conf(LOG_N, 0), I.modulus(0, (1 << 54) - 33, 3)]
     return [encode([*(head if k in bodies else []), *bodies.get(k, ()), I.end()]) for k in range(config.elements)]

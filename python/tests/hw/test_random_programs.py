@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ringforge.hw.interpreter import Interpreter
-from ringforge.hw.isa import decode
-from ringforge.hw.simulator import Simulation, place_programs
+from ringforge.hw.core.simulator import Simulation, place_programs
+from ringforge.hw.vector.interpreter import Interpreter
+from ringforge.hw.vector.isa import decode
 from tests.hw.random_programs import RandomPrograms
 
 PROGRAMS = 0x40000000

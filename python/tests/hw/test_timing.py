@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from ringforge._native import kernels
-from ringforge.hw import constants
-from ringforge.hw.isa import Instruction, Scope, encode, slot
-from ringforge.hw.simulator import Simulation, place_programs
+from ringforge.hw.core.simulator import Simulation, place_programs
+from ringforge.hw.vector import constants
+from ringforge.hw.vector.isa import Instruction, Scope, encode, slot
 
 INPUT, OUTPUT, PROGRAM = 0x10000000, 0x20000000, 0x40000000
 

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from ringforge.hw.published import LAYERS
+from ringforge.hw.machines.matvec.published import LAYERS
 
 pytestmark = pytest.mark.long
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ringforge as rf
 from ringforge import ckks, matvec
 from ringforge._native import Algorithm
-from ringforge.hw.published import LAYERS
+from ringforge.hw.machines.matvec.published import LAYERS
 from ringforge.matvec.roles import exact_error
 
 SEED = ckks.TestSeed(bytes(range(32)))

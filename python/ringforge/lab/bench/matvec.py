@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ringforge.hw.published import LAYERS
+from ringforge.hw.machines.matvec.published import LAYERS
 from ringforge.lab.papers.matvec import layer
 from ringforge.lab.peers import tenseal
 from ringforge.params import named

@@ -13,7 +13,7 @@ import typer
 
 from ringforge.cli.console import console, say
 from ringforge.errors import Error
-from ringforge.hw.published import LAYERS
+from ringforge.hw.machines.matvec.published import LAYERS
 from ringforge.lab.papers import matvec as paper
 from ringforge.lab.papers.matvec import machine_tables
 from ringforge.lab.tables import render, to_json

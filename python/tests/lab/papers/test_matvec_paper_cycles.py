@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringforge.hw.published import LAYERS, TABLE_VII, U200, Layer
+from ringforge.hw.machines.matvec.published import LAYERS, TABLE_VII, U200, Layer
 from ringforge.lab.papers.matvec import (
     CONFIGS,
     SETS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ringforge.hw.validation import CASES, predict
+from ringforge.hw.machines.matvec.validation import CASES, predict
 from ringforge.lab.papers.matvec.machine_tables import tables
 from ringforge.lab.tables import Table, Value
 

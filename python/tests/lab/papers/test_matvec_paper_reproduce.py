@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ringforge.hw.published import LAYERS
+from ringforge.hw.machines.matvec.published import LAYERS
 from ringforge.lab.papers.matvec import MissingDependencyError, PaperModelError, contradictions, tables, write_plots
 from ringforge.lab.tables import Source, Table, Value, render, to_json
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringforge.errors import ParameterError
-from ringforge.hw.published import LAYERS, Layer
+from ringforge.hw.machines.matvec.published import LAYERS, Layer
 from ringforge.lab.papers.matvec import (
     CONFIGS,
     SETS,

@@ -8,7 +8,7 @@ model cannot leave a stale sentence behind.
 
 from __future__ import annotations
 
-from ringforge.hw.published import TABLE_VI, TABLE_VII, U200
+from ringforge.hw.machines.matvec.published import TABLE_VI, TABLE_VII, U200
 
 from .cycles import (
     key_switch_bounds,

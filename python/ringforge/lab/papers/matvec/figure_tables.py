@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ringforge.hw.published import LAYERS, U200
+from ringforge.hw.machines.matvec.published import LAYERS, U200
 from ringforge.lab.tables import Cell, Table, Value
 
 from .cycles import Primitive

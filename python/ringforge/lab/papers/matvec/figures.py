@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ringforge.hw.published import LAYERS, Layer
+from ringforge.hw.machines.matvec.published import LAYERS, Layer
 
 from .cycles import Primitive
 from .errors import PaperModelError

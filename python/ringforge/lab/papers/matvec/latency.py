@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from ringforge.hw.published import LAYERS, U200, Layer, Platform
+from ringforge.hw.machines.matvec.published import LAYERS, U200, Layer, Platform
 
 from .cycles import Primitive, primitive_cycles
 from .errors import PaperModelError

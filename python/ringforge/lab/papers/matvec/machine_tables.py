@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ringforge.hw.matvec import compile_matvec
-from ringforge.hw.published import LAYERS, TABLE_VI
-from ringforge.hw.validation import Case
+from ringforge.hw.machines.matvec import compile_matvec
+from ringforge.hw.machines.matvec.published import LAYERS, TABLE_VI
+from ringforge.hw.machines.matvec.validation import Case
 from ringforge.lab.tables import Cell, Table, Value
 
 _ROWS, _COLS = 32, 64

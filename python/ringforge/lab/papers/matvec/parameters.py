@@ -4,7 +4,7 @@
 
 Everything here is a literal of the HE matrix-vector FPGA paper: Table II
 (:data:`SETS`), Table III (:data:`CONFIGS`), rates and speed-ups; the layers of Table IV,
-Tables VI and VII and the card are in :mod:`ringforge.hw.published`.  The prime size
+Tables VI and VII and the card are in :mod:`ringforge.hw.machines.matvec.published`.  The prime size
 of 54 bits is not printed there but inferred: ``(l + 1) * 54`` bits stay within the 128-bit
 limits that SEAL allows for each degree, and 54-bit modular multipliers agree with 17 DSP
 slices.
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from ringforge.hw.published import LAYERS, Layer
+from ringforge.hw.machines.matvec.published import LAYERS, Layer
 
 from .errors import PaperModelError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ringforge.files import writing
-from ringforge.hw.published import LAYERS
+from ringforge.hw.machines.matvec.published import LAYERS
 
 from .cycles import Primitive
 from .errors import MissingDependencyError, PaperModelError

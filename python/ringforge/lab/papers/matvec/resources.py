@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from ringforge.hw.published import TABLE_VII, Part
+from ringforge.hw.machines.matvec.published import TABLE_VII, Part
 
 from .cycles import key_switches_per_second
 from .errors import NoConfigurationError, PaperModelError

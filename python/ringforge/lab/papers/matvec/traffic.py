@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from ringforge.hw.published import Layer
+from ringforge.hw.machines.matvec.published import Layer
 
 from .parameters import ParameterSet, require_positive, require_power_of_two
 

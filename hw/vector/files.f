@@ -1,0 +1,10 @@
+rtl/vector_isa_pkg.sv
+rtl/vector_pkg.sv
+rtl/vector_fetch.sv
+rtl/vector_sequencer.sv
+rtl/vector_stream.sv
+rtl/vector_mac.sv
+rtl/vector_in.sv
+rtl/vector_out.sv
+rtl/vector_pe.sv
+rtl/vector_bus.sv

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge hw`: lint, test, synthesise, simulate and report an accelerator, one command each."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from ringforge import yosys
+from ringforge.cli.console import console, progress, say
+from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core import lint as linting
+from ringforge.hw.core import report as tables
+from ringforge.hw.core import resources
+from ringforge.hw.core.resources import KINDS, Synthesis
+from ringforge.hw.core.sources import sources
+from ringforge.hw.core.synthesis import FLAGS, Module, Run
+from ringforge.hw.machines.matvec import model_cli, run_cli
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.runs import saved_results
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="The accelerators in SystemVerilog: lint, test, synthesise, simulate, report.",
+)
+
+System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
+
+
+# ---- lint ---------------------------------------------------------------------------------------------
+
+
+@app.command("lint")
+def lint_command(
+    system: System,
+    cells: Annotated[bool, typer.Option("--cells", help="Only the common cells, which takes seconds.")] = False,
+) -> None:
+    """Verilator's lint with all warnings: every described machine, and every common cell by itself.
+
+    Each machine is looked at twice, with its real multipliers and with the models that stand in for them in long
+    simulations. A warning ends the command with code 1. Takes about a minute.
+
+    Examples: `ringforge hw lint matvec`, `ringforge hw lint matvec --cells`
+    """
+    run_cli.check_system(system)
+    subjects = [*([] if cells else linting.machines()), *linting.cells()]
+    found = []
+    with progress("linting") as update:
+        for n, finding in enumerate(linting.lint(subjects), 1):
+            found.append(finding)
+            update(n / len(subjects))
+    table = Table(title="verilator --lint-only -Wall", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("top")
+    table.add_column("as", overflow="fold")
+    table.add_column("warnings", justify="right")
+    for f in found:
+        what = f.subject.name if f.subject.name != f.subject.top else "by itself"
+        table.add_row(f.subject.top, escape(what), str(len(f.messages)) if f.messages else "none")
+    console().print(table)
+    bad = [f for f in found if f.messages]
+    for f in bad:
+        for message in f.messages:
+            say(f"{f.subject.name}: {message}")
+    if bad:
+        raise HardwareError(f"{sum(len(f.messages) for f in bad)} lint warnings in {len(bad)} of {len(found)} designs")
+    say(f"{len(found)} designs, no warning")
+
+
+# ---- test ---------------------------------------------------------------------------------------------
+
+
+def _checkout() -> Path | None:
+    """The repository that holds the hardware's sources, or else the one around the current folder."""
+    for root in (sources().parent, Path.cwd(), *Path.cwd().parents):
+        if (root / "python" / "tests" / "hw").is_dir() and (root / "hw" / "common" / "dv").is_dir():
+            return root
+    return None
+
+
+@app.command("test")
+def run_tests(
+    system: System,
+    long: Annotated[
+        bool, typer.Option("--long", help="The slow tests too: exhaustive small widths, whole layers.")
+    ] = False,
+    keyword: Annotated[str, typer.Option("-k", help="Only tests whose names match, as pytest's -k.")] = "",
+) -> None:
+    """Runs the hardware's tests: cocotb benches of every cell, and the machine against its interpreter.
+
+    They are part of a checkout, not of the installed package. Results are kept for `ringforge hw report`.
+
+    Examples: `ringforge hw test matvec`, `ringforge hw test matvec -k rf_fifo`, `ringforge hw test matvec --long`
+    """
+    run_cli.check_system(system)
+    root = _checkout()
+    if root is None:
+        raise HardwareError(
+            "the hardware's tests are in a checkout of Ringforge, not in the installed package; "
+            "in a checkout: make test-hw"
+        )
+    for module, what in (("pytest", "pytest"), ("cocotb", "cocotb"), ("cocotbext.axi", "cocotbext-axi")):
+        try:
+            missing = importlib.util.find_spec(module) is None
+        except ModuleNotFoundError:
+            missing = True
+        if missing:
+            raise HardwareError(f"the hardware's tests need {what}: pip install {what}")
+    path = tables.test_results_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folders = [f for f in ("hw/common/dv", "hw/shell/dv", f"hw/{system}/dv", "python/tests/hw") if (root / f).is_dir()]
+    command = [sys.executable, "-m", "pytest", *folders, f"--junitxml={path}", "--durations=5"]
+    command += ["-m", "long or not long"] if long else ["-m", "not long"]
+    command += ["-k", keyword] if keyword else []
+    if importlib.util.find_spec("xdist") is not None:
+        command += ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+    raise typer.Exit(subprocess.run(command, cwd=root, check=False).returncode)
+
+
+# ---- synth --------------------------------------------------------------------------------------------
+
+
+def _shown(synthesis: Synthesis, markdown: bool) -> list[tables.Grid]:
+    grids = []
+    if synthesis.cells:
+        grids.append(tables.cells_in_full(synthesis) if markdown else tables.cells(synthesis, tables.test_states()))
+    if synthesis.elements:
+        grids.append(tables.elements(synthesis))
+    if synthesis.machines:
+        grids += [tables.machine_parts(synthesis), tables.beside_paper(synthesis)]
+    return grids
+
+
+def _print(grids: list[tables.Grid], markdown: bool) -> None:
+    for grid in grids:
+        if markdown:
+            print(f"{grid.title}\n\n{grid.markdown()}")
+        else:
+            console().print(grid.rich())
+
+
+def _check(synthesis: Synthesis) -> bool:
+    results = list(synthesis.checks())
+    for holds, text in results:
+        say(f"{'holds' if holds else 'FAILS'}: {text}")
+    return all(holds for holds, _ in results)
+
+
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print tables for a document.")]
+
+
+@app.command("synth")
+def synth_command(
+    system: System,
+    config: Annotated[
+        list[str] | None, typer.Option(help="Machine in hw/matvec/config; may be repeated. Default: matvec-b.")
+    ] = None,
+    multiplier: Annotated[str, typer.Option(help="barrett, montgomery or both.")] = "both",
+    cells: Annotated[bool, typer.Option("--cells", help="The common cells.")] = False,
+    pe: Annotated[bool, typer.Option("--pe", help="One processing element.")] = False,
+    machine: Annotated[bool, typer.Option("--machine", help="The whole machine.")] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Also write the results to this folder, such as bench/results.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    markdown: Markdown = False,
+) -> None:
+    """DSP slices, memories, LUTs and flip-flops on UltraScale+, by Yosys, beside the paper's Table VII.
+
+    Without --cells, --pe or --machine it does all three. Every module is synthesised once for each set of parameters,
+    without the modules inside it, and the hierarchy is added up; the multiply-accumulate array and the butterflies
+    count a lane as many times as there are lanes. Runs are kept: only what changed runs again. The first time takes
+    about ten minutes, and a minute more when Yosys has never run on this machine.
+
+    Yosys packs no adders or registers into DSP slices, so LUTs and flip-flops are too high; frequency is not
+    estimated. Ends with code 1 if the figures break what the project states of them.
+
+    Examples: `ringforge hw synth matvec --pe`, `ringforge hw synth matvec --config matvec-a --save bench/results`
+    """
+    run_cli.check_system(system)
+    if multiplier not in {*KINDS, "both"}:
+        raise ParameterError(f'"{multiplier}" is no multiplier: write barrett, montgomery or both')
+    configs = [MatvecConfig.named(name) for name in config or ["matvec-b"]]
+    yosys.require()
+    everything = not (cells or pe or machine)
+    holds = True
+    status = console(stderr=True)
+    for chosen in configs:
+        with status.status("synthesising") as spinner:
+
+            def run(module: Module, spinner: object = spinner) -> Run:
+                spinner.update(f"synthesising {escape(str(module))}")  # type: ignore[attr-defined]
+                return resources.synthesise(module)
+
+            found = resources.gather(
+                chosen,
+                run,
+                want_cells=cells or everything,
+                want_elements=pe or everything,
+                want_machines=machine or everything,
+                kinds=KINDS if multiplier == "both" else tuple(k for k in KINDS if k == multiplier),
+            )
+        if as_json:
+            print(json.dumps(found.to_dict(), indent=1))
+        else:
+            _print(_shown(found, markdown), markdown)
+            holds = _check(found) and holds
+            say(f"{found.tool}, synth_xilinx {FLAGS}")
+        if save is not None:
+            say(f"written to {tables.save(found, save)}")
+    if not holds:
+        raise HardwareError("the figures break a statement above")
+
+
+# ---- report -------------------------------------------------------------------------------------------
+
+
+@app.command("report")
+def report_command(
+    system: System,
+    config: Annotated[str, typer.Option(help="Machine in hw/matvec/config.")] = "matvec-b",
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Folder of saved results; default: bench/results here, or in the source tree."),
+    ] = None,
+    markdown: Markdown = False,
+) -> None:
+    """One page about a machine: configuration, resources beside the paper, cells and their tests, cycles.
+
+    Computes nothing: resources are those of the last `ringforge hw synth` (of these sources if they were synthesised,
+    else the newest saved ones), tests those of the last `ringforge hw test`, cycles those that `ringforge hw run` and
+    `ringforge hw cycles` saved.
+
+    Example: `ringforge hw report matvec --config matvec-a`
+    """
+    run_cli.check_system(system)
+    chosen = MatvecConfig.named(config)
+    folder = saved_results(results)
+    grids = [tables.configuration(chosen)]
+    found = resources.gather(chosen, resources.kept)
+    origin = "resources: synthesised from these sources"
+    if not found.machines and (stored := tables.saved(folder, chosen)) is not None:
+        found, path = stored
+        origin = f"resources: {path}, saved before these sources"
+    if found.machines:
+        grids += [tables.beside_paper(found), tables.machine_parts(found)]
+    if found.elements:
+        grids.append(tables.elements(found))
+    if not found.machines:
+        origin = f"resources: not synthesised yet; run ringforge hw synth matvec --config {config}"
+    states = tables.test_states()
+    grids.append(tables.cells_in_full(found) if markdown else tables.cells(found, states))
+    cycles = tables.cycles(folder, chosen) if folder.is_dir() else None
+    if cycles is not None and cycles.rows:
+        grids.append(cycles)
+    _print(grids, markdown)
+    say(origin)
+    if not states:
+        say("tests: not run yet; run ringforge hw test matvec")
+    if cycles is None or not cycles.rows:
+        say(f"cycles: none saved in {folder}; run ringforge hw cycles matvec --save {folder}")
+
+
+@app.command("isa")
+def isa_command(system: System) -> None:
+    """The instruction set as a document, made from the description that hardware and compiler read.
+
+    Example: `ringforge hw isa matvec > docs/hw/matvec-isa.md`
+    """
+    run_cli.check_system(system)
+    print(tables.isa_document(), end="")
+
+
+# ---- simulation ---------------------------------------------------------------------------------------
+
+app.command("run")(run_cli.run_command)
+app.command("cycles")(run_cli.cycles_command)
+app.command("validate")(model_cli.validate_command)
+app.command("layers")(model_cli.layers_command)

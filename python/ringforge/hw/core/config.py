@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What the configurations of all machines have in common: a name, a clock, memory behind ports."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ringforge.errors import FormatError, ParameterError
+from ringforge.hw.core.sources import sources
+
+#: Bytes of one residue in DRAM.
+WORD_BYTES = 8
+
+
+class MachineConfig(BaseModel):
+    """One configuration of a machine: a file in its room's folder `config`, the only place where its sizes stand."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    #: Folder of the machine that such files describe.
+    room: ClassVar[Path]
+
+    name: str
+    about: str
+    #: DRAM ports.
+    ports: Annotated[int, Field(ge=1, le=64)]
+    clock_hz: Annotated[float, Field(gt=0)]
+    #: Cycles from a read request to its first data.
+    dram_latency: Annotated[int, Field(ge=1, le=10_000)]
+    #: Of all ports together.
+    dram_bytes_per_second: Annotated[float, Field(gt=0)]
+    dram_bytes: Annotated[int, Field(gt=0)]
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Names of the configurations that are described."""
+        return sorted(p.stem for p in (cls.room / "config").glob("*.json"))
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """A described configuration.
+
+        Raises:
+            ParameterError: there is none of this name; the message lists those there are.
+        """
+        if name not in cls.names():
+            raise ParameterError(f'no machine is called "{name}"; there are {", ".join(cls.names())}')
+        return cls.load(cls.room / "config" / f"{name}.json")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a configuration file.
+
+        Raises:
+            FormatError: it is no valid configuration; the message says where.
+        """
+        path = Path(path)
+        try:
+            return cls.model_validate(json.loads(path.read_bytes()))
+        except ValidationError as e:
+            first = e.errors(include_url=False, include_context=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            raise FormatError(f"{path.name} is not a machine configuration: {where}: {first['msg']}") from None
+        except (UnicodeDecodeError, json.JSONDecodeError) as e:
+            raise FormatError(f"{path.name} is not a machine configuration: {e}") from None
+
+    @abstractmethod
+    def parameters(self, *, twin: bool) -> dict[str, int]:
+        """Parameters of the top module. `twin`: arithmetic cells written with a plain `*`, for simulation."""
+
+    @property
+    @abstractmethod
+    def port_bytes(self) -> int:
+        """Bytes that a DRAM port moves per cycle."""
+
+    @property
+    def dram_bytes_per_cycle(self) -> float:
+        """What all ports together move per cycle, at most."""
+        return self.dram_bytes_per_second / self.clock_hz
+
+
+def room(name: str) -> Path:
+    """Folder of one of our machines: `hw/NAME`."""
+    return sources() / name

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Synthesis of one module by Yosys, for UltraScale+: what it takes, and which parts it instantiates.
+
+A design is cut at named modules, its parts. A run synthesises one module flat, with the parts in it left out as black
+boxes, and lists them with the parameters that elaboration gave them; `ringforge.hw.core.resources` adds them up. Every
+run is kept in the cache, named by a hash of the sources that it read, so that only what changed runs again.
+
+What Yosys does not do, and a vendor's tool does: pack adders and pipeline registers into DSP slices, and merge logic
+across parts. Its DSP, BRAM and URAM counts are good; LUTs and flip-flops come out too high.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from ringforge import yosys
+from ringforge.errors import HardwareError
+from ringforge.hw.core import build
+from ringforge.hw.core.sources import sources
+
+FLAGS: Final = "-family xcup -uram -noiopad -noclkbuf -flatten"
+
+_DSP: Final = {"DSP48E2": 1}
+_BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
+_URAM: Final = {"URAM288": 1}
+_FLIP_FLOPS: Final = dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), 1)
+#: LUTs that a primitive takes: logic, shift registers, and memories made of LUTs.
+_LUTS: Final = {
+    **{f"LUT{n}": 1 for n in range(1, 7)},
+    "LUT6_2": 1,
+    "SRL16E": 1,
+    "SRLC32E": 1,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1D": 4,
+    "RAM256X1D": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+}
+#: Primitives that are free: carry chains and wide multiplexers sit beside LUTs; inverters are absorbed by them.
+_FREE: Final = frozenset({"CARRY4", "CARRY8", "MUXF7", "MUXF8", "MUXF9", "INV", "$scopeinfo"})
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Primitives of the FPGA that something takes."""
+
+    dsp: int = 0
+    bram36: float = 0.0
+    uram: int = 0
+    lut: int = 0
+    flip_flops: int = 0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.dsp + other.dsp,
+            self.bram36 + other.bram36,
+            self.uram + other.uram,
+            self.lut + other.lut,
+            self.flip_flops + other.flip_flops,
+        )
+
+    def __mul__(self, count: int) -> Resources:
+        return Resources(
+            self.dsp * count, self.bram36 * count, self.uram * count, self.lut * count, self.flip_flops * count
+        )
+
+    @classmethod
+    def of_cells(cls, cells: Mapping[str, int]) -> Resources:
+        """Counts primitives.
+
+        Raises:
+            HardwareError: one is unknown, so something was not mapped.
+        """
+        known = {*_DSP, *_BRAM, *_URAM, *_FLIP_FLOPS, *_LUTS, *_FREE}
+        if unknown := sorted(set(cells) - known):
+            raise HardwareError(f"synthesis left cells that are no known primitives: {', '.join(unknown)}")
+        return cls(
+            dsp=sum(_DSP.get(c, 0) * n for c, n in cells.items()),
+            bram36=sum(_BRAM.get(c, 0.0) * n for c, n in cells.items()),
+            uram=sum(_URAM.get(c, 0) * n for c, n in cells.items()),
+            lut=sum(_LUTS.get(c, 0) * n for c, n in cells.items()),
+            flip_flops=sum(_FLIP_FLOPS.get(c, 0) * n for c, n in cells.items()),
+        )
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module with values for its parameters (those left out keep their defaults)."""
+
+    name: str
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    @classmethod
+    def make(cls, name: str, parameters: Mapping[str, int]) -> Module:
+        """With parameters in the order of their names."""
+        return cls(name, tuple(sorted(parameters.items())))
+
+    def __getitem__(self, parameter: str) -> int:
+        return dict(self.parameters)[parameter]
+
+    def __str__(self) -> str:
+        return " ".join([self.name, *(f"{k}={v}" for k, v in self.parameters)])
+
+
+@dataclass(frozen=True)
+class Run:
+    """The outcome of one synthesis: what the module takes by itself, and how many of which parts it instantiates."""
+
+    module: Module
+    own: Resources
+    parts: tuple[tuple[Module, int], ...]
+    seconds: float
+    tool: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "module": self.module.name,
+            "parameters": dict(self.module.parameters),
+            "own": asdict(self.own),
+            "parts": [{"module": m.name, "parameters": dict(m.parameters), "count": n} for m, n in self.parts],
+            "seconds": self.seconds,
+            "tool": self.tool,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Run:
+        """Reads `to_dict` back."""
+        return cls(
+            Module.make(values["module"], values["parameters"]),
+            Resources(**values["own"]),
+            tuple((Module.make(p["module"], p["parameters"]), p["count"]) for p in values["parts"]),
+            values["seconds"],
+            values["tool"],
+        )
+
+
+# ---- sources ------------------------------------------------------------------------------------------
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    """Sources by the name of the module or package that each holds."""
+    texts = {p.stem: p.read_text() for p in build.file_list()}
+    for path in (p for name in ("common", "shell") for p in (sources() / name / "rtl").glob("*.sv")):
+        texts.setdefault(path.stem, path.read_text())
+    return texts
+
+
+def _code(text: str) -> str:
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+@cache
+def parameter_names(module: str) -> frozenset[str]:
+    """Parameters of a module that can be set; local ones are not among them."""
+    return _parameters(module, "parameter")
+
+
+def _parameters(module: str, keyword: str) -> frozenset[str]:
+    return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*=", _header(_code(_texts()[module]))))
+
+
+def _needed(module: str, cut: frozenset[str]) -> list[str]:
+    """Names of the sources that synthesis of a module reads: packages first, then modules, parts among them."""
+    texts = _texts()
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        body = _header(_code(texts[name])) if name in cut and name != module else _code(texts[name])
+        waiting += [word for word in set(re.findall(r"\b\w+\b", body)) if word in texts]
+    packages = [n for n in ("rf_pkg", "vector_isa_pkg", "vector_pkg") if n in found]
+    return [*packages, *sorted(found - set(packages))]
+
+
+def _header(text: str) -> str:
+    """A module with nothing after its port list: a black box."""
+    end = re.search(r"^\);", text, flags=re.MULTILINE)
+    return text[: end.end()] + "\nendmodule\n" if end else text
+
+
+def _script(module: Module, files: Sequence[str], cut: Sequence[str]) -> str:
+    sets = " ".join(f"-G {k}={v}" for k, v in module.parameters)
+    boxes = " ".join(f"--blackboxed-module {name}" for name in cut)
+    lines = [
+        f"read_slang -j 1 -D SYNTHESIS {sets} {boxes} --top {module.name} {' '.join(f'{n}.sv' for n in files)}",
+        f"hierarchy -top {module.name}",
+    ]
+    if cut:
+        # Black boxes lose their parameters once these are written down: later passes know no parametric ones.
+        types = " ".join(f"t:{name}" for name in cut)
+        names = sorted({n for name in cut for n in _parameters(name, "(?:parameter|localparam)")})
+        unset = " ".join(f"-unset {n}" for n in names)
+        lines += [f"tee -q -o parts.txt dump {types}", f"setparam {unset} {types}"]
+    lines += [f"synth_xilinx {FLAGS} -top {module.name}", "tee -q -o cells.json stat -json"]
+    return "\n".join(lines) + "\n"
+
+
+def _parse_parts(text: str) -> tuple[tuple[Module, int], ...]:
+    """Cells in a dump, by module and parameters."""
+    counts: dict[Module, int] = {}
+    name = ""
+    values: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["cell"]:
+            name, values = words[1].lstrip("\\"), {}
+        elif words[:1] == ["parameter"]:
+            key, value = words[-2].lstrip("\\"), words[-1]
+            if key in parameter_names(name):
+                values[key] = int(value.split("'")[1], 2) if "'" in value else int(value)
+        elif words == ["end"] and name:
+            module = Module.make(name, values)
+            counts[module] = counts.get(module, 0) + 1
+            name = ""
+    return tuple(sorted(counts.items(), key=lambda item: str(item[0])))
+
+
+# ---- runs ---------------------------------------------------------------------------------------------
+
+
+def _folder() -> Path:
+    return build.cache_folder() / "synth"
+
+
+def _key(module: Module, cut: frozenset[str]) -> tuple[str, str, dict[str, str]]:
+    files = _needed(module.name, cut)
+    boxes = sorted(cut.intersection(files) - {module.name})
+    script = _script(module, files, boxes)
+    h = hashlib.sha256(script.encode())
+    contents = {n: _header(_texts()[n]) if n in boxes else _texts()[n] for n in files}
+    for name, text in contents.items():
+        h.update(name.encode() + text.encode())
+    return h.hexdigest()[:20], script, contents
+
+
+def kept(module: Module, cut: frozenset[str]) -> Run | None:
+    """The run of exactly these sources, if it was made before, by whatever version of Yosys."""
+    path = _folder() / f"{_key(module, cut)[0]}.json"
+    try:
+        return Run.from_dict(json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def synthesise(module: Module, cut: frozenset[str]) -> Run:
+    """Synthesises a module without the parts of `cut` in it, or takes the run from the cache.
+
+    Raises:
+        HardwareError: Yosys is missing, fails, or leaves something unmapped.
+    """
+    tool = yosys.require()
+    found = kept(module, cut)
+    if found is not None and found.tool == tool:
+        return found
+    key, script, files = _key(module, cut)
+    work = _folder() / f"work-{key}"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    for name, text in files.items():
+        (work / f"{name}.sv").write_text(text)
+    (work / "run.ys").write_text(script)
+    start = time.monotonic()
+    done = yosys.run(("-l", "run.log", "run.ys"), work)
+    if done.returncode != 0 or not (work / "cells.json").is_file():
+        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+        raise HardwareError(f"Yosys failed on {module}; its log is {work / 'run.log'}:\n{tail}")
+    cells: dict[str, int] = json.loads((work / "cells.json").read_text())["design"]["num_cells_by_type"]
+    parts = work / "parts.txt"
+    run = Run(
+        module,
+        Resources.of_cells({c: n for c, n in cells.items() if c not in cut}),
+        _parse_parts(parts.read_text()) if parts.is_file() else (),
+        round(time.monotonic() - start, 1),
+        tool,
+    )
+    if sum(n for _, n in run.parts) != sum(n for c, n in cells.items() if c in cut):
+        raise HardwareError(f"Yosys lost or doubled parts of {module}; its log is {work / 'run.log'}")
+    draft = _folder() / f"{key}.draft"
+    draft.write_text(json.dumps(run.to_dict(), indent=1))
+    draft.rename(_folder() / f"{key}.json")
+    shutil.rmtree(work)
+    return run

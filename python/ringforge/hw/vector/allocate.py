@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Finds slots for the values of one element, and makes its program.
+
+The operations are taken in order. A value stays in its slot until its last use; when a slot is needed and none is
+free, the value whose next use is farthest goes to memory (STORE), unless memory has it already, and is read back
+(SYNC, LOAD) before that use. What must hold:
+
+* the slots that one MAC reads are in different banks: a value in the way is copied to another bank;
+* the bank that a transform writes to is closed to everything else meanwhile, so the results of other operations
+  avoid the bank of the last transform whose result nobody has asked for yet;
+* AUTO and REDUCE do not write the slot they read, a MAC may overwrite a and c but not b.
+
+Twiddle slots are a cache: a transform whose table is not there loads it, as soon after the transform before it as
+possible. Polynomials for streaming are requested `LOOKAHEAD` MACs before they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ringforge.errors import ParameterError
+from ringforge.hw.vector import constants
+from ringforge.hw.vector.ir import FLUSH, Op, Value
+from ringforge.hw.vector.isa import TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, slot
+from ringforge.hw.vector.target import Target
+
+#: STREAMs ahead of the MAC that is next: below the machine's queue of 8, so that issuing never waits for it.
+LOOKAHEAD: Final = 6
+
+_NEVER: Final = 1 << 60
+_SPN: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.AUTO})
+#: Operations that may write a slot which they read.
+_IN_PLACE: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.MAC})
+
+
+class Allocator:
+    """Assigns slots for one element.
+
+    Args:
+        target: machine and numbers.
+        tables: address of the twiddle table of each modulus-table entry.
+        scratch: gives the address of a new polynomial of this element's own in memory.
+        keep_tables: twiddle tables stay in their slots; else every transform loads its own.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        tables: Sequence[int],
+        scratch: Callable[[], int],
+        keep_tables: bool = True,
+    ) -> None:
+        config, log_n = target.config, target.log_n
+        self.target = target
+        self._tables = tables
+        self._scratch = scratch
+        self._keep_tables = keep_tables
+        self._banks = range(config.banks)
+        rows = config.rows(log_n)
+        self._free = [[slot(b, r * rows) for r in reversed(range(config.bank_slots(log_n)))] for b in self._banks]
+        self._held: list[list[Value]] = [[] for _ in self._banks]
+        self._scratch_free: list[int] = []
+        self._scratch_left: list[int] = []  # free after the current operation: a LOAD from there may still run
+        self._table_free = [slot(TWIDDLE_BANK, r * rows) for r in reversed(range(config.twiddle_slots(log_n)))]
+        self._table_slot: dict[int, int] = {}
+        self._table_uses: dict[int, list[int]] = {}
+        self._out: list[Instruction] = []
+        self._streamed: list[int] = []
+        self._epoch = 0
+        self._now = 0
+        self._busy: Value | None = None  # result of a transform that may still run
+        self._after_spn = 0
+        self._running_table = -1
+
+    def run(self, ops: Sequence[Op]) -> list[Instruction]:
+        """The element's program, from CONF to END.
+
+        Raises:
+            ParameterError: an operation needs more slots than the element has.
+        """
+        for at, op in enumerate(ops):
+            for v in (op.a, op.b, op.c):
+                if v is not None and op.op != FLUSH and (not v.uses or v.uses[-1] != at):
+                    v.uses.append(at)
+            if op.op in (Opcode.NTT, Opcode.INTT):
+                self._table_uses.setdefault(op.mod, []).append(at)
+        for uses in self._table_uses.values():
+            uses.reverse()
+        for self._now, op in enumerate(ops):
+            self._step(op)
+        return self._finish(bool(ops))
+
+    def _finish(self, used: bool) -> list[Instruction]:
+        """Adds what opens and closes a program, and the STREAMs."""
+        target = self.target
+        program = [Instruction.conf(target.log_n, target.shift)]
+        if used:
+            program += [
+                Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
+                for k, q in enumerate(target.primes)
+            ]
+        ahead = iter([Instruction.stream(a) for a in self._streamed])
+        program += [s for _, s in zip(range(LOOKAHEAD), ahead, strict=False)]
+        for i in self._out:
+            program.append(i)
+            if i.op is Opcode.MAC and i.b_from == BFrom.STREAM and (s := next(ahead, None)) is not None:
+                program.append(s)
+        program.append(Instruction.end())
+        return program
+
+    # ---- one operation ----------------------------------------------------------------------------
+
+    def _step(self, op: Op) -> None:
+        if op.op == FLUSH:
+            assert op.a is not None
+            self._flush(op.a)
+            return
+        if op.op == Opcode.SYNC:
+            self._out.append(Instruction.sync(op.peer))
+            self._epoch += 1
+            return
+        sources = [v for v in dict.fromkeys((op.a, op.c, op.b)) if v is not None]
+        for v in sources:
+            if v.slot < 0:
+                self._fetch(v, sources)
+        if len(sources) > 1:
+            self._separate(sources, op.mod)
+        if self._busy in sources:
+            self._busy = None
+        table = self._table(op.mod) if op.op in (Opcode.NTT, Opcode.INTT) else 0
+        a, c, b = (v.slot if v is not None else 0 for v in (op.a, op.c, op.b))
+        for v in sources:
+            v.cursor += 1
+        dying = [v for v in sources if v.cursor >= len(v.uses)]
+        early = [v for v in dying if op.op in _IN_PLACE and v is not op.b]
+        for v in early:
+            self._release(v)
+        dst = 0
+        if op.dst is not None:
+            keep = [v for v in sources if v not in early]
+            # Accumulators stay where they are: the last of `early` is c when there is one.
+            here = bank_of({id(op.a): a, id(op.c): c}[id(early[-1])]) if early else None
+            bank = self._choose(op.dst.bank, (), keep, op.op in _SPN, here)
+            dst = self._take(op.dst, bank, keep, in_place=bank == here)
+        for v in dying:
+            if v not in early:
+                self._release(v)
+        self._emit(op, dst, a, b, c, table)
+        if op.dst is not None and not op.dst.uses:
+            self._release(op.dst)
+        self._scratch_free += self._scratch_left
+        self._scratch_left.clear()
+
+    def _emit(self, op: Op, dst: int, a: int, b: int, c: int, table: int) -> None:
+        out = self._out
+        match op.op:
+            case Opcode.MAC:
+                if op.stream:
+                    self._streamed.append(op.addr)
+                source = BFrom.STREAM if op.stream else BFrom.SLOT if op.b is not None else BFrom.IMM
+                out.append(
+                    Instruction(
+                        Opcode.MAC,
+                        op.mod,
+                        pre_sub=int(op.pre_sub),
+                        post_add=int(op.post_add),
+                        b_from=int(source),
+                        dst=dst,
+                        a=a,
+                        c=c,
+                        b=b,
+                        imm=op.imm,
+                    )
+                )
+            case Opcode.NTT:
+                out.append(Instruction.ntt(dst, a, table, op.mod, op.lift_from))
+            case Opcode.INTT:
+                out.append(Instruction.intt(dst, a, table, op.mod))
+            case Opcode.AUTO:
+                out.append(Instruction.auto(dst, a, op.imm))
+            case Opcode.LOAD:
+                out.append(Instruction.load(dst, op.addr))
+            case Opcode.STORE:
+                out.append(Instruction.store(a, op.addr))
+            case Opcode.SEND:
+                out.append(Instruction.send(a, op.mask))
+            case Opcode.RECV:
+                out.append(Instruction.recv(dst, op.peer))
+            case Opcode.REDUCE:
+                out.append(Instruction.reduce(dst, a, op.mod))
+            case _:
+                raise AssertionError(op.op)
+        if op.op in (Opcode.NTT, Opcode.INTT):
+            self._busy = op.dst
+        if op.op in _SPN:
+            self._after_spn = len(out)
+            self._running_table = table
+
+    # ---- slots ------------------------------------------------------------------------------------
+
+    def _distance(self, v: Value) -> int:
+        return (v.uses[v.cursor] if v.cursor < len(v.uses) else _NEVER) - self._now
+
+    def _victim(self, bank: int, keep: Sequence[Value]) -> Value | None:
+        """The value of a bank that is cheapest to do without, or None."""
+        best, most = None, -1
+        for v in self._held[bank]:
+            if v not in keep:
+                worth = self._distance(v) * (1 if v.home is None and v.spill is None else 2)
+                if worth > most:
+                    best, most = v, worth
+        return best
+
+    def _choose(
+        self, wish: int | None, closed: Sequence[int], keep: Sequence[Value], spn: bool, here: int | None = None
+    ) -> int:
+        """A bank for a new value, by what it costs to put it there.
+
+        Args:
+            wish: the value's preferred bank.
+            closed: banks it must not be in.
+            keep: values that must not be evicted.
+            spn: the value is the result of a transform or automorphism, which itself comes after the last one.
+            here: bank in which an operand has just become free.
+        """
+        busy = -1 if self._busy is None or spn else bank_of(self._busy.slot)
+        best, least = -1, 1e9
+        for bank in self._banks:
+            if bank in closed:
+                continue
+            cost = 0.1 * len(self._held[bank])
+            if wish is not None and bank != wish:
+                cost += 1.5
+            elif wish is None and here is not None and bank != here:
+                cost += 1
+            if bank == busy:
+                cost += 4
+            if not self._free[bank]:
+                victim = self._victim(bank, keep)
+                if victim is None:
+                    continue
+                cost += (2 if victim.home is None and victim.spill is None else 1) + max(
+                    0.0, 3 - self._distance(victim) / 16
+                )
+            if cost < least:
+                best, least = bank, cost
+        if best < 0:
+            raise ParameterError(
+                f"an operation needs more polynomials at once than the {self.target.config.slots(self.target.log_n)} "
+                f"that an element of machine {self.target.config.name} holds at N = 2^{self.target.log_n}"
+            )
+        return best
+
+    def _take(self, v: Value, bank: int, keep: Sequence[Value], in_place: bool = False) -> int:
+        """Puts a value into a slot of a bank, evicting another one when it is full.
+
+        Of several free slots it takes the one that became free last when the operation may overwrite its operand,
+        and else the first: its last reader has most likely finished.
+        """
+        if not self._free[bank]:
+            victim = self._victim(bank, keep)
+            assert victim is not None
+            self._evict(victim)
+        v.slot = self._free[bank].pop(-1 if in_place else 0)
+        self._held[bank].append(v)
+        return v.slot
+
+    def _release(self, v: Value) -> None:
+        """Frees the slot of a value, and its place in memory when it is not needed any more."""
+        if v.slot >= 0:
+            bank = bank_of(v.slot)
+            self._held[bank].remove(v)
+            self._free[bank].append(v.slot)
+            v.slot = -1
+        if v.spill is not None and v.cursor >= len(v.uses):
+            self._scratch_left.append(v.spill)
+            v.spill = None
+        if self._busy is v:
+            self._busy = None
+
+    def _evict(self, v: Value) -> None:
+        if v.home is None and v.spill is None:
+            v.spill = self._scratch_free.pop() if self._scratch_free else self._scratch()
+            v.epoch = self._epoch
+            self._out.append(Instruction.store(v.slot, v.spill))
+        self._release(v)
+
+    def _flush(self, v: Value) -> None:
+        if v.slot < 0:
+            return
+        if v.cursor >= len(v.uses):
+            self._release(v)
+        else:
+            self._evict(v)
+
+    def _fetch(self, v: Value, sources: Sequence[Value]) -> None:
+        """Brings a value back from memory, into a bank that no other source is in."""
+        address = v.home if v.home is not None else v.spill
+        if address is None:
+            raise AssertionError("a value is used before it is made")
+        if v.home is None and v.epoch == self._epoch:
+            self._out.append(Instruction.sync(Scope.ELEMENT))
+            self._epoch += 1
+        others = [bank_of(s.slot) for s in sources if s.slot >= 0]
+        dst = self._take(v, self._choose(v.bank, others, sources, False), sources)
+        self._out.append(Instruction.load(dst, address))
+
+    def _separate(self, sources: Sequence[Value], mod: int) -> None:
+        """Copies sources that share a bank with another one to banks of their own."""
+        for k, v in enumerate(sources):
+            banks = [bank_of(s.slot) for s in sources[:k]]
+            if bank_of(v.slot) not in banks:
+                continue
+            taken = [bank_of(s.slot) for s in sources if s is not v]
+            old = v.slot
+            bank = self._choose(None, taken, sources, False)
+            self._held[bank_of(old)].remove(v)
+            v.slot = -1
+            new = self._take(v, bank, sources)
+            self._free[bank_of(old)].append(old)
+            if self._busy is v:
+                self._busy = None
+            self._out.append(Instruction.mac(new, old, mod, imm=self.target.one(mod)))
+
+    # ---- twiddle tables ---------------------------------------------------------------------------
+
+    def _table(self, mod: int) -> int:
+        """Slot of a modulus's twiddle table; loads it when it is not there."""
+        self._table_uses[mod].pop()
+        code = self._table_slot.get(mod)
+        if code is not None and self._keep_tables:
+            return code
+        if code is None:
+            if self._table_free:
+                code = self._table_free.pop()
+            else:
+                farthest = max(self._table_slot, key=self._next_table_use)
+                code = self._table_slot.pop(farthest)
+            self._table_slot[mod] = code
+        load = Instruction.load(code, self._tables[mod])
+        if code == self._running_table:
+            self._out.append(load)
+        else:
+            self._out.insert(self._after_spn, load)
+        return code
+
+    def _next_table_use(self, mod: int) -> int:
+        uses = self._table_uses[mod]
+        return uses[-1] if uses else _NEVER

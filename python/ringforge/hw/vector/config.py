@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Configurations of the vector family: machines of elements with lanes, banks, a transform unit and a MAC array."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ringforge.errors import ParameterError
+from ringforge.hw.core.config import WORD_BYTES, MachineConfig
+
+#: Bytes of one instruction.
+INSTRUCTION_BYTES = 32
+#: Bits per round of the word-wise Montgomery multiplier.
+MONTGOMERY_WORD = 18
+#: Primes may be this many bits shorter than the machine's words.
+MAX_SHIFT = 7
+
+
+class VectorConfig(MachineConfig):
+    """One configuration: groups of processing elements with lanes and banks."""
+
+    #: Groups; a group works on one partial sum at a time.
+    groups: Annotated[int, Field(ge=1, le=16)]
+    #: Processing elements of a group; limb i of every polynomial lives on element i mod pes.
+    pes: Annotated[int, Field(ge=1, le=32)]
+    #: Residues of a row: what a unit processes per cycle.
+    lanes: Annotated[int, Field(ge=4, le=64)]
+    #: Data banks of an element, next to the twiddle bank.
+    banks: Annotated[int, Field(ge=2, le=7)]
+    bank_rows: Annotated[int, Field(ge=1, le=8192)]
+    twiddle_rows: Annotated[int, Field(ge=1, le=8192)]
+    word_bits: Annotated[int, Field(ge=32, le=62)]
+    multiplier: Literal["barrett", "montgomery"]
+    min_log_n: Annotated[int, Field(ge=4, le=17)]
+    max_log_n: Annotated[int, Field(ge=4, le=17)]
+    #: Rows that an element's stream buffer holds.
+    stream_rows: int
+    #: Rows of one DRAM burst.
+    burst_rows: int
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.lanes & (self.lanes - 1):
+            raise ValueError("lanes must be a power of two")
+        if self.ports % self.groups:
+            raise ValueError("every group needs the same number of ports")
+        if min(self.bank_rows, self.twiddle_rows) < self.rows(self.max_log_n):
+            raise ValueError("a bank is smaller than the largest polynomial")
+        return self
+
+    def parameters(self, *, twin: bool) -> dict[str, int]:
+        return {
+            "Groups": self.groups,
+            "Pes": self.pes,
+            "Lanes": self.lanes,
+            "Banks": self.banks,
+            "BankRows": self.bank_rows,
+            "TwiddleRows": self.twiddle_rows,
+            "WordBits": self.word_bits,
+            "MinLogN": self.min_log_n,
+            "MaxLogN": self.max_log_n,
+            "StreamRows": self.stream_rows,
+            "BurstRows": self.burst_rows,
+            "Ports": self.ports,
+            "Kind": int(self.montgomery),
+            "Twin": int(twin),
+        }
+
+    @property
+    def port_bytes(self) -> int:
+        return self.row_bytes
+
+    # ---- sizes ----
+
+    @property
+    def elements(self) -> int:
+        """Processing elements of all groups."""
+        return self.groups * self.pes
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row in DRAM: what a port moves per cycle."""
+        return self.lanes * WORD_BYTES
+
+    @property
+    def row_bits(self) -> int:
+        """Bits of one row in a bank."""
+        return self.lanes * self.word_bits
+
+    @property
+    def scratchpad_bytes(self) -> int:
+        """Bytes of one element's data banks, words of 8 bytes."""
+        return self.banks * self.bank_rows * self.row_bytes
+
+    def rows(self, log_n: int) -> int:
+        """Rows of a polynomial of degree 2^log_n."""
+        return (1 << log_n) // self.lanes
+
+    def polynomial_bytes(self, log_n: int) -> int:
+        """Bytes of a polynomial in DRAM."""
+        return WORD_BYTES << log_n
+
+    def bank_slots(self, log_n: int) -> int:
+        """Polynomials that one bank holds."""
+        return self.bank_rows // self.rows(log_n)
+
+    def slots(self, log_n: int) -> int:
+        """Polynomials that the data banks of one element hold."""
+        return self.banks * self.bank_slots(log_n)
+
+    def twiddle_slots(self, log_n: int) -> int:
+        """Twiddle tables that one element holds."""
+        return self.twiddle_rows // self.rows(log_n)
+
+    # ---- numbers ----
+
+    @property
+    def montgomery(self) -> bool:
+        return self.multiplier == "montgomery"
+
+    @property
+    def montgomery_bits(self) -> int:
+        """Bits r of the Montgomery radix R = 2^r."""
+        return -(-self.word_bits // MONTGOMERY_WORD) * MONTGOMERY_WORD
+
+    def shift(self, prime_bits: int) -> int:
+        """Bits by which residues are shifted left inside the machine.
+
+        Raises:
+            ParameterError: primes of this length do not fit the machine's words.
+        """
+        if not self.word_bits - MAX_SHIFT <= prime_bits <= self.word_bits:
+            raise ParameterError(
+                f"machine {self.name} takes primes of {self.word_bits - MAX_SHIFT} to {self.word_bits} bits, "
+                f"these have {prime_bits}"
+            )
+        return 0 if self.montgomery else self.word_bits - prime_bits
+
+    # ---- ports ----
+
+    @property
+    def group_ports(self) -> int:
+        """DRAM ports of one group."""
+        return self.ports // self.groups
+
+    def port_of(self, group: int, pe: int) -> int:
+        """DRAM port of element `pe` of a group."""
+        return group * self.group_ports + pe % self.group_ports

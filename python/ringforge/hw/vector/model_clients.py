@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What an element has at its DRAM port, in the timing model: instruction fetch, loads, the stream, stores.
+
+Constants are cycles, counted in the sources and confirmed by runs of the simulated machine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, Protocol
+
+from ringforge.hw.vector.model_memory import NEVER, ReadClient, WriteClient
+
+#: From the last row read by a MAC to the unit seen idle: bank and MAC latency (2 + 14), done, scoreboard.
+MAC_DRAIN: Final = 18
+#: From the transfer of a LOAD's last beat to the unit seen idle: response register, write, done, scoreboard.
+LOAD_DRAIN: Final = 4
+#: From the transfer of a beat to its row at the stream buffer's output: response register, memory, two registers.
+STREAM_DRAIN: Final = 4
+#: From a STORE's last beat leaving the element to the unit seen idle.
+STORE_DRAIN: Final = 2
+#: From the transfer of a beat to its instructions at the fetch buffer's output, and to the end of the wait for it.
+FETCH_DRAIN: Final = 2
+#: Beats of an instruction fetch, and how many such bursts the buffer holds.
+FETCH_BEATS: Final = 4
+FETCH_BURSTS: Final = 4
+#: First cycle in which elements ask for instructions, after the start write.
+FIRST_FETCH: Final = 2
+#: STREAMs that wait, next to the one that is read.
+STREAM_QUEUE: Final = 8
+
+# Units of an element.
+SPN, MAC, IN, OUT = range(4)
+
+
+class Owner(Protocol):
+    """The element, as its clients see it."""
+
+    #: Bursts of instructions.
+    fetched: int
+
+    def resume(self) -> None:
+        """Something that an instruction may have waited for is known."""
+
+    def release(self, unit: int, time: int) -> None:
+        """A unit that waited for something will be seen idle from cycle `time` on."""
+
+
+class Fetch(ReadClient):
+    """Instruction fetch (vector_fetch)."""
+
+    __slots__ = ("_asked", "_element", "_popped", "arrivals", "idle_from", "stop_at")
+
+    def __init__(self, element: Owner) -> None:
+        super().__init__()
+        self._element = element
+        self.beats = FETCH_BEATS
+        self.pieces = True
+        #: Cycle in which each beat is at the buffer's output.
+        self.arrivals: list[int] = []
+        self._asked = 0  # bursts
+        self._popped = [0] * FETCH_BURSTS  # cycles from which burst k may be asked for
+        self.idle_from = 0
+        self.stop_at = NEVER
+
+    def popped(self, time: int) -> None:
+        """The buffer has given the last beat of a burst."""
+        self._popped.append(time + 1)
+        if self.valid_from == NEVER and self.stop_at == NEVER and self._asked == len(self._popped) - 1:
+            self.ask(time + 1)
+
+    def stop(self, now: int, _: int) -> None:
+        """No more requests."""
+        self.valid_from = NEVER
+        self.stop_at = now
+
+    def granted(self, now: int) -> None:
+        self._asked += 1
+        self.valid_from = max(now + 1, self._popped[self._asked]) if self._asked < len(self._popped) else NEVER
+        self._element.fetched += 1
+
+    def arrived(self, now: int) -> None:
+        self.arrivals.append(now + FETCH_DRAIN)
+        self.idle_from = now + FETCH_DRAIN
+        self._element.resume()
+
+
+class Load(ReadClient):
+    """LOAD's side of the inward mover (vector_in)."""
+
+    __slots__ = ("_ask", "_element", "_wait")
+
+    def __init__(self, element: Owner) -> None:
+        super().__init__()
+        self._element = element
+        self._ask = self._wait = 0
+
+    def begin(self, time: int, bursts: int, beats: int) -> None:
+        """Starts a LOAD whose requests are visible from a cycle on."""
+        self._ask = self._wait = bursts
+        self.beats = beats
+        self.ask(time)
+
+    def granted(self, now: int) -> None:
+        self._ask -= 1
+        self.valid_from = now + 1 if self._ask else NEVER
+
+    def arrived(self, now: int) -> None:
+        self._wait -= 1
+        if self._wait == 0:
+            self._element.release(IN, now + LOAD_DRAIN)
+
+
+class Stream(ReadClient):
+    """Stream of multipliers (vector_stream) and the MAC that consumes it."""
+
+    __slots__ = (
+        "_asked", "_capacity", "_element", "_free", "_from", "_last", "_left", "_pushed", "_ready", "_released",
+        "_rows", "_want", "idle_from", "popped", "pushed",
+    )  # fmt: skip
+
+    def __init__(self, element: Owner, rows: int) -> None:
+        super().__init__()
+        self._element = element
+        self._rows = rows
+        self._capacity = 0  # bursts that the buffer holds
+        self._asked = 0
+        self._left = 0  # bursts of the polynomial that is read now still to be asked for
+        self._free = 0  # cycle from which the next polynomial may leave the queue
+        self._from = 0  # cycle from which the next burst would be asked for if the buffer had room
+        self._pushed: deque[tuple[int, int, int]] = deque()  # cycle in the queue, bursts, beats
+        #: Polynomials that came to the queue, and the cycles in which they left it.
+        self.pushed = 0
+        self.popped: list[int] = []
+        self._released: list[int] = []  # cycle from which the room of burst k is free again
+        self._ready: deque[tuple[int, int]] = deque()  # arrived bursts: cycle of the last row at the output, beats
+        self._want = 0  # bursts that the running MAC waits for
+        self._last = 0  # cycle of the last row it has read
+        #: Cycle from which nothing is queued, on its way or in the buffer; NEVER while a MAC is to come.
+        self.idle_from = 0
+
+    def push(self, time: int, bursts: int, beats: int) -> None:
+        """A STREAM, issued in cycle `time`."""
+        self.idle_from = NEVER
+        self.pushed += 1
+        self._pushed.append((time + 1, bursts, beats))
+        if self._left == 0:
+            self._next()
+
+    def _next(self) -> None:
+        """Takes the next polynomial from the queue."""
+        time, self._left, self.beats = self._pushed.popleft()
+        time = max(time, self._free)
+        self.popped.append(time)
+        self._capacity = self._rows // self.beats
+        self._from = time + 1
+        self._request()
+
+    def _request(self) -> None:
+        """Asks for a burst as soon as the buffer has room."""
+        credit = self._asked - self._capacity
+        if credit < 0:
+            self.ask(self._from)
+        elif credit < len(self._released):
+            self.ask(max(self._from, self._released[credit]))
+
+    def granted(self, now: int) -> None:
+        self._asked += 1
+        self._left -= 1
+        self._from = now + 1
+        self.valid_from = NEVER
+        if self._left:
+            self._request()
+            return
+        self._free = now + 1
+        if self._pushed:
+            self._next()
+            self._element.resume()
+
+    def arrived(self, now: int) -> None:
+        self._ready.append((now + STREAM_DRAIN, self.beats))
+        if self._want:
+            done = self._consume()
+            if done < NEVER:
+                self._element.release(MAC, done)
+
+    def begin(self, start: int, bursts: int) -> int:
+        """A MAC that reads its first row after cycle `start`; when its unit is idle again, or NEVER."""
+        self._want = bursts
+        self._last = start
+        return self._consume()
+
+    def _consume(self) -> int:
+        ready, released = self._ready, self._released
+        last = self._last
+        while self._want and ready:
+            visible, beats = ready.popleft()
+            last = max(last + beats, visible)
+            released.append(last + 1)
+            self._want -= 1
+        self._last = last
+        if self._left and self.valid_from == NEVER:
+            self._request()
+        if self._want:
+            return NEVER
+        if not self._left and not self._pushed and len(released) == self._asked:
+            self.idle_from = last + 1
+        return last + MAC_DRAIN
+
+
+class Store(WriteClient):
+    """STORE's side of the outward mover (vector_out)."""
+
+    __slots__ = ("_element", "clear_from")
+
+    def __init__(self, element: Owner) -> None:
+        super().__init__()
+        self._element = element
+        #: Cycle from which every store is acknowledged; NEVER while one moves.
+        self.clear_from = 0
+
+    def written(self, now: int, acknowledged: int) -> None:
+        self.clear_from = acknowledged
+        self._element.release(OUT, now + STORE_DRAIN)
