@@ -74,7 +74,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import ringforge.matmul.methods.pipelines",
             CIRCLES,
         ),
-        ("hw/model_clients.py", "import ringforge.hw.vector.model_element", CIRCLES),
+        ("hw/replica_clients.py", "import ringforge.hw.vector.replica_element", CIRCLES),
     ],
 )
 def test_what_breaks_a_contract_is_seen(copy: Path, module: str, line: str, contract: str) -> None:

@@ -26,7 +26,7 @@ from ringforge.hw.core import resources
 from ringforge.hw.core.resources import KINDS, Synthesis
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import FLAGS, Module, Run
-from ringforge.hw.machines.matvec import model_cli, run_cli
+from ringforge.hw.machines.matvec import replica_cli, run_cli
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.runs import saved_results
 
@@ -287,5 +287,5 @@ def isa_command(system: System) -> None:
 
 app.command("run")(run_cli.run_command)
 app.command("cycles")(run_cli.cycles_command)
-app.command("validate")(model_cli.validate_command)
-app.command("layers")(model_cli.layers_command)
+app.command("validate")(replica_cli.validate_command)
+app.command("layers")(replica_cli.layers_command)
