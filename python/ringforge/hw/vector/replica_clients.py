@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""What an element has at its DRAM port, in the timing model: instruction fetch, loads, the stream, stores.
+"""What an element has at its DRAM port, in the replica: instruction fetch, loads, the stream, stores.
 
 Constants are cycles, counted in the sources and confirmed by runs of the simulated machine.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, Protocol
 
-from ringforge.hw.vector.model_memory import NEVER, ReadClient, WriteClient
+from ringforge.hw.vector.replica_memory import NEVER, ReadClient, WriteClient
 
 #: From the last row read by a MAC to the unit seen idle: bank and MAC latency (2 + 14), done, scoreboard.
 MAC_DRAIN: Final = 18

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""One processing element in the timing model: in-order issue under the scoreboard of vector_sequencer.
+"""One processing element in the replica: in-order issue under the scoreboard of vector_sequencer.
 
 The element runs ahead of the events: whatever follows from times that are known is computed at once, and it stops at
 the first instruction that waits for something unknown (a fetch, a load, a partner). The scoreboard becomes, per unit,
@@ -19,7 +19,7 @@ from typing import Final
 from ringforge.errors import IllegalInstructionError
 from ringforge.hw.vector.config import INSTRUCTION_BYTES, VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, Scope
-from ringforge.hw.vector.model_clients import (
+from ringforge.hw.vector.replica_clients import (
     FETCH_BEATS,
     IN,
     MAC,
@@ -32,8 +32,8 @@ from ringforge.hw.vector.model_clients import (
     Store,
     Stream,
 )
-from ringforge.hw.vector.model_exchange import Barrier, Bus, Reduction
-from ringforge.hw.vector.model_memory import ARRIVE, NEVER
+from ringforge.hw.vector.replica_exchange import Barrier, Bus, Reduction
+from ringforge.hw.vector.replica_memory import ARRIVE, NEVER
 
 #: From issue to the cycle before the first row is read, where units ask for what they need from outside.
 START: Final = 1
