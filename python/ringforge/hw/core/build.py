@@ -94,7 +94,7 @@ def _fingerprint(config: MachineConfig, twin: bool, trace: bool, optimise: str) 
     cpu = Path("/proc/cpuinfo")
     if cpu.is_file():
         h.update("".join(line for line in cpu.read_text().splitlines() if line.startswith("flags"))[:4000].encode())
-    for path in (*file_list(), sources() / "sim" / "matvec_sim.cpp"):
+    for path in (*file_list(), sources() / "sim" / "matvec_sim.cpp", sources() / "shell" / "rf_registers.h"):
         h.update(path.name.encode() + path.read_bytes())
     return h.hexdigest()[:20]
 
@@ -146,7 +146,7 @@ def library(
             [
                 "g++", "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", f"-DVM_TRACE={int(trace)}",
                 f"-DRF_PORTS={config.ports}", f"-DRF_BEAT={config.port_bytes}", f"-I{folder}", f"-I{include}",
-                f"-I{include / 'vltstd'}", sources() / "sim" / "matvec_sim.cpp", f"lib{_PREFIX}.a", "libverilated.a",
+                f"-I{include / 'vltstd'}", f"-I{sources() / 'shell'}", sources() / "sim" / "matvec_sim.cpp", f"lib{_PREFIX}.a", "libverilated.a",
                 "-lpthread", "-o", partial,
             ],
             folder,

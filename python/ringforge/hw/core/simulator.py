@@ -7,7 +7,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core import build
 from ringforge.hw.core.dram import ALIGNMENT, Dram
+from ringforge.hw.core.registers import Register, errors, field
 from ringforge.hw.machines.matvec.config import MatvecConfig
 
 Words = npt.NDArray[np.uint64]
@@ -28,30 +28,13 @@ _STEP: Final = 200_000
 _ID: Final = 0x564D4652
 
 
-class Register(IntEnum):
-    """Addresses of the control registers (matvec_top)."""
-
-    ID = 0x00
-    CONTROL = 0x08
-    STATUS = 0x0C
-    ERROR = 0x10
-    PC = 0x14
-    PROGRAM = 0x18
-    PROGRAM_HIGH = 0x1C
-    STRIDE = 0x20
-    CYCLES = 0x24
-    CYCLES_HIGH = 0x28
-    SHAPE = 0x2C
-    RANGE = 0x30
-
-
 _ERRORS: Final = {
     1: "unknown operation",
     2: "a slot outside the scratchpad, not aligned, or two sources in one bank",
     3: "no valid CONF: the degree or shift is not one of this machine",
     4: "a DRAM address that is not aligned to the polynomial",
     5: "a Galois element, element number or mask out of range",
-    6: "DRAM answered with a bus error",
+    **errors(),
 }
 
 
@@ -129,11 +112,11 @@ class Simulation:
     def __del__(self) -> None:
         self.close()
 
-    def read(self, register: Register) -> int:
+    def read(self, register: int) -> int:
         """A control register."""
         return int(self._lib.rf_sim_read(self._handle, int(register)))
 
-    def write(self, register: Register, value: int) -> None:
+    def write(self, register: int, value: int) -> None:
         """Sets a control register."""
         self._lib.rf_sim_write(self._handle, int(register), value & 0xFFFFFFFF)
 
@@ -171,7 +154,7 @@ class Simulation:
         self.write(Register.PROGRAM, program)
         self.write(Register.PROGRAM_HIGH, program >> 32)
         self.write(Register.STRIDE, stride // ALIGNMENT)
-        self.write(Register.CONTROL, 1)
+        self.write(Register.CTRL, 1)
 
     def advance(self, cycles: int) -> bool:
         """Runs at most so many cycles; True when the machine is done."""
@@ -202,11 +185,11 @@ class Simulation:
 
     def check(self) -> None:
         """Raises HardwareError when the status register says so."""
-        if not self.read(Register.STATUS) & 4:
+        if not self.read(Register.STATUS) & field("STATUS", "ERROR").mask:
             return
         error = self.read(Register.ERROR)
-        code, element = error & 15, error >> 8 & 255
-        where = f"element {element}, after {self.read(Register.PC)} instructions: " if code != 6 else ""
+        code, element = field("ERROR", "CODE").of(error), field("ERROR", "ELEMENT").of(error)
+        where = f"element {element}, after {self.read(Register.PC)} instructions: " if code != 6 else f"port {element}: "
         raise HardwareError(f"machine {self.config.name} stopped: {where}{_ERRORS.get(code, f'error {code}')}")
 
     def traffic(self, entities: Mapping[str, int]) -> dict[str, Traffic]:

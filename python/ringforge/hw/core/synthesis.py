@@ -186,7 +186,7 @@ def _needed(module: str, cut: frozenset[str]) -> list[str]:
         found.add(name)
         body = _header(_code(texts[name])) if name in cut and name != module else _code(texts[name])
         waiting += [word for word in set(re.findall(r"\b\w+\b", body)) if word in texts]
-    packages = [n for n in ("rf_pkg", "vector_isa_pkg", "vector_pkg") if n in found]
+    packages = [n for n in ("rf_pkg", "rf_shell_pkg", "vector_isa_pkg", "vector_pkg") if n in found]
     return [*packages, *sorted(found - set(packages))]
 
 
