@@ -128,7 +128,7 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Draw]:
             baby = min(baby, Packing(rows, cols, 1 << log_n - 1, Span.spread).diagonals)
         else:
             rows, cols, baby = pick([4, 6, 8, 12]), pick([8, 16, 24, 32]), 1
-        latency = int(round(20 * 10 ** random.uniform(0, 1)))
+        latency = round(20 * 10 ** random.uniform(0, 1))
         rate = round(float(random.uniform(0.35, 1.1)), 2)
         fitted = bool(random.integers(2))
         out.append(Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, fitted))
