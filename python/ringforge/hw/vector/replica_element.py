@@ -82,7 +82,7 @@ class Element:
         self.group, self.pe = divmod(number, config.pes)
         self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats)
         self.load = Load(self)
-        self.stream = Stream(self, config.stream_rows)
+        self.stream = Stream(self, config.stream_rows, config.burst_rows)
         self.store = Store(self)
         self.bus: Bus
         self.reduction: Reduction
