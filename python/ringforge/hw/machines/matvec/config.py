@@ -19,3 +19,9 @@ class MatvecConfig(VectorConfig):
     """One configuration of the matvec accelerator."""
 
     room: ClassVar = room("matvec")
+
+    def facts(self) -> dict[str, str]:
+        return {
+            **super().facts(),
+            "clock": f"{self.clock_hz / 1e6:g} MHz (the paper's; only a vendor's tool can confirm it)",
+        }
