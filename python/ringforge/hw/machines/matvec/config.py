@@ -16,7 +16,6 @@ from pydantic import model_validator
 from ringforge.hw.core.config import WORD_BYTES, room
 from ringforge.hw.vector.config import VectorConfig
 
-
 #: Bytes of the widest AXI4 data bus.
 AXI_BYTES = 128
 
