@@ -36,15 +36,16 @@ from typing import Any
 from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge._native import kernels
-from ringforge.hw import model, resources
-from ringforge.hw.config import MachineConfig
-from ringforge.hw.layers import layer_kernel, run_layer
-from ringforge.hw.matvec import Options, compile_matvec
-from ringforge.hw.matvec.rotations import compile_rotations
-from ringforge.hw.measure import primitive_cycles, rotation_rates
-from ringforge.hw.model_layers import STEADY, layer_latency
-from ringforge.hw.published import LAYERS, MACHINES
-from ringforge.hw.simulator import Simulation, place_programs
+from ringforge.hw.core import machine as descriptors
+from ringforge.hw.core import resources
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.layers import layer_kernel, run_layer
+from ringforge.hw.machines.matvec import Options, compile_matvec
+from ringforge.hw.machines.matvec.rotations import compile_rotations
+from ringforge.hw.machines.matvec.measure import primitive_cycles, rotation_rates
+from ringforge.hw.machines.matvec.replica_layers import STEADY, layer_latency
+from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
+from ringforge.hw.core.simulator import Simulation, place_programs
 from tests.hw.random_programs import RandomPrograms
 
 LIST = Path(__file__).with_suffix(".json")
@@ -74,7 +75,7 @@ class Figure:
 
 def machine(name: str) -> Simulation:
     """A new machine of one of the configurations, the small ones as other quick tests build them."""
-    return Simulation(MachineConfig.named(name), optimise="-O1" if name in SMALL else "-O3")
+    return Simulation(MatvecConfig.named(name), optimise="-O1" if name in SMALL else "-O3")
 
 
 def digest(*pieces: Any) -> str:
@@ -163,8 +164,8 @@ class Product:
         return f"{self.machine} {self.params} {self.rows}x{self.cols} {self.algorithm}{extra}"
 
     @property
-    def config(self) -> MachineConfig:
-        config = MachineConfig.named(self.machine)
+    def config(self) -> MatvecConfig:
+        config = MatvecConfig.named(self.machine)
         if self.bandwidth is None:
             return config
         return config.model_copy(update={"dram_bytes_per_second": 1e9 * self.bandwidth})
@@ -224,7 +225,7 @@ def steady(params: str, schedule: str) -> int:
 
 def layer(name: str, params: str, schedule: str) -> Value:
     entry = next(e for e in LAYERS if e.name == name)
-    config, chosen = MachineConfig.named(MACHINES[params]), parameter_sets.named(params)
+    config, chosen = MatvecConfig.named(MACHINES[params]), parameter_sets.named(params)
     found = layer_latency(entry, chosen, config, schedule, steady=steady(params, schedule))
     traffic = moved({k: t.read + t.written for k, t in found.traffic.items()})
     horner = {} if found.horner is None else {"horner": round(found.horner.cycles)}
@@ -244,7 +245,7 @@ def synthesised(module: Any) -> Value:
     return asdict(resources.total(lines))
 
 
-def syntheses(config: MachineConfig) -> Iterator[tuple[str, Any]]:
+def syntheses(config: MatvecConfig) -> Iterator[tuple[str, Any]]:
     """Names and modules: cells, then one element and the machine with either multiplier."""
     for cell in resources.cells(config):
         if cell.module is not None:
@@ -283,7 +284,7 @@ def figures() -> Iterator[Figure]:
                     which = (entry.name, params, schedule)
                     yield Figure(f"layer {' '.join(which)}", partial(layer, *which), which in QUICK_LAYERS)
     for name in ("matvec-a", "matvec-b"):
-        for what, module in syntheses(MachineConfig.named(name)):
+        for what, module in syntheses(MatvecConfig.named(name)):
             yield Figure(f"synthesis {name} {what}", partial(synthesised, module))
 
 
