@@ -86,6 +86,7 @@ module matvec_top
   localparam int unsigned PerGroup = Ports / Groups;            // ports of a group
   localparam int unsigned Share = (Pes + PerGroup - 1) / PerGroup;  // elements on a port, at most
   localparam int unsigned Clients = Share * ReadClients;
+  localparam int unsigned BurstBits = $clog2(BurstRows + 1);
 
   localparam int unsigned Elements = Groups * Pes;
   localparam int unsigned BurstBits = $clog2(BurstRows + 1);

@@ -80,6 +80,30 @@ class MachineConfig(BaseModel):
         """Bytes that a DRAM port moves per cycle."""
 
     @property
+    def max_degree(self) -> int | None:
+        """Largest ring degree that it takes; None: it says itself what it takes."""
+        return None
+
+    @property
+    def max_prime_bits(self) -> int | None:
+        """Bits of the widest prime that it takes; None: it says itself what it takes."""
+        return None
+
+    @property
+    def shape(self) -> str:
+        """Its sizes in a few words; "" if its description says enough."""
+        return ""
+
+    def facts(self) -> dict[str, str]:
+        """What the page about the machine says of it, by what it is said of."""
+        return {
+            "machine": f"{self.name}: {self.about}",
+            "DRAM": f"{self.ports} ports of {self.port_bytes} bytes a cycle, {self.dram_bytes_per_second / 1e9:g} GB/s "
+            f"together, {self.dram_latency} cycles of latency",
+            "clock": f"{self.clock_hz / 1e6:g} MHz (only a vendor's tool can confirm it)",
+        }
+
+    @property
     def dram_bytes_per_cycle(self) -> float:
         """What all ports together move per cycle, at most."""
         return self.dram_bytes_per_second / self.clock_hz
