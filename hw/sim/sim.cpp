@@ -157,6 +157,7 @@ class Simulation {
  private:
   void drive_idle() {
     top_->m_axi_arready = top_->m_axi_awready = top_->m_axi_wready = top_->m_axi_rvalid = top_->m_axi_bvalid = 0;
+    top_->m_axi_bid = 0;
     top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_arvalid = top_->s_axil_bready = top_->s_axil_rready = 0;
   }
   void settle() {

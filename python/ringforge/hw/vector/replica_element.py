@@ -20,7 +20,6 @@ from ringforge.errors import IllegalInstructionError
 from ringforge.hw.vector.config import INSTRUCTION_BYTES, VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, Scope
 from ringforge.hw.vector.replica_clients import (
-    FETCH_BEATS,
     IN,
     MAC,
     MAC_DRAIN,
@@ -81,9 +80,9 @@ class Element:
     ) -> None:
         self.number = number
         self.group, self.pe = divmod(number, config.pes)
-        self.fetch = Fetch(self)
+        self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats)
         self.load = Load(self)
-        self.stream = Stream(self, config.stream_rows)
+        self.stream = Stream(self, config.stream_rows, config.burst_rows)
         self.store = Store(self)
         self.bus: Bus
         self.reduction: Reduction
@@ -106,7 +105,7 @@ class Element:
         self._steps = steps
         self._tags = tags
         self._per_beat = config.row_bytes // INSTRUCTION_BYTES
-        self._per_burst = FETCH_BEATS * self._per_beat
+        self._per_burst = config.fetch_beats * self._per_beat
         self._next_pop = self._per_burst - 1
         self._last = 0  # issue of the previous instruction
         self._configure(config.min_log_n)
