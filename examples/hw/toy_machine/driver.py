@@ -22,7 +22,7 @@ def add(sim, left, right, modulus, **limits):
     """left + right modulo `modulus`, and the cycles it took; arrays of as many 64-bit words as fill whole beats.
 
     Raises:
-        ParameterError: other arrays. HardwareError: as `Simulation.finish`.
+        ParameterError: other arrays. HardwareError: as `Simulation.run`.
     """
     lanes = sim.config.lanes
     if left.shape != right.shape or left.ndim != 1 or left.size % lanes:

@@ -48,7 +48,6 @@ module toy_adder #(
 
   localparam int unsigned Depth = 2 * BurstBeats;
   localparam int unsigned CountW = $clog2(Depth + 1);
-  localparam int unsigned ByteLog = $clog2(DataW / 8);
 
   if (BurstBeats < 1 || (BurstBeats & (BurstBeats - 1)) != 0 || BurstBeats * DataW / 8 > 4096) begin : g_bad_burst
     $error("bursts of %0d beats are no power of two, or longer than 4 KiB", BurstBeats);

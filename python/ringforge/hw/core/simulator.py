@@ -214,8 +214,8 @@ class Simulation(Generic[C]):
             self._lib.rf_sim_reset(handle)
             self._running = False
 
-    def start(self, program: int, stride: int) -> None:
-        """Starts the elements on programs at `program`, `program + stride`, ... (multiples of 4 KiB).
+    def start(self, program: int = 0, stride: int = 0) -> None:
+        """Starts the elements, on programs at `program`, `program + stride`, ... (multiples of 4 KiB) if they run any.
 
         Raises:
             ParameterError: they are none.
@@ -241,14 +241,14 @@ class Simulation(Generic[C]):
 
     def run(
         self,
-        program: int,
-        stride: int,
+        program: int = 0,
+        stride: int = 0,
         *,
         limit: int = 10**12,
         silence: int = 50_000_000,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Runs programs to their end and returns the cycles from the start write to done.
+        """Runs the elements (as `start`) to their end and returns the cycles from the start write to done.
 
         A run that does not come to its end, because a limit is reached, `abort` is called or `progress` raises, is
         ended: the next one starts from the machine's initial state.
