@@ -59,10 +59,10 @@ class Fetch(ReadClient):
 
     __slots__ = ("_asked", "_element", "_popped", "arrivals", "idle_from", "stop_at")
 
-    def __init__(self, element: Owner) -> None:
+    def __init__(self, element: Owner, program: int) -> None:
         super().__init__()
         self._element = element
-        self.beats = FETCH_BEATS
+        self.beats, self.address = FETCH_BEATS, program
         self.pieces = True
         #: Cycle in which each beat is at the buffer's output.
         self.arrivals: list[int] = []
@@ -103,10 +103,10 @@ class Load(ReadClient):
         self._element = element
         self._ask = self._wait = 0
 
-    def begin(self, time: int, bursts: int, beats: int) -> None:
+    def begin(self, time: int, bursts: int, beats: int, address: int) -> None:
         """Starts a LOAD whose requests are visible from a cycle on."""
         self._ask = self._wait = bursts
-        self.beats = beats
+        self.beats, self.address = beats, address
         self.ask(time)
 
     def granted(self, now: int) -> None:
@@ -141,7 +141,7 @@ class Stream(ReadClient):
         self._left = 0  # bursts of the polynomial that is read now still to be asked for
         self._free = 0  # cycle from which the next polynomial may leave the queue
         self._from = 0  # cycle from which the next burst would be asked for if the buffer had room
-        self._pushed: deque[tuple[int, int, int]] = deque()  # cycle in the queue, bursts, beats
+        self._pushed: deque[tuple[int, int, int, int]] = deque()  # cycle in the queue, bursts, beats, address
         #: Polynomials that came to the queue, and the cycles in which they left it.
         self.pushed = 0
         self.popped: list[int] = []
@@ -154,17 +154,17 @@ class Stream(ReadClient):
         #: Cycle from which nothing is queued, on its way or in the buffer; NEVER while a MAC is to come.
         self.idle_from = 0
 
-    def push(self, time: int, bursts: int, beats: int) -> None:
+    def push(self, time: int, bursts: int, beats: int, address: int) -> None:
         """A STREAM, issued in cycle `time`."""
         self.idle_from = NEVER
         self.pushed += 1
-        self._pushed.append((time + 1, bursts, beats))
+        self._pushed.append((time + 1, bursts, beats, address))
         if self._left == 0:
             self._next()
 
     def _next(self) -> None:
         """Takes the next polynomial from the queue."""
-        time, self._left, self.beats = self._pushed.popleft()
+        time, self._left, self.beats, self.address = self._pushed.popleft()
         time = max(time, self._free)
         self.popped.append(time)
         self._capacity = self._rows if self.pieces else self._rows // self.beats
@@ -230,14 +230,25 @@ class Stream(ReadClient):
 class Store(WriteClient):
     """STORE's side of the outward mover (vector_out)."""
 
-    __slots__ = ("_element", "clear_from")
+    __slots__ = ("_element", "_open", "clear_from")
 
     def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
-        #: Cycle from which every store is acknowledged; NEVER while one moves.
+        self._open = 0  # stores whose last acknowledgement is not known
+        #: Cycle from which every store is acknowledged; NEVER while that is not known.
         self.clear_from = 0
 
-    def written(self, now: int, acknowledged: int) -> None:
-        self.clear_from = acknowledged
+    def ask(self, time: int, bursts: int, beats: int, data_from: int, address: int) -> None:
+        self._open += 1
+        self.clear_from = NEVER
+        super().ask(time, bursts, beats, data_from, address)
+
+    def written(self, now: int) -> None:
         self._element.release(OUT, now + STORE_DRAIN)
+
+    def acknowledged(self, time: int) -> None:
+        self._open -= 1
+        if self._open == 0:
+            self.clear_from = time
+            self._element.resume()
