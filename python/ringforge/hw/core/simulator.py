@@ -31,7 +31,7 @@ Words = npt.NDArray[np.uint64]
 MAX_ENTITIES: Final = 16
 _STEP: Final = 200_000
 #: Cycles from the driver's call that writes the start to the cycle in which the machine takes it.
-_AHEAD: Final = int(os.environ.get("RF_AHEAD", 1))
+_AHEAD: Final = 1
 
 
 class Register(IntEnum):
