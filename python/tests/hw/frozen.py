@@ -45,6 +45,7 @@ from ringforge.hw.measure import primitive_cycles, rotation_rates
 from ringforge.hw.model_layers import STEADY, layer_latency
 from ringforge.hw.published import LAYERS, MACHINES
 from ringforge.hw.simulator import Simulation, place_programs
+from ringforge.hw.synthesis import Module
 from tests.hw.random_programs import RandomPrograms
 
 LIST = Path(__file__).with_suffix(".json")
@@ -119,7 +120,11 @@ def primitives(name: str, log_n: int, bits: int) -> Value:
 
 
 def cycles(name: str, params: _native.Parameters, counts: tuple[int, ...]) -> Value:
-    """As `ringforge hw cycles`, all on one machine: what ran before tells in where ports and memory begin."""
+    """As `ringforge hw cycles`, one after the other on one machine.
+
+    A chain takes up to 0.5 % more or less with where earlier runs left the turns of ports and memory, which a reset
+    does not bring back to those of a new machine.
+    """
     with machine(name) as sim:
         out: Value = dict(primitive_cycles(sim, params.log_n, params.q[0].bit_length()))
         for rate in rotation_rates(sim, params, params.max_level, counts):
@@ -217,15 +222,17 @@ def by_rtl(p: Product) -> Value:
     return {"cycles": run.cycles, "bytes": moved(run.bytes), "exact": run.exact}
 
 
-def steady(params: str, schedule: str) -> int:
-    """Steps per group that the model runs: fewer at set-c, as in the saved results."""
-    return {("set-c", "diagonal"): 2, ("set-c", "bsgs"): 1}.get((params, schedule), STEADY)
+def steady(name: str, params: str, schedule: str) -> int:
+    """Steps per group that the model runs: fewer where more take it minutes, as in the saved results."""
+    if (params, schedule) == ("set-c", "diagonal"):
+        return 2
+    return 1 if (name, params, schedule) == ("alex-7", "set-c", "bsgs") else STEADY
 
 
 def layer(name: str, params: str, schedule: str) -> Value:
     entry = next(e for e in LAYERS if e.name == name)
     config, chosen = MachineConfig.named(MACHINES[params]), parameter_sets.named(params)
-    found = layer_latency(entry, chosen, config, schedule, steady=steady(params, schedule))
+    found = layer_latency(entry, chosen, config, schedule, steady=steady(name, params, schedule))
     traffic = moved({k: t.read + t.written for k, t in found.traffic.items()})
     horner = {} if found.horner is None else {"horner": round(found.horner.cycles)}
     return {"cycles": round(found.cycles), "bytes": traffic, **horner}
@@ -238,13 +245,13 @@ QUICK_LAYERS = (("rnnt-fc0", "set-a", "diagonal"), ("rnnt-fc0", "set-a", "bsgs")
 # ---- synthesis ----------------------------------------------------------------------------------------
 
 
-def synthesised(module: Any) -> Value:
+def synthesised(module: Module) -> Value:
     lines = resources.compose(module, resources.synthesise)
     assert lines is not None
     return asdict(resources.total(lines))
 
 
-def syntheses(config: MachineConfig) -> Iterator[tuple[str, Any]]:
+def syntheses(config: MachineConfig) -> Iterator[tuple[str, Module]]:
     """Names and modules: cells, then one element and the machine with either multiplier."""
     for cell in resources.cells(config):
         if cell.module is not None:
