@@ -20,10 +20,10 @@ from rich.table import Table
 from ringforge import yosys
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core import evidence_cli, resources
 from ringforge.hw.core import lint as linting
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import report as tables
-from ringforge.hw.core import resources
 from ringforge.hw.core.commands import Hardware, Name
 from ringforge.hw.core.resources import Synthesis
 from ringforge.hw.core.sources import sources
@@ -308,3 +308,9 @@ def report_command(
     if cycles is None or not cycles.rows:
         how = f"; run ringforge hw cycles {name} --save {folder}" if "cycles" in machine.commands else ""
         say(f"cycles: none saved in {folder}{how}")
+
+
+# ---- evidence without simulation ----------------------------------------------------------------------
+
+app.command("timing")(evidence_cli.timing_command)
+app.command("formal")(evidence_cli.formal_command)

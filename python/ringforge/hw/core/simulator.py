@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from ringforge.hw.core.dram import ALIGNMENT, Dram
 from ringforge.hw.core.memory import FIRST_TURN, Timing
 
 Words = npt.NDArray[np.uint64]
+C = TypeVar("C", bound=MachineConfig)
 
 #: Entity numbers beyond this are refused by the simulated memory.
 MAX_ENTITIES: Final = 16
@@ -63,7 +64,7 @@ class Traffic:
     written: int
 
 
-class Simulation:
+class Simulation(Generic[C]):
     """One simulated card: a machine and its DRAM.
 
     One thread at a time drives it: while one is in a call, calls of others are refused, but for `abort`. After a fork
@@ -83,7 +84,7 @@ class Simulation:
 
     def __init__(
         self,
-        config: MachineConfig,
+        config: C,
         *,
         twin: bool = True,
         optimise: str = "-O3",
@@ -147,7 +148,7 @@ class Simulation:
             self._handle = None
             self._mapped.clear()
 
-    def __enter__(self) -> Simulation:
+    def __enter__(self) -> Simulation[C]:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

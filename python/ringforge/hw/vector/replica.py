@@ -43,7 +43,7 @@ from ringforge.hw.core.memory import FIRST_TURN, Timing
 from ringforge.hw.core.simulator import Traffic
 from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, field_table
-from ringforge.hw.vector.replica_clients import FETCH_BEATS, FIRST_FETCH
+from ringforge.hw.vector.replica_clients import FIRST_FETCH
 from ringforge.hw.vector.replica_dram import Dram, DramReads, DramWrites
 from ringforge.hw.vector.replica_element import UNITS, WAITS, Element, Step
 from ringforge.hw.vector.replica_exchange import Barrier, Bus, Reduction
@@ -245,7 +245,7 @@ def run(
         raise IllegalInstructionError(f"elements wait for each other for ever: {where}")
     # Done: ended, and no fetch on its way.
     ended = tuple(max(e.ended_at + 1, e.fetch.idle_from) for e in elements)
-    read: Counter[str] = Counter({PROGRAM: sum(e.fetched for e in elements) * FETCH_BEATS * config.row_bytes})
+    read: Counter[str] = Counter({PROGRAM: sum(e.fetched for e in elements) * config.fetch_beats * config.row_bytes})
     written: Counter[str] = Counter()
     for name, n in names.items():
         read[name] += sum(e.read.get(n, 0) for e in elements)

@@ -25,9 +25,6 @@ BLOCK_ROWS: Final = 128
 STORE_DRAIN: Final = 2
 #: From the transfer of a beat to its instructions at the fetch buffer's output, and to the end of the wait for it.
 FETCH_DRAIN: Final = 2
-#: Beats of an instruction fetch, and how many such bursts the buffer holds.
-FETCH_BEATS: Final = 4
-FETCH_BURSTS: Final = 4
 #: First cycle in which elements ask for instructions, after the start write.
 FIRST_FETCH: Final = 2
 #: STREAMs that wait, next to the one that is read.
@@ -55,19 +52,19 @@ class Owner(Protocol):
 
 
 class Fetch(ReadClient):
-    """Instruction fetch (vector_fetch)."""
+    """Instruction fetch (vector_fetch): so many beats at a time, and so many bursts that its buffer holds."""
 
     __slots__ = ("_asked", "_element", "_popped", "arrivals", "idle_from", "stop_at")
 
-    def __init__(self, element: Owner, program: int) -> None:
+    def __init__(self, element: Owner, beats: int, bursts: int, program: int) -> None:
         super().__init__()
         self._element = element
-        self.beats, self.address = FETCH_BEATS, program
+        self.beats, self.address = beats, program
         self.pieces = True
         #: Cycle in which each beat is at the buffer's output.
         self.arrivals: list[int] = []
         self._asked = 0  # bursts
-        self._popped = [0] * FETCH_BURSTS  # cycles from which burst k may be asked for
+        self._popped = [0] * bursts  # cycles from which burst k may be asked for
         self.idle_from = 0
         self.stop_at = NEVER
 

@@ -20,7 +20,6 @@ from ringforge.errors import IllegalInstructionError
 from ringforge.hw.vector.config import INSTRUCTION_BYTES, VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, Scope
 from ringforge.hw.vector.replica_clients import (
-    FETCH_BEATS,
     IN,
     MAC,
     MAC_DRAIN,
@@ -88,7 +87,7 @@ class Element:
     ) -> None:
         self.number = number
         self.group, self.pe = divmod(number, config.pes)
-        self.fetch = Fetch(self, program)
+        self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats, program)
         self.load = Load(self)
         self.stream = Stream(self, config.stream_rows, config.burst_rows)
         self.store = Store(self)
@@ -113,7 +112,7 @@ class Element:
         self._steps = steps
         self._tags = tags
         self._per_beat = config.row_bytes // INSTRUCTION_BYTES
-        self._per_burst = FETCH_BEATS * self._per_beat
+        self._per_burst = config.fetch_beats * self._per_beat
         self._next_pop = self._per_burst - 1
         self._last = 0  # issue of the previous instruction
         self._configure(config.min_log_n)
