@@ -48,7 +48,7 @@ class Register(IntEnum):
 _ERRORS: Final = {
     1: "unknown operation",
     2: "a slot outside the scratchpad, not aligned, or two sources in one bank",
-    3: "no valid CONF: the degree or shift is not one of this machine",
+    3: "no valid CONF: a degree, shift or modulus that this machine does not have",
     4: "a DRAM address that is not aligned to the polynomial",
     5: "a Galois element, element number or mask out of range",
     6: "DRAM answered with a bus error",

@@ -19,6 +19,8 @@ MONTGOMERY_WORD = 18
 MAX_SHIFT = 7
 #: A burst stays inside a block of so many bytes (AXI).
 BURST_BYTES = 4096
+#: LOADs of an element that may be under way.
+LOAD_QUEUE = 4
 #: Rows that the instruction fetch holds, if they are within `BURST_BYTES`.
 FETCH_DEPTH = 16
 
