@@ -31,7 +31,7 @@ FIRST_FETCH: Final = 2
 STREAM_QUEUE: Final = 8
 
 # Units of an element.
-SPN, MAC, IN, OUT = range(4)
+SPN, MAC, LOAD, IN, OUT = range(5)
 
 
 class Owner(Protocol):
@@ -49,6 +49,9 @@ class Owner(Protocol):
 
     def release(self, unit: int, time: int) -> None:
         """A unit that waited for something will be seen idle from cycle `time` on."""
+
+    def loaded(self, time: int) -> None:
+        """The oldest LOAD will be seen finished from cycle `time` on."""
 
 
 class Fetch(ReadClient):
@@ -91,29 +94,40 @@ class Fetch(ReadClient):
 
 
 class Load(ReadClient):
-    """LOAD's side of the inward mover (vector_in)."""
+    """LOADs (vector_load): the next one's requests follow the last one's, whose rows may still be on their way."""
 
-    __slots__ = ("_ask", "_element", "_wait")
+    __slots__ = ("_asking", "_coming", "_element")
 
     def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
-        self._ask = self._wait = 0
+        #: LOADs with requests left: cycle from which they are visible, bursts, address.
+        self._asking: deque[tuple[int, int, int]] = deque()
+        #: Bursts that each LOAD under way still waits for.
+        self._coming: deque[int] = deque()
 
     def begin(self, time: int, bursts: int, beats: int, address: int) -> None:
         """Starts a LOAD whose requests are visible from a cycle on."""
-        self._ask = self._wait = bursts
-        self.beats, self.address = beats, address
-        self.ask(time)
+        self._asking.append((time, bursts, address))
+        self._coming.append(bursts)
+        self.beats = beats
+        if len(self._asking) == 1:
+            self.address = address
+            self.ask(time)
 
     def granted(self, now: int) -> None:
-        self._ask -= 1
-        self.valid_from = now + 1 if self._ask else NEVER
+        time, left, address = self._asking.popleft()
+        if left > 1:
+            self._asking.appendleft((time, left - 1, address))
+        elif self._asking:
+            self.address = self._asking[0][2]
+        self.valid_from = max(now + 1, self._asking[0][0]) if self._asking else NEVER
 
     def arrived(self, now: int) -> None:
-        self._wait -= 1
-        if self._wait == 0:
-            self._element.release(IN, now + LOAD_DRAIN)
+        self._coming[0] -= 1
+        if self._coming[0] == 0:
+            self._coming.popleft()
+            self._element.loaded(now + LOAD_DRAIN)
 
 
 class Stream(ReadClient):

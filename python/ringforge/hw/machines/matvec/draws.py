@@ -136,7 +136,9 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Draw]:
         rate = round(float(random.uniform(0.35, 1.1)), 2)
         memory = pick(["simple", "simple", "ddr4-2400", "hbm2"])
         fitted = random.integers(5) < 2
-        out.append(Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, bool(fitted)))
+        out.append(
+            Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, bool(fitted))
+        )
     return out
 
 
