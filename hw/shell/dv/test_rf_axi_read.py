@@ -255,9 +255,10 @@ async def against_the_protocol(dut, case):
     if case == "nobody":
         await cycle(m_axi_rvalid=1, m_axi_rlast=1)
         assert int(dut.m_axi_rready.value)
+    await FallingEdge(dut.clk_i)
     for client, beats in ((1, 4), (2, 3)):
-        await FallingEdge(dut.clk_i)
         dut.req_addr_i[client].value, dut.req_beats_i[client].value = 4096 * client, beats
+    for client in (1, 2):
         await cycle(req_valid_i=1 << client)
         assert int(dut.req_ready_o.value) == 1 << client
     first = {"early": 2, "late": 6}.get(case, 4)
