@@ -79,8 +79,9 @@ class Simulation {
     for (int i = 0; i < 5; ++i) cycle();
     top_->rst_ni = 1;
     cycle();
-    write_quietly(RF_REG_GIE, RF_GIE_ENABLE);
-    write_quietly(RF_REG_IER, RF_IER_DONE);
+    // irq_o says when a run has ended.
+    write_register(RF_REG_GIE, RF_GIE_ENABLE);
+    write_register(RF_REG_IER, RF_IER_DONE);
   }
 
   bool trace(const char* path) {
@@ -97,7 +98,6 @@ class Simulation {
 
   /// 0: done; 1: the machine answered with an error; 2: it does not answer.
   int write_register(std::uint32_t addr, std::uint32_t value) {
-    if (addr == RF_REG_CTRL && (value & RF_CTRL_START) != 0) write_quietly(RF_REG_ISR, RF_ISR_DONE);
     top_->s_axil_awaddr = static_cast<std::uint16_t>(addr);
     top_->s_axil_wdata = value;
     top_->s_axil_wstrb = 15;
@@ -117,12 +117,6 @@ class Simulation {
     }
     top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_bready = 0;
     return 2;
-  }
-  /// A write of our own: the turn of the ports stays, so that runs do not depend on it.
-  void write_quietly(std::uint32_t addr, std::uint32_t value) {
-    const unsigned turn = memory_.turn();
-    write_register(addr, value);
-    memory_.set_turn(turn);
   }
   /// As `write_register`.
   int read_register(std::uint32_t addr, std::uint32_t* value) {
@@ -228,6 +222,12 @@ extern "C" {
 void* rf_sim_open(unsigned latency, double rate, unsigned stall_percent, std::uint64_t seed) {
   return new Simulation(latency, rate, stall_percent, seed);
 }
+/// Memory with banks in place of latency and rate: the numbers of `Timing` in ringforge.hw.core.memory.
+void rf_sim_banks(void* h, const std::int64_t* n) {
+  self(h)->memory().banks({n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12]});
+}
+/// A run starts in `ahead` cycles: memory is as if it had rested, and asks channel `turn` first in that cycle.
+void rf_sim_begin(void* h, unsigned ahead, unsigned turn) { self(h)->memory().begin(ahead, turn); }
 void rf_sim_close(void* h) { delete self(h); }
 void rf_sim_reset(void* h) { self(h)->reset(); }
 /// Memory of the caller at a DRAM address; it must stay alive until unmapped or closed. entity < 16.
