@@ -78,6 +78,35 @@ module vector_pe
   localparam int unsigned BankAddr = $clog2(BankRows);
   localparam int unsigned TwiddleAddr = $clog2(TwiddleRows);
 
+  if (Lanes < 4 || Lanes > 256 || (Lanes & (Lanes - 1)) != 0) begin : g_bad_lanes
+    $error("vector_pe: Lanes must be a power of two, 4 ... 256");
+  end
+  if (MinLogN < 2 * $clog2(Lanes) || MaxLogN < MinLogN || MaxLogN > 17) begin : g_bad_degree
+    $error("vector_pe: degrees must be 2 log2 Lanes <= MinLogN <= MaxLogN <= 17");
+  end
+  if (Banks < 2 || Banks > 7) begin : g_bad_banks
+    $error("vector_pe: Banks must be 2 ... 7");
+  end
+  if (BankRows < 2 ** RowBits || BankRows > SlotRows || TwiddleRows < 2 ** RowBits || TwiddleRows > SlotRows)
+  begin : g_bad_rows
+    $error("vector_pe: BankRows and TwiddleRows must hold a polynomial of degree 2^MaxLogN, and be 8192 at most");
+  end
+  if (W < 32 || W > 62) begin : g_bad_word
+    $error("vector_pe: W must be 32 ... 62");
+  end
+  if (BurstRows < 1 || (BurstRows & (BurstRows - 1)) != 0 || BurstRows * (DataW / 8) > BurstBytes) begin : g_bad_burst
+    $error("vector_pe: BurstRows must be a power of two, of 4 KiB at most");
+  end
+  if (StreamRows < BurstRows) begin : g_bad_stream
+    $error("vector_pe: StreamRows must be at least BurstRows");
+  end
+  if (Pes < 1 || Pes > 32) begin : g_bad_pes
+    $error("vector_pe: Pes must be 1 ... 32");
+  end
+  if (Kind != rf_pkg::MulBarrett && Kind != rf_pkg::MulMontgomery) begin : g_bad_kind
+    $error("vector_pe: Kind must be rf_pkg::MulBarrett or rf_pkg::MulMontgomery");
+  end
+
   // ---- Control -------------------------------------------------------------------------------------
   instr_t instr;
   logic fetch_valid, fetch_ready, fetch_idle;
@@ -89,15 +118,15 @@ module vector_pe
   logic [2:0] word_shift;
   logic [RowBits:0] rows;
 
-  vector_fetch #(.Lanes(Lanes)) u_fetch (
+  vector_fetch #(.Lanes(Lanes), .BurstRows(BurstRows)) u_fetch (
       .clk_i, .rst_ni, .start_i, .stop_i(ended || halt_i), .program_i,
       .req_o(rd_req_o[FetchClient]), .req_ready_i(rd_ready_i[FetchClient]),
       .rsp_valid_i(rd_valid_i[FetchClient]), .rsp_data_i(rd_data_i),
       .valid_o(fetch_valid), .ready_i(fetch_ready), .instr_o(fetch_instr), .idle_o(fetch_idle)
   );
   vector_sequencer #(
-      .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
-      .MaxLogN(MaxLogN), .Pes(Pes)
+      .W(W), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
+      .MaxLogN(MaxLogN), .Pes(Pes), .Kind(Kind)
   ) u_sequencer (
       .clk_i, .rst_ni, .start_i, .halt_i, .index_i, .valid_i(fetch_valid), .ready_o(fetch_ready),
       .instr_i(fetch_instr), .instr_o(instr),

@@ -46,9 +46,10 @@ class RtlDevice(Device):
     ) -> None:
         if isinstance(config, str):
             self.machine = descriptors.of_configuration(config)
-            self.config = self.machine.config.named(config)
         else:
-            self.machine, self.config = descriptors.of(config), config
+            self.machine = descriptors.of(config)
+        #: Of the machine's own type.
+        self.config: Any = self.machine.config.named(config) if isinstance(config, str) else config
         if self.machine.kernels:
             self.machine.load(self.machine.kernels)
         self.name = f"rtl:{self.config.name}"
@@ -57,7 +58,7 @@ class RtlDevice(Device):
         self.options = options
         self.waves = waves
         self.cycles = cycles
-        self._simulation: Simulation | None = None
+        self._simulation: Simulation[Any] | None = None
         self._process, self._lock = os.getpid(), threading.Lock()
 
     @property
@@ -75,7 +76,7 @@ class RtlDevice(Device):
             self._process, self._lock = os.getpid(), threading.Lock()
         return self._lock
 
-    def simulation(self) -> Simulation:
+    def simulation(self) -> Simulation[Any]:
         """The running machine; its first use compiles it.
 
         Raises:

@@ -14,7 +14,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -120,14 +120,15 @@ class Machine:
 @cache
 def _rooms() -> Mapping[str, Callable[[], Any]]:
     """How to get each descriptor, by the machine's name: ours first; other packages replace none."""
-    places = importlib.import_module(_ROOMS).__path__
-    found: dict[str, Callable[[], Any]] = {}
-    for info in pkgutil.iter_modules(places):
-        if info.ispkg:
-            found[info.name] = lambda name=info.name: importlib.import_module(f"{_ROOMS}.{name}.machine").MACHINE
+    ours = (info.name for info in pkgutil.iter_modules(importlib.import_module(_ROOMS).__path__) if info.ispkg)
+    found: dict[str, Callable[[], Any]] = {name: partial(_ours, name) for name in ours}
     for name, entry in registered(_GROUP).items():
-        found.setdefault(name, lambda entry=entry: load(entry))
+        found.setdefault(name, partial(load, entry))
     return MappingProxyType(found)
+
+
+def _ours(name: str) -> Any:
+    return importlib.import_module(f"{_ROOMS}.{name}.machine").MACHINE
 
 
 def names() -> list[str]:

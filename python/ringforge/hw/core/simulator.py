@@ -10,10 +10,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,33 +22,18 @@ from ringforge.hw.core import build
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.dram import ALIGNMENT, Dram
+from ringforge.hw.core.registers import COUNTER_BITS, Register, errors, field
 
 Words = npt.NDArray[np.uint64]
+C = TypeVar("C", bound=MachineConfig)
 
 #: Entity numbers beyond this are refused by the simulated memory.
 MAX_ENTITIES: Final = 16
 _STEP: Final = 200_000
-
-
-class Register(IntEnum):
-    """Addresses of the control registers (matvec_top)."""
-
-    ID = 0x00
-    CONTROL = 0x08
-    STATUS = 0x0C
-    ERROR = 0x10
-    PC = 0x14
-    PROGRAM = 0x18
-    PROGRAM_HIGH = 0x1C
-    STRIDE = 0x20
-    CYCLES = 0x24
-    CYCLES_HIGH = 0x28
-    SHAPE = 0x2C
-    RANGE = 0x30
-
-
-_BUSY: Final = 1
-_ERRORS: Final = {6: "DRAM answered with a bus error"}
+#: Cycles that an aborted run may take to its end: what memory has granted is carried through.
+_DRAIN: Final = 1_000_000
+#: Error code of the ports.
+_BUS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -60,7 +44,7 @@ class Traffic:
     written: int
 
 
-class Simulation:
+class Simulation(Generic[C]):
     """One simulated card: a machine and its DRAM.
 
     One thread at a time drives it: while one is in a call, calls of others are refused, but for `abort`. After a fork
@@ -80,7 +64,7 @@ class Simulation:
 
     def __init__(
         self,
-        config: MachineConfig,
+        config: C,
         *,
         twin: bool = True,
         optimise: str = "-O3",
@@ -92,6 +76,7 @@ class Simulation:
         self._process = os.getpid()
         self._turn = threading.RLock()
         self._aborting = threading.Event()
+        self._running = False
         self._mapped: list[Words] = []
         self.config = config
         self.machine = descriptors.of(config)
@@ -141,7 +126,7 @@ class Simulation:
             self._handle = None
             self._mapped.clear()
 
-    def __enter__(self) -> Simulation:
+    def __enter__(self) -> Simulation[C]:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -227,6 +212,7 @@ class Simulation:
         """Pulls the reset line; memory keeps its contents."""
         with self._alone() as handle:
             self._lib.rf_sim_reset(handle)
+            self._running = False
 
     def start(self, program: int, stride: int) -> None:
         """Starts the elements on programs at `program`, `program + stride`, ... (multiples of 4 KiB).
@@ -238,17 +224,20 @@ class Simulation:
         if program % ALIGNMENT or stride % ALIGNMENT:
             raise ParameterError("programs start at multiples of 4 KiB")
         with self._alone():
-            if self.read(Register.STATUS) & _BUSY:
+            if self._running:
                 raise HardwareError(f"machine {self.config.name} is in a run: wait for its end, or abort it")
             self.write(Register.PROGRAM, program)
             self.write(Register.PROGRAM_HIGH, program >> 32)
             self.write(Register.STRIDE, stride // ALIGNMENT)
-            self.write(Register.CONTROL, 1)
+            self.write(Register.CTRL, field("CTRL", "START").mask)
+            self._running = True
 
     def advance(self, cycles: int) -> bool:
         """Runs at most so many cycles; True when the machine is done."""
         with self._alone() as handle:
-            return bool(self._lib.rf_sim_run(handle, cycles))
+            done = bool(self._lib.rf_sim_run(handle, cycles))
+            self._running = self._running and not done
+            return done
 
     def run(
         self,
@@ -304,19 +293,38 @@ class Simulation:
         self._aborting.set()
 
     def _end(self) -> None:
-        """Ends a run that was given up."""
-        self.reset()
+        """Ends a run that was given up: by the machine's abort, or by reset where memory or machine do not answer."""
+        if self.here and self._running:
+            self.write(Register.COMMAND, field("COMMAND", "ABORT").mask)
+            if not self.advance(_DRAIN):
+                self.reset()
+
+    def watch(self, cycles: int) -> None:
+        """Sets the machine's watchdog: runs that take longer end with an error. 0: none.
+
+        Raises:
+            ParameterError: more cycles than its register holds.
+        """
+        if not 0 <= cycles < 1 << COUNTER_BITS:
+            raise ParameterError(f"the watchdog counts up to 2^{COUNTER_BITS} cycles, not {cycles}")
+        with self._alone():
+            self.write(Register.WATCHDOG, cycles)
+            self.write(Register.WATCHDOG_HIGH, cycles >> 32)
 
     def check(self) -> None:
         """Raises HardwareError when the status register says so."""
         with self._alone():
-            if not self.read(Register.STATUS) & 4:
+            if not self.read(Register.STATUS) & field("STATUS", "ERROR").mask:
                 return
             error = self.read(Register.ERROR)
-            code, element = error & 15, error >> 8 & 255
-            where = f"element {element}, after {self.read(Register.PC)} instructions: " if code != 6 else ""
-            words = self.machine.errors.get(code, _ERRORS.get(code, f"error {code}"))
-            raise HardwareError(f"machine {self.config.name} stopped: {where}{words}")
+            code, element = field("ERROR", "CODE").of(error), field("ERROR", "ELEMENT").of(error)
+            shell = errors()
+            if code == _BUS:
+                where = f"port {element}"
+            else:
+                where = f"element {element}, after {self.read(Register.PC)} instructions"
+            words = shell.get(code) or self.machine.errors.get(code, f"error {code}")
+            raise HardwareError(f"machine {self.config.name} stopped: {where}: {words}")
 
 
 def _open(path: Path) -> ctypes.CDLL:

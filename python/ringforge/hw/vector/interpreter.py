@@ -30,7 +30,7 @@ from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.config import WORD_BYTES
 from ringforge.hw.core.dram import ALIGNMENT, Dram
 from ringforge.hw.vector import constants
-from ringforge.hw.vector.config import VectorConfig
+from ringforge.hw.vector.config import MAX_SHIFT, VectorConfig
 from ringforge.hw.vector.isa import MODULI, TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, decode, row_of
 
 Words = npt.NDArray[np.uint64]
@@ -192,10 +192,12 @@ class Interpreter:
                 self._mac(e, i)
 
     def _conf(self, e: _Element, i: Instruction) -> None:
-        log_n, shift = i.imm & 31, i.imm >> 8 & 7
+        log_n, shift = i.imm & 0xFF, i.imm >> 8
         config = self.config
         if not config.min_log_n <= log_n <= config.max_log_n:
             self._refuse(e, f"log2 N is outside {config.min_log_n} ... {config.max_log_n}")
+        if shift > MAX_SHIFT:
+            self._refuse(e, f"residues are shifted by {MAX_SHIFT} bits at most")
         if config.montgomery and shift:
             self._refuse(e, "a Montgomery machine shifts nothing")
         if e.streams:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The cases on which the cycle model is held against RTL.
+"""The cases on which the replica is held against RTL.
 
-`ringforge hw validate matvec` runs them in RTL (about ten minutes) and keeps the cycles; the model's side is computed
+`ringforge hw validate matvec` runs them in RTL (about ten minutes) and keeps the cycles; the replica's side is computed
 anew whenever it is shown.
 """
 
@@ -16,7 +16,7 @@ from ringforge import params as parameter_sets
 from ringforge.hw.machines.matvec import Options, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.layers import LayerRun, layer_kernel, run_layer
-from ringforge.hw.vector.model import ModelReport, run
+from ringforge.hw.vector.replica import ReplicaReport, run
 from ringforge.matvec.kernels import MatvecKernel
 
 
@@ -102,7 +102,7 @@ def measure(case: Case, say: Callable[[str], None], cycles: Callable[[int], None
     )
 
 
-def predict(case: Case) -> ModelReport:
-    """The case by the model."""
+def predict(case: Case) -> ReplicaReport:
+    """The case by the replica."""
     compiled = compile_matvec(case.config, case.kernel(), has_bias=True, options=case.options)
     return run(case.config, compiled.programs, entity_of=compiled.job.layout.entity)

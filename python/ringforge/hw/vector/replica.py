@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Cycle and traffic model of the matvec accelerator: the machine's own programs, timed without data.
+"""Replica of the matvec accelerator's timing: the machine's own programs, cycle for cycle, without data.
 
 >>> report = run(VectorConfig.named("matvec-b"), compiled.programs, entity_of=layout.entity)  # doctest: +SKIP
 >>> report.cycles, report.traffic["keys"].read  # doctest: +SKIP
@@ -8,11 +8,11 @@
 `run` takes the arrays of instruction words that the elements execute, and follows every instruction, every DRAM burst
 and every transfer as events:
 
-* `model_element`: fetch and in-order issue under the sequencer's scoreboard (units, slots, ports of banks);
-* `model_clients`: loads, stores, the stream with its queue and buffer, instruction fetch;
-* `model_memory`: DRAM ports that grant bursts in turn, latency, and the bandwidth that all ports share;
-* `model_exchange`: buses, the reduction unit, barriers;
-* `model_primitives` tells which primitive an instruction belongs to, `model_layers` prices whole layers.
+* `replica_element`: fetch and in-order issue under the sequencer's scoreboard (units, slots, ports of banks);
+* `replica_clients`: loads, stores, the stream with its queue and buffer, instruction fetch;
+* `replica_memory`: DRAM ports that grant bursts in turn, latency, and the bandwidth that all ports share;
+* `replica_exchange`: buses, the reduction unit, barriers;
+* `replica_primitives` tells which primitive an instruction belongs to, `replica_layers` prices whole layers.
 
 What it leaves out. Data: programs are taken to be legal, and whatever the machine would stop at is not found here.
 Rows: a unit that works at one row per cycle is a duration; only where ports together want more than the memory gives
@@ -24,7 +24,7 @@ each of four machines and several degrees; a thousand random programs of all ele
 the memory; compiled products by all schedules, with passes on and off and with less bandwidth, among them the whole
 512 x 1344 layer with Set-B (bsgs: 3,000,027 cycles; the paper's schedule: 47,952,481).
 That holds for a machine that has just been opened or reset. The arbiters of the ports keep their state between runs,
-and the memory's turn goes on, so that other runs of the same program may differ from each other, and from the model,
+and the memory's turn goes on, so that other runs of the same program may differ from each other, and from the replica,
 by a fraction of a percent (1 to 2 % in programs of a few thousand cycles).
 """
 
@@ -42,10 +42,10 @@ from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.simulator import Traffic
 from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, field_table
-from ringforge.hw.vector.model_clients import FETCH_BEATS, FIRST_FETCH
-from ringforge.hw.vector.model_element import UNITS, WAITS, Element, Step
-from ringforge.hw.vector.model_exchange import Barrier, Bus, Reduction
-from ringforge.hw.vector.model_memory import Bandwidth, Events, ReadPort, WritePort
+from ringforge.hw.vector.replica_clients import FIRST_FETCH
+from ringforge.hw.vector.replica_element import UNITS, WAITS, Element, Step
+from ringforge.hw.vector.replica_exchange import Barrier, Bus, Reduction
+from ringforge.hw.vector.replica_memory import Bandwidth, Events, ReadPort, WritePort
 
 Words = npt.NDArray[np.uint64]
 
@@ -56,7 +56,7 @@ FIRST_TURN: Final = 6
 
 
 @dataclass(frozen=True)
-class ModelReport:
+class ReplicaReport:
     """What a run of programs takes.
 
     Attributes:
@@ -70,7 +70,7 @@ class ModelReport:
             the primitive's that runs there. The sum is the mean of the cycles in which elements end.
         executed: instructions by operation.
         ended: cycle in which each element is done.
-        events: events handled, a measure of the model's own work.
+        events: events handled, a measure of the replica's own work.
     """
 
     config: VectorConfig
@@ -164,7 +164,7 @@ def run(
     tags: Sequence[Sequence[int]] | None = None,
     primitives: Sequence[str] = ("all",),
     turn: int = FIRST_TURN,
-) -> ModelReport:
+) -> ReplicaReport:
     """Times programs of all elements.
 
     Args:
@@ -172,7 +172,7 @@ def run(
         programs: words (n, 4) of element 0, 1, ..., group by group.
         entity_of: the entity of an address, under which its traffic is counted.
         tags: of every element, an index into `primitives` for each instruction.
-        primitives: names for `ModelReport.primitives`.
+        primitives: names for `ReplicaReport.primitives`.
         turn: which channel the memory asks first in cycle 0, where ports want more than it gives: reads of port 0,
             1, ..., then writes.
 
@@ -221,13 +221,13 @@ def run(
         raise IllegalInstructionError(f"elements wait for each other for ever: {where}")
     # Done: ended, and no fetch on its way.
     ended = tuple(max(e.ended_at + 1, e.fetch.idle_from) for e in elements)
-    read: Counter[str] = Counter({PROGRAM: sum(e.fetched for e in elements) * FETCH_BEATS * config.row_bytes})
+    read: Counter[str] = Counter({PROGRAM: sum(e.fetched for e in elements) * config.fetch_beats * config.row_bytes})
     written: Counter[str] = Counter()
     for name, n in names.items():
         read[name] += sum(e.read.get(n, 0) for e in elements)
         written[name] += sum(e.written.get(n, 0) for e in elements)
     busy = {unit: sum(e.busy[i] for e in elements) for i, unit in enumerate(UNITS)}
-    return ModelReport(
+    return ReplicaReport(
         config=config,
         cycles=max(ended),
         traffic={n: Traffic(read[n], written[n]) for n in {**names, PROGRAM: 0}},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The timing model: durations counted by hand, equality with the simulated machine, attribution, whole layers."""
+"""The replica: durations counted by hand, equality with the simulated machine, attribution, whole layers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.simulator import Simulation, Traffic, place_programs
 from ringforge.hw.machines.matvec import Compiled, Options, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
-from ringforge.hw.machines.matvec.model_layers import layer_latency
-from ringforge.hw.vector import model
+from ringforge.hw.machines.matvec.replica_layers import layer_latency
+from ringforge.hw.vector import replica
 from ringforge.hw.vector.isa import Instruction as I  # noqa: N817
 from ringforge.hw.vector.isa import Opcode, Scope, decode, encode, slot
 from ringforge.hw.vector.layout import ENTITIES
-from ringforge.hw.vector.model_primitives import PRIMITIVES, attribute
+from ringforge.hw.vector.replica_primitives import PRIMITIVES, attribute
 from ringforge.matvec.kernels import MatvecKernel
 from tests.hw.random_programs import RandomPrograms
 
@@ -52,7 +52,7 @@ def programs(bodies: dict[int, Sequence[I]], config: MatvecConfig = SMALL) -> li
 
 def cycles(*body: I, **others: Sequence[I]) -> int:
     bodies = {0: body, **{int(k[1:]): v for k, v in others.items()}}
-    return model.run(SMALL, programs(bodies)).cycles
+    return replica.run(SMALL, programs(bodies)).cycles
 
 
 # ---- durations, counted in the sources -------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_short_transforms_drain_after_each_stage() -> None:
     log_n = 7
     body = [I.conf(log_n, 0), I.ntt(slot(0, 0), slot(1, 0), TABLE, 0), I.end()]
     words = [encode(body), *[encode([I.end()])] * (SMALL.elements - 1)]
-    assert model.run(SMALL, words).cycles == FIRST + 1 + log_n * 16 + (log_n - 1) * 27 + 29 + 1
+    assert replica.run(SMALL, words).cycles == FIRST + 1 + log_n * 16 + (log_n - 1) * 27 + 29 + 1
 
 
 def test_stores_are_acknowledged() -> None:
@@ -144,7 +144,7 @@ def test_barriers() -> None:
 
 
 def test_programs_are_counted_as_fetched() -> None:
-    report = model.run(SMALL, programs({0: [I.load(s(0), address(0)), I.store(s(0), address(1))]}))
+    report = replica.run(SMALL, programs({0: [I.load(s(0), address(0)), I.store(s(0), address(1))]}))
     # Four bursts of four beats each to begin with, for every element.
     assert report.traffic == {
         "data": Traffic(8 << LOG_N, 8 << LOG_N),
@@ -161,13 +161,13 @@ def test_stuck_programs_are_named() -> None:
     with pytest.raises(IllegalInstructionError, match="for ever"):
         cycles(I.mac(s(0), s(1), 0, stream=True))
     with pytest.raises(IllegalInstructionError, match="no END"):
-        model.run(SMALL, [encode([I.conf(LOG_N, 0)])] * SMALL.elements)
+        replica.run(SMALL, [encode([I.conf(LOG_N, 0)])] * SMALL.elements)
     with pytest.raises(IllegalInstructionError, match="does not exist"):
-        model.run(SMALL, [np.full((1, 4), 99, np.uint64)] * SMALL.elements)
+        replica.run(SMALL, [np.full((1, 4), 99, np.uint64)] * SMALL.elements)
     with pytest.raises(IllegalInstructionError, match="array"):
-        model.run(SMALL, [np.zeros(4, np.uint64)] * SMALL.elements)
+        replica.run(SMALL, [np.zeros(4, np.uint64)] * SMALL.elements)
     with pytest.raises(ParameterError, match="runs 4 programs"):
-        model.run(SMALL, [])
+        replica.run(SMALL, [])
 
 
 # ---- against the simulated machine -----------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_random_programs_take_the_cycles_of_the_machine(machines: Callable[[str]
         sim.unmap_all()
         sim.map_dram(case.memory())
         sim.map(PROGRAMS, image)
-        assert model.run(sim.config, words).cycles == sim.run(PROGRAMS, stride), f"seed {seed}"
+        assert replica.run(sim.config, words).cycles == sim.run(PROGRAMS, stride), f"seed {seed}"
 
 
 @pytest.mark.parametrize("bandwidth", [77e9, 15e9, 5e9])
@@ -226,7 +226,7 @@ def test_products_take_the_cycles_and_bytes_of_the_machine(bandwidth: float) -> 
         # A new machine each time: where the memory's turn is matters when ports contend.
         with Simulation(config, optimise="-O1") as sim:
             measured, traffic = simulated(sim, product)
-        report = model.run(config, product.programs, entity_of=product.job.layout.entity)
+        report = replica.run(config, product.programs, entity_of=product.job.layout.entity)
         assert report.cycles == measured
         assert {e: report.traffic.get(e, Traffic(0, 0)) for e in ENTITIES} == traffic
 
@@ -238,7 +238,7 @@ def test_every_cycle_belongs_to_a_primitive() -> None:
     product = compiled(8, 8, Algorithm.diagonal)
     entity_of = product.job.layout.entity
     tags = attribute(SMALL, product.programs, product.job.target.special, entity_of)
-    report = model.run(SMALL, product.programs, entity_of=entity_of, tags=tags, primitives=PRIMITIVES)
+    report = replica.run(SMALL, product.programs, entity_of=entity_of, tags=tags, primitives=PRIMITIVES)
     assert sum(report.primitives.values()) == pytest.approx(sum(report.ended) / SMALL.elements, rel=0.01)
     counts = {p: dict.fromkeys(Opcode, 0) for p in PRIMITIVES}
     for program, tag in zip(product.programs, tags, strict=True):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The memory side of the timing model: events, DRAM ports, and the bandwidth they share.
+"""The memory side of the replica: events, DRAM ports, and the bandwidth they share.
 
 A port (rf_axi_read, rf_axi_write) grants one burst per cycle, round-robin over its clients, as long as fewer than
 `OUTSTANDING` are in flight. Bursts of one direction of a port then move one after another, a beat per cycle, unless

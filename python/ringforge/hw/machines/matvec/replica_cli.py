@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""`ringforge hw validate` and `ringforge hw layers`: the cycle model held against RTL, and applied to whole layers."""
+"""`ringforge hw validate` and `ringforge hw layers`: the replica held against RTL, and applied to whole layers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ringforge import runs
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
 from ringforge.hw.machines.matvec.config import MatvecConfig
-from ringforge.hw.machines.matvec.model_layers import STEADY, LayerLatency, layer_latency
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
+from ringforge.hw.machines.matvec.replica_layers import STEADY, LayerLatency, layer_latency
 from ringforge.hw.machines.matvec.run_cli import AsJson, Save, counting, finish, layer_record
 from ringforge.hw.machines.matvec.validation import CASES, measure, predict
 
@@ -28,7 +28,7 @@ def validate_command(
     as_json: AsJson = False,
     save: Save = None,
 ) -> None:
-    """Cycles and traffic of the model beside RTL, on shapes of all sets.
+    """Cycles and traffic of the replica beside RTL, on shapes of all sets.
 
     Takes about a quarter of an hour; case 14, the paper's schedule on rnnt-fc0, takes as long again.
 
@@ -37,37 +37,37 @@ def validate_command(
     chosen = case if case else list(range(len(CASES) - 1))
     if any(not 0 <= n < len(CASES) for n in chosen):
         raise ParameterError(f"cases are 0 ... {len(CASES) - 1}")
-    table = Table(title="model against RTL", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title="replica against RTL", title_justify="left", box=box.SIMPLE_HEAD)
     for label in ("case", "machine", "set", "shape", "schedule", "level"):
         table.add_column(label)
-    for label in ("RTL cycles", "model", "error", "traffic"):
+    for label in ("RTL cycles", "replica", "error", "traffic"):
         table.add_column(label, justify="right")
     records = []
     for n in chosen:
         c = CASES[n]
         with counting() as count:
             run = measure(c, lambda _: None, count)
-        model = predict(c)
-        error = model.cycles / run.cycles - 1
-        modelled = {k: t.read + t.written for k, t in model.traffic.items()}
-        equal = all(modelled.get(k, 0) == v for k, v in run.bytes.items() if k != "program")
+        replica = predict(c)
+        error = replica.cycles / run.cycles - 1
+        replicated = {k: t.read + t.written for k, t in replica.traffic.items()}
+        equal = all(replicated.get(k, 0) == v for k, v in run.bytes.items() if k != "program")
         r = layer_record(c.name, run)
         extra = {
             **r.extra,
             "case": n,
             "about": c.about,
-            "model_cycles": model.cycles,
-            "model_traffic": modelled,
+            "replica_cycles": replica.cycles,
+            "replica_traffic": replicated,
             "traffic_equal": equal,
         }
         records.append(runs.Record(**{**r.__dict__, "system": "hw-validation", "extra": extra}))
         table.add_row(
-            str(n), c.machine, c.params, c.name, c.algorithm, str(run.level), f"{run.cycles:,}", f"{model.cycles:,}",
+            str(n), c.machine, c.params, c.name, c.algorithm, str(run.level), f"{run.cycles:,}", f"{replica.cycles:,}",
             f"{100 * error:+.3f} %", "equal" if equal else "DIFFERS",
         )  # fmt: skip
         if not as_json:
             say(
-                f"{n}: {c.params} {c.name} {c.algorithm}: RTL {run.cycles:,}, model {model.cycles:,}, "
+                f"{n}: {c.params} {c.name} {c.algorithm}: RTL {run.cycles:,}, replica {replica.cycles:,}, "
                 f"{100 * error:+.3f} %"
             )
         finish(records, False, save, "hw-validation", quiet=True)
@@ -90,7 +90,7 @@ def layers_command(
     as_json: AsJson = False,
     save: Save = None,
 ) -> None:
-    """Latency of the paper's layers by the cycle model, at the paper's clock: data of Figures 9 and 10.
+    """Latency of the paper's layers by the replica, at the paper's clock: data of Figures 9 and 10.
 
     Plans that need more memory than the card has are marked, and priced again with one key (Horner's form).
 
@@ -129,7 +129,7 @@ def _latency_record(name: str, entry: LayerLatency) -> runs.Record:
         entry.schedule,
         entry.seconds,
         level=entry.level,
-        device=f"model:{entry.machine.name}",
+        device=f"replica:{entry.machine.name}",
         cycles=round(entry.cycles),
         extra={
             "rows": entry.rows,
@@ -146,7 +146,7 @@ def _latency_record(name: str, entry: LayerLatency) -> runs.Record:
 
 
 def _layer_table(found: list[tuple[str, LayerLatency]]) -> Table:
-    table = Table(title="layers by the cycle model", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title="layers by the replica", title_justify="left", box=box.SIMPLE_HEAD)
     for label in ("layer", "set", "schedule"):
         table.add_column(label)
     for label in ("cycles", "time", "memory GiB", "fits", "multiply", "rescale", "automorphism", "key switch", "other"):

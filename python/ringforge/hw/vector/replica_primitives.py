@@ -190,7 +190,7 @@ def attribute(
 
     Args:
         config: the machine.
-        programs: as the model takes them.
+        programs: as the replica takes them.
         special: modulus-table entry of the special prime.
         entity_of: the entity of an address.
 

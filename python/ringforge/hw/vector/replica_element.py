@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""One processing element in the timing model: in-order issue under the scoreboard of vector_sequencer.
+"""One processing element in the replica: in-order issue under the scoreboard of vector_sequencer.
 
 The element runs ahead of the events: whatever follows from times that are known is computed at once, and it stops at
 the first instruction that waits for something unknown (a fetch, a load, a partner). The scoreboard becomes, per unit,
@@ -19,8 +19,7 @@ from typing import Final
 from ringforge.errors import IllegalInstructionError
 from ringforge.hw.vector.config import INSTRUCTION_BYTES, VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, Scope
-from ringforge.hw.vector.model_clients import (
-    FETCH_BEATS,
+from ringforge.hw.vector.replica_clients import (
     IN,
     MAC,
     MAC_DRAIN,
@@ -32,8 +31,8 @@ from ringforge.hw.vector.model_clients import (
     Store,
     Stream,
 )
-from ringforge.hw.vector.model_exchange import Barrier, Bus, Reduction
-from ringforge.hw.vector.model_memory import ARRIVE, NEVER
+from ringforge.hw.vector.replica_exchange import Barrier, Bus, Reduction
+from ringforge.hw.vector.replica_memory import ARRIVE, NEVER
 
 #: From issue to the cycle before the first row is read, where units ask for what they need from outside.
 START: Final = 1
@@ -81,9 +80,9 @@ class Element:
     ) -> None:
         self.number = number
         self.group, self.pe = divmod(number, config.pes)
-        self.fetch = Fetch(self)
+        self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats)
         self.load = Load(self)
-        self.stream = Stream(self, config.stream_rows)
+        self.stream = Stream(self, config.stream_rows, config.burst_rows)
         self.store = Store(self)
         self.bus: Bus
         self.reduction: Reduction
@@ -106,7 +105,7 @@ class Element:
         self._steps = steps
         self._tags = tags
         self._per_beat = config.row_bytes // INSTRUCTION_BYTES
-        self._per_burst = FETCH_BEATS * self._per_beat
+        self._per_burst = config.fetch_beats * self._per_beat
         self._next_pop = self._per_burst - 1
         self._last = 0  # issue of the previous instruction
         self._configure(config.min_log_n)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Latency of whole layers by the timing model, from a few of their steps.
+"""Latency of whole layers by the replica, from a few of their steps.
 
 A compiled layer is a long repetition: diagonals (or giant steps) that differ in their keys and plaintexts only. The
-model runs the compiler's own programs for a shortened plan, in which every segment of equal steps keeps just enough
+replica runs the compiler's own programs for a shortened plan, in which every segment of equal steps keeps just enough
 of them to reach a steady state, and once more for each segment with as many steps again. Cycles, traffic and
 attribution grow linearly in between:
 
@@ -13,7 +13,7 @@ where n_s steps of segment s were shortened to k_s in the run that took T_0, and
 happens once is therefore simulated in full: baby steps, the reduction over groups, rotate-and-sum, bias. k_s is
 chosen so that n_s - k_s is a multiple of the schedule's period (groups, and giant steps of one tile).
 
-Against models of all steps the result is within 0.05 %: 512 x 1344 with Set-B (47,952,412 cycles from 18 diagonals,
+Against replicas of all steps the result is within 0.05 %: 512 x 1344 with Set-B (47,952,412 cycles from 18 diagonals,
 47,952,481 from 512, as in RTL), 256 x 9216 with Set-B, where two segments differ in their input ciphertexts (0.04 %),
 256 x 25088 with Set-A (seven ciphertexts), 64 x 1344 with Set-C, which spills (0.03 %).
 
@@ -36,9 +36,9 @@ from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.job import Job
 from ringforge.hw.machines.matvec.layers import layer_kernel
 from ringforge.hw.machines.matvec.published import Layer
-from ringforge.hw.vector import model
+from ringforge.hw.vector import replica
 from ringforge.hw.vector.config import INSTRUCTION_BYTES
-from ringforge.hw.vector.model_primitives import PRIMITIVES, attribute
+from ringforge.hw.vector.replica_primitives import PRIMITIVES, attribute
 from ringforge.matvec.kernels import MatvecKernel
 
 SCHEDULES: Final = ("diagonal", "bsgs", "horner")
@@ -164,12 +164,12 @@ class _Segment:
 
 @dataclass
 class _Run:
-    """What one run of the model gave, as numbers that grow linearly."""
+    """What one run of the replica gave, as numbers that grow linearly."""
 
     values: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, report: model.ModelReport, instructions: int) -> _Run:
+    def of(cls, report: replica.ReplicaReport, instructions: int) -> _Run:
         run = cls({("cycles", ""): float(report.cycles), ("instructions", ""): float(instructions)})
         for name, t in report.traffic.items():
             run.values["read", name], run.values["written", name] = float(t.read), float(t.written)
@@ -262,7 +262,7 @@ class _Extrapolation:
         compiled = compile_matvec(self.config, self.shortened(longer), has_bias=True, options=self.options)
         entity_of = compiled.job.layout.entity
         tags = attribute(self.config, compiled.programs, compiled.job.target.special, entity_of)
-        report = model.run(self.config, compiled.programs, entity_of=entity_of, tags=tags, primitives=PRIMITIVES)
+        report = replica.run(self.config, compiled.programs, entity_of=entity_of, tags=tags, primitives=PRIMITIVES)
         return _Run.of(report, sum(p.shape[0] for p in compiled.programs))
 
     def result(self, say: Progress) -> tuple[_Run, int]:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Exchange between elements in the timing model: the bus of a group, the reduction unit, barriers."""
+"""Exchange between elements in the replica: the bus of a group, the reduction unit, barriers."""
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
-from ringforge.hw.vector.model_memory import ARRIVE, DECIDE, NEVER, Events
+from ringforge.hw.vector.replica_memory import ARRIVE, DECIDE, NEVER, Events
 
 # Cycles from the grant, besides the rows of the polynomial.
 #: Sender seen idle, bus free for the next transfer, receiver seen idle.
