@@ -2,12 +2,13 @@
 # Copyright 2026 The Ringforge authors
 """An element with other lanes and bursts than our machines have: a program of every unit, against the interpreter."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from modular import BARRETT, MONTGOMERY
-from runner import run_bench
+from runner import environment, find, run_bench
 
 from ringforge._native import kernels
 from ringforge.hw.core.dram import Dram
@@ -113,3 +114,28 @@ def test_elements_of_other_shapes_are_bit_exact(
     tmp_path: Path, lanes: int, burst_rows: int, log_n: int, kind: int
 ) -> None:
     check(tmp_path, lanes, burst_rows, log_n, kind)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"Lanes": 12, "StreamRows": 0, "Banks": 9, "Pes": 40, "Kind": 2},
+        {"Lanes": 8, "BurstRows": 128, "StreamRows": 64, "MinLogN": 5, "BankRows": 64, "W": 20},
+        {"Lanes": 512, "BurstRows": 24, "MaxLogN": 7},
+    ],
+)
+def test_impossible_parameters_do_not_elaborate(bad: dict[str, int]) -> None:
+    """Every one of them is named by a message of its own."""
+    words = {"Lanes": "Lanes must", "BurstRows": "BurstRows must", "StreamRows": "StreamRows must", "Banks": "Banks must"}
+    words |= {"Pes": "Pes must", "Kind": "Kind must", "BankRows": "BankRows and", "W": "W must", "MinLogN": "degrees"}
+    words |= {"MaxLogN": "degrees"}
+    files, args = find("vector_pe", Path(__file__).parent, [], [])
+    sets = [f"-G{name}={value}" for name, value in bad.items()]
+    with environment("-O0"):
+        done = subprocess.run(
+            ["verilator", "--lint-only", "--top-module", "vector_pe", *args, *sets, *map(str, files)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode
+    for name in bad.keys() - ({"Lanes"} if bad["Lanes"] == 8 else set()):
+        assert f"vector_pe: {words[name]}" in done.stderr, name

@@ -25,10 +25,12 @@ module vector_pe_bench
     output logic done_o
 );
   logic [63:0] mem[Words];
-  int unsigned cycle_q = 0;
+  int unsigned cycle_q;  // counts from 0, as simulation starts
   logic rst_n;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // the memory is small
   request_t rd_req[ReadClients], wr_req;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic [ReadClients-1:0] rd_ready, rd_valid_q;
   logic [DataW-1:0] rd_data_q, wr_data;
   logic wr_ready, wr_valid, wr_data_ready, wr_ack_q, pe_done;
@@ -36,7 +38,8 @@ module vector_pe_bench
   error_e error;
 
   // Read: the lowest client that asks.
-  int unsigned rd_client_q, rd_left_q = 0, rd_wait_q, rd_at_q, wr_left_q = 0, wr_at_q;
+  logic [$clog2(ReadClients)-1:0] rd_client_q;
+  int unsigned rd_left_q, rd_wait_q, rd_at_q, wr_left_q, wr_at_q;
 
   assign rst_n = cycle_q > 4;
   assign none = '{default: '0};
@@ -54,7 +57,7 @@ module vector_pe_bench
     wr_ack_q <= 1'b0;
     for (int unsigned c = 0; c < ReadClients; c++)
       if (rd_req[c].valid && rd_ready[c]) begin
-        rd_client_q <= c;
+        rd_client_q <= $bits(rd_client_q)'(c);
         rd_left_q <= 32'(rd_req[c].beats);
         rd_at_q <= 32'(rd_req[c].addr >> 3);
         rd_wait_q <= Latency;
@@ -78,6 +81,10 @@ module vector_pe_bench
       wr_at_q <= wr_at_q + Lanes;
       wr_left_q <= wr_left_q - 1;
       wr_ack_q <= wr_left_q == 1;
+    end
+    if (!rst_n) begin
+      rd_left_q <= '0;
+      wr_left_q <= '0;
     end
     if (error != ErrNone && rst_n) $fatal(1, "the element reports error %0d", error);
     if (pe_done && cycle_q > 20) begin

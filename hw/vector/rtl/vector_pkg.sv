@@ -11,6 +11,7 @@ package vector_pkg;
   localparam int unsigned MaxShift = 7;      // primes may be this many bits shorter than words
   localparam int unsigned SlotRows = 8192;   // rows that a slot code reaches
   localparam int unsigned StreamQueue = 8;   // polynomials requested ahead
+  localparam int unsigned LoadQueue = 4;     // LOADs under way
 
   // A polynomial in the scratchpad: bank and first row.
   typedef struct packed {

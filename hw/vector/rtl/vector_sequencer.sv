@@ -7,7 +7,9 @@
 // An instruction waits while
 //   its unit is busy;
 //   a running instruction writes a slot that it reads, or reads or writes the slot that it writes;
-//   a running instruction holds the read port of a bank that it reads, or the write port of the one it writes.
+//   a running instruction holds the read port of a bank that it reads, or the write port of the one it writes; LOADs,
+//   whose rows arrive one after the other, hold write ports together.
+// Up to LoadQueue LOADs are under way at once, and finish in order.
 // Transforms read and write their destination's bank from the second stage on, so they hold both of its ports.
 // CONF and MODULUS wait until every unit is idle, END also until every store is acknowledged.
 //
@@ -27,7 +29,8 @@ module vector_sequencer
     parameter int unsigned Pes = 7,
     parameter int unsigned Kind = rf_pkg::MulBarrett,
     localparam int unsigned LogLanes = $clog2(Lanes),
-    localparam int unsigned RowBits = MaxLogN - LogLanes
+    localparam int unsigned RowBits = MaxLogN - LogLanes,
+    localparam int unsigned LoadBits = $clog2(LoadQueue + 1)
 ) (
     input  logic           clk_i,
     input  logic           rst_ni,
@@ -40,6 +43,7 @@ module vector_sequencer
     output instr_t         instr_o,
     output logic           start_spn_o,
     output logic           start_mac_o,
+    output logic           start_load_o,
     output logic           start_in_o,
     output logic           start_out_o,
     output logic           push_stream_o,
@@ -47,6 +51,7 @@ module vector_sequencer
     input  logic           spn_src_done_i,
     input  logic           spn_done_i,
     input  logic           mac_done_i,
+    input  logic           load_done_i,
     input  logic           in_done_i,
     input  logic           out_done_i,
     input  logic           stream_full_i,
@@ -70,26 +75,27 @@ module vector_sequencer
   assign pc_o = pc_q;
 
   // ---- What the instruction needs ------------------------------------------------------------------
-  logic spn, automorphism, mac, in, out, stream, conf, modulus, sync, finish, known;
+  logic spn, automorphism, mac, load, in, out, stream, conf, modulus, sync, finish, known;
   logic reads_a, reads_b, reads_c, writes, twiddle_load;
 
   always_comb begin
     automorphism = instr_q.op == OpAuto;
     spn = instr_q.op == OpNtt || instr_q.op == OpIntt || automorphism;
     mac = instr_q.op == OpMac;
-    in = instr_q.op == OpLoad || instr_q.op == OpRecv || instr_q.op == OpReduce;
+    load = instr_q.op == OpLoad;
+    in = instr_q.op == OpRecv || instr_q.op == OpReduce;
     out = instr_q.op == OpStore || instr_q.op == OpSend || instr_q.op == OpReduce;
     stream = instr_q.op == OpStream;
     conf = instr_q.op == OpConf;
     modulus = instr_q.op == OpModulus;
     sync = instr_q.op == OpSync;
     finish = instr_q.op == OpEnd;
-    known = spn || mac || in || out || stream || conf || modulus || sync || finish;
+    known = spn || mac || load || in || out || stream || conf || modulus || sync || finish;
     reads_a = spn || mac || out;
     reads_b = mac && instr_q.b_from == BFromSlot;
     reads_c = mac && (instr_q.pre_sub || instr_q.post_add);
-    writes = spn || mac || in;
-    twiddle_load = instr_q.op == OpLoad && instr_q.dst.bank == TwiddleBank;
+    writes = spn || mac || load || in;
+    twiddle_load = load && instr_q.dst.bank == TwiddleBank;
   end
 
   // ---- Is it legal -----------------------------------------------------------------------------------
@@ -140,7 +146,7 @@ module vector_sequencer
     else if (conf ? !conf_ok : !configured_q && !finish && !sync) fault = ErrConfig;
     else if (modulus && !modulus_ok(instr_q.imm, shift_o)) fault = ErrConfig;
     else if (!slots_ok) fault = ErrSlot;
-    else if ((stream || instr_q.op == OpLoad || instr_q.op == OpStore) && !address_ok) fault = ErrAddress;
+    else if ((stream || load || instr_q.op == OpStore) && !address_ok) fault = ErrAddress;
     else if (!operand_ok) fault = ErrOperand;
   end
 
@@ -149,17 +155,20 @@ module vector_sequencer
   logic spn_own_bank_q;  // the transform reads its destination too
   slot_t spn_a_q, spn_tw_q, spn_dst_q, mac_a_q, mac_b_q, mac_c_q, mac_dst_q, in_dst_q, out_a_q;
   logic mac_b_used_q, mac_c_used_q;
+  // LOADs under way, the oldest first.
+  slot_t load_dst_q[LoadQueue];
+  logic [LoadBits-1:0] loads_q;
 
   // Slots that running instructions read or write, and banks whose ports they hold.
   typedef struct packed {
     logic  valid;
     slot_t slot;
   } held_t;
-  localparam int unsigned Writers = 3;
+  localparam int unsigned Writers = 3 + LoadQueue;
   localparam int unsigned Readers = 6;
   held_t [Writers-1:0] written;
   held_t [Readers-1:0] read;
-  logic [7:0] read_banks, write_banks;
+  logic [7:0] read_banks, unit_banks, load_banks;  // a bit for each bank: its read port; its write port
 
   function automatic logic is_written(input held_t [Writers-1:0] held, input slot_t s);
     is_written = 1'b0;
@@ -180,8 +189,11 @@ module vector_sequencer
     read[3] = {mac_busy_q && mac_b_used_q, mac_b_q};
     read[4] = {mac_busy_q && mac_c_used_q, mac_c_q};
     read[5] = {out_busy_q, out_a_q};
-    write_banks = '0;
-    for (int unsigned i = 0; i < Writers; i++) if (written[i].valid) write_banks[written[i].slot.bank] = 1'b1;
+    for (int unsigned i = 0; i < LoadQueue; i++) written[3+i] = {i < 32'(loads_q), load_dst_q[i]};
+    unit_banks = '0;
+    for (int unsigned i = 0; i < 3; i++) if (written[i].valid) unit_banks[written[i].slot.bank] = 1'b1;
+    load_banks = '0;
+    for (int unsigned i = 3; i < Writers; i++) if (written[i].valid) load_banks[written[i].slot.bank] = 1'b1;
     read_banks = '0;
     if (spn_busy_q && spn_own_bank_q) read_banks[spn_dst_q.bank] = 1'b1;
     // Not the first: a twiddle table has a bank of its own, the source of an automorphism is counted as the second.
@@ -190,14 +202,16 @@ module vector_sequencer
 
   logic units_idle, unit_free, no_hazard, ports_free, special_ok, issue;
   always_comb begin
-    units_idle = !spn_busy_q && !mac_busy_q && !in_busy_q && !out_busy_q;
-    unit_free = !(spn && spn_busy_q) && !(mac && mac_busy_q) && !(in && in_busy_q) && !(out && out_busy_q);
+    units_idle = !spn_busy_q && !mac_busy_q && loads_q == 0 && !in_busy_q && !out_busy_q;
+    unit_free = !(spn && spn_busy_q) && !(mac && mac_busy_q) && !(load && 32'(loads_q) == LoadQueue) &&
+        !(in && in_busy_q) && !(out && out_busy_q);
     no_hazard = !(reads_a && is_written(written, instr_q.a)) && !(reads_b && is_written(written, instr_q.b)) &&
         !(reads_c && is_written(written, instr_q.c)) &&
         !(writes && (is_written(written, instr_q.dst) || is_read(read, instr_q.dst))) &&
         !(spn && !automorphism && is_written(written, instr_q.b));
     ports_free = !(reads_a && read_banks[instr_q.a.bank]) && !(reads_b && read_banks[instr_q.b.bank]) &&
-        !(reads_c && read_banks[instr_q.c.bank]) && !(writes && write_banks[instr_q.dst.bank]) &&
+        !(reads_c && read_banks[instr_q.c.bank]) && !(writes && unit_banks[instr_q.dst.bank]) &&
+        !(writes && !load && load_banks[instr_q.dst.bank]) &&
         !(spn && !automorphism && read_banks[instr_q.dst.bank]);
     special_ok = 1'b1;
     if (stream) special_ok = !stream_full_i;
@@ -214,6 +228,7 @@ module vector_sequencer
   assign sync_scope_o = instr_q.scope;
   assign start_spn_o = issue && spn;
   assign start_mac_o = issue && mac;
+  assign start_load_o = issue && load;
   assign start_in_o = issue && in;
   assign start_out_o = issue && out;
   assign push_stream_o = issue && stream;
@@ -227,6 +242,7 @@ module vector_sequencer
       spn_busy_q <= 1'b0;
       spn_src_q <= 1'b0;
       mac_busy_q <= 1'b0;
+      loads_q <= '0;
       in_busy_q <= 1'b0;
       out_busy_q <= 1'b0;
       done_o <= 1'b0;
@@ -245,6 +261,7 @@ module vector_sequencer
       if (spn_src_done_i) spn_src_q <= 1'b0;
       if (spn_done_i) spn_busy_q <= 1'b0;
       if (mac_done_i) mac_busy_q <= 1'b0;
+      loads_q <= loads_q + LoadBits'(start_load_o) - LoadBits'(load_done_i);
       if (in_done_i) in_busy_q <= 1'b0;
       if (out_done_i) out_busy_q <= 1'b0;
 
@@ -287,5 +304,11 @@ module vector_sequencer
         end
       end
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (load_done_i) for (int unsigned i = 1; i < LoadQueue; i++) load_dst_q[i-1] <= load_dst_q[i];
+    for (int unsigned i = 0; i < LoadQueue; i++)
+      if (start_load_o && 32'(loads_q) == i + 32'(load_done_i)) load_dst_q[i] <= instr_q.dst;
   end
 endmodule

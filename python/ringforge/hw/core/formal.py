@@ -287,7 +287,8 @@ def _run(proof: Proof, work: Path, key: str, tool: str) -> Outcome:
         "TIMEOUT": "open",
     }
     if not words or words[0] not in states:
-        tail = "\n".join(log.strip().splitlines()[-8:])
+        lines = [line for line in log.splitlines() if "ERROR" in line] or log.strip().splitlines()
+        tail = "\n".join(lines[:4])
         raise HardwareError(f"SymbiYosys failed on {proof.module}; its log is {work / 'task' / 'logfile.txt'}:\n{tail}")
     status = states[words[0]]
     failed = dict.fromkeys(re.findall(r"Assert failed in .*?\b(p_\w+)", log)) if status != "proved" else {}

@@ -42,6 +42,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ringforge.hw.core.memory import Timing
 from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.keyswitch import SpecialHomes
 
@@ -73,7 +74,9 @@ class Primitives:
         working = config.pes if elements is None else min(elements, config.pes)
         ports = min(config.group_ports, working)
         per_port = -(-working // ports) / working  # share of the port with most
-        whole = self.active * config.row_bytes / config.dram_bytes_per_cycle
+        timing = Timing.of(config)
+        rate = config.dram_bytes_per_cycle / config.row_bytes if timing is None else timing.rate
+        whole = self.active / rate
         return polynomials * self.rows * max(per_port, whole)
 
     @cached_property
@@ -107,12 +110,13 @@ class Primitives:
         """m: limbs of an element."""
         return -(-limbs // self.config.pes)
 
-    def _homes(self, limbs: int) -> SpecialHomes:
+    def homes(self, limbs: int) -> SpecialHomes:
+        """Who keeps the sums modulo P."""
         return SpecialHomes.of(limbs, self.config.pes)
 
     def specials(self, limbs: int) -> int:
         """Sums modulo P that one element keeps: 1, or 2 where one element keeps both."""
-        return 2 if len(set(self._homes(limbs).accumulate)) == 1 else 1
+        return 2 if len(set(self.homes(limbs).accumulate)) == 1 else 1
 
     def working(self, limbs: int) -> int:
         """Elements of a group that have a limb."""
@@ -132,7 +136,7 @@ class Primitives:
 
     def key_product(self, limbs: int) -> float:
         """K, from the polynomial in place to the sums modulo P."""
-        m, homes = self.held(limbs), self._homes(limbs)
+        m, homes = self.held(limbs), self.homes(limbs)
         keys, late = self.keys(limbs)
         handed = 0 if homes.light else self.transfer
         rounds = max(self.rounds(limbs) * self.transform, keys - late)
@@ -153,7 +157,7 @@ class Primitives:
 
     def switched(self, limbs: int, late: float = 0) -> float:
         """Division by P."""
-        homes = self._homes(limbs).accumulate
+        homes = self.homes(limbs).accumulate
         return self.division(limbs, apart=homes[0] != homes[1] or limbs < self.config.pes, late=late)
 
     def rotation(self, limbs: int) -> float:

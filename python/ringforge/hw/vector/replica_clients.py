@@ -31,7 +31,7 @@ FIRST_FETCH: Final = 2
 STREAM_QUEUE: Final = 8
 
 # Units of an element.
-SPN, MAC, IN, OUT = range(4)
+SPN, MAC, LOAD, IN, OUT = range(5)
 
 
 class Owner(Protocol):
@@ -50,16 +50,19 @@ class Owner(Protocol):
     def release(self, unit: int, time: int) -> None:
         """A unit that waited for something will be seen idle from cycle `time` on."""
 
+    def loaded(self, time: int) -> None:
+        """The oldest LOAD will be seen finished from cycle `time` on."""
+
 
 class Fetch(ReadClient):
     """Instruction fetch (vector_fetch): so many beats at a time, and so many bursts that its buffer holds."""
 
     __slots__ = ("_asked", "_element", "_popped", "arrivals", "idle_from", "stop_at")
 
-    def __init__(self, element: Owner, beats: int, bursts: int) -> None:
+    def __init__(self, element: Owner, beats: int, bursts: int, program: int) -> None:
         super().__init__()
         self._element = element
-        self.beats = beats
+        self.beats, self.address = beats, program
         self.pieces = True
         #: Cycle in which each beat is at the buffer's output.
         self.arrivals: list[int] = []
@@ -91,29 +94,40 @@ class Fetch(ReadClient):
 
 
 class Load(ReadClient):
-    """LOAD's side of the inward mover (vector_in)."""
+    """LOADs (vector_load): the next one's requests follow the last one's, whose rows may still be on their way."""
 
-    __slots__ = ("_ask", "_element", "_wait")
+    __slots__ = ("_asking", "_coming", "_element")
 
     def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
-        self._ask = self._wait = 0
+        #: LOADs with requests left: cycle from which they are visible, bursts, address.
+        self._asking: deque[tuple[int, int, int]] = deque()
+        #: Bursts that each LOAD under way still waits for.
+        self._coming: deque[int] = deque()
 
-    def begin(self, time: int, bursts: int, beats: int) -> None:
+    def begin(self, time: int, bursts: int, beats: int, address: int) -> None:
         """Starts a LOAD whose requests are visible from a cycle on."""
-        self._ask = self._wait = bursts
+        self._asking.append((time, bursts, address))
+        self._coming.append(bursts)
         self.beats = beats
-        self.ask(time)
+        if len(self._asking) == 1:
+            self.address = address
+            self.ask(time)
 
     def granted(self, now: int) -> None:
-        self._ask -= 1
-        self.valid_from = now + 1 if self._ask else NEVER
+        time, left, address = self._asking.popleft()
+        if left > 1:
+            self._asking.appendleft((time, left - 1, address))
+        elif self._asking:
+            self.address = self._asking[0][2]
+        self.valid_from = max(now + 1, self._asking[0][0]) if self._asking else NEVER
 
     def arrived(self, now: int) -> None:
-        self._wait -= 1
-        if self._wait == 0:
-            self._element.release(IN, now + LOAD_DRAIN)
+        self._coming[0] -= 1
+        if self._coming[0] == 0:
+            self._coming.popleft()
+            self._element.loaded(now + LOAD_DRAIN)
 
 
 class Stream(ReadClient):
@@ -138,7 +152,7 @@ class Stream(ReadClient):
         self._left = 0  # bursts of the polynomial that is read now still to be asked for
         self._free = 0  # cycle from which the next polynomial may leave the queue
         self._from = 0  # cycle from which the next burst would be asked for if the buffer had room
-        self._pushed: deque[tuple[int, int, int]] = deque()  # cycle in the queue, bursts, beats
+        self._pushed: deque[tuple[int, int, int, int]] = deque()  # cycle in the queue, bursts, beats, address
         #: Polynomials that came to the queue, and the cycles in which they left it.
         self.pushed = 0
         self.popped: list[int] = []
@@ -151,17 +165,17 @@ class Stream(ReadClient):
         #: Cycle from which nothing is queued, on its way or in the buffer; NEVER while a MAC is to come.
         self.idle_from = 0
 
-    def push(self, time: int, bursts: int, beats: int) -> None:
+    def push(self, time: int, bursts: int, beats: int, address: int) -> None:
         """A STREAM, issued in cycle `time`."""
         self.idle_from = NEVER
         self.pushed += 1
-        self._pushed.append((time + 1, bursts, beats))
+        self._pushed.append((time + 1, bursts, beats, address))
         if self._left == 0:
             self._next()
 
     def _next(self) -> None:
         """Takes the next polynomial from the queue."""
-        time, self._left, self.beats = self._pushed.popleft()
+        time, self._left, self.beats, self.address = self._pushed.popleft()
         time = max(time, self._free)
         self.popped.append(time)
         self._capacity = self._rows if self.pieces else self._rows // self.beats
@@ -227,14 +241,25 @@ class Stream(ReadClient):
 class Store(WriteClient):
     """STORE's side of the outward mover (vector_out)."""
 
-    __slots__ = ("_element", "clear_from")
+    __slots__ = ("_element", "_open", "clear_from")
 
     def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
-        #: Cycle from which every store is acknowledged; NEVER while one moves.
+        self._open = 0  # stores whose last acknowledgement is not known
+        #: Cycle from which every store is acknowledged; NEVER while that is not known.
         self.clear_from = 0
 
-    def written(self, now: int, acknowledged: int) -> None:
-        self.clear_from = acknowledged
+    def ask(self, time: int, bursts: int, beats: int, data_from: int, address: int) -> None:
+        self._open += 1
+        self.clear_from = NEVER
+        super().ask(time, bursts, beats, data_from, address)
+
+    def written(self, now: int) -> None:
         self._element.release(OUT, now + STORE_DRAIN)
+
+    def acknowledged(self, time: int) -> None:
+        self._open -= 1
+        if self._open == 0:
+            self.clear_from = time
+            self._element.resume()

@@ -99,6 +99,12 @@ def _horner(product: _Product) -> dict[str, float]:
     }
 
 
+def _extra(c: Primitives, limbs: int) -> list[int]:
+    """Digits modulo P that each working element of a group keeps."""
+    homes = set(c.homes(limbs).accumulate)
+    return [limbs if pe in homes else 0 for pe in range(c.config.pes) if pe < limbs or pe in homes]
+
+
 def _bsgs(product: _Product) -> dict[str, float]:
     config, plan = product.config, product.kernel.plan
     groups, limbs = config.groups, product.limbs
@@ -115,8 +121,12 @@ def _bsgs(product: _Product) -> dict[str, float]:
             continue
         digits += c.load(c.working(limbs)) + m * c.transform + c.transfer + m * limbs * max(c.transform, 2 * c.transfer)
         products = (2 * m + specials) * limbs * c.product + m * c.product
-        stores = m * max(c.rows + 7, c.memory(c.working(limbs), c.working(limbs)))
-        babies += mine * (products + c.switched(limbs) + 2 * m * c.automorphism + stores)
+        # Digits that find no slot beside the sums are loaded again for each baby step.
+        kept = config.slots(c.log_n) - 2 * m - specials - 2
+        again = sum(max(0, m * limbs + extra - kept) for extra in _extra(c, limbs))
+        moved = c.memory(2 * limbs * (limbs + 1) + limbs + again, c.working(limbs))
+        stores = c.memory(2 * limbs, c.working(limbs))
+        babies += mine * (max(products, moved) + c.switched(limbs) + 2 * m * c.automorphism + stores)
     if babies:
         babies += config.dram_latency + c.rows
 

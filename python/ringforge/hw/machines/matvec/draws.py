@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from ringforge._native import Algorithm, Context, Packing, Parameters, Plan, Span, kernels
+from ringforge.hw.core.memory import Kind
 from ringforge.hw.core.simulator import Simulation, Traffic
 from ringforge.hw.machines.matvec import Compiled, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
@@ -62,6 +63,7 @@ class Draw:
         rows, cols, algorithm, baby: the product, and how it is computed.
         latency: of memory, in cycles.
         rate: of memory, as a share of what all ports take.
+        memory: kind of memory.
         fitted: the closed form's constants may be chosen with this case in view.
     """
 
@@ -75,6 +77,7 @@ class Draw:
     baby: int
     latency: int
     rate: float
+    memory: Kind
     fitted: bool
 
     @property
@@ -88,7 +91,8 @@ class Draw:
         """The machine with this case's memory."""
         config = shape(self.machine)
         rate = self.rate * config.ports * config.row_bytes * config.clock_hz
-        return config.model_copy(update={"dram_latency": self.latency, "dram_bytes_per_second": rate})
+        changes = {"dram_latency": self.latency, "dram_bytes_per_second": rate, "memory": self.memory}
+        return config.model_copy(update=changes)
 
     def kernel(self) -> MatvecKernel:
         """The product, as the compiler takes it."""
@@ -124,14 +128,17 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Draw]:
         limbs = pick([2, 3, 3, 4, 5])
         algorithm = pick(["bsgs", "bsgs", "diagonal", "horner"])
         if algorithm == "bsgs":
-            rows, cols, baby = pick([16, 32, 48, 64]), pick([16, 32, 64, 96]), pick([2, 4, 8])
+            rows, cols, baby = pick([16, 64, 128, 200]), pick([32, 64, 128, 200]), pick([2, 4, 8])
             baby = min(baby, Packing(rows, cols, 1 << log_n - 1, Span.spread).diagonals)
         else:
             rows, cols, baby = pick([4, 6, 8, 12]), pick([8, 16, 24, 32]), 1
         latency = round(20 * 10 ** random.uniform(0, 1))
         rate = round(float(random.uniform(0.35, 1.1)), 2)
-        fitted = bool(random.integers(2))
-        out.append(Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, fitted))
+        memory = pick(["simple", "simple", "ddr4-2400", "hbm2"])
+        fitted = random.integers(5) < 2
+        out.append(
+            Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, bool(fitted))
+        )
     return out
 
 
