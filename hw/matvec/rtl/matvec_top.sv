@@ -86,8 +86,6 @@ module matvec_top
   localparam int unsigned PerGroup = Ports / Groups;            // ports of a group
   localparam int unsigned Share = (Pes + PerGroup - 1) / PerGroup;  // elements on a port, at most
   localparam int unsigned Clients = Share * ReadClients;
-  localparam int unsigned BurstBits = $clog2(BurstRows + 1);
-
   localparam int unsigned Elements = Groups * Pes;
   localparam int unsigned BurstBits = $clog2(BurstRows + 1);
   localparam int unsigned Counters = 2;
@@ -99,8 +97,8 @@ module matvec_top
   if (Ports < Groups || Ports % Groups != 0 || PerGroup > Pes) begin : g_bad_ports
     $error("%0d ports do not serve %0d groups of %0d elements", Ports, Groups, Pes);
   end
-  if (BurstRows < FetchBeats || BurstRows * DataW / 8 > 4096) begin : g_bad_burst_rows
-    $error("bursts of %0d rows are shorter than %0d or longer than 4 KiB", BurstRows, FetchBeats);
+  if (BurstRows < 1 || BurstRows * DataW / 8 > BurstBytes) begin : g_bad_burst_rows
+    $error("bursts of %0d rows are longer than 4 KiB", BurstRows);
   end
 
   // ---- Groups --------------------------------------------------------------------------------------
