@@ -217,6 +217,12 @@ extern "C" {
 void* rf_sim_open(unsigned latency, double rate, unsigned stall_percent, std::uint64_t seed) {
   return new Simulation(latency, rate, stall_percent, seed);
 }
+/// Memory with banks in place of latency and rate: the numbers of `Timing` in ringforge.hw.core.memory.
+void rf_sim_banks(void* h, const std::int64_t* n) {
+  self(h)->memory().banks({n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12]});
+}
+/// A run starts in `ahead` cycles: memory is as if it had rested, and asks channel `turn` first in that cycle.
+void rf_sim_begin(void* h, unsigned ahead, unsigned turn) { self(h)->memory().begin(ahead, turn); }
 void rf_sim_close(void* h) { delete self(h); }
 void rf_sim_reset(void* h) { self(h)->reset(); }
 /// Memory of the caller at a DRAM address; it must stay alive until unmapped or closed. entity < 16.

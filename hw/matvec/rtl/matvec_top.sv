@@ -90,6 +90,7 @@ module matvec_top
   localparam int unsigned PerGroup = Ports / Groups;            // ports of a group
   localparam int unsigned Share = (Pes + PerGroup - 1) / PerGroup;  // elements on a port, at most
   localparam int unsigned Clients = Share * ReadClients;
+  localparam int unsigned BurstBits = $clog2(BurstRows + 1);
 
   // ---- Registers -----------------------------------------------------------------------------------
   logic wr_valid, start, reset_request;
@@ -182,11 +183,11 @@ module matvec_top
     /* verilator lint_off UNUSEDSIGNAL */  // clients that a port has too many
     logic [Clients-1:0] req_valid, req_ready, rsp_valid;
     logic [AddrW-1:0] req_addr[Clients];
-    logic [BeatBits-1:0] req_beats[Clients];
+    logic [BurstBits-1:0] req_beats[Clients];
     logic [DataW-1:0] rsp_data;
     logic [Share-1:0] wreq_valid, wreq_ready, wdata_valid, wdata_ready, wdone;
     logic [AddrW-1:0] wreq_addr[Share];
-    logic [BeatBits-1:0] wreq_beats[Share];
+    logic [BurstBits-1:0] wreq_beats[Share];
     logic [DataW-1:0] wdata[Share];
     /* verilator lint_on UNUSEDSIGNAL */
 
@@ -196,14 +197,14 @@ module matvec_top
         for (genvar c = 0; c < ReadClients; c++) begin : g_read
           assign req_valid[e*ReadClients+c] = rd_req[G][P][c].valid;
           assign req_addr[e*ReadClients+c] = rd_req[G][P][c].addr;
-          assign req_beats[e*ReadClients+c] = rd_req[G][P][c].beats;
+          assign req_beats[e*ReadClients+c] = BurstBits'(rd_req[G][P][c].beats);
         end
         assign rd_ready[G][P] = req_ready[e*ReadClients+:ReadClients];
         assign rd_valid[G][P] = rsp_valid[e*ReadClients+:ReadClients];
         assign rd_row[G][P] = rsp_data;
         assign wreq_valid[e] = wr_req[G][P].valid;
         assign wreq_addr[e] = wr_req[G][P].addr;
-        assign wreq_beats[e] = wr_req[G][P].beats;
+        assign wreq_beats[e] = BurstBits'(wr_req[G][P].beats);
         assign wdata_valid[e] = wr_row_valid[G][P];
         assign wdata[e] = wr_row[G][P];
         assign wr_ready[G][P] = wreq_ready[e];

@@ -77,7 +77,9 @@ def add(a: int, c: int, dst: int) -> I:
         ([I.mac(s(0), s(0), 0, imm=3)] * 3, 3 * MAC),
         ([add(s(0), s(1), s(2)), add(s(0), s(1), s(2, 1))], 2 * MAC),
         ([I.load(s(0), address(0))], LOAD),
-        ([I.load(s(0), address(0)), I.load(s(0, 1), address(1))], 2 * LOAD),
+        # The rows of the next LOAD follow those of the last.
+        ([I.load(s(0), address(0)), I.load(s(0, 1), address(1))], LOAD + ROWS),
+        ([I.load(s(k % 3, k // 3), address(k)) for k in range(6)], LOAD + 5 * ROWS),
         # Different units and banks: side by side.
         ([I.ntt(s(0), s(0), TABLE, 0), I.mac(s(1), s(2), 0, imm=3)], NTT),
         # The transform's source is free for writing after its first stage, its bank's port too.
@@ -151,7 +153,7 @@ def test_programs_are_counted_as_fetched() -> None:
         "program": Traffic(SMALL.elements * 16 * SMALL.row_bytes, 0),
     }
     assert report.executed == {"END": 4, "CONF": 1, "MODULUS": 1, "LOAD": 1, "STORE": 1}
-    assert report.busy["in"] == LOAD
+    assert report.busy["load"] == LOAD
     assert sum(report.waits.values()) > 0
 
 

@@ -20,10 +20,10 @@ from rich.table import Table
 from ringforge import yosys
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core import evidence_cli, resources
 from ringforge.hw.core import lint as linting
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import report as tables
-from ringforge.hw.core import resources
 from ringforge.hw.core.commands import Hardware, Name
 from ringforge.hw.core.package_cli import package_command
 from ringforge.hw.core.resources import Synthesis
@@ -314,3 +314,9 @@ def report_command(
 # ---- package ------------------------------------------------------------------------------------------
 
 app.command("package")(package_command)
+
+
+# ---- evidence without simulation ----------------------------------------------------------------------
+
+app.command("timing")(evidence_cli.timing_command)
+app.command("formal")(evidence_cli.formal_command)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -36,6 +36,8 @@ class MachineConfig(BaseModel):
     #: Of all ports together.
     dram_bytes_per_second: Annotated[float, Field(gt=0)]
     dram_bytes: Annotated[int, Field(gt=0)]
+    #: Kind of memory that is simulated: with latency and rate as above, or with banks (`ringforge.hw.core.memory`).
+    memory: Literal["simple", "ddr4-2400", "hbm2"] = "simple"
 
     @classmethod
     def names(cls) -> list[str]:

@@ -23,6 +23,7 @@ from ringforge.hw.core import build
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.dram import ALIGNMENT, Dram
+from ringforge.hw.core.memory import FIRST_TURN, Timing
 
 Words = npt.NDArray[np.uint64]
 C = TypeVar("C", bound=MachineConfig)
@@ -30,6 +31,8 @@ C = TypeVar("C", bound=MachineConfig)
 #: Entity numbers beyond this are refused by the simulated memory.
 MAX_ENTITIES: Final = 16
 _STEP: Final = 200_000
+#: Cycles from the driver's call that writes the start to the cycle in which the machine takes it.
+_AHEAD: Final = 1
 
 
 class Register(IntEnum):
@@ -98,6 +101,9 @@ class Simulation(Generic[C]):
         self.machine = descriptors.of(config)
         self._lib = _open(build.library(config, twin=twin, trace=waves is not None, optimise=optimise))
         self._handle = self._lib.rf_sim_open(config.dram_latency, config.dram_bytes_per_cycle, stall_percent, seed)
+        timing = Timing.of(config)
+        if timing is not None:
+            self._lib.rf_sim_banks(self._handle, (ctypes.c_int64 * len(timing.numbers))(*timing.numbers))
         if waves is not None and not self._lib.rf_sim_trace(self._handle, str(waves).encode()):
             raise HardwareError(f"cannot write waveforms to {waves}: name a file in a folder that can be written")
         if self.read(Register.ID) != self.machine.identity:
@@ -244,6 +250,8 @@ class Simulation(Generic[C]):
             self.write(Register.PROGRAM, program)
             self.write(Register.PROGRAM_HIGH, program >> 32)
             self.write(Register.STRIDE, stride // ALIGNMENT)
+            # Whatever ran before, memory does the same in every run.
+            self._lib.rf_sim_begin(self._handle, _AHEAD, FIRST_TURN)
             self.write(Register.CONTROL, 1)
 
     def advance(self, cycles: int) -> bool:
@@ -329,6 +337,8 @@ def _open(path: Path) -> ctypes.CDLL:
     for name, result, arguments in (
         ("open", handle, (ctypes.c_uint, ctypes.c_double, ctypes.c_uint, u64)),
         ("close", None, (handle,)),
+        ("banks", None, (handle, ctypes.POINTER(ctypes.c_int64))),
+        ("begin", None, (handle, ctypes.c_uint, ctypes.c_uint)),
         ("reset", None, (handle,)),
         ("map", None, (handle, u64, handle, u64, ctypes.c_uint)),
         ("unmap_all", None, (handle,)),

@@ -28,6 +28,7 @@ from ringforge.errors import HardwareError
 from ringforge.hw.core import build
 
 FLAGS: Final = "-family xcup -uram -noiopad -noclkbuf -flatten"
+_FLOW: Final = f"synth_xilinx {FLAGS} -top {{top}}\ntee -q -o cells.json stat -json"
 
 _DSP: Final = {"DSP48E2": 1}
 _BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
@@ -188,7 +189,9 @@ class Design:
     def kept(self, module: Module) -> Run | None:
         """The run of exactly these sources, if it was made before, by whatever version of Yosys."""
         try:
-            return Run.from_dict(json.loads((_folder() / f"{self._key(module)[0]}.json").read_text(encoding="utf-8")))
+            return Run.from_dict(
+                json.loads((_folder() / f"{self.key(module, _FLOW)[0]}.json").read_text(encoding="utf-8"))
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -202,7 +205,7 @@ class Design:
         found = self.kept(module)
         if found is not None and found.tool == tool:
             return found
-        key, script, files = self._key(module)
+        key, script, files = self.key(module, _FLOW)
         try:
             _folder().mkdir(parents=True, exist_ok=True)
             # A folder of its own: another process may be at the same module.
@@ -230,7 +233,7 @@ class Design:
         run = Run(
             module,
             Resources.of_cells({c: n for c, n in cells.items() if c not in self.cut}),
-            self._parse_parts(parts.read_text()) if parts.is_file() else (),
+            self.parse_parts(parts.read_text()) if parts.is_file() else (),
             round(time.monotonic() - start, 1),
             tool,
         )
@@ -247,7 +250,7 @@ class Design:
         header = _header(_code(self._text(module)))
         return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*=", header))
 
-    def _needed(self, module: str) -> list[str]:
+    def needed(self, module: str) -> list[str]:
         """Names of the sources that synthesis of a module reads: packages first, then modules, parts among them."""
         found: set[str] = set()
         waiting = [module]
@@ -262,17 +265,24 @@ class Design:
         packages = [name for name in self.texts if name.endswith("_pkg") and name in found]
         return [*packages, *sorted(found - set(packages))]
 
-    def _key(self, module: Module) -> tuple[str, str, dict[str, str]]:
-        files = self._needed(module.name)
+    def key(self, module: Module, flow: str) -> tuple[str, str, dict[str, str]]:
+        """A module's run by a flow: a digest of all that goes in, the script for Yosys, and the files that it reads.
+
+        The script elaborates the module without its parts and lists these in parts.txt.
+
+        Args:
+            flow: what Yosys does then, with {top} for the module's name.
+        """
+        files = self.needed(module.name)
         boxes = sorted(self.cut.intersection(files) - {module.name})
-        script = self._script(module, files, boxes)
+        script = self._script(module, files, boxes, flow.format(top=module.name))
         h = hashlib.sha256(script.encode())
         contents = {n: _header(self.texts[n]) if n in boxes else self.texts[n] for n in files}
         for name, text in contents.items():
             h.update(name.encode() + text.encode())
         return h.hexdigest()[:20], script, contents
 
-    def _script(self, module: Module, files: Sequence[str], boxes: Sequence[str]) -> str:
+    def _script(self, module: Module, files: Sequence[str], boxes: Sequence[str], flow: str) -> str:
         sets = " ".join(f"-G {k}={v}" for k, v in module.parameters)
         without = " ".join(f"--blackboxed-module {name}" for name in boxes)
         lines = [
@@ -285,10 +295,10 @@ class Design:
             names = sorted({n for name in boxes for n in self._parameters(name, "(?:parameter|localparam)")})
             unset = " ".join(f"-unset {n}" for n in names)
             lines += [f"tee -q -o parts.txt dump {types}", f"setparam {unset} {types}"]
-        lines += [f"synth_xilinx {FLAGS} -top {module.name}", "tee -q -o cells.json stat -json"]
+        lines.append(flow)
         return "\n".join(lines) + "\n"
 
-    def _parse_parts(self, text: str) -> tuple[tuple[Module, int], ...]:
+    def parse_parts(self, text: str) -> tuple[tuple[Module, int], ...]:
         """Cells in a dump, by module and parameters."""
         counts: dict[Module, int] = {}
         name = ""

@@ -16,7 +16,8 @@ LIBRARIES: Final = ("common", "shell", "vector")
 ELEMENT: Final = "vector_pe"
 #: Modules of an element, and its access to the ports, at which synthesis cuts.
 PARTS: Final = COMMON_PARTS | {
-    "vector_bus", ELEMENT, "vector_fetch", "vector_sequencer", "vector_stream", "vector_mac", "vector_in", "vector_out",
+    "vector_bus", ELEMENT, "vector_fetch", "vector_sequencer", "vector_stream", "vector_mac", "vector_load", "vector_in",
+    "vector_out",
 }  # fmt: skip
 #: Parts that are only inside elements.
 INSIDE: Final = PARTS - {"vector_bus", "rf_axi_read", "rf_axi_write", "rf_axil_regs"}
@@ -35,7 +36,7 @@ ERRORS: Final[Mapping[int, str]] = MappingProxyType(
     {
         1: "unknown operation",
         2: "a slot outside the scratchpad, not aligned, or two sources in one bank",
-        3: "no valid CONF: the degree or shift is not one of this machine",
+        3: "no valid CONF: a degree, shift or modulus that this machine does not have",
         4: "a DRAM address that is not aligned to the polynomial",
         5: "a Galois element, element number or mask out of range",
     }

@@ -13,15 +13,16 @@ t + 2.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
 from ringforge.errors import IllegalInstructionError
-from ringforge.hw.vector.config import INSTRUCTION_BYTES, VectorConfig
+from ringforge.hw.vector.config import INSTRUCTION_BYTES, LOAD_QUEUE, VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, Scope
 from ringforge.hw.vector.replica_clients import (
-    FETCH_BEATS,
     IN,
+    LOAD,
     MAC,
     MAC_DRAIN,
     OUT,
@@ -47,11 +48,11 @@ SOURCE_DRAIN: Final = 3
 #: From issue to the first beat of a STORE at the memory.
 STORE_START: Final = 6
 
-UNITS: Final = ("spn", "mac", "in", "out")
+UNITS: Final = ("spn", "mac", "load", "in", "out")
 #: What an instruction may wait for: a unit, or a slot or port that it holds; its fetch; the stream queue; stores that
 #: are not acknowledged; others at a barrier.
 WAITS: Final = (*UNITS, "fetch", "stream", "stores", "barrier")
-_FETCH, _STREAM, _STORES, _BARRIER = range(4, 8)
+_FETCH, _STREAM, _STORES, _BARRIER = range(len(UNITS), len(WAITS))
 
 _CONF, _SYNC, _END = int(Opcode.CONF), int(Opcode.SYNC), int(Opcode.END)
 _STREAM_OP, _LOAD, _STORE = int(Opcode.STREAM), int(Opcode.LOAD), int(Opcode.STORE)
@@ -61,8 +62,8 @@ _ELEMENT, _FROM_STREAM = int(Scope.ELEMENT), int(BFrom.STREAM)
 _ROW_BITS: Final = 13
 
 #: A decoded instruction: operation; slots read; slot written, or -1; twiddle slot, b_from, mask, src_pe, scope or
-#: log2 N, by operation; entity of the address.
-Step = tuple[int, tuple[int, ...], int, int, int]
+#: log2 N, by operation; entity of the address; address.
+Step = tuple[int, tuple[int, ...], int, int, int, int]
 
 
 class Element:
@@ -74,16 +75,23 @@ class Element:
         steps: the program, decoded.
         tags: of each instruction, an index into the primitives' names.
         primitives: how many primitives there are.
+        program: address of the program.
     """
 
     def __init__(
-        self, number: int, config: VectorConfig, steps: Sequence[Step], tags: Sequence[int], primitives: int
+        self,
+        number: int,
+        config: VectorConfig,
+        steps: Sequence[Step],
+        tags: Sequence[int],
+        primitives: int,
+        program: int = 0,
     ) -> None:
         self.number = number
         self.group, self.pe = divmod(number, config.pes)
-        self.fetch = Fetch(self)
+        self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats, program)
         self.load = Load(self)
-        self.stream = Stream(self, config.stream_rows)
+        self.stream = Stream(self, config.stream_rows, config.burst_rows)
         self.store = Store(self)
         self.bus: Bus
         self.reduction: Reduction
@@ -106,7 +114,7 @@ class Element:
         self._steps = steps
         self._tags = tags
         self._per_beat = config.row_bytes // INSTRUCTION_BYTES
-        self._per_burst = FETCH_BEATS * self._per_beat
+        self._per_burst = config.fetch_beats * self._per_beat
         self._next_pop = self._per_burst - 1
         self._last = 0  # issue of the previous instruction
         self._configure(config.min_log_n)
@@ -115,6 +123,9 @@ class Element:
         self._spn_a = self._spn_dst = self._spn_tw = self._mac_dst = self._in_dst = self._out_a = -1
         self._spn_own = False  # a transform, which reads its destination's bank too
         self._mac_reads: tuple[int, ...] = ()
+        #: LOADs: cycle from which each is finished (in order; NEVER while that is not known), slot, issue.
+        self._loads: deque[tuple[int, int, int]] = deque()
+        self._load_free = 0  # of the last one that is finished
         self._started = [0] * len(UNITS)
         self._running = [0] * len(UNITS)  # primitive in each unit
 
@@ -149,6 +160,15 @@ class Element:
         else:
             self._out_free = time
         self.busy[unit] += time - self._started[unit]
+
+    def loaded(self, time: int) -> None:
+        """The oldest LOAD will be seen finished from cycle `time` on."""
+        at = next(k for k, (free, _, _) in enumerate(self._loads) if free == NEVER)
+        _, slot, begun = self._loads[at]
+        self._loads[at] = time, slot, begun
+        self.busy[LOAD] += time - max(begun, self._load_free)
+        self._load_free = time
+        self.resume()
 
     def exchanged(self, out: int | None, into: int | None) -> None:
         """A transfer was granted: when its units will be idle."""
@@ -186,7 +206,7 @@ class Element:
                 self.fetch.popped(taken)
             if pc >= len(steps):
                 raise IllegalInstructionError(f"element {self.number}: the program has no END")
-            op, reads, dst, x, _ = step = steps[pc]
+            op, reads, dst, x, _, _ = step = steps[pc]
             t, why = self._earliest(op, reads, dst, x, taken + 1)
             if t >= NEVER:
                 return
@@ -216,6 +236,9 @@ class Element:
         why = _FETCH
         spn, source, mac = self._spn_free, self._spn_source, self._mac_free
         into, out = self._in_free, self._out_free
+        loads = self._loads
+        while loads and loads[0][0] <= t:
+            loads.popleft()
         # The unit itself.
         if op >= _NTT:
             if op == _MAC:
@@ -224,7 +247,10 @@ class Element:
             elif spn > t:
                 t, why = spn, SPN
         elif op >= _LOAD:
-            if op in (_LOAD, _RECV, _REDUCE) and into > t:
+            if op == _LOAD:
+                if len(loads) >= LOAD_QUEUE and (oldest := loads[len(loads) - LOAD_QUEUE][0]) > t:
+                    t, why = oldest, LOAD
+            elif op in (_RECV, _REDUCE) and into > t:
                 t, why = into, IN
             if op in (_STORE, _SEND, _REDUCE) and out > t:
                 t, why = out, OUT
@@ -260,6 +286,14 @@ class Element:
             or (transform and x == self._in_dst)
         ):
             t, why = into, IN
+        for free, slot, _ in loads:
+            if free > t and (
+                slot in reads
+                or slot == dst
+                or (transform and x == slot)
+                or (op != _LOAD and dst >= 0 and dst >> _ROW_BITS == slot >> _ROW_BITS)
+            ):
+                t, why = free, LOAD
         if out > t:
             a = self._out_a
             held = dst == a or (transform and dst >> _ROW_BITS == a >> _ROW_BITS)
@@ -286,7 +320,8 @@ class Element:
             if self.store.clear_from > t:
                 t, why = self.store.clear_from, _STORES
         if op != _SYNC:
-            for unit, free in enumerate((self._spn_free, self._mac_free, self._in_free, self._out_free)):
+            last_load = self._loads[-1][0] if self._loads else 0
+            for unit, free in enumerate((self._spn_free, self._mac_free, last_load, self._in_free, self._out_free)):
                 if free > t:
                     t, why = free, unit
         if op in (_CONF, _END) and self.stream.idle_from > t:
@@ -295,7 +330,7 @@ class Element:
 
     def _start(self, op: int, step: Step, t: int, tag: int) -> None:
         """Issues an instruction in cycle t."""
-        _, reads, dst, x, entity = step
+        _, reads, dst, x, entity, address = step
         rows = self._rows
         if op == _MAC:
             self._mac_dst, self._mac_reads = dst, reads
@@ -320,18 +355,17 @@ class Element:
             self.busy[SPN] += free - t
         elif op == _STREAM_OP:
             self.count(False, entity)
-            self.stream.push(t, self._bursts, self._beats)
+            self.stream.push(t, self._bursts, self._beats, address)
         elif op == _LOAD:
             self.count(False, entity)
-            self._in_free, self._in_dst = NEVER, dst
-            self._started[IN], self._running[IN] = t, tag
-            self.load.begin(t + START + 1, self._bursts, self._beats)
+            self._loads.append((NEVER, dst, t))
+            self._running[LOAD] = tag
+            self.load.begin(t + START + 1, self._bursts, self._beats, address)
         elif op == _STORE:
             self.count(True, entity)
             self._out_free, self._out_a = NEVER, reads[0]
             self._started[OUT], self._running[OUT] = t, tag
-            self.store.clear_from = NEVER
-            self.store.ask(t + START + 1, self._bursts, self._beats, t + STORE_START)
+            self.store.ask(t + START + 1, self._bursts, self._beats, t + STORE_START, address)
         elif op == _SEND:
             self._out_free, self._out_a = NEVER, reads[0]
             self._started[OUT], self._running[OUT] = t, tag
