@@ -11,6 +11,7 @@
 
 #include "machine.hpp"
 #include "memory.hpp"
+#include "rf_registers.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -78,6 +79,8 @@ class Simulation {
     for (int i = 0; i < 5; ++i) cycle();
     top_->rst_ni = 1;
     cycle();
+    write_quietly(RF_REG_GIE, RF_GIE_ENABLE);
+    write_quietly(RF_REG_IER, RF_IER_DONE);
   }
 
   bool trace(const char* path) {
@@ -94,6 +97,7 @@ class Simulation {
 
   /// 0: done; 1: the machine answered with an error; 2: it does not answer.
   int write_register(std::uint32_t addr, std::uint32_t value) {
+    if (addr == RF_REG_CTRL && (value & RF_CTRL_START) != 0) write_quietly(RF_REG_ISR, RF_ISR_DONE);
     top_->s_axil_awaddr = static_cast<std::uint16_t>(addr);
     top_->s_axil_wdata = value;
     top_->s_axil_wstrb = 15;
@@ -113,6 +117,12 @@ class Simulation {
     }
     top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_bready = 0;
     return 2;
+  }
+  /// A write of our own: the turn of the ports stays, so that runs do not depend on it.
+  void write_quietly(std::uint32_t addr, std::uint32_t value) {
+    const unsigned turn = memory_.turn();
+    write_register(addr, value);
+    memory_.set_turn(turn);
   }
   /// As `write_register`.
   int read_register(std::uint32_t addr, std::uint32_t* value) {
@@ -147,6 +157,7 @@ class Simulation {
  private:
   void drive_idle() {
     top_->m_axi_arready = top_->m_axi_awready = top_->m_axi_wready = top_->m_axi_rvalid = top_->m_axi_bvalid = 0;
+    top_->m_axi_bid = 0;
     top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_arvalid = top_->s_axil_bready = top_->s_axil_rready = 0;
   }
   void settle() {

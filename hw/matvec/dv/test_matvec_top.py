@@ -22,7 +22,8 @@ from runner import run
 
 from ringforge._native import kernels
 from ringforge.hw.core.dram import Dram
-from ringforge.hw.core.simulator import Register, place_programs
+from ringforge.hw.core.registers import Register
+from ringforge.hw.core.simulator import place_programs
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.interpreter import Interpreter
@@ -172,7 +173,8 @@ class Bench:
         await self.write(Register.PROGRAM, PROGRAMS)
         await self.write(Register.PROGRAM_HIGH, 0)
         await self.write(Register.STRIDE, stride // 4096)
-        await self.write(Register.CONTROL, 1)
+        await self.write(Register.ISR, 1)
+        await self.write(Register.CTRL, 1)
         if not int(self.dut.irq_o.value):
             await with_timeout(RisingEdge(self.dut.irq_o), 400, "us")
         return await self.read(Register.STATUS)
@@ -184,6 +186,8 @@ async def program_through_the_pins(dut):
     job = Job(config)
     expected = job.expected()
     await bench.reset()
+    await bench.write(Register.GIE, 1)
+    await bench.write(Register.IER, 1)
     assert await bench.read(Register.ID) == int.from_bytes(b"RFMV", "little")
     shape = config.groups | config.pes << 8 | config.lanes << 16 | config.word_bits << 24
     assert await bench.read(Register.SHAPE) == shape
@@ -209,6 +213,8 @@ async def memory_that_is_not_there(dut):
     job = Job(config)
     expected = job.expected()
     await bench.reset()
+    await bench.write(Register.GIE, 1)
+    await bench.write(Register.IER, 1)
     bench.stall(0.2)
     for k, words in enumerate(job.inputs):
         bench.memory.write(page(INPUTS, k), words.tobytes())
