@@ -40,7 +40,7 @@ SHAPES: Final[dict[str, dict[str, Any]]] = {
     # Four groups, a port each.
     "four-groups": {"groups": 4, "lanes": 4, "ports": 4},
     # Rows of 16 words.
-    "wide": {"groups": 1, "pes": 3, "lanes": 16, "ports": 2, "bank_rows": 1024, "twiddle_rows": 1024},
+    "wide": {"groups": 1, "pes": 3, "lanes": 16, "ports": 2, "bank_rows": 1024, "twiddle_rows": 1024, "min_log_n": 8},
 }
 
 
@@ -135,9 +135,9 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Draw]:
         latency = round(20 * 10 ** random.uniform(0, 1))
         rate = round(float(random.uniform(0.35, 1.1)), 2)
         memory = pick(["simple", "simple", "ddr4-2400", "hbm2"])
-        fitted = random.integers(5) < 2
+        fitted = bool(random.integers(5) < 2)
         out.append(
-            Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, bool(fitted))
+            Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, fitted)
         )
     return out
 
