@@ -109,6 +109,14 @@ class Primitives:
         """L: a polynomial on each of the elements."""
         return max(self.rows + self.config.dram_latency, self.memory(elements, elements)) + 8
 
+    def spilled(self, limbs: int, beside: int = 0) -> float:
+        """Cycles for what finds no slot in a key product and is stored and loaded, with so many values beside.
+
+        A key product keeps both parts, the sums, the digits as they came, and two that move.
+        """
+        kept = 3 * self.held(limbs) + self.sums(limbs) + 2 + beside
+        return max(0, kept - self.config.slots(self.log_n)) * (2 * self.rows + self.config.dram_latency)
+
     # ---- primitives of several instructions; `limbs` is l ----
 
     def held(self, limbs: int) -> int:
@@ -172,4 +180,11 @@ class Primitives:
         turns = self.held(limbs) * self.automorphism
         late = self.keys(limbs)[1]
         # The first part turns beside the last product.
-        return self.key_product(limbs) + self.switched(limbs, late) - self.product + turns + max(turns, self.product)
+        return (
+            self.spilled(limbs)
+            + self.key_product(limbs)
+            + self.switched(limbs, late)
+            - self.product
+            + turns
+            + max(turns, self.product)
+        )

@@ -142,17 +142,21 @@ def _babies(product: _Product, shares: Sequence[int]) -> tuple[float, float]:
     """Digits of one input, then products, a division and automorphisms for each baby step of the busiest group."""
     limbs, config = product.limbs, product.config
     c = product.primitives(sum(n > 0 for n in shares))
-    m, sums, working, ahead = c.held(limbs), c.sums(limbs), c.working(limbs), product.ahead
+    m, sums, working = c.held(limbs), c.sums(limbs), c.working(limbs)
     # An element with fewer limbs, which makes all digits modulo P, has fewer to transform back.
     inverse = 0 if m > 1 and c.homes(limbs).light else m
     digits = c.load(working) + c.transfer + (inverse + m * limbs) * c.transform
     # Digits that find no slot beside the sums are loaded again for each baby step.
     kept = config.slots(c.log_n) - sums - 2
     again = sum(max(0, m * limbs + extra - kept) for extra in _extra(c, limbs))
-    # Stores, and products modulo P on an element of their own, run beside the next baby step.
-    moved = c.memory(2 * limbs * (limbs + (not ahead)) + 3 * limbs + again, working)
-    once = max((sums * limbs + m) * c.product, moved) + c.switched(limbs) + 2 * m * c.automorphism
-    return digits, max(shares) * once - (max(shares) - 1) * ahead * c.transform
+    # Stores run beside the next baby step, and so does the work of elements that keep sums modulo P and fewer limbs.
+    light = bool(c.homes(limbs).light)
+    heavy = limbs % config.pes if light else working
+    keys = 2 * limbs * m * heavy if light else 2 * limbs * (limbs + 1)
+    products = ((2 * m if light else sums) * limbs + m) * c.product
+    moved = c.memory(keys + m * heavy + again, heavy)
+    once = max(products, moved) + c.switched(limbs) + 2 * m * c.automorphism
+    return digits, max(shares) * once - (max(shares) - 1) * product.ahead * c.transform
 
 
 def _extra(c: Primitives, limbs: int) -> list[int]:
@@ -175,10 +179,8 @@ def _giants(product: _Product) -> tuple[float, float]:
     for at in range(0, shares[0], tile):
         size = min(tile, shares[0] - at)
         inner += m * steps * max((2 + size) * c.load(c.working(limbs)), 2 * size * c.product)
-    # What a giant step keeps: the other sums of its tile, the total, its own operands and sums, three digits. Values
-    # that find no slot are stored and loaded.
-    kept = 2 * m * min(tile, shares[0]) + 2 * sums + m + 3
-    spilled = max(0, kept - config.slots(c.log_n)) * (2 * c.rows + config.dram_latency)
+    # Beside its own, a giant step keeps the other sums of its tile, and the total.
+    spilled = c.spilled(limbs, 2 * m * (min(tile, shares[0]) - 1) + sums)
     once = c.key_product(limbs) + 2 * m * c.product + sums * (c.automorphism + c.product) + spilled
     rotated = max(_shares(1, plan.giants, config.groups))
     # One element without limbs that keeps both sums modulo P falls behind, and the others go ahead.
