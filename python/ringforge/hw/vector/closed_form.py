@@ -47,7 +47,6 @@ from ringforge.hw.core.memory import Timing
 from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.keyswitch import SpecialHomes
 
-
 #: Rounds of a key product that elements with less to do save in all. Fitted.
 _AHEAD: Final = 0.5
 

@@ -89,6 +89,11 @@ class Draw:
         return f"{self.rows}x{self.cols} {how}, 2^{self.log_n}, {self.limbs} limbs"
 
     @property
+    def memory_name(self) -> str:
+        """Its memory in a few words."""
+        return f"{self.memory}, {self.latency} cycles, {100 * self.rate:.0f} %"
+
+    @property
     def config(self) -> MatvecConfig:
         """The machine with this case's memory."""
         config = shape(self.machine)
