@@ -30,9 +30,7 @@ _GROUP: Final = "ringforge.machines"
 #: Cells with independent lanes: synthesised with one lane, and counted once a lane.
 LANE_CELLS: Final = frozenset({"rf_mac", "rf_butterfly"})
 #: Where designs are cut for synthesis: those of the common cells and of the shell.
-COMMON_PARTS: Final = frozenset(
-    {"rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_bank", "rf_transform", *LANE_CELLS}
-)
+COMMON_PARTS: Final = frozenset({"rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_bank", "rf_transform", *LANE_CELLS})
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,9 @@ class VectorConfig(MachineConfig):
             raise ValueError("max_log_n must be at least min_log_n")
         least = 2 * (self.lanes.bit_length() - 1)
         if self.min_log_n < least:
-            raise ValueError(f"the transform unit takes N >= lanes^2: min_log_n must be at least {least}, or lanes fewer")
+            raise ValueError(
+                f"the transform unit takes N >= lanes^2: min_log_n must be at least {least}, or lanes fewer"
+            )
         if self.burst_rows & (self.burst_rows - 1):
             raise ValueError("burst_rows must be a power of two")
         if self.burst_rows * self.row_bytes > BURST_BYTES:
