@@ -19,3 +19,7 @@ rtl/rf_transform.sv
 rtl/rf_bank.sv
 rtl/rf_scratchpad.sv
 rtl/rf_fifo.sv
+rtl/rf_async_fifo.sv
+rtl/rf_gearbox.sv
+rtl/rf_pack.sv
+rtl/rf_unpack.sv

@@ -8,7 +8,8 @@ A test file holds its cocotb tests and a plain pytest function that calls `run`:
         run("rf_fifo", {"Width": 8, "Depth": 4}, __file__)
 
 Every build is also a lint run: `-Wall`, and a warning is an error. Modules that a source instantiates are found by
-name in the rtl folders of hw/common, hw/shell and hw/vector, in the one beside the test's, and beside the test.
+name in the rtl folders of hw/common, hw/shell and hw/vector (up to the test's own), in the one beside the test's, and
+beside the test.
 Builds are kept under build/hw/dv/<top>-<parameters> and are redone only where something changed.
 """
 
@@ -25,7 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-#: Folders in which every bench finds modules.
+#: Rooms in which benches find modules, each built on those before it.
 LIBRARIES = [ROOT / "hw" / name / "rtl" for name in ("common", "shell", "vector")]
 BUILD = ROOT / "build" / "hw" / "dv"
 RUNTIME = BUILD / "runtime"
@@ -118,7 +119,9 @@ def find(
     top: str, folder: Path, sources: Iterable[str | Path], build_args: Iterable[str]
 ) -> tuple[list[Path], list[str]]:
     """The files to give to Verilator and the arguments by which it finds the rest."""
-    folders = list(dict.fromkeys([*LIBRARIES, folder.parent / "rtl", folder]))
+    own = folder.parent / "rtl"
+    libraries = LIBRARIES[: LIBRARIES.index(own)] if own in LIBRARIES else LIBRARIES
+    folders = [*libraries, own, folder]
     files = [Path(s).resolve() for s in sources]
     if not files:
         files = [f / f"{top}.sv" for f in folders if (f / f"{top}.sv").exists()][:1]
@@ -182,7 +185,7 @@ def compile_once(command: list[str]) -> int:
     it again: those of the installed packages are kept.
     """
     sources = [Path(a) for a in command if a.endswith(".cpp")]
-    if len(sources) != 1 or not sources[0].is_absolute() or ROOT in sources[0].parents or "-o" not in command:
+    if len(sources) != 1 or not sources[0].is_absolute() or ROOT / "hw" in sources[0].parents or "-o" not in command:
         return subprocess.call(command)
     # Whatever the model's level, the runtime is compiled at its own.
     command = [a for a in command if a not in ("-O0", "-O1", "-O2", "-O3")]

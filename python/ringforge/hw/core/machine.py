@@ -14,7 +14,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -27,13 +27,13 @@ from ringforge.registered import load, registered
 _ROOMS: Final = "ringforge.hw.machines"
 _GROUP: Final = "ringforge.machines"
 
-#: Cells with independent lanes: synthesised with one lane, and counted once a lane.
+#: Common cells with independent lanes.
 LANE_CELLS: Final = frozenset({"rf_mac", "rf_butterfly"})
 #: Where designs are cut for synthesis: those of the common cells and of the shell.
 COMMON_PARTS: Final = frozenset({"rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_bank", "rf_transform", *LANE_CELLS})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
     """A machine.
 
@@ -47,10 +47,11 @@ class Machine:
         default: configuration that commands take where none is named.
         libraries: folders of hw/ whose files it uses, each with a `files.f`, in the order of reading.
         errors: words for its own codes in the register ERROR; those of the shell are known.
-        parts: modules at which synthesis cuts it.
+        parts: modules at which synthesis cuts it; those of `lane_cells` are among them.
+        lane_cells: parts whose lanes are independent: synthesised with one lane, counted once a lane.
         kernels: module that registers how its devices run kernels (kind `rtl:NAME`); "" if it runs none.
         commands: functions "MODULE:FUNCTION" for Typer, by the command: `ringforge hw COMMAND NAME` calls one.
-        figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.figures.Figures`; "" if there is nothing to add to tables.
+        figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.resources.Figures`; "" for none.
         tests: folders of tests in a checkout, next to the benches in `dv` of the room and of the libraries.
     """
 
@@ -64,6 +65,7 @@ class Machine:
     libraries: tuple[str, ...] = ("common", "shell")
     errors: Mapping[int, str] = field(default_factory=dict)
     parts: frozenset[str] = COMMON_PARTS
+    lane_cells: frozenset[str] = LANE_CELLS
     kernels: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     figures: str = ""
@@ -118,14 +120,15 @@ class Machine:
 @cache
 def _rooms() -> Mapping[str, Callable[[], Any]]:
     """How to get each descriptor, by the machine's name: ours first; other packages replace none."""
-    places = importlib.import_module(_ROOMS).__path__
-    found: dict[str, Callable[[], Any]] = {}
-    for info in pkgutil.iter_modules(places):
-        if info.ispkg:
-            found[info.name] = lambda name=info.name: importlib.import_module(f"{_ROOMS}.{name}.machine").MACHINE
+    ours = (info.name for info in pkgutil.iter_modules(importlib.import_module(_ROOMS).__path__) if info.ispkg)
+    found: dict[str, Callable[[], Any]] = {name: partial(_ours, name) for name in ours}
     for name, entry in registered(_GROUP).items():
-        found.setdefault(name, lambda entry=entry: load(entry))
+        found.setdefault(name, partial(load, entry))
     return MappingProxyType(found)
+
+
+def _ours(name: str) -> Any:
+    return importlib.import_module(f"{_ROOMS}.{name}.machine").MACHINE
 
 
 def names() -> list[str]:

@@ -95,6 +95,34 @@ class VectorConfig(MachineConfig):
     def port_bytes(self) -> int:
         return self.row_bytes
 
+    @property
+    def max_degree(self) -> int:
+        return 1 << self.max_log_n
+
+    @property
+    def max_prime_bits(self) -> int:
+        return self.word_bits
+
+    @property
+    def shape(self) -> str:
+        return (
+            f"{self.groups} groups x {self.pes} elements x {self.lanes} lanes, {self.multiplier} multipliers of "
+            f"{self.word_bits} bits"
+        )
+
+    def facts(self) -> dict[str, str]:
+        c, general = self, super().facts()
+        return {
+            "machine": general.pop("machine"),
+            "groups g, elements p, lanes c, banks b": f"{c.groups}, {c.pes}, {c.lanes}, {c.banks}",
+            "words": f"{c.word_bits} bits, {c.multiplier} multipliers",
+            "degrees N": f"2^{c.min_log_n} ... 2^{c.max_log_n}",
+            "scratchpad of an element": f"{c.banks} banks of {c.bank_rows} rows and a twiddle bank of {c.twiddle_rows}",
+            "slots of an element at N = 2^14": f"{c.slots(14)}" if c.max_log_n >= 14 else "-",
+            "stream buffer": f"{c.stream_rows} rows, bursts of {c.burst_rows}",
+            **general,
+        }
+
     # ---- sizes ----
 
     @property

@@ -19,6 +19,18 @@ PARTS: Final = COMMON_PARTS | {
     "vector_bus", ELEMENT, "vector_fetch", "vector_sequencer", "vector_stream", "vector_mac", "vector_load", "vector_in",
     "vector_out",
 }  # fmt: skip
+#: Parts that are only inside elements.
+INSIDE: Final = PARTS - {"vector_bus", "rf_axi_read", "rf_axi_write", "rf_axil_regs"}
+#: What is meant by a part's own resources.
+NOTES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        ELEMENT: "settings, bank ports",
+        "vector_mac": "control",
+        "rf_mac": "a lane",
+        "rf_transform": "control, networks",
+        "rf_butterfly": "one",
+    }
+)
 #: Codes of vector_pkg's error_e.
 ERRORS: Final[Mapping[int, str]] = MappingProxyType(
     {

@@ -39,20 +39,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import IllegalInstructionError, ParameterError
+from ringforge.hw.core.memory import FIRST_TURN, Timing
 from ringforge.hw.core.simulator import Traffic
 from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.isa import BFrom, Opcode, field_table
 from ringforge.hw.vector.replica_clients import FIRST_FETCH
+from ringforge.hw.vector.replica_dram import Dram, DramReads, DramWrites
 from ringforge.hw.vector.replica_element import UNITS, WAITS, Element, Step
 from ringforge.hw.vector.replica_exchange import Barrier, Bus, Reduction
-from ringforge.hw.vector.replica_memory import Bandwidth, Events, ReadPort, WritePort
+from ringforge.hw.vector.replica_memory import Bandwidth, Events, Mover, ReadPort, WritePort, Writes
 
 Words = npt.NDArray[np.uint64]
 
 #: Entity of the instructions.
 PROGRAM: Final = "program"
-#: Channel of the simulated memory that is asked first in the cycle of the start write, for a newly opened machine.
-FIRST_TURN: Final = 6
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,23 @@ def _decode(program: npt.ArrayLike, entity: Callable[[int], int]) -> list[Step]:
     )
     reads = [tuple(s for s in slots if s >= 0) for slots in operands]
     dst = np.where(writes, c["dst"], -1).tolist()
-    return list(zip(op.tolist(), reads, dst, argument.tolist(), entities.tolist(), strict=True))
+    return list(zip(op.tolist(), reads, dst, argument.tolist(), entities.tolist(), c["addr"].tolist(), strict=True))
+
+
+def _ports(config: VectorConfig, events: Events, turn: int) -> tuple[list[ReadPort], list[WritePort]]:
+    """The ports, before memory of the configuration's kind."""
+    ports, latency, row = config.ports, config.dram_latency, config.row_bytes
+    readers: Sequence[Mover]
+    writers: Sequence[Writes]
+    timing = Timing.of(config)
+    if timing is None:
+        shared = Bandwidth(events, ports, config.dram_bytes_per_cycle / row, latency, turn).channels
+        readers, writers = shared[:ports], shared[ports:]
+    else:
+        dram = Dram(events, timing, row)
+        readers = [DramReads(dram, port, latency) for port in range(ports)]
+        writers = [DramWrites(dram, port, latency) for port in range(ports)]
+    return [ReadPort(events, r, latency, row) for r in readers], [WritePort(events, w, row) for w in writers]
 
 
 def run(
@@ -163,6 +179,8 @@ def run(
     entity_of: Callable[[int], str] | None = None,
     tags: Sequence[Sequence[int]] | None = None,
     primitives: Sequence[str] = ("all",),
+    base: int = 0,
+    stride: int = 0,
     turn: int = FIRST_TURN,
 ) -> ReplicaReport:
     """Times programs of all elements.
@@ -173,7 +191,8 @@ def run(
         entity_of: the entity of an address, under which its traffic is counted.
         tags: of every element, an index into `primitives` for each instruction.
         primitives: names for `ReplicaReport.primitives`.
-        turn: which channel the memory asks first in cycle 0, where ports want more than it gives: reads of port 0,
+        base, stride: element k's program is at base + k * stride; matters where memory has banks.
+        turn: which channel simple memory asks first in cycle 0, where ports want more than it gives: reads of port 0,
             1, ..., then writes.
 
     Raises:
@@ -189,9 +208,7 @@ def run(
         return names.setdefault(entity_of(address) if entity_of else "data", len(names))
 
     events = Events()
-    bandwidth = Bandwidth(events, config.ports, config.dram_bytes_per_cycle / config.row_bytes, turn)
-    reads = [ReadPort(events, c, config.dram_latency) for c in bandwidth.channels[: config.ports]]
-    writes = [WritePort(events, c, config.dram_latency) for c in bandwidth.channels[config.ports :]]
+    reads, writes = _ports(config, events, turn)
     buses = [Bus(events, config.pes) for _ in range(config.groups)]
     reduction = Reduction(events, config.groups, config.pes)
     gates = [Barrier(events, config.pes) for _ in range(config.groups)]
@@ -201,7 +218,14 @@ def run(
     for number, program in enumerate(programs):
         steps = _decode(program, entity)
         executed.update(s[0] for s in steps)
-        e = Element(number, config, steps, bytes(len(steps)) if tags is None else tags[number], len(primitives))
+        e = Element(
+            number,
+            config,
+            steps,
+            bytes(len(steps)) if tags is None else tags[number],
+            len(primitives),
+            base + number * stride,
+        )
         elements.append(e)
         port = config.port_of(e.group, e.pe)
         for client in (e.fetch, e.load, e.stream):

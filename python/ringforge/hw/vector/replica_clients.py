@@ -16,8 +16,11 @@ from ringforge.hw.vector.replica_memory import NEVER, ReadClient, WriteClient
 MAC_DRAIN: Final = 18
 #: From the transfer of a LOAD's last beat to the unit seen idle: response register, write, done, scoreboard.
 LOAD_DRAIN: Final = 4
-#: From the transfer of a beat to its row at the stream buffer's output: response register, memory, two registers.
-STREAM_DRAIN: Final = 4
+#: From the transfer of a beat to its row at the stream buffer's output: response register, memory; a buffer of block
+#: RAM, as rf_fifo has it from so many rows on, adds two registers.
+STREAM_DRAIN: Final = 2
+BLOCK_DRAIN: Final = 4
+BLOCK_ROWS: Final = 128
 #: From a STORE's last beat leaving the element to the unit seen idle.
 STORE_DRAIN: Final = 2
 #: From the transfer of a beat to its instructions at the fetch buffer's output, and to the end of the wait for it.
@@ -37,6 +40,10 @@ class Owner(Protocol):
     #: Bursts of instructions.
     fetched: int
 
+    @property
+    def rows(self) -> int:
+        """Rows of a polynomial."""
+
     def resume(self) -> None:
         """Something that an instruction may have waited for is known."""
 
@@ -52,10 +59,10 @@ class Fetch(ReadClient):
 
     __slots__ = ("_asked", "_element", "_popped", "arrivals", "idle_from", "stop_at")
 
-    def __init__(self, element: Owner, beats: int, bursts: int) -> None:
+    def __init__(self, element: Owner, beats: int, bursts: int, program: int) -> None:
         super().__init__()
         self._element = element
-        self.beats = beats
+        self.beats, self.address = beats, program
         self.pieces = True
         #: Cycle in which each beat is at the buffer's output.
         self.arrivals: list[int] = []
@@ -94,23 +101,26 @@ class Load(ReadClient):
     def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
-        #: LOADs with requests left: cycle from which they are visible, bursts.
-        self._asking: deque[tuple[int, int]] = deque()
+        #: LOADs with requests left: cycle from which they are visible, bursts, address.
+        self._asking: deque[tuple[int, int, int]] = deque()
         #: Bursts that each LOAD under way still waits for.
         self._coming: deque[int] = deque()
 
-    def begin(self, time: int, bursts: int, beats: int) -> None:
+    def begin(self, time: int, bursts: int, beats: int, address: int) -> None:
         """Starts a LOAD whose requests are visible from a cycle on."""
-        self._asking.append((time, bursts))
+        self._asking.append((time, bursts, address))
         self._coming.append(bursts)
         self.beats = beats
         if len(self._asking) == 1:
+            self.address = address
             self.ask(time)
 
     def granted(self, now: int) -> None:
-        time, left = self._asking.popleft()
+        time, left, address = self._asking.popleft()
         if left > 1:
-            self._asking.appendleft((time, left - 1))
+            self._asking.appendleft((time, left - 1, address))
+        elif self._asking:
+            self.address = self._asking[0][2]
         self.valid_from = max(now + 1, self._asking[0][0]) if self._asking else NEVER
 
     def arrived(self, now: int) -> None:
@@ -121,60 +131,70 @@ class Load(ReadClient):
 
 
 class Stream(ReadClient):
-    """Stream of multipliers (vector_stream) and the MAC that consumes it."""
+    """Stream of multipliers (vector_stream) and the MAC that consumes it.
+
+    Room in the buffer is counted in bursts where it holds a whole number of them, else row by row.
+    """
 
     __slots__ = (
-        "_asked", "_capacity", "_element", "_free", "_from", "_last", "_left", "_pushed", "_ready", "_released",
-        "_rows", "_want", "idle_from", "popped", "pushed",
+        "_asked", "_capacity", "_consumed", "_drain", "_element", "_free", "_from", "_last", "_left", "_pushed",
+        "_ready", "_released", "_rows", "_want", "idle_from", "popped", "pushed",
     )  # fmt: skip
 
-    def __init__(self, element: Owner, rows: int) -> None:
+    def __init__(self, element: Owner, rows: int, burst_rows: int) -> None:
         super().__init__()
         self._element = element
         self._rows = rows
-        self._capacity = 0  # bursts that the buffer holds
-        self._asked = 0
+        self._drain = STREAM_DRAIN if rows < BLOCK_ROWS else BLOCK_DRAIN
+        self.pieces = rows % burst_rows != 0
+        self._capacity = 0  # bursts (rows) that the buffer holds
+        self._asked = self._consumed = 0  # bursts (rows)
         self._left = 0  # bursts of the polynomial that is read now still to be asked for
         self._free = 0  # cycle from which the next polynomial may leave the queue
         self._from = 0  # cycle from which the next burst would be asked for if the buffer had room
-        self._pushed: deque[tuple[int, int, int]] = deque()  # cycle in the queue, bursts, beats
+        self._pushed: deque[tuple[int, int, int, int]] = deque()  # cycle in the queue, bursts, beats, address
         #: Polynomials that came to the queue, and the cycles in which they left it.
         self.pushed = 0
         self.popped: list[int] = []
-        self._released: list[int] = []  # cycle from which the room of burst k is free again
-        self._ready: deque[tuple[int, int]] = deque()  # arrived bursts: cycle of the last row at the output, beats
-        self._want = 0  # bursts that the running MAC waits for
+        # Cycles from which the room of the last bursts (rows) that were consumed is free again, oldest first.
+        self._released: deque[int] = deque()
+        # What has arrived: cycle of the last row at the output, rows.
+        self._ready: deque[tuple[int, int]] = deque()
+        self._want = 0  # bursts (rows) that the running MAC waits for
         self._last = 0  # cycle of the last row it has read
         #: Cycle from which nothing is queued, on its way or in the buffer; NEVER while a MAC is to come.
         self.idle_from = 0
 
-    def push(self, time: int, bursts: int, beats: int) -> None:
+    def push(self, time: int, bursts: int, beats: int, address: int) -> None:
         """A STREAM, issued in cycle `time`."""
         self.idle_from = NEVER
         self.pushed += 1
-        self._pushed.append((time + 1, bursts, beats))
+        self._pushed.append((time + 1, bursts, beats, address))
         if self._left == 0:
             self._next()
 
     def _next(self) -> None:
         """Takes the next polynomial from the queue."""
-        time, self._left, self.beats = self._pushed.popleft()
+        time, self._left, self.beats, self.address = self._pushed.popleft()
         time = max(time, self._free)
         self.popped.append(time)
-        self._capacity = self._rows // self.beats
+        self._capacity = self._rows if self.pieces else self._rows // self.beats
         self._from = time + 1
         self._request()
 
     def _request(self) -> None:
         """Asks for a burst as soon as the buffer has room."""
-        credit = self._asked - self._capacity
-        if credit < 0:
+        need = self._asked + (self.beats if self.pieces else 1) - self._capacity  # bursts (rows) to be consumed before
+        if need <= 0:
             self.ask(self._from)
-        elif credit < len(self._released):
-            self.ask(max(self._from, self._released[credit]))
+        elif need <= self._consumed:
+            released = self._released
+            while len(released) > self._consumed - need + 1:
+                released.popleft()
+            self.ask(max(self._from, released[0]))
 
     def granted(self, now: int) -> None:
-        self._asked += 1
+        self._asked += self.beats if self.pieces else 1
         self._left -= 1
         self._from = now + 1
         self.valid_from = NEVER
@@ -187,7 +207,7 @@ class Stream(ReadClient):
             self._element.resume()
 
     def arrived(self, now: int) -> None:
-        self._ready.append((now + STREAM_DRAIN, self.beats))
+        self._ready.append((now + self._drain, 1 if self.pieces else self.beats))
         if self._want:
             done = self._consume()
             if done < NEVER:
@@ -195,7 +215,7 @@ class Stream(ReadClient):
 
     def begin(self, start: int, bursts: int) -> int:
         """A MAC that reads its first row after cycle `start`; when its unit is idle again, or NEVER."""
-        self._want = bursts
+        self._want = self._element.rows if self.pieces else bursts
         self._last = start
         return self._consume()
 
@@ -206,13 +226,14 @@ class Stream(ReadClient):
             visible, beats = ready.popleft()
             last = max(last + beats, visible)
             released.append(last + 1)
+            self._consumed += 1
             self._want -= 1
         self._last = last
         if self._left and self.valid_from == NEVER:
             self._request()
         if self._want:
             return NEVER
-        if not self._left and not self._pushed and len(released) == self._asked:
+        if not self._left and not self._pushed and self._consumed == self._asked:
             self.idle_from = last + 1
         return last + MAC_DRAIN
 
@@ -220,14 +241,25 @@ class Stream(ReadClient):
 class Store(WriteClient):
     """STORE's side of the outward mover (vector_out)."""
 
-    __slots__ = ("_element", "clear_from")
+    __slots__ = ("_element", "_open", "clear_from")
 
     def __init__(self, element: Owner) -> None:
         super().__init__()
         self._element = element
-        #: Cycle from which every store is acknowledged; NEVER while one moves.
+        self._open = 0  # stores whose last acknowledgement is not known
+        #: Cycle from which every store is acknowledged; NEVER while that is not known.
         self.clear_from = 0
 
-    def written(self, now: int, acknowledged: int) -> None:
-        self.clear_from = acknowledged
+    def ask(self, time: int, bursts: int, beats: int, data_from: int, address: int) -> None:
+        self._open += 1
+        self.clear_from = NEVER
+        super().ask(time, bursts, beats, data_from, address)
+
+    def written(self, now: int) -> None:
         self._element.release(OUT, now + STORE_DRAIN)
+
+    def acknowledged(self, time: int) -> None:
+        self._open -= 1
+        if self._open == 0:
+            self.clear_from = time
+            self._element.resume()

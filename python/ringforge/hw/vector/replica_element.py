@@ -62,8 +62,8 @@ _ELEMENT, _FROM_STREAM = int(Scope.ELEMENT), int(BFrom.STREAM)
 _ROW_BITS: Final = 13
 
 #: A decoded instruction: operation; slots read; slot written, or -1; twiddle slot, b_from, mask, src_pe, scope or
-#: log2 N, by operation; entity of the address.
-Step = tuple[int, tuple[int, ...], int, int, int]
+#: log2 N, by operation; entity of the address; address.
+Step = tuple[int, tuple[int, ...], int, int, int, int]
 
 
 class Element:
@@ -75,16 +75,23 @@ class Element:
         steps: the program, decoded.
         tags: of each instruction, an index into the primitives' names.
         primitives: how many primitives there are.
+        program: address of the program.
     """
 
     def __init__(
-        self, number: int, config: VectorConfig, steps: Sequence[Step], tags: Sequence[int], primitives: int
+        self,
+        number: int,
+        config: VectorConfig,
+        steps: Sequence[Step],
+        tags: Sequence[int],
+        primitives: int,
+        program: int = 0,
     ) -> None:
         self.number = number
         self.group, self.pe = divmod(number, config.pes)
-        self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats)
+        self.fetch = Fetch(self, config.fetch_beats, config.fetch_depth // config.fetch_beats, program)
         self.load = Load(self)
-        self.stream = Stream(self, config.stream_rows)
+        self.stream = Stream(self, config.stream_rows, config.burst_rows)
         self.store = Store(self)
         self.bus: Bus
         self.reduction: Reduction
@@ -199,7 +206,7 @@ class Element:
                 self.fetch.popped(taken)
             if pc >= len(steps):
                 raise IllegalInstructionError(f"element {self.number}: the program has no END")
-            op, reads, dst, x, _ = step = steps[pc]
+            op, reads, dst, x, _, _ = step = steps[pc]
             t, why = self._earliest(op, reads, dst, x, taken + 1)
             if t >= NEVER:
                 return
@@ -323,7 +330,7 @@ class Element:
 
     def _start(self, op: int, step: Step, t: int, tag: int) -> None:
         """Issues an instruction in cycle t."""
-        _, reads, dst, x, entity = step
+        _, reads, dst, x, entity, address = step
         rows = self._rows
         if op == _MAC:
             self._mac_dst, self._mac_reads = dst, reads
@@ -348,18 +355,17 @@ class Element:
             self.busy[SPN] += free - t
         elif op == _STREAM_OP:
             self.count(False, entity)
-            self.stream.push(t, self._bursts, self._beats)
+            self.stream.push(t, self._bursts, self._beats, address)
         elif op == _LOAD:
             self.count(False, entity)
             self._loads.append((NEVER, dst, t))
             self._running[LOAD] = tag
-            self.load.begin(t + START + 1, self._bursts, self._beats)
+            self.load.begin(t + START + 1, self._bursts, self._beats, address)
         elif op == _STORE:
             self.count(True, entity)
             self._out_free, self._out_a = NEVER, reads[0]
             self._started[OUT], self._running[OUT] = t, tag
-            self.store.clear_from = NEVER
-            self.store.ask(t + START + 1, self._bursts, self._beats, t + STORE_START)
+            self.store.ask(t + START + 1, self._bursts, self._beats, t + STORE_START, address)
         elif op == _SEND:
             self._out_free, self._out_a = NEVER, reads[0]
             self._started[OUT], self._running[OUT] = t, tag

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Final
+from typing import Final, Protocol
 
 #: A time that is not known yet.
 NEVER: Final = 1 << 60
@@ -62,7 +62,7 @@ class Events:
 class Bandwidth:
     """What all channels share: tokens for `beats` beats arrive per cycle, and every beat that moves takes one.
 
-    Follows the simulated memory (matvec_sim.cpp): the channels, reads of all ports and then writes, are asked in
+    Follows the simulated memory (hw/sim/memory.hpp): the channels, reads of all ports and then writes, are asked in
     turn, starting one further every cycle. A read takes its token when it is offered; a write when it has moved, so
     writes of one cycle may overdraw. As long as there is enough for all, time passes in one step until the next burst
     is through; else cycle by cycle.
@@ -71,6 +71,7 @@ class Bandwidth:
         events: the clock.
         ports: DRAM ports.
         beats: bandwidth in beats per cycle.
+        latency: from the last beat of a write to its acknowledgement.
         turn: channel that is asked first in cycle 0.
     """
 
@@ -89,9 +90,9 @@ class Bandwidth:
         "events",
     )
 
-    def __init__(self, events: Events, ports: int, beats: float, turn: int = 0) -> None:
+    def __init__(self, events: Events, ports: int, beats: float, latency: int, turn: int = 0) -> None:
         self.events = events
-        self.channels = [Channel(self, i) for i in range(2 * ports)]
+        self.channels = [Channel(self, i, latency) for i in range(2 * ports)]
         self._ports = ports
         self._beats = beats
         self._cap = 2.0 * ports
@@ -230,6 +231,23 @@ class Bandwidth:
         self._time, self._tokens = time, tokens
 
 
+class Mover(Protocol):
+    """Reads or writes of one port, as the port sees them; `Channel`, or what `replica_dram` has."""
+
+    #: Called in the cycle of a part's last beat; `before`: cycle of the beat before.
+    moved: Callable[[int, int], None]
+
+    def push(self, parts: int, beats: int, ready: int, address: int) -> None:
+        """A burst of `parts` times `beats` beats, each part to be told of, that may move from cycle `ready` on."""
+
+
+class Writes(Mover, Protocol):
+    """Writes of one port."""
+
+    def answer(self, now: int, tell: Callable[[int], None]) -> None:
+        """Tells the cycle of the acknowledgement of the burst that has just moved."""
+
+
 class Channel:
     """Reads or writes of one port: bursts move in order.
 
@@ -237,10 +255,11 @@ class Channel:
     before (of writes; reads have no use for it).
     """
 
-    __slots__ = ("_bandwidth", "_waiting", "before", "due", "index", "last", "left", "moved", "queue")
+    __slots__ = ("_bandwidth", "_latency", "_waiting", "before", "due", "index", "last", "left", "moved", "queue")
 
-    def __init__(self, bandwidth: Bandwidth, index: int) -> None:
+    def __init__(self, bandwidth: Bandwidth, index: int, latency: int) -> None:
         self.index = index
+        self._latency = latency
         #: Bursts after the one that moves: beats, first cycle in which they may move.
         self.queue: deque[tuple[int, int]] = deque()
         #: Beats that the moving burst still has, and the cycles of the last two beats.
@@ -250,12 +269,16 @@ class Channel:
         self._bandwidth = bandwidth
         self._waiting = False  # a start is planned
 
-    def push(self, beats: int, ready: int) -> None:
-        """A burst that may move from cycle `ready` on."""
-        self.queue.append((beats, ready))
+    def push(self, parts: int, beats: int, ready: int, address: int) -> None:  # noqa: ARG002  all are alike here
+        """A burst of `parts` times `beats` beats, each part to be told of, that may move from cycle `ready` on."""
+        self.queue.extend([(beats, ready)] * parts)
         if self.left == 0 and not self._waiting:
             self._waiting = True
             self._bandwidth.events.at(ready, ARRIVE, self._start)
+
+    def answer(self, now: int, tell: Callable[[int], None]) -> None:
+        """Tells the cycle of the acknowledgement of the burst that has just moved."""
+        tell(now + self._latency)
 
     def _start(self, now: int, _: int) -> None:
         self._waiting = False
@@ -277,16 +300,16 @@ class Channel:
 
 
 class ReadClient:
-    """Someone who reads: asks for bursts of `beats` beats from cycle `valid_from` on.
+    """Someone who reads: asks for bursts of `beats` beats from `address` on, from cycle `valid_from` on.
 
     A burst of a client with `pieces` is timed beat by beat.
     """
 
-    __slots__ = ("beats", "pieces", "port", "valid_from")
+    __slots__ = ("address", "beats", "pieces", "port", "valid_from")
 
     def __init__(self) -> None:
         self.valid_from = NEVER
-        self.beats = 0
+        self.beats = self.address = 0
         self.pieces = False
         self.port: ReadPort
 
@@ -307,12 +330,24 @@ class ReadClient:
 class ReadPort:
     """Grants bursts to clients (rf_axi_read)."""
 
-    __slots__ = ("_channel", "_clients", "_flying", "_last", "_latency", "_next", "_parts", "_planned", "events")
+    __slots__ = (
+        "_channel",
+        "_clients",
+        "_flying",
+        "_last",
+        "_latency",
+        "_next",
+        "_parts",
+        "_planned",
+        "_row",
+        "events",
+    )
 
-    def __init__(self, events: Events, channel: Channel, latency: int) -> None:
+    def __init__(self, events: Events, channel: Mover, latency: int, row_bytes: int) -> None:
         self.events = events
         self._channel = channel
         self._latency = latency
+        self._row = row_bytes
         self._clients: list[ReadClient] = []
         self._flying = 0  # bursts granted whose last beat has not moved
         self._parts: deque[tuple[ReadClient, bool]] = deque()  # what moves: of whom, and whether it ends a burst
@@ -352,13 +387,11 @@ class ReadPort:
         self._last = at
         self._next = now + 1
         self._flying += 1
-        if client.pieces:
-            for left in range(client.beats - 1, -1, -1):
-                self._parts.append((client, left == 0))
-                self._channel.push(1, now + 1 + self._latency)
-        else:
-            self._parts.append((client, True))
-            self._channel.push(client.beats, now + 1 + self._latency)
+        parts = client.beats if client.pieces else 1
+        for left in range(parts - 1, -1, -1):
+            self._parts.append((client, left == 0))
+        self._channel.push(parts, client.beats // parts, now + 1 + self._latency, client.address)
+        client.address += client.beats * self._row
         client.granted(now)
         self._plan(now + 1)
 
@@ -382,36 +415,47 @@ class ReadPort:
 class WriteClient:
     """Someone who writes: asks for `left` bursts of `beats` beats, data at hand from cycle `data_from` on."""
 
-    __slots__ = ("beats", "data_from", "left", "port", "unsent", "valid_from")
+    __slots__ = ("address", "beats", "data_from", "left", "port", "unsent", "valid_from")
 
     def __init__(self) -> None:
         self.valid_from = NEVER
-        self.beats = self.left = self.unsent = 0
+        self.address = self.beats = self.left = self.unsent = 0
         self.data_from = 0
         self.port: WritePort
 
-    def ask(self, time: int, bursts: int, beats: int, data_from: int) -> None:
+    def ask(self, time: int, bursts: int, beats: int, data_from: int, address: int) -> None:
         """Has so many bursts to write from a cycle on."""
         self.valid_from, self.left, self.unsent, self.beats, self.data_from = time, bursts, bursts, beats, data_from
+        self.address = address
         self.port.wake(time)
 
-    def written(self, now: int, acknowledged: int) -> None:
-        """All bursts asked for have moved: cycles in which the last beat left and in which all are acknowledged."""
+    def written(self, now: int) -> None:
+        """All bursts asked for have moved: the cycle in which the last beat left."""
+        raise NotImplementedError
+
+    def acknowledged(self, time: int) -> None:
+        """The cycle in which the next of what was asked for, in order, is known to be acknowledged."""
         raise NotImplementedError
 
 
 class WritePort:
     """Grants bursts to clients and takes their beats in order (rf_axi_write)."""
 
-    __slots__ = ("_acks", "_channel", "_clients", "_events", "_last", "_latency", "_next", "_planned", "_queue")
+    __slots__ = (
+        "_acks", "_blocked", "_channel", "_clients", "_events", "_last", "_next", "_planned", "_queue", "_row",
+        "_unanswered",
+    )  # fmt: skip
 
-    def __init__(self, events: Events, channel: Channel, latency: int) -> None:
+    def __init__(self, events: Events, channel: Writes, row_bytes: int) -> None:
         self._events = events
         self._channel = channel
-        self._latency = latency
+        self._row = row_bytes
         self._clients: list[WriteClient] = []
         self._queue: deque[WriteClient] = deque()
         self._acks: deque[int] = deque()  # cycles in which bursts that have moved stop counting as in flight
+        # Bursts that have moved and whose acknowledgement is not known: the client, if it is its last one.
+        self._unanswered: deque[WriteClient | None] = deque()
+        self._blocked = False  # until an acknowledgement is known
         self._last = -1
         self._next = 0
         self._planned = NEVER
@@ -437,9 +481,11 @@ class WritePort:
         acks = self._acks
         while acks and acks[0] <= now:
             acks.popleft()
-        if len(self._queue) + len(acks) >= OUTSTANDING:
-            self._next = acks[0]
-            self.wake(acks[0])
+        if len(self._queue) + len(acks) + len(self._unanswered) >= OUTSTANDING:
+            self._blocked = not acks
+            if acks:
+                self._next = acks[0]
+                self.wake(acks[0])
             return
         clients = self._clients
         count = len(clients)
@@ -455,7 +501,8 @@ class WritePort:
         self._last = at
         self._next = now + 1
         self._queue.append(client)
-        self._channel.push(client.beats, max(now + 2, client.data_from))
+        self._channel.push(1, client.beats, max(now + 2, client.data_from), client.address)
+        client.address += client.beats * self._row
         client.left -= 1
         client.valid_from = now + 1 if client.left else NEVER
         self._plan(now + 1)
@@ -469,11 +516,22 @@ class WritePort:
 
     def _moved(self, now: int, before: int) -> None:
         client = self._queue.popleft()
-        answer = now + self._latency
-        self._acks.append(answer + 1)
         client.unsent -= 1
+        ends = client.unsent == 0
+        self._unanswered.append(client if ends else None)
+        self._channel.answer(now, self._answer)
         if len(self._queue) == DATA_QUEUE - 1:
             self._next = max(self._next, before + 1)
             self.wake(min([c.valid_from for c in self._clients]))
-        if client.unsent == 0:
-            client.written(before, answer + 2)
+        if ends:
+            client.written(before)
+
+    def _answer(self, time: int) -> None:
+        self._acks.append(time + 1)
+        client = self._unanswered.popleft()
+        if client is not None:
+            client.acknowledged(time + 2)
+        if self._blocked:
+            self._blocked = False
+            self._next = time + 1
+            self.wake(time + 1)

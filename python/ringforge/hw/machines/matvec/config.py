@@ -16,7 +16,6 @@ from pydantic import model_validator
 from ringforge.hw.core.config import WORD_BYTES, room
 from ringforge.hw.vector.config import VectorConfig
 
-
 #: Bytes of the widest AXI4 data bus.
 AXI_BYTES = 128
 
@@ -34,3 +33,9 @@ class MatvecConfig(VectorConfig):
                 f"take {AXI_BYTES // WORD_BYTES} lanes or fewer"
             )
         return self
+
+    def facts(self) -> dict[str, str]:
+        return {
+            **super().facts(),
+            "clock": f"{self.clock_hz / 1e6:g} MHz (the paper's; only a vendor's tool can confirm it)",
+        }

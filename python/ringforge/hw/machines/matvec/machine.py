@@ -27,8 +27,8 @@ MACHINE: Final = Machine(
     commands={
         "run": f"{_HERE}.run_cli:run_command",
         "cycles": f"{_HERE}.run_cli:cycles_command",
-        "validate": f"{_HERE}.model_cli:validate_command",
-        "layers": f"{_HERE}.model_cli:layers_command",
+        "validate": f"{_HERE}.replica_cli:validate_command",
+        "layers": f"{_HERE}.replica_cli:layers_command",
         "isa": f"{_HERE}.isa_cli:isa_command",
     },
     figures=f"{_HERE}.figures:FIGURES",

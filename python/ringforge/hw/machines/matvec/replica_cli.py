@@ -17,14 +17,11 @@ from ringforge.errors import ParameterError
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
 from ringforge.hw.machines.matvec.replica_layers import STEADY, LayerLatency, layer_latency
-from ringforge.hw.machines.matvec.run_cli import AsJson, Save, check_system, counting, finish, layer_record
+from ringforge.hw.machines.matvec.run_cli import AsJson, Save, counting, finish, layer_record
 from ringforge.hw.machines.matvec.validation import CASES, measure, predict
-
-System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
 
 
 def validate_command(
-    system: System,
     case: Annotated[
         list[int] | None, typer.Option(help="Numbers of cases, from 0; may be repeated. Default: all but the last.")
     ] = None,
@@ -37,7 +34,6 @@ def validate_command(
 
     Example: `ringforge hw validate matvec --case 0 --case 5`
     """
-    check_system(system)
     chosen = case if case else list(range(len(CASES) - 1))
     if any(not 0 <= n < len(CASES) for n in chosen):
         raise ParameterError(f"cases are 0 ... {len(CASES) - 1}")
@@ -81,7 +77,6 @@ def validate_command(
 
 
 def layers_command(
-    system: System,
     params: Annotated[
         list[str] | None, typer.Option(help="Parameter set: set-a, set-b, set-c; may be repeated. Default: all.")
     ] = None,
@@ -101,7 +96,6 @@ def layers_command(
 
     Example: `ringforge hw layers matvec --params set-b --layer rnnt-fc0`
     """
-    check_system(system)
     known = {entry.name: entry for entry in LAYERS}
     names, sets, schedules = layer or list(known), params or list(MACHINES), schedule or ["diagonal", "bsgs"]
     if unknown := set(names) - set(known):

@@ -94,7 +94,6 @@ def layer_record(name: str, r: LayerRun) -> runs.Record:
 
 
 def run_command(
-    system: Annotated[str, typer.Argument(help="The accelerator: matvec.")],
     layer: Annotated[str, typer.Option(help="A layer of the paper's Table IV, or a shape ROWSxCOLS.")] = "64x100",
     params: ParameterSet = "set-a",
     machine: Machine = "matvec-b",
@@ -117,7 +116,6 @@ def run_command(
     Examples: `ringforge hw run matvec`,
     `ringforge hw run matvec --layer rnnt-fc0 --params set-b --schedule diagonal --save bench/results`
     """
-    check_system(system)
     rows, cols = layer_shape(layer)
     config = MatvecConfig.named(machine)
     if bandwidth is not None:
@@ -160,7 +158,6 @@ def run_command(
 
 
 def cycles_command(
-    system: Annotated[str, typer.Argument(help="The accelerator: matvec.")],
     params: ParameterSet = "set-b",
     machine: Machine = "matvec-b",
     rotations: Annotated[list[int] | None, typer.Option(help="Lengths of chains of rotations.")] = None,
@@ -172,7 +169,6 @@ def cycles_command(
 
     Example: `ringforge hw cycles matvec --save bench/results`
     """
-    check_system(system)
     parameters = parameter_sets.named(params, insecure)
     config = MatvecConfig.named(machine)
     if parameters.log_n > config.max_log_n:
@@ -241,9 +237,3 @@ def _rotation_table(config: MatvecConfig, rates: list[RotationRate]) -> Table:
             f"{config.clock_hz / r.bound:,.0f}",
         )
     return table
-
-
-def check_system(system: str) -> None:
-    """Raises ParameterError unless there is an accelerator for the system."""
-    if system != "matvec":
-        raise ParameterError(f'there is no accelerator for "{system}" yet; there is matvec')
