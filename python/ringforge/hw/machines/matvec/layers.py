@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ringforge.errors import ParameterError
 from ringforge.hw.core.device import RtlDevice
 from ringforge.hw.machines.matvec import Options
 from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.price import price
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.planner import choose
 
@@ -61,16 +63,24 @@ class LayerRun:
 
 
 def layer_kernel(
-    context: _native.Context, rows: int, cols: int, level: int, algorithm: str, baby: int | None = None
+    context: _native.Context,
+    rows: int,
+    cols: int,
+    level: int,
+    algorithm: str,
+    baby: int | None = None,
+    machine: MatvecConfig | None = None,
 ) -> tuple[MatvecKernel, str]:
     """The kernel of a layer at a level by an algorithm, and its packing.
 
-    `diagonal` and `horner` take the paper's packing; `bsgs` the split that the planner finds best, or `baby` steps.
+    `diagonal` and `horner` take the paper's packing; `bsgs` the split that takes `machine` the fewest cycles by `price`
+    (the CPU the least work, without a machine), or `baby` steps.
 
     Raises:
         ParameterError: the planner knows no plan with so many baby steps.
     """
-    found = choose(context, rows, cols, level, algorithm=algorithm)
+    cost = None if machine is None or algorithm != "bsgs" else partial(price, machine, context.params.log_n, level + 1)
+    found = choose(context, rows, cols, level, algorithm=algorithm, price=cost)
     choice = found.chosen
     if baby is not None:
         fitting = [c for c in found.candidates if c.plan.baby == baby and c.span == choice.span]
@@ -150,7 +160,7 @@ def run_layer(
         rows, cols: the matrix, entries uniform in [-1, 1].
         algorithm: bsgs, diagonal or horner.
         level: of the input; default: all limbs.
-        baby: steps of bsgs; default: the planner's.
+        baby: steps of bsgs; default: what takes the machine the fewest cycles, by `price`.
         seed: of matrix, vector and bias. Keys are fresh.
         options: compiler passes.
         say: told what happens.
@@ -163,7 +173,7 @@ def run_layer(
         raise ParameterError(f'the schedule is bsgs, diagonal or horner, not "{algorithm}"')
     level = params.max_level if level is None else level
     context = _native.Context(params)
-    kernel, packing = layer_kernel(context, rows, cols, level, algorithm, baby)
+    kernel, packing = layer_kernel(context, rows, cols, level, algorithm, baby, machine)
     device = RtlDevice(machine, options=options, cycles=cycles)
     device.check(kernel)
 
