@@ -110,9 +110,7 @@ def test_its_parts_are_those_of_the_shell(toy: descriptors.Machine) -> None:
     design = resources.design(toy)
     top = resources.top(toy, config)
     assert set(dict(top.parameters)) == design.parameter_names("toy_top")
-    assert {"rf_axi_read", "rf_axi_write", "rf_shell_control", "rf_fifo", "rf_mod_add"} <= set(
-        design._needed("toy_top")
-    )
+    assert {"rf_axi_read", "rf_axi_write", "rf_shell_control", "rf_fifo", "rf_mod_add"} <= set(design.needed("toy_top"))
 
 
 @pytest.mark.long
