@@ -159,6 +159,9 @@ def test_its_device(toy: descriptors.Machine) -> None:
     assert device.capabilities().kernels == frozenset(), "no kernel of another machine"
     assert device.description == "adds 8 residues a cycle, simulated"
     assert descriptors.of_configuration("toy-1") is toy
+    with device.turn():
+        device._process = 0  # as in a child that was forked off meanwhile
+        assert not device.turn().locked(), "what a thread of the parent holds is free here"
 
 
 # ---- what holds of every simulated machine ------------------------------------------------------------
@@ -177,7 +180,7 @@ def test_bad_registers_stop_it_and_the_next_run_is_right(sim: Simulation) -> Non
     assert np.array_equal(add(sim, left, right, MODULUS)[0], (left + right) % np.uint64(MODULUS))
 
 
-@pytest.mark.parametrize("how", ["limit", "silence", "progress", "watchdog", "register"])
+@pytest.mark.parametrize("how", ["limit", "progress", "watchdog", "register"])
 def test_a_run_that_is_given_up_leaves_a_machine_that_works(
     sim: Simulation, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,9 +199,6 @@ def test_a_run_that_is_given_up_leaves_a_machine_that_works(
     if how == "limit":
         with pytest.raises(HardwareError, match="not done after 300 cycles"):
             add(sim, left, right, MODULUS, limit=300)
-    elif how == "silence":
-        with pytest.raises(HardwareError, match="moved nothing for 0 cycles"):
-            add(sim, left, right, MODULUS, silence=0)
     elif how == "progress":
         with pytest.raises(KeyboardInterrupt):
             add(sim, left, right, MODULUS, progress=interrupt)
@@ -218,6 +218,23 @@ def test_a_run_that_is_given_up_leaves_a_machine_that_works(
         with pytest.raises(HardwareError, match="aborted by the host"):
             sim.check()
     assert np.array_equal(add(sim, left, right, MODULUS)[0], expected)
+
+
+def test_memory_that_never_answers_is_given_up(toy: descriptors.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be carried through then, so an abort does not end either: reset does."""
+    from toy_machine.driver import add
+
+    from ringforge.hw.core import simulator
+
+    left, right = operands(64)
+    monkeypatch.setattr(simulator, "_STEP", 100)
+    monkeypatch.setattr(simulator, "_DRAIN", 500)
+    with Simulation(toy.config.named(toy.default), optimise="-O1", stall_percent=100) as silent:
+        for _ in range(2):
+            with pytest.raises(HardwareError, match="moved nothing for 1000 cycles"):
+                add(silent, left, right, MODULUS, silence=1000)
+        with pytest.raises(ParameterError, match="0 cycles or more, not -1"):
+            silent.run(limit=-1)
 
 
 def test_another_thread_is_refused_and_may_abort(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
