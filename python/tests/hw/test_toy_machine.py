@@ -70,24 +70,24 @@ def operands(size: int) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
+def command(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`ringforge hw ...` where the package is installed."""
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; from ringforge.cli import main; sys.exit(main())", "hw", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT / "python")])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_commands_find_it_and_no_other_file_is_touched(installed: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT / "python")])}
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "import sys; from ringforge.cli import main; sys.exit(main())", "hw", *words],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    listed = run("list")
+    listed = command(installed, tmp_path, "list")
     assert listed.returncode == 0, listed.stderr
     for word in ("matvec-b (default)", "toy-8 (default)", "an example: adds two polynomials"):
         assert word in listed.stdout
-    done = run("run", "toy", "--log-n", "9")
+    done = command(installed, tmp_path, "run", "toy", "--log-n", "9")
     assert done.returncode == 0, done.stderr
     assert "the same words as numpy" in done.stdout
     assert list(tmp_path.iterdir()) == []
@@ -111,6 +111,13 @@ def test_its_parts_are_those_of_the_shell(toy: descriptors.Machine) -> None:
     top = resources.top(toy, config)
     assert set(dict(top.parameters)) == design.parameter_names("toy_top")
     assert {"rf_axi_read", "rf_axi_write", "rf_shell_control", "rf_fifo", "rf_mod_add"} <= set(design.needed("toy_top"))
+
+
+@pytest.mark.long
+def test_its_bench(installed: Path, tmp_path: Path) -> None:
+    done = command(installed, tmp_path, "test", "toy", "-k", "toy_top")
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
 
 
 @pytest.mark.long
