@@ -1,4 +1,17 @@
+rtl/rf_shell_pkg.sv
 rtl/rf_skid.sv
 rtl/rf_axil_regs.sv
 rtl/rf_axi_read.sv
 rtl/rf_axi_write.sv
+rtl/rf_shell_programs.sv
+rtl/rf_shell_counters.sv
+rtl/rf_shell_control.sv
+rtl/rf_sync.sv
+rtl/rf_slices.sv
+rtl/rf_axi_split.sv
+rtl/rf_axi_bridge_read.sv
+rtl/rf_axi_bridge_write.sv
+rtl/rf_axi_bridge.sv
+rtl/rf_card_reset.sv
+rtl/rf_card_control.sv
+rtl/rf_card.sv

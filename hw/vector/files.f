@@ -4,6 +4,7 @@ rtl/vector_fetch.sv
 rtl/vector_sequencer.sv
 rtl/vector_stream.sv
 rtl/vector_mac.sv
+rtl/vector_load.sv
 rtl/vector_in.sv
 rtl/vector_out.sv
 rtl/vector_pe.sv

@@ -641,7 +641,7 @@ def http_answers(data: bytes) -> None:
 
 
 @target(
-    "hw.config.MatvecConfig.load",
+    "hw.core.config.MachineConfig.load",
     seeds=lambda: [MatvecConfig.named("matvec-small").model_dump_json().encode()],
     mutate=mutators.in_json,
 )

@@ -3,15 +3,17 @@
 //
 // Instruction fetch of one processing element.
 //
-// Function: from start_i on, reads the program at program_i in bursts of FetchBeats beats, a few bursts ahead, and
-//   presents its 256-bit instructions in order on instr_o (valid_o/ready_i). After stop_i nothing more is requested;
-//   idle_o says that no response is outstanding. Programs start on 4 KiB boundaries and may be read past their end
-//   by up to the buffer's depth: memory there must exist.
+// Function: from start_i on, reads the program at program_i in bursts of a quarter of the buffer (or BurstRows), as far ahead
+//   as that has room, and presents its 256-bit instructions in order on instr_o (valid_o/ready_i). After stop_i nothing more is
+//   requested; idle_o says that no response is outstanding. Programs start on 4 KiB boundaries and may be read past
+//   their end by up to the buffer's depth, at most 4 KiB: memory there must exist.
 // Throughput: one instruction per cycle.
+// Ranges: Lanes a power of two, 4 ... 256.
 module vector_fetch
   import vector_pkg::*;
 #(
     parameter int unsigned Lanes = 16,
+    parameter int unsigned BurstRows = 32,
     localparam int unsigned DataW = Lanes * 64
 ) (
     input  logic             clk_i,
@@ -29,7 +31,10 @@ module vector_fetch
     output logic             idle_o
 );
   localparam int unsigned PerBeat = DataW / 256;
-  localparam int unsigned Depth = 4 * FetchBeats;
+  localparam int unsigned Fitting = BurstBytes / (DataW / 8);
+  localparam int unsigned Depth = Fitting < FetchDepth ? Fitting : FetchDepth;
+  localparam int unsigned Quarter = Depth < 4 ? 1 : Depth / 4;
+  localparam int unsigned FetchBeats = Quarter < BurstRows ? Quarter : BurstRows;
   localparam int unsigned Count = $clog2(Depth + 1);
   localparam int unsigned Pick = PerBeat > 1 ? $clog2(PerBeat) : 1;
 

@@ -4,11 +4,12 @@
 // Processing element: scratchpad banks, twiddle bank, transform unit, MAC array, movers, instruction fetch and
 // sequencer. It computes on the residue polynomials assigned to it by its own program.
 //
-//            DRAM read: fetch, load, stream          DRAM write
-//                 |       |       |                     ^
-//             sequencer   in    stream                 out ---> bus, reduction
-//                         |       |                     ^
-//                         v       v                     |
+//     bus, reduction    DRAM read: fetch, load, stream          DRAM write
+//           |                       |      |      |                 ^
+//           in                sequencer  load   stream             out ---> bus, reduction
+//           |                              |      |                 ^
+//           +----------------+-------------+      v                 |
+//                            v                    |                 |
 //                 banks 0 ... b-1 <-> MAC array <-> transform unit <- twiddle bank
 //
 // Residues are held shifted left so that the modulus fills the word (rf_mul_barrett); see README for the format.
@@ -78,33 +79,62 @@ module vector_pe
   localparam int unsigned BankAddr = $clog2(BankRows);
   localparam int unsigned TwiddleAddr = $clog2(TwiddleRows);
 
+  if (Lanes < 4 || Lanes > 256 || (Lanes & (Lanes - 1)) != 0) begin : g_bad_lanes
+    $error("vector_pe: Lanes must be a power of two, 4 ... 256");
+  end
+  if (MinLogN < 2 * $clog2(Lanes) || MaxLogN < MinLogN || MaxLogN > 17) begin : g_bad_degree
+    $error("vector_pe: degrees must be 2 log2 Lanes <= MinLogN <= MaxLogN <= 17");
+  end
+  if (Banks < 2 || Banks > 7) begin : g_bad_banks
+    $error("vector_pe: Banks must be 2 ... 7");
+  end
+  if (BankRows < 2 ** RowBits || BankRows > SlotRows || TwiddleRows < 2 ** RowBits || TwiddleRows > SlotRows)
+  begin : g_bad_rows
+    $error("vector_pe: BankRows and TwiddleRows must hold a polynomial of degree 2^MaxLogN, and be 8192 at most");
+  end
+  if (W < 32 || W > 62) begin : g_bad_word
+    $error("vector_pe: W must be 32 ... 62");
+  end
+  if (BurstRows < 1 || (BurstRows & (BurstRows - 1)) != 0 || BurstRows * (DataW / 8) > BurstBytes) begin : g_bad_burst
+    $error("vector_pe: BurstRows must be a power of two, of 4 KiB at most");
+  end
+  if (StreamRows < BurstRows) begin : g_bad_stream
+    $error("vector_pe: StreamRows must be at least BurstRows");
+  end
+  if (Pes < 1 || Pes > 32) begin : g_bad_pes
+    $error("vector_pe: Pes must be 1 ... 32");
+  end
+  if (Kind != rf_pkg::MulBarrett && Kind != rf_pkg::MulMontgomery) begin : g_bad_kind
+    $error("vector_pe: Kind must be rf_pkg::MulBarrett or rf_pkg::MulMontgomery");
+  end
+
   // ---- Control -------------------------------------------------------------------------------------
   instr_t instr;
   logic fetch_valid, fetch_ready, fetch_idle;
   logic [255:0] fetch_instr;
-  logic start_spn, start_mac, start_in, start_out, push_stream, write_modulus;
-  logic spn_src_done, spn_done, mac_done, in_done, out_done;
+  logic start_spn, start_mac, start_load, start_in, start_out, push_stream, write_modulus;
+  logic spn_src_done, spn_done, mac_done, load_done, in_done, out_done;
   logic stream_full, stream_idle, stores_pending, ended;
   logic [4:0] log_n;
   logic [2:0] word_shift;
   logic [RowBits:0] rows;
 
-  vector_fetch #(.Lanes(Lanes)) u_fetch (
+  vector_fetch #(.Lanes(Lanes), .BurstRows(BurstRows)) u_fetch (
       .clk_i, .rst_ni, .start_i, .stop_i(ended || halt_i), .program_i,
       .req_o(rd_req_o[FetchClient]), .req_ready_i(rd_ready_i[FetchClient]),
       .rsp_valid_i(rd_valid_i[FetchClient]), .rsp_data_i(rd_data_i),
       .valid_o(fetch_valid), .ready_i(fetch_ready), .instr_o(fetch_instr), .idle_o(fetch_idle)
   );
   vector_sequencer #(
-      .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
-      .MaxLogN(MaxLogN), .Pes(Pes)
+      .W(W), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
+      .MaxLogN(MaxLogN), .Pes(Pes), .Kind(Kind)
   ) u_sequencer (
       .clk_i, .rst_ni, .start_i, .halt_i, .index_i, .valid_i(fetch_valid), .ready_o(fetch_ready),
       .instr_i(fetch_instr), .instr_o(instr),
-      .start_spn_o(start_spn), .start_mac_o(start_mac), .start_in_o(start_in), .start_out_o(start_out),
-      .push_stream_o(push_stream), .write_modulus_o(write_modulus),
-      .spn_src_done_i(spn_src_done), .spn_done_i(spn_done), .mac_done_i(mac_done), .in_done_i(in_done),
-      .out_done_i(out_done), .stream_full_i(stream_full), .stream_idle_i(stream_idle),
+      .start_spn_o(start_spn), .start_mac_o(start_mac), .start_load_o(start_load), .start_in_o(start_in),
+      .start_out_o(start_out), .push_stream_o(push_stream), .write_modulus_o(write_modulus),
+      .spn_src_done_i(spn_src_done), .spn_done_i(spn_done), .mac_done_i(mac_done), .load_done_i(load_done),
+      .in_done_i(in_done), .out_done_i(out_done), .stream_full_i(stream_full), .stream_idle_i(stream_idle),
       .stores_pending_i(stores_pending), .sync_o, .sync_scope_o, .sync_go_i,
       .log_n_o(log_n), .shift_o(word_shift), .rows_o(rows), .done_o(ended), .error_o, .pc_o
   );
@@ -115,9 +145,9 @@ module vector_pe
   logic [W-1:0] modulus_q[Moduli];
   logic [63:0] constant_q[Moduli];
   /* verilator lint_off UNUSEDSIGNAL */  // each unit uses some of the fields
-  instr_t spn_q, mac_q, in_q, out_q;
+  instr_t spn_q, mac_q, load_q, in_q, out_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic spn_start_q, mac_start_q, in_start_q, out_start_q;
+  logic spn_start_q, mac_start_q, load_start_q, in_start_q, out_start_q;
   logic [W-1:0] spn_mod_q, spn_src_mod_q, mac_mod_q;
   logic [63:0] spn_const_q, mac_const_q;
 
@@ -130,6 +160,7 @@ module vector_pe
   always_ff @(posedge clk_i) begin
     spn_start_q <= start_spn && rst_ni;
     mac_start_q <= start_mac && rst_ni;
+    load_start_q <= start_load && rst_ni;
     in_start_q <= start_in && rst_ni;
     out_start_q <= start_out && rst_ni;
     if (start_spn) begin
@@ -143,6 +174,7 @@ module vector_pe
       mac_mod_q <= modulus_q[instr.mod];
       mac_const_q <= constant_q[instr.mod];
     end
+    if (start_load) load_q <= instr;
     if (start_in) in_q <= instr;
     if (start_out) begin
       out_q <= instr;
@@ -155,10 +187,10 @@ module vector_pe
   logic [BankAddr-1:0] raddr[Banks], waddr[Banks];
   logic [W-1:0] rdata[Banks][Lanes], wdata[Banks][Lanes];
 
-  logic spn_rd_en, spn_rd_src, spn_wr_en, tw_en, mac_rd_en, mac_wr_en, in_wr_en, out_rd_en;
-  logic [RowBits-1:0] spn_rd_row, spn_wr_row, tw_row, mac_rd_row, mac_wr_row, in_wr_row, out_rd_row;
-  logic [W-1:0] spn_wr_data[Lanes], mac_wr_data[Lanes], in_wr_data[Lanes];
-  slot_t spn_rd_slot;
+  logic spn_rd_en, spn_rd_src, spn_wr_en, tw_en, mac_rd_en, mac_wr_en, load_wr_en, in_wr_en, out_rd_en;
+  logic [RowBits-1:0] spn_rd_row, spn_wr_row, tw_row, mac_rd_row, mac_wr_row, load_wr_row, in_wr_row, out_rd_row;
+  logic [W-1:0] spn_wr_data[Lanes], mac_wr_data[Lanes], load_wr_data[Lanes], in_wr_data[Lanes];
+  slot_t spn_rd_slot, load_wr_slot;
 
   assign spn_rd_slot = spn_rd_src ? spn_q.a : spn_q.dst;
 
@@ -198,6 +230,10 @@ module vector_pe
         we[n] = 1'b1;
         waddr[n] = BankAddr'(in_q.dst.row) | BankAddr'(in_wr_row);
         wdata[n] = in_wr_data;
+      end else if (load_wr_en && 32'(load_wr_slot.bank) == n) begin
+        we[n] = 1'b1;
+        waddr[n] = BankAddr'(load_wr_slot.row) | BankAddr'(load_wr_row);
+        wdata[n] = load_wr_data;
       end
     end
 
@@ -208,8 +244,8 @@ module vector_pe
   logic [W-1:0] tw_data[Lanes];
   rf_bank #(.W(W), .Lanes(Lanes), .Rows(TwiddleRows), .Packed(!Twin)) u_twiddles (
       .clk_i, .re_i(tw_en), .raddr_i(TwiddleAddr'(spn_q.b.row) | TwiddleAddr'(tw_row)), .rdata_o(tw_data),
-      .we_i(in_wr_en && in_q.dst.bank == TwiddleBank),
-      .waddr_i(TwiddleAddr'(in_q.dst.row) | TwiddleAddr'(in_wr_row)), .wdata_i(in_wr_data)
+      .we_i(load_wr_en && load_wr_slot.bank == TwiddleBank),
+      .waddr_i(TwiddleAddr'(load_wr_slot.row) | TwiddleAddr'(load_wr_row)), .wdata_i(load_wr_data)
   );
 
   // ---- Transform unit ------------------------------------------------------------------------------
@@ -271,12 +307,14 @@ module vector_pe
   logic out_reduce, in_reduce;
   logic [W-1:0] out_data[Lanes];
 
-  vector_in #(.W(W), .Lanes(Lanes), .RowBits(RowBits), .BurstRows(BurstRows)) u_in (
-      .clk_i, .rst_ni, .halt_i, .start_i(in_start_q),
-      .source_i(in_q.op == OpLoad ? 2'd0 : in_q.op == OpRecv ? 2'd1 : 2'd2),
-      .addr_i(in_q.addr[AddrW-1:0]), .rows_i(rows), .shift_i(in_q.dst.bank == TwiddleBank ? 3'd0 : word_shift),
-      .done_o(in_done), .req_o(rd_req_o[LoadClient]), .req_ready_i(rd_ready_i[LoadClient]),
-      .rsp_valid_i(rd_valid_i[LoadClient]), .rsp_data_i(rd_data_i),
+  vector_load #(.W(W), .Lanes(Lanes), .RowBits(RowBits), .BurstRows(BurstRows)) u_load (
+      .clk_i, .rst_ni, .halt_i, .start_i(load_start_q), .addr_i(load_q.addr[AddrW-1:0]), .slot_i(load_q.dst),
+      .rows_i(rows), .shift_i(word_shift), .done_o(load_done), .req_o(rd_req_o[LoadClient]),
+      .req_ready_i(rd_ready_i[LoadClient]), .rsp_valid_i(rd_valid_i[LoadClient]), .rsp_data_i(rd_data_i),
+      .wr_en_o(load_wr_en), .wr_slot_o(load_wr_slot), .wr_row_o(load_wr_row), .wr_data_o(load_wr_data)
+  );
+  vector_in #(.W(W), .Lanes(Lanes), .RowBits(RowBits)) u_in (
+      .clk_i, .rst_ni, .start_i(in_start_q), .from_bus_i(in_q.op == OpRecv), .rows_i(rows), .done_o(in_done),
       .recv_o, .bus_valid_i(recv_valid_i), .bus_i(recv_i), .reduce_o(in_reduce), .reduce_valid_i, .reduce_i,
       .wr_en_o(in_wr_en), .wr_row_o(in_wr_row), .wr_data_o(in_wr_data)
   );
@@ -305,6 +343,9 @@ module vector_pe
       assert (!(spn_wr_en && mac_wr_en && spn_q.dst.bank == mac_q.dst.bank));
       assert (!(spn_wr_en && in_wr_en && spn_q.dst.bank == in_q.dst.bank));
       assert (!(mac_wr_en && in_wr_en && mac_q.dst.bank == in_q.dst.bank));
+      assert (!(load_wr_en && spn_wr_en && load_wr_slot.bank == spn_q.dst.bank));
+      assert (!(load_wr_en && mac_wr_en && load_wr_slot.bank == mac_q.dst.bank));
+      assert (!(load_wr_en && in_wr_en && load_wr_slot.bank == in_q.dst.bank));
       assert (!(spn_rd_en && mac_rd_en && spn_rd_slot.bank == mac_q.a.bank));
       assert (!(spn_rd_en && out_rd_en && spn_rd_slot.bank == out_q.a.bank));
       assert (!(mac_rd_en && out_rd_en && mac_q.a.bank == out_q.a.bank));

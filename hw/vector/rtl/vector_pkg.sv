@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Types shared by the modules of the matvec accelerator. Field positions and operation codes are in
-// vector_isa_pkg, generated from isa.json.
+// Types shared by the modules of the vector family. Field positions and operation codes are in vector_isa_pkg,
+// generated from isa.json.
 package vector_pkg;
   localparam int unsigned AddrW = 48;
-  localparam int unsigned BeatBits = 6;      // beats of a burst, 1 ... 32
-  localparam int unsigned FetchBeats = 4;    // burst of the instruction fetch
+  localparam int unsigned BeatBits = 9;      // beats of a burst, 1 ... 256, as AXI has them
+  localparam int unsigned BurstBytes = 4096; // a burst stays inside such a block
+  localparam int unsigned FetchDepth = 16;   // rows that the instruction fetch holds, if they are within BurstBytes
+  localparam int unsigned MaxShift = 7;      // primes may be this many bits shorter than words
+  localparam int unsigned SlotRows = 8192;   // rows that a slot code reaches
   localparam int unsigned StreamQueue = 8;   // polynomials requested ahead
+  localparam int unsigned LoadQueue = 4;     // LOADs under way
 
   // A polynomial in the scratchpad: bank and first row.
   typedef struct packed {
@@ -70,7 +74,7 @@ package vector_pkg;
     ErrNone = 4'd0,
     ErrOpcode = 4'd1,     // unknown operation
     ErrSlot = 4'd2,       // slot outside the scratchpad, not aligned, or two sources in one bank
-    ErrConfig = 4'd3,     // CONF missing, or with a degree or shift the machine does not have
+    ErrConfig = 4'd3,     // CONF missing, or a degree, shift or modulus that the machine does not have
     ErrAddress = 4'd4,    // DRAM address not aligned to the polynomial
     ErrOperand = 4'd5,    // Galois element, element number or mask out of range
     ErrBus = 4'd6         // DRAM answered with an error

@@ -16,14 +16,19 @@ import pytest
 from ringforge import yosys
 from ringforge.cli import main
 from ringforge.errors import HardwareError
-from ringforge.hw.core import build, lint, report, resources, synthesis
-from ringforge.hw.core.resources import LANE_CELLS, PARTS, Synthesis, compose, total
+from ringforge.hw.core import build, cells, lint, report, resources
+from ringforge.hw.core.machine import machine
+from ringforge.hw.core.resources import Synthesis, compose, total
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import Module, Resources, Run
 from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.figures import FIGURES
+from ringforge.hw.machines.matvec.isa_cli import isa_document
 from ringforge.hw.vector import isa
 
 ROOT = Path(__file__).parents[3]
+MATVEC = machine("matvec")
+DESIGN = resources.design(MATVEC)
 
 
 # ---- resources ----------------------------------------------------------------------------------------
@@ -66,19 +71,18 @@ def test_hierarchy_is_added_up() -> None:
 @pytest.mark.parametrize("name", MatvecConfig.names())
 def test_modules_of_a_machine_exist_with_their_parameters(name: str) -> None:
     config = MatvecConfig.named(name)
-    for module in (resources.machine(config), resources.element(config)):
-        assert set(dict(module.parameters)) == synthesis.parameter_names(module.name)
-    for cell in resources.cells(config):
+    for module in (resources.top(MATVEC, config), FIGURES.element(config)):
+        assert set(dict(module.parameters)) == DESIGN.parameter_names(module.name)
+    for cell in resources.cells(MATVEC, config):
         if cell.module is not None:
-            assert set(dict(cell.module.parameters)) <= synthesis.parameter_names(cell.name)
+            assert set(dict(cell.module.parameters)) <= DESIGN.parameter_names(cell.name)
 
 
 def test_every_part_and_cell_is_a_module() -> None:
-    known = {p.stem for p in build.file_list()}
-    assert known >= PARTS
-    assert PARTS >= LANE_CELLS
+    known = {p.stem for p in MATVEC.files()}
+    assert known >= MATVEC.parts >= MATVEC.lane_cells
     for name in (p for f in ("common", "shell") for p in (ROOT / "hw" / f / "rtl").glob("rf_*.sv")):
-        assert f"module {name.stem} " in name.read_text() or name.stem == "rf_pkg"
+        assert f"module {name.stem} " in name.read_text() or name.stem.endswith("_pkg")
 
 
 def test_parts_in_a_dump() -> None:
@@ -94,9 +98,7 @@ def test_parts_in_a_dump() -> None:
     parameter \\Packed 1'1
   end
 """
-    assert synthesis._parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), (
-        "AddrW is no parameter"
-    )
+    assert DESIGN._parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), "AddrW is no parameter"
 
 
 def made_up(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
@@ -112,24 +114,24 @@ def made_up(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
         )
         for kind, each in (("barrett", dsp), ("montgomery", 12))
     }
-    found = tuple((c, Resources(lut=7)) for c in resources.cells(config) if c.module is not None)
+    found = tuple((c, Resources(lut=7)) for c in resources.cells(MATVEC, config) if c.module is not None)
     return Synthesis(config, "yosys", found, lines, lines)
 
 
 def test_checks_hold_for_the_papers_multiplier_and_fail_for_a_larger_one() -> None:
     for name, published in (("matvec-a", "4,896"), ("matvec-b", "5,712")):
-        results = list(made_up(name).checks())
+        results = list(FIGURES.checks(made_up(name)))
         assert all(ok for ok, _ in results)
         text = "\n".join(t for _, t in results)
         assert f"paper's machine {published}" in text
         assert "29.4% fewer" in text
         assert "takes 12 URAMs" in text
-    assert [t for ok, t in made_up(dsp=18).checks() if not ok] == [
+    assert [t for ok, t in FIGURES.checks(made_up(dsp=18)) if not ok] == [
         "barrett: 6,048 DSP slices, the paper's machine 5,712"
     ]
     s = made_up()
     wrong = (*s.machines["barrett"], resources.Line(Module("vector_fetch"), 14, Resources(dsp=1)))
-    failed = [t for ok, t in replace(s, machines={"barrett": wrong}).checks() if not ok]
+    failed = [t for ok, t in FIGURES.checks(replace(s, machines={"barrett": wrong})) if not ok]
     assert "barrett: control, address generators and networks take 14 DSP slices" in failed
 
 
@@ -137,11 +139,11 @@ def test_saved_synthesis_comes_back(tmp_path: Path) -> None:
     s = made_up()
     path = report.save(s, tmp_path)
     assert json.loads(path.read_text())["environment"]["date"]
-    found = report.saved(tmp_path, s.config)
+    found = report.saved(tmp_path, MATVEC, s.config)
     assert found == (s, path)
-    assert report.saved(tmp_path, MatvecConfig.named("matvec-a")) is None
+    assert report.saved(tmp_path, MATVEC, MatvecConfig.named("matvec-a")) is None
     path.write_text('{"config": 5}')
-    assert report.saved(tmp_path, s.config) is None
+    assert report.saved(tmp_path, MATVEC, s.config) is None
 
 
 # ---- the tools ----------------------------------------------------------------------------------------
@@ -157,28 +159,28 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("own_cache")
 def test_a_small_cell_is_synthesised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     module = Module.make("rf_mod_add", {"W": 8, "Lanes": 1})
-    assert resources.kept(module) is None
-    run = resources.synthesise(module)
+    assert DESIGN.kept(module) is None
+    run = DESIGN.synthesise(module)
     # Sum and reduction need 8 bits of carry chain each, and a multiplexer for every bit.
     assert 16 <= run.own.lut <= 40
     assert (run.own.dsp, run.own.bram36, run.own.uram, run.own.flip_flops) == (0, 0, 0, 0)
     assert run.parts == ()
     monkeypatch.setattr(yosys, "run", None)  # a second run would call it
-    assert resources.synthesise(module) == run
-    assert resources.kept(Module.make("rf_mod_add", {"W": 9, "Lanes": 1})) is None
+    assert DESIGN.synthesise(module) == run
+    assert DESIGN.kept(Module.make("rf_mod_add", {"W": 9, "Lanes": 1})) is None
 
 
-def test_runs_are_known_by_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def keys() -> dict[str, str]:
-        return {n: synthesis._key(Module(n), PARTS)[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
+def test_runs_are_known_by_what_they_read() -> None:
+    def keys(texts: dict[str, str]) -> dict[str, str]:
+        design = replace(DESIGN, texts=texts)
+        return {n: design._key(Module(n))[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
 
-    before = keys()
-    texts = dict(synthesis._texts())
+    texts = dict(DESIGN.texts)
+    before = keys(texts)
     texts["rf_mul_tiled"] = texts["rf_mul_tiled"].replace("endmodule", "logic more; endmodule")
-    monkeypatch.setattr(synthesis, "_texts", lambda: texts)
-    assert [n for n, key in keys().items() if key != before[n]] == ["rf_mac"], "a part's inside is not read"
+    assert [n for n, key in keys(texts).items() if key != before[n]] == ["rf_mac"], "a part's inside is not read"
     texts["rf_bank"] = texts["rf_bank"].replace("input  logic             re_i", "input  logic             read_i")
-    assert [n for n, key in keys().items() if key != before[n]] == ["vector_pe", "rf_mac", "rf_bank"]
+    assert [n for n, key in keys(texts).items() if key != before[n]] == ["vector_pe", "rf_mac", "rf_bank"]
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -207,10 +209,13 @@ def test_lint_finds_what_is_wrong() -> None:
 
 
 def test_lint_covers_every_machine_and_cell() -> None:
-    assert len(lint.machines()) == 2 * len(MatvecConfig.names())
-    assert {s.top for s in lint.cells()} == {
-        p.stem for f in ("common", "shell") for p in (sources() / f / "rtl").glob("rf_*.sv")
-    } - {"rf_pkg"}
+    assert len(lint.configurations(MATVEC)) == 2 * len(MatvecConfig.names())
+    assert {s.top for s in lint.common()} == {
+        p.stem
+        for f in ("common", "shell")
+        for p in (sources() / f / "rtl").glob("rf_*.sv")
+        if not p.stem.endswith("_pkg")
+    }
 
 
 def test_tests_need_a_checkout(
@@ -246,7 +251,7 @@ def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
     record = {"system": "hw-matvec", "case": "NTT", "params": "set-b", "algorithm": "primitive", "seconds": 1e-3}
     line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400, "extra": {"exact": True}}
     (tmp_path / "hw-cycles.jsonl").write_text(json.dumps(line) + "\n")
-    results = report.test_results_path()
+    results = report.test_results_path(MATVEC)
     results.parent.mkdir(parents=True)
     results.write_text(
         '<testsuites><testsuite><testcase classname="hw.common.dv.test_rf_fifo" name="a"/>'
@@ -269,21 +274,18 @@ def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_the_instruction_set_document_is_up_to_date() -> None:
     """Made anew by: ringforge hw isa matvec > docs/hw/matvec-isa.md"""
-    assert (ROOT / "docs/hw/matvec-isa.md").read_text() == report.isa_document()
+    assert (ROOT / "docs/hw/matvec-isa.md").read_text() == isa_document()
 
 
 def test_every_cell_and_operation_is_documented() -> None:
-    common, matvec = (ROOT / "hw" / room / "README.md" for room in ("common", "matvec"))
-    for cell in resources.cells(MatvecConfig.named("matvec-b")):
-        assert f"`{cell.name}`" in common.read_text()
+    common, shell, matvec = ((ROOT / "hw" / room / "README.md").read_text() for room in ("common", "shell", "matvec"))
+    for cell in cells.cells({}):
+        assert f"`{cell.name}`" in common + shell
         assert any((ROOT / "hw" / f / "dv" / f"{cell.test}.py").is_file() for f in ("common", "shell")), (
             f"{cell.name} has no test"
         )
     for name in isa.Opcode:
-        assert f"| {name.name}" in matvec.read_text()
-    registers = re.findall(r"^//   (0x\w\w)", (ROOT / "hw/matvec/rtl/matvec_top.sv").read_text(), re.MULTILINE)
-    for register in registers:
-        assert f"`{register}`" in matvec.read_text()
+        assert f"| {name.name}" in matvec
 
 
 def test_versions_of_tools_are_the_same_everywhere() -> None:

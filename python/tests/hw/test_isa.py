@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ringforge.errors import FormatError, IllegalInstructionError, ParameterErro
 from ringforge.hw.core.sources import sources
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.vector import isa
+from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.isa import Instruction, Opcode, decode, encode
 
 
@@ -148,6 +150,13 @@ def test_bad_configurations_are_refused(tmp_path: Path) -> None:
         ('"ports": 2', '"ports": 3', "same number of ports"),
         ('"bank_rows": 1024', '"bank_rows": 128', "smaller than the largest polynomial"),
         ('"groups": 2', '"groups": 0', "groups"),
+        ('"lanes": 8', '"lanes": 16', "min_log_n must be at least 8"),
+        ('"max_log_n": 11', '"max_log_n": 6', "max_log_n must be at least min_log_n"),
+        ('"stream_rows": 128', '"stream_rows": 0', "stream_rows"),
+        ('"stream_rows": 128', '"stream_rows": 16', "at least burst_rows, 32"),
+        ('"burst_rows": 32', '"burst_rows": 24', "burst_rows must be a power of two"),
+        ('"burst_rows": 32', '"burst_rows": 128', "burst_rows of at most 64"),
+        ('"dram_latency": 64', '"dram_latency": -1', "dram_latency"),
         ('"name"', '"nom"', "name"),
         ("{", "", "not a machine configuration"),
     ):
@@ -155,5 +164,10 @@ def test_bad_configurations_are_refused(tmp_path: Path) -> None:
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(FormatError, match=why):
             MatvecConfig.load(path)
+    wide = json.loads(text) | {"lanes": 32, "min_log_n": 10, "burst_rows": 16}
+    path.write_text(json.dumps(wide))
+    with pytest.raises(FormatError, match="16 lanes or fewer"):
+        MatvecConfig.load(path)
+    assert VectorConfig.model_validate(wide).lanes == 32
     with pytest.raises(ParameterError, match='no machine is called "matvec-x"; there are matvec-a'):
         MatvecConfig.named("matvec-x")

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from ringforge.errors import HardwareError
-from ringforge.hw.core.simulator import Register, Simulation, place_programs
-from ringforge.hw.vector.isa import Instruction, encode
+from ringforge.hw.core.registers import Register
+from ringforge.hw.core.simulator import Simulation, place_programs
+from ringforge.hw.vector.isa import Instruction, Opcode, encode
 from tests.hw.machine import OUTPUTS, PROGRAMS, Bench
 
 
@@ -80,6 +81,10 @@ def _bad_programs(b: Bench) -> dict[str, tuple[list[Instruction], str]]:
         "receive from nobody": ([*setup, i.recv(s(0, 1), b.config.pes)], "out of range"),
         "no degree": ([i.load(s(0, 0), b.input(2))], "CONF"),
         "degree": ([i.conf(b.config.max_log_n + 1, 0)], "CONF"),
+        "shift": ([i(Opcode.CONF, imm=b.log_n | 8 << 8)], "CONF"),
+        "stray bit of CONF": ([i(Opcode.CONF, imm=b.log_n | 32 | b.shift << 8)], "CONF"),
+        "modulus without its shift": ([setup[0], i.modulus(0, b.primes[0], 1)], "CONF"),
+        "modulus of too many bits": ([setup[0], i.modulus(0, b.primes[0] << b.shift + 1, 1)], "CONF"),
         "address": ([*setup, i.load(s(2, 0), b.input(2) + 64)], "not aligned"),
         "unmapped": ([*setup, i.load(s(2, 0), 0x70000000)], "bus error"),
         "store nowhere": ([*setup, i.store(s(0, 0), 0x70000000)], "bus error"),
@@ -98,9 +103,23 @@ def _encode_raw(program: list[Instruction]) -> np.ndarray:
 
 _CASES = [
     "opcode", "zeros", "bank", "row", "beyond", "table", "two in a bank", "in place", "even element", "large element",
-    "send to itself", "receive from nobody", "no degree", "degree", "address", "unmapped", "store nowhere",
+    "send to itself", "receive from nobody", "no degree", "degree", "shift", "stray bit of CONF",
+    "modulus without its shift", "modulus of too many bits", "address", "unmapped", "store nowhere",
     "stream nowhere",
 ]  # fmt: skip
+
+
+def test_a_montgomery_machine_has_no_shift(machines: Callable[[str], Simulation]) -> None:
+    sim = machines("matvec-small-montgomery")
+    sim.reset()
+    bench = Bench(sim.config, 8, 50)
+    q = bench.primes[0]
+    for bad in ([Instruction.conf(8, 4)], [Instruction.conf(8, 0), Instruction.modulus(0, q >> 5, 0)]):
+        bench.load(sim, bench.everything())
+        words, stride = place_programs(bench.encoded([*bad, Instruction.end()]))
+        sim.map(PROGRAMS + 0x1000000, words)
+        with pytest.raises(HardwareError, match="CONF"):
+            sim.run(PROGRAMS + 0x1000000, stride, limit=100_000)
 
 
 @pytest.mark.parametrize("case", _CASES)

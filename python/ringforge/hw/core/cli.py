@@ -20,24 +20,48 @@ from rich.table import Table
 from ringforge import yosys
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core import evidence_cli, resources
 from ringforge.hw.core import lint as linting
+from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import report as tables
-from ringforge.hw.core import resources
-from ringforge.hw.core.resources import KINDS, Synthesis
+from ringforge.hw.core.commands import Hardware, Name
+from ringforge.hw.core.package_cli import package_command
+from ringforge.hw.core.resources import Synthesis
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import FLAGS, Module, Run
-from ringforge.hw.machines.matvec import model_cli, run_cli
-from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.runs import saved_results
 
 app = typer.Typer(
+    cls=Hardware,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="The accelerators in SystemVerilog: lint, test, synthesise, simulate, report.",
+    help="The accelerators in SystemVerilog: list, lint, test, synthesise, simulate, report.",
 )
 
-System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
+
+# ---- list ---------------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_command() -> None:
+    """The machines: their configurations, and the commands that each brings along.
+
+    Example: `ringforge hw list`
+    """
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("machine", no_wrap=True)
+    table.add_column("configurations")
+    table.add_column("commands")
+    table.add_column("kernels", no_wrap=True)
+    table.add_column("about")
+    for machine in descriptors.machines():
+        names = [f"{name} (default)" if name == machine.default else name for name in machine.config.names()]
+        commands = ", ".join(machine.commands) or "-"
+        table.add_row(
+            machine.name, escape("\n".join(names)), commands, "yes" if machine.kernels else "no", escape(machine.about)
+        )
+    console().print(table)
 
 
 # ---- lint ---------------------------------------------------------------------------------------------
@@ -45,18 +69,18 @@ System = Annotated[str, typer.Argument(help="The accelerator: matvec.")]
 
 @app.command("lint")
 def lint_command(
-    system: System,
+    name: Name,
     cells: Annotated[bool, typer.Option("--cells", help="Only the common cells, which takes seconds.")] = False,
 ) -> None:
-    """Verilator's lint with all warnings: every described machine, and every common cell by itself.
+    """Verilator's lint with all warnings: a machine in every configuration, and every common cell by itself.
 
-    Each machine is looked at twice, with its real multipliers and with the models that stand in for them in long
+    Each configuration is looked at twice, with its real multipliers and with the models that stand in for them in long
     simulations. A warning ends the command with code 1. Takes about a minute.
 
     Examples: `ringforge hw lint matvec`, `ringforge hw lint matvec --cells`
     """
-    run_cli.check_system(system)
-    subjects = [*([] if cells else linting.machines()), *linting.cells()]
+    machine = descriptors.machine(name)
+    subjects = [*([] if cells else linting.configurations(machine)), *linting.common()]
     found = []
     with progress("linting") as update:
         for n, finding in enumerate(linting.lint(subjects), 1):
@@ -92,19 +116,19 @@ def _checkout() -> Path | None:
 
 @app.command("test")
 def run_tests(
-    system: System,
+    name: Name,
     long: Annotated[
         bool, typer.Option("--long", help="The slow tests too: exhaustive small widths, whole layers.")
     ] = False,
     keyword: Annotated[str, typer.Option("-k", help="Only tests whose names match, as pytest's -k.")] = "",
 ) -> None:
-    """Runs the hardware's tests: cocotb benches of every cell, and the machine against its interpreter.
+    """Runs a machine's tests: cocotb benches of every cell that it may use, and its own.
 
-    They are part of a checkout, not of the installed package. Results are kept for `ringforge hw report`.
+    Benches are part of a checkout, not of the installed package. Results are kept for `ringforge hw report`.
 
     Examples: `ringforge hw test matvec`, `ringforge hw test matvec -k rf_fifo`, `ringforge hw test matvec --long`
     """
-    run_cli.check_system(system)
+    machine = descriptors.machine(name)
     root = _checkout()
     if root is None:
         raise HardwareError(
@@ -118,10 +142,11 @@ def run_tests(
             missing = True
         if missing:
             raise HardwareError(f"the hardware's tests need {what}: pip install {what}")
-    path = tables.test_results_path()
+    path = tables.test_results_path(machine)
     path.parent.mkdir(parents=True, exist_ok=True)
-    folders = [f for f in ("hw/common/dv", "hw/shell/dv", f"hw/{system}/dv", "python/tests/hw") if (root / f).is_dir()]
-    command = [sys.executable, "-m", "pytest", *folders, f"--junitxml={path}", "--durations=5"]
+    benches = [root / "hw" / library / "dv" for library in machine.libraries]
+    folders = [f for f in (*benches, machine.room / "dv", *(root / t for t in machine.tests)) if f.is_dir()]
+    command = [sys.executable, "-m", "pytest", *map(str, folders), f"--junitxml={path}", "--durations=5"]
     command += ["-m", "long or not long"] if long else ["-m", "not long"]
     command += ["-k", keyword] if keyword else []
     if importlib.util.find_spec("xdist") is not None:
@@ -135,12 +160,21 @@ def run_tests(
 def _shown(synthesis: Synthesis, markdown: bool) -> list[tables.Grid]:
     grids = []
     if synthesis.cells:
-        grids.append(tables.cells_in_full(synthesis) if markdown else tables.cells(synthesis, tables.test_states()))
+        grids.append(
+            tables.cells_in_full(synthesis)
+            if markdown
+            else tables.cells(synthesis, tables.test_states(synthesis.machine))
+        )
     if synthesis.elements:
         grids.append(tables.elements(synthesis))
     if synthesis.machines:
-        grids += [tables.machine_parts(synthesis), tables.beside_paper(synthesis)]
+        grids += [tables.machine_parts(synthesis), *_beside_paper(synthesis)]
     return grids
+
+
+def _beside_paper(synthesis: Synthesis) -> list[tables.Grid]:
+    found = tables.beside_paper(synthesis)
+    return [] if found is None else [found]
 
 
 def _print(grids: list[tables.Grid], markdown: bool) -> None:
@@ -152,7 +186,7 @@ def _print(grids: list[tables.Grid], markdown: bool) -> None:
 
 
 def _check(synthesis: Synthesis) -> bool:
-    results = list(synthesis.checks())
+    results = list(synthesis.figures.checks(synthesis))
     for holds, text in results:
         say(f"{'holds' if holds else 'FAILS'}: {text}")
     return all(holds for holds, _ in results)
@@ -163,13 +197,15 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print tables for a d
 
 @app.command("synth")
 def synth_command(
-    system: System,
+    name: Name,
     config: Annotated[
-        list[str] | None, typer.Option(help="Machine in hw/matvec/config; may be repeated. Default: matvec-b.")
+        list[str] | None, typer.Option(help="Configuration; may be repeated. Default: the machine's first choice.")
     ] = None,
-    multiplier: Annotated[str, typer.Option(help="barrett, montgomery or both.")] = "both",
+    multiplier: Annotated[
+        str, typer.Option(help="One kind of multiplier, or both, for machines that come in kinds.")
+    ] = "both",
     cells: Annotated[bool, typer.Option("--cells", help="The common cells.")] = False,
-    pe: Annotated[bool, typer.Option("--pe", help="One processing element.")] = False,
+    pe: Annotated[bool, typer.Option("--pe", help="One element, of a machine that has many.")] = False,
     machine: Annotated[bool, typer.Option("--machine", help="The whole machine.")] = False,
     save: Annotated[
         Path | None, typer.Option(help="Also write the results to this folder, such as bench/results.")
@@ -177,7 +213,7 @@ def synth_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     markdown: Markdown = False,
 ) -> None:
-    """DSP slices, memories, LUTs and flip-flops on UltraScale+, by Yosys, beside the paper's Table VII.
+    """DSP slices, memories, LUTs and flip-flops on UltraScale+, by Yosys, beside what was published.
 
     Without --cells, --pe or --machine it does all three. Every module is synthesised once for each set of parameters,
     without the modules inside it, and the hierarchy is added up; the multiply-accumulate array and the butterflies
@@ -189,10 +225,11 @@ def synth_command(
 
     Examples: `ringforge hw synth matvec --pe`, `ringforge hw synth matvec --config matvec-a --save bench/results`
     """
-    run_cli.check_system(system)
-    if multiplier not in {*KINDS, "both"}:
-        raise ParameterError(f'"{multiplier}" is no multiplier: write barrett, montgomery or both')
-    configs = [MatvecConfig.named(name) for name in config or ["matvec-b"]]
+    described = descriptors.machine(name)
+    configs = [described.config.named(c) for c in config or [described.default]]
+    known = dict.fromkeys(k for c in configs for k in resources.figures(described).variants(c))
+    if multiplier not in {*known, "both"}:
+        raise ParameterError(f'"{multiplier}" is no kind of machine {name}: write {", ".join(known)} or both')
     yosys.require()
     everything = not (cells or pe or machine)
     holds = True
@@ -202,7 +239,7 @@ def synth_command(
 
             def run(module: Module, spinner: object = spinner) -> Run:
                 spinner.update(f"synthesising {escape(str(module))}")  # type: ignore[attr-defined]
-                return resources.synthesise(module)
+                return resources.design(described).synthesise(module)
 
             found = resources.gather(
                 chosen,
@@ -210,7 +247,7 @@ def synth_command(
                 want_cells=cells or everything,
                 want_elements=pe or everything,
                 want_machines=machine or everything,
-                kinds=KINDS if multiplier == "both" else tuple(k for k in KINDS if k == multiplier),
+                kinds=None if multiplier == "both" else frozenset({multiplier}),
             )
         if as_json:
             print(json.dumps(found.to_dict(), indent=1))
@@ -229,8 +266,8 @@ def synth_command(
 
 @app.command("report")
 def report_command(
-    system: System,
-    config: Annotated[str, typer.Option(help="Machine in hw/matvec/config.")] = "matvec-b",
+    name: Name,
+    config: Annotated[str, typer.Option(help="Configuration. Default: the machine's first choice.")] = "",
     results: Annotated[
         Path | None,
         typer.Option(help="Folder of saved results; default: bench/results here, or in the source tree."),
@@ -245,22 +282,22 @@ def report_command(
 
     Example: `ringforge hw report matvec --config matvec-a`
     """
-    run_cli.check_system(system)
-    chosen = MatvecConfig.named(config)
+    machine = descriptors.machine(name)
+    chosen = machine.config.named(config or machine.default)
     folder = saved_results(results)
     grids = [tables.configuration(chosen)]
-    found = resources.gather(chosen, resources.kept)
+    found = resources.gather(chosen, resources.design(machine).kept)
     origin = "resources: synthesised from these sources"
-    if not found.machines and (stored := tables.saved(folder, chosen)) is not None:
+    if not found.machines and (stored := tables.saved(folder, machine, chosen)) is not None:
         found, path = stored
         origin = f"resources: {path}, saved before these sources"
     if found.machines:
-        grids += [tables.beside_paper(found), tables.machine_parts(found)]
+        grids += [*_beside_paper(found), tables.machine_parts(found)]
     if found.elements:
         grids.append(tables.elements(found))
     if not found.machines:
-        origin = f"resources: not synthesised yet; run ringforge hw synth matvec --config {config}"
-    states = tables.test_states()
+        origin = f"resources: not synthesised yet; run ringforge hw synth {name} --config {chosen.name}"
+    states = tables.test_states(machine)
     grids.append(tables.cells_in_full(found) if markdown else tables.cells(found, states))
     cycles = tables.cycles(folder, chosen) if folder.is_dir() else None
     if cycles is not None and cycles.rows:
@@ -268,24 +305,18 @@ def report_command(
     _print(grids, markdown)
     say(origin)
     if not states:
-        say("tests: not run yet; run ringforge hw test matvec")
+        say(f"tests: not run yet; run ringforge hw test {name}")
     if cycles is None or not cycles.rows:
-        say(f"cycles: none saved in {folder}; run ringforge hw cycles matvec --save {folder}")
+        how = f"; run ringforge hw cycles {name} --save {folder}" if "cycles" in machine.commands else ""
+        say(f"cycles: none saved in {folder}{how}")
 
 
-@app.command("isa")
-def isa_command(system: System) -> None:
-    """The instruction set as a document, made from the description that hardware and compiler read.
+# ---- package ------------------------------------------------------------------------------------------
 
-    Example: `ringforge hw isa matvec > docs/hw/matvec-isa.md`
-    """
-    run_cli.check_system(system)
-    print(tables.isa_document(), end="")
+app.command("package")(package_command)
 
 
-# ---- simulation ---------------------------------------------------------------------------------------
+# ---- evidence without simulation ----------------------------------------------------------------------
 
-app.command("run")(run_cli.run_command)
-app.command("cycles")(run_cli.cycles_command)
-app.command("validate")(model_cli.validate_command)
-app.command("layers")(model_cli.layers_command)
+app.command("timing")(evidence_cli.timing_command)
+app.command("formal")(evidence_cli.formal_command)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -36,6 +36,8 @@ class MachineConfig(BaseModel):
     #: Of all ports together.
     dram_bytes_per_second: Annotated[float, Field(gt=0)]
     dram_bytes: Annotated[int, Field(gt=0)]
+    #: Kind of memory that is simulated: with latency and rate as above, or with banks (`ringforge.hw.core.memory`).
+    memory: Literal["simple", "ddr4-2400", "hbm2"] = "simple"
 
     @classmethod
     def names(cls) -> list[str]:
@@ -78,6 +80,30 @@ class MachineConfig(BaseModel):
     @abstractmethod
     def port_bytes(self) -> int:
         """Bytes that a DRAM port moves per cycle."""
+
+    @property
+    def max_degree(self) -> int | None:
+        """Largest ring degree that it takes; None: it says itself what it takes."""
+        return None
+
+    @property
+    def max_prime_bits(self) -> int | None:
+        """Bits of the widest prime that it takes; None: it says itself what it takes."""
+        return None
+
+    @property
+    def shape(self) -> str:
+        """Its sizes in a few words; "" if its description says enough."""
+        return ""
+
+    def facts(self) -> dict[str, str]:
+        """What the page about the machine says of it, by what it is said of."""
+        return {
+            "machine": f"{self.name}: {self.about}",
+            "DRAM": f"{self.ports} ports of {self.port_bytes} bytes a cycle, {self.dram_bytes_per_second / 1e9:g} GB/s "
+            f"together, {self.dram_latency} cycles of latency",
+            "clock": f"{self.clock_hz / 1e6:g} MHz (only a vendor's tool can confirm it)",
+        }
 
     @property
     def dram_bytes_per_cycle(self) -> float:

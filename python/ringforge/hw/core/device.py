@@ -1,89 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The matvec accelerator's SystemVerilog, simulated by Verilator: `rtl:matvec-b` and its siblings.
+"""Devices `rtl:CONFIG`: a machine's SystemVerilog, simulated by Verilator, with what it runs from its descriptor.
 
-The device does what a driver of the card would do: it compiles the plan into programs, puts programs, keys, matrix
-and inputs into the card's memory, starts the machine, waits, and reads results from that memory. It computes nothing on
-ciphertexts. What `prepare` computes concerns constants only: encoding of the matrix, twiddle tables, and, on machines
-with Montgomery multipliers, the Montgomery form of keys and matrix.
+Which kernels a machine runs, and how, the module says that its descriptor names: it registers implementations for the
+kind `rtl:NAME` of its machine.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from ringforge import _native
-from ringforge.devices import Device, Execution, Implementation, Preparation, Report, register, register_device
-from ringforge.devices.cpu import operation_counts
-from ringforge.errors import ShapeError
+from ringforge.devices import Device, register_device
+from ringforge.hw.core import machine as descriptors
+from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.simulator import Simulation
-from ringforge.hw.machines.matvec import Compiled, Options, compile_matvec
-from ringforge.hw.machines.matvec.config import MatvecConfig
-from ringforge.hw.machines.matvec.job import Job
-from ringforge.hw.vector.layout import ENTITIES
-from ringforge.matvec.kernels import MatvecKernel
-
-Words = npt.NDArray[np.uint64]
-
-
-@dataclass
-class _State:
-    native: _native.Matvec
-    compiled: Compiled
-    memory: list[tuple[int, Words]]
-    operations: dict[str, int]
 
 
 class RtlDevice(Device):
     """A simulated accelerator card.
 
+    Runs of several threads take turns; a process that was forked off has a simulation of its own.
+
     Args:
-        machine: name of a configuration in hw/matvec/config, or a configuration.
-        options: compiler passes.
+        config: name of a configuration of any machine, or a configuration.
+        options: passes of the machine's compiler, as its room says; None: its own choice.
         waves: file for waveforms of the next run.
         cycles: called now and then with the cycles so far, while the machine runs.
 
     Raises:
-        ParameterError: no such machine.
+        ParameterError: no such configuration.
+        HardwareError: the machine's kernels cannot be imported.
     """
 
     def __init__(
         self,
-        machine: str | MatvecConfig = "matvec-b",
+        config: str | MachineConfig,
         *,
-        options: Options | None = None,
+        options: Any = None,
         waves: str | Path | None = None,
         cycles: Callable[[int], None] | None = None,
     ) -> None:
-        self.config = MatvecConfig.named(machine) if isinstance(machine, str) else machine
+        if isinstance(config, str):
+            self.machine = descriptors.of_configuration(config)
+        else:
+            self.machine = descriptors.of(config)
+        #: Of the machine's own type.
+        self.config: Any = self.machine.config.named(config) if isinstance(config, str) else config
+        if self.machine.kernels:
+            self.machine.load(self.machine.kernels)
         self.name = f"rtl:{self.config.name}"
-        self.max_degree = 1 << self.config.max_log_n
-        self.max_prime_bits = self.config.word_bits
-        self.options = options or Options()
+        self.max_degree = self.config.max_degree
+        self.max_prime_bits = self.config.max_prime_bits
+        self.options = options
         self.waves = waves
         self.cycles = cycles
-        self._simulation: Simulation | None = None
-        #: Held by the run that has the machine.
-        self.turn = threading.Lock()
+        self._simulation: Simulation[Any] | None = None
+        self._process, self._lock = os.getpid(), threading.Lock()
+
+    @property
+    def kind(self) -> str:
+        """Devices of one machine are of one kind, `rtl:NAME`."""
+        return f"rtl:{self.machine.name}"
 
     @property
     def description(self) -> str:
-        c = self.config
-        return (
-            f"{c.about}; {c.groups} groups x {c.pes} elements x {c.lanes} lanes, {c.multiplier} multipliers of "
-            f"{c.word_bits} bits, simulated"
-        )
+        return ", ".join((f"{self.config.about}; {self.config.shape}".removesuffix("; "), "simulated"))
 
-    def simulation(self) -> Simulation:
-        """The running machine; its first use compiles it."""
-        if self._simulation is None:
+    def turn(self) -> threading.Lock:
+        """Held by the run that has the machine."""
+        if self._process != os.getpid():  # what a thread of the parent held is held by nobody here
+            self._process, self._lock = os.getpid(), threading.Lock()
+        return self._lock
+
+    def simulation(self) -> Simulation[Any]:
+        """The running machine; its first use compiles it.
+
+        Raises:
+            HardwareError: it cannot be built.
+        """
+        if self._simulation is None or not self._simulation.here:
             self._simulation = Simulation(self.config, waves=self.waves)
         return self._simulation
 
@@ -94,65 +93,4 @@ class RtlDevice(Device):
             self._simulation = None
 
 
-class _Matvec(Implementation):
-    def check(self, device: RtlDevice, kernel: MatvecKernel) -> None:
-        # Placing everything in the card's memory is quick and finds what does not fit.
-        Job(device.config, kernel, True, device.options)
-
-    def prepare(self, p: Preparation[MatvecKernel]) -> _State:
-        if p.operands is None:
-            raise ShapeError("a matrix-vector kernel needs its matrix")
-        compiled = compile_matvec(
-            p.device.config, p.kernel, has_bias=p.operands.bias.size > 0, options=p.device.options
-        )
-        native = p.kernel.encoded(p.operands, p.threads, p.progress)
-        memory = [(address, words) for address, words in compiled.prepared(native, p.keys.galois)]
-        cost = _native.Matvec.cost(p.kernel.context, p.kernel.plan, p.kernel.level)
-        return _State(native, compiled, memory, operation_counts(cost.ops))
-
-    def run(self, r: Execution[MatvecKernel, _State]) -> tuple[list[Any], Report]:
-        """Runs the machine; `threads` means nothing to it.
-
-        Raises:
-            HardwareError: the machine cannot be built, or stops with an error.
-        """
-        r.state.native.check_inputs(list(r.inputs))
-        with r.device.turn:
-            return self._run(r.device, r.state, r.inputs)
-
-    def _run(self, device: RtlDevice, state: _State, inputs: Sequence[Any]) -> tuple[list[Any], Report]:
-        compiled = state.compiled
-        sim = device.simulation()
-        sim.unmap_all()
-        sim.clear_traffic()
-        entity = compiled.job.layout.entity
-        written: dict[int, Words] = {}
-        for address, size in compiled.reserved():
-            written[address] = np.zeros(size // 8, np.uint64)
-        for address, words in (*state.memory, *compiled.loaded(inputs), *written.items()):
-            sim.map(address, words, ENTITIES.index(entity(address)))
-        cycles = sim.run(compiled.base, compiled.stride, progress=device.cycles)
-
-        def read(address: int, count: int) -> Words:
-            base = max(a for a in written if a <= address)
-            first = (address - base) // 8
-            return written[base][first : first + count]
-
-        outputs = list(state.native.assemble(list(inputs), compiled.results(read)))
-        traffic = sim.traffic({name: n for n, name in enumerate(ENTITIES)})
-        device.end_waves()
-        return outputs, Report(
-            device.name,
-            cycles / device.config.clock_hz,
-            cycles=cycles,
-            clock_hz=device.config.clock_hz,
-            bytes={name: t.read + t.written for name, t in traffic.items()},
-            operations=state.operations,
-        )
-
-    def storage(self, state: _State) -> int:
-        return sum(words.nbytes for _, words in state.memory)
-
-
-register(MatvecKernel, "rtl", _Matvec())
-register_device("rtl", RtlDevice, lambda: [f"rtl:{machine}" for machine in MatvecConfig.names()], options=("waves",))
+register_device("rtl", RtlDevice, lambda: [f"rtl:{name}" for name in descriptors.configurations()], options=("waves",))

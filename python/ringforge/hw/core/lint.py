@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ringforge.hw.core import build
+from ringforge.hw.core import build, cells
+from ringforge.hw.core.machine import Machine
 from ringforge.hw.core.sources import sources
-from ringforge.hw.machines.matvec.config import MatvecConfig
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What one lint run looks at: a top module with parameters, and the files it needs."""
+    """What one lint run looks at: a top module with parameters, of a machine, or a cell by itself."""
 
     name: str
     top: str
     parameters: tuple[tuple[str, int], ...] = ()
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -33,23 +34,30 @@ class Finding:
     messages: tuple[str, ...]
 
 
-def machines() -> list[Subject]:
-    """Every described machine, with real multipliers and with their twins for simulation."""
-    return [
-        Subject(f"{name}, {'twin' if twin else 'real'} multipliers", build.TOP, tuple(values.items()))
-        for name in MatvecConfig.names()
-        for twin in (False, True)
-        for values in (MatvecConfig.named(name).parameters(twin=twin),)
-    ]
+def configurations(machine: Machine) -> list[Subject]:
+    """A machine in every described configuration, with real multipliers and with their twins for simulation.
+
+    A configuration without multipliers, whose parameters are the same for both, comes once.
+    """
+    found: list[Subject] = []
+    for name in machine.config.names():
+        config = machine.config.named(name)
+        real, twin = (tuple(config.parameters(twin=kind).items()) for kind in (False, True))
+        if real == twin:
+            found.append(Subject(name, machine.top, real, machine))
+        else:
+            found.append(Subject(f"{name}, real multipliers", machine.top, real, machine))
+            found.append(Subject(f"{name}, twin multipliers", machine.top, twin, machine))
+    return found
 
 
-def cells() -> list[Subject]:
+def common() -> list[Subject]:
     """Every common cell as a top of its own, with its default parameters."""
-    return [Subject(p.stem, p.stem) for f in _folders() for p in sorted(f.glob("rf_*.sv")) if p.stem != "rf_pkg"]
+    return [Subject(name, name) for name in cells.modules()]
 
 
 def _folders() -> list[Path]:
-    return [sources() / name / "rtl" for name in ("common", "shell")]
+    return [sources() / name / "rtl" for name in cells.LIBRARIES]
 
 
 def lint(subjects: list[Subject]) -> Iterator[Finding]:
@@ -60,14 +68,13 @@ def lint(subjects: list[Subject]) -> Iterator[Finding]:
     """
     tool = build.verilator()
     with tempfile.TemporaryDirectory() as folder:
-        machine = [str(f) for f in build.file_list()]
-        cell = [*(a for f in _folders() for a in ("-y", str(f))), "+libext+.sv", str(_folders()[0] / "rf_pkg.sv")]
+        cell = [*(a for f in _folders() for a in ("-y", str(f))), "+libext+.sv"]
+        cell += [str(p) for f in _folders() for p in sorted(f.glob("*_pkg.sv"))]
         for subject in subjects:
-            files = (
-                machine
-                if subject.top == build.TOP
-                else [*cell, *(str(p) for f in _folders() for p in f.glob(f"{subject.top}.sv"))]
-            )
+            if subject.machine is not None:
+                files = [str(f) for f in subject.machine.files()]
+            else:
+                files = [*cell, *(str(p) for f in _folders() for p in f.glob(f"{subject.top}.sv"))]
             sets = [f"-G{name}={value}" for name, value in subject.parameters]
             done = subprocess.run(
                 [str(tool), "--lint-only", "-Wall", "--top-module", subject.top, *sets, *files],

@@ -17,10 +17,11 @@ from rich.table import Table
 from ringforge.errors import HardwareError
 from ringforge.files import writing
 from ringforge.hw.core import build, resources
-from ringforge.hw.core.resources import Cell, Line, Synthesis, total
+from ringforge.hw.core.cells import Cell
+from ringforge.hw.core.config import MachineConfig
+from ringforge.hw.core.machine import Machine
+from ringforge.hw.core.resources import Line, Synthesis, total
 from ringforge.hw.core.synthesis import Resources
-from ringforge.hw.machines.matvec.config import MatvecConfig
-from ringforge.hw.vector import isa
 
 #: Names of the resources, as tables show them.
 RESOURCES = {"dsp": "DSP", "bram36": "BRAM36", "uram": "URAM", "lut": "LUT", "flip_flops": "FF"}
@@ -66,40 +67,29 @@ def _numbers(r: Resources) -> list[str]:
     return [_number(getattr(r, name)) for name in RESOURCES]
 
 
-def configuration(config: MatvecConfig) -> Grid:
-    """The parameters of a machine."""
-    c = config
-    rows = {
-        "machine": f"{c.name}: {c.about}",
-        "groups g, elements p, lanes c, banks b": f"{c.groups}, {c.pes}, {c.lanes}, {c.banks}",
-        "words": f"{c.word_bits} bits, {c.multiplier} multipliers",
-        "degrees N": f"2^{c.min_log_n} ... 2^{c.max_log_n}",
-        "scratchpad of an element": f"{c.banks} banks of {c.bank_rows} rows and a twiddle bank of {c.twiddle_rows}",
-        "slots of an element at N = 2^14": f"{c.slots(14)}" if c.max_log_n >= 14 else "-",
-        "stream buffer": f"{c.stream_rows} rows, bursts of {c.burst_rows}",
-        "DRAM": f"{c.ports} ports of {c.row_bytes} bytes a cycle, {c.dram_bytes_per_second / 1e9:g} GB/s together, "
-        f"{c.dram_latency} cycles of latency",
-        "clock": f"{c.clock_hz / 1e6:g} MHz (the paper's; only a vendor's tool can confirm it)",
-    }
-    return Grid("configuration", ("", ""), [list(item) for item in rows.items()], words=2)
+def configuration(config: MachineConfig) -> Grid:
+    """The sizes of a machine."""
+    return Grid("configuration", ("", ""), [list(item) for item in config.facts().items()], words=2)
+
+
+def _labels(synthesis: Synthesis, kinds: Sequence[str]) -> list[str]:
+    short = synthesis.figures.short
+    return [f"{short.get(kind, kind)}\n{label}" for kind in kinds for label in _shown(kinds, kind)]
 
 
 def elements(synthesis: Synthesis) -> Grid:
-    """One processing element, part by part, with every kind of multiplier."""
+    """One element, part by part, of every kind."""
     kinds = list(synthesis.elements)
     first = synthesis.elements[kinds[0]]
-    labels = ["part", "count", *(f"{_SHORT[kind]}\n{label}" for kind in kinds for label in _shown(kinds, kind))]
     rows = []
     for n, line in enumerate(first):
         values = [v for kind in kinds for v in _pick(kinds, kind, synthesis.elements[kind][n].total)]
-        rows.append([_part(line), str(line.count), *values])
+        rows.append([_part(synthesis, line), str(line.count), *values])
     sums = [v for kind in kinds for v in _pick(kinds, kind, total(synthesis.elements[kind]))]
     rows.append(["one element", "", *sums])
     title = f"one element of {synthesis.config.name}; all of a part together"
+    labels = ("part", "count", *_labels(synthesis, kinds))
     return Grid(title, labels, rows, sections=frozenset({len(rows) - 2}))
-
-
-_SHORT = {"barrett": "Barrett", "montgomery": "Montg."}
 
 
 def _shown(kinds: Sequence[str], kind: str) -> list[str]:
@@ -110,77 +100,63 @@ def _pick(kinds: Sequence[str], kind: str, r: Resources) -> list[str]:
     return _numbers(r) if kind == kinds[0] else [_number(r.dsp), _number(r.lut), _number(r.flip_flops)]
 
 
-def _part(line: Line) -> str:
-    inside = {
-        "vector_pe": "settings, bank ports",
-        "vector_mac": "control",
-        "rf_mac": "a lane",
-        "rf_transform": "control, networks",
-        "rf_butterfly": "one",
-        "matvec_top": "registers, run control",
-        "matvec_group": "barrier",
-    }
-    text = inside.get(line.module.name)
+def _part(synthesis: Synthesis, line: Line) -> str:
+    text = synthesis.figures.notes.get(line.module.name)
     return f"{line.module.name} ({text})" if text else line.module.name
 
 
 def machine_parts(synthesis: Synthesis) -> Grid:
-    """A machine, its elements as one row each."""
+    """A machine, its elements, if it has any, as one row."""
     kinds = list(synthesis.machines)
-    labels = ["part", "count", *(f"{_SHORT[kind]}\n{label}" for kind in kinds for label in _shown(kinds, kind))]
-    count = synthesis.config.elements
+    inside = synthesis.figures.inside
+    element = synthesis.figures.element(synthesis.config)
     rows: list[list[str]] = []
     inner: dict[str, Resources] = {}
     for kind in kinds:
         lines = synthesis.machines[kind]
-        top = [line for line in lines if line.module.name in _OUTSIDE]
-        inner[kind] = total(tuple(line for line in lines if line.module.name not in _OUTSIDE))
+        outer = [line for line in lines if line.module.name not in inside]
+        inner[kind] = total(tuple(line for line in lines if line.module.name in inside))
         if kind == kinds[0]:
-            rows = [[_part(line), str(line.count)] for line in top]
-        for row, line in zip(rows, top, strict=True):
+            rows = [[_part(synthesis, line), str(line.count)] for line in outer]
+        for row, line in zip(rows, outer, strict=True):
             row += _pick(kinds, kind, line.total)
-    rows.append(["processing elements", str(count), *(v for k in kinds for v in _pick(kinds, k, inner[k]))])
+    if element is not None:
+        count = sum(line.count for line in synthesis.machines[kinds[0]] if line.module.name == element.name)
+        rows.append(["processing elements", str(count), *(v for k in kinds for v in _pick(kinds, k, inner[k]))])
     sums = [v for k in kinds for v in _pick(kinds, k, total(synthesis.machines[k]))]
     rows.append(["the machine", "", *sums])
     title = f"machine {synthesis.config.name}; all of a part together"
+    labels = ("part", "count", *_labels(synthesis, kinds))
     return Grid(title, labels, rows, sections=frozenset({len(rows) - 2}))
 
 
-#: Parts that are not inside a processing element.
-_OUTSIDE = frozenset(
-    {"matvec_top", "matvec_group", "vector_bus", "matvec_reduce", "rf_axi_read", "rf_axi_write", "rf_axil_regs"}
-)
-
-
-def beside_paper(synthesis: Synthesis) -> Grid:
-    """The machine's resources beside the published machine and the card."""
-    paper = resources.published(synthesis.config)
+def beside_paper(synthesis: Synthesis) -> Grid | None:
+    """The machine's resources beside the published machine and the card; None where nothing was published."""
+    paper = synthesis.figures.published(synthesis.config)
+    if paper is None:
+        return None
     kinds = list(synthesis.machines)
-    labels = ["resource"]
-    if paper is not None:
-        labels.append(f"paper's {paper.sets},\nTable VII")
+    labels = ["resource", f"paper's {paper.sets},\n{paper.source}"]
     for kind in kinds:
-        labels += [f"ours,\n{kind}", *(["against\nthe paper's", "of the\nU200"] if paper else [])]
+        labels += [f"ours,\n{kind}", "against\nthe paper's", f"of the\n{paper.card}"]
     rows = []
     for name, label in RESOURCES.items():
-        row = [label]
-        if paper is not None:
-            row.append(_number(getattr(paper.resources, name)))
+        row = [label, _number(getattr(paper.resources, name))]
         for kind in kinds:
             ours = getattr(total(synthesis.machines[kind]), name)
             row.append(_number(ours))
-            if paper is not None:
-                row += [
-                    f"{ours / getattr(paper.resources, name) - 1:+.1%}",
-                    f"{ours / getattr(paper.available, name):.0%}",
-                ]
+            row += [
+                f"{ours / getattr(paper.resources, name) - 1:+.1%}",
+                f"{ours / getattr(paper.available, name):.0%}",
+            ]
         rows.append(row)
     return Grid(f"machine {synthesis.config.name} beside the published one", labels, rows)
 
 
 def _every_cell(synthesis: Synthesis) -> list[tuple[Cell, Resources | None]]:
     taken = {(c.name, c.variant): r for c, r in synthesis.cells}
-    return [(c, taken.get((c.name, c.variant))) for c in resources.cells(synthesis.config)]
+    known = resources.cells(synthesis.machine, synthesis.config)
+    return [(c, taken.get((c.name, c.variant))) for c in known]
 
 
 def cells(synthesis: Synthesis, tests: Mapping[str, str]) -> Grid:
@@ -188,7 +164,7 @@ def cells(synthesis: Synthesis, tests: Mapping[str, str]) -> Grid:
     rows = []
     for cell, takes in _every_cell(synthesis):
         numbers = ["-" if cell.module is None else "?"] * 5 if takes is None else _numbers(takes)
-        kind = next((f", {k}" for k in resources.KINDS if cell.variant.endswith(k)), "")
+        kind = next((f", {k}" for k in ("barrett", "montgomery") if cell.variant.endswith(k)), "")
         rows.append([cell.name + kind, cell.function, cell.latency, *numbers, tests.get(cell.test, "not run")])
     return Grid("common cells", ("cell", "function", "latency", *RESOURCES.values(), "test"), rows, words=3)
 
@@ -205,37 +181,18 @@ def cells_in_full(synthesis: Synthesis) -> Grid:
     return Grid("common cells", labels, rows, words=5)
 
 
-def isa_document() -> str:
-    """The instruction set of the matvec accelerator in Markdown, as docs/hw/matvec-isa.md holds it."""
-    text = isa.description()
-    return f"""<!-- SPDX-License-Identifier: Apache-2.0 -->
-<!-- Copyright 2026 The Ringforge authors -->
-<!-- Made by: ringforge hw isa matvec > docs/hw/matvec-isa.md -->
-
-# Instruction set of the matvec accelerator
-
-{text["about"]}
-
-An instruction has {text["bits"]} bits: four 64-bit words, little-endian, word 0 first. A slot is a polynomial of
-N words in the scratchpad; its first row is a multiple of the rows that a polynomial takes. Bank
-{text["twiddle_bank"]} is the twiddle bank. Fields that an operation does not use are ignored.
-[hw/matvec](../../hw/matvec/README.md) says when an instruction is issued and how long it takes.
-
-{isa.markdown()}"""
-
-
 # ---- tests and cycles ---------------------------------------------------------------------------------
 
 
-def test_results_path() -> Path:
+def test_results_path(machine: Machine) -> Path:
     """Where `ringforge hw test` leaves its results."""
-    return build.cache_folder() / "matvec" / "test-results.xml"
+    return build.cache_folder() / machine.name / "test-results.xml"
 
 
-def test_states() -> dict[str, str]:
+def test_states(machine: Machine) -> dict[str, str]:
     """State of each test file (by its stem) in the last `ringforge hw test`: passed, failed, skipped."""
     try:
-        tree = ET.parse(test_results_path())
+        tree = ET.parse(test_results_path(machine))
     except (OSError, ET.ParseError):
         return {}
     out: dict[str, str] = {}
@@ -249,7 +206,7 @@ def test_states() -> dict[str, str]:
     return out
 
 
-def cycles(folder: Path, config: MatvecConfig) -> Grid:
+def cycles(folder: Path, config: MachineConfig) -> Grid:
     """Saved cycles of the simulated machine, the newest of each case."""
     newest: dict[tuple[str, ...], dict[str, Any]] = {}
     for path in sorted(folder.glob("hw-*.jsonl"), key=lambda p: p.stat().st_mtime):
@@ -284,11 +241,11 @@ def save(synthesis: Synthesis, folder: Path) -> Path:
     return path
 
 
-def saved(folder: Path, config: MatvecConfig) -> tuple[Synthesis, Path] | None:
+def saved(folder: Path, machine: Machine, config: MachineConfig) -> tuple[Synthesis, Path] | None:
     """The newest saved synthesis of a machine that has all of it, if there is one."""
     for path in sorted(folder.glob(f"hw-{config.name}-synth-*.json"), reverse=True):
         try:
-            found = Synthesis.from_dict(json.loads(path.read_text()))
+            found = Synthesis.from_dict(machine, json.loads(path.read_text()))
         except (OSError, ValueError, HardwareError):
             continue
         if found.machines:

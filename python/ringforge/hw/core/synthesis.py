@@ -16,19 +16,19 @@ import hashlib
 import json
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from ringforge import yosys
 from ringforge.errors import HardwareError
 from ringforge.hw.core import build
-from ringforge.hw.core.sources import sources
 
 FLAGS: Final = "-family xcup -uram -noiopad -noclkbuf -flatten"
+_FLOW: Final = f"synth_xilinx {FLAGS} -top {{top}}\ntee -q -o cells.json stat -json"
 
 _DSP: Final = {"DSP48E2": 1}
 _BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
@@ -148,46 +148,11 @@ class Run:
         )
 
 
-# ---- sources ------------------------------------------------------------------------------------------
-
-
-@cache
-def _texts() -> Mapping[str, str]:
-    """Sources by the name of the module or package that each holds."""
-    texts = {p.stem: p.read_text() for p in build.file_list()}
-    for path in (p for name in ("common", "shell") for p in (sources() / name / "rtl").glob("*.sv")):
-        texts.setdefault(path.stem, path.read_text())
-    return texts
+# ---- designs ------------------------------------------------------------------------------------------
 
 
 def _code(text: str) -> str:
     return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-
-
-@cache
-def parameter_names(module: str) -> frozenset[str]:
-    """Parameters of a module that can be set; local ones are not among them."""
-    return _parameters(module, "parameter")
-
-
-def _parameters(module: str, keyword: str) -> frozenset[str]:
-    return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*=", _header(_code(_texts()[module]))))
-
-
-def _needed(module: str, cut: frozenset[str]) -> list[str]:
-    """Names of the sources that synthesis of a module reads: packages first, then modules, parts among them."""
-    texts = _texts()
-    found: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        found.add(name)
-        body = _header(_code(texts[name])) if name in cut and name != module else _code(texts[name])
-        waiting += [word for word in set(re.findall(r"\b\w+\b", body)) if word in texts]
-    packages = [n for n in ("rf_pkg", "vector_isa_pkg", "vector_pkg") if n in found]
-    return [*packages, *sorted(found - set(packages))]
 
 
 def _header(text: str) -> str:
@@ -196,105 +161,162 @@ def _header(text: str) -> str:
     return text[: end.end()] + "\nendmodule\n" if end else text
 
 
-def _script(module: Module, files: Sequence[str], cut: Sequence[str]) -> str:
-    sets = " ".join(f"-G {k}={v}" for k, v in module.parameters)
-    boxes = " ".join(f"--blackboxed-module {name}" for name in cut)
-    lines = [
-        f"read_slang -j 1 -D SYNTHESIS {sets} {boxes} --top {module.name} {' '.join(f'{n}.sv' for n in files)}",
-        f"hierarchy -top {module.name}",
-    ]
-    if cut:
-        # Black boxes lose their parameters once these are written down: later passes know no parametric ones.
-        types = " ".join(f"t:{name}" for name in cut)
-        names = sorted({n for name in cut for n in _parameters(name, "(?:parameter|localparam)")})
-        unset = " ".join(f"-unset {n}" for n in names)
-        lines += [f"tee -q -o parts.txt dump {types}", f"setparam {unset} {types}"]
-    lines += [f"synth_xilinx {FLAGS} -top {module.name}", "tee -q -o cells.json stat -json"]
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True)
+class Design:
+    """Sources in which modules are looked for, and where they are cut.
 
+    Attributes:
+        texts: sources by the name of the module or package that each holds, packages in the order of reading.
+        cut: names of the parts.
+    """
 
-def _parse_parts(text: str) -> tuple[tuple[Module, int], ...]:
-    """Cells in a dump, by module and parameters."""
-    counts: dict[Module, int] = {}
-    name = ""
-    values: dict[str, int] = {}
-    for line in text.splitlines():
-        words = line.split()
-        if words[:1] == ["cell"]:
-            name, values = words[1].lstrip("\\"), {}
-        elif words[:1] == ["parameter"]:
-            key, value = words[-2].lstrip("\\"), words[-1]
-            if key in parameter_names(name):
-                values[key] = int(value.split("'")[1], 2) if "'" in value else int(value)
-        elif words == ["end"] and name:
-            module = Module.make(name, values)
-            counts[module] = counts.get(module, 0) + 1
-            name = ""
-    return tuple(sorted(counts.items(), key=lambda item: str(item[0])))
+    texts: Mapping[str, str]
+    cut: frozenset[str]
 
+    @classmethod
+    def of(cls, files: Sequence[Path], cut: frozenset[str]) -> Design:
+        """The design in these files."""
+        return cls({path.stem: path.read_text(encoding="utf-8") for path in files}, cut)
 
-# ---- runs ---------------------------------------------------------------------------------------------
+    def parameter_names(self, module: str) -> frozenset[str]:
+        """Parameters of a module that can be set; local ones are not among them.
+
+        Raises:
+            HardwareError: no file holds such a module.
+        """
+        return self._parameters(module, "parameter")
+
+    def kept(self, module: Module) -> Run | None:
+        """The run of exactly these sources, if it was made before, by whatever version of Yosys."""
+        try:
+            return Run.from_dict(
+                json.loads((_folder() / f"{self.key(module, _FLOW)[0]}.json").read_text(encoding="utf-8"))
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def synthesise(self, module: Module) -> Run:
+        """Synthesises a module without the parts in it, or takes the run from the cache.
+
+        Raises:
+            HardwareError: Yosys is missing, fails, or leaves something unmapped; or the cache cannot be written.
+        """
+        tool = yosys.require()
+        found = self.kept(module)
+        if found is not None and found.tool == tool:
+            return found
+        key, script, files = self.key(module, _FLOW)
+        try:
+            _folder().mkdir(parents=True, exist_ok=True)
+            # A folder of its own: another process may be at the same module.
+            work = Path(tempfile.mkdtemp(prefix=f"work-{key}-", dir=_folder()))
+            for name, text in files.items():
+                (work / f"{name}.sv").write_text(text, encoding="utf-8")
+            (work / "run.ys").write_text(script, encoding="utf-8")
+            run = self._run(module, work, tool)
+            draft = work / "run.json"
+            draft.write_text(json.dumps(run.to_dict(), indent=1), encoding="utf-8")
+            draft.rename(_folder() / f"{key}.json")
+        except OSError as e:
+            raise HardwareError(f"the cache of syntheses cannot be written ({e}): {build.CACHE_REMEDY}") from None
+        shutil.rmtree(work, ignore_errors=True)
+        return run
+
+    def _run(self, module: Module, work: Path, tool: str) -> Run:
+        start = time.monotonic()
+        done = yosys.run(("-l", "run.log", "run.ys"), work)
+        if done.returncode != 0 or not (work / "cells.json").is_file():
+            tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+            raise HardwareError(f"Yosys failed on {module}; its log is {work / 'run.log'}:\n{tail}")
+        cells: dict[str, int] = json.loads((work / "cells.json").read_text())["design"]["num_cells_by_type"]
+        parts = work / "parts.txt"
+        run = Run(
+            module,
+            Resources.of_cells({c: n for c, n in cells.items() if c not in self.cut}),
+            self.parse_parts(parts.read_text()) if parts.is_file() else (),
+            round(time.monotonic() - start, 1),
+            tool,
+        )
+        if sum(n for _, n in run.parts) != sum(n for c, n in cells.items() if c in self.cut):
+            raise HardwareError(f"Yosys lost or doubled parts of {module}; its log is {work / 'run.log'}")
+        return run
+
+    def _text(self, module: str) -> str:
+        if module not in self.texts:
+            raise HardwareError(f"there is no module {module} among the sources")
+        return self.texts[module]
+
+    def _parameters(self, module: str, keyword: str) -> frozenset[str]:
+        header = _header(_code(self._text(module)))
+        return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*=", header))
+
+    def needed(self, module: str) -> list[str]:
+        """Names of the sources that synthesis of a module reads: packages first, then modules, parts among them."""
+        found: set[str] = set()
+        waiting = [module]
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            code = _code(self._text(name))
+            body = _header(code) if name in self.cut and name != module else code
+            waiting += [word for word in set(re.findall(r"\b\w+\b", body)) if word in self.texts]
+        packages = [name for name in self.texts if name.endswith("_pkg") and name in found]
+        return [*packages, *sorted(found - set(packages))]
+
+    def key(self, module: Module, flow: str) -> tuple[str, str, dict[str, str]]:
+        """A module's run by a flow: a digest of all that goes in, the script for Yosys, and the files that it reads.
+
+        The script elaborates the module without its parts and lists these in parts.txt.
+
+        Args:
+            flow: what Yosys does then, with {top} for the module's name.
+        """
+        files = self.needed(module.name)
+        boxes = sorted(self.cut.intersection(files) - {module.name})
+        script = self._script(module, files, boxes, flow.format(top=module.name))
+        h = hashlib.sha256(script.encode())
+        contents = {n: _header(self.texts[n]) if n in boxes else self.texts[n] for n in files}
+        for name, text in contents.items():
+            h.update(name.encode() + text.encode())
+        return h.hexdigest()[:20], script, contents
+
+    def _script(self, module: Module, files: Sequence[str], boxes: Sequence[str], flow: str) -> str:
+        sets = " ".join(f"-G {k}={v}" for k, v in module.parameters)
+        without = " ".join(f"--blackboxed-module {name}" for name in boxes)
+        lines = [
+            f"read_slang -j 1 -D SYNTHESIS {sets} {without} --top {module.name} {' '.join(f'{n}.sv' for n in files)}",
+            f"hierarchy -top {module.name}",
+        ]
+        if boxes:
+            # Black boxes lose their parameters once these are written down: later passes know no parametric ones.
+            types = " ".join(f"t:{name}" for name in boxes)
+            names = sorted({n for name in boxes for n in self._parameters(name, "(?:parameter|localparam)")})
+            unset = " ".join(f"-unset {n}" for n in names)
+            lines += [f"tee -q -o parts.txt dump {types}", f"setparam {unset} {types}"]
+        lines.append(flow)
+        return "\n".join(lines) + "\n"
+
+    def parse_parts(self, text: str) -> tuple[tuple[Module, int], ...]:
+        """Cells in a dump, by module and parameters."""
+        counts: dict[Module, int] = {}
+        name = ""
+        values: dict[str, int] = {}
+        for line in text.splitlines():
+            words = line.split()
+            if words[:1] == ["cell"]:
+                name, values = words[1].lstrip("\\"), {}
+            elif words[:1] == ["parameter"]:
+                key, value = words[-2].lstrip("\\"), words[-1]
+                if key in self.parameter_names(name):
+                    values[key] = int(value.split("'")[1], 2) if "'" in value else int(value)
+            elif words == ["end"] and name:
+                module = Module.make(name, values)
+                counts[module] = counts.get(module, 0) + 1
+                name = ""
+        return tuple(sorted(counts.items(), key=lambda item: str(item[0])))
 
 
 def _folder() -> Path:
     return build.cache_folder() / "synth"
-
-
-def _key(module: Module, cut: frozenset[str]) -> tuple[str, str, dict[str, str]]:
-    files = _needed(module.name, cut)
-    boxes = sorted(cut.intersection(files) - {module.name})
-    script = _script(module, files, boxes)
-    h = hashlib.sha256(script.encode())
-    contents = {n: _header(_texts()[n]) if n in boxes else _texts()[n] for n in files}
-    for name, text in contents.items():
-        h.update(name.encode() + text.encode())
-    return h.hexdigest()[:20], script, contents
-
-
-def kept(module: Module, cut: frozenset[str]) -> Run | None:
-    """The run of exactly these sources, if it was made before, by whatever version of Yosys."""
-    path = _folder() / f"{_key(module, cut)[0]}.json"
-    try:
-        return Run.from_dict(json.loads(path.read_text()))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def synthesise(module: Module, cut: frozenset[str]) -> Run:
-    """Synthesises a module without the parts of `cut` in it, or takes the run from the cache.
-
-    Raises:
-        HardwareError: Yosys is missing, fails, or leaves something unmapped.
-    """
-    tool = yosys.require()
-    found = kept(module, cut)
-    if found is not None and found.tool == tool:
-        return found
-    key, script, files = _key(module, cut)
-    work = _folder() / f"work-{key}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    for name, text in files.items():
-        (work / f"{name}.sv").write_text(text)
-    (work / "run.ys").write_text(script)
-    start = time.monotonic()
-    done = yosys.run(("-l", "run.log", "run.ys"), work)
-    if done.returncode != 0 or not (work / "cells.json").is_file():
-        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
-        raise HardwareError(f"Yosys failed on {module}; its log is {work / 'run.log'}:\n{tail}")
-    cells: dict[str, int] = json.loads((work / "cells.json").read_text())["design"]["num_cells_by_type"]
-    parts = work / "parts.txt"
-    run = Run(
-        module,
-        Resources.of_cells({c: n for c, n in cells.items() if c not in cut}),
-        _parse_parts(parts.read_text()) if parts.is_file() else (),
-        round(time.monotonic() - start, 1),
-        tool,
-    )
-    if sum(n for _, n in run.parts) != sum(n for c, n in cells.items() if c in cut):
-        raise HardwareError(f"Yosys lost or doubled parts of {module}; its log is {work / 'run.log'}")
-    draft = _folder() / f"{key}.draft"
-    draft.write_text(json.dumps(run.to_dict(), indent=1))
-    draft.rename(_folder() / f"{key}.json")
-    shutil.rmtree(work)
-    return run

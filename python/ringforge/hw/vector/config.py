@@ -17,6 +17,12 @@ INSTRUCTION_BYTES = 32
 MONTGOMERY_WORD = 18
 #: Primes may be this many bits shorter than the machine's words.
 MAX_SHIFT = 7
+#: A burst stays inside a block of so many bytes (AXI).
+BURST_BYTES = 4096
+#: LOADs of an element that may be under way.
+LOAD_QUEUE = 4
+#: Rows that the instruction fetch holds, if they are within `BURST_BYTES`.
+FETCH_DEPTH = 16
 
 
 class VectorConfig(MachineConfig):
@@ -27,7 +33,7 @@ class VectorConfig(MachineConfig):
     #: Processing elements of a group; limb i of every polynomial lives on element i mod pes.
     pes: Annotated[int, Field(ge=1, le=32)]
     #: Residues of a row: what a unit processes per cycle.
-    lanes: Annotated[int, Field(ge=4, le=64)]
+    lanes: Annotated[int, Field(ge=4, le=256)]
     #: Data banks of an element, next to the twiddle bank.
     banks: Annotated[int, Field(ge=2, le=7)]
     bank_rows: Annotated[int, Field(ge=1, le=8192)]
@@ -37,9 +43,9 @@ class VectorConfig(MachineConfig):
     min_log_n: Annotated[int, Field(ge=4, le=17)]
     max_log_n: Annotated[int, Field(ge=4, le=17)]
     #: Rows that an element's stream buffer holds.
-    stream_rows: int
-    #: Rows of one DRAM burst.
-    burst_rows: int
+    stream_rows: Annotated[int, Field(ge=1, le=65_536)]
+    #: Rows of one DRAM burst, a power of two.
+    burst_rows: Annotated[int, Field(ge=1, le=256)]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -47,6 +53,22 @@ class VectorConfig(MachineConfig):
             raise ValueError("lanes must be a power of two")
         if self.ports % self.groups:
             raise ValueError("every group needs the same number of ports")
+        if self.max_log_n < self.min_log_n:
+            raise ValueError("max_log_n must be at least min_log_n")
+        least = 2 * (self.lanes.bit_length() - 1)
+        if self.min_log_n < least:
+            raise ValueError(
+                f"the transform unit takes N >= lanes^2: min_log_n must be at least {least}, or lanes fewer"
+            )
+        if self.burst_rows & (self.burst_rows - 1):
+            raise ValueError("burst_rows must be a power of two")
+        if self.burst_rows * self.row_bytes > BURST_BYTES:
+            raise ValueError(
+                f"a burst must not be longer than {BURST_BYTES} bytes: rows of {self.row_bytes} bytes allow burst_rows "
+                f"of at most {BURST_BYTES // self.row_bytes}"
+            )
+        if self.stream_rows < self.burst_rows:
+            raise ValueError(f"stream_rows must hold a burst: at least burst_rows, {self.burst_rows}")
         if min(self.bank_rows, self.twiddle_rows) < self.rows(self.max_log_n):
             raise ValueError("a bank is smaller than the largest polynomial")
         return self
@@ -73,6 +95,34 @@ class VectorConfig(MachineConfig):
     def port_bytes(self) -> int:
         return self.row_bytes
 
+    @property
+    def max_degree(self) -> int:
+        return 1 << self.max_log_n
+
+    @property
+    def max_prime_bits(self) -> int:
+        return self.word_bits
+
+    @property
+    def shape(self) -> str:
+        return (
+            f"{self.groups} groups x {self.pes} elements x {self.lanes} lanes, {self.multiplier} multipliers of "
+            f"{self.word_bits} bits"
+        )
+
+    def facts(self) -> dict[str, str]:
+        c, general = self, super().facts()
+        return {
+            "machine": general.pop("machine"),
+            "groups g, elements p, lanes c, banks b": f"{c.groups}, {c.pes}, {c.lanes}, {c.banks}",
+            "words": f"{c.word_bits} bits, {c.multiplier} multipliers",
+            "degrees N": f"2^{c.min_log_n} ... 2^{c.max_log_n}",
+            "scratchpad of an element": f"{c.banks} banks of {c.bank_rows} rows and a twiddle bank of {c.twiddle_rows}",
+            "slots of an element at N = 2^14": f"{c.slots(14)}" if c.max_log_n >= 14 else "-",
+            "stream buffer": f"{c.stream_rows} rows, bursts of {c.burst_rows}",
+            **general,
+        }
+
     # ---- sizes ----
 
     @property
@@ -84,6 +134,16 @@ class VectorConfig(MachineConfig):
     def row_bytes(self) -> int:
         """Bytes of one row in DRAM: what a port moves per cycle."""
         return self.lanes * WORD_BYTES
+
+    @property
+    def fetch_depth(self) -> int:
+        """Rows that the instruction fetch holds: so far it may read past a program's end."""
+        return min(FETCH_DEPTH, BURST_BYTES // self.row_bytes)
+
+    @property
+    def fetch_beats(self) -> int:
+        """Beats of an instruction fetch."""
+        return min(max(self.fetch_depth // 4, 1), self.burst_rows)
 
     @property
     def row_bits(self) -> int:

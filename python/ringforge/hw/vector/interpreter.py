@@ -30,7 +30,7 @@ from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.config import WORD_BYTES
 from ringforge.hw.core.dram import ALIGNMENT, Dram
 from ringforge.hw.vector import constants
-from ringforge.hw.vector.config import VectorConfig
+from ringforge.hw.vector.config import LOAD_QUEUE, MAX_SHIFT, VectorConfig
 from ringforge.hw.vector.isa import MODULI, TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, decode, row_of
 
 Words = npt.NDArray[np.uint64]
@@ -74,8 +74,13 @@ class _Element:
     streams: deque[Words] = field(default_factory=deque)
     #: SYNCs passed: of any scope, of the group's or the machine's, of the machine's.
     syncs: tuple[int, int, int] = (0, 0, 0)
-    #: Address and slot of the last LOAD while nothing proves that it has finished.
-    loading: tuple[int, int] | None = None
+    #: Addresses and slots of the last LOADs, as long as nothing proves that they have finished, which they do in order.
+    loading: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=LOAD_QUEUE))
+
+    def loaded(self, code: int) -> None:
+        """An instruction reads or writes a slot: the LOAD into it has finished, and those before it."""
+        while any(slot == code for _, slot in self.loading):
+            self.loading.popleft()
 
     @property
     def at(self) -> Instruction:
@@ -176,7 +181,7 @@ class Interpreter:
             case Opcode.LOAD:
                 words = self._fetch(e, i).copy()
                 self._write(e, i.dst, _Residues(words), table=bank_of(i.dst) == TWIDDLE_BANK)
-                e.loading = (i.addr, i.dst)
+                e.loading.append((i.addr, i.dst))
             case Opcode.STORE:
                 self._store(e, i)
             case Opcode.NTT | Opcode.INTT:
@@ -192,15 +197,18 @@ class Interpreter:
                 self._mac(e, i)
 
     def _conf(self, e: _Element, i: Instruction) -> None:
-        log_n, shift = i.imm & 31, i.imm >> 8 & 7
+        log_n, shift = i.imm & 0xFF, i.imm >> 8
         config = self.config
         if not config.min_log_n <= log_n <= config.max_log_n:
             self._refuse(e, f"log2 N is outside {config.min_log_n} ... {config.max_log_n}")
+        if shift > MAX_SHIFT:
+            self._refuse(e, f"residues are shifted by {MAX_SHIFT} bits at most")
         if config.montgomery and shift:
             self._refuse(e, "a Montgomery machine shifts nothing")
         if e.streams:
             self._refuse(e, "streamed polynomials wait to be used")
-        e.log_n, e.shift, e.loading = log_n, shift, None
+        e.log_n, e.shift = log_n, shift
+        e.loading.clear()
         e.slots.clear()
         e.moduli.clear()
 
@@ -237,8 +245,7 @@ class Interpreter:
         content = e.slots.get(code)
         if content is None:
             self._refuse(e, f"slot {bank_of(code)}:{row_of(code)} was never written")
-        if e.loading is not None and e.loading[1] == code:
-            e.loading = None
+        e.loaded(code)
         if prime and not table:
             if content.prime not in (0, prime):
                 self._refuse(e, f"slot {bank_of(code)}:{row_of(code)} holds residues of {content.prime}, not {prime}")
@@ -250,8 +257,7 @@ class Interpreter:
 
     def _write(self, e: _Element, code: int, content: _Residues, table: bool = False) -> None:
         self._check_slot(e, code, table)
-        if e.loading is not None and e.loading[1] == code:
-            e.loading = None
+        e.loaded(code)
         e.slots[code] = content
 
     # ---- memory -----------------------------------------------------------------------------------
@@ -276,8 +282,8 @@ class Interpreter:
     def _store(self, e: _Element, i: Instruction) -> None:
         self._check_address(e, i)
         a = self._read(e, i.a)
-        if e.loading is not None and e.loading[0] == i.addr:
-            self._refuse(e, "the last LOAD from this address may not have finished")
+        if any(address == i.addr for address, _ in e.loading):
+            self._refuse(e, "a LOAD from this address may not have finished")
         try:
             self.dram.write(i.addr, a.words)
         except ParameterError as error:
@@ -315,8 +321,6 @@ class Interpreter:
             read.add(i.b)
         if len({bank_of(s) for s in read}) != len(read):
             self._refuse(e, "different slots of one bank are read")
-        if e.loading is not None and e.loading[1] in read:
-            e.loading = None
         a = self._read(e, i.a, prime).words
         c = self._read(e, i.c, prime).words if i.pre_sub or i.post_add else None
         if i.pre_sub and c is not None:
@@ -376,7 +380,6 @@ class Interpreter:
         for r in receivers:
             if r.log_n != sender.log_n:
                 self._refuse(r, "the sender is configured for another degree")
-            r.loading = None
             self._write(r, r.at.dst, _Residues(a.words, a.prime))
             self._next(r, r.at)
         self._next(sender, i)
@@ -396,7 +399,6 @@ class Interpreter:
         for p in peers[1:]:
             total = kernels.add(self.set, total, self._read(p, p.at.a, prime).words, prime)
         for p in peers:
-            p.loading = None
             self._write(p, p.at.dst, _Residues(total, prime))
             self._next(p, p.at)
         return peers

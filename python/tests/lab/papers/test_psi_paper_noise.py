@@ -52,7 +52,7 @@ def measured_variance(made: Any) -> float:
             "gadget": CutFields(log_base=10, count=4, drop=10),
             "expansion": [CutFields(log_base=12, count=3, drop=14)] * 11,
         },
-        {"gadget": CutFields(log_base=10, count=3, drop=20), "reconstruction": CutFields(log_base=24, count=2, drop=2)},
+        {"gadget": CutFields(log_base=10, count=3, drop=20), "reconstruction": CutFields(log_base=22, count=2, drop=6)},
     ],
     ids=["two coarse digits", "bits left out of the expansion", "coarse reconstruction"],
 )

@@ -9,13 +9,33 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ringforge.hw.core.config import room
+from pydantic import model_validator
+
+from ringforge.hw.core.config import WORD_BYTES, room
 from ringforge.hw.vector.config import VectorConfig
+
+#: Bytes of the widest AXI4 data bus.
+AXI_BYTES = 128
 
 
 class MatvecConfig(VectorConfig):
     """One configuration of the matvec accelerator."""
 
     room: ClassVar = room("matvec")
+
+    @model_validator(mode="after")
+    def _fits_its_ports(self) -> Self:
+        if self.row_bytes > AXI_BYTES:
+            raise ValueError(
+                f"a row is a beat of an AXI4 port, {AXI_BYTES} bytes at most: {self.lanes} lanes need {self.row_bytes}; "
+                f"take {AXI_BYTES // WORD_BYTES} lanes or fewer"
+            )
+        return self
+
+    def facts(self) -> dict[str, str]:
+        return {
+            **super().facts(),
+            "clock": f"{self.clock_hz / 1e6:g} MHz (the paper's; only a vendor's tool can confirm it)",
+        }

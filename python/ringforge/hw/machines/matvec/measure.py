@@ -46,7 +46,7 @@ def _slots(config: MatvecConfig, log_n: int) -> Callable[[int, int], int]:
     return lambda bank, index: slot(bank, index * rows)
 
 
-def primitive_cycles(sim: Simulation, log_n: int, bits: int = 50) -> dict[str, int]:
+def primitive_cycles(sim: Simulation[MatvecConfig], log_n: int, bits: int = 50) -> dict[str, int]:
     """Cycles that each primitive adds to a program on one element."""
     config = sim.config
     prime = kernels.primes_below(bits, 1, 1 << 18)[0]
@@ -102,7 +102,7 @@ class RotationRate:
 
 
 def rotation_rates(
-    sim: Simulation, params: _native.Parameters, level: int, counts: tuple[int, ...]
+    sim: Simulation[MatvecConfig], params: _native.Parameters, level: int, counts: tuple[int, ...]
 ) -> Iterator[RotationRate]:
     """Measures chains of rotations by 1, 2, 3, ... slots, each with a key of its own from memory.
 

@@ -26,7 +26,7 @@ from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.job import Job, Options
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.allocate import Allocator
-from ringforge.hw.vector.config import INSTRUCTION_BYTES
+from ringforge.hw.vector.config import INSTRUCTION_BYTES, VectorConfig
 from ringforge.hw.vector.ir import GroupCode
 from ringforge.hw.vector.isa import Opcode, Words, encode, field_table
 from ringforge.hw.vector.layout import ENTITIES, KeyRegion
@@ -84,7 +84,7 @@ class Compiled:
     stride: int
 
     @property
-    def config(self) -> MatvecConfig:
+    def config(self) -> VectorConfig:
         return self.job.target.config
 
     @property
