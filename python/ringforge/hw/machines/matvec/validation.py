@@ -69,7 +69,14 @@ class Case:
     def kernel(self) -> MatvecKernel:
         params = parameter_sets.named(self.params)
         level = params.max_level if self.level is None else self.level
-        return layer_kernel(_native.Context(params), self.rows, self.cols, level, self.algorithm)[0]
+        return layer_kernel(
+            _native.Context(params),
+            self.rows,
+            self.cols,
+            level,
+            self.algorithm,
+            machine=MatvecConfig.named(self.machine),
+        )[0]
 
 
 CASES: tuple[Case, ...] = (
