@@ -150,7 +150,8 @@ def _babies(product: _Product, shares: Sequence[int]) -> tuple[float, float]:
     # Digits that find no slot beside the sums are loaded again for each baby step.
     kept = config.slots(c.log_n) - sums - 2
     again = sum(max(0, m * limbs + extra - kept) for extra in _extra(c, limbs))
-    # The first key comes beside the digits, every other one, and stores, beside the division before it. So does the work of elements that keep sums modulo P and fewer limbs.
+    # The first key comes beside the digits, every other one, and stores, beside the division before it. So does the
+    # work of elements that keep sums modulo P and fewer limbs.
     light = bool(c.homes(limbs).light)
     heavy = limbs % config.pes if light else working
     keys = 2 * limbs * m * heavy if light else 2 * limbs * (limbs + 1)
