@@ -3,6 +3,9 @@ rtl/rf_skid.sv
 rtl/rf_axil_regs.sv
 rtl/rf_axi_read.sv
 rtl/rf_axi_write.sv
+rtl/rf_shell_programs.sv
+rtl/rf_shell_counters.sv
+rtl/rf_shell_control.sv
 rtl/rf_sync.sv
 rtl/rf_slices.sv
 rtl/rf_axi_split.sv

@@ -81,7 +81,7 @@
 #define RF_REG_WRITE_WAITS 0x098u
 #define RF_REG_WRITE_WAITS_HIGH 0x09cu
 
-#define RF_CODE_BUS 6u  // a memory port answered with an error, or against the protocol
+#define RF_CODE_BUS 6u  // bus error: a memory port was answered with an error, or against the protocol
 #define RF_CODE_WATCHDOG 7u  // not done within the watchdog's cycles
 #define RF_CODE_ABORTED 8u  // aborted by the host
 

@@ -158,6 +158,10 @@ class Memory {
     for (auto& p : ports_) p = {};
   }
 
+  /// Which port, reads or writes, is served first in the next cycle.
+  unsigned turn() const { return turn_; }
+  void set_turn(unsigned turn) { turn_ = turn; }
+
   std::uint64_t now() const { return now_; }
   /// Beats that have crossed the ports, ever.
   std::uint64_t beats() const { return beats_; }

@@ -11,6 +11,7 @@
 
 #include "machine.hpp"
 #include "memory.hpp"
+#include "rf_registers.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -78,6 +79,9 @@ class Simulation {
     for (int i = 0; i < 5; ++i) cycle();
     top_->rst_ni = 1;
     cycle();
+    // irq_o says when a run has ended.
+    write_register(RF_REG_GIE, RF_GIE_ENABLE);
+    write_register(RF_REG_IER, RF_IER_DONE);
   }
 
   bool trace(const char* path) {
@@ -147,6 +151,7 @@ class Simulation {
  private:
   void drive_idle() {
     top_->m_axi_arready = top_->m_axi_awready = top_->m_axi_wready = top_->m_axi_rvalid = top_->m_axi_bvalid = 0;
+    top_->m_axi_bid = 0;
     top_->s_axil_awvalid = top_->s_axil_wvalid = top_->s_axil_arvalid = top_->s_axil_bready = top_->s_axil_rready = 0;
   }
   void settle() {

@@ -3,20 +3,12 @@
 //
 // The matvec accelerator: Groups x Pes processing elements, partial-sum reduction, DRAM ports, control registers.
 //
-// Control (AXI4-Lite, 32-bit registers):
-//   0x00 ID       "RFMV"             0x04 VERSION  1
-//   0x08 CONTROL  write bit 0: start; bit 1: reset of the elements (when no transfer is outstanding)
-//   0x0c STATUS   bit 0 busy, bit 1 done, bit 2 error
-//   0x10 ERROR    bits 3..0 code (vector_pkg), bits 15..8 group * Pes + element
-//   0x14 PC       instructions that element had issued
-//   0x18, 0x1c    PROGRAM: address of element 0's program (4 KiB aligned)
-//   0x20 STRIDE   distance between programs of consecutive elements, in 4 KiB
-//   0x24, 0x28    CYCLES from the start write to done
-//   0x2c SHAPE    groups, elements, lanes, word width, a byte each
-//   0x30 RANGE    least and largest log2 N, banks, multiplier kind, a byte each
+// Control: rf_shell_control (docs/hw/registers.md; ID "RFMV"). SHAPE holds groups, elements of a group, lanes, word width,
+//   RANGE least and largest log2 N, banks, multiplier kind, a byte each. Element e of group g is g * Pes + e. Counters:
+//   registers.json.
 // Data: Ports AXI4 masters of Lanes*64 bits at the core clock; element e of group g uses port
-//   g * (Ports/Groups) + e mod (Ports/Groups). irq_o is STATUS.done.
-// After an error the elements stop, transfers run out, and done is set together with error.
+//   g * (Ports/Groups) + e mod (Ports/Groups).
+// Ranges: Groups x Pes <= 64; Ports a multiple of Groups, at most Groups * Pes; BurstRows rows take 4 KiB at most.
 module matvec_top
   import vector_pkg::*;
 #(
@@ -61,6 +53,8 @@ module matvec_top
     output logic [  Ports-1:0][      7:0] m_axi_arlen,
     output logic [  Ports-1:0][      2:0] m_axi_arsize,
     output logic [  Ports-1:0][      1:0] m_axi_arburst,
+    output logic [  Ports-1:0][      3:0] m_axi_arcache,
+    output logic [  Ports-1:0][      2:0] m_axi_arprot,
     output logic [  Ports-1:0]            m_axi_arvalid,
     input  logic [  Ports-1:0]            m_axi_arready,
     input  logic [  Ports-1:0]            m_axi_rid,
@@ -74,6 +68,8 @@ module matvec_top
     output logic [  Ports-1:0][      7:0] m_axi_awlen,
     output logic [  Ports-1:0][      2:0] m_axi_awsize,
     output logic [  Ports-1:0][      1:0] m_axi_awburst,
+    output logic [  Ports-1:0][      3:0] m_axi_awcache,
+    output logic [  Ports-1:0][      2:0] m_axi_awprot,
     output logic [  Ports-1:0]            m_axi_awvalid,
     input  logic [  Ports-1:0]            m_axi_awready,
     output logic [  Ports-1:0][DataW-1:0] m_axi_wdata,
@@ -91,49 +87,23 @@ module matvec_top
   localparam int unsigned Share = (Pes + PerGroup - 1) / PerGroup;  // elements on a port, at most
   localparam int unsigned Clients = Share * ReadClients;
   localparam int unsigned BurstBits = $clog2(BurstRows + 1);
+  localparam int unsigned Elements = Groups * Pes;
+  localparam int unsigned Counters = 2;
+  localparam int unsigned AmountW = 8;
 
-  // ---- Registers -----------------------------------------------------------------------------------
-  logic wr_valid, start, reset_request;
-  logic [11:0] wr_addr, rd_addr;
-  logic [31:0] wr_data, rd_data;
-  logic [AddrW-1:0] program_q;
-  logic [15:0] stride_q;
-  logic busy_q, done_q, error_q, pe_reset_q;
-  logic [63:0] cycles_q;
-  error_e error_code_q;
-  logic [7:0] error_pe_q;
-  logic [31:0] error_pc_q;
-
-  rf_axil_regs #(.AddrW(12)) u_registers (
-      .clk_i, .rst_ni, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata, .s_axil_wstrb, .s_axil_wvalid,
-      .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready, .s_axil_araddr, .s_axil_arvalid, .s_axil_arready,
-      .s_axil_rdata, .s_axil_rresp, .s_axil_rvalid, .s_axil_rready,
-      .wr_valid_o(wr_valid), .wr_addr_o(wr_addr), .wr_data_o(wr_data), .rd_addr_o(rd_addr), .rd_data_i(rd_data)
-  );
-  assign start = wr_valid && wr_addr == 12'h008 && wr_data[0] && !busy_q;
-  assign reset_request = wr_valid && wr_addr == 12'h008 && wr_data[1];
-  assign irq_o = done_q;
-
-  always_comb
-    case (rd_addr)
-      12'h000: rd_data = 32'h564d4652;
-      12'h004: rd_data = 32'd1;
-      12'h00c: rd_data = {29'd0, error_q, done_q, busy_q};
-      12'h010: rd_data = {16'd0, error_pe_q, 4'd0, error_code_q};
-      12'h014: rd_data = error_pc_q;
-      12'h018: rd_data = program_q[31:0];
-      12'h01c: rd_data = 32'(program_q >> 32);
-      12'h020: rd_data = 32'(stride_q);
-      12'h024: rd_data = cycles_q[31:0];
-      12'h028: rd_data = cycles_q[63:32];
-      12'h02c: rd_data = {8'(WordBits), 8'(Lanes), 8'(Pes), 8'(Groups)};
-      12'h030: rd_data = {8'(Kind), 8'(Banks), 8'(MaxLogN), 8'(MinLogN)};
-      default: rd_data = '0;
-    endcase
+  if (Groups < 1 || Pes < 1 || Elements > 64) begin : g_bad_groups
+    $error("%0d groups of %0d elements are not 1 to 64", Groups, Pes);
+  end
+  if (Ports < Groups || Ports % Groups != 0 || PerGroup > Pes) begin : g_bad_ports
+    $error("%0d ports do not serve %0d groups of %0d elements", Ports, Groups, Pes);
+  end
+  if (BurstRows < 1 || BurstRows * DataW / 8 > BurstBytes) begin : g_bad_burst_rows
+    $error("bursts of %0d rows are empty or longer than %0d bytes", BurstRows, BurstBytes);
+  end
 
   // ---- Groups --------------------------------------------------------------------------------------
-  logic pe_rst_n, start_q, halt;
-  logic [AddrW-1:0] program_addr_q[Groups][Pes];
+  logic pe_rst_n, start, halt;
+  logic [AddrW-1:0] program_addr[Groups][Pes];
   logic [Pes-1:0] done[Groups];
   error_e error[Groups][Pes];
   logic [31:0] pc[Groups][Pes];
@@ -149,16 +119,13 @@ module matvec_top
   logic [Groups-1:0] at_sync;
   logic sync_go_q;
 
-  assign pe_rst_n = rst_ni && !pe_reset_q;
-  assign halt = error_q;
-
   for (genvar g = 0; g < Groups; g++) begin : g_groups
     matvec_group #(
         .W(WordBits), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows),
         .MinLogN(MinLogN), .MaxLogN(MaxLogN), .StreamRows(StreamRows), .BurstRows(BurstRows), .Pes(Pes), .Kind(Kind),
         .Twin(Twin)
     ) u_group (
-        .clk_i, .rst_ni(pe_rst_n), .start_i(start_q), .halt_i(halt), .program_i(program_addr_q[g]), .done_o(done[g]),
+        .clk_i, .rst_ni(pe_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[g]), .done_o(done[g]),
         .error_o(error[g]), .pc_o(pc[g]), .rd_req_o(rd_req[g]), .rd_ready_i(rd_ready[g]), .rd_valid_i(rd_valid[g]),
         .rd_data_i(rd_row[g]), .wr_req_o(wr_req[g]), .wr_ready_i(wr_ready[g]), .wr_valid_o(wr_row_valid[g]),
         .wr_data_ready_i(wr_row_ready[g]), .wr_data_o(wr_row[g]), .wr_ack_i(wr_ack[g]), .rows_o(rows[g]),
@@ -175,7 +142,7 @@ module matvec_top
   );
 
   // ---- DRAM ports ----------------------------------------------------------------------------------
-  logic [Ports-1:0] rd_idle, wr_idle, rd_error, wr_error;
+  logic [Ports-1:0] rd_idle, wr_idle, rd_error, wr_error, rd_beat, wr_beat, rd_wait, wr_wait;
 
   for (genvar n = 0; n < Ports; n++) begin : g_ports
     localparam int unsigned G = n / PerGroup;
@@ -227,8 +194,9 @@ module matvec_top
     rf_axi_read #(.DataW(DataW), .AddrW(AddrW), .Clients(Clients), .MaxBeats(BurstRows)) u_read (
         .clk_i, .rst_ni(pe_rst_n), .req_valid_i(req_valid), .req_ready_o(req_ready), .req_addr_i(req_addr),
         .req_beats_i(req_beats), .rsp_valid_o(rsp_valid), .rsp_data_o(rsp_data), .idle_o(rd_idle[n]),
-        .error_o(rd_error[n]), .m_axi_arid(m_axi_arid[n]), .m_axi_araddr(m_axi_araddr[n]),
-        .m_axi_arlen(m_axi_arlen[n]), .m_axi_arsize(m_axi_arsize[n]), .m_axi_arburst(m_axi_arburst[n]),
+        .error_o(rd_error[n]), .beat_o(rd_beat[n]), .wait_o(rd_wait[n]), .m_axi_arid(m_axi_arid[n]),
+        .m_axi_araddr(m_axi_araddr[n]), .m_axi_arlen(m_axi_arlen[n]), .m_axi_arsize(m_axi_arsize[n]),
+        .m_axi_arburst(m_axi_arburst[n]), .m_axi_arcache(m_axi_arcache[n]), .m_axi_arprot(m_axi_arprot[n]),
         .m_axi_arvalid(m_axi_arvalid[n]), .m_axi_arready(m_axi_arready[n]), .m_axi_rid(m_axi_rid[n]),
         .m_axi_rdata(m_axi_rdata[n]), .m_axi_rresp(m_axi_rresp[n]), .m_axi_rlast(m_axi_rlast[n]),
         .m_axi_rvalid(m_axi_rvalid[n]), .m_axi_rready(m_axi_rready[n])
@@ -236,95 +204,54 @@ module matvec_top
     rf_axi_write #(.DataW(DataW), .AddrW(AddrW), .Clients(Share), .MaxBeats(BurstRows)) u_write (
         .clk_i, .rst_ni(pe_rst_n), .req_valid_i(wreq_valid), .req_ready_o(wreq_ready), .req_addr_i(wreq_addr),
         .req_beats_i(wreq_beats), .data_valid_i(wdata_valid), .data_ready_o(wdata_ready), .data_i(wdata),
-        .done_o(wdone), .idle_o(wr_idle[n]), .error_o(wr_error[n]), .m_axi_awid(m_axi_awid[n]),
-        .m_axi_awaddr(m_axi_awaddr[n]), .m_axi_awlen(m_axi_awlen[n]), .m_axi_awsize(m_axi_awsize[n]),
-        .m_axi_awburst(m_axi_awburst[n]), .m_axi_awvalid(m_axi_awvalid[n]), .m_axi_awready(m_axi_awready[n]),
+        .done_o(wdone), .idle_o(wr_idle[n]), .error_o(wr_error[n]), .beat_o(wr_beat[n]), .wait_o(wr_wait[n]),
+        .m_axi_awid(m_axi_awid[n]), .m_axi_awaddr(m_axi_awaddr[n]), .m_axi_awlen(m_axi_awlen[n]),
+        .m_axi_awsize(m_axi_awsize[n]), .m_axi_awburst(m_axi_awburst[n]), .m_axi_awcache(m_axi_awcache[n]),
+        .m_axi_awprot(m_axi_awprot[n]), .m_axi_awvalid(m_axi_awvalid[n]), .m_axi_awready(m_axi_awready[n]),
         .m_axi_wdata(m_axi_wdata[n]), .m_axi_wstrb(m_axi_wstrb[n]), .m_axi_wlast(m_axi_wlast[n]),
         .m_axi_wvalid(m_axi_wvalid[n]), .m_axi_wready(m_axi_wready[n]), .m_axi_bid(m_axi_bid[n]),
         .m_axi_bresp(m_axi_bresp[n]), .m_axi_bvalid(m_axi_bvalid[n]), .m_axi_bready(m_axi_bready[n])
     );
   end
 
-  // ---- Run control ---------------------------------------------------------------------------------
-  logic all_done, any_error, drained;
-  error_e first_error;
-  logic [7:0] first_pe;
-  logic [31:0] first_pc;
+  // ---- Control -------------------------------------------------------------------------------------
+  logic [Elements-1:0] element_done;
+  logic [7:0] element_error[Elements];
+  logic [31:0] element_pc[Elements];
+  logic [AddrW-1:0] element_program[Elements];
+  logic [AmountW-1:0] amount[Counters];
 
-  // A running address instead of multiplications: the chain settles long before start.
-  always_ff @(posedge clk_i) begin
-    automatic logic [AddrW-1:0] address = program_q;
+  always_comb
     for (int unsigned g = 0; g < Groups; g++)
       for (int unsigned p = 0; p < Pes; p++) begin
-        program_addr_q[g][p] <= address;
-        address = address + (AddrW'(stride_q) << 12);
+        element_done[g*Pes+p] = done[g][p];
+        element_error[g*Pes+p] = 8'(error[g][p]);
+        element_pc[g*Pes+p] = pc[g][p];
+        program_addr[g][p] = element_program[g*Pes+p];
       end
-  end
 
   always_comb begin
-    all_done = 1'b1;
-    any_error = 1'b0;
-    first_error = ErrNone;
-    first_pe = '0;
-    first_pc = '0;
-    for (int unsigned g = 0; g < Groups; g++)
-      for (int unsigned p = 0; p < Pes; p++) begin
-        all_done = all_done && done[g][p];
-        if (error[g][p] != ErrNone && !any_error) begin
-          any_error = 1'b1;
-          first_error = error[g][p];
-          first_pe = 8'(g * Pes + p);
-          first_pc = pc[g][p];
-        end
-      end
-    if (!any_error && ((|rd_error) || (|wr_error))) begin
-      any_error = 1'b1;
-      first_error = ErrBus;
-    end
-    drained = (&rd_idle) && (&wr_idle);
+    amount = '{default: '0};
+    for (int unsigned e = 0; e < Elements; e++) amount[0] = amount[0] + AmountW'(!element_done[e]);
+    for (int unsigned g = 0; g < Groups; g++) amount[1] = amount[1] + AmountW'(at_sync[g]);
   end
 
-  always_ff @(posedge clk_i) begin
-    start_q <= start;
-    pe_reset_q <= 1'b0;
-    if (!rst_ni) begin
-      start_q <= 1'b0;
-      busy_q <= 1'b0;
-      done_q <= 1'b0;
-      error_q <= 1'b0;
-      cycles_q <= '0;
-      error_code_q <= ErrNone;
-    end else begin
-      if (wr_valid && wr_addr == 12'h018) program_q[31:0] <= wr_data;
-      if (wr_valid && wr_addr == 12'h01c) program_q[AddrW-1:32] <= wr_data[AddrW-33:0];
-      if (wr_valid && wr_addr == 12'h020) stride_q <= wr_data[15:0];
-
-      if (busy_q) cycles_q <= cycles_q + 1;
-      if (start) begin
-        busy_q <= 1'b1;
-        done_q <= 1'b0;
-        cycles_q <= '0;
-        pe_reset_q <= 1'b0;
-      end else if (busy_q && !start_q) begin
-        if (error_q) begin
-          // Wait until nothing is in flight, then put the elements back to their initial state.
-          if (drained) begin
-            busy_q <= 1'b0;
-            done_q <= 1'b1;
-            pe_reset_q <= 1'b1;
-          end
-        end else if (any_error) begin
-          error_q <= 1'b1;
-          error_code_q <= first_error;
-          error_pe_q <= first_pe;
-          error_pc_q <= first_pc;
-        end else if (all_done) begin
-          busy_q <= 1'b0;
-          done_q <= 1'b1;
-        end
-      end
-      if (start) error_q <= 1'b0;
-      if (reset_request && drained && !busy_q) pe_reset_q <= 1'b1;
-    end
-  end
+  // The machine has no registers of its own.
+  /* verilator lint_off PINCONNECTEMPTY */
+  rf_shell_control #(
+      .Id(32'h564d4652), .AddrW(AddrW), .Elements(Elements), .Ports(Ports), .PortBytes(DataW / 8), .Counters(Counters),
+      .AmountW(AmountW)
+  ) u_control (
+      .clk_i, .rst_ni, .irq_o, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata, .s_axil_wstrb,
+      .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready, .s_axil_araddr, .s_axil_arvalid,
+      .s_axil_arready, .s_axil_rdata, .s_axil_rresp, .s_axil_rvalid, .s_axil_rready,
+      .shape_i({8'(WordBits), 8'(Lanes), 8'(Pes), 8'(Groups)}),
+      .range_i({8'(Kind), 8'(Banks), 8'(MaxLogN), 8'(MinLogN)}),
+      .element_rst_no(pe_rst_n), .start_o(start), .halt_o(halt), .program_o(element_program), .done_i(element_done),
+      .error_i(element_error), .pc_i(element_pc), .idle_i(rd_idle & wr_idle), .bus_error_i(rd_error | wr_error),
+      .rd_beat_i(rd_beat), .wr_beat_i(wr_beat), .rd_wait_i(rd_wait), .wr_wait_i(wr_wait), .amount_i(amount),
+      .own_wr_valid_o(), .own_rd_valid_o(), .own_wr_addr_o(), .own_rd_addr_o(), .own_wr_data_o(), .own_wr_strb_o(),
+      .own_wr_known_i(1'b0), .own_rd_data_i('0), .own_rd_known_i(1'b0)
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
 endmodule

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""rf_axi_read brings every beat to the client that asked, in order, under stalls, errors and resets, at full rate."""
+"""rf_axi_read brings every beat to the client that asked, in order, under stalls, errors and resets, at full rate.
+
+A memory that breaks the protocol is noticed, and what it breaks stays within its burst.
+"""
 
 import random
 from collections import deque
@@ -54,6 +57,7 @@ class Bench:
         self.error = False
         self.grants: list[int] = []
         self.beats = 0
+        self.events = (False, False)  # beat and wait of the cycle before
 
     def memory(self):
         bus = AxiReadBus.from_prefix(self.dut, "m_axi")
@@ -101,7 +105,10 @@ class Bench:
             assert int(dut.rsp_data_o.value) == self.response[1]
         assert bool(dut.error_o.value) == self.error
         assert bool(dut.idle_o.value) == (not self.flight and not self.response)
-        assert bool(dut.m_axi_rready.value) == bool(self.flight)
+        assert int(dut.m_axi_rready.value) == 1
+        assert (bool(dut.beat_o.value), bool(dut.wait_o.value)) == self.events
+        beat = bool(dut.m_axi_rvalid.value)
+        self.events = (beat and bool(self.flight), not beat and bool(self.flight))
         self.response = None
 
     def check_ar(self):
@@ -112,6 +119,7 @@ class Bench:
         beats = int(dut.m_axi_arlen.value) + 1
         assert (int(dut.m_axi_araddr.value), beats) == self.accepted[0]
         assert (int(dut.m_axi_arid.value), int(dut.m_axi_arburst.value)) == (0, 1)
+        assert (int(dut.m_axi_arcache.value), int(dut.m_axi_arprot.value)) == (3, 0)
         assert 1 << int(dut.m_axi_arsize.value) == self.bytes
         if int(dut.m_axi_arready.value):
             self.accepted.popleft()
@@ -221,6 +229,53 @@ async def full_rate(dut):
     for k in range(400):
         await bench.cycle(1.0, memory=prompt)
         assert bench.beats == k + 1
+
+
+@cocotb.test()
+@cocotb.parametrize(case=["fine", "early", "late", "nobody", "another id"])
+async def against_the_protocol(dut, case):
+    """Two clients ask, for 4 and 3 beats; what is wrong with the first burst is told, and the second one is whole."""
+    Clock(dut.clk_i, 2, "ns").start(start_high=False)
+    served: dict[int, int] = {1: 0, 2: 0}
+
+    async def cycle(**values):
+        await FallingEdge(dut.clk_i)
+        for name in ("rst_ni", "m_axi_arready"):
+            getattr(dut, name).value = 1
+        for name in ("req_valid_i", "m_axi_rvalid", "m_axi_rlast", "m_axi_rid", "m_axi_rresp"):
+            getattr(dut, name).value = 0
+        for name, value in values.items():
+            getattr(dut, name).value = value
+        await ReadOnly()
+        for client in served:
+            served[client] += int(dut.rsp_valid_o.value) >> client & 1
+
+    for _ in range(2):
+        await cycle(rst_ni=0)
+    served.update({1: 0, 2: 0})
+    if case == "nobody":
+        await cycle(m_axi_rvalid=1, m_axi_rlast=1)
+        assert int(dut.m_axi_rready.value)
+    await FallingEdge(dut.clk_i)
+    for client, beats in ((1, 4), (2, 3)):
+        dut.req_addr_i[client].value, dut.req_beats_i[client].value = 4096 * client, beats
+    for client in (1, 2):
+        await cycle(req_valid_i=1 << client)
+        assert int(dut.req_ready_o.value) == 1 << client
+    first = {"early": 2, "late": 6}.get(case, 4)
+    for beats in (first, 3):
+        for k in range(beats):
+            wrong = case == "another id" and beats == first and k == 2
+            await cycle(m_axi_rvalid=1, m_axi_rlast=k == beats - 1, m_axi_rid=wrong)
+            assert not int(dut.idle_o.value)
+    await cycle()
+    await cycle()
+    assert served == {1: min(first, 4), 2: 3}
+    assert int(dut.idle_o.value)
+    assert bool(dut.error_o.value) == (case != "fine")
+    await cycle(rst_ni=0)
+    await cycle()
+    assert not int(dut.error_o.value)
 
 
 def test_rf_axi_read():

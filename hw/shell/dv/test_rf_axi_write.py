@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""rf_axi_write puts every client's beats where they belong and reports each burst, under stalls, errors and resets."""
+"""rf_axi_write puts every client's beats where they belong and reports each burst, under stalls, errors and resets.
+
+A memory that breaks the protocol is noticed, and no beat is lost by it.
+"""
 
 import random
 from collections import deque
@@ -55,6 +58,8 @@ class Bench:
         self.sending: deque[list[int]] = deque()  # per burst: client, address of the next beat, beats to take
         self.w: deque[tuple[int, bool]] = deque()  # taken from a client, not yet taken on W: beat and last
         self.unanswered: deque[tuple[int, bool]] = deque()  # per burst: client, whether it will fail
+        self.complete = 0  # bursts whose last beat was taken on W, not yet answered
+        self.events = (False, False)  # beat and wait of the cycle before
         self.done = 0
         self.error = False
         self.grants: list[int] = []
@@ -108,12 +113,15 @@ class Bench:
         assert int(dut.done_o.value) == self.done
         assert bool(dut.error_o.value) == self.error
         assert bool(dut.idle_o.value) == (not self.unanswered and not self.done)
-        assert bool(dut.m_axi_bready.value) == bool(self.unanswered)
+        assert bool(dut.m_axi_bready.value) == (self.complete > 0 or not self.unanswered)
+        assert (bool(dut.beat_o.value), bool(dut.wait_o.value)) == self.events
+        self.events = (False, False)
         self.done = 0
 
     def check_b(self):
         if int(self.dut.m_axi_bvalid.value):
             client, fails = self.unanswered.popleft()
+            self.complete -= 1
             self.done = 1 << client
             self.error |= fails
             self.answers += 1
@@ -125,6 +133,7 @@ class Bench:
             return
         assert (int(dut.m_axi_awaddr.value), int(dut.m_axi_awlen.value) + 1) == self.aw[0]
         assert (int(dut.m_axi_awid.value), int(dut.m_axi_awburst.value)) == (0, 1)
+        assert (int(dut.m_axi_awcache.value), int(dut.m_axi_awprot.value)) == (3, 0)
         assert 1 << int(dut.m_axi_awsize.value) == self.bytes
         if int(dut.m_axi_awready.value):
             self.aw.popleft()
@@ -136,8 +145,10 @@ class Bench:
             return
         assert (int(dut.m_axi_wdata.value), bool(dut.m_axi_wlast.value)) == self.w[0]
         assert int(dut.m_axi_wstrb.value) == (1 << self.bytes) - 1
-        if int(dut.m_axi_wready.value):
-            self.w.popleft()
+        taken = bool(dut.m_axi_wready.value)
+        self.events = (taken, not taken)
+        if taken:
+            self.complete += self.w.popleft()[1]
             self.beats += 1
 
     def check_data(self):
@@ -246,6 +257,55 @@ async def full_rate(dut):
         finished += last
         # Grant, data and W take a cycle each; from then on there are no gaps.
         assert bench.beats == max(0, k - 1)
+
+
+@cocotb.test()
+@cocotb.parametrize(case=["fine", "early", "nobody", "another id"])
+async def against_the_protocol(dut, case):
+    """One burst of 3 beats: a wrong answer is told, an early one waits, and the client hears of its burst once."""
+    Clock(dut.clk_i, 2, "ns").start(start_high=False)
+    done = 0
+
+    async def cycle(**values):
+        nonlocal done
+        await FallingEdge(dut.clk_i)
+        for name in ("rst_ni", "m_axi_awready", "m_axi_wready"):
+            getattr(dut, name).value = 1
+        for name in ("req_valid_i", "data_valid_i", "m_axi_bvalid", "m_axi_bid", "m_axi_bresp"):
+            getattr(dut, name).value = 0
+        for name, value in values.items():
+            getattr(dut, name).value = value
+        await ReadOnly()
+        done += int(dut.done_o.value) >> 1 & 1
+
+    for _ in range(2):
+        await cycle(rst_ni=0)
+    done = 0
+    if case == "nobody":
+        await cycle(m_axi_bvalid=1)
+        assert int(dut.m_axi_bready.value)
+    await FallingEdge(dut.clk_i)
+    dut.req_addr_i[1].value, dut.req_beats_i[1].value = 4096, 3
+    await cycle(req_valid_i=2)
+    assert int(dut.req_ready_o.value) == 2
+    for _ in range(2):
+        await cycle(data_valid_i=2)
+    for _ in range(2):
+        await cycle(m_axi_bvalid=case == "early")
+        assert not int(dut.m_axi_bready.value)
+        assert not int(dut.idle_o.value)
+    await cycle(data_valid_i=2, m_axi_bvalid=case == "early")
+    await cycle(m_axi_bvalid=case == "early")  # the last beat on W
+    assert (int(dut.m_axi_wlast.value), int(dut.m_axi_bready.value)) == (1, 0)
+    await cycle(m_axi_bvalid=1, m_axi_bid=case == "another id")
+    assert (done, int(dut.m_axi_bready.value)) == (0, 1)
+    await cycle()
+    await cycle()
+    assert (done, int(dut.idle_o.value)) == (1, 1)
+    assert bool(dut.error_o.value) == (case != "fine")
+    await cycle(rst_ni=0)
+    await cycle()
+    assert not int(dut.error_o.value)
 
 
 def test_rf_axi_write():

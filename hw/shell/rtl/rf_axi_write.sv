@@ -11,8 +11,11 @@
 // Ranges      1 <= req_beats_i <= MaxBeats <= 256; req_addr_i is a multiple of DataW/8; a burst must not cross a 4 KiB
 //             boundary; every beat is written whole. Data are sent in the order of the grants, so a client that was
 //             granted and has no data yet holds back the others: ask when the data are at hand or sure to come.
-// Errors      A response other than OKAY sets error_o until reset; done_o still pulses, so counts agree.
-// Reset       clears all state: reset the memory side together with it.
+// Errors      error_o stays set until reset after: a response other than OKAY (done_o still pulses, so counts agree); one
+//             before the burst's last beat was taken (it waits until then); one that no burst waits for (taken and
+//             dropped); another ID.
+// Counting    beat_o: a beat was taken in the cycle before; wait_o: one was offered and not taken.
+// Reset       clears all state: reset the memory side together with it, or when idle_o.
 
 module rf_axi_write #(
     parameter int unsigned DataW = 1024,
@@ -36,12 +39,16 @@ module rf_axi_write #(
     output logic [Clients-1:0] done_o,
     output logic               idle_o,
     output logic               error_o,
+    output logic               beat_o,
+    output logic               wait_o,
 
     output logic [IdW-1:0]     m_axi_awid,
     output logic [AddrW-1:0]   m_axi_awaddr,
     output logic [7:0]         m_axi_awlen,
     output logic [2:0]         m_axi_awsize,
     output logic [1:0]         m_axi_awburst,
+    output logic [3:0]         m_axi_awcache,
+    output logic [2:0]         m_axi_awprot,
     output logic               m_axi_awvalid,
     input  logic               m_axi_awready,
     output logic [DataW-1:0]   m_axi_wdata,
@@ -49,10 +56,7 @@ module rf_axi_write #(
     output logic               m_axi_wlast,
     output logic               m_axi_wvalid,
     input  logic               m_axi_wready,
-    // One ID only, so bid carries nothing.
-    /* verilator lint_off UNUSEDSIGNAL */
     input  logic [IdW-1:0]     m_axi_bid,
-    /* verilator lint_on UNUSEDSIGNAL */
     input  logic [1:0]         m_axi_bresp,
     input  logic               m_axi_bvalid,
     output logic               m_axi_bready
@@ -61,6 +65,23 @@ module rf_axi_write #(
   localparam int unsigned ClientW = (Clients > 1) ? $clog2(Clients) : 1;
   localparam int unsigned CountW = $clog2(Outstanding + 1);
   localparam logic [1:0] RespOkay = 2'b00;
+  localparam int unsigned Bytes = DataW / 8;
+
+  if (DataW < 8 || DataW > 1024 || (DataW & (DataW - 1)) != 0) begin : g_bad_data_w
+    $error("DataW %0d is not a bus width of AXI", DataW);
+  end
+  if (AddrW < 12 || AddrW > 64) begin : g_bad_addr_w
+    $error("AddrW %0d is outside 12..64", AddrW);
+  end
+  if (Clients < 1) begin : g_bad_clients
+    $error("no clients");
+  end
+  if (MaxBeats < 1 || MaxBeats > 256 || MaxBeats * Bytes > 4096) begin : g_bad_max_beats
+    $error("bursts of %0d beats are none of AXI", MaxBeats);
+  end
+  if (Outstanding < 1) begin : g_bad_outstanding
+    $error("no burst may be outstanding");
+  end
 
   // Round-robin: the lowest client above the one granted last, else the lowest of all.
   logic [Clients-1:0] above_q, above_req, pick, grant;
@@ -106,8 +127,10 @@ module rf_axi_write #(
   assign m_axi_awid = '0;
   assign m_axi_awaddr = awaddr_q;
   assign m_axi_awlen = 8'(beats_q - 1'b1);
-  assign m_axi_awsize = 3'($clog2(DataW / 8));
+  assign m_axi_awsize = 3'($clog2(Bytes));
   assign m_axi_awburst = 2'b01;
+  assign m_axi_awcache = 4'b0011;  // normal memory, modifiable, bufferable
+  assign m_axi_awprot = 3'b000;
   assign m_axi_awvalid = awvalid_q;
 
   // Data queue: client and length of the bursts whose beats are still to come. Two entries let the next burst follow
@@ -173,11 +196,11 @@ module rf_axi_write #(
   assign m_axi_wlast = wlast_q;
   assign m_axi_wvalid = wvalid_q;
 
-  // Order queue: one-hot client of each burst not yet acknowledged.
-  logic               order_valid, acknowledged;
+  // Order queue: one-hot client of each burst not yet acknowledged; of these, complete_q have sent their last beat.
+  logic               order_valid, acknowledged, completed;
   logic [Clients-1:0] order_client, done_q;
-  logic [CountW-1:0]  order_count;
-  logic               error_q;
+  logic [CountW-1:0]  order_count, complete_q;
+  logic               error_q, beat_q, wait_q;
 
   rf_fifo #(
       .Width(Clients),
@@ -189,47 +212,49 @@ module rf_axi_write #(
       .ready_o(order_ready),
       .data_i(grant),
       .valid_o(order_valid),
-      .ready_i(m_axi_bvalid),
+      .ready_i(acknowledged),
       .data_o(order_client),
       .count_o(order_count)
   );
 
-  assign m_axi_bready = order_valid;
-  assign acknowledged = m_axi_bvalid && order_valid;
+  assign m_axi_bready = complete_q != '0 || !order_valid;
+  assign acknowledged = m_axi_bvalid && complete_q != '0;
+  assign completed = wvalid_q && m_axi_wready && wlast_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       done_q <= '0;
+      complete_q <= '0;
       error_q <= 1'b0;
+      beat_q <= 1'b0;
+      wait_q <= 1'b0;
     end else begin
       done_q <= acknowledged ? order_client : '0;
-      if (acknowledged && m_axi_bresp != RespOkay) error_q <= 1'b1;
+      if (completed && !acknowledged) complete_q <= complete_q + 1'b1;
+      if (!completed && acknowledged) complete_q <= complete_q - 1'b1;
+      if (m_axi_bvalid && (complete_q == '0 || m_axi_bresp != RespOkay || m_axi_bid != '0)) error_q <= 1'b1;
+      beat_q <= wvalid_q && m_axi_wready;
+      wait_q <= wvalid_q && !m_axi_wready;
     end
   end
 
   assign done_o = done_q;
   assign error_o = error_q;
-  assign idle_o = (order_count == '0) && (done_q == '0);
+  assign beat_o = beat_q;
+  assign wait_o = wait_q;
+  assign idle_o = !awvalid_q && !wvalid_q && order_count == '0 && done_q == '0;
 
 `ifndef SYNTHESIS
-  localparam int unsigned BytesLog = $clog2(DataW / 8);
-
-  initial begin
-    assert (DataW == 32'd8 << BytesLog && DataW <= 1024) else $fatal(1, "DataW %0d is not a bus width of AXI", DataW);
-    assert (MaxBeats >= 1 && MaxBeats <= 256) else $fatal(1, "MaxBeats %0d is outside 1..256", MaxBeats);
-  end
-
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       if (grant != '0) begin
         assert (32'(req_beats_i[pick_index]) inside {[1:MaxBeats]})
         else $error("client %0d asks for %0d beats", pick_index, req_beats_i[pick_index]);
-        assert ((32'(req_addr_i[pick_index][11:0]) & (DataW / 8 - 1)) == '0)
+        assert ((32'(req_addr_i[pick_index][11:0]) & (Bytes - 1)) == '0)
         else $error("client %0d writes at unaligned address %h", pick_index, req_addr_i[pick_index]);
-        assert (32'(req_addr_i[pick_index][11:0]) + (32'(req_beats_i[pick_index]) << BytesLog) <= 4096)
+        assert (32'(req_addr_i[pick_index][11:0]) + 32'(req_beats_i[pick_index]) * Bytes <= 4096)
         else $error("client %0d: burst at %h crosses 4 KiB", pick_index, req_addr_i[pick_index]);
       end
-      assert (!m_axi_bvalid || order_count != '0) else $error("write response without a request");
     end
   end
 `endif

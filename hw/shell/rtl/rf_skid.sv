@@ -20,6 +20,10 @@ module rf_skid #(
     output logic [Width-1:0] data_o
 );
 
+  if (Width < 1) begin : g_bad_width
+    $error("no bits");
+  end
+
   logic             valid_q, spare_valid_q;
   logic [Width-1:0] data_q, spare_q;
   logic             load;

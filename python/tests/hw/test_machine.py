@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from ringforge.errors import HardwareError
-from ringforge.hw.core.simulator import Register, Simulation, place_programs
+from ringforge.hw.core.registers import Register
+from ringforge.hw.core.simulator import Simulation, place_programs
 from ringforge.hw.vector.isa import Instruction, Opcode, encode
 from tests.hw.machine import OUTPUTS, PROGRAMS, Bench
 

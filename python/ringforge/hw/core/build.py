@@ -85,8 +85,7 @@ def cache_folder() -> Path:
 
 
 def _drivers() -> list[Path]:
-    folder = sources() / "sim"
-    return [folder / "sim.cpp", folder / "memory.hpp"]
+    return [sources() / name for name in ("sim/sim.cpp", "sim/memory.hpp", "shell/rf_registers.h")]
 
 
 def header(config: MachineConfig) -> str:
@@ -187,8 +186,8 @@ def _build(
     _run(
         [
             "g++", "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", f"-DVM_TRACE={int(trace)}", f"-I{work}",
-            f"-I{include}", f"-I{include / 'vltstd'}", _drivers()[0], f"lib{_TOP}.a", "libverilated.a", "-lpthread",
-            "-o", f"lib{machine.name}.so",
+            f"-I{include}", f"-I{include / 'vltstd'}", f"-I{sources() / 'shell'}", _drivers()[0], f"lib{_TOP}.a",
+            "libverilated.a", "-lpthread", "-o", f"lib{machine.name}.so",
         ],
         work,
         "linking the simulation",

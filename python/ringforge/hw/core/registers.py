@@ -292,8 +292,8 @@ read, is answered SLVERR and changes nothing. [hw/shell](../../hw/shell/README.m
 {markdown(table())}
 Counters have {COUNTER_BITS} bits in two words; they are cleared by a start and stand still between runs. A read of both
 words is not one moment: read them when the run has ended. `{counter(0):#04x}` ... `{last:#04x}` are a machine's own
-counters (as many as PORTS.COUNTERS, two words each), `{text["own_base"]}` ... its own registers: `registers.json` in its
-room.
+counters (as many as PORTS.COUNTERS, two words each), `{text["own_base"]}` ... its own registers: `registers.json` of
+its room.
 
 | error | meaning |
 |---|---|

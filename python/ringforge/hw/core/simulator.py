@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, TypeVar
@@ -24,6 +23,7 @@ from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.dram import ALIGNMENT, Dram
 from ringforge.hw.core.memory import FIRST_TURN, Timing
+from ringforge.hw.core.registers import COUNTER_BITS, Register, errors, field
 
 Words = npt.NDArray[np.uint64]
 C = TypeVar("C", bound=MachineConfig)
@@ -33,27 +33,10 @@ MAX_ENTITIES: Final = 16
 _STEP: Final = 200_000
 #: Cycles from the driver's call that writes the start to the cycle in which the machine takes it.
 _AHEAD: Final = 1
-
-
-class Register(IntEnum):
-    """Addresses of the control registers (matvec_top)."""
-
-    ID = 0x00
-    CONTROL = 0x08
-    STATUS = 0x0C
-    ERROR = 0x10
-    PC = 0x14
-    PROGRAM = 0x18
-    PROGRAM_HIGH = 0x1C
-    STRIDE = 0x20
-    CYCLES = 0x24
-    CYCLES_HIGH = 0x28
-    SHAPE = 0x2C
-    RANGE = 0x30
-
-
-_BUSY: Final = 1
-_ERRORS: Final = {6: "DRAM answered with a bus error"}
+#: Cycles that an aborted run may take to its end: what memory has granted is carried through.
+_DRAIN: Final = 1_000_000
+#: Error code of the ports.
+_BUS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -96,6 +79,7 @@ class Simulation(Generic[C]):
         self._process = os.getpid()
         self._turn = threading.RLock()
         self._aborting = threading.Event()
+        self._running = False
         self._mapped: list[Words] = []
         self.config = config
         self.machine = descriptors.of(config)
@@ -234,9 +218,10 @@ class Simulation(Generic[C]):
         """Pulls the reset line; memory keeps its contents."""
         with self._alone() as handle:
             self._lib.rf_sim_reset(handle)
+            self._running = False
 
-    def start(self, program: int, stride: int) -> None:
-        """Starts the elements on programs at `program`, `program + stride`, ... (multiples of 4 KiB).
+    def start(self, program: int = 0, stride: int = 0) -> None:
+        """Starts the elements, on programs at `program`, `program + stride`, ... (multiples of 4 KiB) if they run any.
 
         Raises:
             ParameterError: they are none.
@@ -245,30 +230,34 @@ class Simulation(Generic[C]):
         if program % ALIGNMENT or stride % ALIGNMENT:
             raise ParameterError("programs start at multiples of 4 KiB")
         with self._alone():
-            if self.read(Register.STATUS) & _BUSY:
+            if self._running:
                 raise HardwareError(f"machine {self.config.name} is in a run: wait for its end, or abort it")
             self.write(Register.PROGRAM, program)
             self.write(Register.PROGRAM_HIGH, program >> 32)
             self.write(Register.STRIDE, stride // ALIGNMENT)
+            self.write(Register.ISR, field("ISR", "DONE").mask)
             # Whatever ran before, memory does the same in every run.
             self._lib.rf_sim_begin(self._handle, _AHEAD, FIRST_TURN)
-            self.write(Register.CONTROL, 1)
+            self.write(Register.CTRL, field("CTRL", "START").mask)
+            self._running = True
 
     def advance(self, cycles: int) -> bool:
         """Runs at most so many cycles; True when the machine is done."""
         with self._alone() as handle:
-            return bool(self._lib.rf_sim_run(handle, cycles))
+            done = bool(self._lib.rf_sim_run(handle, cycles))
+            self._running = self._running and not done
+            return done
 
     def run(
         self,
-        program: int,
-        stride: int,
+        program: int = 0,
+        stride: int = 0,
         *,
         limit: int = 10**12,
         silence: int = 50_000_000,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Runs programs to their end and returns the cycles from the start write to done.
+        """Runs the elements (as `start`) to their end and returns the cycles from the start write to done.
 
         A run that does not come to its end, because a limit is reached, `abort` is called or `progress` raises, is
         ended: the next one starts from the machine's initial state.
@@ -313,19 +302,38 @@ class Simulation(Generic[C]):
         self._aborting.set()
 
     def _end(self) -> None:
-        """Ends a run that was given up."""
-        self.reset()
+        """Ends a run that was given up: by the machine's abort, or by reset where memory or machine do not answer."""
+        if self.here and self._running:
+            self.write(Register.COMMAND, field("COMMAND", "ABORT").mask)
+            if not self.advance(_DRAIN):
+                self.reset()
+
+    def watch(self, cycles: int) -> None:
+        """Sets the machine's watchdog: runs that take longer end with an error. 0: none.
+
+        Raises:
+            ParameterError: more cycles than its register holds.
+        """
+        if not 0 <= cycles < 1 << COUNTER_BITS:
+            raise ParameterError(f"the watchdog counts up to 2^{COUNTER_BITS} cycles, not {cycles}")
+        with self._alone():
+            self.write(Register.WATCHDOG, cycles)
+            self.write(Register.WATCHDOG_HIGH, cycles >> 32)
 
     def check(self) -> None:
         """Raises HardwareError when the status register says so."""
         with self._alone():
-            if not self.read(Register.STATUS) & 4:
+            if not self.read(Register.STATUS) & field("STATUS", "ERROR").mask:
                 return
             error = self.read(Register.ERROR)
-            code, element = error & 15, error >> 8 & 255
-            where = f"element {element}, after {self.read(Register.PC)} instructions: " if code != 6 else ""
-            words = self.machine.errors.get(code, _ERRORS.get(code, f"error {code}"))
-            raise HardwareError(f"machine {self.config.name} stopped: {where}{words}")
+            code, element = field("ERROR", "CODE").of(error), field("ERROR", "ELEMENT").of(error)
+            shell = errors()
+            if code == _BUS:
+                where = f"port {element}"
+            else:
+                where = f"element {element}, after {self.read(Register.PC)} instructions"
+            words = shell.get(code) or self.machine.errors.get(code, f"error {code}")
+            raise HardwareError(f"machine {self.config.name} stopped: {where}: {words}")
 
 
 def _open(path: Path) -> ctypes.CDLL:

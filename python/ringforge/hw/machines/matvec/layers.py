@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ringforge import _native
 from ringforge.devices import CpuDevice, KeySet
@@ -97,6 +98,52 @@ def layer_kernel(
     return kernel(choice.plan), choice.span
 
 
+@dataclass(frozen=True)
+class EncryptedLayer:
+    """A random layer ready to be computed.
+
+    Attributes:
+        client, secret: to decrypt the results.
+        keys: the Galois keys that the plan needs.
+        operands: matrix and bias, entries uniform in [-1, 1].
+        vector: what the inputs encrypt.
+        inputs: a ciphertext for each block of columns.
+    """
+
+    client: _native.Client
+    secret: _native.SecretKey
+    keys: KeySet
+    operands: MatvecOperands
+    vector: npt.NDArray[np.float64]
+    inputs: list[_native.Ciphertext]
+
+
+def encrypted_layer(
+    context: _native.Context,
+    kernel: MatvecKernel,
+    rows: int,
+    cols: int,
+    seed: int = 1,
+    say: Callable[[str], None] = lambda _: None,
+) -> EncryptedLayer:
+    """A layer with random entries, by a seed, under fresh keys."""
+    client = _native.Client(context)
+    secret = client.secret_key()
+    rng = np.random.default_rng(seed)
+    matrix, vector, bias = rng.uniform(-1, 1, (rows, cols)), rng.uniform(-1, 1, cols), rng.uniform(-1, 1, rows)
+    galois = _native.GaloisKeys()
+    needed = _native.Matvec(context, kernel.plan, kernel.level).required_keys
+    say(f"making {len(needed)} Galois keys")
+    for element, key_level in needed:
+        galois.insert(client.galois_key(secret, element, key_level, threads=2))
+    inputs = []
+    for block in range(len(kernel.plan.packing.blocks)):
+        columns = kernel.plan.packing.columns(block)
+        slots = np.where(columns < cols, vector[np.minimum(columns, cols - 1)], 0.0)
+        inputs.append(client.encrypt(context.encode(slots.astype(complex), kernel.input_scale, kernel.level), secret))
+    return EncryptedLayer(client, secret, KeySet(galois), MatvecOperands(matrix, bias), vector, inputs)
+
+
 def run_layer(
     machine: MatvecConfig,
     params: _native.Parameters,
@@ -136,21 +183,8 @@ def run_layer(
     device = RtlDevice(machine, options=options, cycles=cycles)
     device.check(kernel)
 
-    client = _native.Client(context)
-    secret = client.secret_key()
-    rng = np.random.default_rng(seed)
-    matrix, vector, bias = rng.uniform(-1, 1, (rows, cols)), rng.uniform(-1, 1, cols), rng.uniform(-1, 1, rows)
-    galois = _native.GaloisKeys()
-    needed = _native.Matvec(context, kernel.plan, level).required_keys
-    say(f"making {len(needed)} Galois keys")
-    for element, key_level in needed:
-        galois.insert(client.galois_key(secret, element, key_level, threads=2))
-    inputs = []
-    for block in range(len(kernel.plan.packing.blocks)):
-        columns = kernel.plan.packing.columns(block)
-        slots = np.where(columns < cols, vector[np.minimum(columns, cols - 1)], 0.0)
-        inputs.append(client.encrypt(context.encode(slots.astype(complex), kernel.input_scale, level), secret))
-    keys, operands = KeySet(galois), MatvecOperands(matrix, bias)
+    case = encrypted_layer(context, kernel, rows, cols, seed, say)
+    keys, operands, inputs = case.keys, case.operands, case.inputs
 
     say("computing the same on the CPU")
     cpu = CpuDevice()
@@ -171,11 +205,11 @@ def run_layer(
     period = kernel.plan.packing.row_period
     result = np.concatenate(
         [
-            np.real(context.decode(client.decrypt(c, secret)))[: min(period, rows - r * period)]
+            np.real(context.decode(case.client.decrypt(c, case.secret)))[: min(period, rows - r * period)]
             for r, c in enumerate(outputs)
         ]
     )
-    truth = matrix @ vector + bias
+    truth = operands.matrix @ case.vector + operands.bias
     assert report.cycles is not None
     return LayerRun(
         machine.name,
@@ -189,7 +223,7 @@ def run_layer(
         report.cycles,
         report.seconds,
         report.bytes,
-        len(needed),
+        len(_native.Matvec(context, kernel.plan, level).required_keys),
         exact,
         float(np.abs(result - truth).max() / np.abs(truth).max()),
         float(max(c.error_bound for c in outputs)),
