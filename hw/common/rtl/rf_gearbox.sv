@@ -91,7 +91,7 @@ module rf_gearbox #(
 
   always_comb begin
     turned = data_i;
-    for (int unsigned i = 0; (1 << i) < A; i++) begin
+    for (int unsigned i = 0; (1 << i) < A && (1 << i) < B; i++) begin
       if (turn[i]) turned = (turned << (Unit << i)) | (turned >> (InW - (Unit << i)));
     end
   end

@@ -86,8 +86,8 @@ module matvec_top
   localparam int unsigned PerGroup = Ports / Groups;            // ports of a group
   localparam int unsigned Share = (Pes + PerGroup - 1) / PerGroup;  // elements on a port, at most
   localparam int unsigned Clients = Share * ReadClients;
-  localparam int unsigned Elements = Groups * Pes;
   localparam int unsigned BurstBits = $clog2(BurstRows + 1);
+  localparam int unsigned Elements = Groups * Pes;
   localparam int unsigned Counters = 2;
   localparam int unsigned AmountW = 8;
 
@@ -98,7 +98,7 @@ module matvec_top
     $error("%0d ports do not serve %0d groups of %0d elements", Ports, Groups, Pes);
   end
   if (BurstRows < 1 || BurstRows * DataW / 8 > BurstBytes) begin : g_bad_burst_rows
-    $error("bursts of %0d rows are longer than 4 KiB", BurstRows);
+    $error("bursts of %0d rows are empty or longer than %0d bytes", BurstRows, BurstBytes);
   end
 
   // ---- Groups --------------------------------------------------------------------------------------

@@ -334,9 +334,13 @@ async def a_reset_while_nothing_runs(dut):
         assert await bench.read(Register.CTRL) == AP_IDLE
     # Start right behind a reset: no run is lost, none hangs.
     for _ in range(5):
+        starts = bench.machine.starts
         reset = bench.host.init_write(Register.COMMAND, bytes([RESET, 0, 0, 0]))
-        await bench.good_run()
+        start = bench.host.init_write(Register.CTRL, bytes([START, 0, 0, 0]))
         await reset.wait()
+        await start.wait()
+        assert await bench.wait() == DONE
+        assert bench.machine.starts == starts + 1
 
 
 @cocotb.test()
@@ -417,9 +421,12 @@ async def counters(dut):
     on = False
 
     async def events():
+        running = False
         while True:
             await FallingEdge(dut.clk_i)
-            busy = machine.left is not None and any(machine.left)
+            # Nothing happens in the cycle of the start.
+            running, busy = machine.left is not None and any(machine.left), running
+            busy = busy and running
             for k, name in enumerate(names):
                 value = rng.getrandbits(machine.ports) if on and busy else 0
                 getattr(dut, name).value = value

@@ -161,7 +161,7 @@ REFUSED = {
     "other elements of the group": lambda m: [*m.setup(), I.send(m.a, 1), I.end()],
     "no other element": lambda m: [*m.setup(), I.recv(m.a, 5), I.end()],
     "no scope 3": lambda m: [*m.setup(), I.sync(3), I.end()],
-    "shifted by 7 bits at most": lambda m: [Instruction(Opcode.CONF, imm=LOG_N | 8 << 8), I.end()],
+    "shifted by 7 bits at most": lambda _: [Instruction(Opcode.CONF, imm=LOG_N | 8 << 8), I.end()],
     "log2 N is outside": lambda m: [I.conf(12, m.shift), I.end()],
     "constant of": lambda m: [I.conf(LOG_N, m.shift), I.modulus(0, m.q << m.shift, 5), I.end()],
     "prime shifted by": lambda m: (

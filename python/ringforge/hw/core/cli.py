@@ -25,6 +25,7 @@ from ringforge.hw.core import lint as linting
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import report as tables
 from ringforge.hw.core.commands import Hardware, Name
+from ringforge.hw.core.package_cli import package_command
 from ringforge.hw.core.resources import Synthesis
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import FLAGS, Module, Run
@@ -308,6 +309,11 @@ def report_command(
     if cycles is None or not cycles.rows:
         how = f"; run ringforge hw cycles {name} --save {folder}" if "cycles" in machine.commands else ""
         say(f"cycles: none saved in {folder}{how}")
+
+
+# ---- package ------------------------------------------------------------------------------------------
+
+app.command("package")(package_command)
 
 
 # ---- evidence without simulation ----------------------------------------------------------------------

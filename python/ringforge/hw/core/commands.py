@@ -23,6 +23,7 @@ ABOUT: Final = {
     "validate": "The machine's cycle models beside RTL.",
     "layers": "Latency of whole workloads by the cycle model.",
     "isa": "The instruction set as a document.",
+    "job": "Something to compute as a job file, for the host program of a card.",
 }
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ringforge import _native
 from ringforge.devices import CpuDevice, KeySet
@@ -17,6 +19,7 @@ from ringforge.errors import ParameterError
 from ringforge.hw.core.device import RtlDevice
 from ringforge.hw.machines.matvec import Options
 from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.price import price
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.planner import choose
 
@@ -60,16 +63,24 @@ class LayerRun:
 
 
 def layer_kernel(
-    context: _native.Context, rows: int, cols: int, level: int, algorithm: str, baby: int | None = None
+    context: _native.Context,
+    rows: int,
+    cols: int,
+    level: int,
+    algorithm: str,
+    baby: int | None = None,
+    machine: MatvecConfig | None = None,
 ) -> tuple[MatvecKernel, str]:
     """The kernel of a layer at a level by an algorithm, and its packing.
 
-    `diagonal` and `horner` take the paper's packing; `bsgs` the split that the planner finds best, or `baby` steps.
+    `diagonal` and `horner` take the paper's packing; `bsgs` the split that takes `machine` the fewest cycles by `price`
+    (the CPU the least work, without a machine), or `baby` steps.
 
     Raises:
         ParameterError: the planner knows no plan with so many baby steps.
     """
-    found = choose(context, rows, cols, level, algorithm=algorithm)
+    cost = None if machine is None or algorithm != "bsgs" else partial(price, machine, context.params.log_n, level + 1)
+    found = choose(context, rows, cols, level, algorithm=algorithm, price=cost)
     choice = found.chosen
     if baby is not None:
         fitting = [c for c in found.candidates if c.plan.baby == baby and c.span == choice.span]
@@ -79,6 +90,52 @@ def layer_kernel(
         choice = fitting[0]
     scale = 2.0**context.params.log_scale
     return MatvecKernel(context, choice.plan, level, 1, scale, scale, 1.0, True), choice.span
+
+
+@dataclass(frozen=True)
+class EncryptedLayer:
+    """A random layer ready to be computed.
+
+    Attributes:
+        client, secret: to decrypt the results.
+        keys: the Galois keys that the plan needs.
+        operands: matrix and bias, entries uniform in [-1, 1].
+        vector: what the inputs encrypt.
+        inputs: a ciphertext for each block of columns.
+    """
+
+    client: _native.Client
+    secret: _native.SecretKey
+    keys: KeySet
+    operands: MatvecOperands
+    vector: npt.NDArray[np.float64]
+    inputs: list[_native.Ciphertext]
+
+
+def encrypted_layer(
+    context: _native.Context,
+    kernel: MatvecKernel,
+    rows: int,
+    cols: int,
+    seed: int = 1,
+    say: Callable[[str], None] = lambda _: None,
+) -> EncryptedLayer:
+    """A layer with random entries, by a seed, under fresh keys."""
+    client = _native.Client(context)
+    secret = client.secret_key()
+    rng = np.random.default_rng(seed)
+    matrix, vector, bias = rng.uniform(-1, 1, (rows, cols)), rng.uniform(-1, 1, cols), rng.uniform(-1, 1, rows)
+    galois = _native.GaloisKeys()
+    needed = _native.Matvec(context, kernel.plan, kernel.level).required_keys
+    say(f"making {len(needed)} Galois keys")
+    for element, key_level in needed:
+        galois.insert(client.galois_key(secret, element, key_level, threads=2))
+    inputs = []
+    for block in range(len(kernel.plan.packing.blocks)):
+        columns = kernel.plan.packing.columns(block)
+        slots = np.where(columns < cols, vector[np.minimum(columns, cols - 1)], 0.0)
+        inputs.append(client.encrypt(context.encode(slots.astype(complex), kernel.input_scale, kernel.level), secret))
+    return EncryptedLayer(client, secret, KeySet(galois), MatvecOperands(matrix, bias), vector, inputs)
 
 
 def run_layer(
@@ -103,7 +160,7 @@ def run_layer(
         rows, cols: the matrix, entries uniform in [-1, 1].
         algorithm: bsgs, diagonal or horner.
         level: of the input; default: all limbs.
-        baby: steps of bsgs; default: the planner's.
+        baby: steps of bsgs; default: what takes the machine the fewest cycles, by `price`.
         seed: of matrix, vector and bias. Keys are fresh.
         options: compiler passes.
         say: told what happens.
@@ -116,25 +173,12 @@ def run_layer(
         raise ParameterError(f'the schedule is bsgs, diagonal or horner, not "{algorithm}"')
     level = params.max_level if level is None else level
     context = _native.Context(params)
-    kernel, packing = layer_kernel(context, rows, cols, level, algorithm, baby)
+    kernel, packing = layer_kernel(context, rows, cols, level, algorithm, baby, machine)
     device = RtlDevice(machine, options=options, cycles=cycles)
     device.check(kernel)
 
-    client = _native.Client(context)
-    secret = client.secret_key()
-    rng = np.random.default_rng(seed)
-    matrix, vector, bias = rng.uniform(-1, 1, (rows, cols)), rng.uniform(-1, 1, cols), rng.uniform(-1, 1, rows)
-    galois = _native.GaloisKeys()
-    needed = _native.Matvec(context, kernel.plan, level).required_keys
-    say(f"making {len(needed)} Galois keys")
-    for element, key_level in needed:
-        galois.insert(client.galois_key(secret, element, key_level, threads=2))
-    inputs = []
-    for block in range(len(kernel.plan.packing.blocks)):
-        columns = kernel.plan.packing.columns(block)
-        slots = np.where(columns < cols, vector[np.minimum(columns, cols - 1)], 0.0)
-        inputs.append(client.encrypt(context.encode(slots.astype(complex), kernel.input_scale, level), secret))
-    keys, operands = KeySet(galois), MatvecOperands(matrix, bias)
+    case = encrypted_layer(context, kernel, rows, cols, seed, say)
+    keys, operands, inputs = case.keys, case.operands, case.inputs
 
     say("computing the same on the CPU")
     cpu = CpuDevice()
@@ -155,11 +199,11 @@ def run_layer(
     period = kernel.plan.packing.row_period
     result = np.concatenate(
         [
-            np.real(context.decode(client.decrypt(c, secret)))[: min(period, rows - r * period)]
+            np.real(context.decode(case.client.decrypt(c, case.secret)))[: min(period, rows - r * period)]
             for r, c in enumerate(outputs)
         ]
     )
-    truth = matrix @ vector + bias
+    truth = operands.matrix @ case.vector + operands.bias
     assert report.cycles is not None
     return LayerRun(
         machine.name,
@@ -173,7 +217,7 @@ def run_layer(
         report.cycles,
         report.seconds,
         report.bytes,
-        len(needed),
+        len(_native.Matvec(context, kernel.plan, level).required_keys),
         exact,
         float(np.abs(result - truth).max() / np.abs(truth).max()),
         float(max(c.error_bound for c in outputs)),

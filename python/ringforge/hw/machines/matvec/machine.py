@@ -30,6 +30,7 @@ MACHINE: Final = Machine(
         "validate": f"{_HERE}.replica_cli:validate_command",
         "layers": f"{_HERE}.replica_cli:layers_command",
         "isa": f"{_HERE}.isa_cli:isa_command",
+        "job": f"{_HERE}.job_cli:job_command",
     },
     figures=f"{_HERE}.figures:FIGURES",
     tests=("python/tests/hw",),
