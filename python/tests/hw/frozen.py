@@ -46,7 +46,7 @@ from ringforge.hw.machines.matvec.measure import primitive_cycles, rotation_rate
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
 from ringforge.hw.machines.matvec.replica_layers import STEADY, layer_latency
 from ringforge.hw.machines.matvec.rotations import compile_rotations
-from ringforge.hw.synthesis import Module
+from ringforge.hw.core.synthesis import Module
 from ringforge.hw.vector import replica
 from tests.hw.random_programs import RandomPrograms
 
