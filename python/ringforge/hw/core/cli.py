@@ -108,7 +108,7 @@ def lint_command(
 
 def _checkout() -> Path | None:
     """The repository that holds the hardware's sources, or else the one around the current folder."""
-    for root in (sources().parent, Path.cwd(), *Path.cwd().parents):
+    for root in (sources().resolve().parent, Path.cwd(), *Path.cwd().parents):
         if (root / "python" / "tests" / "hw").is_dir() and (root / "hw" / "common" / "dv").is_dir():
             return root
     return None
