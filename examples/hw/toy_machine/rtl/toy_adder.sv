@@ -57,8 +57,8 @@ module toy_adder #(
   end
 
   // The next burst: whole, or what is left.
-  function automatic logic [BurstW-1:0] burst(input logic [31:0] left);
-    return left < 32'(BurstBeats) ? BurstW'(left) : BurstW'(BurstBeats);
+  function automatic logic [BurstW-1:0] burst(input logic [31:0] rest);
+    return rest < 32'(BurstBeats) ? BurstW'(rest) : BurstW'(BurstBeats);
   endfunction
 
   logic running_q, bad_q, bad;
@@ -151,11 +151,11 @@ module toy_adder #(
 
   // ---- Results -------------------------------------------------------------------------------------
   logic [31:0]       unsent_q, unwritten_q;  // beats to ask for; to be acknowledged
-  logic [AddrW-1:0]  addr_q;
+  logic [AddrW-1:0]  target_q;
   logic [BurstW-1:0] burst_q, sent_q;        // the burst that is being sent, or was last
 
   assign wr_valid_o = running_q && !halt_i && !sending_q && unsent_q != '0 && stored >= CountW'(burst(unsent_q));
-  assign wr_addr_o = addr_q;
+  assign wr_addr_o = target_q;
   assign wr_beats_o = burst(unsent_q);
   assign data_valid_o = sending_q && sums_valid;
   assign data_o = oldest;
@@ -171,11 +171,11 @@ module toy_adder #(
     if (start_i) begin
       unsent_q <= beats_i;
       unwritten_q <= beats_i;
-      addr_q <= result_i;
+      target_q <= result_i;
     end else begin
       if (wr_valid_o && wr_ready_i) begin
         unsent_q <= unsent_q - 32'(wr_beats_o);
-        addr_q <= addr_q + AddrW'(BurstBeats * DataW / 8);
+        target_q <= target_q + AddrW'(BurstBeats * DataW / 8);
         burst_q <= wr_beats_o;
         sent_q <= '0;
       end else if (data_valid_o && data_ready_i) begin
