@@ -393,10 +393,10 @@ def blocks(machine: Machine, config: MachineConfig) -> list[Block]:
     for width in (_WIDE, _NARROW):
         few = {**sizes, "W": width, "Lanes": LANES, "DataW": 64 * LANES, "Rows": 1024}
         for cell in common_cells(few):
-            module = cell.module
-            if module is None or module.name in names or (width == _NARROW and module.name not in NARROW):
+            alone = cell.module
+            if alone is None or alone.name in names or (width == _NARROW and alone.name not in NARROW):
                 continue
-            out.append(Block(module, cell.variant))
+            out.append(Block(alone, cell.variant))
     return out
 
 
