@@ -79,7 +79,7 @@ def test_tcl_is_complete(tmp_path: Path) -> None:
     tkinter = pytest.importorskip("tkinter")
     package(MATVEC, SMALL, tmp_path / "kernel", CARDS[1])
     tcl = tkinter.Tcl()
-    for path in (tmp_path / "kernel").glob("*.[tx][cd][lc]"):
+    for path in (tmp_path / "kernel").rglob("*.[tx][cd][lc]"):
         assert tcl.tk.call("info", "complete", path.read_text() + "\n"), path.name
     # The vendor's commands stand still; what is left runs: lists, loops, substitutions.
     calls = tcl.eval(
