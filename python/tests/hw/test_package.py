@@ -331,7 +331,7 @@ def test_the_writer_refuses_what_is_no_job() -> None:
 def test_an_encrypted_layer_runs(run: Runner) -> None:
     """A product as `ringforge hw job matvec` writes it: the card's memory holds the interpreter's bits."""
     primes = kernels.primes_below(50, 3, 1 << 18)
-    params = _native.Parameters("toy", 8, primes[:2], primes[2:], 1, 40.0, "hardware tests")
+    params = _native.Parameters("toy", 10, primes[:2], primes[2:], 1, 40.0, "hardware tests")
     job = card_job(SMALL, params, 8, 12)
     done = run(job)
     assert done.returncode == 0, done.stderr
