@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""rf_spn does what its switches say, row by row, with and without the exchange in time, at the stated latency."""
+"""rf_spn does what its switches say, row by row, with and without the exchange in time, at the stated latency.
+
+With registers between its stages it does the same, later.
+"""
 
 import random
 
@@ -11,13 +14,12 @@ from modular import parameter, start_clock
 from permutation import exchange, first_network, second_network
 from runner import run
 
-LATENCY = 4
-
 
 @cocotb.test()
 async def switches(dut):
     width, lanes = parameter("W", 54), parameter("Lanes", 16)
     stages = lanes.bit_length() - 1
+    latency = 4 + 2 * parameter("Registers", 0)
     rng = random.Random(3)
     start_clock(dut)
 
@@ -35,7 +37,7 @@ async def switches(dut):
         ]
 
     rows, expected = [], []
-    while len(rows) < 300:
+    while len(rows) < (300 if lanes <= 16 else 60):
         together = rng.random() < 0.5
         group = []
         for odd in range(2 if together else 1):
@@ -50,7 +52,7 @@ async def switches(dut):
         expected += [second_network(row, g[1]) for row, g in zip(middle, group, strict=True)]
 
     seen = []
-    for first, second, data, pair, odd in [*rows, *[rows[0]] * LATENCY]:
+    for first, second, data, pair, odd in [*rows, *[rows[0]] * latency]:
         while rng.random() < 0.1:
             dut.en_i.value = 0
             await FallingEdge(dut.clk_i)
@@ -59,13 +61,19 @@ async def switches(dut):
         await FallingEdge(dut.clk_i)
         seen.append([int(x) for x in dut.data_o.value])
     for n, want in enumerate(expected):
-        assert seen[n + LATENCY - 1] == want, f"row {n}"
+        assert seen[n + latency - 1] == want, f"row {n}"
 
 
-def test_rf_spn():
-    run("rf_spn", {"W": 27, "Lanes": 8}, __file__)
-
-
-@pytest.mark.long
-def test_rf_spn_wide():
-    run("rf_spn", {"W": 64, "Lanes": 16}, __file__)
+@pytest.mark.parametrize(
+    ("width", "lanes", "registers"),
+    [
+        (27, 8, 1),
+        pytest.param(27, 8, 0, marks=pytest.mark.long),
+        pytest.param(64, 16, 0, marks=pytest.mark.long),
+        pytest.param(13, 16, 3, marks=pytest.mark.long),
+        pytest.param(54, 128, 2, marks=pytest.mark.long),
+        pytest.param(54, 256, 3, marks=pytest.mark.long),
+    ],
+)
+def test_rf_spn(width, lanes, registers):
+    run("rf_spn", {"W": width, "Lanes": lanes, "Registers": registers}, __file__)

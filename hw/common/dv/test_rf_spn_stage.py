@@ -35,6 +35,6 @@ async def every_stride(dut):
         assert network(there) == rows, f"stride {stride} is no involution"
 
 
-@pytest.mark.parametrize("lanes", [8, pytest.param(64, marks=pytest.mark.long)])
+@pytest.mark.parametrize("lanes", [8, *(pytest.param(n, marks=pytest.mark.long) for n in (64, 128, 256))])
 def test_rf_spn_stage(lanes):
     run("rf_spn_stage", {"Lanes": lanes}, __file__)

@@ -27,6 +27,10 @@ module rf_bank #(
     input  logic [W-1:0]     wdata_i [Lanes]
 );
 
+  if (W < 1 || Lanes < 1 || Rows < 1) begin : g_check
+    $error("rf_bank: W, Lanes and Rows must be at least 1");
+  end
+
   logic re_q;
 
   always_ff @(posedge clk_i) re_q <= re_i;

@@ -33,6 +33,10 @@ module rf_butterfly #(
   output logic [W-1:0] y0_o [Lanes],
   output logic [W-1:0] y1_o [Lanes]
 );
+  if (Kind > rf_pkg::MulMontgomery || Lanes < 1) begin : g_check
+    $error("rf_butterfly: Kind must be MulBarrett or MulMontgomery, Lanes at least 1");
+  end
+
   if (Twin) begin : g_twin
     if (W < 4 || W > 62) begin : g_width
       $error("rf_butterfly: with Twin, W must be between 4 and 62");
@@ -45,7 +49,6 @@ module rf_butterfly #(
     logic [63:0]  q;
     logic [63:0]  k;
 
-    initial slot_q = '0;
     assign q = 64'(q_i);
     assign k = rf_pkg::twin_constant(Kind, q, k_i);
     assign y0_o = ring0[slot_q - 4'(rf_pkg::ButterflyLatency)];
@@ -78,7 +81,8 @@ module rf_butterfly #(
       if (en_i) begin
         if (inverse_i) inverse(slot_q);
         else forward(slot_q);
-        slot_q <= slot_q + 4'd1;
+        if (slot_q < 4'd15) slot_q <= slot_q + 4'd1;
+        else slot_q <= '0;
       end
     end
   end else begin : g_hardware

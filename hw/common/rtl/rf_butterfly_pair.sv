@@ -44,8 +44,8 @@ module rf_butterfly_pair #(
   assign forward = mode_i == 2'd1;
   assign inverse = mode_i == 2'd2;
 
-  if (Lanes % 2 != 0) begin : g_lanes
-    $error("rf_butterfly_pair: Lanes must be even");
+  if (Kind > rf_pkg::MulMontgomery || Lanes < 2 || Lanes % 2 != 0) begin : g_check
+    $error("rf_butterfly_pair: Kind must be MulBarrett or MulMontgomery, Lanes even");
   end
 
   if (Twin) begin : g_twin
@@ -61,7 +61,6 @@ module rf_butterfly_pair #(
     logic [63:0]  q;
     logic [63:0]  k;
 
-    initial slot_q = '0;
     assign last = slot_q - 4'(rf_pkg::ButterflyLatency);
     assign q = 64'(q_i);
     assign k = rf_pkg::twin_constant(Kind, q, k_i);
@@ -105,7 +104,8 @@ module rf_butterfly_pair #(
         if (forward) fill_forward(slot_q);
         else if (inverse) fill_inverse(slot_q);
         else fill_lanes(slot_q);
-        slot_q <= slot_q + 4'd1;
+        if (slot_q < 4'd15) slot_q <= slot_q + 4'd1;
+        else slot_q <= '0;
       end
     end
 

@@ -14,6 +14,10 @@ module rf_delay #(
   input  logic [W-1:0] x_i [Lanes],
   output logic [W-1:0] x_o [Lanes]
 );
+  if (W < 1 || Lanes < 1 || Depth < 1) begin : g_check
+    $error("rf_delay: W, Lanes and Depth must be at least 1");
+  end
+
   logic [W-1:0] line_q [Depth][Lanes];
 
   always_ff @(posedge clk_i) begin

@@ -28,6 +28,10 @@ module rf_fifo #(
     output logic [CountW-1:0] count_o
 );
 
+  if (Width < 1 || Depth < 1) begin : g_check
+    $error("rf_fifo: Width and Depth must be at least 1");
+  end
+
   localparam int unsigned PtrW = (Depth > 1) ? $clog2(Depth) : 1;
   localparam logic [PtrW-1:0] LastPtr = PtrW'(Depth - 1);
 

@@ -27,6 +27,10 @@ module rf_mac #(
   input  logic [W-1:0] c_i [Lanes],
   output logic [W-1:0] r_o [Lanes]
 );
+  if (Kind > rf_pkg::MulMontgomery || Lanes < 1) begin : g_check
+    $error("rf_mac: Kind must be MulBarrett or MulMontgomery, Lanes at least 1");
+  end
+
   if (Twin) begin : g_twin
     if (W < 4 || W > 62) begin : g_width
       $error("rf_mac: with Twin, W must be between 4 and 62");
@@ -38,7 +42,6 @@ module rf_mac #(
     logic [63:0]  q;
     logic [63:0]  k;
 
-    initial slot_q = '0;
     assign q = 64'(q_i);
     assign k = rf_pkg::twin_constant(Kind, q, k_i);
     assign r_o = ring[slot_q - 4'(rf_pkg::MacLatency)];
@@ -59,7 +62,8 @@ module rf_mac #(
     always_ff @(posedge clk_i) begin
       if (en_i) begin
         fill(slot_q);
-        slot_q <= slot_q + 4'd1;
+        if (slot_q < 4'd15) slot_q <= slot_q + 4'd1;
+        else slot_q <= '0;
       end
     end
   end else begin : g_hardware

@@ -14,6 +14,10 @@ module rf_mod_add #(
   input  logic [W-1:0] q_i,
   output logic [W-1:0] r_o [Lanes]
 );
+  if (W < 2 || Lanes < 1) begin : g_check
+    $error("rf_mod_add: W must be at least 2, Lanes at least 1");
+  end
+
   function automatic logic [W-1:0] add(logic [W-1:0] a, logic [W-1:0] b, logic [W-1:0] q);
     logic [W:0] sum = {1'b0, a} + {1'b0, b};
     logic [W:0] reduced = sum - {1'b0, q};

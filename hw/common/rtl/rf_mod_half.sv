@@ -18,6 +18,10 @@ module rf_mod_half #(
   input  logic [2:0]   shift_i,
   output logic [W-1:0] r_o [Lanes]
 );
+  if (W <= rf_pkg::MaxShift || Lanes < 1) begin : g_check
+    $error("rf_mod_half: W must be more than MaxShift, Lanes at least 1");
+  end
+
   function automatic logic [W-1:0] half(logic [W-1:0] x, logic [W-1:0] q, logic [2:0] shift);
     logic odd = 1'(x >> shift);
     logic [W:0] sum = {1'b0, x} + (odd ? {1'b0, q} : (W+1)'(0));

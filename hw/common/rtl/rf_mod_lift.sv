@@ -21,6 +21,10 @@ module rf_mod_lift #(
   input  logic         en_i,
   output logic [W-1:0] r_o [Lanes]
 );
+  if (W < 2 || Lanes < 1) begin : g_check
+    $error("rf_mod_lift: W must be at least 2, Lanes at least 1");
+  end
+
   logic [W-1:0] offset;
   logic [W-1:0] limit;
 

@@ -22,6 +22,10 @@ module rf_mod_mul #(
   input  logic [63:0]  k_i,
   output logic [W-1:0] r_o [Lanes]
 );
+  if (Kind > rf_pkg::MulMontgomery) begin : g_kind
+    $error("rf_mod_mul: Kind must be MulBarrett or MulMontgomery");
+  end
+
   if (Twin) begin : g_twin
     rf_mul_twin #(.W(W), .Lanes(Lanes), .Kind(Kind)) u_mul (.clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o);
   end else if (Kind == rf_pkg::MulBarrett) begin : g_barrett

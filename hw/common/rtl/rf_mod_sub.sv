@@ -14,6 +14,10 @@ module rf_mod_sub #(
   input  logic [W-1:0] q_i,
   output logic [W-1:0] r_o [Lanes]
 );
+  if (W < 2 || Lanes < 1) begin : g_check
+    $error("rf_mod_sub: W must be at least 2, Lanes at least 1");
+  end
+
   function automatic logic [W-1:0] sub(logic [W-1:0] a, logic [W-1:0] b, logic [W-1:0] q);
     logic [W:0] difference = {1'b0, a} - {1'b0, b};
     // Bit W is the borrow; adding q then wraps modulo 2^W to the value wanted.

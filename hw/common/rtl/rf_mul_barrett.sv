@@ -39,8 +39,8 @@ module rf_mul_barrett #(
   localparam int unsigned NA = (W + 2 + TileA - 1) / TileA;
   localparam int unsigned NB = (W + TileB - 1) / TileB;
 
-  if (W < 4 || W > 64) begin : g_width
-    $error("rf_mul_barrett: W must be between 4 and 64");
+  if (W < 4 || W > 64 || Lanes < 1) begin : g_width
+    $error("rf_mul_barrett: W must be between 4 and 64, Lanes at least 1");
   end
   if (NA * NB + NA + NB - 1 > 2 ** (Guard - 1)) begin : g_tiles
     $error("rf_mul_barrett: the tiles are too small for the error bound");

@@ -50,8 +50,8 @@ module rf_mul_montgomery #(
   localparam int unsigned Long = Upper < TileA ? Upper : TileA;
   localparam int unsigned Short = Upper - Long;
 
-  if (W < 4 || W > 64 || Word < 2 || Word >= W || Rounds > 4) begin : g_width
-    $error("rf_mul_montgomery: W must be between 4 and 64, at least Word + 1 and at most 4 * Word");
+  if (W < 4 || W > 64 || Lanes < 1 || Word < 2 || Word >= W || Rounds > 4) begin : g_width
+    $error("rf_mul_montgomery: Lanes must be at least 1; W between 4 and 64, at least Word + 1 and at most 4 * Word");
   end
   if (Short > TileA) begin : g_tiles
     $error("rf_mul_montgomery: the modulus has more than two tiles");

@@ -44,6 +44,10 @@ module rf_mul_tiled #(
   localparam int unsigned Span = Hi - Lo;
   localparam int unsigned Wide = WA + WB > TileA + TileB ? WA + WB : TileA + TileB;
 
+  if (WA < 1 || WB < 1 || Lanes < 1 || TileA < 1 || TileB < 1 || Hi <= Lo) begin : g_check
+    $error("rf_mul_tiled: widths, tiles and Lanes must be at least 1, Hi above Lo");
+  end
+
   // First bit and end of the i-th slice of a word.
   function automatic int unsigned first(int unsigned i, int unsigned width, int unsigned tile);
     if (!FromTop) return i * tile;

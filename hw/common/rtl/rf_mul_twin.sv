@@ -11,7 +11,8 @@
 // sampled with the operands.
 //
 // The result is computed when the operands arrive, by the 64-bit arithmetic of rf_pkg, and waits in a ring buffer of 16
-// rows: more than needed, so that the index wraps by itself and no row is read and written at the same edge.
+// rows: more than needed, so that no row is read and written at the same edge. The index needs no initial value: one
+// that is unknown is not below 15, and becomes 0.
 
 module rf_mul_twin #(
   parameter int unsigned W = 54,
@@ -27,6 +28,12 @@ module rf_mul_twin #(
   input  logic [63:0]  k_i,
   output logic [W-1:0] r_o [Lanes]
 );
+  if (Kind > rf_pkg::MulMontgomery || Lanes < 1) begin : g_check
+    $error("rf_mul_twin: Kind must be MulBarrett or MulMontgomery, Lanes at least 1");
+  end
+  if (Kind == rf_pkg::MulMontgomery && (Word < 2 || Word >= W)) begin : g_word
+    $error("rf_mul_twin: Word must be at least 2 and less than W");
+  end
   if (W < 4 || W > 62) begin : g_width
     $error("rf_mul_twin: W must be between 4 and 62");
   end
@@ -35,7 +42,6 @@ module rf_mul_twin #(
   logic [3:0]   slot_q;
   logic [63:0]  k;
 
-  initial slot_q = '0;
   assign k = rf_pkg::twin_constant(Kind, 64'(q_i), k_i);
   assign r_o = ring[slot_q - 4'(rf_pkg::MulLatency)];
 
@@ -49,7 +55,8 @@ module rf_mul_twin #(
   always_ff @(posedge clk_i) begin
     if (en_i) begin
       fill(slot_q);
-      slot_q <= slot_q + 4'd1;
+      if (slot_q < 4'd15) slot_q <= slot_q + 4'd1;
+      else slot_q <= '0;
     end
   end
 endmodule

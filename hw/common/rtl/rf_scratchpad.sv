@@ -24,6 +24,10 @@ module rf_scratchpad #(
     input  logic [W-1:0]     wdata_i [Banks][Lanes]
 );
 
+  if (Banks < 1) begin : g_check
+    $error("rf_scratchpad: Banks must be at least 1");
+  end
+
   for (genvar b = 0; b < Banks; b++) begin : g_banks
     rf_bank #(
         .W(W),

@@ -9,18 +9,22 @@
 //                halves in time, half-rotate the second result;
 //   t < Lanes    the words are in one row, lanes differing in bit a = log2 t: exchange lane bits a and top, by
 //                three conditional exchanges, top-a-top (nothing to do for a = top).
-// Combinational.
+// Combinational. Ranges: Lanes a power of two, at least 2.
 module rf_spn_stage #(
-    parameter int unsigned Lanes = 16,
-    localparam int unsigned LogLanes = $clog2(Lanes)
+  parameter int unsigned Lanes = 16,
+  localparam int unsigned LogLanes = $clog2(Lanes)
 ) (
-    input  logic [      4:0] log_stride_i,
-    input  logic             odd_i,                   // second row of a pair
-    output logic [Lanes-1:0] swap_in_o   [LogLanes],
-    output logic             pair_o,
-    output logic [Lanes-1:0] swap_out_o  [LogLanes]
+  input  logic [4:0]       log_stride_i,
+  input  logic             odd_i,                   // second row of a pair
+  output logic [Lanes-1:0] swap_in_o    [LogLanes],
+  output logic             pair_o,
+  output logic [Lanes-1:0] swap_out_o   [LogLanes]
 );
   localparam int unsigned Top = LogLanes - 1;
+
+  if (Lanes < 2 || Lanes != 2 ** LogLanes) begin : g_check
+    $error("rf_spn_stage: Lanes must be a power of two, at least 2");
+  end
 
   always_comb begin
     for (int unsigned s = 0; s < LogLanes; s++) begin

@@ -5,61 +5,92 @@
 //
 // Function: op_i = 0 NTT (Cooley-Tukey, natural to evaluation order), 1 inverse NTT (Gentleman-Sande, halving in
 //   every stage instead of a final factor 1/N), 2 automorphism X -> X^g in evaluation form. The unit reads rows of
-//   the source (stage 0) or of the destination (later stages), sends them through a permutation network, Lanes/2
+//   the source (stage 0) or of the destination (later stages), sends them through a permutation network, the
 //   butterflies and a second network, and writes each row back where it was read; an automorphism reads rows in
 //   permuted order and uses the first network only.
-// Twiddles: one table for both directions, tw[m + i] = psi^brv(m + i) in rows of Lanes. The inverse needs psi^-brv,
-//   which is -tw[m + (m-1-i)]; the butterfly takes the sign into its subtraction.
-// Ranges: words in [0, q); q_i, k_i, shift_i as rf_mod_mul and rf_mod_half; 2*log2(Lanes) <= log_n_i <= MaxLogN.
-// Interface: start_i with all settings held until done_o. Rows are read 2 cycles after *_en_o (rf_bank). rd_src_o
-//   says which slot a read is for; src_done_o: no further reads of the source slot.
-// Cycles from start to done: log2(N) * N/Lanes + NttLatency for a transform whose rows number at least 4*NttLatency
-//   (then the first rows a stage reads were written long before; shorter ones wait NttLatency after each stage),
+// Butterflies: with Lanes/2 of them a row passes in one cycle, with Lanes/(2*Turns) in Turns cycles: then all but the
+//   butterflies moves on every Turns cycles, in turns, and a transform takes so many times the cycles. Automorphisms
+//   take one cycle a row in any case.
+// Twiddles, in rows of Lanes words, m + i being block i of the stage with m blocks, brv the reversal of log2(m) bits:
+//   negacyclic  (Cyclic = 0, modulo X^N + 1): one table for both directions,
+//               tw[m + i] = psi^((2*brv(i) + 1) * N/(2m)).
+//               The inverse needs tw^-1, which is -tw[m + (m-1-i)]; the butterfly's subtraction takes the sign.
+//               Slot j of the evaluation form is the value at psi^(2*brv(j) + 1).
+//   cyclic      (Cyclic = 1, modulo X^N - 1): a table for each direction, forward tw[m + i] = w^(brv(i) * N/(2m)), for
+//               the inverse -1/tw[m + i]; whoever answers reads of the table looks at op_i. Slot j is the value at
+//               w^brv(j).
+// Ranges: words in [0, q); q_i, k_i, shift_i as rf_mod_mul and rf_mod_half; log2(Lanes) <= log_n_i <= MaxLogN. Lanes a
+//   power of two, at least 4. Lanes/(2*Butterflies) is 1, 2, 4, 8 or 16. g_i is odd.
+// Interface: start_i with all settings held until done_o. Rows are read 2 cycles after *_en_o (rf_bank, whose output
+//   holds until the next read). rd_src_o says which slot a read is for; src_done_o: no more reads of the source slot.
+// Cycles from start to done: Turns * (log2(N) * N/Lanes + Drain) for a transform whose rows number at least 4*Drain
+//   (then the first rows a stage reads were written long before; shorter ones wait Drain turns after each stage),
 //   N/Lanes + AutoLatency for an automorphism.
+// SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
+//   which costs no cycle.
 module rf_transform #(
-    parameter int unsigned W = 54,
-    parameter int unsigned Lanes = 16,
-    parameter int unsigned MaxLogN = 15,
-    parameter int unsigned Kind = rf_pkg::MulBarrett,
-    parameter bit Twin = 1'b0,
-    localparam int unsigned LogLanes = $clog2(Lanes),
-    localparam int unsigned RowBits = MaxLogN - LogLanes
+  parameter int unsigned W = 54,
+  parameter int unsigned Lanes = 16,
+  parameter int unsigned MaxLogN = 15,
+  parameter int unsigned Kind = rf_pkg::MulBarrett,
+  parameter bit          Twin = 1'b0,
+  parameter int unsigned Butterflies = Lanes / 2,
+  parameter bit          Cyclic = 1'b0,
+  parameter int unsigned SpnRegisters = 0,
+  parameter bit          MapRegister = 1'b0,
+  localparam int unsigned LogLanes = $clog2(Lanes),
+  localparam int unsigned RowBits = MaxLogN - LogLanes
 ) (
-    input  logic               clk_i,
-    input  logic               rst_ni,
-    input  logic               start_i,
-    input  logic [        1:0] op_i,
-    input  logic [        4:0] log_n_i,
-    input  logic [  MaxLogN:0] g_i,
-    input  logic               lift_i,
-    input  logic [        2:0] shift_i,
-    input  logic [      W-1:0] p_i,              // source modulus of a lift
-    input  logic [      W-1:0] q_i,
-    input  logic [       63:0] k_i,
-    output logic               src_done_o,
-    output logic               done_o,
-    output logic               rd_en_o,
-    output logic               rd_src_o,
-    output logic [RowBits-1:0] rd_row_o,
-    input  logic [      W-1:0] rd_data_i [Lanes],
-    output logic               tw_en_o,
-    output logic [RowBits-1:0] tw_row_o,
-    input  logic [      W-1:0] tw_data_i [Lanes],
-    output logic               wr_en_o,
-    output logic [RowBits-1:0] wr_row_o,
-    output logic [      W-1:0] wr_data_o [Lanes]
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  logic               start_i,
+  input  logic [1:0]         op_i,
+  input  logic [4:0]         log_n_i,
+  input  logic [MaxLogN:0]   g_i,
+  input  logic               lift_i,
+  input  logic [2:0]         shift_i,
+  input  logic [W-1:0]       p_i,              // source modulus of a lift
+  input  logic [W-1:0]       q_i,
+  input  logic [63:0]        k_i,
+  output logic               src_done_o,
+  output logic               done_o,
+  output logic               rd_en_o,
+  output logic               rd_src_o,
+  output logic [RowBits-1:0] rd_row_o,
+  input  logic [W-1:0]       rd_data_i [Lanes],
+  output logic               tw_en_o,
+  output logic [RowBits-1:0] tw_row_o,
+  input  logic [W-1:0]       tw_data_i [Lanes],
+  output logic               wr_en_o,
+  output logic [RowBits-1:0] wr_row_o,
+  output logic [W-1:0]       wr_data_o [Lanes]
 );
   import rf_pkg::*;
 
   localparam int unsigned Half = Lanes / 2;
-  // Cycles after the read is issued.
-  localparam int unsigned LiftAt = BankLatency;                        // row leaves the bank
+  localparam int unsigned Turns = Half / Butterflies;
+  localparam int unsigned NetLatency = SpnLatency + 2 * SpnRegisters;
+  // Turns after the one in which the read is issued, at its end.
+  localparam int unsigned LiftAt = Turns == 1 ? BankLatency : 1;       // row leaves the bank
   localparam int unsigned NetAt = LiftAt + 1;                          // row enters the first network
-  localparam int unsigned CoreAt = NetAt + SpnLatency;                 // row enters the butterflies
-  localparam int unsigned BackAt = CoreAt + ButterflyLatency;          // row enters the second network
-  localparam int unsigned WriteAt = BackAt + SpnLatency;               // row is written
-  localparam int unsigned TwiddleAt = CoreAt - BankLatency - 1;        // twiddle row is read
+  localparam int unsigned CoreAt = NetAt + NetLatency;                 // row enters the butterflies
+  localparam int unsigned BackAt =                                     // row enters the second network
+      CoreAt + (Turns == 1 ? ButterflyLatency : 1 + ButterflyLatency / Turns);
+  localparam int unsigned WriteAt = BackAt + NetLatency;               // row is written
+  localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1;             // twiddle row is read
   localparam int unsigned Drain = WriteAt + 1;
+  // The same for automorphisms, whose turns are single cycles.
+  localparam int unsigned AutoNetAt = BankLatency + 1;
+  localparam int unsigned AutoWriteAt = AutoNetAt + NetLatency;
+  localparam int unsigned WaitBits = $clog2(Drain + 1);
+
+  if (Lanes < 4 || Lanes != 2 ** LogLanes || MaxLogN <= LogLanes || MaxLogN > 30) begin : g_lanes
+    $error("rf_transform: Lanes must be a power of two, at least 4; MaxLogN above log2(Lanes), at most 30");
+  end
+  // Results of the butterflies are collected in the turn that ends ButterflyLatency + 1 cycles after their operands'.
+  if (Half != Turns * Butterflies || (Turns > 1 && (ButterflyLatency + 1) % Turns != 0)) begin : g_turns
+    $error("rf_transform: Lanes / (2 * Butterflies) must be 1 or divide ButterflyLatency + 1");
+  end
 
   typedef struct packed {
     logic               valid;
@@ -68,24 +99,42 @@ module rf_transform #(
     logic [RowBits-1:0] k;       // position in the stage
   } step_t;
 
-  logic               automorphism, busy;
-  logic               running_q;
-  logic               fresh_q;     // stage 0
-  logic [        4:0] stage_q;
-  logic [RowBits-1:0] k_q;
-  logic [        5:0] wait_q;
-  logic [  MaxLogN:0] exponent_q;  // g * (2u + 1) mod 2N
-  logic [RowBits-1:0] last_row;
-  logic [        4:0] log_rows;
-  logic               short_rows;
-  step_t              step     [WriteAt+1];
-  logic [LogLanes-1:0] offset_q[NetAt];
+  logic                automorphism, busy;
+  logic                turn_end;    // all but the butterflies move on
+  logic                running_q;
+  logic                fresh_q;     // stage 0
+  logic [4:0]          stage_q;
+  logic [RowBits-1:0]  k_q;
+  logic [WaitBits-1:0] wait_q;
+  logic [MaxLogN:0]    exponent_q;  // g * (2u + 1) mod 2N, or 2g * u if cyclic
+  logic [RowBits-1:0]  last_row;
+  logic [4:0]          log_rows;
+  logic                short_rows;
+  step_t               step     [WriteAt+1];
+  logic [LogLanes-1:0] offset_q [AutoNetAt];
 
   assign automorphism = op_i[1];
   assign log_rows = log_n_i - 5'(LogLanes);
   assign last_row = RowBits'((32'd1 << log_rows) - 1);
   assign short_rows = 32'(last_row) + 1 < 4 * Drain;
   assign busy = running_q || wait_q != 0;
+
+  // ---- Turns ---------------------------------------------------------------------------------------
+  localparam int unsigned PhaseBits = Turns > 1 ? $clog2(Turns) : 1;
+  logic [PhaseBits-1:0] phase;
+
+  if (Turns == 1) begin : g_one_turn
+    assign phase = '0;
+    assign turn_end = 1'b1;
+  end else begin : g_turn
+    logic [PhaseBits-1:0] phase_q;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || start_i || turn_end) phase_q <= '0;
+      else phase_q <= phase_q + 1'b1;
+    end
+    assign phase = phase_q;
+    assign turn_end = automorphism || phase_q == PhaseBits'(Turns - 1);
+  end
 
   // ---- Sequence of stages and rows -----------------------------------------------------------------
   logic last_k, last_stage;
@@ -112,11 +161,13 @@ module rf_transform #(
       stage_q <= '0;
       k_q <= '0;
       wait_q <= '0;
-      exponent_q <= g_i;
+      exponent_q <= Cyclic ? '0 : g_i;
     end else if (wait_q != 0) begin
-      wait_q <= wait_q - 1;
-      if (wait_q == 1 && !running_q) done_o <= 1'b1;
-    end else if (running_q) begin
+      if (turn_end) begin
+        wait_q <= wait_q - 1;
+        if (wait_q == 1 && !running_q) done_o <= 1'b1;
+      end
+    end else if (running_q && turn_end) begin
       // Modulo 2N because the bits above are never read.
       exponent_q <= exponent_q + {g_i[MaxLogN-1:0], 1'b0};
       k_q <= k_q + 1;
@@ -127,9 +178,9 @@ module rf_transform #(
         src_done_o <= fresh_q;
         if (last_stage) begin
           running_q <= 1'b0;
-          wait_q <= automorphism ? 6'(CoreAt) : 6'(WriteAt);
+          wait_q <= automorphism ? WaitBits'(AutoWriteAt) : WaitBits'(WriteAt);
         end else if (short_rows) begin
-          wait_q <= 6'(Drain);
+          wait_q <= WaitBits'(Drain);
         end
       end
     end
@@ -137,9 +188,9 @@ module rf_transform #(
 
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 1; i <= WriteAt; i++) begin
-      step[i] <= step[i-1];
+      if (turn_end) step[i] <= step[i-1];
       // Rows of an automorphism end at the first network: further on they would be taken for the next transform's.
-      if (!rst_ni || (automorphism && i == CoreAt + 1)) step[i].valid <= 1'b0;
+      if (!rst_ni || (automorphism && i == AutoWriteAt + 1)) step[i].valid <= 1'b0;
     end
   end
 
@@ -161,25 +212,26 @@ module rf_transform #(
     return RowBits'({pair & ~mask, 1'b0}) | (pair & mask) | (k[0] ? mask + 1'b1 : '0);
   endfunction
 
-  function automatic logic [4:0] stride_of(input logic [4:0] level);
-    return log_n_i - 1 - level;
+  // log2 of the stride of a level.
+  function automatic logic [4:0] stride_of(input logic [4:0] log_n, input logic [4:0] level);
+    return log_n - 1 - level;
   endfunction
 
   logic [RowBits-1:0] image_row;
   // Low bits of the exponent, without the 1 at the bottom, name the row; the next log2(Lanes) bits the offset.
   assign image_row = RowBits'(exponent_q >> 1) & last_row;
 
-  assign rd_en_o = step[0].valid;
+  assign rd_en_o = step[0].valid && turn_end;
   assign rd_src_o = fresh_q;
-  assign rd_row_o = automorphism ? reverse_row(image_row, log_rows) : stage_row(k_q, stride_of(step[0].level));
+  assign rd_row_o = automorphism ? reverse_row(image_row, log_rows) : stage_row(k_q, stride_of(log_n_i, step[0].level));
 
-  assign wr_en_o = automorphism ? step[CoreAt].valid : step[WriteAt].valid;
-  assign wr_row_o = automorphism ? reverse_row(step[CoreAt].k, log_rows)
-                                 : stage_row(step[WriteAt].k, stride_of(step[WriteAt].level));
+  assign wr_en_o = (automorphism ? step[AutoWriteAt].valid : step[WriteAt].valid) && turn_end;
+  assign wr_row_o = automorphism ? reverse_row(step[AutoWriteAt].k, log_rows)
+                                 : stage_row(step[WriteAt].k, stride_of(log_n_i, step[WriteAt].level));
 
   always_ff @(posedge clk_i) begin
     offset_q[0] <= LogLanes'(exponent_q >> (log_rows + 1));
-    for (int unsigned i = 1; i < NetAt; i++) offset_q[i] <= offset_q[i-1];
+    for (int unsigned i = 1; i < AutoNetAt; i++) offset_q[i] <= offset_q[i-1];
   end
 
   // ---- Lift and first network ----------------------------------------------------------------------
@@ -192,7 +244,7 @@ module rf_transform #(
   logic [Lanes-1:0] stage_in[LogLanes], stage_out[LogLanes], map_in[LogLanes], net_in[LogLanes], net_out[LogLanes];
   logic stage_pair, net_pair;
 
-  assign en = busy;
+  assign en = busy && turn_end;
   // Only a forward transform lifts, in its stage 0, which is its level 0.
   assign lift_stage_q = step[LiftAt].level;
   assign lift_now = lift_i && op_i == 2'd0 && lift_stage_q == 0;
@@ -203,11 +255,11 @@ module rf_transform #(
   always_ff @(posedge clk_i) if (en) lifted_q <= lifted;
 
   rf_spn_stage #(.Lanes(Lanes)) u_stage (
-      .log_stride_i(stride_of(step[NetAt].level)), .odd_i(step[NetAt].k[0]),
+      .log_stride_i(stride_of(log_n_i, step[NetAt].level)), .odd_i(step[NetAt].k[0]),
       .swap_in_o(stage_in), .pair_o(stage_pair), .swap_out_o(stage_out)
   );
-  rf_spn_map #(.Lanes(Lanes)) u_map (
-      .g_i(g_i[LogLanes-1:0]), .offset_i(offset_q[NetAt-1]), .swap_o(map_in)
+  rf_spn_map #(.Lanes(Lanes), .Register(MapRegister)) u_map (
+      .clk_i, .en_i(en), .g_i(g_i[LogLanes-1:0]), .offset_i(offset_q[AutoNetAt-1-32'(MapRegister)]), .swap_o(map_in)
   );
   always_comb begin
     net_pair = stage_pair && !automorphism;
@@ -216,7 +268,7 @@ module rf_transform #(
       net_out[s] = automorphism ? '0 : stage_out[s];
     end
   end
-  rf_spn #(.W(W), .Lanes(Lanes)) u_network (
+  rf_spn #(.W(W), .Lanes(Lanes), .Registers(SpnRegisters)) u_network (
       .clk_i, .en_i(en), .swap_in_i(net_in), .pair_i(net_pair), .odd_i(step[NetAt].k[0]), .swap_out_i(net_out),
       .data_i(lifted_q), .data_o(net_data)
   );
@@ -226,33 +278,36 @@ module rf_transform #(
   /* verilator lint_off UNUSEDSIGNAL */  // parts of a step matter here
   step_t tw_step, tw_pick;
   /* verilator lint_on UNUSEDSIGNAL */
+  logic mirrored;
   logic [4:0] tw_stride;
   logic [MaxLogN-1:0] tw_block, tw_index, tw_group;
-  logic [LogLanes-1:0] pick_first_q[3];
+  logic [LogLanes-1:0] pick_first_q[LiftAt];
   logic [LogLanes-1:0] pick[Half];
   logic [W-1:0] tw_q[Half];
 
+  assign mirrored = op_i[0] && !Cyclic;
   assign tw_step = step[TwiddleAt];
-  assign tw_stride = stride_of(tw_step.level);
+  assign tw_stride = stride_of(log_n_i, tw_step.level);
   always_comb begin
     // First block of this row, and how many blocks the row has, less one.
     tw_block = tw_stride >= 5'(LogLanes) ? MaxLogN'(tw_step.k >> 1) >> (tw_stride - 5'(LogLanes))
                                          : MaxLogN'(tw_step.k) << (5'(LogLanes) - 1 - tw_stride);
     tw_group = tw_stride >= 5'(LogLanes) ? '0 : MaxLogN'((32'd1 << (5'(LogLanes) - 1 - tw_stride)) - 1);
-    // Inverse: blocks are counted from the end; the group of a row starts at its last block.
+    // Negacyclic inverse: blocks are counted from the end; the group of a row starts at its last block.
     tw_index = MaxLogN'(32'd1 << tw_step.level) +
-        (op_i[0] ? MaxLogN'((32'd1 << tw_step.level) - 1) - tw_block - tw_group : tw_block);
+        (mirrored ? MaxLogN'((32'd1 << tw_step.level) - 1) - tw_block - tw_group : tw_block);
   end
-  assign tw_en_o = tw_step.valid && !automorphism;
+  assign tw_en_o = tw_step.valid && !automorphism && turn_end;
   assign tw_row_o = RowBits'(tw_index >> LogLanes);
 
-  // The table row arrives BankLatency later and is picked apart one cycle before the butterflies.
+  // The table row arrives LiftAt turns later and is picked apart one cycle before the butterflies.
   always_ff @(posedge clk_i) begin
-    pick_first_q[0] <= tw_index[LogLanes-1:0];
-    pick_first_q[1] <= pick_first_q[0];
-    pick_first_q[2] <= pick_first_q[1];
+    if (turn_end) begin
+      pick_first_q[0] <= tw_index[LogLanes-1:0];
+      for (int unsigned i = 1; i < LiftAt; i++) pick_first_q[i] <= pick_first_q[i-1];
+    end
   end
-  assign tw_pick = step[TwiddleAt+BankLatency];
+  assign tw_pick = step[TwiddleAt+LiftAt];
   always_comb begin
     for (int unsigned j = 0; j < Half; j++) begin
       pick[j] = '0;
@@ -260,38 +315,60 @@ module rf_transform #(
         // Lane bit a of butterfly j is the top bit of its word's place (rf_spn_stage); the bits above a follow.
         automatic int unsigned block = (j[a] ? 1 << (LogLanes - 2 - a) : 0) | (j >> (a + 1));
         automatic int unsigned all = (1 << (LogLanes - 1 - a)) - 1;
-        if (stride_of(tw_pick.level) == 5'(a)) pick[j] = LogLanes'(op_i[0] ? all - block : block);
+        if (stride_of(log_n_i, tw_pick.level) == 5'(a)) pick[j] = LogLanes'(mirrored ? all - block : block);
       end
-      pick[j] = pick[j] | pick_first_q[BankLatency-1];
+      pick[j] = pick[j] | pick_first_q[LiftAt-1];
     end
   end
   always_ff @(posedge clk_i) if (en) for (int unsigned j = 0; j < Half; j++) tw_q[j] <= tw_data_i[pick[j]];
 
   // ---- Butterflies and second network --------------------------------------------------------------
-  logic [W-1:0] x0[Half], x1[Half], y0[Half], y1[Half];
+  logic [W-1:0] x0[Butterflies], x1[Butterflies], w[Butterflies], y0[Butterflies], y1[Butterflies];
   logic [W-1:0] back_data[Lanes], net2_data[Lanes];
   logic [Lanes-1:0] back_in[LogLanes], back_out[LogLanes];
   logic back_pair;
   logic core_en;
 
-  assign core_en = en && !automorphism;
+  assign core_en = busy && !automorphism;
   always_comb
-    for (int unsigned j = 0; j < Half; j++) begin
-      x0[j] = net_data[j];
-      x1[j] = net_data[j+Half];
-      back_data[j] = y0[j];
-      back_data[j+Half] = y1[j];
+    for (int unsigned b = 0; b < Butterflies; b++) begin
+      x0[b] = net_data[32'(phase)*Butterflies+b];
+      x1[b] = net_data[Half+32'(phase)*Butterflies+b];
+      w[b] = tw_q[32'(phase)*Butterflies+b];
     end
-  rf_butterfly #(.W(W), .Lanes(Half), .Kind(Kind), .Twin(Twin)) u_butterfly (
+  rf_butterfly #(.W(W), .Lanes(Butterflies), .Kind(Kind), .Twin(Twin)) u_butterfly (
       .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
-      .x0_i(x0), .x1_i(x1), .w_i(tw_q), .y0_o(y0), .y1_o(y1)
+      .x0_i(x0), .x1_i(x1), .w_i(w), .y0_o(y0), .y1_o(y1)
   );
+
+  if (Turns == 1) begin : g_back
+    always_comb
+      for (int unsigned j = 0; j < Half; j++) begin
+        back_data[j] = y0[j];
+        back_data[j+Half] = y1[j];
+      end
+  end else begin : g_collect
+    // Results come one cycle of a turn earlier than their operands went in.
+    logic [PhaseBits-1:0] group;
+    logic [W-1:0] back_q[Lanes];
+
+    assign group = phase + 1'b1;
+    always_ff @(posedge clk_i) begin
+      if (core_en)
+        for (int unsigned b = 0; b < Butterflies; b++) begin
+          back_q[32'(group)*Butterflies+b] <= y0[b];
+          back_q[Half+32'(group)*Butterflies+b] <= y1[b];
+        end
+    end
+    assign back_data = back_q;
+  end
+
   rf_spn_stage #(.Lanes(Lanes)) u_back_stage (
-      .log_stride_i(stride_of(step[BackAt].level)), .odd_i(step[BackAt].k[0]),
+      .log_stride_i(stride_of(log_n_i, step[BackAt].level)), .odd_i(step[BackAt].k[0]),
       .swap_in_o(back_in), .pair_o(back_pair), .swap_out_o(back_out)
   );
-  rf_spn #(.W(W), .Lanes(Lanes)) u_back (
-      .clk_i, .en_i(core_en), .swap_in_i(back_in), .pair_i(back_pair), .odd_i(step[BackAt].k[0]),
+  rf_spn #(.W(W), .Lanes(Lanes), .Registers(SpnRegisters)) u_back (
+      .clk_i, .en_i(core_en && turn_end), .swap_in_i(back_in), .pair_i(back_pair), .odd_i(step[BackAt].k[0]),
       .swap_out_i(back_out), .data_i(back_data), .data_o(net2_data)
   );
   always_comb wr_data_o = automorphism ? net_data : net2_data;

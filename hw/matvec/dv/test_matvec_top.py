@@ -168,13 +168,23 @@ class Bench:
         self.memory.write(PROGRAMS, words.tobytes())
         return stride
 
-    async def run(self, stride: int) -> int:
-        """Runs the programs and returns the status register."""
+    async def start(self, stride: int):
+        """Starts the programs; the interrupt line tells when they have ended."""
+        await self.write(Register.GIE, 1)
+        await self.write(Register.IER, 1)
         await self.write(Register.PROGRAM, PROGRAMS)
         await self.write(Register.PROGRAM_HIGH, 0)
         await self.write(Register.STRIDE, stride // 4096)
         await self.write(Register.ISR, 1)
         await self.write(Register.CTRL, 1)
+
+    async def run(self, stride: int) -> int:
+        """Runs the programs and returns the status register."""
+        await self.start(stride)
+        return await self.end()
+
+    async def end(self) -> int:
+        """The status register, once the programs have ended."""
         if not int(self.dut.irq_o.value):
             await with_timeout(RisingEdge(self.dut.irq_o), 400, "us")
         return await self.read(Register.STATUS)
@@ -186,8 +196,6 @@ async def program_through_the_pins(dut):
     job = Job(config)
     expected = job.expected()
     await bench.reset()
-    await bench.write(Register.GIE, 1)
-    await bench.write(Register.IER, 1)
     assert await bench.read(Register.ID) == int.from_bytes(b"RFMV", "little")
     shape = config.groups | config.pes << 8 | config.lanes << 16 | config.word_bits << 24
     assert await bench.read(Register.SHAPE) == shape
@@ -213,8 +221,6 @@ async def memory_that_is_not_there(dut):
     job = Job(config)
     expected = job.expected()
     await bench.reset()
-    await bench.write(Register.GIE, 1)
-    await bench.write(Register.IER, 1)
     bench.stall(0.2)
     for k, words in enumerate(job.inputs):
         bench.memory.write(page(INPUTS, k), words.tobytes())
@@ -227,6 +233,32 @@ async def memory_that_is_not_there(dut):
         assert await bench.run(bench.place(programs)) == 6, "done with an error"
         assert await bench.read(Register.ERROR) & 15 == 6
     assert await bench.run(bench.place(job.programs)) == 2
+    assert bench.memory.read(OUTPUTS, len(expected)) == expected
+
+
+@cocotb.test()
+async def aborts_under_stalls(dut):
+    """An abort in the middle of anything ends with nothing outstanding; the next run is right."""
+    bench, config = Bench(dut), machine()
+    job = Job(config)
+    expected = job.expected()
+    await bench.reset()
+    for k, words in enumerate(job.inputs):
+        bench.memory.write(page(INPUTS, k), words.tobytes())
+    stride = bench.place(job.programs)
+    bench.stall(0.5)
+    rng = random.Random(6)
+    for _ in range(12):
+        await bench.start(stride)
+        await ClockCycles(dut.clk_i, rng.randrange(1, 1000))
+        await bench.write(Register.COMMAND, 2)
+        assert await bench.end() == 14, "done, error, aborted"
+        assert await bench.read(Register.ERROR) & 255 == 8
+        written = bench.memory.read(OUTPUTS, len(expected))
+        await ClockCycles(dut.clk_i, 100)
+        assert bench.memory.read(OUTPUTS, len(expected)) == written
+    bench.memory.write(OUTPUTS, bytes(len(expected)))
+    assert await bench.run(stride) == 2
     assert bench.memory.read(OUTPUTS, len(expected)) == expected
 
 

@@ -280,6 +280,7 @@ async def against_the_protocol(dut, case):
 
     for _ in range(2):
         await cycle(rst_ni=0)
+    done = 0
     if case == "nobody":
         await cycle(m_axi_bvalid=1)
         assert int(dut.m_axi_bready.value)

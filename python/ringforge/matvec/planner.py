@@ -8,6 +8,7 @@ A candidate's operation counts are exact: the run-time counters of the CPU devic
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ringforge._native import Algorithm, Context, Matvec, MatvecCost, Packing, Plan, Span
@@ -103,6 +104,7 @@ def choose(
     input_period: int = 0,
     algorithm: str = "auto",
     memory: int | None = None,
+    price: Callable[[Plan], float] | None = None,
 ) -> Choice:
     """Lists candidates for a matrix and picks the cheapest that fits.
 
@@ -113,6 +115,8 @@ def choose(
         input_period: 0 for fresh inputs (any packing), else the period an earlier layer left them with.
         algorithm: "auto", or one of bsgs, diagonal, horner.
         memory: bytes that keys, encoded matrix and temporaries may take together.
+        price: what a plan costs where it will run; default: the weight of its counted operations on the CPU. With a
+            price of their own, numbers of baby steps that are no powers of two are candidates as well.
 
     Raises:
         ParameterError: unknown algorithm. MemoryLimitError: nothing fits; the message names the smallest.
@@ -128,10 +132,10 @@ def choose(
             packings.insert(0, ("spread", spread))
     for span, packing in packings:
         if algorithm in {"auto", "bsgs"}:
-            baby = 1
-            while baby <= packing.diagonals:
-                candidates.append(_candidate(context, Plan(packing, Algorithm.bsgs, baby), span, level, memory))
-                baby *= 2
+            candidates += [
+                _candidate(context, Plan(packing, Algorithm.bsgs, baby), span, level, memory)
+                for baby in _baby_steps(packing.diagonals, price is not None)
+            ]
         # The paper's method and its one-key form use the paper's packing.
         if span == "compact":
             candidates += [
@@ -147,7 +151,17 @@ def choose(
             f"the smallest ({least.algorithm}, {least.span}) needs {math.ceil(least.memory / 2**20)} MiB: "
             "raise the limit, or let inputs enter at a lower level"
         )
-    return Choice(rows, cols, level, tuple(candidates), min(usable, key=lambda c: c.cost.weight))
+
+    def weigh(candidate: Candidate) -> float:
+        return candidate.cost.weight if price is None else price(candidate.plan)
+
+    return Choice(rows, cols, level, tuple(candidates), min(usable, key=weigh))
+
+
+def _baby_steps(diagonals: int, every: bool) -> list[int]:
+    """Numbers of baby steps to try: powers of two, or also `every` one up to twice the square root and a little."""
+    powers = {1 << k for k in range(diagonals.bit_length())}
+    return sorted(powers | set(range(1, min(diagonals, 2 * math.isqrt(diagonals) + 2) + 1)) if every else powers)
 
 
 def _candidate(context: Context, plan: Plan, span: str, level: int, memory: int | None) -> Candidate:

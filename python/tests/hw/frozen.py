@@ -38,6 +38,7 @@ from ringforge import params as parameter_sets
 from ringforge._native import kernels
 from ringforge.hw.core import resources
 from ringforge.hw.core.simulator import Simulation, place_programs
+from ringforge.hw.core.synthesis import Module
 from ringforge.hw.machines.matvec import Options, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.layers import layer_kernel, run_layer
@@ -46,7 +47,6 @@ from ringforge.hw.machines.matvec.measure import primitive_cycles, rotation_rate
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
 from ringforge.hw.machines.matvec.replica_layers import STEADY, layer_latency
 from ringforge.hw.machines.matvec.rotations import compile_rotations
-from ringforge.hw.synthesis import Module
 from ringforge.hw.vector import replica
 from tests.hw.random_programs import RandomPrograms
 

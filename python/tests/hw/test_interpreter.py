@@ -161,7 +161,7 @@ REFUSED = {
     "other elements of the group": lambda m: [*m.setup(), I.send(m.a, 1), I.end()],
     "no other element": lambda m: [*m.setup(), I.recv(m.a, 5), I.end()],
     "no scope 3": lambda m: [*m.setup(), I.sync(3), I.end()],
-    "shifted by 7 bits at most": lambda m: [Instruction(Opcode.CONF, imm=LOG_N | 8 << 8), I.end()],
+    "shifted by 7 bits at most": lambda _: [Instruction(Opcode.CONF, imm=LOG_N | 8 << 8), I.end()],
     "log2 N is outside": lambda m: [I.conf(12, m.shift), I.end()],
     "constant of": lambda m: [I.conf(LOG_N, m.shift), I.modulus(0, m.q << m.shift, 5), I.end()],
     "prime shifted by": lambda m: (
@@ -191,6 +191,20 @@ def test_a_store_may_not_overtake_a_load() -> None:
     back = [I.store(lab.a, OUT), I.sync(0), I.load(lab.b, OUT), I.store(lab.a, OUT), I.end()]
     with pytest.raises(IllegalInstructionError, match="may not have finished"):
         lab.run([*lab.setup(), *back])
+
+
+def test_loads_finish_in_order() -> None:
+    """An instruction that reads what the second LOAD brought proves that the first one has finished; four may run."""
+    lab = Lab(MatvecConfig.named("matvec-small"))
+    spare = [slot(b, 32) for b in range(3)]
+    two = [*lab.setup(), I.store(lab.a, OUT), I.sync(0), I.load(lab.b, OUT), I.load(lab.c, IN)]
+    with pytest.raises(IllegalInstructionError, match="may not have finished"):
+        lab.run([*two, I.store(lab.a, OUT), I.end()])
+    lab.run([*two, I.store(lab.c, OUT), I.end()])
+    # The fifth LOAD waits for the first.
+    lab.run([*two, *(I.load(s, IN) for s in spare), I.store(lab.a, OUT), I.end()])
+    with pytest.raises(IllegalInstructionError, match="may not have finished"):
+        lab.run([*two, *(I.load(s, IN) for s in spare[1:]), I.store(lab.a, OUT), I.end()])
 
 
 def test_one_program_per_element() -> None:

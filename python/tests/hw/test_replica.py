@@ -79,7 +79,7 @@ def add(a: int, c: int, dst: int) -> I:
         ([I.load(s(0), address(0))], LOAD),
         # The rows of the next LOAD follow those of the last.
         ([I.load(s(0), address(0)), I.load(s(0, 1), address(1))], LOAD + ROWS),
-        ([I.load(s(k % 3, k // 3), address(k)) for k in range(6)], LOAD + 5 * ROWS),
+        ([I.load(s(k), address(k)) for k in range(3)], LOAD + 2 * ROWS),
         # Different units and banks: side by side.
         ([I.ntt(s(0), s(0), TABLE, 0), I.mac(s(1), s(2), 0, imm=3)], NTT),
         # The transform's source is free for writing after its first stage, its bank's port too.

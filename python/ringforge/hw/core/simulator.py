@@ -220,8 +220,8 @@ class Simulation(Generic[C]):
             self._lib.rf_sim_reset(handle)
             self._running = False
 
-    def start(self, program: int, stride: int) -> None:
-        """Starts the elements on programs at `program`, `program + stride`, ... (multiples of 4 KiB).
+    def start(self, program: int = 0, stride: int = 0) -> None:
+        """Starts the elements, on programs at `program`, `program + stride`, ... (multiples of 4 KiB) if they run any.
 
         Raises:
             ParameterError: they are none.
@@ -250,14 +250,14 @@ class Simulation(Generic[C]):
 
     def run(
         self,
-        program: int,
-        stride: int,
+        program: int = 0,
+        stride: int = 0,
         *,
         limit: int = 10**12,
         silence: int = 50_000_000,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Runs programs to their end and returns the cycles from the start write to done.
+        """Runs the elements (as `start`) to their end and returns the cycles from the start write to done.
 
         A run that does not come to its end, because a limit is reached, `abort` is called or `progress` raises, is
         ended: the next one starts from the machine's initial state.
@@ -268,8 +268,11 @@ class Simulation(Generic[C]):
             progress: called now and then with the cycles so far.
 
         Raises:
+            ParameterError: a limit below 0, or programs as `start`.
             HardwareError: the machine reports an error, is not done within a limit, or is aborted.
         """
+        if min(limit, silence) < 0:
+            raise ParameterError(f"limits are 0 cycles or more, not {min(limit, silence)}")
         with self._alone() as handle:
             self._aborting.clear()
             self.start(program, stride)

@@ -225,7 +225,7 @@ def harnessed(netlist: dict[str, Any], name: str, parts: frozenset[str]) -> dict
 
 def _kind(port: str) -> str:
     words = port.split("_")
-    return next((word for word in ("clk", "rst") if word in words), "data")
+    return next((kind for kind in ("clk", "rst") if any(word.endswith(kind) for word in words)), "data")
 
 
 # ---- runs ---------------------------------------------------------------------------------------------
@@ -369,16 +369,15 @@ def _clock(report: Mapping[str, Any], module: Module) -> float:
 def blocks(machine: Machine, config: MachineConfig) -> list[Block]:
     """What is placed for a machine: its parts as it instantiates them, and the common cells.
 
-    The machine is taken with `LANES` lanes and with its own multiplier; cells with independent lanes have one. Cells
-    come with words of 54 bits, arithmetic with 27 bits too, and with both multipliers.
+    The machine is taken with its own multiplier and with `LANES` lanes, and polynomials are so much shorter that they
+    have as many rows; cells with independent lanes have one. Cells come with words of 54 bits, arithmetic with 27 bits
+    too, and with both multipliers.
 
     Raises:
-        ParameterError: the machine has no configuration with so few lanes.
         HardwareError: as `parts`.
     """
     design = resources.design(machine)
-    values = config.parameters(twin=False)
-    waiting = [Module.make(machine.top, {**values, "Lanes": LANES} if "Lanes" in values else values)]
+    waiting = [Module.make(machine.top, _narrow(config.parameters(twin=False)))]
     found: dict[Module, None] = {}
     while waiting:
         module = waiting.pop(0)
@@ -398,6 +397,16 @@ def blocks(machine: Machine, config: MachineConfig) -> list[Block]:
             if module is None or module.name in names or (width == _NARROW and module.name not in NARROW):
                 continue
             out.append(Block(module, cell.variant))
+    return out
+
+
+def _narrow(values: Mapping[str, int]) -> dict[str, int]:
+    """Parameters of a machine with fewer lanes, and the same number of rows."""
+    out = dict(values)
+    if out.get("Lanes", 0) > LANES:
+        less = (out["Lanes"] // LANES).bit_length() - 1
+        out["Lanes"] = LANES
+        out |= {name: out[name] - less for name in ("MinLogN", "MaxLogN") if name in out}
     return out
 
 

@@ -41,10 +41,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from ringforge.hw.core.memory import Timing
 from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.keyswitch import SpecialHomes
+
+#: Rounds of a key product that elements with less to do save in all. Fitted.
+_AHEAD: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,14 @@ class Primitives:
         """L: a polynomial on each of the elements."""
         return max(self.rows + self.config.dram_latency, self.memory(elements, elements)) + 8
 
+    def spilled(self, limbs: int, beside: int = 0) -> float:
+        """Cycles for what finds no slot in a key product and is stored and loaded, with so many values beside.
+
+        A key product keeps both parts, the sums, the digits as they came, and two that move.
+        """
+        kept = 3 * self.held(limbs) + self.sums(limbs) + 2 + beside
+        return max(0, kept - self.config.slots(self.log_n)) * (2 * self.rows + self.config.dram_latency)
+
     # ---- primitives of several instructions; `limbs` is l ----
 
     def held(self, limbs: int) -> int:
@@ -114,25 +126,27 @@ class Primitives:
         """Who keeps the sums modulo P."""
         return SpecialHomes.of(limbs, self.config.pes)
 
-    def specials(self, limbs: int) -> int:
-        """Sums modulo P that one element keeps: 1, or 2 where one element keeps both."""
-        return 2 if len(set(self.homes(limbs).accumulate)) == 1 else 1
+    def sums(self, limbs: int) -> int:
+        """Sums over Q and P that one element keeps, at most."""
+        config, homes = self.config, self.homes(limbs).accumulate
+        return max(2 * len(range(pe, limbs, config.pes)) + homes.count(pe) for pe in range(config.pes))
 
     def working(self, limbs: int) -> int:
         """Elements of a group that have a limb."""
         return min(limbs, self.config.pes)
 
-    def rounds(self, limbs: int) -> int:
+    def rounds(self, limbs: int) -> float:
         """Rounds of a key product: digits, once for every limb of an element."""
-        return self.held(limbs) * limbs
+        m = self.held(limbs)
+        # In rounds where some elements have nothing to transform, others run ahead.
+        return m * limbs - (_AHEAD if m > 1 and self.homes(limbs).light else 0)
 
     def keys(self, limbs: int) -> tuple[float, float]:
         """Cycles in which the keys of one product come, and those of them that a division may run beside."""
         working = self.working(limbs)
-        rounds = self.rounds(limbs)
         polynomials = 2 * limbs * (limbs + 1)
         late = self.memory(2 * working, working)
-        return max(self.memory(polynomials, working), rounds * (2 + self.specials(limbs)) * self.product), late
+        return max(self.memory(polynomials, working), limbs * self.sums(limbs) * self.product), late
 
     def key_product(self, limbs: int) -> float:
         """K, from the polynomial in place to the sums modulo P."""
@@ -165,4 +179,11 @@ class Primitives:
         turns = self.held(limbs) * self.automorphism
         late = self.keys(limbs)[1]
         # The first part turns beside the last product.
-        return self.key_product(limbs) + self.switched(limbs, late) - self.product + turns + max(turns, self.product)
+        return (
+            self.spilled(limbs)
+            + self.key_product(limbs)
+            + self.switched(limbs, late)
+            - self.product
+            + turns
+            + max(turns, self.product)
+        )

@@ -11,12 +11,30 @@ centred representative modulo P*q that the two steps subtract together is the on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from ringforge.hw.vector.ir import KEEP, GroupCode, Limbs, Value
 
 #: A value and the element that holds it.
 Placed = tuple[int, Value]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of other work that may be written beside transforms: the bank it reads, if that is known."""
+
+    bank: int | None
+    write: Callable[[], None]
+
+
+def _write_some(pieces: list[Piece], closed: int, share: int) -> None:
+    """Writes one part in `share` of what is left, of that which does not need a closed bank; all if share is 1."""
+    count = -(-len(pieces) // share)
+    chosen = [piece for piece in pieces if share == 1 or piece.bank != closed][:count]
+    for piece in chosen:
+        pieces.remove(piece)
+        piece.write()
 
 
 #: Where the parts of a ciphertext should be for the key switch that follows: not where its first transforms run.
@@ -32,6 +50,7 @@ def drop(
     beside: Sequence[Sequence[Callable[[], None]]] = (),
     first: Sequence[int] = (),
     banks: tuple[int, int] | None = None,
+    background: Sequence[list[Piece]] = (),
 ) -> tuple[Limbs, Limbs]:
     """Divides a pair of polynomials by a prime.
 
@@ -43,6 +62,7 @@ def drop(
         beside: per element, writes operations that may run beside its first transform; `parts` may depend on them.
         first: per element, the bank of its first transform; 0 by default.
         banks: where the quotients should be; by default where the lifted values are.
+        background: per element, pieces of other work, all of which are written beside the transforms.
     """
     target = g.target
     limbs = {pe: sorted(i for i in parts[0] if g.owner(i) == pe) for pe in range(g.pes)}
@@ -65,6 +85,10 @@ def drop(
         values[1] = g.send(sources[0], values[1], {sources[1]: 1})[sources[1]]
     raw = [g.elements[pe].intt(values[part], gone, bank=raw_bank(pe, part)) for part, pe in enumerate(sources)]
 
+    pieces = background or [[] for _ in range(g.pes)]
+    for pe in range(g.pes):
+        _write_some(pieces[pe], raw_bank(pe, sources.index(pe) if pe in sources else 0), 2 * len(limbs[pe]) + 1)
+
     out: tuple[Limbs, Limbs] = ({}, {})
     waiting: list[list[Callable[[], None]]] = [list(writes) for writes in beside] or [[] for _ in range(g.pes)]
 
@@ -86,6 +110,7 @@ def drop(
         lifted = g.elements[pe].ntt(coefficients, limb, lift_from=gone, bank=bank)
         settle(pe)
         waiting[pe].append(quotient(pe, part, limb, lifted))
+        _write_some(pieces[pe], bank, 2 * len(limbs[pe]) - part * len(limbs[pe]) - place)
 
     for pe in range(g.pes):
         if pe not in holders:

@@ -16,8 +16,8 @@ LIBRARIES: Final = ("common", "shell", "vector")
 ELEMENT: Final = "vector_pe"
 #: Modules of an element, and its access to the ports, at which synthesis cuts.
 PARTS: Final = COMMON_PARTS | {
-    "vector_bus", ELEMENT, "vector_fetch", "vector_sequencer", "vector_stream", "vector_mac", "vector_load", "vector_in",
-    "vector_out",
+    "vector_bus", ELEMENT, "vector_fetch", "vector_sequencer", "vector_stream", "vector_mac", "vector_load",
+    "vector_in", "vector_out",
 }  # fmt: skip
 #: Parts that are only inside elements.
 INSIDE: Final = PARTS - {"vector_bus", "rf_axi_read", "rf_axi_write", "rf_axil_regs"}

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from ringforge.hw.vector.drop import READY, Placed, drop
+from ringforge.hw.vector.drop import READY, Piece, Placed, drop
 from ringforge.hw.vector.ir import KEEP, GroupCode, Limbs, Value
 from ringforge.hw.vector.layout import KeyRegion
 
@@ -87,10 +88,12 @@ class _Rounds:
 
     Consecutive transforms of an element use banks 0 and 1 in turn. A digit is received in the bank where it will be
     transformed, and overwritten. In each pass the same digits use the same banks, since owners keep them.
+
+    `digits` are those that the group works on.
     """
 
-    def __init__(self, g: GroupCode, limbs: int) -> None:
-        self.limbs, self.pes = limbs, g.pes
+    def __init__(self, g: GroupCode, limbs: int, digits: Sequence[int]) -> None:
+        self.limbs, self.pes, self.digits = limbs, g.pes, digits
         self.homes = SpecialHomes.of(limbs, g.pes)
         self.passes = -(-limbs // g.pes)
 
@@ -105,11 +108,11 @@ class _Rounds:
 
     def bank(self, number: int, digit: int, pe: int) -> int:
         """Bank in which an element transforms a digit."""
-        return sum(self.task(number, d, pe) is not None for d in range(digit)) % 2
+        return sum(self.task(number, d, pe) is not None for d in self.digits if d < digit) % 2
 
     def last_bank(self, number: int, digit: int, pe: int) -> int:
         """Bank of an element's last transform up to a round; 1 when there was none."""
-        return (sum(self.task(number, d, pe) is not None for d in range(digit + 1)) - 1) % 2
+        return (sum(self.task(number, d, pe) is not None for d in self.digits if d <= digit) - 1) % 2
 
 
 class _Product:
@@ -153,9 +156,9 @@ class _KeySwitch:
     after the next transform, so that they run beside it.
     """
 
-    def __init__(self, g: GroupCode, c1: Limbs, key: KeyRegion) -> None:
-        self.g, self.c1, self.limbs = g, c1, len(c1)
-        self.rounds = _Rounds(g, self.limbs)
+    def __init__(self, g: GroupCode, c1: Limbs, key: KeyRegion, digits: Sequence[int]) -> None:
+        self.g, self.c1, self.limbs, self.digits = g, c1, len(c1), digits
+        self.rounds = _Rounds(g, self.limbs, digits)
         self.homes = self.rounds.homes
         self.product = _Product(g, key, self.limbs)
         self.raw: Limbs = {}
@@ -164,13 +167,13 @@ class _KeySwitch:
         self.made: list[tuple[int, int, Value]] = []
 
     def write(self, base: Limbs | None) -> Extended:
-        g, limbs = self.g, self.limbs
-        for i, c in self.c1.items():
-            self.raw[i] = g.at(i).intt(c, i, bank=self.rounds.bank(0, i, g.owner(i)))
-        order = [(number, i) for number in range(self.rounds.passes) for i in range(limbs)]
+        g, limbs, digits = self.g, self.limbs, self.digits
+        for i in digits:
+            self.raw[i] = g.at(i).intt(self.c1[i], i, bank=self.rounds.bank(0, i, g.owner(i)))
+        order = [(number, i) for number in range(self.rounds.passes) for i in digits]
         here = self.broadcast(*order[0])
         for at, (number, i) in enumerate(order):
-            if i == 0:
+            if i == digits[0]:
                 for limb in range(number * g.pes, min(limbs, (number + 1) * g.pes)):
                     self.waiting[g.owner(limb)].append(self._own(limb, None if base is None else base[limb]))
             made, self.made = self.made, []
@@ -189,7 +192,7 @@ class _KeySwitch:
             self.hand_over(digit, pe, value, None)
         for pe in range(g.pes):
             self.settle(pe)
-        last = self.rounds.passes - 1, limbs - 1
+        last = self.rounds.passes - 1, digits[-1]
         return self.product.result(late, [1 - self.rounds.last_bank(*last, pe) for pe in range(g.pes)])
 
     def settle(self, pe: int) -> None:
@@ -245,7 +248,8 @@ class _KeySwitch:
         def write() -> None:
             if base is not None:
                 self.product.parts[0][digit] = lifted_base(self.g, {digit: base})[digit]
-            self.product.add(digit, digit, self.c1[digit])
+            if digit in self.digits:
+                self.product.add(digit, digit, self.c1[digit])
 
         return write
 
@@ -253,7 +257,9 @@ class _KeySwitch:
         return lambda: self.product.add_special(digit, part, value)
 
 
-def key_product(g: GroupCode, c1: Limbs, key: KeyRegion, base: Limbs | None = None) -> Extended:
+def key_product(
+    g: GroupCode, c1: Limbs, key: KeyRegion, base: Limbs | None = None, digits: Sequence[int] | None = None
+) -> Extended:
     """Digits of c1 times a key over Q and P, plus base * P in part 0.
 
     Args:
@@ -261,8 +267,9 @@ def key_product(g: GroupCode, c1: Limbs, key: KeyRegion, base: Limbs | None = No
         c1: the polynomial to switch, limbs 0 ... l-1, in evaluation form.
         key: addresses of the key.
         base: added to part 0, limbs as c1.
+        digits: which of them; all by default, one at least.
     """
-    return _KeySwitch(g, c1, key).write(base)
+    return _KeySwitch(g, c1, key, range(len(c1)) if digits is None else digits).write(base)
 
 
 @dataclass(frozen=True)
@@ -272,22 +279,31 @@ class Digits:
     Attributes:
         limbs: number of digits.
         at: (digit, limb) -> value, on the limb's element.
-        special: part -> values per digit, on the element that accumulates the part.
+        special: (part, digit) -> value, on the element that accumulates the part.
     """
 
     limbs: int
     at: dict[tuple[int, int], Value]
-    special: tuple[list[Value], list[Value]]
+    special: tuple[dict[int, Value], dict[int, Value]]
 
 
-def make_digits(g: GroupCode, c1: Limbs) -> Digits:
-    """All digits of c1: what the rotations of one polynomial share."""
+def make_digits(g: GroupCode, c1: Limbs, beside: Callable[[Digits, int], None]) -> Digits:
+    """All digits of c1: what the rotations of one polynomial share.
+
+    Args:
+        g: the group.
+        c1: limbs 0 ... l-1, in evaluation form.
+        beside: told the digits so far, and which one has become complete; may write operations with it, which then run
+            beside the next one's transforms.
+    """
     limbs, special = len(c1), g.target.special
-    rounds = _Rounds(g, limbs)
+    rounds = _Rounds(g, limbs, range(limbs))
     homes = rounds.homes
     raw = {i: g.at(i).intt(v, i, bank=rounds.bank(0, i, g.owner(i))) for i, v in c1.items()}
     at = {(i, i): v for i, v in c1.items()}
     specials: tuple[dict[int, Value], dict[int, Value]] = ({}, {})
+    out = Digits(limbs, at, specials)
+    last = rounds.passes - 1
     for number in range(rounds.passes):
         for i in range(limbs):
             owner, made = g.owner(i), dict[int, Value]()
@@ -308,27 +324,68 @@ def make_digits(g: GroupCode, c1: Limbs) -> Digits:
             for part in (0, 1):
                 if made:
                     specials[part][i] = made[homes.accumulate[part]]
-    return Digits(limbs, at, ([specials[0][i] for i in range(limbs)], [specials[1][i] for i in range(limbs)]))
+            if number == last and i:
+                beside(out, i - 1)
+    beside(out, limbs - 1)
+    return out
 
 
-def digit_product(g: GroupCode, digits: Digits, key: KeyRegion, base: Limbs | None = None) -> Extended:
-    """As `key_product`, from digits made before."""
-    product = _Product(g, key, digits.limbs)
-    for pe in range(g.pes):
-        for j in g.limbs_of(pe, digits.limbs):
-            if base is not None:
-                product.parts[0][j] = lifted_base(g, {j: base[j]})[j]
-            for i in range(digits.limbs):
-                product.add(i, j, digits.at[i, j])
-    for i in range(digits.limbs):
+class DigitProduct:
+    """As `key_product`, from digits made before, in pieces that may be written beside something else.
+
+    Args:
+        g, key, base: as for `key_product`.
+        limbs: of the polynomial.
+
+    Attributes:
+        pieces: per element, what is still to be written.
+    """
+
+    def __init__(self, g: GroupCode, limbs: int, key: KeyRegion, base: Limbs | None = None) -> None:
+        self.pieces: list[list[Piece]] = [[] for _ in range(g.pes)]
+        self._g, self._limbs, self._base = g, limbs, base
+        self._product = _Product(g, key, limbs)
+        self._begun = False
+
+    def add(self, digits: Digits, digit: int) -> None:
+        """Adds the pieces of one digit; sums begin with the first one that is added."""
+        g, limbs, product = self._g, self._limbs, self._product
+        rounds = _Rounds(g, limbs, range(limbs))
+
+        def begin(limb: int, value: Value) -> Callable[[], None]:
+            return lambda: product.parts[0].update(lifted_base(g, {limb: value}))
+
+        for pe, pieces in enumerate(self.pieces):
+            for j in g.limbs_of(pe, limbs):
+                if self._base is not None and not self._begun:
+                    pieces.append(Piece(None, begin(j, self._base[j])))
+                bank = None if digit == j else rounds.bank(j // g.pes, digit, pe)
+                pieces.append(Piece(bank, partial(product.add, digit, j, digits.at[digit, j])))
         for part in (0, 1):
-            product.add_special(i, part, digits.special[part][i])
-    return product.result()
+            home = product.homes.accumulate[part]
+            value = digits.special[part][digit]
+            self.pieces[home].append(Piece(None, partial(product.add_special, digit, part, value)))
+        self._begun = True
+
+    def write(self) -> None:
+        """Writes what is left of what was added."""
+        for pieces in self.pieces:
+            for piece in pieces:
+                piece.write()
+            pieces.clear()
+
+    def complete(self) -> Extended:
+        """Writes what is left; the product, once all digits have been added."""
+        self.write()
+        return self._product.result()
 
 
-def switched(g: GroupCode, extended: Extended) -> tuple[Limbs, Limbs]:
-    """Divides by P: the end of a key switch."""
-    return drop(g, extended.parts, extended.special, g.target.special, beside=extended.late, first=extended.free)
+def switched(g: GroupCode, extended: Extended, background: Sequence[list[Piece]] = ()) -> tuple[Limbs, Limbs]:
+    """Divides by P: the end of a key switch; `background` as in `drop`."""
+    special = g.target.special
+    return drop(
+        g, extended.parts, extended.special, special, beside=extended.late, first=extended.free, background=background
+    )
 
 
 def turn(g: GroupCode, parts: tuple[Limbs, Limbs], element: int, banks: tuple[int, int] = READY) -> tuple[Limbs, Limbs]:

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ringforge.hw.machines.matvec.finish import Pair, finish, inputs, reduce_pair, zeros
+from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.finish import Pair, extended_zeros, finish, inputs, reduce_extended
 from ringforge.hw.machines.matvec.job import Job
 from ringforge.hw.vector.drop import Placed, rescale
 from ringforge.hw.vector.ir import KEEP, GroupCode, Limbs, Value
 from ringforge.hw.vector.isa import Scope
 from ringforge.hw.vector.keyswitch import (
+    DigitProduct,
+    Digits,
     Extended,
-    SpecialHomes,
-    digit_product,
     key_product,
     make_digits,
     switched,
@@ -49,11 +50,20 @@ def _write_babies(job: Job, g: GroupCode, group: int) -> None:
         mine = [b for b in job.mine(group, 0, job.babies[block]) if b > 0]
         if not mine:
             continue
-        digits = make_digits(g, x[1])
-        for b in mine:
-            pair = digit_product(g, digits, job.key(b), base=x[0])
+        products = [DigitProduct(g, job.limbs, job.key(b), base=x[0]) for b in mine]
+
+        def beside(digits: Digits, digit: int, products: list[DigitProduct] = products) -> None:
+            for product in products:
+                product.add(digits, digit)
+            products[0].write()
+
+        make_digits(g, x[1], beside)
+        for at, b in enumerate(mine):
+            pair = products[at].complete()
             g.primitive(*pair.parts)
-            quotient = switched(g, pair)
+            # The next key arrives beside the transforms.
+            ahead = job.options.tiling and at + 1 < len(mine)
+            quotient = switched(g, pair, products[at + 1].pieces if ahead else ())
             g.primitive(*quotient)
             for part, limbs in enumerate(turn(g, quotient, job.element(b))):
                 for i, value in limbs.items():
@@ -64,11 +74,19 @@ def _write_babies(job: Job, g: GroupCode, group: int) -> None:
 # ---- inner sums ---------------------------------------------------------------------------------------
 
 
+def tile_size_of(config: MatvecConfig, log_n: int) -> int:
+    """Giant steps for which two banks have room for a sum of each and a rotated input."""
+    return max(1, config.bank_slots(log_n) - 1)
+
+
 def tile_size(job: Job) -> int:
-    """Giant steps whose two sums fit in one bank."""
+    """Giant steps whose sums stay on chip while a rotated input is used for all of them.
+
+    Two banks hold a sum of each and leave room for a rotated input, a third one holds the plaintexts.
+    """
     if not job.options.tiling:
         return 1
-    return max(1, job.target.config.bank_slots(job.target.log_n) // 2)
+    return tile_size_of(job.target.config, job.target.log_n)
 
 
 def _inner_sums(job: Job, g: GroupCode, row_block: int, tile: Sequence[int]) -> list[Pair]:
@@ -79,31 +97,22 @@ def _inner_sums(job: Job, g: GroupCode, row_block: int, tile: Sequence[int]) -> 
     for place, giant in enumerate(tile):
         for term, block, baby in job.terms[row_block, giant]:
             steps.setdefault((block, baby), []).append((place, term))
-    # One step ahead needs room for twice the operands.
-    ahead = job.options.tiling and job.target.config.bank_slots(job.target.log_n) >= 4
+    # A product's three operands are in three banks: the sums of a part where the rotated input's other part is.
+    banks = (KEEP, 0)
     for limb in range(job.limbs):
         element = g.at(limb)
 
         def load(step: tuple[int, int], limb: int = limb) -> tuple[list[Value], list[Value]]:
             element = g.at(limb)
-            x = [element.load(job.baby(*step, part, limb), bank=0) for part in (0, 1)]
+            x = [element.load(job.baby(*step, part, limb), bank=banks[1 - part]) for part in (0, 1)]
             return x, [element.load(job.matrix(term, limb), bank=1) for _, term in steps[step]]
 
-        order = list(steps)
-        loaded = load(order[0])
-        for at, step in enumerate(order):
-            following = None
-            if ahead and at + 1 < len(order):
-                following = load(order[at + 1])
-            x, plain = loaded
-            for (place, _), p in zip(steps[step], plain, strict=True):
-                for part in (0, 1):
+        for step in steps:
+            x, plain = load(step)
+            for part in (0, 1):
+                for (place, _), p in zip(steps[step], plain, strict=True):
                     sums = out[place][part]
-                    sums[limb] = element.multiply(x[part], p, limb, sums.get(limb), bank=KEEP)
-            if following is None and at + 1 < len(order):
-                following = load(order[at + 1])
-            if following is not None:
-                loaded = following
+                    sums[limb] = element.multiply(x[part], p, limb, sums.get(limb), bank=banks[part])
     for pair in out:
         g.primitive(*pair)
     return out
@@ -154,22 +163,16 @@ def _write_giants(job: Job, g: GroupCode, group: int, row_block: int) -> None:
             finish(job, g, row_block, result)
         return
     if total is None:
-        homes = SpecialHomes.of(limbs, g.pes).accumulate
-        total = Extended(zeros(job, limbs), ((homes[0], Value(None, job.zero)), (homes[1], Value(None, job.zero))))
+        total = extended_zeros(job, g, limbs)
     if unturned is not None:
         total = Extended(_add_times_p(g, total.parts, unturned), total.special)
     if job.groups > 1:
-        special = [
-            (pe, g.elements[pe].reduce(value, g.target.special, bank=part))
-            for part, (pe, value) in enumerate(total.special)
-        ]
-        total = Extended(reduce_pair(g, total.parts), (special[0], special[1]))
-    if group == 0:
-        quotient = switched(g, total)
-        g.primitive(*quotient)
-        result = rescale(g, quotient)
-        g.primitive(*result)
-        finish(job, g, row_block, result)
+        total = reduce_extended(g, total)
+    quotient = switched(g, total)
+    g.primitive(*quotient)
+    result = rescale(g, quotient)
+    g.primitive(*result)
+    finish(job, g, row_block, result, group if job.groups > 1 else None)
 
 
 def _add_times_p(g: GroupCode, total: Pair, more: Pair) -> Pair:

@@ -140,8 +140,7 @@ def _write_diagonal(job: Job, g: GroupCode, group: int) -> None:
         total = sums.complete() or zeros(job, job.limbs - 1)
         if job.groups > 1:
             total = reduce_pair(g, total)
-        if group == 0:
-            finish(job, g, row_block, total)
+        finish(job, g, row_block, total, group if job.groups > 1 else None)
 
 
 def _write_horner(job: Job, g: GroupCode, group: int) -> None:

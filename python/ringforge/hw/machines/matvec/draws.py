@@ -3,8 +3,8 @@
 """Cases drawn by a fixed seed, on which replica and closed form are held against RTL.
 
 A case is a machine, its memory, and a product. Machines are few, since each has to be built; memory (latency, rate,
-kind), degree, limbs, shape, schedule and passes vary freely. Whether a case may be used for fitting the closed form
-is drawn with it, before anything is known about its result.
+kind), degree, limbs, shape and schedule vary freely. The first cases are of a seed whose draws the closed form's
+constants were chosen by (`fitted`), the rest of one that was drawn when they stood.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.vector.layout import ENTITIES
 from ringforge.matvec.kernels import MatvecKernel
 
-SEED: Final = 16
-COUNT: Final = 48
+FITTED_SEED: Final = 16
+FITTED: Final = 20
+FRESH_SEED: Final = 2026
+FRESH: Final = 28
 #: The smallest ring of the library.
 LEAST_LOG_N: Final = 10
 _SCALE: Final = 40.0
@@ -40,7 +42,7 @@ SHAPES: Final[dict[str, dict[str, Any]]] = {
     # Four groups, a port each.
     "four-groups": {"groups": 4, "lanes": 4, "ports": 4},
     # Rows of 16 words.
-    "wide": {"groups": 1, "pes": 3, "lanes": 16, "ports": 2, "bank_rows": 1024, "twiddle_rows": 1024},
+    "wide": {"groups": 1, "pes": 3, "lanes": 16, "ports": 2, "bank_rows": 1024, "twiddle_rows": 1024, "min_log_n": 8},
 }
 
 
@@ -64,7 +66,7 @@ class Draw:
         latency: of memory, in cycles.
         rate: of memory, as a share of what all ports take.
         memory: kind of memory.
-        fitted: the closed form's constants may be chosen with this case in view.
+        fitted: the closed form's constants were chosen with this case in view.
     """
 
     number: int
@@ -85,6 +87,11 @@ class Draw:
         """What the case is called in results."""
         how = self.algorithm + (f" {self.baby}" if self.algorithm == "bsgs" else "")
         return f"{self.rows}x{self.cols} {how}, 2^{self.log_n}, {self.limbs} limbs"
+
+    @property
+    def memory_name(self) -> str:
+        """Its memory in a few words."""
+        return f"{self.memory}, {self.latency} cycles, {100 * self.rate:.0f} %"
 
     @property
     def config(self) -> MatvecConfig:
@@ -112,8 +119,13 @@ def _kernel(log_n: int, limbs: int, rows: int, cols: int, algorithm: str, baby: 
     return MatvecKernel(Context(params), plan, limbs - 1, 1, 2.0**_SCALE, 2.0**_SCALE, 1.0, True)
 
 
-def drawn(count: int = COUNT, seed: int = SEED) -> list[Draw]:
-    """The first `count` cases of a seed."""
+def cases() -> list[Draw]:
+    """All cases: those used for fitting, then the fresh ones."""
+    return [*drawn(FITTED, FITTED_SEED, fitted=True), *drawn(FRESH, FRESH_SEED, first=FITTED)]
+
+
+def drawn(count: int, seed: int, *, first: int = 0, fitted: bool = False) -> list[Draw]:
+    """The first `count` cases of a seed, numbered from `first` on."""
     random = np.random.default_rng(seed)
 
     def pick(choices: list[Any]) -> Any:
@@ -135,14 +147,13 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Draw]:
         latency = round(20 * 10 ** random.uniform(0, 1))
         rate = round(float(random.uniform(0.35, 1.1)), 2)
         memory = pick(["simple", "simple", "ddr4-2400", "hbm2"])
-        fitted = random.integers(5) < 2
         out.append(
-            Draw(number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, bool(fitted))
+            Draw(first + number, machine, log_n, limbs, rows, cols, algorithm, baby, latency, rate, memory, fitted)
         )
     return out
 
 
-def simulate(sim: Simulation, product: Compiled) -> tuple[int, dict[str, Traffic]]:
+def simulate(sim: Simulation[MatvecConfig], product: Compiled) -> tuple[int, dict[str, Traffic]]:
     """Cycles and traffic of a product in RTL, on memory full of zeros: timing does not depend on data."""
     sim.unmap_all()
     sim.clear_traffic()

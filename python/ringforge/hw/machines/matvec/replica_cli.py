@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -15,65 +16,75 @@ from ringforge import runs
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
 from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.draws import cases
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
 from ringforge.hw.machines.matvec.replica_layers import STEADY, LayerLatency, layer_latency
-from ringforge.hw.machines.matvec.run_cli import AsJson, Save, counting, finish, layer_record
-from ringforge.hw.machines.matvec.validation import CASES, measure, predict
+from ringforge.hw.machines.matvec.run_cli import AsJson, Memory, Save, counting, finish, with_memory
+from ringforge.hw.machines.matvec.validation import CASES, Validated, summary, validate_draw, validate_layer
 
 
 def validate_command(
     case: Annotated[
-        list[int] | None, typer.Option(help="Numbers of cases, from 0; may be repeated. Default: all but the last.")
+        list[int] | None, typer.Option(help="Numbers of cases, from 0; may be repeated. Default: all.")
     ] = None,
+    layers: Annotated[
+        bool, typer.Option("--layers", help="The paper's layers and sets in place of the drawn cases; slow.")
+    ] = False,
+    memory: Memory = None,
     as_json: AsJson = False,
     save: Save = None,
 ) -> None:
-    """Cycles and traffic of the replica beside RTL, on shapes of all sets.
+    """Replica and closed form beside RTL, on cases drawn over degree, limbs, machine, schedule and memory.
 
-    Takes about a quarter of an hour; case 14, the paper's schedule on rnnt-fc0, takes as long again.
+    Takes a few minutes, machines of five shapes included, which are built once. With `--layers` it computes products
+    of the paper's sets on its machines, results checked: a quarter of an hour, and as long again for case 14, the
+    paper's schedule on rnnt-fc0, which only `--case 14` runs.
 
-    Example: `ringforge hw validate matvec --case 0 --case 5`
+    Examples: `ringforge hw validate matvec --save bench/results`, `ringforge hw validate matvec --layers --case 5`
     """
-    chosen = case if case else list(range(len(CASES) - 1))
-    if any(not 0 <= n < len(CASES) for n in chosen):
-        raise ParameterError(f"cases are 0 ... {len(CASES) - 1}")
-    table = Table(title="replica against RTL", title_justify="left", box=box.SIMPLE_HEAD)
-    for label in ("case", "machine", "set", "shape", "schedule", "level"):
-        table.add_column(label)
-    for label in ("RTL cycles", "replica", "error", "traffic"):
-        table.add_column(label, justify="right")
-    records = []
+    known = len(CASES) if layers else len(cases())
+    chosen = case if case else list(range(known - layers))
+    if any(not 0 <= n < known for n in chosen):
+        raise ParameterError(f"cases are 0 ... {known - 1}")
+    name = "hw-validation" + ("-layers" if layers else "") + ("" if memory is None else f"-{memory}")
+    found: list[Validated] = []
+    records: list[runs.Record] = []
     for n in chosen:
-        c = CASES[n]
-        with counting() as count:
-            run = measure(c, lambda _: None, count)
-        replica = predict(c)
-        error = replica.cycles / run.cycles - 1
-        replicated = {k: t.read + t.written for k, t in replica.traffic.items()}
-        equal = all(replicated.get(k, 0) == v for k, v in run.bytes.items() if k != "program")
-        r = layer_record(c.name, run)
-        extra = {
-            **r.extra,
-            "case": n,
-            "about": c.about,
-            "replica_cycles": replica.cycles,
-            "replica_traffic": replicated,
-            "traffic_equal": equal,
-        }
-        records.append(runs.Record(**{**r.__dict__, "system": "hw-validation", "extra": extra}))
-        table.add_row(
-            str(n), c.machine, c.params, c.name, c.algorithm, str(run.level), f"{run.cycles:,}", f"{replica.cycles:,}",
-            f"{100 * error:+.3f} %", "equal" if equal else "DIFFERS",
-        )  # fmt: skip
+        if layers:
+            with counting() as count:
+                entry, record = validate_layer(CASES[n], n, lambda c: with_memory(c, memory), count)
+        else:
+            draw = cases()[n]
+            kind = draw.memory if memory is None else with_memory(draw.config, memory).memory
+            entry, record = validate_draw(replace(draw, memory=kind))
+        found.append(entry)
+        records.append(record)
         if not as_json:
             say(
-                f"{n}: {c.params} {c.name} {c.algorithm}: RTL {run.cycles:,}, replica {replica.cycles:,}, "
-                f"{100 * error:+.3f} %"
+                f"{n}: {entry.name}: RTL {entry.cycles:,}, replica {100 * entry.replica_error:+.3f} %, "
+                f"closed form {100 * entry.closed_error:+.2f} %"
             )
-        finish(records, False, save, "hw-validation", quiet=True)
+        finish(records, False, save, name, quiet=True)
     if not as_json:
-        console().print(table)
-    finish(records, as_json, save, "hw-validation")
+        console().print(_validation_table(found))
+        for line in summary(found):
+            say(line)
+    finish(records, as_json, save, name)
+
+
+def _validation_table(found: list[Validated]) -> Table:
+    table = Table(title="replica and closed form against RTL", title_justify="left", box=box.SIMPLE_HEAD)
+    for label in ("case", "machine", "product", "memory"):
+        table.add_column(label)
+    for label in ("RTL cycles", "replica", "error", "closed form", "error", "traffic", ""):
+        table.add_column(label, justify="right")
+    for v in found:
+        table.add_row(
+            str(v.number), v.machine, v.name, v.memory, f"{v.cycles:,}", f"{v.replica:,}",
+            f"{100 * v.replica_error:+.3f} %", f"{v.closed_form:,.0f}", f"{100 * v.closed_error:+.2f} %",
+            "equal" if v.traffic_equal else "DIFFERS", "fitted" if v.fitted else "",
+        )  # fmt: skip
+    return table
 
 
 def layers_command(

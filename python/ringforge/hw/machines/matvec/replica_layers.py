@@ -32,6 +32,7 @@ from ringforge._native import Algorithm, Plan
 from ringforge.errors import ParameterError
 from ringforge.hw.core.simulator import Traffic
 from ringforge.hw.machines.matvec import Options, compile_matvec
+from ringforge.hw.machines.matvec.bsgs import tile_size_of
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.job import Job
 from ringforge.hw.machines.matvec.layers import layer_kernel
@@ -204,7 +205,7 @@ class _Extrapolation:
         groups = config.groups if options.tiling else 1
         if plan.algorithm == Algorithm.horner:
             groups = 1
-        tile = max(1, config.bank_slots(kernel.context.params.log_n) // 2) if bsgs and options.tiling else 1
+        tile = tile_size_of(config, kernel.context.params.log_n) if bsgs and options.tiling else 1
         period = groups * tile
         self.extra = -(-steady // tile) * period
         self.terms: dict[int, list[_Term]] = {}
@@ -313,7 +314,7 @@ def layer_latency(
     rows, cols = (layer.m, layer.n) if isinstance(layer, Layer) else layer
     level = params.max_level if level is None else level
     options = options or Options()
-    kernel, _ = layer_kernel(_native.Context(params), rows, cols, level, schedule)
+    kernel, _ = layer_kernel(_native.Context(params), rows, cols, level, schedule, machine=machine)
     extrapolation = _Extrapolation(kernel, machine, options, steady)
     run, simulated = extrapolation.result(say)
     instructions = run.of_kind("instructions")[""]

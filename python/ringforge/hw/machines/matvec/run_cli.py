@@ -19,6 +19,7 @@ from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, properties, say, size_text
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core.memory import KINDS
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.matvec import Options
 from ringforge.hw.machines.matvec.config import MatvecConfig
@@ -31,6 +32,26 @@ ParameterSet = Annotated[str, typer.Option(help="Parameter set.")]
 Insecure = Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")]
 Save = Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")]
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Kind of memory: simple, ddr4-2400 or hbm2; default: the configuration's, simple in all of ours."
+    ),
+]
+
+
+def with_memory(config: MatvecConfig, kind: str | None) -> MatvecConfig:
+    """A configuration with another kind of memory; None: with its own.
+
+    Raises:
+        ParameterError: there is no such kind.
+    """
+    if kind is None:
+        return config
+    if kind not in KINDS:
+        raise ParameterError(f'no memory is called "{kind}"; there are {", ".join(KINDS)}')
+    return config.model_copy(update={"memory": kind})
 
 
 @contextmanager
@@ -105,6 +126,7 @@ def run_command(
     bandwidth: Annotated[
         float | None, typer.Option(help="Memory bandwidth in GB/s; default: the card's. 19.25 is one of its channels.")
     ] = None,
+    memory: Memory = None,
     insecure: Insecure = "",
     as_json: AsJson = False,
     save: Save = None,
@@ -117,7 +139,7 @@ def run_command(
     `ringforge hw run matvec --layer rnnt-fc0 --params set-b --schedule diagonal --save bench/results`
     """
     rows, cols = layer_shape(layer)
-    config = MatvecConfig.named(machine)
+    config = with_memory(MatvecConfig.named(machine), memory)
     if bandwidth is not None:
         if not bandwidth > 0:
             raise ParameterError(f"--bandwidth {bandwidth} must be above 0")
@@ -152,6 +174,7 @@ def run_command(
         )
     suffix = "" if fusion and tiling else f"-fusion{int(fusion)}-tiling{int(tiling)}"
     suffix += "" if bandwidth is None else f"-{bandwidth:g}GBs"
+    suffix += "" if memory is None else f"-{memory}"
     finish([layer_record(layer, result)], as_json, save, f"hw-{machine}-{layer}-{params}-{schedule}{suffix}")
     if not result.exact:
         raise HardwareError(f"the machine's result of {layer} differs from the CPU's")
@@ -161,6 +184,7 @@ def cycles_command(
     params: ParameterSet = "set-b",
     machine: Machine = "matvec-b",
     rotations: Annotated[list[int] | None, typer.Option(help="Lengths of chains of rotations.")] = None,
+    memory: Memory = None,
     insecure: Insecure = "",
     as_json: AsJson = False,
     save: Save = None,
@@ -170,7 +194,7 @@ def cycles_command(
     Example: `ringforge hw cycles matvec --save bench/results`
     """
     parameters = parameter_sets.named(params, insecure)
-    config = MatvecConfig.named(machine)
+    config = with_memory(MatvecConfig.named(machine), memory)
     if parameters.log_n > config.max_log_n:
         raise ParameterError(
             f"machine {machine} takes degrees up to 2^{config.max_log_n}, {params} has 2^{parameters.log_n}"
@@ -207,7 +231,7 @@ def cycles_command(
         )
         for r in rates
     ]
-    finish(records, as_json, save, f"hw-{machine}-cycles-{params}")
+    finish(records, as_json, save, f"hw-{machine}-cycles-{params}" + ("" if memory is None else f"-{memory}"))
 
 
 def _primitive_table(config: MatvecConfig, log_n: int, primitive: dict[str, int]) -> Table:

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The cases on which the replica is held against RTL.
+"""Replica and closed form held against RTL: on drawn cases (`draws`), and on products of the paper's sets.
 
-`ringforge hw validate matvec` runs them in RTL (about ten minutes) and keeps the cycles; the replica's side is computed
-anew whenever it is shown.
+`ringforge hw validate matvec` runs them in RTL and keeps the cycles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ringforge import _native
+from ringforge import _native, runs
 from ringforge import params as parameter_sets
-from ringforge.hw.machines.matvec import Options, compile_matvec
+from ringforge.hw.core.build import library
+from ringforge.hw.core.simulator import Simulation, Traffic
+from ringforge.hw.machines.matvec import Options, closed_form, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
-from ringforge.hw.machines.matvec.layers import LayerRun, layer_kernel, run_layer
-from ringforge.hw.vector.replica import ReplicaReport, run
+from ringforge.hw.machines.matvec.draws import Draw, simulate
+from ringforge.hw.machines.matvec.layers import layer_kernel, run_layer
+from ringforge.hw.vector.replica import run
 from ringforge.matvec.kernels import MatvecKernel
 
 
@@ -65,7 +69,14 @@ class Case:
     def kernel(self) -> MatvecKernel:
         params = parameter_sets.named(self.params)
         level = params.max_level if self.level is None else self.level
-        return layer_kernel(_native.Context(params), self.rows, self.cols, level, self.algorithm)[0]
+        return layer_kernel(
+            _native.Context(params),
+            self.rows,
+            self.cols,
+            level,
+            self.algorithm,
+            machine=MatvecConfig.named(self.machine),
+        )[0]
 
 
 CASES: tuple[Case, ...] = (
@@ -87,22 +98,145 @@ CASES: tuple[Case, ...] = (
 )
 
 
-def measure(case: Case, say: Callable[[str], None], cycles: Callable[[int], None]) -> LayerRun:
-    """The case in RTL, its result checked."""
-    return run_layer(
-        case.config,
+@dataclass(frozen=True)
+class Validated:
+    """A case in RTL, by the replica, and in closed form.
+
+    Attributes:
+        number, name, machine, memory: the case.
+        cycles: in RTL.
+        replica, closed_form: what both say.
+        traffic_equal: the replica moves the same bytes for every entity.
+        fitted: constants of the closed form were chosen with the case in view.
+        seconds: CPU time of the simulation.
+    """
+
+    number: int
+    name: str
+    machine: str
+    memory: str
+    cycles: int
+    replica: int
+    closed_form: float
+    traffic_equal: bool
+    fitted: bool
+    seconds: float
+
+    @property
+    def replica_error(self) -> float:
+        """Relative to RTL."""
+        return self.replica / self.cycles - 1
+
+    @property
+    def closed_error(self) -> float:
+        """Relative to RTL."""
+        return self.closed_form / self.cycles - 1
+
+    def record(self, params: str, algorithm: str, level: int, clock_hz: float, **extra: object) -> runs.Record:
+        """A line of the results."""
+        return runs.Record(
+            "hw-validation",
+            self.name,
+            params,
+            algorithm,
+            self.cycles / clock_hz,
+            level=level,
+            device=f"rtl:{self.machine}",
+            cycles=self.cycles,
+            extra={
+                "case": self.number,
+                "memory": self.memory,
+                "replica": self.replica,
+                "closed_form": self.closed_form,
+                "traffic_equal": self.traffic_equal,
+                "fitted": self.fitted,
+                "simulation_seconds": self.seconds,
+                **extra,
+            },
+        )
+
+
+def summary(found: Sequence[Validated]) -> list[str]:
+    """Largest and median errors in words, of the closed form also over the cases that were not used for fitting."""
+
+    def of(errors: Sequence[float]) -> str:
+        sizes = [abs(e) for e in errors]
+        return f"largest {100 * max(sizes):.3f} %, median {100 * statistics.median(sizes):.3f} %"
+
+    fresh = [v.closed_error for v in found if not v.fitted]
+    return [
+        f"replica: {of([v.replica_error for v in found])}, {len(found)} cases",
+        f"closed form: {of([v.closed_error for v in found])}",
+        *([f"closed form, {len(fresh)} cases not used for fitting: {of(fresh)}"] if fresh else []),
+        f"{sum(v.seconds for v in found):.0f} s of CPU time in RTL simulation",
+    ]
+
+
+def validate_draw(draw: Draw, sim: Simulation[MatvecConfig] | None = None) -> tuple[Validated, runs.Record]:
+    """A drawn case, on a simulated machine of its configuration or a new one."""
+    compiled = draw.compile()
+    start = time.process_time()
+    if sim is None:
+        library(draw.config, optimise="-O1")
+        start = time.process_time()
+        with Simulation(draw.config, optimise="-O1") as opened:
+            cycles, traffic = simulate(opened, compiled)
+    else:
+        cycles, traffic = simulate(sim, compiled)
+    spent = time.process_time() - start
+    report = run(
+        draw.config,
+        compiled.programs,
+        entity_of=compiled.job.layout.entity,
+        base=compiled.base,
+        stride=compiled.stride,
+    )
+    entry = Validated(
+        number=draw.number,
+        name=draw.name,
+        machine=draw.machine,
+        memory=draw.memory_name,
+        cycles=cycles,
+        replica=report.cycles,
+        closed_form=closed_form.cycles(draw.config, draw.kernel()),
+        traffic_equal=all(report.traffic.get(e, Traffic(0, 0)) == t for e, t in traffic.items()),
+        fitted=draw.fitted,
+        seconds=spent,
+    )
+    return entry, entry.record("drawn", draw.algorithm, draw.limbs - 1, draw.config.clock_hz)
+
+
+def validate_layer(
+    case: Case, number: int, change: Callable[[MatvecConfig], MatvecConfig], cycles: Callable[[int], None]
+) -> tuple[Validated, runs.Record]:
+    """One of `CASES`, its result checked; `change`: of the configuration."""
+    config, kernel = change(case.config), case.kernel()
+    measured = run_layer(
+        config,
         parameter_sets.named(case.params),
         case.rows,
         case.cols,
         case.algorithm,
         level=case.level,
         options=case.options,
-        say=say,
         cycles=cycles,
     )
-
-
-def predict(case: Case) -> ReplicaReport:
-    """The case by the replica."""
-    compiled = compile_matvec(case.config, case.kernel(), has_bias=True, options=case.options)
-    return run(case.config, compiled.programs, entity_of=compiled.job.layout.entity)
+    compiled = compile_matvec(config, kernel, has_bias=True, options=case.options)
+    report = run(
+        config, compiled.programs, entity_of=compiled.job.layout.entity, base=compiled.base, stride=compiled.stride
+    )
+    moved = {e: t.read + t.written for e, t in report.traffic.items()}
+    entry = Validated(
+        number=number,
+        name=f"{case.params} {case.name} {case.algorithm}",
+        machine=case.machine,
+        memory=config.memory,
+        cycles=measured.cycles,
+        replica=report.cycles,
+        closed_form=closed_form.cycles(config, kernel),
+        traffic_equal=all(moved.get(e, 0) == n for e, n in measured.bytes.items()),
+        fitted=True,
+        seconds=measured.simulation_seconds,
+    )
+    extra = {"about": case.about, "exact": measured.exact, "bytes": dict(measured.bytes)}
+    return entry, entry.record(case.params, case.algorithm, measured.level, config.clock_hz, **extra)

@@ -1,0 +1,2 @@
+rtl/toy_adder.sv
+rtl/toy_top.sv
