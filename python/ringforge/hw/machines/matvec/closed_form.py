@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Fitted.
 _HIDDEN: Final = 0.5
 
+#: Transfers for which groups wait when they add their shares of a rotation. Fitted.
+_MEET: Final = 3
 #: Transforms by which the products of the first baby step delay the digits, where the digits' owners make those modulo
 #: P. Fitted.
 _FIRST: Final = 3
@@ -61,7 +63,7 @@ class _Product:
         if together:
             mine = -(-limbs // self.config.groups)
             reduced = self.reduction(2) + max(0.0, self.reduction(2 * limbs) - c.transform)
-            rotation += reduced - m * (limbs - mine) * c.transform
+            rotation += reduced + _MEET * c.transfer - m * (limbs - mine) * c.transform
         stores = 2 * m * max(c.rows + 7, c.memory(c.working(limbs), c.working(limbs))) + self.config.dram_latency
         return folds * (rotation + m * c.product) + m * (c.load(c.working(limbs)) + c.product) + stores
 
@@ -98,7 +100,7 @@ def _diagonal(product: _Product) -> dict[str, float]:
     terms = len(plan.terms) / (rows * diagonals)
     return {
         "products": rows * share * terms * _rescaled(product, c),
-        "rotations": rows * (rotated * c.rotation(limbs) + share * c.held(limbs) * c.product),
+        "rotations": rows * (rotated * c.rotation(limbs, 2 * c.held(limbs)) + share * c.held(limbs) * c.product),
         "reduction": rows * product.reduction(2 * limbs),
         "finish": rows * product.finish(config.groups > 1),
     }
@@ -112,7 +114,7 @@ def _horner(product: _Product) -> dict[str, float]:
     terms = len(plan.terms) / (plan.packing.row_blocks * diagonals)
     return {
         "products": share * diagonals * terms * _rescaled(product, c),
-        "rotations": share * (diagonals - 1) * (c.rotation(limbs) + 2 * c.held(limbs) * c.product),
+        "rotations": share * (diagonals - 1) * (c.rotation(limbs, 2 * c.held(limbs)) + 2 * c.held(limbs) * c.product),
         "finish": share * product.finish(False),
     }
 
