@@ -32,10 +32,10 @@ def hold(found: Validated) -> None:
 
 
 def small() -> list[Draw]:
-    """Cases of the small machine, all kinds of memory among them."""
-    mine = [d for d in DRAWN if d.machine == "matvec-small"]
+    """Cases of the small machine: the shortest of each kind of memory, and one more."""
+    mine = sorted((d for d in DRAWN if d.machine == "matvec-small"), key=lambda d: (d.log_n, d.rows * d.cols))
     chosen = [next(d for d in mine if d.memory == kind) for kind in KINDS]
-    return chosen + [d for d in mine if d not in chosen][:2]
+    return chosen + [d for d in mine if d not in chosen][:1]
 
 
 @pytest.mark.parametrize("draw", small(), ids=lambda d: f"{d.number}")
