@@ -170,7 +170,8 @@ def _build(
     _run(
         [
             tool, "--cc", "-O3", "--no-timing", "--top-module", machine.top, "--prefix", _TOP, "--Mdir", work,
-            "-Wno-fatal", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets, *machine.files(),
+            "-Wno-fatal", "-Werror-USERERROR", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets,
+            *machine.files(),
         ],
         work,
         "Verilator",

