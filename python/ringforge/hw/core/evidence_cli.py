@@ -103,7 +103,8 @@ def formal_command(
                 found.append((proof, outcome))
                 if not outcome.good:
                     broken = ", ".join(outcome.failed) or "a property"
-                    bad.append(f"{proof.module.name}: {broken} {'is open' if outcome.status == 'open' else 'fails'}")
+                    how = "is open" if outcome.status == "open" else "fails"
+                    bad.append(f"{proof.module.name}: {broken} {how}, traces in {outcome.log}")
             elif outcome.good or defect.breaks not in outcome.failed:
                 bad.append(f"{proof.module.name}: {defect.breaks} holds in spite of the defect {defect.becomes!r}")
             update(n / len(steps))
