@@ -101,6 +101,9 @@ def test_saved_and_read(tmp_path):
     path = timing.save(MATVEC, CONFIG, [timing.Line(BLOCK, TIMING, None)], tmp_path)
     assert timing.saved(MATVEC, tmp_path) == ({BLOCK.module: TIMING}, path)
     assert "do not transfer" in path.read_text()
+    other = timing.Block(Module.make("rf_skid", {"Width": 64}), "64 bits")
+    timing.save(MATVEC, CONFIG, [timing.Line(other, TIMING, None)], tmp_path, {BLOCK.module: TIMING})
+    assert timing.saved(MATVEC, tmp_path) == ({BLOCK.module: TIMING, other.module: TIMING}, path)
 
 
 def test_what_is_placed(monkeypatch):
