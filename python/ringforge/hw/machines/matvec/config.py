@@ -29,8 +29,8 @@ class MatvecConfig(VectorConfig):
     def _fits_its_ports(self) -> Self:
         if self.row_bytes > AXI_BYTES:
             raise ValueError(
-                f"a row is a beat of an AXI4 port, {AXI_BYTES} bytes at most: {self.lanes} lanes need "
-                f"{self.row_bytes}, take {AXI_BYTES // WORD_BYTES} lanes or fewer"
+                f"a row is a beat of an AXI4 port, {AXI_BYTES} bytes at most; {self.lanes} lanes need "
+                f"{self.row_bytes}: take {AXI_BYTES // WORD_BYTES} lanes or fewer"
             )
         return self
 

@@ -153,7 +153,7 @@ def drawn(count: int, seed: int, *, first: int = 0, fitted: bool = False) -> lis
     return out
 
 
-def simulate(sim: Simulation, product: Compiled) -> tuple[int, dict[str, Traffic]]:
+def simulate(sim: Simulation[MatvecConfig], product: Compiled) -> tuple[int, dict[str, Traffic]]:
     """Cycles and traffic of a product in RTL, on memory full of zeros: timing does not depend on data."""
     sim.unmap_all()
     sim.clear_traffic()

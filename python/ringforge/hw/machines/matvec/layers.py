@@ -7,7 +7,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,8 @@ from ringforge import _native
 from ringforge.devices import CpuDevice, KeySet
 from ringforge.errors import ParameterError
 from ringforge.hw.core.device import RtlDevice
-from ringforge.hw.machines.matvec import Options
+from ringforge.hw.machines.matvec import Options, closed_form
 from ringforge.hw.machines.matvec.config import MatvecConfig
-from ringforge.hw.machines.matvec.price import price
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.planner import choose
 
@@ -73,14 +71,23 @@ def layer_kernel(
 ) -> tuple[MatvecKernel, str]:
     """The kernel of a layer at a level by an algorithm, and its packing.
 
-    `diagonal` and `horner` take the paper's packing; `bsgs` the split that takes `machine` the fewest cycles by `price`
-    (the CPU the least work, without a machine), or `baby` steps.
+    `diagonal` and `horner` take the paper's packing; `bsgs` the split that takes `machine` the fewest cycles by the
+    closed form (without a machine, the CPU the least work), or `baby` steps.
 
     Raises:
         ParameterError: the planner knows no plan with so many baby steps.
     """
-    cost = None if machine is None or algorithm != "bsgs" else partial(price, machine, context.params.log_n, level + 1)
-    found = choose(context, rows, cols, level, algorithm=algorithm, price=cost)
+    scale = 2.0**context.params.log_scale
+
+    def kernel(plan: _native.Plan) -> MatvecKernel:
+        return MatvecKernel(context, plan, level, 1, scale, scale, 1.0, True)
+
+    def price(plan: _native.Plan) -> float:
+        assert machine is not None
+        return closed_form.cycles(machine, kernel(plan))
+
+    by_cycles = machine is not None and algorithm == "bsgs"
+    found = choose(context, rows, cols, level, algorithm=algorithm, price=price if by_cycles else None)
     choice = found.chosen
     if baby is not None:
         fitting = [c for c in found.candidates if c.plan.baby == baby and c.span == choice.span]
@@ -88,8 +95,7 @@ def layer_kernel(
             known = sorted({c.plan.baby for c in found.candidates if c.span == choice.span})
             raise ParameterError(f"no plan has {baby} baby steps; there are plans with {known}")
         choice = fitting[0]
-    scale = 2.0**context.params.log_scale
-    return MatvecKernel(context, choice.plan, level, 1, scale, scale, 1.0, True), choice.span
+    return kernel(choice.plan), choice.span
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ def run_layer(
         rows, cols: the matrix, entries uniform in [-1, 1].
         algorithm: bsgs, diagonal or horner.
         level: of the input; default: all limbs.
-        baby: steps of bsgs; default: what takes the machine the fewest cycles, by `price`.
+        baby: steps of bsgs; default: what takes the machine the fewest cycles, by the closed form.
         seed: of matrix, vector and bias. Keys are fresh.
         options: compiler passes.
         say: told what happens.
