@@ -175,7 +175,7 @@ def test_a_small_cell_is_synthesised_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_runs_are_known_by_what_they_read() -> None:
     def keys(texts: dict[str, str]) -> dict[str, str]:
         design = replace(DESIGN, texts=texts)
-        return {n: design.key(Module(n))[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
+        return {n: design.key(Module(n), "")[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
 
     texts = dict(DESIGN.texts)
     before = keys(texts)
