@@ -213,8 +213,8 @@ module rf_transform #(
   endfunction
 
   // log2 of the stride of a level.
-  function automatic logic [4:0] stride_of(input logic [4:0] log_n, input logic [4:0] level);
-    return log_n - 1 - level;
+  function automatic logic [4:0] stride_of(input logic [4:0] log_degree, input logic [4:0] level);
+    return log_degree - 1 - level;
   endfunction
 
   logic [RowBits-1:0] image_row;

@@ -16,7 +16,7 @@ import pytest
 from ringforge import yosys
 from ringforge.cli import main
 from ringforge.errors import HardwareError
-from ringforge.hw.core import build, cells, lint, report, resources
+from ringforge.hw.core import build, cells, lint, provenance, report, resources
 from ringforge.hw.core.machine import machine
 from ringforge.hw.core.resources import Synthesis, compose, total
 from ringforge.hw.core.sources import sources
@@ -140,8 +140,10 @@ def test_saved_synthesis_comes_back(tmp_path: Path) -> None:
     path = report.save(s, tmp_path)
     assert json.loads(path.read_text())["environment"]["date"]
     found = report.saved(tmp_path, MATVEC, s.config)
-    assert found == (s, path)
+    assert found == (s, path, True)
     assert report.saved(tmp_path, MATVEC, MatvecConfig.named("matvec-a")) is None
+    path.write_text(path.read_text().replace(provenance.digest(s.config, simulated=False), "0" * 20))
+    assert report.saved(tmp_path, MATVEC, s.config) == (s, path, False)
     path.write_text('{"config": 5}')
     assert report.saved(tmp_path, MATVEC, s.config) is None
 
@@ -267,8 +269,10 @@ def test_report_without_any_results(
 def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report.save(made_up(), tmp_path)
     record = {"system": "hw-matvec", "case": "NTT", "params": "set-b", "algorithm": "primitive", "seconds": 1e-3}
-    line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400, "extra": {"exact": True}}
-    (tmp_path / "hw-cycles.jsonl").write_text(json.dumps(line) + "\n")
+    line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400}
+    fresh = {"exact": True, **provenance.of_run(MatvecConfig.named("matvec-b"), "cycles matvec")}
+    lines = [{**line, "extra": fresh}, {**line, "case": "INTT", "extra": {**fresh, "sources": "0" * 20}}]
+    (tmp_path / "hw-cycles.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
     results = report.test_results_path(MATVEC)
     results.parent.mkdir(parents=True)
     results.write_text(
@@ -279,7 +283,10 @@ def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["hw", "report", "matvec", "--results", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "5,712" in text
-    assert "14,400" in text
+    assert re.search(r"NTT .*14,400 .*yes +yes", text)
+    assert re.search(r"INTT .*14,400 .*yes +NO", text)
+    assert f"ringforge hw cycles matvec --save {tmp_path}" in text
+    assert "saved from these sources" in text
     assert re.search(r"rf_fifo .*passed", text)
     assert re.search(r"rf_skid .*failed", text)
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 120

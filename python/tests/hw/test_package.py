@@ -79,7 +79,7 @@ def test_tcl_is_complete(tmp_path: Path) -> None:
     tkinter = pytest.importorskip("tkinter")
     package(MATVEC, SMALL, tmp_path / "kernel", CARDS[1])
     tcl = tkinter.Tcl()
-    for path in (tmp_path / "kernel").glob("*.[tx][cd][lc]"):
+    for path in (tmp_path / "kernel").rglob("*.[tx][cd][lc]"):
         assert tcl.tk.call("info", "complete", path.read_text() + "\n"), path.name
     # The vendor's commands stand still; what is left runs: lists, loops, substitutions.
     calls = tcl.eval(
@@ -331,7 +331,7 @@ def test_the_writer_refuses_what_is_no_job() -> None:
 def test_an_encrypted_layer_runs(run: Runner) -> None:
     """A product as `ringforge hw job matvec` writes it: the card's memory holds the interpreter's bits."""
     primes = kernels.primes_below(50, 3, 1 << 18)
-    params = _native.Parameters("toy", 8, primes[:2], primes[2:], 1, 40.0, "hardware tests")
+    params = _native.Parameters("toy", 10, primes[:2], primes[2:], 1, 40.0, "hardware tests")
     job = card_job(SMALL, params, 8, 12)
     done = run(job)
     assert done.returncode == 0, done.stderr

@@ -19,21 +19,23 @@ from ringforge.hw.machines.matvec.layers import layer_kernel
 from ringforge.hw.machines.matvec.validation import Validated, summary, validate_draw
 from ringforge.hw.vector.closed_form import Primitives
 
-REPLICA, CLOSED_FORM = 0.005, 0.05
+REPLICA = 0.005
+#: Of the closed form: any case, nine of ten, and the median.
+WORST, MOST, MEDIAN = 0.12, 0.06, 0.03
 DRAWN = cases()
 
 
 def hold(found: Validated) -> None:
     assert abs(found.replica_error) <= REPLICA, found.name
-    assert abs(found.closed_error) <= CLOSED_FORM, found.name
+    assert abs(found.closed_error) <= WORST, found.name
     assert found.traffic_equal, found.name
 
 
 def small() -> list[Draw]:
-    """Cases of the small machine, all kinds of memory among them."""
-    mine = [d for d in DRAWN if d.machine == "matvec-small"]
+    """Cases of the small machine: the shortest of each kind of memory, and one more."""
+    mine = sorted((d for d in DRAWN if d.machine == "matvec-small"), key=lambda d: (d.log_n, d.rows * d.cols))
     chosen = [next(d for d in mine if d.memory == kind) for kind in KINDS]
-    return chosen + [d for d in mine if d not in chosen][:2]
+    return chosen + [d for d in mine if d not in chosen][:1]
 
 
 @pytest.mark.parametrize("draw", small(), ids=lambda d: f"{d.number}")
@@ -42,14 +44,19 @@ def test_cases_of_the_small_machine(draw: Draw) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("draw", DRAWN, ids=lambda d: f"{d.number}")
-def test_every_case(draw: Draw) -> None:
+def test_every_case() -> None:
     """Among them three ports, and stream buffers that hold no whole number of bursts."""
-    hold(validate_draw(draw)[0])
+    found = [validate_draw(draw)[0] for draw in DRAWN]
+    for entry in found:
+        hold(entry)
+    for part in (found, [v for v in found if not v.fitted]):
+        errors = sorted(abs(v.closed_error) for v in part)
+        assert errors[len(errors) * 9 // 10 - 1] <= MOST
+        assert errors[len(errors) // 2] <= MEDIAN
 
 
 def test_what_is_drawn() -> None:
-    assert DRAWN == cases()
+    assert cases() == DRAWN
     assert [d.number for d in DRAWN] == list(range(len(DRAWN)))
     assert len(DRAWN) >= 40
     fresh = [d for d in DRAWN if not d.fitted]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Properties of rf_async_fifo from its reset state on, with clocks that tick at any moments, together or apart. Registers
-// have no metastable states here. The list of words that were written is as long as a bounded proof can fill.
+// Properties of rf_async_fifo from its reset state on, with clocks that tick at any moments, together or apart.
+// Registers have no metastable states here. The list of words that were written is as long as a bounded proof can fill.
 
 module rf_async_fifo_formal #(
   parameter int unsigned Width = 2,
@@ -54,7 +54,8 @@ module rf_async_fifo_formal #(
     // no more words are waiting than it holds
     p_capacity: assert (32'(waiting) <= Depth + 1);
     // it takes no word while Depth wait, and the writer's count is never less than what waits
-    p_write_count: assert (32'(wcount_o) <= Depth && 32'(wcount_o) + 1 >= 32'(waiting) && (ready_o || 32'(wcount_o) == Depth));
+    p_write_count: assert (32'(wcount_o) <= Depth && 32'(wcount_o) + 1 >= 32'(waiting)
+        && (ready_o || 32'(wcount_o) == Depth));
   end
 
   always_ff @(posedge rclk_i) begin

@@ -149,4 +149,6 @@ module rf_shell_control_formal
   end
 endmodule
 
-bind rf_shell_control rf_shell_control_formal #(.Elements(Elements), .Ports(Ports)) u_formal (.state_q(2'(state_q)), .*);
+bind rf_shell_control rf_shell_control_formal #(
+  .Elements(Elements), .Ports(Ports)
+) u_formal (.state_q(2'(state_q)), .*);

@@ -98,6 +98,9 @@ class Outcome:
             counterexample).
         checked: labels of the properties that the design has with these parameters.
         failed: labels of the properties that a counterexample, or else a step of induction, broke.
+        digest: of the sources that were read.
+        tool: versions of Yosys and the solver.
+        log: folder with the traces of a proof that failed; "" if it holds.
     """
 
     status: str
@@ -106,6 +109,7 @@ class Outcome:
     seconds: float
     digest: str
     tool: str
+    log: str = ""
 
     @property
     def good(self) -> bool:
@@ -268,12 +272,14 @@ def check(machine: Machine, proof: Proof, defect: Defect | None = None) -> Outco
             (work / f"{name}.sv").write_text(text, encoding="utf-8")
         (work / "task.sby").write_text(task, encoding="utf-8")
         outcome = _run(proof, work, key, tool)
+        if not outcome.good and defect is None:
+            outcome = replace(outcome, log=str(work / "task"))
         draft = work / "outcome.json"
         draft.write_text(json.dumps(asdict(outcome), indent=1), encoding="utf-8")
         draft.rename(_folder() / f"{key}.json")
     except OSError as e:
         raise HardwareError(f"the cache of proofs cannot be written ({e}): {build.CACHE_REMEDY}") from None
-    if outcome.good or defect is not None:
+    if not outcome.log:
         shutil.rmtree(work, ignore_errors=True)
     return outcome
 
@@ -347,7 +353,8 @@ def to_dict(found: Sequence[tuple[Proof, Outcome]]) -> list[dict[str, Any]]:
     """Outcomes as JSON values, a property each."""
     return [
         {"module": p.module.name, "parameters": dict(p.module.parameters), "property": label, "words": text}
-        | {"engine": ENGINE, "mode": p.mode, "depth": p.depth, "result": words(p, o), **asdict(o)}
+        | {"engine": ENGINE, "mode": p.mode, "depth": p.depth, "result": words(p, o), "failed": label in o.failed}
+        | {"seconds": o.seconds, "digest": o.digest, "tool": o.tool}
         for p, o in found
         for label, text in checked(p, o)
     ]

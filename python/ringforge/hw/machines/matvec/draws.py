@@ -25,7 +25,7 @@ from ringforge.matvec.kernels import MatvecKernel
 
 FITTED_SEED: Final = 16
 FITTED: Final = 20
-FRESH_SEED: Final = 2026
+FRESH_SEED: Final = 2027
 FRESH: Final = 28
 #: The smallest ring of the library.
 LEAST_LOG_N: Final = 10

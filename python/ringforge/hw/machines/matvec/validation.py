@@ -136,7 +136,7 @@ class Validated:
         """A line of the results."""
         return runs.Record(
             "hw-validation",
-            self.name,
+            f"{self.name}; {self.memory}",
             params,
             algorithm,
             self.cycles / clock_hz,
