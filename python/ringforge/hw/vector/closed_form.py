@@ -186,7 +186,7 @@ class Primitives:
         late = self.keys(limbs)[1]
         # The first part turns beside the last product.
         return (
-            self.spilled(limbs)
+            self.spilled(limbs, beside)
             + self.key_product(limbs)
             + self.switched(limbs, late)
             - self.product

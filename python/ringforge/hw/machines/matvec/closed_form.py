@@ -169,7 +169,7 @@ def _babies(product: _Product, shares: Sequence[int]) -> tuple[float, float]:
     ahead = limbs < config.pes
     beside = max(moved + stores + c.transform, c.switched(limbs) + products - ahead * c.transform)
     last = c.switched(limbs) + 2 * m * c.automorphism + stores
-    first = (0 if light else _FIRST) * c.transform + max(0.0, max(products, moved) - digits)
+    first = (0 if light or limbs == 2 else _FIRST) * c.transform + max(0.0, max(products, moved) - digits)
     return digits + first, (max(shares) - 1) * (beside + 2 * m * c.automorphism) + last
 
 
