@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.finish import Pair, extended_zeros, finish, inputs, reduce_extended
 from ringforge.hw.machines.matvec.job import Job
+from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.drop import Placed, rescale
 from ringforge.hw.vector.ir import KEEP, GroupCode, Limbs, Value
 from ringforge.hw.vector.isa import Scope
@@ -74,7 +74,7 @@ def _write_babies(job: Job, g: GroupCode, group: int) -> None:
 # ---- inner sums ---------------------------------------------------------------------------------------
 
 
-def tile_size_of(config: MatvecConfig, log_n: int) -> int:
+def tile_size_of(config: VectorConfig, log_n: int) -> int:
     """Giant steps for which two banks have room for a sum of each and a rotated input."""
     return max(1, config.bank_slots(log_n) - 1)
 
