@@ -137,7 +137,11 @@ class Memory {
     const auto channels = 2 * static_cast<unsigned>(ports_.size());
     tokens_ = kDepth * static_cast<double>(ports_.size()) * beat_;
     turn_ = (turn + channels * (ahead / channels + 1) - ahead) % channels;
+    const std::int64_t passed = time() + Dram::kUnit * std::int64_t{ahead};
     origin_ = now_ + ahead;
+    // Times are the run's: what the one before has left in flight, such as programs read ahead, keeps its moment.
+    for (Port& p : ports_)
+      for (Burst& b : p.reads) b.ready -= passed;
     if (dram_) dram_->begin();
   }
 
@@ -157,10 +161,6 @@ class Memory {
   void reset() {
     for (auto& p : ports_) p = {};
   }
-
-  /// Which port, reads or writes, is served first in the next cycle.
-  unsigned turn() const { return turn_; }
-  void set_turn(unsigned turn) { turn_ = turn; }
 
   std::uint64_t now() const { return now_; }
   /// Beats that have crossed the ports, ever.

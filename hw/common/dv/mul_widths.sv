@@ -10,8 +10,8 @@ module mul_widths #(
   input  logic clk_i,
   output logic done_o
 );
-  localparam int unsigned Count = 3;
-  localparam int unsigned Widths [Count] = '{27, 62, 64};
+  localparam int unsigned Count = 7;
+  localparam int unsigned Widths [Count] = '{27, 32, 37, 50, 60, 62, 64};
 
   logic [Count-1:0] done;
   logic             all_done;

@@ -2,7 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """rf_mul_montgomery, and its twin up to 62 bits, agree with plain division, at the stated latency.
 
-A million random and extreme products at 54 bits, and 50,000 at 27, 62 and 64; at 7 bits all products of all moduli, cut
+A million random and extreme products at 54 bits, and 50,000 at seven others; at 7 bits all products of all moduli, cut
 into as many tiles and words as at full width.
 """
 

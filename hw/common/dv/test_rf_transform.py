@@ -187,7 +187,7 @@ def test_rf_transform_butterflies(cyclic, butterflies):
 @pytest.mark.parametrize("kind", [BARRETT, MONTGOMERY])
 def test_rf_transform_real(kind):
     """Real multipliers, with 128 rows: stages follow each other without a wait."""
-    check([10, 5], MaxLogN=10, Kind=kind, Twin=0)
+    check([9, 3], Lanes=4, MaxLogN=9, Kind=kind, Twin=0, all_maps=3)
 
 
 @pytest.mark.long

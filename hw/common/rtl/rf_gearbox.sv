@@ -6,8 +6,8 @@
 //
 // A stream ends with what remains of its bits: less than an item of the output, or bits that the reader knows to be
 // filling.
-//   Pad = 0   end_i, given while an item is shown, says that it is the last of its stream: what lies behind it is dropped
-//             when it is taken, and the next item that comes in begins a new stream. last_i has no effect; last_o = end_i.
+//   Pad = 0   end_i, given while an item is shown, says that it is the last of its stream: what lies behind it is
+//             dropped when it is taken, and the next item that comes in begins a new stream. last_i has no effect.
 //   Pad = 1   last_i marks the last item that goes in: what remains is filled up with zeros, and last_o marks the item
 //             that it makes. end_i has no effect.
 //
@@ -16,8 +16,9 @@
 // Ranges      InW, OutW at least 1. ready_o follows ready_i and end_i in the same cycle (rf_skid cuts that path)
 //
 // Widths are counted in units of their greatest common divisor: A units come in, B go out. The buffer's first B units
-// are the output. An item goes to the place behind what remains, so it is turned by that place modulo A (log2 A stages of
-// multiplexers over InW bits), and each unit of the buffer has one unit of the turned item to choose.
+// are the output. An item goes to the place behind what remains, so it is turned by that place modulo A (multiplexers
+// over InW bits, as many stages as the smaller of A and B has bits), and each unit of the buffer has one unit of the
+// turned item to choose.
 
 module rf_gearbox #(
   parameter int unsigned InW = 64,

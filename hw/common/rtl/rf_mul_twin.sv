@@ -11,8 +11,8 @@
 // sampled with the operands.
 //
 // The result is computed when the operands arrive, by the 64-bit arithmetic of rf_pkg, and waits in a ring buffer of 16
-// rows: more than needed, so that no row is read and written at the same edge. The index needs no initial value: one that
-// is unknown is not below 15, and becomes 0.
+// rows: more than needed, so that no row is read and written at the same edge. The index needs no initial value: one
+// that is unknown is not below 15, and becomes 0.
 
 module rf_mul_twin #(
   parameter int unsigned W = 54,
@@ -28,8 +28,11 @@ module rf_mul_twin #(
   input  logic [63:0]  k_i,
   output logic [W-1:0] r_o [Lanes]
 );
-  if (Kind > rf_pkg::MulMontgomery || Lanes < 1 || (Kind == rf_pkg::MulMontgomery && (Word < 2 || Word >= W))) begin : g_check
-    $error("rf_mul_twin: Kind must be MulBarrett or MulMontgomery, Lanes at least 1, Word at least 2 and below W");
+  if (Kind > rf_pkg::MulMontgomery || Lanes < 1) begin : g_check
+    $error("rf_mul_twin: Kind must be MulBarrett or MulMontgomery, Lanes at least 1");
+  end
+  if (Kind == rf_pkg::MulMontgomery && (Word < 2 || Word >= W)) begin : g_word
+    $error("rf_mul_twin: Word must be at least 2 and less than W");
   end
   if (W < 4 || W > 62) begin : g_width
     $error("rf_mul_twin: W must be between 4 and 62");

@@ -12,15 +12,17 @@
 //   butterflies moves on every Turns cycles, in turns, and a transform takes so many times the cycles. Automorphisms
 //   take one cycle a row in any case.
 // Twiddles, in rows of Lanes words, m + i being block i of the stage with m blocks, brv the reversal of log2(m) bits:
-//   negacyclic  (Cyclic = 0, modulo X^N + 1): one table for both directions, tw[m + i] = psi^((2*brv(i) + 1) * N/(2m)).
-//               The inverse needs tw^-1, which is -tw[m + (m-1-i)]; the butterfly takes the sign into its subtraction.
+//   negacyclic  (Cyclic = 0, modulo X^N + 1): one table for both directions,
+//               tw[m + i] = psi^((2*brv(i) + 1) * N/(2m)).
+//               The inverse needs tw^-1, which is -tw[m + (m-1-i)]; the butterfly's subtraction takes the sign.
 //               Slot j of the evaluation form is the value at psi^(2*brv(j) + 1).
-//   cyclic      (Cyclic = 1, modulo X^N - 1): a table for each direction, forward tw[m + i] = w^(brv(i) * N/(2m)), for the
-//               inverse -1/tw[m + i]; whoever answers reads of the table looks at op_i. Slot j is the value at w^brv(j).
+//   cyclic      (Cyclic = 1, modulo X^N - 1): a table for each direction, forward tw[m + i] = w^(brv(i) * N/(2m)), for
+//               the inverse -1/tw[m + i]; whoever answers reads of the table looks at op_i. Slot j is the value at
+//               w^brv(j).
 // Ranges: words in [0, q); q_i, k_i, shift_i as rf_mod_mul and rf_mod_half; log2(Lanes) <= log_n_i <= MaxLogN. Lanes a
 //   power of two, at least 4. Lanes/(2*Butterflies) is 1, 2, 4, 8 or 16. g_i is odd.
 // Interface: start_i with all settings held until done_o. Rows are read 2 cycles after *_en_o (rf_bank, whose output
-//   holds until the next read). rd_src_o says which slot a read is for; src_done_o: no further reads of the source slot.
+//   holds until the next read). rd_src_o says which slot a read is for; src_done_o: no more reads of the source slot.
 // Cycles from start to done: Turns * (log2(N) * N/Lanes + Drain) for a transform whose rows number at least 4*Drain
 //   (then the first rows a stage reads were written long before; shorter ones wait Drain turns after each stage),
 //   N/Lanes + AutoLatency for an automorphism.
@@ -86,7 +88,7 @@ module rf_transform #(
     $error("rf_transform: Lanes must be a power of two, at least 4; MaxLogN above log2(Lanes), at most 30");
   end
   // Results of the butterflies are collected in the turn that ends ButterflyLatency + 1 cycles after their operands'.
-  if (Butterflies < 1 || Half != Turns * Butterflies || (Turns > 1 && (ButterflyLatency + 1) % Turns != 0)) begin : g_turns
+  if (Half != Turns * Butterflies || (Turns > 1 && (ButterflyLatency + 1) % Turns != 0)) begin : g_turns
     $error("rf_transform: Lanes / (2 * Butterflies) must be 1 or divide ButterflyLatency + 1");
   end
 
@@ -211,8 +213,8 @@ module rf_transform #(
   endfunction
 
   // log2 of the stride of a level.
-  function automatic logic [4:0] stride_of(input logic [4:0] log_n, input logic [4:0] level);
-    return log_n - 1 - level;
+  function automatic logic [4:0] stride_of(input logic [4:0] log_degree, input logic [4:0] level);
+    return log_degree - 1 - level;
   endfunction
 
   logic [RowBits-1:0] image_row;

@@ -172,6 +172,12 @@ async def resets(dut):
             watching.cancel()
             pending.cancel()
             assert low >= 8, "the core's side stays in reset for some of its cycles"
+            # An access right after the kernel's reset waits until both sides are out of theirs.
+            dut.rst_ni.value = 0
+            await ClockCycles(dut.clk_i, 2)
+            dut.rst_ni.value = 1
+            await with_timeout(bench.host.write_dword(12, 34), 10, "us")
+            assert bench.registers.read(12, 1) == b"\x22"
             assert await bench.host.read_qword(BASES) == 0
             value = rng.getrandbits(32)
             await bench.host.write_dword(4, value)

@@ -85,9 +85,10 @@ module rf_card_control #(
   logic        ask_ready, told_valid;
   logic [33:0] told;
 
-  assign s_axil_awready = !aw_full_q;
-  assign s_axil_wready = !w_full_q;
-  assign s_axil_arready = !ar_full_q;
+  // The host may be out of reset before this side is: it waits.
+  assign s_axil_awready = rst_ni && !aw_full_q;
+  assign s_axil_wready = rst_ni && !w_full_q;
+  assign s_axil_arready = rst_ni && !ar_full_q;
   assign s_axil_bvalid = state_q == Answer && write_q;
   assign s_axil_rvalid = state_q == Answer && !write_q;
   assign s_axil_bresp = resp_q;

@@ -326,11 +326,13 @@ module rf_shell_control
   always_comb begin
     count_word = '0;
     count_known = 1'b0;
+    /* verilator lint_off UNSIGNED */  // a machine may have no counters
     for (int unsigned k = 0; k < Counters; k++)
       if (rd_addr[RegisterAddrW-1:3] == CounterBase[RegisterAddrW-1:3] + (RegisterAddrW - 3)'(k)) begin
         count_word = rd_addr[2] ? 32'(total[4+k] >> 32) : total[4+k][31:0];
         count_known = 1'b1;
       end
+    /* verilator lint_on UNSIGNED */
   end
 
   assign rd_known = rd_addr >= OwnBase ? own_rd_known_i : count_known || readable(rd_addr);

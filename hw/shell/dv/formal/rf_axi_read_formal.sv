@@ -145,16 +145,18 @@ module rf_axi_read_formal #(
   always_ff @(posedge clk_i) begin
     if (checked) begin
       // a request on AR that is not taken stays, and stays the same
-      p_ar_stable: assert (!after_q || !ar_held_q || (m_axi_arvalid && m_axi_araddr == araddr_q && m_axi_arlen == arlen_q));
+      p_ar_stable: assert (!after_q || !ar_held_q
+          || (m_axi_arvalid && m_axi_araddr == araddr_q && m_axi_arlen == arlen_q));
       // requests on AR are whole beats, at most MaxBeats of them, inside 4 KiB
-      p_burst: assert (!m_axi_arvalid || (m_axi_arburst == 2'b01 && 32'd1 << m_axi_arsize == Bytes && 32'(m_axi_arlen) < MaxBeats
-                       && 32'(m_axi_araddr[11:0]) + (32'(m_axi_arlen) + 1) * Bytes <= 4096));
+      p_burst: assert (!m_axi_arvalid || (m_axi_arburst == 2'b01 && 32'd1 << m_axi_arsize == Bytes
+          && 32'(m_axi_arlen) < MaxBeats && 32'(m_axi_araddr[11:0]) + (32'(m_axi_arlen) + 1) * Bytes <= 4096));
       // one client is granted at a time, one that asks
       p_one_grant: assert ((req_ready_o & (req_ready_o - 1'b1)) == '0 && (req_ready_o & ~req_valid_i) == '0);
       // of two clients, one that waits sees the other granted once at most
       p_fair: assert (twice_q == '0);
       // of two clients, the one that was passed over is next
-      p_turn: assert (passed_q == '0 || (passed_q == 2'b01 && above_q == '0) || (passed_q == 2'b10 && above_q == 2'b10));
+      p_turn: assert (passed_q == '0 || (passed_q == 2'b01 && above_q == '0)
+          || (passed_q == 2'b10 && above_q == 2'b10));
       // no more than Outstanding bursts are in flight
       p_outstanding: assert (32'(count_q) <= Outstanding);
       // each beat that was asked for goes to the client of the oldest burst, no other beat to any
@@ -164,7 +166,8 @@ module rf_axi_read_formal #(
       // error is set by what memory does wrong, by nothing else, and stays
       p_error: assert (error_o == wrong_q);
       // the order queue holds the bursts in flight
-      p_listed: assert (order_count == count_q && listed && got_q == taken_q && (count_q == '0 ? taken_q == '0 : taken_q <= head_beats));
+      p_listed: assert (order_count == count_q && listed && got_q == taken_q
+          && (count_q == '0 ? taken_q == '0 : taken_q <= head_beats));
       // beats are taken at once
       p_taken: assert (m_axi_rready);
     end

@@ -174,24 +174,27 @@ module rf_axi_write_formal #(
       listed &= i >= 32'(unanswered_count_q) || order_mem[(32'(order_rptr) + i) % Outstanding] == unanswered_q[i];
     for (int unsigned i = 0; i < 2; i++)
       listed &= i >= 32'(unsent_count_q) || (send_mem[send_rptr ^ 1'(i)] == unsent_q[i]
-                                             && unsent_q[i][BeatsW-1:0] != '0 && 32'(unsent_q[i][BeatsW-1:0]) <= MaxBeats);
+                                             && unsent_q[i][BeatsW-1:0] != '0
+                                             && 32'(unsent_q[i][BeatsW-1:0]) <= MaxBeats);
   end
 
   always_ff @(posedge clk_i) begin
     if (checked) begin
       // a request on AW that is not taken stays, and stays the same
-      p_aw_stable: assert (!after_q || !aw_held_q || (m_axi_awvalid && m_axi_awaddr == awaddr_q && m_axi_awlen == awlen_q));
+      p_aw_stable: assert (!after_q || !aw_held_q
+          || (m_axi_awvalid && m_axi_awaddr == awaddr_q && m_axi_awlen == awlen_q));
       // a beat on W that is not taken stays, and stays the same
       p_w_stable: assert (!after_q || !w_held_q || (m_axi_wvalid && m_axi_wdata == wdata_q && m_axi_wlast == wlast_q));
       // requests on AW are whole beats, at most MaxBeats of them, inside 4 KiB
-      p_burst: assert (!m_axi_awvalid || (m_axi_awburst == 2'b01 && 32'd1 << m_axi_awsize == Bytes && 32'(m_axi_awlen) < MaxBeats
-                       && 32'(m_axi_awaddr[11:0]) + (32'(m_axi_awlen) + 1) * Bytes <= 4096));
+      p_burst: assert (!m_axi_awvalid || (m_axi_awburst == 2'b01 && 32'd1 << m_axi_awsize == Bytes
+          && 32'(m_axi_awlen) < MaxBeats && 32'(m_axi_awaddr[11:0]) + (32'(m_axi_awlen) + 1) * Bytes <= 4096));
       // one client is granted at a time, one that asks
       p_one_grant: assert ((req_ready_o & (req_ready_o - 1'b1)) == '0 && (req_ready_o & ~req_valid_i) == '0);
       // of two clients, one that waits sees the other granted once at most
       p_fair: assert (twice_q == '0);
       // of two clients, the one that was passed over is next
-      p_turn: assert (passed_q == '0 || (passed_q == 2'b01 && above_q == '0) || (passed_q == 2'b10 && above_q == 2'b10));
+      p_turn: assert (passed_q == '0 || (passed_q == 2'b01 && above_q == '0)
+          || (passed_q == 2'b10 && above_q == 2'b10));
       // no more than Outstanding bursts are not acknowledged
       p_outstanding: assert (32'(unanswered_count_q) <= Outstanding);
       // data are taken only from the client of the oldest burst that lacks some

@@ -101,7 +101,8 @@ module rf_axil_regs_formal #(
       p_one_read: assert (!(ar && ar_q));
       // a write is told once, when address and data are there, with what they carried
       p_write: assert (wr_valid_o == (aw_q && w_q && !wr_told_q)
-                       && (!wr_valid_o || (wr_addr_o == (awaddr_q & Word) && wr_data_o == wdata_q && wr_strb_o == wstrb_q)));
+                       && (!wr_valid_o || (wr_addr_o == (awaddr_q & Word) && wr_data_o == wdata_q
+                       && wr_strb_o == wstrb_q)));
       // what was taken of a write waits until it is told
       p_waiting: assert (aw_full_q == (aw_q && !wr_told_q) && w_full_q == (w_q && !wr_told_q)
                          && (!aw_full_q || wr_addr_o == (awaddr_q & Word))
@@ -115,11 +116,13 @@ module rf_axil_regs_formal #(
       // a read is answered once, after it was told
       p_read_answer: assert (s_axil_rvalid == rd_told_q && (!rd_told_q || ar_q));
       // a read gives the register's word and OKAY, or 0 and SLVERR where there is none
-      p_read_response: assert (!s_axil_rvalid || (s_axil_rdata == rdata_q && s_axil_rresp == (rd_bad_q ? 2'b10 : 2'b00)));
+      p_read_response: assert (!s_axil_rvalid || (s_axil_rdata == rdata_q
+          && s_axil_rresp == (rd_bad_q ? 2'b10 : 2'b00)));
       // answers that are not taken stay
       p_stable: assert (!after_q || ((!b_held_q || s_axil_bvalid) && (!r_held_q || s_axil_rvalid)));
       // it takes an access whenever none is in it
-      p_free: assert ((aw_q || wr_told_q || s_axil_awready) && (w_q || wr_told_q || s_axil_wready) && (ar_q || s_axil_arready));
+      p_free: assert ((aw_q || wr_told_q || s_axil_awready) && (w_q || wr_told_q || s_axil_wready)
+          && (ar_q || s_axil_arready));
     end
   end
 endmodule

@@ -199,10 +199,12 @@ module vector_sequencer_formal
       // no slot is written by two instructions
       p_one_slot: assert (one_slot_written);
       // no unit starts while it runs, and no more LOADs are under way than are counted
-      p_unit_free: assert (start_i || (!(start_spn_o && spn_run_q) && !(start_mac_o && mac_run_q) && !(start_in_o && in_run_q)
-                           && !(start_out_o && out_run_q) && !(start_load_o && 32'(load_run_q) == LoadQueue)));
+      p_unit_free: assert (start_i || (!(start_spn_o && spn_run_q) && !(start_mac_o && mac_run_q)
+          && !(start_in_o && in_run_q) && !(start_out_o && out_run_q)
+          && !(start_load_o && 32'(load_run_q) == LoadQueue)));
       // one instruction starts at a time
-      p_one_start: assert (32'(start_spn_o) + 32'(start_mac_o) + 32'(start_load_o) + 32'(push_stream_o) + 32'(write_modulus_o)
+      p_one_start: assert (32'(start_spn_o) + 32'(start_mac_o) + 32'(start_load_o) + 32'(push_stream_o)
+          + 32'(write_modulus_o)
                            + 32'(start_in_o || start_out_o) <= 1);
       // nothing starts after an error, after the end, or while halted
       p_stopped: assert (!any_start || (error_o == ErrNone && !done_o && !halt_i));
@@ -219,19 +221,22 @@ module vector_sequencer_formal
       p_operands: assert ((!(start_mac_o && instr_o.b_from == BFromSlot) || inside_bank(instr_o.b, rows_o))
                           && (!(start_mac_o && (instr_o.pre_sub || instr_o.post_add)) || inside_bank(instr_o.c, rows_o))
                           && (!(start_spn_o && instr_o.op != OpAuto) || (instr_o.b.bank == TwiddleBank
-                              && 32'(instr_o.b.row) % 32'(rows_o) == 0 && 32'(instr_o.b.row) + 32'(rows_o) <= TwiddleRows)));
+                              && 32'(instr_o.b.row) % 32'(rows_o) == 0
+                              && 32'(instr_o.b.row) + 32'(rows_o) <= TwiddleRows)));
       // a running transform reads its twiddles from their own bank
       p_twiddles: assert (!transform || spn.b.bank == TwiddleBank);
       // a polynomial is asked of the stream when it has room
       p_stream: assert (!push_stream_o || !stream_full_i);
       // the scoreboard knows what runs
-      p_listed: assert (spn_busy_q == spn_run_q && mac_busy_q == mac_run_q && in_busy_q == in_run_q && out_busy_q == out_run_q
+      p_listed: assert (spn_busy_q == spn_run_q && mac_busy_q == mac_run_q && in_busy_q == in_run_q
+          && out_busy_q == out_run_q
                         && loads_q == load_run_q && 32'(loads_q) <= LoadQueue && (!spn_run_q || spn_src_q == source_q)
                         && (!reduce_q || (in_run_q && out_run_q && move_in == move_out)) && (!source_q || spn_run_q));
       // and its slots
       p_known: assert ((!spn_run_q || (spn_a_q == spn.a && spn_dst_q == spn.dst && spn_own_bank_q == transform
                                        && spn_tw_q == (transform ? spn.b : spn.a)))
-                       && (!mac_run_q || (mac_a_q == mac.a && mac_b_q == mac.b && mac_c_q == mac.c && mac_dst_q == mac.dst
+                       && (!mac_run_q || (mac_a_q == mac.a && mac_b_q == mac.b && mac_c_q == mac.c
+                       && mac_dst_q == mac.dst
                                           && mac_b_used_q == mac_b && mac_c_used_q == mac_c))
                        && (!in_run_q || in_dst_q == move_in.dst) && (!out_run_q || out_a_q == move_out.a));
       // and the LOADs', in order

@@ -84,7 +84,8 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ringforge"
 
 
-def _drivers() -> list[Path]:
+def drivers() -> list[Path]:
+    """Sources of the driver of all machines and of its memory."""
     return [sources() / name for name in ("sim/sim.cpp", "sim/memory.hpp", "shell/rf_registers.h")]
 
 
@@ -116,7 +117,7 @@ def _fingerprint(machine: Machine, config: MachineConfig, twin: bool, trace: boo
     cpu = Path("/proc/cpuinfo")
     if cpu.is_file():
         h.update("".join(line for line in cpu.read_text().splitlines() if line.startswith("flags"))[:4000].encode())
-    for path in (*machine.files(), *_drivers()):
+    for path in (*machine.files(), *drivers()):
         h.update(path.name.encode() + path.read_bytes())
     return h.hexdigest()[:20]
 
@@ -170,7 +171,8 @@ def _build(
     _run(
         [
             tool, "--cc", "-O3", "--no-timing", "--top-module", machine.top, "--prefix", _TOP, "--Mdir", work,
-            "-Wno-fatal", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets, *machine.files(),
+            "-Wno-fatal", "-Werror-USERERROR", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets,
+            *machine.files(),
         ],
         work,
         "Verilator",
@@ -186,7 +188,7 @@ def _build(
     _run(
         [
             "g++", "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", f"-DVM_TRACE={int(trace)}", f"-I{work}",
-            f"-I{include}", f"-I{include / 'vltstd'}", f"-I{sources() / 'shell'}", _drivers()[0], f"lib{_TOP}.a",
+            f"-I{include}", f"-I{include / 'vltstd'}", f"-I{sources() / 'shell'}", drivers()[0], f"lib{_TOP}.a",
             "libverilated.a", "-lpthread", "-o", f"lib{machine.name}.so",
         ],
         work,

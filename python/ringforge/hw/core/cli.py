@@ -72,7 +72,7 @@ def lint_command(
     name: Name,
     cells: Annotated[bool, typer.Option("--cells", help="Only the common cells, which takes seconds.")] = False,
 ) -> None:
-    """Verilator's lint with all warnings: a machine in every configuration, and every common cell by itself.
+    """Lint by Verilator and by slang: a machine in every configuration, and every common cell by itself.
 
     Each configuration is looked at twice, with its real multipliers and with the models that stand in for them in long
     simulations. A warning ends the command with code 1. Takes about a minute.
@@ -86,7 +86,7 @@ def lint_command(
         for n, finding in enumerate(linting.lint(subjects), 1):
             found.append(finding)
             update(n / len(subjects))
-    table = Table(title="verilator --lint-only -Wall", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title="verilator -Wall, slang -Wextra", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("top")
     table.add_column("as", overflow="fold")
     table.add_column("warnings", justify="right")
@@ -289,8 +289,11 @@ def report_command(
     found = resources.gather(chosen, resources.design(machine).kept)
     origin = "resources: synthesised from these sources"
     if not found.machines and (stored := tables.saved(folder, machine, chosen)) is not None:
-        found, path = stored
-        origin = f"resources: {path}, saved before these sources"
+        found, path, current = stored
+        origin = f"resources: {path}, saved from these sources"
+        if not current:
+            again = f"ringforge hw synth {name} --config {chosen.name} --save {folder}"
+            origin = f"resources: {path}, saved from other sources; make them anew: {again}"
     if found.machines:
         grids += [*_beside_paper(found), tables.machine_parts(found)]
     if found.elements:
@@ -299,16 +302,19 @@ def report_command(
         origin = f"resources: not synthesised yet; run ringforge hw synth {name} --config {chosen.name}"
     states = tables.test_states(machine)
     grids.append(tables.cells_in_full(found) if markdown else tables.cells(found, states))
-    cycles = tables.cycles(folder, chosen) if folder.is_dir() else None
+    cycles, again_cycles = tables.cycles(folder, chosen) if folder.is_dir() else (None, [])
     if cycles is not None and cycles.rows:
         grids.append(cycles)
     _print(grids, markdown)
     say(origin)
     if not states:
         say(f"tests: not run yet; run ringforge hw test {name}")
+    how = f"ringforge hw cycles {name} --save {folder}" if "cycles" in machine.commands else ""
     if cycles is None or not cycles.rows:
-        how = f"; run ringforge hw cycles {name} --save {folder}" if "cycles" in machine.commands else ""
-        say(f"cycles: none saved in {folder}{how}")
+        say(f"cycles: none saved in {folder}" + (f"; run {how}" if how else ""))
+    elif any(row[-1] == "NO" for row in cycles.rows):
+        commands = [f"{command} --save {folder}" for command in again_cycles] or ([how] if how else [])
+        say("\n  ".join(["cycles: some were saved from other sources; make them anew:", *commands]))
 
 
 # ---- package ------------------------------------------------------------------------------------------

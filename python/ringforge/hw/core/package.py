@@ -116,7 +116,9 @@ _MACHINE: Final = (
     ("rvalid", 1), ("rready", 1), ("awaddr", _ADDRESS_BITS), ("awlen", 8), ("awvalid", 1), ("awready", 1),
     ("wdata", -1), ("wvalid", 1), ("wready", 1), ("bresp", 2), ("bvalid", 1), ("bready", 1),
 )  # fmt: skip
-_OPEN: Final = ("arid", "arsize", "arburst", "awid", "awsize", "awburst", "wstrb", "wlast")
+_OPEN: Final = (
+    "arid", "arsize", "arburst", "arcache", "arprot", "awid", "awsize", "awburst", "awcache", "awprot", "wstrb", "wlast",
+)  # fmt: skip
 #: Signals of an AXI4-Lite port: name, whether the slave drives it, width (0: of an address).
 _LITE: Final = (
     ("awaddr", False, 0), ("awvalid", False, 1), ("awready", True, 1), ("wdata", False, 32), ("wstrb", False, 4),

@@ -11,11 +11,12 @@ import typer
 
 from ringforge.cli.console import say
 from ringforge.hw.core import machine as descriptors
+from ringforge.hw.core.commands import Name
 from ringforge.hw.core.package import Card, kernel_name, package
 
 
 def package_command(
-    name: Annotated[str, typer.Argument(metavar="MACHINE", help="A machine; `ringforge hw list` shows them.")],
+    name: Name,
     out: Annotated[Path, typer.Option(help="Folder to write; it must not be there yet, or be empty.")],
     config: Annotated[str | None, typer.Option(help="Configuration; default: the machine's own.")] = None,
     port_bits: Annotated[int, typer.Option(help="Width of a memory port: 512 (DDR4) or 256 (HBM).")] = 512,

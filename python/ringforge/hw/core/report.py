@@ -16,7 +16,7 @@ from rich.table import Table
 
 from ringforge.errors import HardwareError
 from ringforge.files import writing
-from ringforge.hw.core import build, resources
+from ringforge.hw.core import build, provenance, resources
 from ringforge.hw.core.cells import Cell
 from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.machine import Machine
@@ -206,23 +206,30 @@ def test_states(machine: Machine) -> dict[str, str]:
     return out
 
 
-def cycles(folder: Path, config: MachineConfig) -> Grid:
-    """Saved cycles of the simulated machine, the newest of each case."""
+def cycles(folder: Path, config: MachineConfig) -> tuple[Grid, list[str]]:
+    """Saved cycles of the simulated machine, the newest of each case; commands that make anew those of other sources.
+
+    Of records that do not name their sources and command, the grid alone says so.
+    """
     newest: dict[tuple[str, ...], dict[str, Any]] = {}
     for path in sorted(folder.glob("hw-*.jsonl"), key=lambda p: p.stat().st_mtime):
         for line in path.read_text(encoding="utf-8").splitlines():
             r = json.loads(line)
             if r.get("cycles") is not None and r.get("device") == f"rtl:{config.name}":
                 newest[r["case"], r["params"], r["algorithm"], str(r["level"])] = r
-    rows = []
+    rows, stale = [], []
     for r in newest.values():
         extra = r.get("extra") or {}
+        if not (current := provenance.is_current(extra, config)):
+            stale.append(extra)
         bits = {True: "yes", False: "NO", None: "-"}[extra.get("exact")]
         times = [f"{r['cycles']:,}", f"{1e3 * r['seconds']:,.3f}"]
         level = "-" if r["level"] is None else str(r["level"])
-        rows.append([r["case"], r["params"], r["algorithm"], level, *times, bits])
-    labels = ("case", "set", "schedule", "level", "cycles", "ms at the clock", "same bits as the CPU")
-    return Grid(f"cycles in RTL simulation, from {folder}", labels, rows, words=3)
+        rows.append([r["case"], r["params"], r["algorithm"], level, *times, bits, "yes" if current else "NO"])
+    labels = (
+        "case", "set", "schedule", "level", "cycles", "ms at the clock", "same bits\nas the CPU", "of these\nsources"
+    )  # fmt: skip
+    return Grid(f"cycles in RTL simulation, from {folder}", labels, rows, words=3), provenance.commands(stale)
 
 
 # ---- saved syntheses ----------------------------------------------------------------------------------
@@ -235,19 +242,22 @@ def save(synthesis: Synthesis, folder: Path) -> Path:
     env = environment()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"hw-{synthesis.config.name}-synth-{env['date'][:10]}.json"
-    document = {"what": "ringforge hw synth", "environment": env, **synthesis.to_dict()}
+    origin = {provenance.SOURCES: provenance.digest(synthesis.config, simulated=False)}
+    document = {"what": "ringforge hw synth", "environment": env, **origin, **synthesis.to_dict()}
     with writing(path) as f:
         f.write(json.dumps(document, indent=1).encode() + b"\n")
     return path
 
 
-def saved(folder: Path, machine: Machine, config: MachineConfig) -> tuple[Synthesis, Path] | None:
-    """The newest saved synthesis of a machine that has all of it, if there is one."""
+def saved(folder: Path, machine: Machine, config: MachineConfig) -> tuple[Synthesis, Path, bool] | None:
+    """The newest saved synthesis of a machine that has all of it, if there is one; whether it is of these sources."""
     for path in sorted(folder.glob(f"hw-{config.name}-synth-*.json"), reverse=True):
         try:
-            found = Synthesis.from_dict(machine, json.loads(path.read_text()))
+            document = json.loads(path.read_text())
+            found = Synthesis.from_dict(machine, document)
         except (OSError, ValueError, HardwareError):
             continue
         if found.machines:
-            return found, path
+            current = document.get(provenance.SOURCES) == provenance.digest(config, simulated=False)
+            return found, path, current
     return None

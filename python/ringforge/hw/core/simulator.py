@@ -268,8 +268,11 @@ class Simulation(Generic[C]):
             progress: called now and then with the cycles so far.
 
         Raises:
+            ParameterError: a limit below 0, or programs as `start`.
             HardwareError: the machine reports an error, is not done within a limit, or is aborted.
         """
+        if min(limit, silence) < 0:
+            raise ParameterError(f"limits are 0 cycles or more, not {min(limit, silence)}")
         with self._alone() as handle:
             self._aborting.clear()
             self.start(program, stride)

@@ -151,7 +151,8 @@ class Run:
 # ---- designs ------------------------------------------------------------------------------------------
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """SystemVerilog without comments."""
     return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
 
 
@@ -247,7 +248,7 @@ class Design:
         return self.texts[module]
 
     def _parameters(self, module: str, keyword: str) -> frozenset[str]:
-        header = _header(_code(self._text(module)))
+        header = _header(code(self._text(module)))
         return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*=", header))
 
     def needed(self, module: str) -> list[str]:
@@ -259,8 +260,9 @@ class Design:
             if name in found:
                 continue
             found.add(name)
-            code = _code(self._text(name))
-            body = _header(code) if name in self.cut and name != module else code
+            body = code(self._text(name))
+            if name in self.cut and name != module:
+                body = _header(body)
             waiting += [word for word in set(re.findall(r"\b\w+\b", body)) if word in self.texts]
         packages = [name for name in self.texts if name.endswith("_pkg") and name in found]
         return [*packages, *sorted(found - set(packages))]

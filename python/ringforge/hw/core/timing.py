@@ -393,10 +393,10 @@ def blocks(machine: Machine, config: MachineConfig) -> list[Block]:
     for width in (_WIDE, _NARROW):
         few = {**sizes, "W": width, "Lanes": LANES, "DataW": 64 * LANES, "Rows": 1024}
         for cell in common_cells(few):
-            module = cell.module
-            if module is None or module.name in names or (width == _NARROW and module.name not in NARROW):
+            alone = cell.module
+            if alone is None or alone.name in names or (width == _NARROW and alone.name not in NARROW):
                 continue
-            out.append(Block(module, cell.variant))
+            out.append(Block(alone, cell.variant))
     return out
 
 
@@ -449,13 +449,24 @@ class Line:
         return self.comparable and self.change is not None and self.change < -ALLOWED
 
 
-def save(machine: Machine, config: MachineConfig, lines: Sequence[Line], folder: Path) -> Path:
-    """Writes timings with the environment they were made in; returns the file."""
+def save(
+    machine: Machine,
+    config: MachineConfig,
+    lines: Sequence[Line],
+    folder: Path,
+    others: Mapping[Module, Timing] | None = None,
+) -> Path:
+    """Writes timings with the environment they were made in; returns the file.
+
+    Args:
+        others: blocks that were saved before and not measured now, which stay in the table.
+    """
     from ringforge.runs import environment
 
     env = environment()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"hw-timing-{machine.name}-{env['date'][:10]}.json"
+    table = dict(others or {}) | {line.block.module: line.timing for line in lines}
     document = {
         "what": "ringforge hw timing",
         "note": NOTE,
@@ -464,9 +475,8 @@ def save(machine: Machine, config: MachineConfig, lines: Sequence[Line], folder:
         "device": DEVICE,
         "seeds": SEEDS,
         "blocks": [
-            {"module": line.block.name, "parameters": dict(line.block.module.parameters)}
-            | {"variant": line.block.variant, **asdict(line.timing)}
-            for line in lines
+            {"module": module.name, "parameters": dict(module.parameters), **asdict(timing)}
+            for module, timing in table.items()
         ],
     }
     with writing(path) as f:

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The vector family: instruction set, interpreter (the reference), allocator, key switching, replica of its timing."""
+"""The vector family: instruction set, interpreter (the reference), allocator, key switching, replica of its timing, closed form."""

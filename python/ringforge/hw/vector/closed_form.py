@@ -108,13 +108,19 @@ class Primitives:
         """L: a polynomial on each of the elements."""
         return max(self.rows + self.config.dram_latency, self.memory(elements, elements)) + 8
 
-    def spilled(self, limbs: int, beside: int = 0) -> float:
-        """Cycles for what finds no slot in a key product and is stored and loaded, with so many values beside.
+    def spilled(self, limbs: int, beside: int = 0, most: int | None = None) -> float:
+        """Cycles for what finds no slot in a key product and is stored and loaded.
 
-        A key product keeps both parts, the sums, the digits as they came, and two that move.
+        A key product keeps both parts, the sums, the digits as they came, and three that move.
+
+        Args:
+            limbs: of the product.
+            beside: values that are kept for later.
+            most: values that one product has to bring back at most.
         """
-        kept = 3 * self.held(limbs) + self.sums(limbs) + 2 + beside
-        return max(0, kept - self.config.slots(self.log_n)) * (2 * self.rows + self.config.dram_latency)
+        kept = 3 * self.held(limbs) + self.sums(limbs) + 3 + beside
+        missing = max(0, kept - self.config.slots(self.log_n))
+        return (missing if most is None else min(missing, most)) * (2 * self.rows + self.config.dram_latency)
 
     # ---- primitives of several instructions; `limbs` is l ----
 
@@ -174,8 +180,8 @@ class Primitives:
         homes = self.homes(limbs).accumulate
         return self.division(limbs, apart=homes[0] != homes[1] or limbs < self.config.pes, late=late)
 
-    def rotation(self, limbs: int) -> float:
-        """A key switch and an automorphism."""
+    def rotation(self, limbs: int, beside: int = 0) -> float:
+        """A key switch and an automorphism, with so many values kept for later."""
         turns = self.held(limbs) * self.automorphism
         late = self.keys(limbs)[1]
         # The first part turns beside the last product.

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 #: Fitted.
 _HIDDEN: Final = 0.5
 
+#: Transfers for which groups wait when they add their shares of a rotation. Fitted.
+_MEET: Final = 3
+#: Transforms by which the products of the first baby step delay the digits, where the digits' owners make those modulo
+#: P. Fitted.
+_FIRST: Final = 3
+
 
 @dataclass(frozen=True)
 class _Product:
@@ -53,11 +59,11 @@ class _Product:
         c, limbs = self.primitives(1), self.limbs - 1
         m = c.held(limbs)
         folds = len(list(self.kernel.plan.packing.folds))
-        rotation = c.rotation(limbs)
+        rotation = c.rotation(limbs, 2 * m)
         if together:
             mine = -(-limbs // self.config.groups)
             reduced = self.reduction(2) + max(0.0, self.reduction(2 * limbs) - c.transform)
-            rotation += reduced - m * (limbs - mine) * c.transform
+            rotation += reduced + _MEET * c.transfer - m * (limbs - mine) * c.transform
         stores = 2 * m * max(c.rows + 7, c.memory(c.working(limbs), c.working(limbs))) + self.config.dram_latency
         return folds * (rotation + m * c.product) + m * (c.load(c.working(limbs)) + c.product) + stores
 
@@ -75,7 +81,9 @@ def _rescaled(product: _Product, c: Primitives) -> float:
     m, alone = c.held(product.limbs), product.limbs <= c.config.pes
     # An element that has nothing but the limb that goes begins while the others end the rotation.
     hidden = _HIDDEN * c.transform if alone else 0
-    return (m + 1) * c.product + c.division(product.limbs - 1, apart=alone) - hidden
+    # The plaintext comes beside the automorphisms.
+    exposed = max(0.0, m * c.load(c.working(product.limbs)) - 2 * c.held(product.limbs - 1) * c.automorphism)
+    return exposed + (m + 1) * c.product + c.division(product.limbs - 1, apart=alone) - hidden
 
 
 def _shares(first: int, count: int, groups: int) -> list[int]:
@@ -92,7 +100,7 @@ def _diagonal(product: _Product) -> dict[str, float]:
     terms = len(plan.terms) / (rows * diagonals)
     return {
         "products": rows * share * terms * _rescaled(product, c),
-        "rotations": rows * (rotated * c.rotation(limbs) + share * c.held(limbs) * c.product),
+        "rotations": rows * (rotated * c.rotation(limbs, 2 * c.held(limbs)) + share * c.held(limbs) * c.product),
         "reduction": rows * product.reduction(2 * limbs),
         "finish": rows * product.finish(config.groups > 1),
     }
@@ -106,7 +114,7 @@ def _horner(product: _Product) -> dict[str, float]:
     terms = len(plan.terms) / (plan.packing.row_blocks * diagonals)
     return {
         "products": share * diagonals * terms * _rescaled(product, c),
-        "rotations": share * (diagonals - 1) * (c.rotation(limbs) + 2 * c.held(limbs) * c.product),
+        "rotations": share * (diagonals - 1) * (c.rotation(limbs, 2 * c.held(limbs)) + 2 * c.held(limbs) * c.product),
         "finish": share * product.finish(False),
     }
 
@@ -147,8 +155,8 @@ def _babies(product: _Product, shares: Sequence[int]) -> tuple[float, float]:
     # An element with fewer limbs, which makes all digits modulo P, has fewer to transform back.
     inverse = 0 if m > 1 and c.homes(limbs).light else m
     digits = c.load(working) + c.transfer + (inverse + m * limbs) * c.transform
-    # Digits that find no slot beside the sums are loaded again for each baby step.
-    kept = config.slots(c.log_n) - sums - 2
+    # Digits that find no slot beside the sums, and those of the next baby step, are loaded again.
+    kept = config.slots(c.log_n) - 2 * sums - 2
     again = sum(max(0, m * limbs + extra - kept) for extra in _extra(c, limbs))
     # The first key comes beside the digits, every other one, and stores, beside the division before it. So does the
     # work of elements that keep sums modulo P and fewer limbs.
@@ -158,9 +166,10 @@ def _babies(product: _Product, shares: Sequence[int]) -> tuple[float, float]:
     products = ((2 * m if light else sums) * limbs + m) * c.product
     moved = c.memory(keys + m * heavy + again, heavy)
     stores = c.memory(2 * limbs, working)
-    beside = max(products, moved + stores, c.switched(limbs) - c.transform) + c.transform
+    ahead = limbs < config.pes
+    beside = max(moved + stores + c.transform, c.switched(limbs) + products - ahead * c.transform)
     last = c.switched(limbs) + 2 * m * c.automorphism + stores
-    first = max(0.0, max(products, moved) - digits)
+    first = (0 if light else _FIRST) * c.transform + max(0.0, max(products, moved) - digits)
     return digits + first, (max(shares) - 1) * (beside + 2 * m * c.automorphism) + last
 
 
@@ -185,7 +194,7 @@ def _giants(product: _Product) -> tuple[float, float]:
         size = min(tile, shares[0] - at)
         inner += m * steps * max((2 + size) * c.load(c.working(limbs)), 2 * size * c.product)
     # Beside its own, a giant step keeps the other sums of its tile, and the total.
-    spilled = c.spilled(limbs, 2 * m * (min(tile, shares[0]) - 1) + sums)
+    spilled = c.spilled(limbs, 2 * m * (min(tile, shares[0]) - 1) + sums, 2 * m + 1)
     once = c.key_product(limbs) + 2 * m * c.product + sums * (c.automorphism + c.product) + spilled
     rotated = max(_shares(1, plan.giants, config.groups))
     # One element without limbs that keeps both sums modulo P falls behind, and the others go ahead.

@@ -47,6 +47,7 @@ def validate_command(
     if any(not 0 <= n < known for n in chosen):
         raise ParameterError(f"cases are 0 ... {known - 1}")
     name = "hw-validation" + ("-layers" if layers else "") + ("" if memory is None else f"-{memory}")
+    command = "validate matvec" + (" --layers" if layers else "") + ("" if memory is None else f" --memory {memory}")
     found: list[Validated] = []
     records: list[runs.Record] = []
     for n in chosen:
@@ -64,12 +65,12 @@ def validate_command(
                 f"{n}: {entry.name}: RTL {entry.cycles:,}, replica {100 * entry.replica_error:+.3f} %, "
                 f"closed form {100 * entry.closed_error:+.2f} %"
             )
-        finish(records, False, save, name, quiet=True)
+        finish(records, False, save, name, command=command, quiet=True)
     if not as_json:
         console().print(_validation_table(found))
         for line in summary(found):
             say(line)
-    finish(records, as_json, save, name)
+    finish(records, as_json, save, name, command=command)
 
 
 def _validation_table(found: list[Validated]) -> Table:

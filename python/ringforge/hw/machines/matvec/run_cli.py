@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -19,11 +20,13 @@ from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, properties, say, size_text
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.hw.core import provenance
 from ringforge.hw.core.memory import KINDS
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.matvec import Options
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.layers import LayerRun, run_layer
+from ringforge.hw.machines.matvec.machine import MACHINE
 from ringforge.hw.machines.matvec.measure import RotationRate, primitive_cycles, rotation_rates
 from ringforge.hw.machines.matvec.published import LAYERS, TABLE_VI
 
@@ -66,8 +69,16 @@ def counting() -> Iterator[Callable[[int], None]]:
         yield lambda n: status.update(f"{n:,} cycles, {n / (time.monotonic() - start) / 1e3:.0f} thousand a second")
 
 
-def finish(records: list[runs.Record], as_json: bool, save: Path | None, name: str, *, quiet: bool = False) -> None:
-    """Prints records as JSON and writes them to a folder, where that is asked for."""
+def finish(
+    records: list[runs.Record], as_json: bool, save: Path | None, name: str, *, command: str = "", quiet: bool = False
+) -> None:
+    """Prints records as JSON and writes them to a folder, where that is asked for.
+
+    Args:
+        command: of a simulated machine, that makes the records anew; they say it, and what sources they are of.
+    """
+    if command:
+        records = [replace(r, extra={**r.extra, **provenance.of_run(_described(r), command)}) for r in records]
     if as_json:
         for r in records:
             print(r.to_json())
@@ -75,6 +86,17 @@ def finish(records: list[runs.Record], as_json: bool, save: Path | None, name: s
         path = runs.save(records, save, f"{name}-{datetime.now(UTC).date()}", runs.environment())
         if not quiet:
             say(f"written to {path}")
+
+
+def _described(r: runs.Record) -> MatvecConfig:
+    """The configuration of a record's machine; of a machine made for one case, the default one of the same sources."""
+    name = r.device.removeprefix("rtl:")
+    return MatvecConfig.named(name if name in MatvecConfig.names() else MACHINE.default)
+
+
+def _options(**values: object) -> str:
+    """Options of a command line; those that are None are left out."""
+    return "".join(f" --{key} {value}" for key, value in values.items() if value is not None)
 
 
 def layer_shape(name: str) -> tuple[int, int]:
@@ -175,7 +197,13 @@ def run_command(
     suffix = "" if fusion and tiling else f"-fusion{int(fusion)}-tiling{int(tiling)}"
     suffix += "" if bandwidth is None else f"-{bandwidth:g}GBs"
     suffix += "" if memory is None else f"-{memory}"
-    finish([layer_record(layer, result)], as_json, save, f"hw-{machine}-{layer}-{params}-{schedule}{suffix}")
+    command = "run matvec" + _options(
+        layer=layer, params=params, machine=machine, schedule=schedule, level=level, baby=baby, bandwidth=bandwidth,
+        memory=memory, insecure=f'"{insecure}"' if insecure else None,
+    )  # fmt: skip
+    command += ("" if fusion else " --no-fusion") + ("" if tiling else " --no-tiling")
+    name = f"hw-{machine}-{layer}-{params}-{schedule}{suffix}"
+    finish([layer_record(layer, result)], as_json, save, name, command=command)
     if not result.exact:
         raise HardwareError(f"the machine's result of {layer} differs from the CPU's")
 
@@ -231,7 +259,10 @@ def cycles_command(
         )
         for r in rates
     ]
-    finish(records, as_json, save, f"hw-{machine}-cycles-{params}" + ("" if memory is None else f"-{memory}"))
+    command = "cycles matvec" + _options(params=params, machine=machine, memory=memory)
+    command += "".join(_options(rotations=count) for count in rotations or ())
+    name = f"hw-{machine}-cycles-{params}" + ("" if memory is None else f"-{memory}")
+    finish(records, as_json, save, name, command=command)
 
 
 def _primitive_table(config: MatvecConfig, log_n: int, primitive: dict[str, int]) -> Table:

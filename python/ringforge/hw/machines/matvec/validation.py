@@ -136,7 +136,7 @@ class Validated:
         """A line of the results."""
         return runs.Record(
             "hw-validation",
-            self.name,
+            f"{self.name}; {self.memory}",
             params,
             algorithm,
             self.cycles / clock_hz,
@@ -172,7 +172,7 @@ def summary(found: Sequence[Validated]) -> list[str]:
     ]
 
 
-def validate_draw(draw: Draw, sim: Simulation | None = None) -> tuple[Validated, runs.Record]:
+def validate_draw(draw: Draw, sim: Simulation[MatvecConfig] | None = None) -> tuple[Validated, runs.Record]:
     """A drawn case, on a simulated machine of its configuration or a new one."""
     compiled = draw.compile()
     start = time.process_time()
