@@ -211,7 +211,7 @@ def moved(traffic: Mapping[str, int]) -> dict[str, int]:
 def by_model(p: Product) -> Value:
     context = _native.Context(parameter_sets.named(p.params))
     level = context.params.max_level if p.level is None else p.level
-    kernel, _ = layer_kernel(context, p.rows, p.cols, level, p.algorithm)
+    kernel, _ = layer_kernel(context, p.rows, p.cols, level, p.algorithm, machine=p.config)
     compiled = compile_matvec(p.config, kernel, has_bias=True, options=p.options)
     report = replica.run(p.config, compiled.programs, entity_of=compiled.job.layout.entity)
     traffic = moved({k: t.read + t.written for k, t in report.traffic.items()})
