@@ -9,9 +9,8 @@ A class is a case that the hardware treats on its own, and every class must be m
 programs that the ordinary tests hold against the interpreter: the random ones, and the directed ones, which go where
 those do not.
 
-instructions  from their words: each operation, with the values of its fields by ranges
-units         from the cycle model: which unit ran while which other did, on one element
-errors        what the simulated machine stops with, over the tests' refused programs
+Classes of instructions come from their words: each operation, with the values of its fields by ranges. Classes of units
+come from the cycle model, over the directed programs: which unit of an element was at work while which other one was.
 """
 
 from __future__ import annotations
@@ -21,12 +20,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
+from typing import ClassVar
+from unittest.mock import patch
 
 from ringforge.hw.machines.matvec.config import MatvecConfig
+from ringforge.hw.vector import replica
 from ringforge.hw.vector.config import MAX_SHIFT
 from ringforge.hw.vector.interpreter import STREAM_QUEUE
 from ringforge.hw.vector.isa import MODULI, TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, decode, row_of
+from ringforge.hw.vector.replica_element import UNITS, Element
 from tests.hw.directed_programs import directed
 from tests.hw.random_programs import RandomPrograms
 
@@ -156,6 +160,7 @@ def expected(config: MatvecConfig) -> list[str]:
     for source in BFrom:
         out += [f"MAC: B from {source.name.lower()}, {x}" for x in (*_C.values(), *places)]
     out += [f"MAC: {x} {w}" for x in "bc" for w in ("is a", "is dst", "a slot of its own")]
+    out += [_pair(*pair) for pair in combinations(range(len(UNITS)), 2)]
     out += [f"MAC: imm {x}" for x in ("0", "1", "q - 1", "more")] + [f"MAC: modulus in {e}" for e in entries]
     return out
 
@@ -167,12 +172,41 @@ def programs(name: str) -> Iterator[RandomPrograms]:
     yield from directed(config)
 
 
+class _Watched(Element):
+    """An element of the cycle model that keeps when its units are at work."""
+
+    spans: ClassVar[dict[int, list[tuple[int, int, int]]]] = {}
+
+    def ran(self, unit: int, begin: int, end: int) -> None:
+        super().ran(unit, begin, end)
+        self.spans.setdefault(self.number, []).append((begin, end, unit))
+
+
+def together(case: RandomPrograms) -> Iterator[str]:
+    """Pairs of units that are at work in the same cycle, as often as an instruction begins beside another."""
+    _Watched.spans.clear()
+    with patch.object(replica, "Element", _Watched):
+        replica.run(case.config, case.encoded())
+    for spans in _Watched.spans.values():
+        running: list[tuple[int, int]] = []
+        for begin, end, unit in sorted(spans):
+            running = [(e, u) for e, u in running if e > begin]
+            yield from (_pair(unit, u) for _, u in running if u != unit)
+            running.append((end, unit))
+
+
+def _pair(one: int, other: int) -> str:
+    return f"units {UNITS[min(one, other)]} and {UNITS[max(one, other)]} together"
+
+
 def count(name: str) -> Counter[str]:
     """How often programs of a machine meet each class."""
     found: Counter[str] = Counter()
     for case in programs(name):
         for e, words in enumerate(case.encoded()):
             found.update(classes_of(case.config, e, decode(words)))
+    for case in directed(MatvecConfig.named(name)):
+        found.update(together(case))
     return found
 
 

@@ -145,6 +145,10 @@ class Element:
         traffic = self.written if store else self.read
         traffic[entity] = traffic.get(entity, 0) + self._rows * self._config.row_bytes
 
+    def ran(self, unit: int, begin: int, end: int) -> None:
+        """Counts the cycles of one instruction in a unit, once its end is known."""
+        self.busy[unit] += end - begin
+
     # ---- what others tell the element -------------------------------------------------------------
 
     def release(self, unit: int, time: int) -> None:
@@ -159,14 +163,14 @@ class Element:
             self._in_free = time
         else:
             self._out_free = time
-        self.busy[unit] += time - self._started[unit]
+        self.ran(unit, self._started[unit], time)
 
     def loaded(self, time: int) -> None:
         """The oldest LOAD will be seen finished from cycle `time` on."""
         at = next(k for k, (free, _, _) in enumerate(self._loads) if free == NEVER)
         _, slot, begun = self._loads[at]
         self._loads[at] = time, slot, begun
-        self.busy[LOAD] += time - max(begun, self._load_free)
+        self.ran(LOAD, max(begun, self._load_free), time)
         self._load_free = time
         self.resume()
 
@@ -339,7 +343,7 @@ class Element:
             free = self.stream.begin(t + START, self._bursts) if streamed else t + START + rows + MAC_DRAIN
             self._mac_free = free
             if free < NEVER:
-                self.busy[MAC] += free - t
+                self.ran(MAC, t, free)
         elif op in (_NTT, _INTT, _AUTO):
             if op == _AUTO:
                 free = t + rows + AUTO_DRAIN
@@ -352,7 +356,7 @@ class Element:
             self._spn_a, self._spn_dst = reads[0], dst
             self._spn_tw = reads[0] if op == _AUTO else x
             self._running[SPN] = tag
-            self.busy[SPN] += free - t
+            self.ran(SPN, t, free)
         elif op == _STREAM_OP:
             self.count(False, entity)
             self.stream.push(t, self._bursts, self._beats, address)
