@@ -117,7 +117,8 @@ _MACHINE: Final = (
     ("wdata", -1), ("wvalid", 1), ("wready", 1), ("bresp", 2), ("bvalid", 1), ("bready", 1),
 )  # fmt: skip
 _OPEN: Final = (
-    "arid", "arsize", "arburst", "arcache", "arprot", "awid", "awsize", "awburst", "awcache", "awprot", "wstrb", "wlast",
+    "arid", "arsize", "arburst", "arcache", "arprot",
+    "awid", "awsize", "awburst", "awcache", "awprot", "wstrb", "wlast",
 )  # fmt: skip
 #: Signals of an AXI4-Lite port: name, whether the slave drives it, width (0: of an address).
 _LITE: Final = (
