@@ -10,6 +10,7 @@ Groups, of which pyproject.toml holds our own:
   format that it states as JSON, or by the suffix of its name. Records of other types are shown as a table.
 - `ringforge.devices`: modules that register devices, by their kinds.
 - `ringforge.kernels`: modules that register kernels.
+- `ringforge.machines`: descriptors of accelerators (`ringforge.hw.core.machine.Machine`), by their names.
 """
 
 from __future__ import annotations
