@@ -201,6 +201,9 @@ NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen", "omr keygen", "
 #: Folders: what is written into them goes through `files.writing` (test_folders_of_results).
 FOLDERS = {"--run", "--save", "--plots", "--folder", "--table", "--results", "--store", "--round-keys", "--checkpoint"}
 
+#: Their --out is a folder that is not there yet.
+MAKE_FOLDERS = {"omr retrieve", "hw package"}
+
 #: Opened as a database, which a secret of another kind is not; quotas are made to be opened again.
 DATABASES = {
     ("psi serve", "--quota-file"),
@@ -213,6 +216,7 @@ DATABASES = {
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
+    "--saved",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
 }  # fmt: skip
 
@@ -231,7 +235,7 @@ def test_every_option_that_names_a_file_is_known() -> None:
             (command, option) in DATABASES
             or option in FOLDERS
             or (option == "--secret" and command in NEW_SECRETS)
-            or (option == "--out" and (command.endswith(" demo") or command == "omr retrieve"))  # folders
+            or (option == "--out" and (command.endswith(" demo") or command in MAKE_FOLDERS))
             or reads
         ), f"{command} {option}: say in the tables of this test whether it is read or written"
     assert seen == OUTPUTS.keys()
@@ -331,8 +335,11 @@ WRITE_THEMSELVES = {
     "local_http.py": "the temporary file of `files.new_file`",
     "gates/storage.py": "the temporary file of `files.new_file`, unbuffered",
     "gates/synth.py": "a temporary folder for Yosys; the circuits of the library",
-    "hw/build.py": "a cache",
-    "hw/synthesis.py": "a cache",
+    "hw/core/build.py": "a cache",
+    "hw/core/formal.py": "a cache",
+    "hw/core/package.py": "a folder that it has made",
+    "hw/core/synthesis.py": "a cache",
+    "hw/core/timing.py": "a cache",
     "lab/bench/psi.py": "a temporary folder",
     "aes/client.py": "the temporary file of `files.new_file`",
     "aes/demo.py": "what its own processes read",

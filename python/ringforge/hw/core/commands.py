@@ -67,7 +67,8 @@ class OfMachines(typer.core.TyperGroup):
 def _group(name: str) -> Any:
     app = typer.Typer(cls=OfMachines, add_completion=False, no_args_is_help=True, rich_markup_mode="markdown")
     text = ABOUT.get(name, "A command of some machines.")
-    app.callback(help=f"{text}\n\nOptions are a machine's own: `ringforge hw {name} MACHINE --help`.")(lambda: None)
+    text += f"\n\nOptions are a machine's own.\n\nExample: `ringforge hw {name} MACHINE --help`"
+    app.callback(help=text)(lambda: None)
     group: Any = typer.main.get_group(app)
     group.name = name
     group.subcommand_metavar = "MACHINE [OPTIONS]"
