@@ -75,7 +75,7 @@ def command(installed: Path, folder: Path, *words: str) -> subprocess.CompletedP
     return subprocess.run(
         [sys.executable, "-c", "import sys; from ringforge.cli import main; sys.exit(main())", "hw", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT / "python")])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(Path(ringforge.__file__).parents[1])])},
         capture_output=True,
         text=True,
         check=False,
