@@ -248,18 +248,15 @@ async def aborts_under_stalls(dut):
     stride = bench.place(job.programs)
     bench.stall(0.5)
     rng = random.Random(6)
-    ends = []
     for _ in range(12):
         await bench.start(stride)
-        await ClockCycles(dut.clk_i, rng.randrange(1, 1000))
+        await ClockCycles(dut.clk_i, rng.randrange(1, 4000 // parameter("Lanes", 8)))  # a wide machine is done earlier
         await bench.write(Register.COMMAND, 2)
-        ends.append(await bench.end())
-        assert ends[-1] in (2, 14), "done, or done, error, aborted: a wide machine may be done before"
-        assert await bench.read(Register.ERROR) & 255 == (8 if ends[-1] == 14 else 0)
+        assert await bench.end() == 14, "done, error, aborted"
+        assert await bench.read(Register.ERROR) & 255 == 8
         written = bench.memory.read(OUTPUTS, len(expected))
         await ClockCycles(dut.clk_i, 100)
         assert bench.memory.read(OUTPUTS, len(expected)) == written
-    assert ends.count(14) >= 6
     bench.memory.write(OUTPUTS, bytes(len(expected)))
     assert await bench.run(stride) == 2
     assert bench.memory.read(OUTPUTS, len(expected)) == expected

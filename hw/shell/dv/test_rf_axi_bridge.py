@@ -24,6 +24,8 @@ BROKEN = 0x3000  # the last bytes of each part answer with an error
 CORE = 5556  # 180 MHz, in picoseconds
 #: Memory at 300 and 450 MHz, at the core's clock, and slower.
 MEMORIES = (3334, 2222, 5556, 9998)
+#: Wide rows make fewer bursts.
+FAULTY_CYCLES = 400 * max(1, parameter("RowW", 512) // 2048)
 LOG = {"COCOTB_LOG_LEVEL": "ERROR"}
 # cocotb makes every signal visible, which costs compile time; the ports are enough here.
 PORTS_ONLY = ["--no-public-flat-rw", "--public-depth", "1"]
@@ -226,7 +228,7 @@ async def random_traffic(dut):
     bench, errors = Bench(dut, 1), [0, 0]
     for memory in MEMORIES:
         await bench.clock(memory)
-        for share, ready, faulty, cycles in ((0.0, 1.0, 0.0, 150), (0.3, 0.5, 0.5, 400)):
+        for share, ready, faulty, cycles in ((0.0, 1.0, 0.0, 150), (0.3, 0.5, 0.5, FAULTY_CYCLES)):
             bench.stall(share)
             for _ in range(cycles):
                 await bench.cycle(0.5, 0.5, faulty, ready, ready)
@@ -237,7 +239,7 @@ async def random_traffic(dut):
         errors = [errors[0] + bench.read_errors, errors[1] + bench.write_errors]
         for _ in range(40):
             await bench.cycle(0.5, 0.5, 0.0, 1.0, 1.0)
-    assert min(errors) >= 8
+    assert min(errors) > 10
 
 
 @cocotb.test()

@@ -205,7 +205,7 @@ def simulated(sim: Simulation, product: Compiled) -> tuple[int, dict[str, Traffi
 
 def test_random_programs_take_the_cycles_of_the_machine(machines: Callable[[str], Simulation]) -> None:
     sim = machines("matvec-small")
-    for seed in range(20):
+    for seed in range(40):
         case = RandomPrograms(sim.config, seed)
         words = case.encoded()
         image, stride = place_programs(words)
