@@ -17,7 +17,7 @@ from ringforge.hw.vector import constants
 from ringforge.hw.vector.interpreter import Interpreter
 from ringforge.hw.vector.isa import Instruction, encode, slot
 
-I = Instruction
+i = Instruction
 LOG_N = 8
 N = 1 << LOG_N
 CONFIG = FameConfig.named("fame-small")
@@ -33,12 +33,12 @@ def s(bank: int, place: int = 0) -> int:
     return slot(bank, place * ROWS)
 
 
-def setup(config: FameConfig = CONFIG) -> list[I]:
+def setup(config: FameConfig = CONFIG) -> list[Instruction]:
     shift = config.shift(50)
     table = zip(ENTRIES, PRIMES, strict=True)
     return [
-        I.conf(LOG_N, shift),
-        *(I.modulus(e, q << shift, constants.multiplier_constant(config, q)) for e, q in table),
+        i.conf(LOG_N, shift),
+        *(i.modulus(e, q << shift, constants.multiplier_constant(config, q)) for e, q in table),
     ]
 
 
@@ -50,9 +50,9 @@ def memory(config: FameConfig = CONFIG) -> ElementMemory:
     return m
 
 
-def run(body: Sequence[I], m: ElementMemory | None = None) -> ElementMemory:
+def run(body: Sequence[Instruction], m: ElementMemory | None = None) -> ElementMemory:
     m = m or memory()
-    programs = [[*setup(m.config), *body, I.end()], *[[I.end()]] * (m.config.pes - 1)]
+    programs = [[*setup(m.config), *body, i.end()], *[[i.end()]] * (m.config.pes - 1)]
     Interpreter(m.config, m).run([encode(p) for p in programs])
     return m
 
@@ -71,12 +71,12 @@ def test_a_mac_lifts_its_operand_or_what_it_subtracts(name: str) -> None:
     p, q = PRIMES[2], PRIMES[1]
     m = run(
         [
-            I.load(s(0), DATA + 2 * SIZE),
-            I.load(s(1), DATA + SIZE),
-            I.mac(s(2), s(0), 7, imm=constants.scalar(config, 1234, q), c=s(1), post_add=True, lift_from=45),
-            I.mac(s(3), s(1), 7, imm=constants.scalar(config, 99, q), c=s(0), pre_sub=True, lift_from=45),
-            I.store(s(2), OUT),
-            I.store(s(3), OUT + SIZE),
+            i.load(s(0), DATA + 2 * SIZE),
+            i.load(s(1), DATA + SIZE),
+            i.mac(s(2), s(0), 7, imm=constants.scalar(config, 1234, q), c=s(1), post_add=True, lift_from=45),
+            i.mac(s(3), s(1), 7, imm=constants.scalar(config, 99, q), c=s(0), pre_sub=True, lift_from=45),
+            i.store(s(2), OUT),
+            i.store(s(3), OUT + SIZE),
         ],
         memory(config),
     )
@@ -86,10 +86,10 @@ def test_a_mac_lifts_its_operand_or_what_it_subtracts(name: str) -> None:
 
 
 def test_a_pair_of_transforms_is_two_transforms() -> None:
-    loads = [I.load(s(0), DATA), I.load(s(7), TABLE), I.load(s(7, 1), TABLE + 2 * SIZE)]
-    one, two = I.ntt(s(1), s(0), s(7), 0, lift_from=0), I.ntt(s(2), s(0), s(7, 1), 45, lift_from=0)
-    back = I.intt(s(1), s(1), s(7), 0).beside(I.intt(s(2), s(2), s(7, 1), 45))
-    stores = [I.store(s(1), OUT), I.store(s(2), OUT + SIZE)]
+    loads = [i.load(s(0), DATA), i.load(s(7), TABLE), i.load(s(7, 1), TABLE + 2 * SIZE)]
+    one, two = i.ntt(s(1), s(0), s(7), 0, lift_from=0), i.ntt(s(2), s(0), s(7, 1), 45, lift_from=0)
+    back = i.intt(s(1), s(1), s(7), 0).beside(i.intt(s(2), s(2), s(7, 1), 45))
+    stores = [i.store(s(1), OUT), i.store(s(2), OUT + SIZE)]
     pair = run([*loads, one.beside(two), *stores])
     single = run([*loads, one, two, *stores])
     for address in (OUT, OUT + SIZE):
@@ -102,35 +102,35 @@ def test_a_pair_of_transforms_is_two_transforms() -> None:
 def test_copies_come_from_far_memory_by_the_next_sync() -> None:
     m = memory()
     m.far[0].put(FAR, m.near[0].get(DATA, N))
-    run([I.copy(OUT + SIZE, FAR), I.sync(0), I.load(s(0), OUT + SIZE), I.store(s(0), OUT)], m)
+    run([i.copy(OUT + SIZE, FAR), i.sync(0), i.load(s(0), OUT + SIZE), i.store(s(0), OUT)], m)
     assert words(m, OUT) == words(m, DATA)
     m.far[0].put(FAR, m.near[0].get(DATA, N))
-    for early in ([I.load(s(0), OUT)], [I.stream(OUT)], [I.load(s(0), DATA), I.store(s(0), OUT)], [I.copy(OUT, FAR)]):
+    for early in ([i.load(s(0), OUT)], [i.stream(OUT)], [i.load(s(0), DATA), i.store(s(0), OUT)], [i.copy(OUT, FAR)]):
         with pytest.raises(IllegalInstructionError, match=r"SYNC since|COPY to this address"):
-            run([I.copy(OUT, FAR), *early], m)
+            run([i.copy(OUT, FAR), *early], m)
     with pytest.raises(IllegalInstructionError, match="far memory 0 holds no polynomial"):
-        run([I.copy(OUT, FAR + SIZE)], m)
+        run([i.copy(OUT, FAR + SIZE)], m)
 
 
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (I.mac(s(2), s(0), 7, imm=1, c=s(1), pre_sub=True, post_add=True), "either subtract c or add"),
-        (I.mac(s(2), s(0), 44, imm=1), "entry 44"),
-        (I.ntt(s(1), s(0), s(7), 0).beside(I.ntt(s(1), s(0), s(7), 0)), "must differ"),
-        (I.ntt(s(1), s(0), s(7), 0).beside(I.ntt(s(2), s(1), s(7), 0)), "other's source"),
-        (I.reduce(s(1), s(0), 0), "no reduction"),
-        (I.load(s(0), DATA + 64), "no multiple of 128"),
+        (i.mac(s(2), s(0), 7, imm=1, c=s(1), pre_sub=True, post_add=True), "either subtract c or add"),
+        (i.mac(s(2), s(0), 44, imm=1), "entry 44"),
+        (i.ntt(s(1), s(0), s(7), 0).beside(i.ntt(s(1), s(0), s(7), 0)), "must differ"),
+        (i.ntt(s(1), s(0), s(7), 0).beside(i.ntt(s(2), s(1), s(7), 0)), "other's source"),
+        (i.reduce(s(1), s(0), 0), "no reduction"),
+        (i.load(s(0), DATA + 64), "no multiple of 128"),
     ],
 )
-def test_what_the_element_does_not_do_is_refused(bad: I, why: str) -> None:
+def test_what_the_element_does_not_do_is_refused(bad: Instruction, why: str) -> None:
     with pytest.raises(IllegalInstructionError, match=why):
-        run([I.load(s(0), DATA), I.load(s(1), DATA + SIZE), I.load(s(7), TABLE), bad])
+        run([i.load(s(0), DATA), i.load(s(1), DATA + SIZE), i.load(s(7), TABLE), bad])
 
 
 def test_transforms_of_different_kinds_are_no_pair() -> None:
-    one = I.ntt(s(1), s(0), s(7), 0)
-    for other in (I.intt(s(2), s(0), s(7), 0), I.ntt(s(2), s(0), s(7), 0, lift_from=7), I.auto(s(2), s(0), 5)):
+    one = i.ntt(s(1), s(0), s(7), 0)
+    for other in (i.intt(s(2), s(0), s(7), 0), i.ntt(s(2), s(0), s(7), 0, lift_from=7), i.auto(s(2), s(0), 5)):
         with pytest.raises(IllegalInstructionError, match="no pair"):
             one.beside(other)
 
