@@ -8,7 +8,7 @@ array of an element takes
     T = n R + 30        a transform (short ones: gaps between stages, unless two are interleaved)
     M = R               a multiply-accumulate, issued back to back (the length of the pipeline at least)
 
-and memory a polynomial in w = max(R, lines * line bytes / rate of the element's ports). Parts of a linear transform of
+and memory a polynomial in w = R / rows per cycle of the element's ports. Parts of a linear transform of
 d diagonals, r of them rotations, which are divided by P and the last prime together (g = k + 1 limbs go, x - 1 stay):
 
     digits      x T                                   and in mixed radix sum over digits of a (a - 1) / 2 products
@@ -31,13 +31,17 @@ from typing import Final, Self
 
 from ringforge import _native
 from ringforge.errors import LevelError, ParameterError
-from ringforge.hw.machines.matmul.sizes import Sizes
+from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.methods import maps
 
 #: Methods that have a price: the paper's Algorithm 2, and the plans that `ringforge matmul plan` makes.
 METHODS: Final = ("fame", "ringforge")
+#: From the row that a multiply-accumulate reads to the one that the next may read of its result.
+MAC_GAP: Final = 24
+#: The same between stages of a transform, and what a transform takes besides its stages' rows.
+STAGE_GAP: Final = 30
 #: Entities of memory traffic.
 ENTITIES: Final = ("keys", "masks", "ciphertexts", "working", "twiddles")
 
@@ -104,36 +108,35 @@ class Primitives:
     """Costs on one element.
 
     Attributes:
-        sizes: the machine's.
+        config: the machine.
         gadget: of the parameter set.
     """
 
-    sizes: Sizes
+    config: FameConfig
     gadget: Gadget
 
     @property
     def rows(self) -> int:
         """R."""
-        return self.sizes.rows(self.gadget.log_n)
+        return self.config.rows(self.gadget.log_n)
 
     @property
     def pass_(self) -> int:
         """M: a multiply-accumulate whose operand the one before may have written."""
-        return max(self.rows, self.sizes.mac_cycles)
+        return max(self.rows, MAC_GAP)
 
     @property
     def transform(self) -> float:
         """T."""
-        s, n, rows = self.sizes, self.gadget.log_n, self.rows
-        if s.paired and rows < 2 * s.stage_gap:
-            return (n * max(2 * rows, s.stage_gap) + s.transform_cycles) / 2
-        gaps = max(0, s.stage_gap - rows) * (n - 1)
-        return n * rows + gaps + s.transform_cycles
+        n, rows = self.gadget.log_n, self.rows
+        if rows < 4 * STAGE_GAP:
+            return (n * max(2 * rows, STAGE_GAP) + STAGE_GAP) / 2
+        return n * rows + STAGE_GAP
 
     @property
     def fetched(self) -> float:
         """w: cycles in which the element's ports move a polynomial."""
-        return self.sizes.polynomial_cycles(self.gadget.log_n)
+        return self.rows / self.config.rows_per_cycle
 
     def part(self, name: str, transforms: float, passes: float, moved: Mapping[str, float]) -> Cost:
         """A part of a schedule: the longer of array and memory."""
@@ -162,7 +165,7 @@ class Primitives:
 
     def spilled(self, gone: int, kept: int) -> float:
         """Polynomials by which limbs that go exceed the scratchpad: stored once, loaded once for each that stays."""
-        slots = self.sizes.slots(self.gadget.log_n)
+        slots = self.config.slots(self.gadget.log_n)
         missing = max(0, kept + 1 + 2 * gone + len(self.gadget.digits(kept)) + 7 - slots)
         return min(gone, missing / 2) * (1 + kept)
 
@@ -297,7 +300,7 @@ def _algorithm_2(
     for s in used:
         keys.setdefault(s, second)
     last = p.mod_down(1, limbs - 3, 2, "products")
-    pes = p.sizes.pes
+    pes = p.config.pes
     # The two operands on an element each, then every element its share of the products.
     elements = [Cost() for _ in range(pes)]
     for i, side in enumerate(sides):
@@ -321,7 +324,7 @@ def _planned(
     base = limbs - found.plan.transforms
     product = base - int(found.plan.masked)
     phases = p.counted(found.cost, limbs, base, product)
-    pes = p.sizes.pes
+    pes = p.config.pes
     total = sum(phases, Cost())
     word = 8 << p.gadget.log_n
     stored = {
@@ -332,7 +335,7 @@ def _planned(
 
 
 def price(
-    machine: str | Sizes,
+    machine: str | FameConfig,
     parameters: _native.Parameters,
     shape: tuple[int, int, int],
     method: str,
@@ -342,7 +345,7 @@ def price(
     """Cycles, traffic and memory of a whole product of encrypted matrices.
 
     Args:
-        machine: a configuration by name, or its sizes.
+        machine: a configuration by name, or itself.
         parameters: the set.
         shape: m, l, n.
         method: "fame" (Algorithm 2, one transform after the other, as the paper has it) or "ringforge" (the planner's).
@@ -354,36 +357,40 @@ def price(
     """
     if method not in METHODS:
         raise ParameterError(f'there is no price of method "{method}"; choose one of {", ".join(METHODS)}')
-    sizes = Sizes.named(machine) if isinstance(machine, str) else machine
+    config = FameConfig.named(machine) if isinstance(machine, str) else machine
     gadget = Gadget.of(parameters)
-    sizes.check(gadget.log_n)
+    if not config.min_log_n <= gadget.log_n <= config.max_log_n:
+        raise ParameterError(
+            f"machine {config.name} takes degrees 2^{config.min_log_n} to 2^{config.max_log_n}, {parameters.name} has "
+            f"2^{gadget.log_n}"
+        )
     limbs = gadget.limbs if level is None else level + 1
     if not 1 <= limbs <= gadget.limbs:
         raise LevelError(f"the set has levels 0 to {gadget.limbs - 1}, not {level}")
-    p = Primitives(sizes, gadget)
+    p = Primitives(config, gadget)
     if method == "fame":
         elements, stored, _ = _algorithm_2(p, shape, limbs)
     else:
         elements, stored, _ = _planned(p, _native.Context(parameters).gadget, shape, limbs)
     slowest = max(elements, key=lambda c: c.total)
-    size = sizes.polynomial_bytes(gadget.log_n)
+    size = config.polynomial_bytes(gadget.log_n)
     moved = sum((e.moved for e in elements), Counter[str]())
     kept = {**stored, "twiddles": gadget.limbs + gadget.special}
     kept_bytes = {name: int(count * size) for name, count in kept.items()}
-    far = max(0, sum(kept_bytes.values()) - sizes.near_bytes)
+    far = max(0, sum(kept_bytes.values()) - config.dram_bytes)
     return Price(
-        machine=sizes.name,
+        machine=config.name,
         parameters=parameters.name,
         shape=shape,
         method=method,
         limbs=limbs,
         cycles=slowest.total,
-        seconds=slowest.total / sizes.clock_hz,
+        seconds=slowest.total / config.clock_hz,
         parts=dict(slowest.cycles),
         bound=dict(slowest.bound),
         bytes={name: int(moved[name] * size) for name in ENTITIES},
         stored=kept_bytes,
         far_bytes=far,
-        far_seconds=far / sizes.far_bytes_per_second,
+        far_seconds=far / config.far_bytes_per_second,
         peak_limbs=2 * limbs + len(gadget.digits(limbs)) + 1,
     )
