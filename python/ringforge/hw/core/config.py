@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -16,6 +17,25 @@ from ringforge.hw.core.sources import sources
 
 #: Bytes of one residue in DRAM.
 WORD_BYTES = 8
+
+
+@dataclass(frozen=True)
+class MemoryPorts:
+    """A memory behind ports of a machine, which follow those of the memories before it.
+
+    Attributes:
+        ports: how many it has.
+        latency: cycles from a read request to its first data.
+        bytes_per_second: of its ports together.
+        kind: as `MachineConfig.memory`.
+        channels: of a kind with banks; 0: as many as the kind has, or the rate has room for.
+    """
+
+    ports: int
+    latency: int
+    bytes_per_second: float
+    kind: str
+    channels: int = 0
 
 
 class MachineConfig(BaseModel):
@@ -80,6 +100,10 @@ class MachineConfig(BaseModel):
     @abstractmethod
     def port_bytes(self) -> int:
         """Bytes that a DRAM port moves per cycle."""
+
+    def memories(self) -> list[MemoryPorts]:
+        """The memories behind the ports, in the ports' order."""
+        return [MemoryPorts(self.ports, self.dram_latency, self.dram_bytes_per_second, self.memory)]
 
     @property
     def max_degree(self) -> int | None:

@@ -25,6 +25,9 @@ LOAD_QUEUE = 4
 FETCH_DEPTH = 16
 
 
+_Rows = Annotated[int, Field(ge=1, le=8192)]
+
+
 class VectorConfig(MachineConfig):
     """One configuration: groups of processing elements with lanes and banks."""
 
@@ -36,7 +39,8 @@ class VectorConfig(MachineConfig):
     lanes: Annotated[int, Field(ge=4, le=256)]
     #: Data banks of an element, next to the twiddle bank.
     banks: Annotated[int, Field(ge=2, le=7)]
-    bank_rows: Annotated[int, Field(ge=1, le=8192)]
+    #: Rows of every data bank, or of each.
+    bank_rows: _Rows | tuple[_Rows, ...]
     twiddle_rows: Annotated[int, Field(ge=1, le=8192)]
     word_bits: Annotated[int, Field(ge=32, le=62)]
     multiplier: Literal["barrett", "montgomery"]
@@ -55,11 +59,24 @@ class VectorConfig(MachineConfig):
             raise ValueError("every group needs the same number of ports")
         if self.max_log_n < self.min_log_n:
             raise ValueError("max_log_n must be at least min_log_n")
+        if not isinstance(self.bank_rows, int) and len(self.bank_rows) != self.banks:
+            raise ValueError(f"bank_rows must be one number or {self.banks}, one a bank")
+        least = min(self.rows_of(bank) for bank in range(self.banks))
+        if min(least, self.twiddle_rows) < self.rows(self.max_log_n):
+            raise ValueError("a bank is smaller than the largest polynomial")
+        return self
+
+    @model_validator(mode="after")
+    def _transforms(self) -> Self:
         least = 2 * (self.lanes.bit_length() - 1)
         if self.min_log_n < least:
             raise ValueError(
                 f"the transform unit takes N >= lanes^2: min_log_n must be at least {least}, or lanes fewer"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _bursts(self) -> Self:
         if self.burst_rows & (self.burst_rows - 1):
             raise ValueError("burst_rows must be a power of two")
         if self.burst_rows * self.row_bytes > BURST_BYTES:
@@ -69,8 +86,6 @@ class VectorConfig(MachineConfig):
             )
         if self.stream_rows < self.burst_rows:
             raise ValueError(f"stream_rows must hold a burst: at least burst_rows, {self.burst_rows}")
-        if min(self.bank_rows, self.twiddle_rows) < self.rows(self.max_log_n):
-            raise ValueError("a bank is smaller than the largest polynomial")
         return self
 
     def parameters(self, *, twin: bool) -> dict[str, int]:
@@ -79,7 +94,7 @@ class VectorConfig(MachineConfig):
             "Pes": self.pes,
             "Lanes": self.lanes,
             "Banks": self.banks,
-            "BankRows": self.bank_rows,
+            "BankRows": self.rows_of(0),
             "TwiddleRows": self.twiddle_rows,
             "WordBits": self.word_bits,
             "MinLogN": self.min_log_n,
@@ -117,7 +132,8 @@ class VectorConfig(MachineConfig):
             "groups g, elements p, lanes c, banks b": f"{c.groups}, {c.pes}, {c.lanes}, {c.banks}",
             "words": f"{c.word_bits} bits, {c.multiplier} multipliers",
             "degrees N": f"2^{c.min_log_n} ... 2^{c.max_log_n}",
-            "scratchpad of an element": f"{c.banks} banks of {c.bank_rows} rows and a twiddle bank of {c.twiddle_rows}",
+            "scratchpad of an element": f"{c.banks} banks of {c.rows_of_banks} rows and a twiddle bank of "
+            f"{c.twiddle_rows}",
             "slots of an element at N = 2^14": f"{c.slots(14)}" if c.max_log_n >= 14 else "-",
             "stream buffer": f"{c.stream_rows} rows, bursts of {c.burst_rows}",
             **general,
@@ -153,7 +169,16 @@ class VectorConfig(MachineConfig):
     @property
     def scratchpad_bytes(self) -> int:
         """Bytes of one element's data banks, words of 8 bytes."""
-        return self.banks * self.bank_rows * self.row_bytes
+        return sum(self.rows_of(bank) for bank in range(self.banks)) * self.row_bytes
+
+    def rows_of(self, bank: int) -> int:
+        """Rows of a data bank."""
+        return self.bank_rows if isinstance(self.bank_rows, int) else self.bank_rows[bank]
+
+    @property
+    def rows_of_banks(self) -> str:
+        """Rows of every data bank, or of each, in words."""
+        return str(self.bank_rows) if isinstance(self.bank_rows, int) else ", ".join(map(str, self.bank_rows))
 
     def rows(self, log_n: int) -> int:
         """Rows of a polynomial of degree 2^log_n."""
@@ -163,13 +188,13 @@ class VectorConfig(MachineConfig):
         """Bytes of a polynomial in DRAM."""
         return WORD_BYTES << log_n
 
-    def bank_slots(self, log_n: int) -> int:
-        """Polynomials that one bank holds."""
-        return self.bank_rows // self.rows(log_n)
+    def bank_slots(self, log_n: int, bank: int = 0) -> int:
+        """Polynomials that a data bank holds."""
+        return self.rows_of(bank) // self.rows(log_n)
 
     def slots(self, log_n: int) -> int:
         """Polynomials that the data banks of one element hold."""
-        return self.banks * self.bank_slots(log_n)
+        return sum(self.bank_slots(log_n, bank) for bank in range(self.banks))
 
     def twiddle_slots(self, log_n: int) -> int:
         """Twiddle tables that one element holds."""

@@ -236,7 +236,7 @@ class Interpreter:
         bank, row, rows = bank_of(code), row_of(code), self.config.rows(e.log_n)
         if (bank == TWIDDLE_BANK) != table or (bank != TWIDDLE_BANK and bank >= self.config.banks):
             self._refuse(e, f"there is no {'twiddle' if table else 'data'} bank {bank}")
-        if row % rows or row + rows > (self.config.twiddle_rows if table else self.config.bank_rows):
+        if row % rows or row + rows > (self.config.twiddle_rows if table else self.config.rows_of(bank)):
             self._refuse(e, f"row {row} of bank {bank} does not start a slot of {rows} rows")
 
     def _read(self, e: _Element, code: int, prime: int = 0, table: bool = False) -> _Residues:

@@ -9,9 +9,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ringforge.hw.core.config import WORD_BYTES, room
 from ringforge.hw.vector.config import VectorConfig
@@ -24,6 +24,9 @@ class MatvecConfig(VectorConfig):
     """One configuration of the matvec accelerator."""
 
     room: ClassVar = room("matvec")
+
+    #: Rows of every data bank.
+    bank_rows: Annotated[int, Field(ge=1, le=8192)]
 
     @model_validator(mode="after")
     def _fits_its_ports(self) -> Self:

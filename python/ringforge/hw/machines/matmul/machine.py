@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Descriptor of the matmul accelerator."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ringforge.hw.core.machine import Machine
+from ringforge.hw.machines.matmul.config import FameConfig
+from ringforge.hw.vector import family
+
+MACHINE: Final = Machine(
+    name="matmul",
+    about="products of encrypted matrices, by linear transforms with hoisted key switches",
+    room=FameConfig.room,
+    config=FameConfig,
+    top="matmul_top",
+    identity=0x4D4D4652,
+    default="fame-s",
+    libraries=family.LIBRARIES,
+    errors=family.ERRORS,
+    parts=family.PARTS | {"matmul_memory", "matmul_copy", "rf_line_read", "rf_line_write", "rf_pack", "rf_unpack"},
+    tests=("python/tests/hw",),
+)
