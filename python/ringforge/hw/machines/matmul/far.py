@@ -298,14 +298,16 @@ def _phases(
     limit, meanwhile = 0, 0.0
     for i, step in enumerate(steps):
         mine = [name for name in step.reads if name in far]
-        joined = dict.fromkeys([*reads[-1], *mine])
-        if len(joined) > limit and mine:
+        fresh = sum(name not in reads[-1] for name in dict.fromkeys(mine))
+        if fresh and len(reads[-1]) + fresh > limit:
             cuts.append(i)
+            # Where the link cannot keep up, longer phases meet less often.
+            grown = 2 * len(reads[-1]) if meanwhile < len(reads[-1]) else 0
             reads.append(dict.fromkeys(mine))
-            limit = max(min(half, int(meanwhile)), min(half, link.queue), len(reads[-1]))
+            limit = max(min(half, max(int(meanwhile), link.queue, grown)), len(reads[-1]))
             meanwhile = 0.0
         else:
-            reads[-1] = joined
+            reads[-1].update(dict.fromkeys(mine))
             meanwhile += min(link.queue, step.cycles / link.cycles)
     cuts.append(len(steps))
     for number, (first, end) in enumerate(pairwise(cuts)):
