@@ -10,7 +10,7 @@ rtl/rf_mul_montgomery.sv
 rtl/rf_mul_twin.sv
 rtl/rf_mod_mul.sv
 rtl/rf_butterfly.sv
-rtl/rf_butterfly_pair.sv
+rtl/rf_alu.sv
 rtl/rf_mac.sv
 rtl/rf_spn.sv
 rtl/rf_spn_stage.sv

@@ -20,7 +20,7 @@ REFUSED = [
     ("rf_mod_mul", {"Kind": 2}, "Kind must be"),
     ("rf_mac", {"Kind": 2}, "Kind must be"),
     ("rf_butterfly", {"Kind": 2}, "Kind must be"),
-    ("rf_butterfly_pair", {"Lanes": 3}, "Lanes even"),
+    ("rf_alu", {"Lanes": 3}, "Lanes even"),
     ("rf_spn", {"Lanes": 12}, "power of two"),
     ("rf_spn", {"Lanes": 8, "Registers": 3}, "less than log2"),
     ("rf_spn_stage", {"Lanes": 12}, "power of two"),

@@ -6,7 +6,8 @@
 // Function: r = a * b mod q. The constant k is floor(2^(2W) / q); its bit W is always set and is not read, so that the
 // 64-bit port serves every width.
 // Latency MulLatency, throughput one product per lane and clock; en_i low holds the whole pipeline. q_i and k_i do not
-// change while operands are in flight.
+// change while operands are in flight; with Moving they belong to the operands that enter with them and move along,
+// in one chain of registers for all lanes.
 //
 // Ranges: 4 <= W <= 64; 2^(W-1) < q < 2^W; a < q; b < 2^W; r < q. q need not be odd: a shorter prime is used shifted
 // left, and so are a and r.
@@ -25,7 +26,8 @@ module rf_mul_barrett #(
   parameter int unsigned Lanes = 1,
   parameter int unsigned TileA = 26,
   parameter int unsigned TileB = 17,
-  parameter int unsigned LutBits = 3
+  parameter int unsigned LutBits = 3,
+  parameter bit          Moving = 1'b0
 ) (
   input  logic         clk_i,
   input  logic         en_i,
@@ -62,6 +64,36 @@ module rf_mul_barrett #(
   logic [W+1:0]       r10 [Lanes];
   logic [W:0]         r11_q [Lanes];
 
+  // The settings of the operands in the stage that follows so many clocks after they entered.
+  logic [W-1:0] k4;
+  logic [W-1:0] q7;
+  logic [W-1:0] q10;
+  logic [W-1:0] q11;
+
+  if (Moving) begin : g_moving
+    logic [W-1:0] k_q [4];
+    logic [W-1:0] q_q [11];
+
+    always_ff @(posedge clk_i) begin
+      if (en_i) begin
+        k_q[0] <= k_i[W-1:0];
+        q_q[0] <= q_i;
+        for (int unsigned d = 1; d < 4; d++) k_q[d] <= k_q[d-1];
+        for (int unsigned d = 1; d < 11; d++) q_q[d] <= q_q[d-1];
+      end
+    end
+
+    assign k4 = k_q[3];
+    assign q7 = q_q[6];
+    assign q10 = q_q[9];
+    assign q11 = q_q[10];
+  end else begin : g_still
+    assign k4 = k_i[W-1:0];
+    assign q7 = q_i;
+    assign q10 = q_i;
+    assign q11 = q_i;
+  end
+
   always_ff @(posedge clk_i) begin
     if (en_i) begin
       a1_q <= a_i;
@@ -75,11 +107,11 @@ module rf_mul_barrett #(
       zero[l] = '0;
       h4[l] = x4[l][2*W-1:W-2];
       x_low4[l] = x4[l][W+1:0];
-      k[l] = k_i[W-1:0];
+      k[l] = k4;
       // h * 2^W for the bit of k that is not read, in units of 2^(W-4).
       addend[l] = {h6[l], 4'd0};
       quotient[l] = e7[l][W+Guard-1:Guard];
-      q[l] = q_i;
+      q[l] = q7;
     end
   end
 
@@ -110,8 +142,8 @@ module rf_mul_barrett #(
     if (en_i) begin
       /* verilator unroll_disable */
       for (int unsigned l = 0; l < Lanes; l++) begin
-        automatic logic [W+2:0] once = {1'b0, r10[l]} - (W+3)'(q_i);
-        automatic logic [W+1:0] twice = {1'b0, r11_q[l]} - (W+2)'(q_i);
+        automatic logic [W+2:0] once = {1'b0, r10[l]} - (W+3)'(q10);
+        automatic logic [W+1:0] twice = {1'b0, r11_q[l]} - (W+2)'(q11);
         r11_q[l] <= once[W+2] ? r10[l][W:0] : once[W:0];
         r_o[l] <= twice[W+1] ? r11_q[l][W-1:0] : twice[W-1:0];
       end

@@ -6,7 +6,8 @@
 //
 // Function: r = a * b * 2^(-Word*Rounds) mod q with Rounds = ceil(W / Word). k_i is not used.
 // Latency MulLatency, throughput one product per lane and clock; en_i low holds the whole pipeline. q_i does not change
-// while operands are in flight.
+// while operands are in flight; with Moving it belongs to the operands that enter with it and moves along, in one chain
+// of registers for all lanes.
 //
 // Ranges: q = 1 mod 2^Word, Word < W, q < 2^W; a, b < q; r < q.
 //
@@ -30,7 +31,8 @@ module rf_mul_montgomery #(
   parameter bit          ShortInLuts = 1'b0,
   parameter int unsigned TileA = 26,
   parameter int unsigned TileB = 17,
-  parameter int unsigned LutBits = 3
+  parameter int unsigned LutBits = 3,
+  parameter bit          Moving = 1'b0
 ) (
   input  logic         clk_i,
   input  logic         en_i,
@@ -61,12 +63,32 @@ module rf_mul_montgomery #(
   logic [W-1:0]   b [Lanes];
   logic [2*W-1:0] zero [Lanes];
   logic [2*W-1:0] product [Lanes];
-  logic [Upper-1:0] upper;
   // t[r] is the number before round r.
   logic signed [T-1:0] t [Rounds+1][Lanes];
   logic [W-1:0] r_q [OutputStages+1][Lanes];
 
-  assign upper = q_i[W-1:Word];
+  // The modulus of the operands that are about to enter a round, or after the rounds the correction.
+  logic [W-1:0] q [Rounds+1];
+
+  if (Moving) begin : g_moving
+    localparam int unsigned First = (InputStage ? 1 : 0) + 3;  // clocks before the first round
+    logic [W-1:0] q_q [First+2*Rounds];
+
+    always_ff @(posedge clk_i) begin
+      if (en_i) begin
+        q_q[0] <= q_i;
+        for (int unsigned d = 1; d < First + 2 * Rounds; d++) q_q[d] <= q_q[d-1];
+      end
+    end
+
+    for (genvar r = 0; r <= int'(Rounds); r++) begin : g_tap
+      assign q[r] = q_q[First+2*r-1];
+    end
+  end else begin : g_still
+    for (genvar r = 0; r <= int'(Rounds); r++) begin : g_tap
+      assign q[r] = q_i;
+    end
+  end
 
   if (InputStage) begin : g_input
     always_ff @(posedge clk_i) begin
@@ -99,10 +121,13 @@ module rf_mul_montgomery #(
     localparam int unsigned Rest = 2 * W - Word * (r + 1) > W + 1 ? 2 * W - Word * (r + 1) + 2 : W + 3;
     localparam int unsigned Size = Rest < T ? Rest : T;
 
+    logic [Upper-1:0]            upper;
     logic signed [T-1:0]         shifted_q [Lanes];
     logic signed [Word+Long:0]   long_q [Lanes];
     logic signed [Word+Upper:0]  both [Lanes];
     logic signed [Size-1:0]      t_q [Lanes];
+
+    assign upper = q[r][W-1:Word];
 
     always_ff @(posedge clk_i) begin
       if (en_i) begin
@@ -163,8 +188,8 @@ module rf_mul_montgomery #(
       /* verilator unroll_disable */
       for (int unsigned l = 0; l < Lanes; l++) begin
         automatic logic signed [W+1:0] last = t[Rounds][l][W+1:0];
-        automatic logic signed [W+1:0] less = last - signed'({2'b0, q_i});
-        if (last[W+1]) r_q[0][l] <= last[W-1:0] + q_i;
+        automatic logic signed [W+1:0] less = last - signed'({2'b0, q[Rounds]});
+        if (last[W+1]) r_q[0][l] <= last[W-1:0] + q[Rounds];
         else r_q[0][l] <= less[W+1] ? last[W-1:0] : less[W-1:0];
         for (int d = 1; d <= int'(OutputStages); d++) r_q[d][l] <= r_q[d-1][l];
       end

@@ -16,6 +16,12 @@ package rf_pkg;
   localparam int unsigned MacLatency = MulLatency + 2;
   localparam int unsigned ButterflyLatency = MulLatency + 3;
 
+  // Modes of rf_alu.
+  localparam logic [1:0] AluMulAdd = 2'd0;
+  localparam logic [1:0] AluForward = 2'd1;
+  localparam logic [1:0] AluInverse = 2'd2;
+  localparam logic [1:0] AluSubMul = 2'd3;
+
   // Clock edges from address to data of a bank, and through a permutation network.
   localparam int unsigned BankLatency = 2;
   localparam int unsigned SpnLatency = 4;

@@ -8,6 +8,7 @@ package vector_isa_pkg;
 
   localparam int unsigned InstrBits = 256;
   localparam int unsigned Moduli = 32;
+  localparam int unsigned MaxModuli = 64;
   localparam logic [2:0] TwiddleBank = 3'd7;
 
   // Fields: lowest bit in the instruction, and width.
@@ -31,6 +32,10 @@ package vector_isa_pkg;
   localparam int unsigned SrcPeWidth = 7;
   localparam int unsigned MaskLsb = 32;  // elements of the group that receive, a bit each
   localparam int unsigned MaskWidth = 32;
+  localparam int unsigned ModHighLsb = 32;  // bit 5 of mod, on machines with more than 32 moduli
+  localparam int unsigned ModHighWidth = 1;
+  localparam int unsigned SrcModHighLsb = 33;  // bit 5 of src_mod, on machines with more than 32 moduli
+  localparam int unsigned SrcModHighWidth = 1;
   localparam int unsigned DstLsb = 64;  // slot written: bank in bits 15..13, first row in bits 12..0
   localparam int unsigned DstWidth = 16;
   localparam int unsigned ALsb = 80;  // slot read
@@ -43,6 +48,16 @@ package vector_isa_pkg;
   localparam int unsigned BWidth = 16;
   localparam int unsigned ImmLsb = 128;  // immediate number
   localparam int unsigned ImmWidth = 64;
+  localparam int unsigned PairDstLsb = 128;  // slot that the second transform of a pair writes
+  localparam int unsigned PairDstWidth = 16;
+  localparam int unsigned PairALsb = 144;  // slot that the second transform of a pair reads
+  localparam int unsigned PairAWidth = 16;
+  localparam int unsigned PairTwLsb = 160;  // twiddle slot of the second transform of a pair
+  localparam int unsigned PairTwWidth = 16;
+  localparam int unsigned PairModLsb = 176;  // modulus of the second transform of a pair
+  localparam int unsigned PairModWidth = 6;
+  localparam int unsigned PairLsb = 191;  // two transforms, row beside row, on machines with shared ALUs
+  localparam int unsigned PairWidth = 1;
   localparam int unsigned AddrLsb = 192;  // byte address in DRAM, or a second immediate
   localparam int unsigned AddrWidth = 64;
 
@@ -54,6 +69,7 @@ package vector_isa_pkg;
   localparam logic [7:0] OpStream = 8'd16;
   localparam logic [7:0] OpLoad = 8'd17;
   localparam logic [7:0] OpStore = 8'd18;
+  localparam logic [7:0] OpCopy = 8'd19;
   localparam logic [7:0] OpSend = 8'd24;
   localparam logic [7:0] OpRecv = 8'd25;
   localparam logic [7:0] OpReduce = 8'd26;

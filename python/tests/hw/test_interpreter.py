@@ -230,4 +230,4 @@ def test_random_programs_are_valid_and_use_every_operation(seed: int) -> None:
     interpreter.run(case.encoded())
     assert case.results(dram).any()
     if seed == 0:
-        assert set(interpreter.executed) == {o.name for o in Opcode}
+        assert set(interpreter.executed) == {o.name for o in Opcode} - {"COPY"}  # there is no far memory

@@ -110,7 +110,7 @@ def test_the_package_names_every_field_and_operation(tmp_path: Path) -> None:
     assert numbers["AddrLsb"] == "192"
     assert numbers["OpMac"] == "48"
     assert numbers["OpEnd"] == "1"
-    assert len(numbers) == 3 + 2 * len(isa.field_table()) + len(Opcode) + len(isa.Scope) + len(isa.BFrom)
+    assert len(numbers) == 4 + 2 * len(isa.field_table()) + len(Opcode) + len(isa.Scope) + len(isa.BFrom)
 
 
 def test_the_table_describes_every_operation() -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -50,6 +50,10 @@ class VectorConfig(MachineConfig):
     stream_rows: Annotated[int, Field(ge=1, le=65_536)]
     #: Rows of one DRAM burst, a power of two.
     burst_rows: Annotated[int, Field(ge=1, le=256)]
+    #: Entries of an element's modulus table.
+    moduli: Annotated[int, Field(ge=1, le=64)] = 32
+    #: Transform unit and MAC unit share their ALUs: MACs lift, transforms come in pairs.
+    shared_alu: ClassVar[bool] = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

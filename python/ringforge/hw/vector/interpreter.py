@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""A functional interpreter of the matvec accelerator: what programs compute, without time.
+"""A functional interpreter of the vector family: what programs compute, without time.
 
 It is the reference that the hardware and the compiler are held against. Residues are canonical here (the machine
 keeps them shifted inside); transforms and products are those of the `ref` kernel set. The interpreter is stricter
@@ -8,6 +8,7 @@ than the machine: it refuses whatever would depend on timing or on leftovers, su
 
 * reading a slot or memory that nothing was written to, or residues of another modulus than the instruction's;
 * loading what was stored without a SYNC of sufficient scope in between;
+* loading or streaming what was copied from far memory without a SYNC in between;
 * transforms with a table that is not the modulus's, primes or constants that are inconsistent;
 * programs that wait for each other in a circle.
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn
 
 import numpy as np
@@ -27,11 +28,11 @@ import numpy.typing as npt
 
 from ringforge._native import kernels
 from ringforge.errors import IllegalInstructionError, ParameterError
-from ringforge.hw.core.config import WORD_BYTES
-from ringforge.hw.core.dram import ALIGNMENT, Dram
+from ringforge.hw.core.dram import Dram
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.config import LOAD_QUEUE, MAX_SHIFT, VectorConfig
-from ringforge.hw.vector.isa import MODULI, TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, decode, row_of
+from ringforge.hw.vector.isa import TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, decode, row_of
+from ringforge.hw.vector.polynomials import FlatMemory, PolynomialMemory
 
 Words = npt.NDArray[np.uint64]
 
@@ -71,7 +72,10 @@ class _Element:
     shift: int = 0
     moduli: dict[int, int] = field(default_factory=dict)
     slots: dict[int, _Residues] = field(default_factory=dict)
-    streams: deque[Words] = field(default_factory=deque)
+    #: Streamed polynomials that wait for their MACs, with their addresses.
+    streams: deque[tuple[int, Words]] = field(default_factory=deque)
+    #: Near addresses of COPYs since the last SYNC.
+    copying: set[int] = field(default_factory=set)
     #: SYNCs passed: of any scope, of the group's or the machine's, of the machine's.
     syncs: tuple[int, int, int] = (0, 0, 0)
     #: Addresses and slots of the last LOADs, as long as nothing proves that they have finished, which they do in order.
@@ -96,18 +100,17 @@ class Interpreter:
 
     Args:
         config: the machine.
-        dram: memory; stores change it.
+        dram: memory; stores change it. A `Dram` is one that all elements share, a residue in each word.
         kernel_set: of the library; `ref` is the reference, `kernels.active()` is faster.
     """
 
-    def __init__(self, config: VectorConfig, dram: Dram, kernel_set: str = "ref") -> None:
+    def __init__(self, config: VectorConfig, dram: Dram | PolynomialMemory, kernel_set: str = "ref") -> None:
         self.config = config
-        self.dram = dram
+        self.memory: PolynomialMemory = FlatMemory(dram) if isinstance(dram, Dram) else dram
         self.set = kernel_set
         self.executed: Counter[str] = Counter()
         self._elements: list[_Element] = []
-        self._stored: dict[int, _Stored] = {}
-        self._tables: set[tuple[int, int]] = set()
+        self._stored: dict[tuple[int, int], _Stored] = {}
 
     def run(self, programs: Sequence[npt.ArrayLike]) -> None:
         """Executes programs (n, 4) of element 0, 1, ... (group by group) until all have ended.
@@ -177,13 +180,15 @@ class Interpreter:
             case Opcode.STREAM:
                 if len(e.streams) >= STREAM_QUEUE:
                     self._refuse(e, f"{STREAM_QUEUE} streamed polynomials wait to be used already")
-                e.streams.append(self._fetch(e, i))
+                e.streams.append((i.addr, self._fetch(e, i)))
             case Opcode.LOAD:
                 words = self._fetch(e, i).copy()
                 self._write(e, i.dst, _Residues(words), table=bank_of(i.dst) == TWIDDLE_BANK)
                 e.loading.append((i.addr, i.dst))
             case Opcode.STORE:
                 self._store(e, i)
+            case Opcode.COPY:
+                self._copy(e, i)
             case Opcode.NTT | Opcode.INTT:
                 self._transform(e, i)
             case Opcode.AUTO:
@@ -222,10 +227,12 @@ class Interpreter:
             self._refuse(e, str(error))
         if i.addr != constants.multiplier_constant(config, prime):
             self._refuse(e, f"{i.addr} is not the multiplier's constant of {prime}")
-        e.moduli[i.mod] = prime
+        if i.entry >= config.moduli:
+            self._refuse(e, f"the modulus table has {config.moduli} entries")
+        e.moduli[i.entry] = prime
 
     def _prime(self, e: _Element, entry: int) -> int:
-        prime = e.moduli.get(entry) if entry < MODULI else None
+        prime = e.moduli.get(entry)
         if prime is None:
             self._refuse(e, f"entry {entry} of the modulus table was not set")
         return prime
@@ -262,38 +269,75 @@ class Interpreter:
 
     # ---- memory -----------------------------------------------------------------------------------
 
-    def _check_address(self, e: _Element, i: Instruction) -> None:
-        alignment = min(ALIGNMENT, WORD_BYTES << e.log_n)
-        if i.addr % alignment:
+    def _check_address(self, e: _Element, address: int) -> None:
+        alignment = self.memory.alignment(e.log_n)
+        if address % alignment:
             self._refuse(e, f"the address is no multiple of {alignment}")
 
+    def _place(self, e: _Element, address: int) -> tuple[int, int]:
+        return (e.number if self.memory.local else 0, address)
+
     def _fetch(self, e: _Element, i: Instruction) -> Words:
-        self._check_address(e, i)
-        stored = self._stored.get(i.addr)
+        self._check_address(e, i.addr)
+        stored = self._stored.get(self._place(e, i.addr))
         if stored is not None:
             scope = 0 if stored.element == e.number else 1 if stored.element // self.config.pes == e.group else 2
             if e.syncs[scope] <= stored.syncs[scope]:
                 self._refuse(e, f"element {stored.element} stored this without a SYNC of scope {scope} since")
+        if i.addr in e.copying:
+            self._refuse(e, "this was copied from far memory without a SYNC since")
         try:
-            return self.dram.read(i.addr, 1 << e.log_n)
+            return self.memory.read_polynomial(e.number, i.addr, e.log_n)
         except ParameterError as error:
             self._refuse(e, str(error))
 
-    def _store(self, e: _Element, i: Instruction) -> None:
-        self._check_address(e, i)
-        a = self._read(e, i.a)
-        if any(address == i.addr for address, _ in e.loading):
+    def _overwrite(self, e: _Element, address: int) -> None:
+        """A polynomial in memory is about to change."""
+        self._check_address(e, address)
+        if any(address == a for a, _ in e.loading):
             self._refuse(e, "a LOAD from this address may not have finished")
+        if any(address == a for a, _ in e.streams):
+            self._refuse(e, "a STREAM from this address may not have finished")
+        if address in e.copying:
+            self._refuse(e, "a COPY to this address may not have finished")
+
+    def _store(self, e: _Element, i: Instruction) -> None:
+        a = self._read(e, i.a)
+        self._overwrite(e, i.addr)
         try:
-            self.dram.write(i.addr, a.words)
+            self.memory.write_polynomial(e.number, i.addr, a.words)
         except ParameterError as error:
             self._refuse(e, str(error))
-        self._stored[i.addr] = _Stored(e.number, e.syncs)
+        self._stored[self._place(e, i.addr)] = _Stored(e.number, e.syncs)
+
+    def _copy(self, e: _Element, i: Instruction) -> None:
+        self._overwrite(e, i.addr)
+        stored = self._stored.pop(self._place(e, i.addr), None)
+        if stored is not None and e.syncs[0] <= stored.syncs[0]:
+            self._refuse(e, "a STORE to this address may not have finished")
+        try:
+            self.memory.copy_polynomial(e.number, i.addr, i.imm, e.log_n)
+        except ParameterError as error:
+            self._refuse(e, str(error))
+        e.copying.add(i.addr)
 
     # ---- arithmetic -------------------------------------------------------------------------------
 
     def _transform(self, e: _Element, i: Instruction) -> None:
-        prime = self._prime(e, i.mod)
+        single = replace(i, pair=0, pair_dst=0, pair_a=0, pair_tw=0, pair_mod=0)
+        if not i.pair:
+            self._single(e, single)
+            return
+        if not self.config.shared_alu:
+            self._refuse(e, f"machine {self.config.name} transforms one polynomial at a time")
+        if i.dst in (i.pair_dst, i.pair_a) or i.pair_dst == i.a:
+            self._refuse(e, "the slots that a pair writes must differ, and neither be the other's source")
+        self._single(e, single)
+        entry = i.pair_mod
+        self._single(e, replace(single, dst=i.pair_dst, a=i.pair_a, tw=i.pair_tw, mod=entry & 31, mod_high=entry >> 5))
+
+    def _single(self, e: _Element, i: Instruction) -> None:
+        prime = self._prime(e, i.entry)
         table = self._read(e, i.tw, table=True)
         if table.prime != prime:
             try:
@@ -306,14 +350,25 @@ class Interpreter:
         if i.op is Opcode.INTT:
             out = kernels.intt(self.set, self._read(e, i.a, prime).words, prime)
         elif i.lift:
-            source = self._prime(e, i.src_mod)
+            source = self._prime(e, i.src_entry)
             out = kernels.ntt_lift(self.set, self._read(e, i.a, source).words, source, prime)
         else:
             out = kernels.ntt(self.set, self._read(e, i.a, prime).words, prime)
         self._write(e, i.dst, _Residues(out, prime))
 
+    def _lifted(self, e: _Element, i: Instruction, code: int, prime: int) -> Words:
+        """A slot's residues, after the MAC's centred lift."""
+        source = self._prime(e, i.src_entry)
+        if source.bit_length() != prime.bit_length():
+            self._refuse(e, f"a lift takes primes of the same length, not {source} and {prime}")
+        words = self._read(e, code, source).words
+        # The signed number is x or x - source; modulo a prime of the same length one addition makes it canonical.
+        offset = np.uint64((prime - source) % (1 << 64))
+        out: Words = words + np.where(words > np.uint64(source >> 1), offset, np.uint64(0))
+        return out
+
     def _mac(self, e: _Element, i: Instruction) -> None:
-        prime, name = self._prime(e, i.mod), self.set
+        prime, name = self._prime(e, i.entry), self.set
         read = {i.a}
         if i.pre_sub or i.post_add:
             read.add(i.c)
@@ -321,8 +376,16 @@ class Interpreter:
             read.add(i.b)
         if len({bank_of(s) for s in read}) != len(read):
             self._refuse(e, "different slots of one bank are read")
-        a = self._read(e, i.a, prime).words
-        c = self._read(e, i.c, prime).words if i.pre_sub or i.post_add else None
+        if self.config.shared_alu:
+            if i.pre_sub and i.post_add:
+                self._refuse(e, "elements with shared ALUs either subtract c or add it")
+        elif i.lift:
+            self._refuse(e, f"a MAC of machine {self.config.name} does not lift")
+        lift_a = i.lift and not i.pre_sub
+        a = self._lifted(e, i, i.a, prime) if lift_a else self._read(e, i.a, prime).words
+        c = None
+        if i.pre_sub or i.post_add:
+            c = self._lifted(e, i, i.c, prime) if i.lift and i.pre_sub else self._read(e, i.c, prime).words
         if i.pre_sub and c is not None:
             a = kernels.sub(name, a, c, prime)
         # A Montgomery multiplier divides by R.
@@ -335,7 +398,7 @@ class Interpreter:
             if i.b_from == BFrom.STREAM:
                 if not e.streams:
                     self._refuse(e, "no streamed polynomial is left")
-                b = e.streams.popleft()
+                _, b = e.streams.popleft()
                 if int(b.max()) >= prime:
                     self._refuse(e, f"the streamed polynomial has words of {prime} or more")
             elif i.b_from == BFrom.SLOT:
@@ -415,6 +478,7 @@ class Interpreter:
             return []
         for p in peers:
             own, group, machine = p.syncs
+            p.copying.clear()
             p.syncs = (own + 1, group + (i.scope >= Scope.GROUP), machine + (i.scope == Scope.MACHINE))
             self._next(p, p.at)
         return peers

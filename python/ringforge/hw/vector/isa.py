@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The matvec accelerator's instructions: encoder, decoder, and texts made from the one description.
+"""The instructions of the vector family: encoder, decoder, and texts made from the one description.
 
 `hw/vector/isa.json` describes the instruction word once; the encoder here, the hardware's package of constants
 (`systemverilog_package`) and the documentation's table (`markdown`) are all read from it.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,7 @@ class Opcode(IntEnum):
     STREAM = 16
     LOAD = 17
     STORE = 18
+    COPY = 19
     SEND = 24
     RECV = 25
     REDUCE = 26
@@ -67,8 +68,10 @@ class BFrom(IntEnum):
 
 #: Bank number of twiddle slots.
 TWIDDLE_BANK: Final = 7
-#: Entries of the modulus table.
+#: Entries of the modulus table, where a machine's configuration says nothing else.
 MODULI: Final = 32
+#: Entries that an instruction can name.
+MAX_MODULI: Final = 64
 _ROW_BITS: Final = 13
 
 
@@ -113,7 +116,7 @@ def description() -> Mapping[str, Any]:
     isa: dict[str, Any] = json.loads((sources() / "vector" / "isa.json").read_text())
     if {name: i["op"] for name, i in isa["instructions"].items()} != {o.name: o.value for o in Opcode}:
         raise FormatError("isa.json has other operations than ringforge.hw.vector.isa: one of them is out of date")
-    if isa["twiddle_bank"] != TWIDDLE_BANK or isa["moduli"] != MODULI:
+    if (isa["twiddle_bank"], isa["moduli"], isa["max_moduli"]) != (TWIDDLE_BANK, MODULI, MAX_MODULI):
         raise FormatError("isa.json has another twiddle bank or modulus table than ringforge.hw.vector.isa")
     return isa
 
@@ -124,11 +127,22 @@ def field_table() -> Mapping[str, Field]:
     return {n: Field(n, f["word"], f["lsb"], f["width"], f["about"]) for n, f in description()["fields"].items()}
 
 
+_SLOTS: Final = frozenset({"dst", "a", "c", "b", "tw", "pair_dst", "pair_a", "pair_tw"})
+#: Fields that texts leave out when they are zero: not all machines use them.
+_OPTIONAL: Final = frozenset({"mod_high", "src_mod_high", "pair", "pair_dst", "pair_a", "pair_tw", "pair_mod"})
+
+
+def _lift(entry: int | None) -> dict[str, int]:
+    """Fields of a centred lift from an entry of the modulus table."""
+    return {} if entry is None else {"lift": 1, "src_mod": entry & 31, "src_mod_high": entry >> 5}
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction. Fields that an operation does not use are zero; slots are codes made by `slot`.
 
-    `tw` and `b` share bits of the word: an operation uses one of them at most.
+    `tw` and `b` share bits of the word, `imm` and the fields of a pair do too: an operation uses one of them at most.
+    Entries of the modulus table are given to the constructors as one number, 0 ... 63; bit 5 has a field of its own.
     """
 
     op: Opcode
@@ -148,6 +162,34 @@ class Instruction:
     b: int = 0
     imm: int = 0
     addr: int = 0
+    mod_high: int = 0
+    src_mod_high: int = 0
+    pair_dst: int = 0
+    pair_a: int = 0
+    pair_tw: int = 0
+    pair_mod: int = 0
+    pair: int = 0
+
+    @property
+    def entry(self) -> int:
+        """Entry of the modulus table, 0 ... 63."""
+        return self.mod_high << 5 | self.mod
+
+    @property
+    def src_entry(self) -> int:
+        """Entry of the source's modulus, 0 ... 63."""
+        return self.src_mod_high << 5 | self.src_mod
+
+    def beside(self, other: Instruction) -> Instruction:
+        """This transform with another of the same kind and lift, their rows taking turns (machines with shared ALUs).
+
+        Raises:
+            IllegalInstructionError: these two are no pair.
+        """
+        alike = (self.op, self.lift, self.src_entry) == (other.op, other.lift, other.src_entry)
+        if not alike or self.op not in (Opcode.NTT, Opcode.INTT) or self.pair or other.pair:
+            raise IllegalInstructionError(f"[{self}] and [{other}] are no pair of single transforms of the same kind")
+        return replace(self, pair=1, pair_dst=other.dst, pair_a=other.a, pair_tw=other.tw, pair_mod=other.entry)
 
     # ---- constructors, one per operation ----
 
@@ -169,7 +211,7 @@ class Instruction:
     @classmethod
     def modulus(cls, mod: int, prime: int, constant: int) -> Instruction:
         """Entry `mod` of the modulus table: shifted prime and the multiplier's constant."""
-        return cls(Opcode.MODULUS, mod=mod, imm=prime, addr=constant)
+        return cls(Opcode.MODULUS, mod=mod & 31, mod_high=mod >> 5, imm=prime, addr=constant)
 
     @classmethod
     def stream(cls, addr: int) -> Instruction:
@@ -185,6 +227,11 @@ class Instruction:
     def store(cls, a: int, addr: int) -> Instruction:
         """Polynomial at addr = a."""
         return cls(Opcode.STORE, a=a, addr=addr)
+
+    @classmethod
+    def copy(cls, addr: int, far: int) -> Instruction:
+        """Polynomial at addr of near memory = polynomial at `far` of far memory."""
+        return cls(Opcode.COPY, addr=addr, imm=far)
 
     @classmethod
     def send(cls, a: int, mask: int) -> Instruction:
@@ -204,13 +251,12 @@ class Instruction:
     @classmethod
     def ntt(cls, dst: int, a: int, tw: int, mod: int, lift_from: int | None = None) -> Instruction:
         """dst = NTT of a, after a centred lift from modulus `lift_from` when that is given."""
-        lift = lift_from is not None
-        return cls(Opcode.NTT, dst=dst, a=a, tw=tw, mod=mod, src_mod=lift_from or 0, lift=int(lift))
+        return cls(Opcode.NTT, dst=dst, a=a, tw=tw, mod=mod & 31, mod_high=mod >> 5, **_lift(lift_from))
 
     @classmethod
     def intt(cls, dst: int, a: int, tw: int, mod: int) -> Instruction:
         """dst = inverse NTT of a."""
-        return cls(Opcode.INTT, dst=dst, a=a, tw=tw, mod=mod)
+        return cls(Opcode.INTT, dst=dst, a=a, tw=tw, mod=mod & 31, mod_high=mod >> 5)
 
     @classmethod
     def auto(cls, dst: int, a: int, element: int) -> Instruction:
@@ -230,8 +276,11 @@ class Instruction:
         c: int | None = None,
         pre_sub: bool = False,
         post_add: bool = False,
+        lift_from: int | None = None,
     ) -> Instruction:
         """dst = (a or a - c) * B (or + c); B is `imm`, slot `b`, or the next streamed polynomial.
+
+        With `lift_from` (machines with shared ALUs), c of a - c, else a, takes a centred lift from that modulus first.
 
         Raises:
             IllegalInstructionError: not exactly one multiplier, or c without a use or a use without c.
@@ -246,12 +295,14 @@ class Instruction:
             dst=dst,
             a=a,
             c=c or 0,
-            mod=mod,
+            mod=mod & 31,
+            mod_high=mod >> 5,
             pre_sub=int(pre_sub),
             post_add=int(post_add),
             b_from=int(source),
             b=b or 0,
             imm=imm or 0,
+            **_lift(lift_from),
         )
 
     # ---- text ----
@@ -262,7 +313,9 @@ class Instruction:
         parts = []
         for name in uses:
             value = int(getattr(self, name))
-            if name in {"dst", "a", "c", "b", "tw"}:
+            if name in _OPTIONAL and not value:
+                continue
+            if name in _SLOTS:
                 parts.append(f"{name}={bank_of(value)}:{row_of(value)}")
             elif name in {"addr", "imm"}:
                 parts.append(f"{name}={value:#x}")
@@ -272,21 +325,23 @@ class Instruction:
 
 
 _NAMES: Final = tuple(f.name for f in fields(Instruction))
+_SHARING: Final = (("tw", "b"), ("imm", "pair"), ("mask", "mod_high"), ("mask", "src_mod_high"))
 
 
 def pack(columns: Mapping[str, npt.ArrayLike], count: int) -> Words:
     """Instruction words (count, 4) from a column of values per field; fields left out are zero.
 
     Raises:
-        IllegalInstructionError: a value does not fit its field, or an operation sets both `tw` and `b`.
+        IllegalInstructionError: a value does not fit its field, or an operation sets two fields that share bits.
     """
     words = np.zeros((count, 4), np.uint64)
-    if (
-        "tw" in columns
-        and "b" in columns
-        and np.any((np.asarray(columns["tw"]) != 0) & (np.asarray(columns["b"]) != 0))
-    ):
-        raise IllegalInstructionError("one instruction sets both tw and b, which share bits")
+    for one, other in _SHARING:
+        if (
+            one in columns
+            and other in columns
+            and np.any((np.asarray(columns[one], np.uint64) != 0) & (np.asarray(columns[other], np.uint64) != 0))
+        ):
+            raise IllegalInstructionError(f"one instruction sets both {one} and {other}, which share bits")
     for name, column in columns.items():
         field = field_table()[name]
         values = np.asarray(column, np.uint64)
@@ -363,6 +418,7 @@ def systemverilog_package(path: str | Path | None = None) -> str:
         "",
         f"  localparam int unsigned InstrBits = {isa['bits']};",
         f"  localparam int unsigned Moduli = {isa['moduli']};",
+        f"  localparam int unsigned MaxModuli = {isa['max_moduli']};",
         f"  localparam logic [2:0] TwiddleBank = 3'd{isa['twiddle_bank']};",
         "",
         "  // Fields: lowest bit in the instruction, and width.",
