@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,24 +14,25 @@ from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.interpreter import Interpreter
 from ringforge.hw.vector.isa import Instruction, encode, slot
-from tests.hw.local_memory import Memory
+from tests.hw.local_memory import Memory, pieces
 
 #: Programs start here in the near memory of their elements, far behind the data.
 PROGRAMS, STRIDE = 0x1000000, 0x40000
 
 
-def place(sim: Simulation[FameConfig], programs: Sequence[np.ndarray], at: int = PROGRAMS) -> None:
-    """Puts every element's program into its near memory."""
-    c = sim.config
+def program_pieces(config: FameConfig, programs: Sequence[np.ndarray], at: int) -> Iterator[tuple[int, bytes]]:
+    """Every element's program in its near memory, at multiples of STRIDE from an address on."""
     for e, words in enumerate(programs):
         # The instruction fetch reads ahead.
-        size = -(-(words.nbytes + 4096 * c.near_ports) // c.line_bytes) * c.line_bytes
-        image = np.zeros(size // 8, np.uint64)
-        image[: words.size] = words.reshape(-1)
-        beats = image.reshape(-1, c.near_ports, 8)
-        for p in range(c.near_ports):
-            address = (e * c.near_ports + p) * c.segment_bytes + (at + e * STRIDE) // c.near_ports
-            sim.map(address, np.ascontiguousarray(beats[:, p]).reshape(-1))
+        size = -(-(words.nbytes + config.fetch_depth * config.line_bytes) // config.line_bytes) * config.line_bytes
+        data = words.astype("<u8").tobytes().ljust(size, b"\0")
+        yield from pieces(config, e, at + e * STRIDE, data)
+
+
+def place(sim: Simulation[FameConfig], programs: Sequence[np.ndarray]) -> None:
+    """Puts programs into memory, to be run from PROGRAMS on at distances of STRIDE."""
+    for address, data in program_pieces(sim.config, programs, PROGRAMS):
+        sim.map(address, np.frombuffer(bytearray(data), np.uint64))
 
 
 def hold(sim: Simulation[FameConfig], programs: Sequence[np.ndarray], memory: Memory, expected: Memory) -> int:

@@ -16,8 +16,15 @@ from ringforge.errors import ParameterError
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.matmul.config import FameConfig
 
-Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 BEAT = 64
+
+
+def pieces(config: FameConfig, element: int, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where bytes of an element's near memory, whole lines, lie at its ports: an address and what is there, a port each."""
+    ports = config.near_ports
+    beats = np.frombuffer(data, np.uint8).reshape(-1, ports, BEAT)
+    for p in range(ports):
+        yield (element * ports + p) * config.segment_bytes + address // ports, beats[:, p].tobytes()
 
 
 class Memory:
