@@ -128,7 +128,7 @@ class SharedPrograms(RandomPrograms):
         elif kind == 18:
             self._copy(e)
         elif self._chance(40):
-            self._modulus(e, int(self.rng.integers(24, 60)), int(self.rng.integers(PRIMES)))
+            self._modulus(e, self._pick([28, 29, 36, 60]), int(self.rng.integers(PRIMES)))
 
     def _stream(self, e: _Element) -> None:
         prime = int(self.rng.integers(PRIMES))
