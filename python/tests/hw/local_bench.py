@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Helpers of the tests of machines whose elements have near memory of their own: one program, or one for each element."""
+"""Helpers of the tests of machines whose elements have near memory of their own: programs, data, and runs of both."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class LocalBench:
         return slot(7, i * self.rows)
 
     def setup(self) -> list[Instruction]:
-        """CONF, the first prime in entry 0, the second in 1 and 33, both tables, inputs 2 and 3 in slots (0, 0), (1, 0)."""
+        """CONF, the first prime in entry 0, the second in 1 and 33, the tables, inputs 2 and 3 in slots (0, 0), (1, 0)."""
         i = Instruction
         return [
             i.conf(self.log_n, self.shift),

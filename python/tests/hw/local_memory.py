@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Near and far memory of elements, byte by byte, written apart from `matmul.packing` so that each holds the other.
 
-The interpreter reads and writes it (`ringforge.hw.vector.polynomials`); a simulated machine gets it as the segments of its
-ports.
+The interpreter reads and writes it (`ringforge.hw.vector.polynomials`); a simulated machine gets it as the segments of
+its ports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEAT = 64
 
 
 def pieces(config: FameConfig, element: int, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Where bytes of an element's near memory, whole lines, lie at its ports: an address and what is there, a port each."""
+    """Where whole lines of an element's near memory lie at its ports: an address and what is there, for each port."""
     ports = config.near_ports
     beats = np.frombuffer(data, np.uint8).reshape(-1, ports, BEAT)
     for p in range(ports):

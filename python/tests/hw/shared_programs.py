@@ -38,8 +38,8 @@ class _There:
 class SharedPrograms(RandomPrograms):
     """Programs of all elements, drawn from a seed; arguments as `RandomPrograms`.
 
-    Near memory of an element, from line 1 on: inputs, outputs, places that are copied to, `size` bytes each. Far memory:
-    other inputs, from line 3 on.
+    Near memory of an element, from line 1 on: inputs, outputs, places that are copied to, `size` bytes each. Far
+    memory: other inputs, from line 3 on.
     """
 
     #: Places in near memory that are copied to.

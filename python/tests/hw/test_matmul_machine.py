@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The simulated matmul accelerator against the interpreter: every operation, random programs, refusals, ends of runs."""
+"""The simulated matmul accelerator against the interpreter: every operation, random programs, refusals, runs that end."""
 
 from __future__ import annotations
 
@@ -186,3 +186,146 @@ def test_refused_instructions_stop_the_machine(sim: Simulation[FameConfig]) -> N
             wrong.append(f"{case}: runs")
     assert not wrong, "\n".join(wrong)
     b.run(sim, b.everything())
+
+
+# ---- ends of runs -------------------------------------------------------------------------------------
+
+ABORT = field("COMMAND", "ABORT").mask
+DONE, ERROR, ABORTED = (field("STATUS", n).mask for n in ("DONE", "ERROR", "ABORTED"))
+
+
+class Job:
+    """Random programs of all elements, what they must leave in memory, and their cycles."""
+
+    def __init__(self, sim: Simulation[FameConfig], seed: int) -> None:
+        self.sim, case = sim, SharedPrograms(sim.config, seed, 80)
+        self.programs, self.before, self.after = case.encoded(), case.image(), case.image()
+        Interpreter(sim.config, self.after).run(self.programs)
+        self.cycles = self.run()
+
+    def run(self) -> int:
+        return hold(self.sim, self.programs, self.before, self.after)
+
+    def start(self) -> None:
+        self.sim.unmap_all()
+        self.arrays = self.before.map(self.sim)
+        place(self.sim, self.programs)
+        self.sim.start(PROGRAMS, STRIDE)
+
+
+def end_anywhere(sim: Simulation[FameConfig], seed: int, times: int) -> None:
+    """Ends runs by the host, by the watchdog and by the reset line, and runs the job again after each."""
+    job = Job(sim, seed)
+    rng = np.random.default_rng(seed)
+    for n, at in enumerate(int(x) for x in [*range(1, 9, 3), *rng.integers(1, job.cycles - 30, times)]):
+        if n % 3 == 0:
+            job.start()
+            assert not sim.advance(at)
+            sim.write(Register.COMMAND, ABORT)
+            assert sim.advance(20_000), "an abort ends"
+            assert sim.read(Register.STATUS) == DONE | ERROR | ABORTED
+        elif n % 3 == 1:
+            sim.watch(at)
+            job.start()
+            assert sim.advance(at + 20_000)
+            assert sim.read(Register.STATUS) == DONE | ERROR
+            sim.watch(0)
+        else:
+            job.start()
+            sim.advance(at)
+            sim.reset()
+        left = [a.copy() for a in job.arrays]
+        sim.advance(500)
+        assert all(np.array_equal(a, b) for a, b in zip(left, job.arrays, strict=True)), "written after the end"
+        job.run()
+
+
+def test_runs_end_at_any_moment(sim: Simulation[FameConfig]) -> None:
+    end_anywhere(sim, 5, 9)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["fame-small", "fame-small-montgomery"])
+def test_runs_end_at_any_moment_under_stalls(machines: Machines, name: str) -> None:
+    config = machines(name).config
+    for seed, stall in ((1, 0), (2, 30), (3, 70)):
+        with Simulation(config, optimise="-O1", stall_percent=stall, seed=seed) as slow:
+            end_anywhere(slow, seed, 60)
+
+
+@pytest.mark.parametrize("stall", [20, pytest.param(70, marks=pytest.mark.long)])
+def test_stalls_of_memory_change_nothing_but_time(machines: Machines, stall: int) -> None:
+    config = machines("fame-small").config
+    with Simulation(config, optimise="-O1", stall_percent=stall, seed=stall) as slow:
+        random_programs(slow, range(1000, 1008))
+
+
+def waiting(b: LocalBench) -> dict[str, list[list[Instruction]]]:
+    """Programs that wait for ever: for a partner, for the other element, for data."""
+    i, s, setup = Instruction, b.slot, b.setup()
+    return {
+        "receive": [[*setup, i.recv(s(0, 0), 1), i.end()], [i.end()]],
+        "send": [[*setup, i.send(s(0, 0), 2), i.end()], [i.end()]],
+        "sync": [[*setup, i.copy(b.output(0), b.input(2)), i.sync(Scope.GROUP), i.end()], [i.end()]],
+        "stream": [[*setup, i.mac(s(0, 0), s(0, 0), 0, stream=True), i.end()], [i.end()]],
+    }
+
+
+def test_programs_that_wait_for_ever_are_ended(sim: Simulation[FameConfig]) -> None:
+    b = LocalBench(sim.config, 8)
+    for what, programs in waiting(b).items():
+        sim.unmap_all()
+        b.memory().map(sim)
+        place(sim, [encode(p) for p in programs])
+        sim.watch(4000)
+        with pytest.raises(HardwareError, match=r"element 0.*watchdog"):
+            sim.run(PROGRAMS, STRIDE, limit=50_000)
+        sim.watch(0)
+        sim.start(PROGRAMS, STRIDE)
+        assert not sim.advance(8000), what
+        sim.write(Register.COMMAND, ABORT)
+        assert sim.advance(20_000), what
+    b.run(sim, b.everything())
+
+
+def test_changing_one_word_changes_the_result(sim: Simulation[FameConfig]) -> None:
+    """The comparison is sharp: one wrong bit of a table, a key, a far polynomial or an instruction is seen."""
+    b = LocalBench(sim.config, 8)
+    programs = b.all(b.everything())
+    expected = b.expected(programs)
+    for case in range(4):
+        memory, other = b.memory(), [p.copy() for p in programs]
+        if case < 2:
+            memory.near[0, b.input((1, 3)[case]) + 100] ^= 1
+        elif case == 2:
+            memory.far[0, b.input(4) + 100] ^= 1
+        else:
+            other[0][next(n for n, i in enumerate(decode(programs[0])) if i.imm == 5), 2] ^= np.uint64(2)
+        with pytest.raises(AssertionError, match="memory differs"):
+            hold(sim, other, memory, expected)
+
+
+# ---- real multipliers ---------------------------------------------------------------------------------
+
+
+def tiny(name: str) -> FameConfig:
+    """Elements of 8 lanes with a port each to near and far memory, and banks of four sizes."""
+    c = FameConfig.named(name)
+    return c.model_copy(
+        update={
+            "name": f"{name}-tiny", "lanes": 8, "near_ports": 1, "ports": 4, "min_log_n": 6, "max_log_n": 8,
+            "bank_rows": (64, 96, 32, 128), "twiddle_rows": 64, "stream_rows": 32,
+            "dram_bytes": 2 * c.segment_bytes,
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["fame-small", "fame-small-montgomery"])
+def test_real_multipliers(name: str) -> None:
+    """The tiled multipliers that are synthesised, not their twins, on a machine of another shape."""
+    with Simulation(FameConfig.model_validate(tiny(name).model_dump()), twin=False, optimise="-O1") as sim:
+        random_programs(sim, range(2000, 2030), length=200)
+        for log_n in (6, 7, 8):
+            b = LocalBench(sim.config, log_n)
+            b.run(sim, b.everything())
