@@ -81,7 +81,7 @@ class LocalBench:
         return slot(7, i * self.rows)
 
     def setup(self) -> list[Instruction]:
-        """CONF, the first prime in entry 0, the second in 1 and 33, the tables, inputs 2 and 3 in slots (0, 0), (1, 0)."""
+        """CONF, the first prime in entry 0, the second in 1 and 33, the tables, inputs 2, 3 in slots (0, 0), (1, 0)."""
         i = Instruction
         return [
             i.conf(self.log_n, self.shift),

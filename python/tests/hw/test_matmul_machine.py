@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The simulated matmul accelerator against the interpreter: every operation, random programs, refusals, runs that end."""
+"""The simulated matmul accelerator against the interpreter: every operation, random programs, refusals, ends."""
 
 from __future__ import annotations
 
