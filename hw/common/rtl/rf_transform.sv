@@ -28,6 +28,8 @@
 //   N/Lanes + AutoLatency for an automorphism.
 // SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
 //   which costs no cycle.
+// TwiddlePick: twiddles come to their lanes by rf_spn_pick and not by a multiplexer of all words for each, which is
+//   the larger one from 32 lanes on; their rows are read a turn earlier.
 module rf_transform #(
   parameter int unsigned W = 54,
   parameter int unsigned Lanes = 16,
@@ -38,6 +40,7 @@ module rf_transform #(
   parameter bit          Cyclic = 1'b0,
   parameter int unsigned SpnRegisters = 0,
   parameter bit          MapRegister = 1'b0,
+  parameter bit          TwiddlePick = 1'b0,
   localparam int unsigned LogLanes = $clog2(Lanes),
   localparam int unsigned RowBits = MaxLogN - LogLanes
 ) (
@@ -77,7 +80,7 @@ module rf_transform #(
   localparam int unsigned BackAt =                                     // row enters the second network
       CoreAt + (Turns == 1 ? ButterflyLatency : 1 + ButterflyLatency / Turns);
   localparam int unsigned WriteAt = BackAt + NetLatency;               // row is written
-  localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1;             // twiddle row is read
+  localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1 - 32'(TwiddlePick);  // twiddle row is read
   localparam int unsigned Drain = WriteAt + 1;
   // The same for automorphisms, whose turns are single cycles.
   localparam int unsigned AutoNetAt = BankLatency + 1;
@@ -282,7 +285,6 @@ module rf_transform #(
   logic [4:0] tw_stride;
   logic [MaxLogN-1:0] tw_block, tw_index, tw_group;
   logic [LogLanes-1:0] pick_first_q[LiftAt];
-  logic [LogLanes-1:0] pick[Half];
   logic [W-1:0] tw_q[Half];
 
   assign mirrored = op_i[0] && !Cyclic;
@@ -300,7 +302,7 @@ module rf_transform #(
   assign tw_en_o = tw_step.valid && !automorphism && turn_end;
   assign tw_row_o = RowBits'(tw_index >> LogLanes);
 
-  // The table row arrives LiftAt turns later and is picked apart one cycle before the butterflies.
+  // The table row arrives LiftAt turns later and is picked apart one turn before the butterflies, or two.
   always_ff @(posedge clk_i) begin
     if (turn_end) begin
       pick_first_q[0] <= tw_index[LogLanes-1:0];
@@ -308,19 +310,29 @@ module rf_transform #(
     end
   end
   assign tw_pick = step[TwiddleAt+LiftAt];
-  always_comb begin
-    for (int unsigned j = 0; j < Half; j++) begin
-      pick[j] = '0;
-      for (int unsigned a = 0; a + 1 < LogLanes; a++) begin
-        // Lane bit a of butterfly j is the top bit of its word's place (rf_spn_stage); the bits above a follow.
-        automatic int unsigned block = (j[a] ? 1 << (LogLanes - 2 - a) : 0) | (j >> (a + 1));
-        automatic int unsigned all = (1 << (LogLanes - 1 - a)) - 1;
-        if (stride_of(log_n_i, tw_pick.level) == 5'(a)) pick[j] = LogLanes'(mirrored ? all - block : block);
+
+  if (TwiddlePick) begin : g_pick
+    rf_spn_pick #(.W(W), .Lanes(Lanes)) u_pick (
+        .clk_i, .en_i(en), .log_stride_i(stride_of(log_n_i, tw_pick.level)), .first_i(pick_first_q[LiftAt-1]),
+        .mirrored_i(mirrored), .data_i(tw_data_i), .w_o(tw_q)
+    );
+  end else begin : g_multiplexer
+    logic [LogLanes-1:0] pick[Half];
+
+    always_comb begin
+      for (int unsigned j = 0; j < Half; j++) begin
+        pick[j] = '0;
+        for (int unsigned a = 0; a + 1 < LogLanes; a++) begin
+          // Lane bit a of butterfly j is the top bit of its word's place (rf_spn_stage); the bits above a follow.
+          automatic int unsigned block = (j[a] ? 1 << (LogLanes - 2 - a) : 0) | (j >> (a + 1));
+          automatic int unsigned all = (1 << (LogLanes - 1 - a)) - 1;
+          if (stride_of(log_n_i, tw_pick.level) == 5'(a)) pick[j] = LogLanes'(mirrored ? all - block : block);
+        end
+        pick[j] = pick[j] | pick_first_q[LiftAt-1];
       end
-      pick[j] = pick[j] | pick_first_q[LiftAt-1];
     end
+    always_ff @(posedge clk_i) if (en) for (int unsigned j = 0; j < Half; j++) tw_q[j] <= tw_data_i[pick[j]];
   end
-  always_ff @(posedge clk_i) if (en) for (int unsigned j = 0; j < Half; j++) tw_q[j] <= tw_data_i[pick[j]];
 
   // ---- Butterflies and second network --------------------------------------------------------------
   logic [W-1:0] x0[Butterflies], x1[Butterflies], w[Butterflies], y0[Butterflies], y1[Butterflies];
