@@ -141,7 +141,9 @@ class SharedPrograms(RandomPrograms):
         a = self._slot_of(e)
         source = e.slots[a]
         other = self._pick([s for s, p in e.slots.items() if p == source or inverse])
-        primes = [e.slots[a], e.slots[other]] if inverse else [int(self.rng.integers(PRIMES)) for _ in range(2)]
+        primes = [e.slots[a], e.slots[other]]
+        if not inverse and self._chance(70):
+            primes = [int(self.rng.integers(PRIMES)) for _ in range(2)]
         lift = None
         if not inverse and (primes != [source, source] or self._chance(20)):
             lift = self._entry(e, source)

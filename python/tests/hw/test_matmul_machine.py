@@ -17,6 +17,7 @@ from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector.interpreter import Interpreter
 from ringforge.hw.vector.isa import Instruction, Opcode, Scope, decode, encode
 from tests.hw.local_bench import PROGRAMS, STRIDE, LocalBench, hold, place
+from tests.hw.shared_coverage import LENGTH, SEEDS
 from tests.hw.shared_programs import SharedPrograms, kinds
 
 Machines = Callable[[str], Simulation[FameConfig]]
@@ -43,7 +44,7 @@ def test_every_operation_is_bit_exact(machines: Machines, name: str, log_n: int,
     bench.run(sim, bench.everything())
 
 
-def random_programs(sim: Simulation[FameConfig], seeds: Iterable[int], length: int = 60) -> None:
+def random_programs(sim: Simulation[FameConfig], seeds: Iterable[int], length: int = LENGTH) -> None:
     """Runs random programs, and holds that among them was every kind of instruction."""
     met: set[str] = set()
     for seed in seeds:
@@ -59,8 +60,8 @@ def random_programs(sim: Simulation[FameConfig], seeds: Iterable[int], length: i
 @pytest.mark.parametrize(
     ("name", "first", "count"),
     [
-        ("fame-small", 0, 20),
-        pytest.param("fame-small", 20, 480, marks=pytest.mark.long),
+        ("fame-small", SEEDS.start, len(SEEDS)),
+        pytest.param("fame-small", 100, 400, marks=pytest.mark.long),
         pytest.param("fame-small-montgomery", 500, 300, marks=pytest.mark.long),
     ],
 )
