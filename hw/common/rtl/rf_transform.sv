@@ -26,11 +26,11 @@
 // Cycles from start to done: Turns * (log2(N) * N/Lanes + Drain) for a transform whose rows number at least 4*Drain
 //   (then the first rows a stage reads were written long before; shorter ones wait Drain turns after each stage),
 //   N/Lanes + AutoLatency for an automorphism.
-// Lend: the unit has no butterflies, and lends its rows to an array of ALUs (rf_alu) instead: core_valid_o with lanes 2i and
-//   2i + 1 of core_a_o being words i and i + Lanes/2 of the row, core_b_o[i] the twiddle of that pair; results come back in
-//   core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles ahead that a row will
-//   be there. A stage then follows the one before as soon as the rows that it reads are written: N/Lanes >= 2*Drain - 2
-//   never wait, and shorter ones only what is missing.
+// Lend: the unit has no butterflies, and lends its rows to an array of ALUs (rf_alu) instead: core_valid_o with lanes
+//   2i and 2i + 1 of core_a_o being words i and i + Lanes/2 of the row, core_b_o[i] the twiddle of that pair; results
+//   come back in core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles
+//   ahead that a row will be there. A stage then follows the one before as soon as the rows that it reads are written:
+//   N/Lanes >= 2*Drain - 2 never wait, and shorter ones only what is missing.
 // SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
 //   which costs no cycle.
 // TwiddlePick: twiddles come to their lanes by rf_spn_pick and not by a multiplexer of all words for each, which is
