@@ -78,6 +78,26 @@ void bind_hlt(nb::module_& m) {
           },
           "input"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a,
           "Metadata of the result; nothing needs to be encoded.")
+      .def(
+          "assemble",
+          [](const Hlt& self, const Ciphertext& input, const std::array<std::vector<Words>, 2>& parts) {
+            std::array<std::vector<std::span<const u64>>, 2> views;
+            for (std::size_t i = 0; i < 2; ++i)
+              for (const auto& limb : parts[i]) views[i].emplace_back(limb.data(), limb.size());
+            return unlocked([&] { return self.assemble(input, views); });
+          },
+          "input"_a, "parts"_a, "The result from residues that another machine computed: parts[part][limb].")
+      .def(
+          "diagonal_limb",
+          [](const Hlt& self, std::size_t diagonal, std::size_t limb) {
+            const std::size_t degree = self.degree();
+            auto* words = new u64[degree];
+            nb::capsule owner(words, [](void* p) noexcept { delete[] static_cast<u64*>(p); });
+            unlocked([&] { self.copy_diagonal(diagonal, limb, {words, degree}); });
+            return nb::ndarray<nb::numpy, u64, nb::ndim<1>>(words, {degree}, owner);
+          },
+          "diagonal"_a, "limb"_a, "One limb of an encoded diagonal: modulo the primes of Q, then those of P.")
+      .def_prop_ro("diagonal_limbs", &Hlt::diagonal_limbs, "Limbs of an encoded diagonal.")
       .def_prop_ro("level", &Hlt::level)
       .def_prop_ro("schedule", &Hlt::schedule)
       .def_prop_ro("steps", &Hlt::steps)
