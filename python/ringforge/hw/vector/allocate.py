@@ -35,6 +35,17 @@ _SPN: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.AUTO})
 _IN_PLACE: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.MAC})
 
 
+def opening(target: Target, used: bool = True) -> list[Instruction]:
+    """What opens a program: degree and, where they are used, moduli."""
+    program = [Instruction.conf(target.log_n, target.shift)]
+    if used:
+        program += [
+            Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
+            for k, q in enumerate(target.primes)
+        ]
+    return program
+
+
 class Allocator:
     """Assigns slots for one element.
 
@@ -88,6 +99,15 @@ class Allocator:
         Raises:
             ParameterError: an operation needs more slots than the element has.
         """
+        body = self.body(ops)
+        return [*opening(self.target, bool(ops)), *body, Instruction.end()]
+
+    def body(self, ops: Sequence[Op]) -> list[Instruction]:
+        """The same without what opens and closes a program.
+
+        Raises:
+            ParameterError: an operation needs more slots than the element has.
+        """
         for at, op in enumerate(ops):
             for v in (op.a, op.b, op.c):
                 if v is not None and op.op != FLUSH and (not v.uses or v.uses[-1] != at):
@@ -98,24 +118,12 @@ class Allocator:
             uses.reverse()
         for self._now, op in enumerate(ops):
             self._step(op)
-        return self._finish(bool(ops))
-
-    def _finish(self, used: bool) -> list[Instruction]:
-        """Adds what opens and closes a program, and the STREAMs."""
-        target = self.target
-        program = [Instruction.conf(target.log_n, target.shift)]
-        if used:
-            program += [
-                Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
-                for k, q in enumerate(target.primes)
-            ]
         ahead = iter([Instruction.stream(a) for a in self._streamed])
-        program += [s for _, s in zip(range(LOOKAHEAD), ahead, strict=False)]
+        program = [s for _, s in zip(range(LOOKAHEAD), ahead, strict=False)]
         for i in self._out:
             program.append(i)
             if i.op is Opcode.MAC and i.b_from == BFrom.STREAM and (s := next(ahead, None)) is not None:
                 program.append(s)
-        program.append(Instruction.end())
         return program
 
     # ---- one operation ----------------------------------------------------------------------------
@@ -137,7 +145,7 @@ class Allocator:
             if v.slot < 0:
                 self._fetch(v, sources)
         if len(sources) > 1:
-            self._separate(sources, op.mod)
+            self._separate(sources, op)
         if self._busy in sources:
             self._busy = None
         table = self._table(op.mod) if op.op in (Opcode.NTT, Opcode.INTT) else 0
@@ -338,8 +346,9 @@ class Allocator:
         dst = self._take(v, self._choose(v.bank, others, sources, False) if bank is None else bank, sources)
         self._out.append(Instruction.load(dst, address))
 
-    def _separate(self, sources: Sequence[Value], mod: int) -> None:
+    def _separate(self, sources: Sequence[Value], op: Op) -> None:
         """Copies sources that share a bank with another one to banks of their own."""
+        lifted = None if op.lift_from is None else op.c if op.pre_sub else op.a
         for k, v in enumerate(sources):
             banks = [bank_of(s.slot) for s in sources[:k]]
             if bank_of(v.slot) not in banks:
@@ -354,6 +363,7 @@ class Allocator:
             self._free[bank_of(old)].append(old)
             if self._busy is v:
                 self._busy = None
+            mod = op.mod if v is not lifted or op.lift_from is None else op.lift_from
             self._out.append(Instruction.mac(new, old, mod, imm=self.target.one(mod)))
 
     # ---- twiddle tables ---------------------------------------------------------------------------
