@@ -449,6 +449,8 @@ class Interpreter:
         return [sender, *receivers]
 
     def _reduce(self, e: _Element) -> list[_Element]:
+        if self.config.shared_alu:
+            self._refuse(e, f"machine {self.config.name} has no reduction over groups")
         peers = [self._elements[g * self.config.pes + e.pe] for g in range(self.config.groups)]
         if not all(p.waits_at(Opcode.REDUCE) for p in peers):
             return []
