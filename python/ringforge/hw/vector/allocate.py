@@ -36,6 +36,17 @@ _SPN: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.AUTO})
 _IN_PLACE: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.MAC})
 
 
+def opening(target: Target, used: bool = True) -> list[Instruction]:
+    """What opens a program: degree and, where they are used, moduli."""
+    program = [Instruction.conf(target.log_n, target.shift)]
+    if used:
+        program += [
+            Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
+            for k, q in enumerate(target.primes)
+        ]
+    return program
+
+
 class Allocator:
     """Assigns slots for one element.
 
@@ -92,6 +103,15 @@ class Allocator:
         Raises:
             ParameterError: an operation needs more slots than the element has.
         """
+        body = self.body(ops)
+        return [*opening(self.target, bool(ops)), *body, Instruction.end()]
+
+    def body(self, ops: Sequence[Op]) -> list[Instruction]:
+        """The same without what opens and closes a program.
+
+        Raises:
+            ParameterError: an operation needs more slots than the element has.
+        """
         for at, op in enumerate(ops):
             for one in (op,) if op.pair is None else (op, op.pair):
                 for v in (one.a, one.b, one.c):
@@ -103,17 +123,7 @@ class Allocator:
             uses.reverse()
         for self._now, op in enumerate(ops):
             self._step(op)
-        return self._finish(bool(ops))
-
-    def _finish(self, used: bool) -> list[Instruction]:
-        """Adds what opens and closes a program, and the STREAMs."""
-        target = self.target
-        program = [Instruction.conf(target.log_n, target.shift)]
-        if used:
-            program += [
-                Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
-                for k, q in enumerate(target.primes)
-            ]
+        program: list[Instruction] = []
         ahead, waiting, syncs = deque(self._streamed), 0, 0
         for i in (None, *self._out):
             if i is not None:
@@ -123,7 +133,6 @@ class Allocator:
             while ahead and waiting < LOOKAHEAD and ahead[0][1] <= syncs:
                 program.append(Instruction.stream(ahead.popleft()[0]))
                 waiting += 1
-        program.append(Instruction.end())
         return program
 
     # ---- one operation ----------------------------------------------------------------------------
@@ -151,7 +160,7 @@ class Allocator:
             if v.slot < 0:
                 self._fetch(v, sources)
         if len(sources) > 1:
-            self._separate(sources, op.mod)
+            self._separate(sources, op)
         if self._busy in sources:
             self._busy = None
         table = self._table(op.mod) if op.op in (Opcode.NTT, Opcode.INTT) else 0
@@ -391,8 +400,9 @@ class Allocator:
         dst = self._take(v, self._choose(v.bank, others, sources, False) if bank is None else bank, sources)
         self._out.append(Instruction.load(dst, address))
 
-    def _separate(self, sources: Sequence[Value], mod: int) -> None:
+    def _separate(self, sources: Sequence[Value], op: Op) -> None:
         """Copies sources that share a bank with another one to banks of their own."""
+        lifted = None if op.lift_from is None else op.c if op.pre_sub else op.a
         for k, v in enumerate(sources):
             banks = [bank_of(s.slot) for s in sources[:k]]
             if bank_of(v.slot) not in banks:
@@ -407,6 +417,7 @@ class Allocator:
             self._free[bank_of(old)].append(old)
             if self._busy is v:
                 self._busy = None
+            mod = op.mod if v is not lifted or op.lift_from is None else op.lift_from
             self._out.append(Instruction.mac(new, old, mod, imm=self.target.one(mod)))
 
     # ---- twiddle tables ---------------------------------------------------------------------------
