@@ -43,6 +43,10 @@ class Allocator:
         tables: address of the twiddle table of each modulus-table entry.
         scratch: gives the address of a new polynomial of this element's own in memory.
         keep_tables: twiddle tables stay in their slots; else every transform loads its own.
+        limit: values that may be on chip at once, if they are counted; others go to memory. None: what banks hold.
+
+    Attributes:
+        peak: most counted values that were on chip at once; after `run`.
     """
 
     def __init__(
@@ -51,15 +55,19 @@ class Allocator:
         tables: Sequence[int],
         scratch: Callable[[], int],
         keep_tables: bool = True,
+        limit: int | None = None,
     ) -> None:
         config, log_n = target.config, target.log_n
+        self.peak = 0
+        self._limit = _NEVER if limit is None else limit
+        self._counted = 0
         self.target = target
         self._tables = tables
         self._scratch = scratch
         self._keep_tables = keep_tables
         self._banks = range(config.banks)
         rows = config.rows(log_n)
-        self._free = [[slot(b, r * rows) for r in reversed(range(config.bank_slots(log_n)))] for b in self._banks]
+        self._free = [[slot(b, r * rows) for r in reversed(range(config.bank_slots(log_n, b)))] for b in self._banks]
         self._held: list[list[Value]] = [[] for _ in self._banks]
         self._scratch_free: list[int] = []
         self._scratch_left: list[int] = []  # free after the current operation: a LOAD from there may still run
@@ -117,6 +125,9 @@ class Allocator:
             assert op.a is not None
             self._flush(op.a)
             return
+        if op.op == Opcode.COPY:
+            self._out.append(Instruction.copy(op.addr, op.imm))
+            return
         if op.op == Opcode.SYNC:
             self._out.append(Instruction.sync(op.peer))
             self._epoch += 1
@@ -142,7 +153,9 @@ class Allocator:
             keep = [v for v in sources if v not in early]
             # Accumulators stay where they are: the last of `early` is c when there is one.
             here = bank_of({id(op.a): a, id(op.c): c}[id(early[-1])]) if early else None
-            bank = self._choose(op.dst.bank, (), keep, op.op in _SPN, here)
+            bank = self._fixed(op.dst)
+            if bank is None:
+                bank = self._choose(op.dst.bank, (), keep, op.op in _SPN, here)
             dst = self._take(op.dst, bank, keep, in_place=bank == here)
         for v in dying:
             if v not in early:
@@ -159,19 +172,18 @@ class Allocator:
             case Opcode.MAC:
                 if op.stream:
                     self._streamed.append(op.addr)
-                source = BFrom.STREAM if op.stream else BFrom.SLOT if op.b is not None else BFrom.IMM
                 out.append(
-                    Instruction(
-                        Opcode.MAC,
+                    Instruction.mac(
+                        dst,
+                        a,
                         op.mod,
-                        pre_sub=int(op.pre_sub),
-                        post_add=int(op.post_add),
-                        b_from=int(source),
-                        dst=dst,
-                        a=a,
-                        c=c,
-                        b=b,
-                        imm=op.imm,
+                        imm=None if op.stream or op.b is not None else op.imm,
+                        b=None if op.b is None else b,
+                        stream=op.stream,
+                        c=None if op.c is None else c,
+                        pre_sub=op.pre_sub,
+                        post_add=op.post_add,
+                        lift_from=op.lift_from,
                     )
                 )
             case Opcode.NTT:
@@ -203,11 +215,11 @@ class Allocator:
     def _distance(self, v: Value) -> int:
         return (v.uses[v.cursor] if v.cursor < len(v.uses) else _NEVER) - self._now
 
-    def _victim(self, bank: int, keep: Sequence[Value]) -> Value | None:
-        """The value of a bank that is cheapest to do without, or None."""
+    def _victim(self, bank: int, keep: Sequence[Value], counted: bool = False) -> Value | None:
+        """The value of a bank, of those that count when `counted`, that is cheapest to do without; or None."""
         best, most = None, -1
         for v in self._held[bank]:
-            if v not in keep:
+            if v not in keep and (v.counted or not counted):
                 worth = self._distance(v) * (1 if v.home is None and v.spill is None else 2)
                 if worth > most:
                     best, most = v, worth
@@ -247,11 +259,20 @@ class Allocator:
             if cost < least:
                 best, least = bank, cost
         if best < 0:
-            raise ParameterError(
-                f"an operation needs more polynomials at once than the {self.target.config.slots(self.target.log_n)} "
-                f"that an element of machine {self.target.config.name} holds at N = 2^{self.target.log_n}"
-            )
+            raise self._too_small()
         return best
+
+    def _too_small(self) -> ParameterError:
+        return ParameterError(
+            f"an operation needs more polynomials at once than the {self.target.config.slots(self.target.log_n)} "
+            f"that an element of machine {self.target.config.name} holds at N = 2^{self.target.log_n}: take a machine "
+            "with larger banks, a smaller degree or fewer digits"
+        )
+
+    @staticmethod
+    def _fixed(v: Value) -> int | None:
+        """The bank where a value must be, if there is one."""
+        return v.bank if v.fixed else None
 
     def _take(self, v: Value, bank: int, keep: Sequence[Value], in_place: bool = False) -> int:
         """Puts a value into a slot of a bank, evicting another one when it is full.
@@ -261,10 +282,18 @@ class Allocator:
         """
         if not self._free[bank]:
             victim = self._victim(bank, keep)
-            assert victim is not None
+            if victim is None:
+                raise self._too_small()
             self._evict(victim)
+        if v.counted and self._counted >= self._limit:
+            victims = [w for b in self._banks if (w := self._victim(b, keep, counted=True)) is not None]
+            if not victims:
+                raise self._too_small()
+            self._evict(max(victims, key=self._distance))
         v.slot = self._free[bank].pop(-1 if in_place else 0)
         self._held[bank].append(v)
+        self._counted += v.counted
+        self.peak = max(self.peak, self._counted)
         return v.slot
 
     def _release(self, v: Value) -> None:
@@ -274,6 +303,7 @@ class Allocator:
             self._held[bank].remove(v)
             self._free[bank].append(v.slot)
             v.slot = -1
+            self._counted -= v.counted
         if v.spill is not None and v.cursor >= len(v.uses):
             self._scratch_left.append(v.spill)
             v.spill = None
@@ -304,7 +334,8 @@ class Allocator:
             self._out.append(Instruction.sync(Scope.ELEMENT))
             self._epoch += 1
         others = [bank_of(s.slot) for s in sources if s.slot >= 0]
-        dst = self._take(v, self._choose(v.bank, others, sources, False), sources)
+        bank = self._fixed(v)
+        dst = self._take(v, self._choose(v.bank, others, sources, False) if bank is None else bank, sources)
         self._out.append(Instruction.load(dst, address))
 
     def _separate(self, sources: Sequence[Value], mod: int) -> None:
@@ -318,6 +349,7 @@ class Allocator:
             bank = self._choose(None, taken, sources, False)
             self._held[bank_of(old)].remove(v)
             v.slot = -1
+            self._counted -= v.counted
             new = self._take(v, bank, sources)
             self._free[bank_of(old)].append(old)
             if self._busy is v:
