@@ -7,6 +7,7 @@ beats are.
 """
 
 import random
+from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
@@ -160,11 +161,12 @@ async def random_traffic(dut):
         await bench.cycle(reset=True)
     for shares, taking, giving in [((0, 0), 1, 1), ((0.5, 0.1), 1, 1), ((0.1, 0.7), 0.5, 0.5), ((0.3, 0.3), 0.1, 1)]:
         bench.stall(shares)
-        for _ in range(700):
+        for _ in range(350):
             await bench.cycle(0.5, taking, giving)
     await bench.drain()
     bench.check_memory()
-    assert bench.lines > 500 and bench.granted > 10
+    assert bench.lines > 250
+    assert bench.granted > 5
     assert int(dut.rd_error_o.value) == int(dut.wr_error_o.value) == 0
 
 
@@ -177,7 +179,7 @@ async def full_rate(dut):
     bench.write = (0x8000, 256)
     for _ in range(300):
         await bench.cycle()
-    assert bench.lines == 256 and not bench.giving, "lines come and go one per cycle"
+    assert (bench.lines, bench.giving) == (256, []), "lines come and go one per cycle"
 
 
 @cocotb.test()
@@ -185,12 +187,12 @@ async def errors_halts_and_resets(dut):
     """After a halt everything begun is carried through, and the ports are idle without anyone taking lines."""
     bench = Bench(dut, 3)
     seen = {"rd": 0, "wr": 0}
-    for trial in range(12):
+    for trial in range(6):
         for _ in range(3):
             await bench.cycle(reset=True)
         bench.stall((0.2, 0.1 * (trial % 5)))
         for _ in range(bench.rng.randint(20, 250)):
-            await bench.cycle(0.5, taking=0.8, broken=0.2 * (trial % 2))
+            await bench.cycle(0.5, taking=0.8, broken=0.6 * (trial % 2))
         seen["rd"] += int(dut.rd_error_o.value) != 0
         seen["wr"] += int(dut.wr_error_o.value) != 0
         bench.read = bench.write = None
@@ -203,11 +205,12 @@ async def errors_halts_and_resets(dut):
         for _ in range(20):  # nothing comes after that
             await bench.cycle(taking=0, halt=True)
             assert bench.idle()
-            assert not int(dut.p0_axi_arvalid.value) and not int(dut.p1_axi_awvalid.value)
+            assert not int(dut.p0_axi_arvalid.value)
+            assert not int(dut.p1_axi_awvalid.value)
     assert min(seen.values()) > 0, "no trial met an error"
 
 
 def test_rf_line():
     assert parameter("DataW", 64) == 8 * DATA
-    here = __import__("pathlib").Path(__file__).parent
-    run("line_bench", {"Depth": 16}, __file__, [here / "line_bench.sv"])
+    ports_only = ["--no-public-flat-rw", "--public-depth", "1"]
+    run("line_bench", {"Depth": 16}, __file__, [Path(__file__).parent / "line_bench.sv"], build_args=ports_only)

@@ -52,7 +52,8 @@ def test_programs_have_room_to_read_ahead():
     for region, n in zip(memory.regions(), (1, 1000), strict=True):
         assert region.size == program_bytes(SMALL, n) >= 32 * n + SMALL.fetch_depth * SMALL.line_bytes
         flat = region.ports.reshape(2, -1, 8).transpose(1, 0, 2).reshape(-1)
-        assert (flat[: 4 * n] == np.arange(4 * n)).all() and not flat[4 * n :].any()
+        assert (flat[: 4 * n] == np.arange(4 * n)).all()
+        assert not flat[4 * n :].any()
 
 
 def test_what_cannot_be_placed():
