@@ -158,18 +158,18 @@ class MemoryOptimised:
     def _decompose(self) -> None:
         """Brings the second part to coefficients, and to the digits' mixed radix."""
         e = self.e
-        one = len(self.groups) == 1
-        inner = (FIRST, SECOND)
-        banks = [self.places.take((TURNED,), inner) for _ in range(self.limbs)]
-        loaded: dict[int, Value] = {}
+        banks = [self.places.take((TURNED,), (FIRST, SECOND)) for _ in range(self.limbs)]
+        loaded: list[Value] = []
+        made: list[Value] = []
         for i in range(self.limbs):
             for j in range(len(loaded), min(i - i % 2 + LOADS_AHEAD, self.limbs)):
-                loaded[j] = e.load(self.parts[1].at(j), bank=banks[j])
-            loaded[i] = e.intt(loaded[i], i, bank=banks[i])
+                # No transform writes to this bank now, so that they do not wait for each other.
+                loaded.append(e.load(self.parts[1].at(j), bank=DIGITS))
+            made.append(e.intt(loaded[i], i, bank=banks[i]))
             if self.paired and i % 2:
                 e.pair()
-        self.radix = [self._digits([(i, loaded[i]) for i in group]) for group in self.groups]
-        if one:
+        self.radix = [self._digits([(i, made[i]) for i in group]) for group in self.groups]
+        if len(self.groups) == 1:
             # They are given up when the special limbs have been made.
             self.places.give([v for _, v in self.radix[0]])
 
