@@ -26,6 +26,11 @@
 // Cycles from start to done: Turns * (log2(N) * N/Lanes + Drain) for a transform whose rows number at least 4*Drain
 //   (then the first rows a stage reads were written long before; shorter ones wait Drain turns after each stage),
 //   N/Lanes + AutoLatency for an automorphism.
+// Lend: the unit has no butterflies, and lends its rows to an array of ALUs (rf_alu) instead: core_valid_o with lanes 2i and
+//   2i + 1 of core_a_o being words i and i + Lanes/2 of the row, core_b_o[i] the twiddle of that pair; results come back in
+//   core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles ahead that a row will
+//   be there. A stage then follows the one before as soon as the rows that it reads are written: N/Lanes >= 2*Drain - 2
+//   never wait, and shorter ones only what is missing.
 // SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
 //   which costs no cycle.
 module rf_transform #(
@@ -38,6 +43,7 @@ module rf_transform #(
   parameter bit          Cyclic = 1'b0,
   parameter int unsigned SpnRegisters = 0,
   parameter bit          MapRegister = 1'b0,
+  parameter bit          Lend = 1'b0,
   localparam int unsigned LogLanes = $clog2(Lanes),
   localparam int unsigned RowBits = MaxLogN - LogLanes
 ) (
@@ -63,7 +69,12 @@ module rf_transform #(
   input  logic [W-1:0]       tw_data_i [Lanes],
   output logic               wr_en_o,
   output logic [RowBits-1:0] wr_row_o,
-  output logic [W-1:0]       wr_data_o [Lanes]
+  output logic [W-1:0]       wr_data_o [Lanes],
+  output logic               core_soon_o,
+  output logic               core_valid_o,
+  output logic [W-1:0]       core_a_o  [Lanes],
+  output logic [W-1:0]       core_b_o  [Lanes/2],
+  input  logic [W-1:0]       core_r_i  [Lanes]
 );
   import rf_pkg::*;
 
@@ -75,7 +86,7 @@ module rf_transform #(
   localparam int unsigned NetAt = LiftAt + 1;                          // row enters the first network
   localparam int unsigned CoreAt = NetAt + NetLatency;                 // row enters the butterflies
   localparam int unsigned BackAt =                                     // row enters the second network
-      CoreAt + (Turns == 1 ? ButterflyLatency : 1 + ButterflyLatency / Turns);
+      CoreAt + (Turns == 1 ? ButterflyLatency + 32'(Lend) : 1 + ButterflyLatency / Turns);
   localparam int unsigned WriteAt = BackAt + NetLatency;               // row is written
   localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1;             // twiddle row is read
   localparam int unsigned Drain = WriteAt + 1;
@@ -90,6 +101,9 @@ module rf_transform #(
   // Results of the butterflies are collected in the turn that ends ButterflyLatency + 1 cycles after their operands'.
   if (Half != Turns * Butterflies || (Turns > 1 && (ButterflyLatency + 1) % Turns != 0)) begin : g_turns
     $error("rf_transform: Lanes / (2 * Butterflies) must be 1 or divide ButterflyLatency + 1");
+  end
+  if (Lend && Turns != 1) begin : g_lend
+    $error("rf_transform: with Lend, Butterflies must be Lanes / 2");
   end
 
   typedef struct packed {
@@ -109,14 +123,18 @@ module rf_transform #(
   logic [MaxLogN:0]    exponent_q;  // g * (2u + 1) mod 2N, or 2g * u if cyclic
   logic [RowBits-1:0]  last_row;
   logic [4:0]          log_rows;
-  logic                short_rows;
+  logic [WaitBits-1:0] stage_wait;  // turns between two stages
   step_t               step     [WriteAt+1];
   logic [LogLanes-1:0] offset_q [AutoNetAt];
 
   assign automorphism = op_i[1];
   assign log_rows = log_n_i - 5'(LogLanes);
   assign last_row = RowBits'((32'd1 << log_rows) - 1);
-  assign short_rows = 32'(last_row) + 1 < 4 * Drain;
+  // Two reads of a row by stages that follow each other are N/(2*Lanes) + 1 turns apart at least.
+  always_comb begin
+    if (Lend) stage_wait = 32'(last_row) / 2 + 2 < Drain ? WaitBits'(Drain - 2) - WaitBits'(last_row >> 1) : '0;
+    else stage_wait = 32'(last_row) + 1 < 4 * Drain ? WaitBits'(Drain) : '0;
+  end
   assign busy = running_q || wait_q != 0;
 
   // ---- Turns ---------------------------------------------------------------------------------------
@@ -179,8 +197,8 @@ module rf_transform #(
         if (last_stage) begin
           running_q <= 1'b0;
           wait_q <= automorphism ? WaitBits'(AutoWriteAt) : WaitBits'(WriteAt);
-        end else if (short_rows) begin
-          wait_q <= WaitBits'(Drain);
+        end else begin
+          wait_q <= stage_wait;
         end
       end
     end
@@ -336,10 +354,35 @@ module rf_transform #(
       x1[b] = net_data[Half+32'(phase)*Butterflies+b];
       w[b] = tw_q[32'(phase)*Butterflies+b];
     end
-  rf_butterfly #(.W(W), .Lanes(Butterflies), .Kind(Kind), .Twin(Twin)) u_butterfly (
-      .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
-      .x0_i(x0), .x1_i(x1), .w_i(w), .y0_o(y0), .y1_o(y1)
-  );
+  if (Lend) begin : g_lent
+    // The array has its settings from whoever owns it.
+    logic unused;
+    assign unused = ^{shift_i, k_i};
+    assign core_soon_o = step[CoreAt-BankLatency].valid && !automorphism;
+    assign core_valid_o = step[CoreAt].valid && !automorphism;
+    always_comb
+      for (int unsigned j = 0; j < Half; j++) begin
+        core_a_o[2*j] = x0[j];
+        core_a_o[2*j+1] = x1[j];
+        core_b_o[j] = w[j];
+        y0[j] = core_r_i[2*j];
+        y1[j] = core_r_i[2*j+1];
+      end
+  end else begin : g_own
+    logic unused;
+    always_comb begin
+      unused = 1'b0;
+      for (int unsigned i = 0; i < Lanes; i++) unused = unused ^ ^core_r_i[i];
+    end
+    assign core_soon_o = 1'b0;
+    assign core_valid_o = 1'b0;
+    assign core_a_o = '{default: '0};
+    assign core_b_o = '{default: '0};
+    rf_butterfly #(.W(W), .Lanes(Butterflies), .Kind(Kind), .Twin(Twin)) u_butterfly (
+        .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
+        .x0_i(x0), .x1_i(x1), .w_i(w), .y0_o(y0), .y1_o(y1)
+    );
+  end
 
   if (Turns == 1) begin : g_back
     always_comb

@@ -20,8 +20,8 @@ module matmul_memory
     parameter int unsigned FarSegmentLog = 31,
     parameter int unsigned BurstLines = 16,
     parameter int unsigned ReadLines = 64,   // lines asked for ahead: what covers the latency of memory
-    parameter int unsigned FarBurst = 32,    // beats of a burst to far memory, and those asked for ahead
-    parameter int unsigned FarLines = 96,
+    parameter int unsigned FarBurst = 64,    // beats of a burst to far memory, and those asked for ahead
+    parameter int unsigned FarLines = 256,
     localparam int unsigned DataW = Lanes * 64
 ) (
     input  logic                   clk_i,
@@ -33,13 +33,15 @@ module matmul_memory
     // Clients of the element
     input  request_t               rd_req_i    [ReadClients],
     output logic [ReadClients-1:0] rd_ready_o,
-    output logic [ReadClients-1:0] rd_valid_o,
-    output logic [DataW-1:0]       rd_data_o,
+    output logic                   fetch_valid_o,
+    output logic [DataW-1:0]       fetch_line_o,
+    output logic [1:0]             row_valid_o,
+    output logic [W-1:0]           row_o       [Lanes],
     input  request_t               wr_req_i,
     output logic                   wr_ready_o,
     input  logic                   wr_valid_i,
     output logic                   wr_data_ready_o,
-    input  logic [DataW-1:0]       wr_data_i,
+    input  logic [W-1:0]           wr_row_i    [Lanes],
     output logic                   wr_ack_o,
     input  logic                   copy_valid_i,
     output logic                   copy_ready_o,
@@ -112,8 +114,8 @@ module matmul_memory
   if ((FarPorts & (FarPorts - 1)) != 0) begin : g_bad_far_ports
     $error("matmul_memory: FarPorts must be a power of two");
   end
-  if (BurstLines * PortW / 8 > BurstBytes) begin : g_bad_burst_lines
-    $error("matmul_memory: bursts of %0d lines are longer than %0d bytes of a port", BurstLines, BurstBytes);
+  if (BurstLines * PortW / 8 > BurstBytes || FarBurst * PortW / 8 > BurstBytes) begin : g_bad_burst_lines
+    $error("matmul_memory: bursts of %0d or %0d beats are longer than %0d bytes", BurstLines, FarBurst, BurstBytes);
   end
 
   logic [AddrW-1:0] near_base, far_base;
@@ -128,8 +130,8 @@ module matmul_memory
   logic [NearPorts-1:0] rd_idle, rd_error, wr_idle, wr_error;
 
   matmul_read #(.W(W), .Lanes(Lanes)) u_read (
-      .clk_i, .rst_ni, .rd_req_i, .rd_ready_o, .rd_valid_o, .rd_data_o, .req_valid_o(read_valid),
-      .req_ready_i(read_ready), .req_addr_o(read_addr), .req_lines_o(read_lines), .line_valid_i(in_valid),
+      .clk_i, .rst_ni, .rd_req_i, .rd_ready_o, .fetch_valid_o, .fetch_line_o, .row_valid_o, .row_o,
+      .req_valid_o(read_valid), .req_ready_i(read_ready), .req_addr_o(read_addr), .req_lines_o(read_lines), .line_valid_i(in_valid),
       .line_ready_o(in_ready), .line_i(in_line)
   );
 
@@ -184,7 +186,7 @@ module matmul_memory
   logic [DataW-1:0] out_line;
 
   matmul_write #(.W(W), .Lanes(Lanes)) u_write (
-      .clk_i, .rst_ni, .wr_req_i, .wr_ready_o, .wr_valid_i, .wr_data_ready_o, .wr_data_i, .wr_ack_o,
+      .clk_i, .rst_ni, .wr_req_i, .wr_ready_o, .wr_valid_i, .wr_data_ready_o, .wr_row_i, .wr_ack_o,
       .copy_req_i(near_valid), .copy_ready_o(near_ready), .copy_addr_i(near_addr), .copy_lines_i(near_lines),
       .copy_valid_i(moved_valid), .copy_taken_o(moved_ready), .copy_line_i(moved_line), .copy_ack_o(copy_ack),
       .req_valid_o(write_valid), .req_ready_i(write_ready), .req_addr_o(write_addr), .req_lines_o(write_lines),

@@ -4,8 +4,8 @@
 // Reads of an element: its clients share a reader of lines, and those that ask for polynomials get rows.
 //
 // Function    Requests are granted in turn. One of the fetch is for lines and is given them; one of another client is for a
-//             polynomial, as many rows as its beats, and is given rows: the lines go through rf_pack, and each word of W
-//             bits is given in 64. Answers come in the order of the grants.
+//             polynomial, as many rows as its beats, and is given rows: the lines go through rf_pack. Answers come in the
+//             order of the grants.
 // Latency     a line to its first row 1 cycle, to the fetch none
 // Throughput  one line or one row per cycle
 // Ranges      polynomials have 1 ... 256 rows, in which words of W bits make whole lines or the last line is filled up.
@@ -22,8 +22,10 @@ module matmul_read
     input  logic                   rst_ni,
     input  request_t               rd_req_i    [ReadClients],
     output logic [ReadClients-1:0] rd_ready_o,
-    output logic [ReadClients-1:0] rd_valid_o,
-    output logic [DataW-1:0]       rd_data_o,
+    output logic                   fetch_valid_o,
+    output logic [DataW-1:0]       fetch_line_o,
+    output logic [1:0]             row_valid_o,             // to LoadClient, StreamClient
+    output logic [W-1:0]           row_o       [Lanes],
     output logic                   req_valid_o,
     input  logic                   req_ready_i,
     output logic [AddrW-1:0]       req_addr_o,
@@ -63,7 +65,7 @@ module matmul_read
   // ---- Whose the lines are, and the rows -----------------------------------------------------------
   logic head_valid, head_fetch, take_line, last_line, row_head, row_valid, take_row, last_row, pack_ready;
   logic [LinesW-1:0] head_lines, got_q, row_count, rows_q;
-  logic [ReadClients-1:0] row_client;
+  logic row_stream;
   logic [RowW-1:0] row;
 
   /* verilator lint_off PINCONNECTEMPTY */
@@ -71,14 +73,14 @@ module matmul_read
       .clk_i, .rst_ni, .valid_i(grant != '0), .ready_o(lines_room), .data_i({to_fetch, req_lines_o}),
       .valid_o(head_valid), .ready_i(take_line && last_line), .data_o({head_fetch, head_lines}), .count_o()
   );
-  rf_fifo #(.Width(ReadClients + LinesW), .Depth(Queue)) u_rows (
+  rf_fifo #(.Width(1 + LinesW), .Depth(Queue)) u_rows (
       .clk_i, .rst_ni, .valid_i(grant != '0 && !to_fetch), .ready_o(rows_room),
-      .data_i({grant, LinesW'(picked.beats)}), .valid_o(row_head), .ready_i(last_row), .data_o({row_client, row_count}),
-      .count_o()
+      .data_i({grant[StreamClient], LinesW'(picked.beats)}), .valid_o(row_head), .ready_i(last_row),
+      .data_o({row_stream, row_count}), .count_o()
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
-  assign line_ready_o = head_valid && (head_fetch ? !row_valid : pack_ready);
+  assign line_ready_o = head_valid && (head_fetch || pack_ready);
   assign take_line = line_valid_i && line_ready_o;
   assign last_line = got_q + 1'b1 == head_lines;
   assign take_row = row_valid && row_head;
@@ -99,12 +101,10 @@ module matmul_read
       .valid_o(row_valid), .ready_i(1'b1), .end_i(last_row), .data_o(row)
   );
 
-  always_comb begin
-    rd_data_o = line_i;
-    if (row_valid) for (int unsigned l = 0; l < Lanes; l++) rd_data_o[64*l+:64] = 64'(row[W*l+:W]);
-    rd_valid_o = take_row ? row_client : '0;
-    rd_valid_o[FetchClient] = take_line && head_fetch;
-  end
+  assign fetch_valid_o = take_line && head_fetch;
+  assign fetch_line_o = line_i;
+  assign row_valid_o = {take_row && row_stream, take_row && !row_stream};
+  always_comb for (int unsigned l = 0; l < Lanes; l++) row_o[l] = row[W*l+:W];
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i)

@@ -32,6 +32,9 @@ module matmul_top
     parameter int unsigned SegmentLog = 28,
     parameter int unsigned FarSegmentLog = 34,
     parameter int unsigned BurstLines = 16,
+    parameter int unsigned ReadLines = 64,
+    parameter int unsigned FarBurst = 64,
+    parameter int unsigned FarLines = 256,
     parameter int unsigned Kind = rf_pkg::MulBarrett,
     parameter bit Twin = 1'b0,
     localparam int unsigned Ports = Pes * (NearPorts + FarPorts)
@@ -93,6 +96,8 @@ module matmul_top
   localparam int unsigned DataW = Lanes * 64;
   localparam int unsigned RowBits = MaxLogN - $clog2(Lanes);
   localparam int unsigned Near = Pes * NearPorts;
+  localparam int unsigned Banks = 4;
+  localparam int unsigned BankRows[Banks] = '{BankRows0, BankRows1, BankRows2, BankRows3};
   localparam int unsigned Counters = 3;
   localparam int unsigned AmountW = 8;
   localparam logic [AddrW-1:0] FarBase = AddrW'(Near) << SegmentLog;
@@ -107,13 +112,13 @@ module matmul_top
   // ---- Elements and their memory -------------------------------------------------------------------
   logic element_rst_n, start, halt;
   logic [AddrW-1:0] program_addr[Pes];
-  logic [Pes-1:0] done, copy_idle, sync, send, send_go, recv, recv_valid, row_valid;
+  logic [Pes-1:0] done, copy_idle, sync, send, send_go, recv, recv_valid, sent_valid;
   error_e error[Pes];
   logic [31:0] pc[Pes], send_mask[Pes];
   logic [6:0] recv_src[Pes];
   logic [1:0] scope[Pes];
   logic [RowBits:0] rows[Pes];
-  logic [WordBits-1:0] bus_row[Lanes], row[Pes][Lanes];
+  logic [WordBits-1:0] bus_row[Lanes], sent_row[Pes][Lanes];
   logic [Ports-1:0] idle, bus_error, rd_beat, wr_beat, rd_wait, wr_wait;
   logic group_go_q, machine_go_q;
 
@@ -121,34 +126,39 @@ module matmul_top
     localparam int unsigned N = e * NearPorts;
     localparam int unsigned F = Near + e * FarPorts;
     request_t rd_req[ReadClients], wr_req;
-    logic [ReadClients-1:0] rd_ready, rd_valid;
-    logic [DataW-1:0] rd_data, wr_data;
-    logic wr_ready, wr_valid, wr_data_ready, wr_ack, copy_valid, copy_ready;
+    logic [ReadClients-1:0] rd_ready;
+    logic [1:0] row_valid;
+    logic [DataW-1:0] fetch_line;
+    logic [WordBits-1:0] read_row[Lanes], write_row[Lanes];
+    logic fetch_valid, wr_ready, wr_valid, wr_data_ready, wr_ack, copy_valid, copy_ready;
     logic [AddrW-1:0] copy_near, copy_far;
 
-    vector_pe #(@PE_PARAMETERS@
+    vector_shared_pe #(
+        .W(WordBits), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
+        .MaxLogN(MaxLogN), .ModuliEntries(Moduli), .StreamRows(StreamRows), .Pes(Pes),
+        .NearBits($clog2(NearPorts) + SegmentLog), .FarBits($clog2(FarPorts) + FarSegmentLog), .Kind(Kind), .Twin(Twin)
     ) u_pe (
         .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .index_i(7'(e)), .program_i(program_addr[e]),
         .done_o(done[e]), .error_o(error[e]), .pc_o(pc[e]), .rows_o(rows[e]),
-        .rd_req_o(rd_req), .rd_ready_i(rd_ready), .rd_valid_i(rd_valid), .rd_data_i(rd_data),
-        .wr_req_o(wr_req), .wr_ready_i(wr_ready), .wr_valid_o(wr_valid), .wr_data_ready_i(wr_data_ready),
-        .wr_data_o(wr_data), .wr_ack_i(wr_ack), .copy_valid_o(copy_valid), .copy_ready_i(copy_ready),
-        .copy_near_o(copy_near), .copy_far_o(copy_far), .copy_idle_i(copy_idle[e]),
+        .rd_req_o(rd_req), .rd_ready_i(rd_ready), .line_valid_i(fetch_valid), .line_i(fetch_line),
+        .row_valid_i(row_valid), .row_i(read_row), .wr_req_o(wr_req), .wr_ready_i(wr_ready), .wr_valid_o(wr_valid),
+        .wr_data_ready_i(wr_data_ready), .wr_row_o(write_row), .wr_ack_i(wr_ack), .copy_valid_o(copy_valid),
+        .copy_ready_i(copy_ready), .copy_addr_o(copy_near), .copy_far_o(copy_far), .copies_pending_i(!copy_idle[e]),
         .send_o(send[e]), .send_mask_o(send_mask[e]), .send_go_i(send_go[e]), .recv_o(recv[e]),
-        .recv_src_o(recv_src[e]), .recv_valid_i(recv_valid[e]), .recv_i(bus_row),
-        .row_valid_o(row_valid[e]), .row_o(row[e]),
-        .sync_o(sync[e]), .sync_scope_o(scope[e]),
-        .sync_go_i(scope[e] == vector_isa_pkg::ScopeGroup ? group_go_q : machine_go_q)@PE_REDUCE@
+        .recv_src_o(recv_src[e]), .recv_valid_i(recv_valid[e]), .recv_i(bus_row), .bus_valid_o(sent_valid[e]),
+        .bus_row_o(sent_row[e]), .sync_o(sync[e]), .sync_scope_o(scope[e]),
+        .sync_go_i(scope[e] == vector_isa_pkg::ScopeGroup ? group_go_q : machine_go_q)
     );
 
     matmul_memory #(
         .W(WordBits), .Lanes(Lanes), .NearPorts(NearPorts), .FarPorts(FarPorts), .SegmentLog(SegmentLog),
-        .FarSegmentLog(FarSegmentLog), .BurstLines(BurstLines)
+        .FarSegmentLog(FarSegmentLog), .BurstLines(BurstLines), .ReadLines(ReadLines), .FarBurst(FarBurst),
+        .FarLines(FarLines)
     ) u_memory (
         .clk_i, .rst_ni(element_rst_n), .halt_i(halt), .index_i(7'(e)), .far_base_i(FarBase),
-        .rows_i(LinesW'(rows[e])), .rd_req_i(rd_req), .rd_ready_o(rd_ready), .rd_valid_o(rd_valid), .rd_data_o(rd_data),
-        .wr_req_i(wr_req), .wr_ready_o(wr_ready), .wr_valid_i(wr_valid), .wr_data_ready_o(wr_data_ready),
-        .wr_data_i(wr_data), .wr_ack_o(wr_ack), .copy_valid_i(copy_valid), .copy_ready_o(copy_ready),
+        .rows_i(LinesW'(rows[e])), .rd_req_i(rd_req), .rd_ready_o(rd_ready), .fetch_valid_o(fetch_valid),
+        .fetch_line_o(fetch_line), .row_valid_o(row_valid), .row_o(read_row), .wr_req_i(wr_req), .wr_ready_o(wr_ready), .wr_valid_i(wr_valid), .wr_data_ready_o(wr_data_ready),
+        .wr_row_i(write_row), .wr_ack_o(wr_ack), .copy_valid_i(copy_valid), .copy_ready_o(copy_ready),
         .copy_near_i(copy_near), .copy_far_i(copy_far), .copy_idle_o(copy_idle[e]),
         .near_idle_o(idle[N+:NearPorts]), .near_error_o(bus_error[N+:NearPorts]), .rd_beat_o(rd_beat[N+:NearPorts]),
         .rd_wait_o(rd_wait[N+:NearPorts]), .wr_beat_o(wr_beat[N+:NearPorts]), .wr_wait_o(wr_wait[N+:NearPorts]),
@@ -181,6 +191,9 @@ module matmul_top
     );
 
     // Nothing is written to far memory.
+    logic unused;
+    assign unused = ^{m_axi_awready[F+:FarPorts], m_axi_wready[F+:FarPorts], m_axi_bid[F+:FarPorts],
+                      m_axi_bresp[F+:FarPorts], m_axi_bvalid[F+:FarPorts]};
     assign m_axi_awid[F+:FarPorts] = '0;
     assign m_axi_awaddr[F+:FarPorts] = '0;
     assign m_axi_awlen[F+:FarPorts] = '0;
@@ -212,7 +225,7 @@ module matmul_top
 
   vector_bus #(.W(WordBits), .Lanes(Lanes), .Pes(Pes), .RowBits(RowBits)) u_bus (
       .clk_i, .rst_ni(element_rst_n), .rows_i(rows[0]), .send_i(send), .mask_i(send_mask), .go_o(send_go),
-      .recv_i(recv), .recv_src_i(recv_src), .row_valid_i(row_valid), .row_i(row), .valid_o(recv_valid), .row_o(bus_row)
+      .recv_i(recv), .recv_src_i(recv_src), .row_valid_i(sent_valid), .row_i(sent_row), .valid_o(recv_valid), .row_o(bus_row)
   );
 
   // ---- Control -------------------------------------------------------------------------------------

@@ -24,9 +24,7 @@ module matmul_write
     output logic              wr_ready_o,
     input  logic              wr_valid_i,
     output logic              wr_data_ready_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // bits above words
-    input  logic [DataW-1:0]  wr_data_i,
-    /* verilator lint_on UNUSEDSIGNAL */
+    input  logic [W-1:0]      wr_row_i [Lanes],
     output logic              wr_ack_o,
     // Copies
     input  logic              copy_req_i,
@@ -67,7 +65,7 @@ module matmul_write
   logic [RowW-1:0] row;
   logic [DataW-1:0] packed_line;
 
-  always_comb for (int unsigned l = 0; l < Lanes; l++) row[W*l+:W] = wr_data_i[64*l+:W];
+  always_comb for (int unsigned l = 0; l < Lanes; l++) row[W*l+:W] = wr_row_i[l];
   assign row_valid = active_q && !copy_q && rows_q != '0 && wr_valid_i;
   assign wr_data_ready_o = active_q && !copy_q && rows_q != '0 && row_ready;
 
