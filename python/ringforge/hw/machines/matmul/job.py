@@ -68,6 +68,8 @@ class ElementJob:
         self.layout = ElementLayout(target.config, target.log_n)
         self.contents: list[tuple[int, Contents]] = []
         self.body: list[Instruction] = []
+        #: Rows that its ALUs process, at least.
+        self.work = 0
         self._keys: dict[int, KeyRegion] = {}
         self._scratch: list[int] = []
         first = self.layout.polynomials("twiddles", len(target.primes))
@@ -155,7 +157,10 @@ class ElementJob:
             return address
 
         allocator = Allocator(self.target, self._tables, scratch, limit=limit)
-        self.body += allocator.body(code.ops)
+        made = allocator.body(code.ops)
+        passes = {Opcode.MAC: 1, Opcode.NTT: self.target.log_n, Opcode.INTT: self.target.log_n}
+        self.work += sum(passes.get(i.op, 0) for i in made) * self.target.config.rows(self.target.log_n)
+        self.body += made
         self.body.append(Instruction.sync(Scope.ELEMENT))
         return allocator.peak
 
