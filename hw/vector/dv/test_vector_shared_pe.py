@@ -3,7 +3,7 @@
 """An element with shared ALUs: programs of every operation against the interpreter, and how long they take."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -104,7 +104,8 @@ class Draw:
         for slot in self.rng.sample(self.slots, len(self.slots) - 1):
             self._load(slot)
         while len(self.code) < length:
-            self.rng.choice([self._load_any, self._stream, self._store, self._auto, *[self._mac] * 5, *[self._ntt] * 2])()
+            rare = [self._load_any, self._stream, self._store, self._auto]
+            self.rng.choice([*rare, *[self._mac] * 5, *[self._ntt] * 2])()
         while self.streams:
             self._mac(stream=True)
         self.code += [i.store(slot, e.place(log_n)) for slot in sorted(self.holds)]
@@ -135,8 +136,8 @@ class Draw:
         self.code.append(i.auto(dst, a, self.rng.randrange(1, 2 << self.log_n, 2)))
         self.holds[dst] = self.holds[a]
 
-    def _transform(self, busy: Sequence[int] = ()) -> Instruction:
-        a, dst = self.rng.choice([x for x in self.holds if x not in busy]), self.rng.choice(self.slots)
+    def _transform(self) -> Instruction:
+        a, dst = self.rng.choice(list(self.holds)), self.rng.choice(self.slots)
         k = self.rng.randrange(len(self.primes))
         prime, table = self.primes[k], self.e.s(self.log_n, 7, k)
         source = self.holds[a]
@@ -145,8 +146,13 @@ class Draw:
         return i.ntt(dst, a, table, ENTRIES[prime], lift_from=ENTRIES[source] if source != prime else None)
 
     def _ntt(self) -> None:
-        one = self._transform()
-        self.code.append(one)
+        one, two = self._transform(), self._transform()
+        pair = (one.op, one.lift, one.src_entry) == (two.op, two.lift, two.src_entry)
+        if pair and one.dst not in (two.dst, two.a) and two.dst != one.a:
+            self.code.append(one.beside(two))
+            self.holds[two.dst] = ENTRIES.index(two.entry)
+        else:
+            self.code.append(one)
         self.holds[one.dst] = ENTRIES.index(one.entry)
 
     def _mac(self, stream: bool | None = None) -> None:
@@ -255,10 +261,11 @@ def fill(e: Element, draws: int, timed: Sequence[int], betas: Sequence[int]) -> 
     for log_n in timed:
         for count in (2, 10):
             programs["accumulate", log_n, count] = e.add(log_n, accumulate(e, log_n, count))
-        s = [e.s(log_n, b) for b in (0, 1, 2, 3)]
-        ntt = [i.ntt(s[3], s[2], e.s(log_n, 7), 0), i.store(s[3], e.place(log_n))]
-        programs["ntt", log_n] = e.add(log_n, accumulate(e, log_n, 0, ntt))
-        programs["beside", log_n] = e.add(log_n, accumulate(e, log_n, 3, ntt[:1]))
+        one = i.ntt(e.s(log_n, 3), e.s(log_n, 2), e.s(log_n, 7), 0)
+        two = replace(one, dst=e.s(log_n, 3, 1))
+        for name, ntts in (("none", []), ("one", [one]), ("two", [one, two]), ("pair", [one.beside(two)])):
+            for count in (0, 6):
+                programs["ntt", log_n, name, count] = e.add(log_n, accumulate(e, log_n, count, ntts))
         for beta in betas:
             for count in (3, 7):
                 programs["rotations", log_n, beta, count] = e.add(log_n, rotations(e, log_n, beta, count))
@@ -266,12 +273,12 @@ def fill(e: Element, draws: int, timed: Sequence[int], betas: Sequence[int]) -> 
 
 
 @pytest.fixture(scope="module")
-def small() -> Iterator[tuple[Element, dict[tuple[object, ...], Program]]]:
+def small() -> tuple[Element, dict[tuple[object, ...], Program]]:
     """Programs on an element of 16 lanes, all run in one simulation."""
     e = Element("fame-small", (7, 8, 10), seed=3)
     programs = fill(e, 24, (7, 8, 10), (1, 3))
     e.run("small")
-    yield e, programs
+    return e, programs
 
 
 Programs = tuple[Element, dict[tuple[object, ...], Program]]
@@ -289,6 +296,26 @@ def test_macs_follow_each_other_without_a_gap(small: Programs) -> None:
         each = (programs["accumulate", log_n, 10].cycles - programs["accumulate", log_n, 2].cycles) / 8
         print(log_n, each)
         assert each == (rows if rows > MAC_LENGTH else pytest.approx(rows + MAC_LENGTH, abs=4))
+
+
+def test_transforms_wait_no_longer_than_they_must(small: Programs) -> None:
+    """And MACs beside a short transform take the cycles that it leaves to them."""
+    e, programs = small
+    for log_n in (7, 8, 10):
+        rows = e.config.rows(log_n)
+        none, one, two, pair = (programs["ntt", log_n, name, 0].cycles for name in ("none", "one", "two", "pair"))
+        stage = rows + max(0, DRAIN - rows // 2 - 1)
+        pair_stage = 2 * rows + max(0, DRAIN - rows - 1)
+        print(
+            log_n,
+            one - none,
+            log_n * stage + DRAIN,
+            two - one,
+            pair - none,
+            log_n * pair_stage + DRAIN,
+            [programs["ntt", log_n, name, 6].cycles for name in ("none", "one", "two", "pair")],
+            (none, one, two, pair),
+        )
 
 
 def test_rotations_take_the_products_time(small: Programs) -> None:
