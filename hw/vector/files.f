@@ -8,4 +8,7 @@ rtl/vector_load.sv
 rtl/vector_in.sv
 rtl/vector_out.sv
 rtl/vector_pe.sv
+rtl/vector_shared_sequencer.sv
+rtl/vector_shared_mac.sv
+rtl/vector_shared_pe.sv
 rtl/vector_bus.sv

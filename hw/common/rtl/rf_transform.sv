@@ -26,6 +26,14 @@
 // Cycles from start to done: Turns * (log2(N) * N/Lanes + Drain) for a transform whose rows number at least 4*Drain
 //   (then the first rows a stage reads were written long before; shorter ones wait Drain turns after each stage),
 //   N/Lanes + AutoLatency for an automorphism.
+// Lend: the unit has no butterflies, and lends its rows to an array of ALUs (rf_alu) instead: core_valid_o with lanes 2i and
+//   2i + 1 of core_a_o being words i and i + Lanes/2 of the row, core_b_o[i] the twiddle of that pair; results come back in
+//   core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles ahead that a row will
+//   be there. A stage then follows the one before as soon as the rows that it reads are written: N/Lanes >= 2*Drain - 2
+//   never wait, and shorter ones only what is missing.
+// Pairs (with Lend, pair_i): two transforms of the same direction and lift, the second one modulo pair_q_i, take turns:
+//   two rows of the one, two rows of the other. *_pair_o say that a row belongs to the second. The rows of a stage are
+//   then twice as many, so that polynomials of half the rows never wait.
 // SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
 //   which costs no cycle.
 module rf_transform #(
@@ -38,6 +46,7 @@ module rf_transform #(
   parameter bit          Cyclic = 1'b0,
   parameter int unsigned SpnRegisters = 0,
   parameter bit          MapRegister = 1'b0,
+  parameter bit          Lend = 1'b0,
   localparam int unsigned LogLanes = $clog2(Lanes),
   localparam int unsigned RowBits = MaxLogN - LogLanes
 ) (
@@ -48,22 +57,33 @@ module rf_transform #(
   input  logic [4:0]         log_n_i,
   input  logic [MaxLogN:0]   g_i,
   input  logic               lift_i,
+  input  logic               pair_i,
   input  logic [2:0]         shift_i,
   input  logic [W-1:0]       p_i,              // source modulus of a lift
   input  logic [W-1:0]       q_i,
   input  logic [63:0]        k_i,
+  input  logic [W-1:0]       pair_q_i,
   output logic               src_done_o,
   output logic               done_o,
   output logic               rd_en_o,
   output logic               rd_src_o,
+  output logic               rd_pair_o,
   output logic [RowBits-1:0] rd_row_o,
   input  logic [W-1:0]       rd_data_i [Lanes],
   output logic               tw_en_o,
+  output logic               tw_pair_o,
   output logic [RowBits-1:0] tw_row_o,
   input  logic [W-1:0]       tw_data_i [Lanes],
   output logic               wr_en_o,
+  output logic               wr_pair_o,
   output logic [RowBits-1:0] wr_row_o,
-  output logic [W-1:0]       wr_data_o [Lanes]
+  output logic [W-1:0]       wr_data_o [Lanes],
+  output logic               core_soon_o,
+  output logic               core_valid_o,
+  output logic               core_pair_o,
+  output logic [W-1:0]       core_a_o  [Lanes],
+  output logic [W-1:0]       core_b_o  [Lanes/2],
+  input  logic [W-1:0]       core_r_i  [Lanes]
 );
   import rf_pkg::*;
 
@@ -75,7 +95,7 @@ module rf_transform #(
   localparam int unsigned NetAt = LiftAt + 1;                          // row enters the first network
   localparam int unsigned CoreAt = NetAt + NetLatency;                 // row enters the butterflies
   localparam int unsigned BackAt =                                     // row enters the second network
-      CoreAt + (Turns == 1 ? ButterflyLatency : 1 + ButterflyLatency / Turns);
+      CoreAt + (Turns == 1 ? ButterflyLatency + 32'(Lend) : 1 + ButterflyLatency / Turns);
   localparam int unsigned WriteAt = BackAt + NetLatency;               // row is written
   localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1;             // twiddle row is read
   localparam int unsigned Drain = WriteAt + 1;
@@ -91,15 +111,19 @@ module rf_transform #(
   if (Half != Turns * Butterflies || (Turns > 1 && (ButterflyLatency + 1) % Turns != 0)) begin : g_turns
     $error("rf_transform: Lanes / (2 * Butterflies) must be 1 or divide ButterflyLatency + 1");
   end
+  if (Lend && Turns != 1) begin : g_lend
+    $error("rf_transform: with Lend, Butterflies must be Lanes / 2");
+  end
 
   typedef struct packed {
     logic               valid;
     logic               last;    // last row of the instruction
+    logic               second;  // of a pair's second transform
     logic [4:0]         level;   // m = 2^level blocks
     logic [RowBits-1:0] k;       // position in the stage
   } step_t;
 
-  logic                automorphism, busy;
+  logic                automorphism, paired, busy;
   logic                turn_end;    // all but the butterflies move on
   logic                running_q;
   logic                fresh_q;     // stage 0
@@ -109,14 +133,21 @@ module rf_transform #(
   logic [MaxLogN:0]    exponent_q;  // g * (2u + 1) mod 2N, or 2g * u if cyclic
   logic [RowBits-1:0]  last_row;
   logic [4:0]          log_rows;
-  logic                short_rows;
+  logic [WaitBits-1:0] stage_wait;  // turns between two stages
   step_t               step     [WriteAt+1];
   logic [LogLanes-1:0] offset_q [AutoNetAt];
 
   assign automorphism = op_i[1];
+  assign paired = Lend && pair_i && !automorphism;
   assign log_rows = log_n_i - 5'(LogLanes);
   assign last_row = RowBits'((32'd1 << log_rows) - 1);
-  assign short_rows = 32'(last_row) + 1 < 4 * Drain;
+  // Two reads of a row by stages that follow each other are N/(2*Lanes) + 1 turns apart at least, N/Lanes + 1 in pairs.
+  int unsigned apart;
+  always_comb begin
+    apart = (paired ? 32'(last_row) : 32'(last_row) / 2) + 2;
+    if (Lend) stage_wait = apart < Drain ? WaitBits'(Drain - apart) : '0;
+    else stage_wait = 32'(last_row) + 1 < 4 * Drain ? WaitBits'(Drain) : '0;
+  end
   assign busy = running_q || wait_q != 0;
 
   // ---- Turns ---------------------------------------------------------------------------------------
@@ -137,13 +168,14 @@ module rf_transform #(
   end
 
   // ---- Sequence of stages and rows -----------------------------------------------------------------
-  logic last_k, last_stage;
-  assign last_k = k_q == last_row;
+  logic last_k, last_stage, second_q;
+  assign last_k = k_q == last_row && (!paired || second_q);
   assign last_stage = automorphism || stage_q == log_n_i - 1;
 
   always_comb begin
     step[0].valid = running_q && wait_q == 0;
     step[0].last = last_k && last_stage;
+    step[0].second = paired && second_q;
     step[0].level = op_i[0] ? log_n_i - 1 - stage_q : stage_q;
     step[0].k = k_q;
   end
@@ -160,6 +192,7 @@ module rf_transform #(
       fresh_q <= 1'b1;
       stage_q <= '0;
       k_q <= '0;
+      second_q <= 1'b0;
       wait_q <= '0;
       exponent_q <= Cyclic ? '0 : g_i;
     end else if (wait_q != 0) begin
@@ -170,7 +203,8 @@ module rf_transform #(
     end else if (running_q && turn_end) begin
       // Modulo 2N because the bits above are never read.
       exponent_q <= exponent_q + {g_i[MaxLogN-1:0], 1'b0};
-      k_q <= k_q + 1;
+      if (paired && k_q[0]) second_q <= !second_q;
+      k_q <= paired && k_q[0] && !second_q ? k_q - 1 : k_q + 1;
       if (last_k) begin
         k_q <= '0;
         stage_q <= stage_q + 1;
@@ -179,8 +213,8 @@ module rf_transform #(
         if (last_stage) begin
           running_q <= 1'b0;
           wait_q <= automorphism ? WaitBits'(AutoWriteAt) : WaitBits'(WriteAt);
-        end else if (short_rows) begin
-          wait_q <= WaitBits'(Drain);
+        end else begin
+          wait_q <= stage_wait;
         end
       end
     end
@@ -223,9 +257,11 @@ module rf_transform #(
 
   assign rd_en_o = step[0].valid && turn_end;
   assign rd_src_o = fresh_q;
+  assign rd_pair_o = step[0].second;
   assign rd_row_o = automorphism ? reverse_row(image_row, log_rows) : stage_row(k_q, stride_of(log_n_i, step[0].level));
 
   assign wr_en_o = (automorphism ? step[AutoWriteAt].valid : step[WriteAt].valid) && turn_end;
+  assign wr_pair_o = step[WriteAt].second && !automorphism;
   assign wr_row_o = automorphism ? reverse_row(step[AutoWriteAt].k, log_rows)
                                  : stage_row(step[WriteAt].k, stride_of(log_n_i, step[WriteAt].level));
 
@@ -250,7 +286,7 @@ module rf_transform #(
   assign lift_now = lift_i && op_i == 2'd0 && lift_stage_q == 0;
 
   rf_mod_lift #(.W(W), .Lanes(Lanes)) u_lift (
-      .x_i(rd_data_i), .p_i, .q_i, .en_i(lift_now), .r_o(lifted)
+      .x_i(rd_data_i), .p_i, .q_i(step[LiftAt].second ? pair_q_i : q_i), .en_i(lift_now), .r_o(lifted)
   );
   always_ff @(posedge clk_i) if (en) lifted_q <= lifted;
 
@@ -298,6 +334,7 @@ module rf_transform #(
         (mirrored ? MaxLogN'((32'd1 << tw_step.level) - 1) - tw_block - tw_group : tw_block);
   end
   assign tw_en_o = tw_step.valid && !automorphism && turn_end;
+  assign tw_pair_o = tw_step.second;
   assign tw_row_o = RowBits'(tw_index >> LogLanes);
 
   // The table row arrives LiftAt turns later and is picked apart one cycle before the butterflies.
@@ -336,10 +373,37 @@ module rf_transform #(
       x1[b] = net_data[Half+32'(phase)*Butterflies+b];
       w[b] = tw_q[32'(phase)*Butterflies+b];
     end
-  rf_butterfly #(.W(W), .Lanes(Butterflies), .Kind(Kind), .Twin(Twin)) u_butterfly (
-      .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
-      .x0_i(x0), .x1_i(x1), .w_i(w), .y0_o(y0), .y1_o(y1)
-  );
+  if (Lend) begin : g_lent
+    // The array has its settings from whoever owns it.
+    logic unused;
+    assign unused = ^{shift_i, k_i};
+    assign core_soon_o = step[CoreAt-BankLatency].valid && !automorphism;
+    assign core_valid_o = step[CoreAt].valid && !automorphism;
+    assign core_pair_o = step[CoreAt].second;
+    always_comb
+      for (int unsigned j = 0; j < Half; j++) begin
+        core_a_o[2*j] = x0[j];
+        core_a_o[2*j+1] = x1[j];
+        core_b_o[j] = w[j];
+        y0[j] = core_r_i[2*j];
+        y1[j] = core_r_i[2*j+1];
+      end
+  end else begin : g_own
+    logic unused;
+    always_comb begin
+      unused = 1'b0;
+      for (int unsigned i = 0; i < Lanes; i++) unused = unused ^ ^core_r_i[i];
+    end
+    assign core_soon_o = 1'b0;
+    assign core_valid_o = 1'b0;
+    assign core_pair_o = 1'b0;
+    assign core_a_o = '{default: '0};
+    assign core_b_o = '{default: '0};
+    rf_butterfly #(.W(W), .Lanes(Butterflies), .Kind(Kind), .Twin(Twin)) u_butterfly (
+        .clk_i, .en_i(core_en), .inverse_i(op_i[0]), .shift_i, .q_i, .k_i,
+        .x0_i(x0), .x1_i(x1), .w_i(w), .y0_o(y0), .y1_o(y1)
+    );
+  end
 
   if (Turns == 1) begin : g_back
     always_comb

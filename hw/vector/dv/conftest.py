@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Lets the tests of this folder import the helpers of the common cells' benches by name."""
+"""Lets the tests of this folder import its helpers and those of the common cells' benches by name."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "common" / "dv"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "common" / "dv")]

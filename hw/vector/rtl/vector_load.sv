@@ -17,7 +17,8 @@ module vector_load
     parameter int unsigned Lanes = 16,
     parameter int unsigned RowBits = 11,
     parameter int unsigned BurstRows = 32,
-    localparam int unsigned DataW = Lanes * 64
+    parameter int unsigned LaneW = 64,           // bits of a word in rows from DRAM
+    localparam int unsigned DataW = Lanes * LaneW
 ) (
     input  logic               clk_i,
     input  logic               rst_ni,
@@ -87,7 +88,7 @@ module vector_load
     if (rsp_valid_i) begin
       wr_slot_o <= slot_q[0];
       wr_row_o <= got_q[RowBits-1:0];
-      for (int unsigned l = 0; l < Lanes; l++) wr_data_o[l] <= rsp_data_i[64*l+:W] << shift;
+      for (int unsigned l = 0; l < Lanes; l++) wr_data_o[l] <= rsp_data_i[LaneW*l+:W] << shift;
     end
   end
 

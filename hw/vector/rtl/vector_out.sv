@@ -15,7 +15,8 @@ module vector_out
     parameter int unsigned Lanes = 16,
     parameter int unsigned RowBits = 11,
     parameter int unsigned BurstRows = 32,
-    localparam int unsigned DataW = Lanes * 64
+    parameter int unsigned LaneW = 64,           // bits of a word in rows to DRAM
+    localparam int unsigned DataW = Lanes * LaneW
 ) (
     input  logic               clk_i,
     input  logic               rst_ni,
@@ -121,7 +122,7 @@ module vector_out
   always_comb
     for (int unsigned l = 0; l < Lanes; l++) begin
       in_row[W*l+:W] = rd_data_i[l] >> shift_i;
-      data_o[64*l+:64] = 64'(out_row[W*l+:W]);
+      data_o[LaneW*l+:LaneW] = LaneW'(out_row[W*l+:W]);
     end
   rf_fifo #(.Width(Lanes * W), .Depth(Buffer)) u_buffer (
       .clk_i, .rst_ni, .valid_i(arrives && to_dram), .ready_o(room), .data_i(in_row),

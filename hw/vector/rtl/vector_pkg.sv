@@ -58,6 +58,19 @@ package vector_pkg;
     decode.addr = x[vector_isa_pkg::AddrLsb+:64];
   endfunction
 
+  // Entries of the modulus table, with the bits that machines of more than 32 moduli take from the mask.
+  /* verilator lint_off UNUSEDSIGNAL */  // fields of an instruction matter here
+  function automatic logic [5:0] entry(input instr_t x);
+    return {x.mask[vector_isa_pkg::ModHighLsb-vector_isa_pkg::MaskLsb], x.mod};
+  endfunction
+  function automatic logic [5:0] src_entry(input instr_t x);
+    return {x.mask[vector_isa_pkg::SrcModHighLsb-vector_isa_pkg::MaskLsb], x.src_mod};
+  endfunction
+  function automatic logic [5:0] pair_entry(input instr_t x);
+    return x.imm[vector_isa_pkg::PairModLsb-vector_isa_pkg::ImmLsb+:6];
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
   // Clients of a DRAM read port, per element.
   localparam int unsigned ReadClients = 3;
   localparam int unsigned FetchClient = 0;

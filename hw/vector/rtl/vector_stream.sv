@@ -14,7 +14,8 @@ module vector_stream
     parameter int unsigned MaxLogN = 15,
     parameter int unsigned StreamRows = 512,
     parameter int unsigned BurstRows = 32,
-    localparam int unsigned DataW = Lanes * 64,
+    parameter int unsigned LaneW = 64,           // bits of a word in rows from DRAM
+    localparam int unsigned DataW = Lanes * LaneW,
     localparam int unsigned RowBits = MaxLogN - $clog2(Lanes)
 ) (
     input  logic              clk_i,
@@ -80,7 +81,7 @@ module vector_stream
 
   always_comb
     for (int unsigned l = 0; l < Lanes; l++) begin
-      in_row[W*l+:W] = rsp_data_i[64*l+:W];
+      in_row[W*l+:W] = rsp_data_i[LaneW*l+:W];
       row_o[l] = out_row[W*l+:W];
     end
   rf_fifo #(.Width(Lanes * W), .Depth(StreamRows)) u_rows (
