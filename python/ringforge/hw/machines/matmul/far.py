@@ -14,10 +14,10 @@ nobody reads the half that is filled. Behind each step as many are issued as the
 since a COPY that finds it full holds up all that comes behind; so a step should take no longer than a full queue does.
 
 Which polynomials come from afar. As few bytes as possible cross the link: those that fewest steps read. Among equals
-they are spread over time, so that the link is busy from the beginning to the end and nowhere asked for more
-than it has had time for: with a *credit* that grows as time passes, never beyond a half, and falls by one for each
-polynomial that is read from the buffer, a polynomial comes from afar where the credit allows it. The rate at which the
-credit grows is the least at which the others fit near memory. At or below the link's own rate nothing waits.
+they are spread over time, so that the link is busy from the beginning to the end and nowhere asked for more than it
+has had time for: with a *credit* that grows as time passes, never beyond a quarter of a half, and falls by one for each
+polynomial that is read from the buffer, a polynomial comes from afar where the credit allows it. The rate at which
+the credit grows is the least at which the others fit near memory. At or below the link's own rate little waits.
 
 What a phase takes, with its steps' cycles w_1 + w_2 + ..., n polynomials to copy, L cycles for each, if steps are
 short:
@@ -223,15 +223,15 @@ def plan_far(steps: Sequence[Step], room: int, link: Link, *, far_room: int | No
             "reads, or cut the steps"
         )
     best: FarPlan | None = None
-    half = most
+    half = max(most, min(link.queue, room // 2))
     while True:
         plan = _plan(steps, uses, room, half, link)
-        if best is None or plan.cycles < best.cycles:
-            best = plan
-        least = max(sum(s.cycles for s in steps), best.copied * link.cycles)
-        if half == room // 2 or best.cycles <= _NEAR * least:
+        if best is not None and plan.cycles >= best.cycles:
             break
-        half = min(4 * half, room // 2)
+        best = plan
+        if half == room // 2 or best.cycles <= _NEAR * max(sum(s.cycles for s in steps), best.copied * link.cycles):
+            break
+        half = min(2 * half, room // 2)
     if far_room is not None and len(best.far) > far_room:
         raise MemoryLimitError(
             f"{len(best.far)} polynomials do not fit near memory, far memory holds {far_room}: take a plan with fewer "
@@ -241,14 +241,17 @@ def plan_far(steps: Sequence[Step], room: int, link: Link, *, far_room: int | No
 
 
 def _plan(steps: Sequence[Step], uses: dict[Hashable, int], room: int, half: int, link: Link) -> FarPlan:
-    far = _far(steps, uses, len(uses) - (room - 2 * half), half, link)
+    far = _far(steps, uses, len(uses) - (room - 2 * half), max(half // 4, 1), link)
     resident = tuple(name for name in uses if name not in far)
     phases = tuple(_phases(steps, far, half, len(resident), link))
     return FarPlan(resident, tuple(name for name in uses if name in far), half, phases)
 
 
-def _far(steps: Sequence[Step], uses: dict[Hashable, int], count: int, half: int, link: Link) -> frozenset[Hashable]:
-    """So many polynomials that come from afar: those that fewest steps read, the last ones of these spread in time."""
+def _far(steps: Sequence[Step], uses: dict[Hashable, int], count: int, most: int, link: Link) -> frozenset[Hashable]:
+    """So many polynomials that come from afar: those that fewest steps read, the last ones of these spread in time.
+
+    `most`: credit that can be saved.
+    """
     ranked = sorted(uses.values())
     limit = ranked[count - 1]
     always = {name for name, n in uses.items() if n < limit}
@@ -266,7 +269,7 @@ def _far(steps: Sequence[Step], uses: dict[Hashable, int], count: int, half: int
         credit, last = 0.0, 0.0
         taken: dict[Hashable, bool] = {}
         for time, name in reads:
-            credit, last = min(half, credit + (time - last) * rate), time
+            credit, last = min(most, credit + (time - last) * rate), time
             if name in always or (taken.setdefault(name, credit >= 1)):
                 credit -= 1
         return [name for name, far in taken.items() if far]
@@ -304,7 +307,7 @@ def _phases(
             # Where the link cannot keep up, longer phases meet less often.
             grown = 2 * len(reads[-1]) if meanwhile < len(reads[-1]) else 0
             reads.append(dict.fromkeys(mine))
-            limit = max(min(half, max(int(meanwhile), link.queue, grown)), len(reads[-1]))
+            limit = max(min(half, max(int(meanwhile), grown)), len(reads[-1]))
             meanwhile = 0.0
         else:
             reads[-1].update(dict.fromkeys(mine))
