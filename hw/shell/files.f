@@ -3,6 +3,8 @@ rtl/rf_skid.sv
 rtl/rf_axil_regs.sv
 rtl/rf_axi_read.sv
 rtl/rf_axi_write.sv
+rtl/rf_line_read.sv
+rtl/rf_line_write.sv
 rtl/rf_shell_programs.sv
 rtl/rf_shell_counters.sv
 rtl/rf_shell_control.sv

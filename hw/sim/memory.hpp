@@ -33,6 +33,26 @@ struct Segment {
   unsigned entity;
 };
 
+/// What of the caller's memory is mapped, by address.
+class Segments {
+ public:
+  void map(const Segment& s) {
+    segments_.insert(std::upper_bound(segments_.begin(), segments_.end(), s.addr, before), s);
+  }
+  void unmap_all() { segments_.clear(); }
+  /// The segment that holds all of an access; null if none does.
+  const Segment* find(std::uint64_t addr, std::uint64_t size) const {
+    auto it = std::upper_bound(segments_.begin(), segments_.end(), addr, before);
+    if (it == segments_.begin()) return nullptr;
+    --it;
+    return addr + size > it->addr + it->size ? nullptr : &*it;
+  }
+
+ private:
+  static bool before(std::uint64_t addr, const Segment& s) { return addr < s.addr; }
+  std::vector<Segment> segments_;
+};
+
 struct Traffic {
   std::uint64_t read = 0, written = 0;
 };
@@ -125,8 +145,16 @@ class Memory {
   static constexpr unsigned kEntities = 16;
 
   /// `rate`: bytes per cycle of all ports together; `stall_percent`: chance that a channel withholds its handshake.
-  Memory(unsigned ports, unsigned beat, unsigned latency, double rate, unsigned stall_percent, std::uint64_t seed)
-      : beat_(beat), latency_(latency), rate_(rate), stall_(stall_percent), random_(seed), ports_(ports) {}
+  /// `segments` outlive it.
+  Memory(const Segments& segments, unsigned ports, unsigned beat, unsigned latency, double rate, unsigned stall_percent,
+         std::uint64_t seed)
+      : beat_(beat),
+        latency_(latency),
+        rate_(rate),
+        stall_(stall_percent),
+        random_(seed),
+        segments_(&segments),
+        ports_(ports) {}
 
   /// From the next run on memory has banks.
   void banks(const Dram::Timing& t) { dram_.emplace(t); }
@@ -145,13 +173,8 @@ class Memory {
     if (dram_) dram_->begin();
   }
 
-  void map(const Segment& s) {
-    segments_.push_back(s);
-    std::sort(segments_.begin(), segments_.end(), [](auto& a, auto& b) { return a.addr < b.addr; });
-  }
   /// What is still in flight is answered without touching the caller's memory: reads give anything.
-  void unmap_all() {
-    segments_.clear();
+  void forget_segments() {
     for (Port& p : ports_)
       for (auto* bursts : {&p.reads, &p.writes})
         for (Burst& b : *bursts) b.data = nullptr;
@@ -261,12 +284,9 @@ class Memory {
 
   Burst locate(std::uint64_t addr, unsigned beats) const {
     const std::uint64_t size = std::uint64_t{beats} * beat_;
-    auto it = std::upper_bound(segments_.begin(), segments_.end(), addr, [](auto a, auto& s) { return a < s.addr; });
-    const Burst nowhere{0, addr, nullptr, beats, beats, 0, true};
-    if (it == segments_.begin()) return nowhere;
-    --it;
-    if (addr + size > it->addr + it->size) return nowhere;
-    return {0, addr, it->data + (addr - it->addr), beats, beats, it->entity, false};
+    const Segment* s = segments_->find(addr, size);
+    if (s == nullptr) return {0, addr, nullptr, beats, beats, 0, true};
+    return {0, addr, s->data + (addr - s->addr), beats, beats, s->entity, false};
   }
   /// Now, in 1/256 cycle of the run.
   std::int64_t time() const { return Dram::kUnit * static_cast<std::int64_t>(now_ - origin_); }
@@ -305,7 +325,7 @@ class Memory {
   std::mt19937_64 random_;
   std::uint64_t now_ = 0, origin_ = 0, beats_ = 0;
   std::optional<Dram> dram_;
-  std::vector<Segment> segments_;
+  const Segments* segments_;
   std::vector<Port> ports_;
   std::array<Traffic, kEntities> traffic_;
 };

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "machine.hpp"
 #include "memory.hpp"
@@ -21,6 +23,8 @@ namespace {
 
 using ringforge::sim::Memory;
 using ringforge::sim::Offer;
+using ringforge::sim::Segments;
+using ringforge::sim::Traffic;
 
 constexpr unsigned kPorts = RF_PORTS, kBeat = RF_BEAT;
 /// Cycles after which an access to a register counts as never answered.
@@ -56,7 +60,9 @@ void set_resp(T& packed, unsigned i, bool error) {
 class Simulation {
  public:
   Simulation(unsigned latency, double rate, unsigned stall_percent, std::uint64_t seed)
-      : memory_(kPorts, kBeat, latency, rate, stall_percent, seed) {
+      : stall_(stall_percent), seed_(seed) {
+    const unsigned all = kPorts;
+    memories(1, &all, &latency, &rate);
     context_.traceEverOn(VM_TRACE != 0);
     context_.randReset(2);  // registers that nothing resets start with random contents
     context_.randSeed(static_cast<int>(seed & 0x7fffffff) + 1);
@@ -70,11 +76,44 @@ class Simulation {
     top_->final();
   }
 
-  Memory& memory() { return memory_; }
+  /// Memories behind the ports in turn, `ports` of them each: kPorts in all.
+  void memories(unsigned count, const unsigned* ports, const unsigned* latency, const double* rate) {
+    memories_.clear();
+    places_.clear();
+    for (unsigned m = 0; m < count; ++m) {
+      memories_.emplace_back(segments_, ports[m], kBeat, latency[m], rate[m], stall_, seed_ + m);
+      for (unsigned n = 0; n < ports[m]; ++n) places_.emplace_back(m, n);
+    }
+  }
+  Memory& memory(unsigned m) { return memories_[m]; }
+  void begin(unsigned ahead, unsigned turn) {
+    for (Memory& m : memories_) m.begin(ahead, turn);
+  }
+  Segments& segments() { return segments_; }
+  void unmap_all() {
+    segments_.unmap_all();
+    for (Memory& m : memories_) m.forget_segments();
+  }
+  std::uint64_t beats() const {
+    std::uint64_t sum = 0;
+    for (const Memory& m : memories_) sum += m.beats();
+    return sum;
+  }
+  Traffic traffic(unsigned entity) const {
+    Traffic sum;
+    for (const Memory& m : memories_) {
+      sum.read += m.traffic(entity).read;
+      sum.written += m.traffic(entity).written;
+    }
+    return sum;
+  }
+  void clear_traffic() {
+    for (Memory& m : memories_) m.clear_traffic();
+  }
 
   void reset() {
     top_->rst_ni = 0;
-    memory_.reset();
+    for (Memory& m : memories_) m.reset();
     drive_idle();
     for (int i = 0; i < 5; ++i) cycle();
     top_->rst_ni = 1;
@@ -162,22 +201,24 @@ class Simulation {
   /// Lets memory offer, the design settle and both take what came about, and clocks the design.
   void cycle() {
     if (top_->rst_ni) {
-      memory_.offer();
-      for (unsigned i = 0; i < kPorts; ++i) drive(i, memory_.offered(i));
+      for (Memory& m : memories_) m.offer();
+      for (unsigned i = 0; i < kPorts; ++i) drive(i, offered(i));
     }
     settle();
     if (top_->rst_ni)
-      for (unsigned i = 0; i < kPorts; ++i) transfer(i, memory_.offered(i));
+      for (unsigned i = 0; i < kPorts; ++i) transfer(i, offered(i));
 #if VM_TRACE
-    if (trace_) trace_->dump(2 * memory_.now());
+    if (trace_) trace_->dump(2 * memories_[0].now());
 #endif
     top_->clk_i = 1;
     top_->eval();
 #if VM_TRACE
-    if (trace_) trace_->dump(2 * memory_.now() + 1);
+    if (trace_) trace_->dump(2 * memories_[0].now() + 1);
 #endif
-    memory_.end_cycle();
+    for (Memory& m : memories_) m.end_cycle();
   }
+
+  const Offer& offered(unsigned i) const { return memories_[places_[i].first].offered(places_[i].second); }
 
   void drive(unsigned i, const Offer& o) {
     set_bit(top_->m_axi_arready, i, o.arready);
@@ -193,14 +234,16 @@ class Simulation {
     set_bit(top_->m_axi_rid, i, false);
   }
   void transfer(unsigned i, const Offer& o) {
-    if (o.rvalid && field(top_->m_axi_rready, i, 1)) memory_.read_taken(i);
+    Memory& memory = memories_[places_[i].first];
+    const unsigned n = places_[i].second;
+    if (o.rvalid && field(top_->m_axi_rready, i, 1)) memory.read_taken(n);
     if (o.wready && field(top_->m_axi_wvalid, i, 1))
-      memory_.write_taken(i, bytes_of(top_->m_axi_wdata) + i * kBeat, bytes_of(top_->m_axi_wstrb) + i * kBeat / 8);
-    if (o.bvalid && field(top_->m_axi_bready, i, 1)) memory_.acknowledgement_taken(i);
+      memory.write_taken(n, bytes_of(top_->m_axi_wdata) + i * kBeat, bytes_of(top_->m_axi_wstrb) + i * kBeat / 8);
+    if (o.bvalid && field(top_->m_axi_bready, i, 1)) memory.acknowledgement_taken(n);
     if (o.arready && field(top_->m_axi_arvalid, i, 1))
-      memory_.read_request(i, field(top_->m_axi_araddr, i, RF_ADDR), unsigned(field(top_->m_axi_arlen, i, 8)) + 1);
+      memory.read_request(n, field(top_->m_axi_araddr, i, RF_ADDR), unsigned(field(top_->m_axi_arlen, i, 8)) + 1);
     if (o.awready && field(top_->m_axi_awvalid, i, 1))
-      memory_.write_request(i, field(top_->m_axi_awaddr, i, RF_ADDR), unsigned(field(top_->m_axi_awlen, i, 8)) + 1);
+      memory.write_request(n, field(top_->m_axi_awaddr, i, RF_ADDR), unsigned(field(top_->m_axi_awlen, i, 8)) + 1);
   }
 
   VerilatedContext context_;
@@ -208,7 +251,11 @@ class Simulation {
 #if VM_TRACE
   std::unique_ptr<VerilatedVcdC> trace_;
 #endif
-  Memory memory_;
+  unsigned stall_;
+  std::uint64_t seed_;
+  Segments segments_;
+  std::vector<Memory> memories_;
+  std::vector<std::pair<unsigned, unsigned>> places_;  // memory, and port of it, by port
 };
 
 Simulation* self(void* handle) { return static_cast<Simulation*>(handle); }
@@ -217,32 +264,36 @@ Simulation* self(void* handle) { return static_cast<Simulation*>(handle); }
 
 extern "C" {
 
-/// A machine after reset. `rate`: bytes per cycle of all ports together; `stall_percent`: chance that a channel
-/// withholds its handshake in a cycle (0 except in tests).
+/// A machine after reset, with one memory. `rate`: bytes per cycle of all ports together; `stall_percent`: chance that a
+/// channel withholds its handshake in a cycle (0 except in tests).
 void* rf_sim_open(unsigned latency, double rate, unsigned stall_percent, std::uint64_t seed) {
   return new Simulation(latency, rate, stall_percent, seed);
 }
-/// Memory with banks in place of latency and rate: the numbers of `Timing` in ringforge.hw.core.memory.
-void rf_sim_banks(void* h, const std::int64_t* n) {
-  self(h)->memory().banks({n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12]});
+/// Memories of their own in place of one: the first `ports[0]` ports have the first, and so on. Before anything else.
+void rf_sim_memories(void* h, unsigned count, const unsigned* ports, const unsigned* latency, const double* rate) {
+  self(h)->memories(count, ports, latency, rate);
+}
+/// A memory with banks in place of latency and rate: the numbers of `Timing` in ringforge.hw.core.memory.
+void rf_sim_banks(void* h, unsigned memory, const std::int64_t* n) {
+  self(h)->memory(memory).banks({n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12]});
 }
 /// A run starts in `ahead` cycles: memory is as if it had rested, and asks channel `turn` first in that cycle.
-void rf_sim_begin(void* h, unsigned ahead, unsigned turn) { self(h)->memory().begin(ahead, turn); }
+void rf_sim_begin(void* h, unsigned ahead, unsigned turn) { self(h)->begin(ahead, turn); }
 void rf_sim_close(void* h) { delete self(h); }
 void rf_sim_reset(void* h) { self(h)->reset(); }
 /// Memory of the caller at a DRAM address; it must stay alive until unmapped or closed. entity < 16.
 void rf_sim_map(void* h, std::uint64_t addr, void* data, std::uint64_t size, unsigned entity) {
-  self(h)->memory().map({addr, size, static_cast<std::uint8_t*>(data), entity});
+  self(h)->segments().map({addr, size, static_cast<std::uint8_t*>(data), entity});
 }
-void rf_sim_unmap_all(void* h) { self(h)->memory().unmap_all(); }
+void rf_sim_unmap_all(void* h) { self(h)->unmap_all(); }
 /// Accesses to registers: 0 done, 1 answered with an error, 2 not answered.
 int rf_sim_write(void* h, std::uint32_t addr, std::uint32_t value) { return self(h)->write_register(addr, value); }
 int rf_sim_read(void* h, std::uint32_t addr, std::uint32_t* value) { return self(h)->read_register(addr, value); }
 int rf_sim_run(void* h, std::uint64_t limit) { return self(h)->run(limit); }
-std::uint64_t rf_sim_bytes_read(void* h, unsigned entity) { return self(h)->memory().traffic(entity).read; }
-std::uint64_t rf_sim_bytes_written(void* h, unsigned entity) { return self(h)->memory().traffic(entity).written; }
+std::uint64_t rf_sim_bytes_read(void* h, unsigned entity) { return self(h)->traffic(entity).read; }
+std::uint64_t rf_sim_bytes_written(void* h, unsigned entity) { return self(h)->traffic(entity).written; }
 /// Beats that have crossed the ports since the machine was opened.
-std::uint64_t rf_sim_beats(void* h) { return self(h)->memory().beats(); }
-void rf_sim_clear_traffic(void* h) { self(h)->memory().clear_traffic(); }
+std::uint64_t rf_sim_beats(void* h) { return self(h)->beats(); }
+void rf_sim_clear_traffic(void* h) { self(h)->clear_traffic(); }
 int rf_sim_trace(void* h, const char* path) { return self(h)->trace(path); }
 }

@@ -17,8 +17,8 @@ import numpy as np
 
 from ringforge._native import kernels
 from ringforge.hw.core.dram import Dram
-from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.vector import constants
+from ringforge.hw.vector.config import VectorConfig
 from ringforge.hw.vector.interpreter import STREAM_QUEUE
 from ringforge.hw.vector.isa import TWIDDLE_BANK, Instruction, bank_of, encode, slot
 
@@ -62,23 +62,17 @@ class RandomPrograms:
     #: Polynomials per element in the output area, for STOREs before the end.
     STORES: ClassVar[int] = 16
 
-    def __init__(self, config: MatvecConfig, seed: int, length: int = 60, log_n: int | None = None) -> None:
+    def __init__(self, config: VectorConfig, seed: int, length: int = 60, log_n: int | None = None) -> None:
         self.rng = np.random.default_rng(seed)
         self.config = config
         self.log_n = log_n or int(self.rng.integers(config.min_log_n, min(config.max_log_n, 10) + 1))
         self.degree, self.rows = 1 << self.log_n, config.rows(self.log_n)
-        self.size = max(8 << self.log_n, 4096)
+        self.size = self._size()
         bits = int(self.rng.integers(config.word_bits - 7, config.word_bits + 1))
         self.primes = [int(q) for q in kernels.primes_below(bits, PRIMES, 1 << 18)]
         self.shift = config.shift(bits)
         self.contents = self._contents()
-        # Few slots, so that instructions get in each other's way: two per bank, the first and a random one.
-        per_bank = config.bank_slots(self.log_n)
-        self.codes = [
-            slot(b, r * self.rows)
-            for b in range(config.banks)
-            for r in sorted({0, int(self.rng.integers(1, per_bank)) if per_bank > 1 else 0})
-        ]
+        self.codes = self._slots()
         self.table_codes = [slot(TWIDDLE_BANK, r * self.rows) for r in range(min(2, config.twiddle_slots(self.log_n)))]
         self.elements = [_Element(k, k // config.pes, k % config.pes) for k in range(config.elements)]
         #: Polynomials per element in the output area; the last ones are for the slots at the end.
@@ -90,6 +84,19 @@ class RandomPrograms:
         self._body(length)
         for e in self.elements:
             self._end(e)
+
+    def _size(self) -> int:
+        """Bytes from one polynomial in memory to the next."""
+        return max(8 << self.log_n, 4096)
+
+    def _slots(self) -> list[int]:
+        """Few slots, so that instructions get in each other's way: two per bank, the first and a random one."""
+        per_bank = self.config.bank_slots(self.log_n)
+        return [
+            slot(b, r * self.rows)
+            for b in range(self.config.banks)
+            for r in sorted({0, int(self.rng.integers(1, per_bank)) if per_bank > 1 else 0})
+        ]
 
     def _body(self, length: int) -> None:
         """What all elements do between setting up and storing."""

@@ -113,7 +113,8 @@ def test_what_cannot_be_packed():
         ({"far_segment_bytes": 3 << 20}, "power of two"),
         ({"moduli": 65}, "less than or equal to 64"),
         ({"groups": 2}, "groups"),
-        ({"burst_rows": 32}, "burst_rows"),
+        ({"burst_rows": 48}, "burst_rows must be a power of two"),
+        ({"far_lines_ahead": 32}, "far_burst must be"),
     ],
 )
 def test_configurations_that_are_refused(tmp_path, change, message):

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import Final, Literal, get_args
 
-from ringforge.hw.core.config import MachineConfig
+from ringforge.hw.core.config import MachineConfig, MemoryPorts
 
 Kind = Literal["simple", "ddr4-2400", "hbm2"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -105,9 +105,10 @@ class Timing:
     rfc: int
 
     @classmethod
-    def of(cls, config: MachineConfig) -> Timing | None:
-        """The timing of a machine's memory; None for the simple kind."""
-        device = DEVICES.get(config.memory)
+    def of(cls, config: MachineConfig, memory: MemoryPorts | None = None) -> Timing | None:
+        """The timing of one of a machine's memories, by default of the first; None for the simple kind."""
+        memory = memory or config.memories()[0]
+        device = DEVICES.get(memory.kind)
         if device is None:
             return None
 
@@ -117,10 +118,12 @@ class Timing:
         pace = max(1, units(1e9 * config.port_bytes / device.bytes_per_second))
         cl, rcd = units(device.cl), units(device.rcd)
         return cls(
-            channels=device.channels or max(1, round(config.dram_bytes_per_second / device.bytes_per_second)),
+            channels=memory.channels
+            or device.channels
+            or max(1, round(memory.bytes_per_second / device.bytes_per_second)),
             banks=device.banks,
             row_bytes=device.row_bytes,
-            front=max(0, config.dram_latency * UNIT - rcd - cl - pace),
+            front=max(0, memory.latency * UNIT - rcd - cl - pace),
             pace=pace,
             cl=cl,
             rcd=rcd,

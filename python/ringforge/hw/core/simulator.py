@@ -85,9 +85,18 @@ class Simulation(Generic[C]):
         self.machine = descriptors.of(config)
         self._lib = _open(build.library(config, twin=twin, trace=waves is not None, optimise=optimise))
         self._handle = self._lib.rf_sim_open(config.dram_latency, config.dram_bytes_per_cycle, stall_percent, seed)
-        timing = Timing.of(config)
-        if timing is not None:
-            self._lib.rf_sim_banks(self._handle, (ctypes.c_int64 * len(timing.numbers))(*timing.numbers))
+        memories = config.memories()
+        if len(memories) > 1:
+            numbers = ctypes.c_uint * len(memories)
+            rates = [m.bytes_per_second / config.clock_hz for m in memories]
+            self._lib.rf_sim_memories(
+                self._handle, len(memories), numbers(*(m.ports for m in memories)),
+                numbers(*(m.latency for m in memories)), (ctypes.c_double * len(memories))(*rates),
+            )  # fmt: skip
+        for index, memory in enumerate(memories):
+            timing = Timing.of(config, memory)
+            if timing is not None:
+                self._lib.rf_sim_banks(self._handle, index, (ctypes.c_int64 * len(timing.numbers))(*timing.numbers))
         if waves is not None and not self._lib.rf_sim_trace(self._handle, str(waves).encode()):
             raise HardwareError(f"cannot write waveforms to {waves}: name a file in a folder that can be written")
         if self.read(Register.ID) != self.machine.identity:
@@ -348,7 +357,12 @@ def _open(path: Path) -> ctypes.CDLL:
     for name, result, arguments in (
         ("open", handle, (ctypes.c_uint, ctypes.c_double, ctypes.c_uint, u64)),
         ("close", None, (handle,)),
-        ("banks", None, (handle, ctypes.POINTER(ctypes.c_int64))),
+        (
+            "memories",
+            None,
+            (handle, ctypes.c_uint, *(ctypes.POINTER(t) for t in (ctypes.c_uint, ctypes.c_uint, ctypes.c_double))),
+        ),
+        ("banks", None, (handle, ctypes.c_uint, ctypes.POINTER(ctypes.c_int64))),
         ("begin", None, (handle, ctypes.c_uint, ctypes.c_uint)),
         ("reset", None, (handle,)),
         ("map", None, (handle, u64, handle, u64, ctypes.c_uint)),

@@ -18,8 +18,8 @@ from ringforge.hw.vector.config import FETCH_DEPTH, VectorConfig
 
 #: Bytes of a beat of each of the machine's ports.
 PORT_BYTES = 64
-#: Lines of a burst at most: 4 KiB of a port.
-BURST_LINES = 64
+#: Beats of a burst at most: 4 KiB of a port.
+BURST_BEATS = 64
 #: Rows of the smallest polynomial, at least.
 LEAST_ROWS = 8
 #: Rows of the largest polynomial, at most.
@@ -38,8 +38,13 @@ class FameConfig(VectorConfig):
 
     groups: Literal[1] = 1
     bank_rows: tuple[Annotated[int, Field(ge=1, le=8192)], ...]
-    #: Lines of a burst.
-    burst_rows: Literal[64] = BURST_LINES
+    #: Lines of a burst of near memory, a power of two: bursts end at multiples of it.
+    burst_rows: Annotated[int, Field(ge=1, le=BURST_BEATS)]
+    #: Lines that an element asks of near memory ahead: what covers its latency.
+    read_lines: Annotated[int, Field(ge=1, le=1024)]
+    #: Beats of a burst of far memory, a power of two, and those asked for ahead.
+    far_burst: Annotated[int, Field(ge=1, le=BURST_BEATS)]
+    far_lines_ahead: Annotated[int, Field(ge=1, le=1024)]
     #: Entries of an element's table of moduli.
     moduli: Annotated[int, Field(ge=1, le=64)] = 64
     #: Ports of an element to the near memory.
@@ -68,6 +73,12 @@ class FameConfig(VectorConfig):
     def _bursts(self) -> Self:
         if self.stream_rows < self.rows(self.max_log_n):
             raise ValueError(f"stream_rows must hold a polynomial: at least {self.rows(self.max_log_n)}")
+        for name, burst, ahead in (
+            ("burst_rows", self.burst_rows, self.read_lines),
+            ("far_burst", self.far_burst, self.far_lines_ahead),
+        ):
+            if burst & (burst - 1) or ahead < burst:
+                raise ValueError(f"{name} must be a power of two, and as much be asked for ahead at least")
         return self
 
     @model_validator(mode="after")
@@ -102,6 +113,10 @@ class FameConfig(VectorConfig):
             "FarPorts": self.far_ports,
             "SegmentLog": self.segment_bytes.bit_length() - 1,
             "FarSegmentLog": self.far_segment_bytes.bit_length() - 1,
+            "BurstLines": self.burst_rows,
+            "ReadLines": self.read_lines,
+            "FarBurst": self.far_burst,
+            "FarLines": self.far_lines_ahead,
             "Kind": int(self.montgomery),
             "Twin": int(twin),
         }
@@ -110,11 +125,15 @@ class FameConfig(VectorConfig):
     def port_bytes(self) -> int:
         return PORT_BYTES
 
+    @property
+    def ports_to_far(self) -> int:
+        return self.pes * self.far_ports
+
     def memories(self) -> list[MemoryPorts]:
         """A memory of its own behind each near port, and one behind all far ports."""
         near = self.pes * self.near_ports
         own = MemoryPorts(1, self.dram_latency, self.dram_bytes_per_second / near, self.memory, channels=1)
-        far = MemoryPorts(self.pes * self.far_ports, self.far_latency, self.far_bytes_per_second, "simple")
+        far = MemoryPorts(self.ports_to_far, self.far_latency, self.far_bytes_per_second, "simple")
         return [own] * near + [far]
 
     @property
@@ -122,7 +141,7 @@ class FameConfig(VectorConfig):
         return f"{self.pes} elements x {self.lanes} lanes, {self.multiplier} multipliers of {self.word_bits} bits"
 
     def facts(self) -> dict[str, str]:
-        near, far = self.pes * self.near_ports, self.pes * self.far_ports
+        near, far = self.pes * self.near_ports, self.ports_to_far
         facts = {
             **super().facts(),
             "elements p, lanes c, banks b": f"{self.pes}, {self.lanes}, {self.banks}",
