@@ -124,12 +124,12 @@ class Element:
         for suffix, words in (("", image), (".far", far), (".programs", [*listed, 0, 0])):
             Path(f"{path}{suffix}").write_text("\n".join(f"{int(w):x}" for w in words))
         parameters = {
-            "Image": f'"{path}"', "Words": 1 << (size // 8 - 1).bit_length(), "FarWords": far.size, "Lanes": config.lanes,
-            "Latency": latency, "BankRows": config.rows_of(0), "LastBankRows": config.rows_of(3),
+            "Image": f'"{path}"', "Words": 1 << (size // 8 - 1).bit_length(), "FarWords": far.size,
+            "Lanes": config.lanes, "Latency": latency, "BankRows": config.rows_of(0), "LastBankRows": config.rows_of(3),
             "TwiddleRows": config.twiddle_rows, "MinLogN": config.min_log_n, "MaxLogN": config.max_log_n,
             "StreamRows": config.stream_rows, "Kind": int(config.montgomery), "Most": 128,
         }  # fmt: skip
-        run_bench("vector_shared_pe_bench", parameters, __file__)
+        run_bench("vector_shared_pe_bench", parameters, __file__, optimise="-O0")
         for program, word in zip(self.programs, _numbers(Path(f"{path}.cycles")), strict=False):
             program.cycles, program.error = word & (1 << 60) - 1, word >> 60
         got = np.array(_numbers(Path(f"{path}.out")), np.uint64)

@@ -264,11 +264,11 @@ class Design:
 
     def _parameters(self, module: str, keyword: str) -> frozenset[str]:
         header = _header(code(self._text(module)))
-        return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*(?:\[\w+\]\s*)?=", header))
+        return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*(?:\[[^\]]*\]\s*)?=", header))
 
     def _arrays(self, module: str) -> frozenset[str]:
         """Parameters that are arrays of 32-bit numbers."""
-        return frozenset(re.findall(r"\bparameter\s+int\s+unsigned\s+(\w+)\s*\[\w+\]\s*=", code(self._text(module))))
+        return frozenset(re.findall(r"\bparameter\s+int\s+unsigned\s+(\w+)\s*\[[^\]]*\]\s*=", code(self._text(module))))
 
     def needed(self, module: str) -> list[str]:
         """Names of the sources that synthesis of a module reads: packages first, then modules, parts among them."""
