@@ -304,7 +304,7 @@ module vector_shared_pe
 
   rf_transform #(
       .W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin), .SpnRegisters(SpnRegisters),
-      .MapRegister(1'b1), .Lend(1'b1)
+      .MapRegister(1'b1), .TwiddlePick(Lanes >= 32), .Lend(1'b1)
   ) u_transform (
       .clk_i, .rst_ni, .start_i(spn_start_q), .op_i(spn_q.op[1:0]), .log_n_i(log_n), .g_i(spn_q.imm[MaxLogN:0]),
       .lift_i(spn_q.lift), .pair_i(spn_pair), .shift_i(word_shift), .p_i(spn_src_mod_q), .q_i(spn_mod_q),
