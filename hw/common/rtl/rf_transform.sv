@@ -31,6 +31,9 @@
 //   core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles ahead that a row will
 //   be there. A stage then follows the one before as soon as the rows that it reads are written: N/Lanes >= 2*Drain - 2
 //   never wait, and shorter ones only what is missing.
+// Pairs (with Lend, pair_i): two transforms of the same direction and lift, the second one modulo pair_q_i, take turns:
+//   two rows of the one, two rows of the other. *_pair_o say that a row belongs to the second. The rows of a stage are
+//   then twice as many, so that polynomials of half the rows never wait.
 // SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
 //   which costs no cycle.
 module rf_transform #(
@@ -54,24 +57,30 @@ module rf_transform #(
   input  logic [4:0]         log_n_i,
   input  logic [MaxLogN:0]   g_i,
   input  logic               lift_i,
+  input  logic               pair_i,
   input  logic [2:0]         shift_i,
   input  logic [W-1:0]       p_i,              // source modulus of a lift
   input  logic [W-1:0]       q_i,
   input  logic [63:0]        k_i,
+  input  logic [W-1:0]       pair_q_i,
   output logic               src_done_o,
   output logic               done_o,
   output logic               rd_en_o,
   output logic               rd_src_o,
+  output logic               rd_pair_o,
   output logic [RowBits-1:0] rd_row_o,
   input  logic [W-1:0]       rd_data_i [Lanes],
   output logic               tw_en_o,
+  output logic               tw_pair_o,
   output logic [RowBits-1:0] tw_row_o,
   input  logic [W-1:0]       tw_data_i [Lanes],
   output logic               wr_en_o,
+  output logic               wr_pair_o,
   output logic [RowBits-1:0] wr_row_o,
   output logic [W-1:0]       wr_data_o [Lanes],
   output logic               core_soon_o,
   output logic               core_valid_o,
+  output logic               core_pair_o,
   output logic [W-1:0]       core_a_o  [Lanes],
   output logic [W-1:0]       core_b_o  [Lanes/2],
   input  logic [W-1:0]       core_r_i  [Lanes]
@@ -109,11 +118,12 @@ module rf_transform #(
   typedef struct packed {
     logic               valid;
     logic               last;    // last row of the instruction
+    logic               second;  // of a pair's second transform
     logic [4:0]         level;   // m = 2^level blocks
     logic [RowBits-1:0] k;       // position in the stage
   } step_t;
 
-  logic                automorphism, busy;
+  logic                automorphism, paired, busy;
   logic                turn_end;    // all but the butterflies move on
   logic                running_q;
   logic                fresh_q;     // stage 0
@@ -128,11 +138,14 @@ module rf_transform #(
   logic [LogLanes-1:0] offset_q [AutoNetAt];
 
   assign automorphism = op_i[1];
+  assign paired = Lend && pair_i && !automorphism;
   assign log_rows = log_n_i - 5'(LogLanes);
   assign last_row = RowBits'((32'd1 << log_rows) - 1);
-  // Two reads of a row by stages that follow each other are N/(2*Lanes) + 1 turns apart at least.
+  // Two reads of a row by stages that follow each other are N/(2*Lanes) + 1 turns apart at least, N/Lanes + 1 in pairs.
+  int unsigned apart;
   always_comb begin
-    if (Lend) stage_wait = 32'(last_row) / 2 + 2 < Drain ? WaitBits'(Drain - 2) - WaitBits'(last_row >> 1) : '0;
+    apart = (paired ? 32'(last_row) : 32'(last_row) / 2) + 2;
+    if (Lend) stage_wait = apart < Drain ? WaitBits'(Drain - apart) : '0;
     else stage_wait = 32'(last_row) + 1 < 4 * Drain ? WaitBits'(Drain) : '0;
   end
   assign busy = running_q || wait_q != 0;
@@ -155,13 +168,14 @@ module rf_transform #(
   end
 
   // ---- Sequence of stages and rows -----------------------------------------------------------------
-  logic last_k, last_stage;
-  assign last_k = k_q == last_row;
+  logic last_k, last_stage, second_q;
+  assign last_k = k_q == last_row && (!paired || second_q);
   assign last_stage = automorphism || stage_q == log_n_i - 1;
 
   always_comb begin
     step[0].valid = running_q && wait_q == 0;
     step[0].last = last_k && last_stage;
+    step[0].second = paired && second_q;
     step[0].level = op_i[0] ? log_n_i - 1 - stage_q : stage_q;
     step[0].k = k_q;
   end
@@ -178,6 +192,7 @@ module rf_transform #(
       fresh_q <= 1'b1;
       stage_q <= '0;
       k_q <= '0;
+      second_q <= 1'b0;
       wait_q <= '0;
       exponent_q <= Cyclic ? '0 : g_i;
     end else if (wait_q != 0) begin
@@ -188,7 +203,8 @@ module rf_transform #(
     end else if (running_q && turn_end) begin
       // Modulo 2N because the bits above are never read.
       exponent_q <= exponent_q + {g_i[MaxLogN-1:0], 1'b0};
-      k_q <= k_q + 1;
+      if (paired && k_q[0]) second_q <= !second_q;
+      k_q <= paired && k_q[0] && !second_q ? k_q - 1 : k_q + 1;
       if (last_k) begin
         k_q <= '0;
         stage_q <= stage_q + 1;
@@ -241,9 +257,11 @@ module rf_transform #(
 
   assign rd_en_o = step[0].valid && turn_end;
   assign rd_src_o = fresh_q;
+  assign rd_pair_o = step[0].second;
   assign rd_row_o = automorphism ? reverse_row(image_row, log_rows) : stage_row(k_q, stride_of(log_n_i, step[0].level));
 
   assign wr_en_o = (automorphism ? step[AutoWriteAt].valid : step[WriteAt].valid) && turn_end;
+  assign wr_pair_o = step[WriteAt].second && !automorphism;
   assign wr_row_o = automorphism ? reverse_row(step[AutoWriteAt].k, log_rows)
                                  : stage_row(step[WriteAt].k, stride_of(log_n_i, step[WriteAt].level));
 
@@ -268,7 +286,7 @@ module rf_transform #(
   assign lift_now = lift_i && op_i == 2'd0 && lift_stage_q == 0;
 
   rf_mod_lift #(.W(W), .Lanes(Lanes)) u_lift (
-      .x_i(rd_data_i), .p_i, .q_i, .en_i(lift_now), .r_o(lifted)
+      .x_i(rd_data_i), .p_i, .q_i(step[LiftAt].second ? pair_q_i : q_i), .en_i(lift_now), .r_o(lifted)
   );
   always_ff @(posedge clk_i) if (en) lifted_q <= lifted;
 
@@ -316,6 +334,7 @@ module rf_transform #(
         (mirrored ? MaxLogN'((32'd1 << tw_step.level) - 1) - tw_block - tw_group : tw_block);
   end
   assign tw_en_o = tw_step.valid && !automorphism && turn_end;
+  assign tw_pair_o = tw_step.second;
   assign tw_row_o = RowBits'(tw_index >> LogLanes);
 
   // The table row arrives LiftAt turns later and is picked apart one cycle before the butterflies.
@@ -360,6 +379,7 @@ module rf_transform #(
     assign unused = ^{shift_i, k_i};
     assign core_soon_o = step[CoreAt-BankLatency].valid && !automorphism;
     assign core_valid_o = step[CoreAt].valid && !automorphism;
+    assign core_pair_o = step[CoreAt].second;
     always_comb
       for (int unsigned j = 0; j < Half; j++) begin
         core_a_o[2*j] = x0[j];
@@ -376,6 +396,7 @@ module rf_transform #(
     end
     assign core_soon_o = 1'b0;
     assign core_valid_o = 1'b0;
+    assign core_pair_o = 1'b0;
     assign core_a_o = '{default: '0};
     assign core_b_o = '{default: '0};
     rf_butterfly #(.W(W), .Lanes(Butterflies), .Kind(Kind), .Twin(Twin)) u_butterfly (

@@ -124,8 +124,8 @@ class Element:
         for suffix, words in (("", image), (".far", far), (".programs", [*listed, 0, 0])):
             Path(f"{path}{suffix}").write_text("\n".join(f"{int(w):x}" for w in words))
         parameters = {
-            "Image": f'"{path}"', "Words": 1 << (size // 8 - 1).bit_length(), "FarWords": far.size, "Lanes": config.lanes,
-            "Latency": latency, "BankRows": config.rows_of(0), "LastBankRows": config.rows_of(3),
+            "Image": f'"{path}"', "Words": 1 << (size // 8 - 1).bit_length(), "FarWords": far.size,
+            "Lanes": config.lanes, "Latency": latency, "BankRows": config.rows_of(0), "LastBankRows": config.rows_of(3),
             "TwiddleRows": config.twiddle_rows, "MinLogN": config.min_log_n, "MaxLogN": config.max_log_n,
             "StreamRows": config.stream_rows, "Kind": int(config.montgomery), "Most": 128,
         }  # fmt: skip

@@ -269,12 +269,13 @@ module vector_pe
   /* verilator lint_off PINCONNECTEMPTY */
   rf_transform #(.W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin)) u_transform (
       .clk_i, .rst_ni, .start_i(spn_start_q), .op_i(spn_q.op[1:0]), .log_n_i(log_n), .g_i(spn_q.imm[MaxLogN:0]),
-      .lift_i(spn_q.lift), .shift_i(word_shift), .p_i(spn_src_mod_q), .q_i(spn_mod_q), .k_i(spn_const_q),
+      .lift_i(spn_q.lift), .pair_i(1'b0), .shift_i(word_shift), .p_i(spn_src_mod_q), .q_i(spn_mod_q), .k_i(spn_const_q),
+      .pair_q_i('0),
       .src_done_o(spn_src_done), .done_o(spn_done),
-      .rd_en_o(spn_rd_en), .rd_src_o(spn_rd_src), .rd_row_o(spn_rd_row), .rd_data_i(spn_rd_data),
-      .tw_en_o(tw_en), .tw_row_o(tw_row), .tw_data_i(tw_data),
-      .wr_en_o(spn_wr_en), .wr_row_o(spn_wr_row), .wr_data_o(spn_wr_data),
-      .core_soon_o(), .core_valid_o(), .core_a_o(), .core_b_o(), .core_r_i(no_row)
+      .rd_en_o(spn_rd_en), .rd_src_o(spn_rd_src), .rd_pair_o(), .rd_row_o(spn_rd_row), .rd_data_i(spn_rd_data),
+      .tw_en_o(tw_en), .tw_pair_o(), .tw_row_o(tw_row), .tw_data_i(tw_data),
+      .wr_en_o(spn_wr_en), .wr_pair_o(), .wr_row_o(spn_wr_row), .wr_data_o(spn_wr_data),
+      .core_soon_o(), .core_valid_o(), .core_pair_o(), .core_a_o(), .core_b_o(), .core_r_i(no_row)
   );
   /* verilator lint_on PINCONNECTEMPTY */
 

@@ -93,6 +93,7 @@ module vector_shared_pe
 );
   /* verilator no_inline_module */  // one copy of the code simulates all elements
   localparam int unsigned RowBits = MaxLogN - $clog2(Lanes);
+  localparam int unsigned TwiddleAddr = $clog2(TwiddleRows);
   localparam int unsigned CoreLatency = rf_pkg::ButterflyLatency + 1;  // the register before the array included
 
   if (Lanes < 4 || Lanes > 256 || (Lanes & (Lanes - 1)) != 0) begin : g_bad_lanes
@@ -175,8 +176,8 @@ module vector_shared_pe
   instr_t spn_q, load_q, in_q, out_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic spn_start_q, load_start_q, in_start_q, out_start_q;
-  logic [W-1:0] spn_mod_q, spn_src_mod_q;
-  logic [63:0] spn_const_q;
+  logic [W-1:0] spn_mod_q, spn_src_mod_q, pair_mod_q;
+  logic [63:0] spn_const_q, pair_const_q;
 
   always_ff @(posedge clk_i) begin
     if (write_modulus) begin
@@ -194,6 +195,8 @@ module vector_shared_pe
       spn_mod_q <= modulus_q[entry(instr)];
       spn_src_mod_q <= modulus_q[src_entry(instr)];
       spn_const_q <= constant_q[entry(instr)];
+      pair_mod_q <= modulus_q[pair_entry(instr)];
+      pair_const_q <= constant_q[pair_entry(instr)];
     end
     if (start_load) load_q <= instr;
     if (start_in) in_q <= instr;
@@ -209,9 +212,17 @@ module vector_shared_pe
   logic load_wr_en, in_wr_en, out_rd_en;
   logic [RowBits-1:0] spn_rd_row, spn_wr_row, tw_row, load_wr_row, in_wr_row, out_rd_row;
   logic [W-1:0] spn_wr_data[Lanes], load_wr_data[Lanes], in_wr_data[Lanes], result[Lanes];
-  slot_t spn_rd_slot, load_wr_slot, mac_a, mac_b, mac_c, mac_wr;
+  logic spn_pair, spn_rd_pair, spn_wr_pair, tw_pair;
+  logic [TwiddleAddr-1:0] tw_base;
+  slot_t spn_rd_slot, spn_wr_slot, load_wr_slot, mac_a, mac_b, mac_c, mac_wr;
 
-  assign spn_rd_slot = spn_rd_src ? spn_q.a : spn_q.dst;
+  assign spn_pair = spn_q.imm[PairLsb-ImmLsb];
+  always_comb begin
+    spn_rd_slot = spn_rd_src ? spn_q.a : spn_q.dst;
+    if (spn_rd_pair) spn_rd_slot = slot_t'(spn_rd_src ? spn_q.imm[PairALsb-ImmLsb+:16] : spn_q.imm[PairDstLsb-ImmLsb+:16]);
+    spn_wr_slot = spn_wr_pair ? slot_t'(spn_q.imm[PairDstLsb-ImmLsb+:16]) : spn_q.dst;
+    tw_base = TwiddleAddr'(tw_pair ? spn_q.imm[PairTwLsb-ImmLsb+:13] : spn_q.b.row);
+  end
 
   // The sequencer grants each port to one unit at a time.
   always_comb
@@ -238,9 +249,9 @@ module vector_shared_pe
       we[n] = 1'b0;
       waddr[n] = 'x;
       wdata[n] = spn_wr_data;
-      if (spn_wr_en && 32'(spn_q.dst.bank) == n) begin
+      if (spn_wr_en && 32'(spn_wr_slot.bank) == n) begin
         we[n] = 1'b1;
-        waddr[n] = spn_q.dst.row | 13'(spn_wr_row);
+        waddr[n] = spn_wr_slot.row | 13'(spn_wr_row);
       end else if (mac_wr_en && 32'(mac_wr.bank) == n) begin
         we[n] = 1'b1;
         waddr[n] = mac_wr.row;
@@ -264,10 +275,9 @@ module vector_shared_pe
     );
   end
 
-  localparam int unsigned TwiddleAddr = $clog2(TwiddleRows);
   logic [W-1:0] tw_data[Lanes];
   rf_bank #(.W(W), .Lanes(Lanes), .Rows(TwiddleRows), .Packed(!Twin)) u_twiddles (
-      .clk_i, .re_i(tw_en), .raddr_i(TwiddleAddr'(spn_q.b.row) | TwiddleAddr'(tw_row)), .rdata_o(tw_data),
+      .clk_i, .re_i(tw_en), .raddr_i(tw_base | TwiddleAddr'(tw_row)), .rdata_o(tw_data),
       .we_i(load_wr_en && load_wr_slot.bank == TwiddleBank),
       .waddr_i(TwiddleAddr'(load_wr_slot.row) | TwiddleAddr'(load_wr_row)), .wdata_i(load_wr_data)
   );
@@ -275,7 +285,7 @@ module vector_shared_pe
   // ---- Transform unit ------------------------------------------------------------------------------
   logic [2:0] spn_bank_q[rf_pkg::BankLatency];
   logic [W-1:0] spn_rd_data[Lanes];
-  logic spn_core_soon, spn_core;
+  logic spn_core_soon, spn_core, spn_core_pair;
   logic [W-1:0] spn_core_a[Lanes], spn_core_b[Lanes/2];
 
   always_ff @(posedge clk_i) begin
@@ -293,12 +303,12 @@ module vector_shared_pe
       .MapRegister(1'b1), .Lend(1'b1)
   ) u_transform (
       .clk_i, .rst_ni, .start_i(spn_start_q), .op_i(spn_q.op[1:0]), .log_n_i(log_n), .g_i(spn_q.imm[MaxLogN:0]),
-      .lift_i(spn_q.lift), .shift_i(word_shift), .p_i(spn_src_mod_q), .q_i(spn_mod_q), .k_i(spn_const_q),
-      .src_done_o(spn_src_done), .done_o(spn_done),
-      .rd_en_o(spn_rd_en), .rd_src_o(spn_rd_src), .rd_row_o(spn_rd_row), .rd_data_i(spn_rd_data),
-      .tw_en_o(tw_en), .tw_row_o(tw_row), .tw_data_i(tw_data),
-      .wr_en_o(spn_wr_en), .wr_row_o(spn_wr_row), .wr_data_o(spn_wr_data),
-      .core_soon_o(spn_core_soon), .core_valid_o(spn_core), .core_a_o(spn_core_a), .core_b_o(spn_core_b),
+      .lift_i(spn_q.lift), .pair_i(spn_pair), .shift_i(word_shift), .p_i(spn_src_mod_q), .q_i(spn_mod_q),
+      .k_i(spn_const_q), .pair_q_i(pair_mod_q), .src_done_o(spn_src_done), .done_o(spn_done),
+      .rd_en_o(spn_rd_en), .rd_src_o(spn_rd_src), .rd_pair_o(spn_rd_pair), .rd_row_o(spn_rd_row),
+      .rd_data_i(spn_rd_data), .tw_en_o(tw_en), .tw_pair_o(tw_pair), .tw_row_o(tw_row), .tw_data_i(tw_data),
+      .wr_en_o(spn_wr_en), .wr_pair_o(spn_wr_pair), .wr_row_o(spn_wr_row), .wr_data_o(spn_wr_data),
+      .core_soon_o(spn_core_soon), .core_valid_o(spn_core), .core_pair_o(spn_core_pair), .core_a_o(spn_core_a), .core_b_o(spn_core_b),
       .core_r_i(result)
   );
 
@@ -346,8 +356,8 @@ module vector_shared_pe
     if (spn_core) begin
       mode_q <= spn_q.op[0] ? rf_pkg::AluInverse : rf_pkg::AluForward;
       lift_q <= 1'b0;
-      q_q <= spn_mod_q;
-      k_q <= spn_const_q;
+      q_q <= spn_core_pair ? pair_mod_q : spn_mod_q;
+      k_q <= spn_core_pair ? pair_const_q : spn_const_q;
       a_q <= spn_core_a;
       for (int unsigned i = 0; i < Lanes / 2; i++) b_q[2*i+1] <= spn_core_b[i];
     end else if (mac_core) begin
@@ -408,10 +418,10 @@ module vector_shared_pe
   always_ff @(posedge clk_i)
     if (rst_ni) begin
       assert (!(spn_core && mac_core));
-      assert (!(spn_wr_en && mac_wr_en && spn_q.dst.bank == mac_wr.bank));
-      assert (!(spn_wr_en && in_wr_en && spn_q.dst.bank == in_q.dst.bank));
+      assert (!(spn_wr_en && mac_wr_en && spn_wr_slot.bank == mac_wr.bank));
+      assert (!(spn_wr_en && in_wr_en && spn_wr_slot.bank == in_q.dst.bank));
       assert (!(mac_wr_en && in_wr_en && mac_wr.bank == in_q.dst.bank));
-      assert (!(load_wr_en && spn_wr_en && load_wr_slot.bank == spn_q.dst.bank));
+      assert (!(load_wr_en && spn_wr_en && load_wr_slot.bank == spn_wr_slot.bank));
       assert (!(load_wr_en && mac_wr_en && load_wr_slot.bank == mac_wr.bank));
       assert (!(load_wr_en && in_wr_en && load_wr_slot.bank == in_q.dst.bank));
       assert (!(spn_rd_en && mac_rd_en && spn_rd_slot.bank == mac_a.bank));
