@@ -206,6 +206,16 @@ void PairSum::check(Operands bases, std::size_t count, double scale, double boun
   }
 }
 
+void PairSum::check_inputs(Operands left, Operands right) const {
+  if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
+    throw ShapeError("the masks have not been encoded yet");
+  check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
+  check(right, plan_.right_bases, scaling_.right, scaling_.right_bound, "right");
+  for (const auto bases : {left, right})
+    for (const Ciphertext* c : bases)
+      if (c->key_id != left[0]->key_id) throw MismatchError("the two operands were made under different keys");
+}
+
 double PairSum::product_scale(const Scaling& scaling) const {
   return static_cast<double>(ctx_->gadget().q()[product_level_].value()) * scaling.output / (plan_.real_part ? 2 : 1);
 }
@@ -288,14 +298,8 @@ Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsi
                         const std::function<void(double)>& progress) const {
   const KeySet held(given);  // what the run uses, whatever is erased meanwhile
   const GaloisKeys& keys = held.galois();
-  if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
-    throw ShapeError("the masks have not been encoded yet");
-  check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
-  check(right, plan_.right_bases, scaling_.right, scaling_.right_bound, "right");
+  check_inputs(left, right);
   const u64 key_id = left[0]->key_id;
-  for (const auto bases : {left, right})
-    for (const Ciphertext* c : bases)
-      if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
   const rlwe::SwitchingKey& relin = held.relin().key();
   relin.check(ctx_->gadget(), product_level_ + 1);
   if (relin.key_id != key_id)
@@ -387,14 +391,9 @@ Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsi
 
 Ciphertext PairSum::assemble(Operands left, Operands right,
                              std::span<const std::vector<std::span<const u64>>, 2> parts) const {
-  check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
-  check(right, plan_.right_bases, scaling_.right, scaling_.right_bound, "right");
-  const u64 key_id = left[0]->key_id;
-  for (const auto bases : {left, right})
-    for (const Ciphertext* c : bases)
-      if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
+  check_inputs(left, right);
   Ciphertext r;
-  r.key_id = key_id;
+  r.key_id = left[0]->key_id;
   for (const auto& limbs : parts) r.parts.push_back(assembled(ctx_->basis(output_level()), limbs));
   const std::vector<const Metadata*> known_left(left.begin(), left.end()), known_right(right.begin(), right.end());
   static_cast<Metadata&>(r) = describe(known_left, known_right, scaling_);

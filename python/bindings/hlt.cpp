@@ -97,6 +97,7 @@ void bind_hlt(nb::module_& m) {
             return nb::ndarray<nb::numpy, u64, nb::ndim<1>>(words, {degree}, owner);
           },
           "diagonal"_a, "limb"_a, "One limb of an encoded diagonal: modulo the primes of Q, then those of P.")
+      .def("check_input", &Hlt::check_input, "input"_a, "Refuses an input that `run` would refuse.")
       .def_prop_ro("diagonal_limbs", &Hlt::diagonal_limbs, "Limbs of an encoded diagonal.")
       .def_prop_ro("level", &Hlt::level)
       .def_prop_ro("schedule", &Hlt::schedule)
@@ -191,6 +192,10 @@ void bind_hlt(nb::module_& m) {
           },
           "left_bases"_a, "right_bases"_a, "left"_a, "right"_a, "output"_a, "left_bound"_a, "right_bound"_a,
           "output_bound"_a, "Metadata of the result; nothing needs to be encoded.")
+      .def("check_inputs",
+           [](const PairSum& self, const std::vector<const Ciphertext*>& left,
+              const std::vector<const Ciphertext*>& right) { self.check_inputs(left, right); },
+           "left"_a, "right"_a, "Refuses bases that `run` would refuse.")
       .def(
           "assemble",
           [](const PairSum& self, const std::vector<const Ciphertext*>& left,

@@ -39,6 +39,8 @@ class Hlt {
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
   ckks::Ciphertext run(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads = 1) const;
 
+  /// Refuses inputs that `run` would refuse, keys aside.
+  void check_input(const ckks::Ciphertext& in) const;
   /// The result of a run that another machine did: polynomials from there, metadata as `run` would give.
   /// @param parts of each part the residues of every limb of level - 1
   /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.
@@ -63,7 +65,6 @@ class Hlt {
   std::size_t storage() const noexcept;
 
  private:
-  void check_input(const ckks::Ciphertext& in) const;
   double plain_scale(const Scaling& scaling) const;
 
   ckks::ContextPtr ctx_;

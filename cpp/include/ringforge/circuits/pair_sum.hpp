@@ -76,6 +76,8 @@ class PairSum {
   ckks::Ciphertext run(Operands left, Operands right, const ckks::KeySet& keys, unsigned threads = 1,
                        const std::function<void(double)>& progress = {}) const;
 
+  /// Refuses bases that `run` would refuse, keys aside.
+  void check_inputs(Operands left, Operands right) const;
   /// The result of a run that another machine did: polynomials from there, metadata as `run` would give.
   /// @param parts of each part the residues of every limb of the output level
   /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.

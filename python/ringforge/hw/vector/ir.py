@@ -70,6 +70,8 @@ class Op:
     addr: int = 0
     mask: int = 0
     peer: int = 0
+    #: A transform of the same kind that runs with this one, its rows between this one's.
+    pair: Op | None = None
 
 
 @dataclass(eq=False)
@@ -108,6 +110,12 @@ class ElementCode:
     def intt(self, a: Value, mod: int, bank: int | None = None) -> Value:
         """Inverse transform of a."""
         return self._make(Op(Opcode.INTT, Value(bank), a, mod=mod))
+
+    def pair(self) -> None:
+        """Makes the last two transforms one instruction; both have the same kind and lift, and different sources."""
+        second = self.ops.pop()
+        assert self.ops[-1].op == second.op
+        self.ops[-1].pair = second
 
     def auto(self, a: Value, element: int, bank: int | None = None) -> Value:
         """a under X -> X^element."""

@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Rows that an element's ALUs must process at least, and those that a program asks for.
 
-A multiply-accumulate is R = N/lanes rows, a transform log2 N times as many. The machine processes a row a cycle, so these
-are cycles when nothing ever waits.
+A multiply-accumulate is R = N/lanes rows, a transform log2 N times as many. The machine processes a row a cycle, so
+these are cycles when nothing ever waits.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Bounds:
 def bounds(target: Target, limbs: int) -> Bounds:
     """Of a linear transform of a ciphertext of `limbs` limbs that is divided by P and its last prime at once.
 
-    Transforms: L + 1 inverse ones of the input, one of each digit modulo each prime that is not its own, k + 1 inverse and
-    L others of each part of the sums.
+    Transforms: L + 1 inverse ones of the input, one of each digit modulo each prime that is not its own, k + 1 inverse
+    and L others of each part of the sums.
     """
     rows, log_n = target.config.rows(target.log_n), target.log_n
     groups, specials = target.digits(limbs), target.special_count

@@ -2,9 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """A linear transform of one ciphertext, operation after operation: the FAME paper's Algorithm 1 and its baseline.
 
-Every sub-operation (Decomp, ModUp, product with the key, ModDown, automorphism, product with the diagonal, sum) takes its
-limbs from memory and gives them back there. `naive` is a full rotation for each diagonal; `hoisted` shares ModUp, sums
-over Q*P and divides once. Results are those of the library's schedules of these names.
+Every sub-operation (Decomp, ModUp, product with the key, ModDown, automorphism, product with the diagonal, sum) takes
+its limbs from memory and gives them back there. `naive` is a full rotation for each diagonal; `hoisted` shares ModUp,
+sums over Q*P and divides once. Results are those of the library's schedules of these names.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ class Coarse:
         self.e, self.target, self.limbs, self.diagonals, self.emit = e, target, limbs, diagonals, emit
         self.through_memory = through_memory
         self.extended = (*range(limbs), *target.specials)
-        self.input: Pair = tuple(
+        first, second = (
             {i: Value(bank, region.at(i), fixed=True) for i in range(limbs)}
             for bank, region in zip(_SIDES, parts, strict=True)
-        )  # type: ignore[assignment]
+        )
+        self.input: Pair = (first, second)
 
     def naive(self) -> None:
         """Rotates, multiplies and adds one diagonal after another; rescales at the end."""
@@ -175,7 +176,8 @@ class Coarse:
 
     def _divide(self, pair: Pair, gone: tuple[int, ...]) -> Pair:
         """A pair divided by the primes of some entries, which go."""
-        e, out = self.e, ({}, {})  # type: Pair
+        e = self.e
+        out: Pair = ({}, {})
         for part, limbs in enumerate(pair):
             remains: list[Limb] = []
             for n, entry in enumerate(gone):

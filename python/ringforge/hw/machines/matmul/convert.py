@@ -7,15 +7,15 @@ closest to 0. The digits are
 
     d_0 = x_0,    d_i = (...((x_i - lift(d_0)) / q_0 - lift(d_1)) / q_1 ... - lift(d_(i-1))) / q_(i-1)  mod q_i
 
-and X = lift(d_0) + lift(d_1) q_0 + lift(d_2) q_0 q_1 + ... is congruent to x modulo each q_i. Each |lift(d_i)| is at most
-(q_i - 1) / 2, so |X| <= sum_i (q_i - 1)/2 * q_0 ... q_(i-1) = (Q - 1) / 2: X is the centred representative of x, with no
-quotient to guess. Its residue modulo any p is a sum of a products, since lifts of digits are small integers and the
-q_0 ... q_(i-1) are constants:
+and X = lift(d_0) + lift(d_1) q_0 + lift(d_2) q_0 q_1 + ... is congruent to x modulo each q_i. Each |lift(d_i)| is at
+most (q_i - 1) / 2, so |X| <= sum_i (q_i - 1)/2 * q_0 ... q_(i-1) = (Q - 1) / 2: X is the centred representative of x,
+with no quotient to guess. Its residue modulo any p is a sum of a products, since lifts of digits are small integers and
+the q_0 ... q_(i-1) are constants:
 
     X mod p = sum_i lift(d_i) * (q_0 ... q_(i-1) mod p).
 
-The library converts the same X (by the Chinese remainder theorem, with the quotient in floating point), so results agree in
-every bit.
+The library converts the same X (by the Chinese remainder theorem, with the quotient in floating point), so results
+agree in every bit.
 
 In instructions: the digits take a(a-1)/2 multiply-accumulates (a - lift(c)) * b, each target a multiply-accumulates
 c + lift(a) * b. A multiply-accumulate reads its slots from different banks, so a digit that shares the bank of

@@ -6,22 +6,22 @@ Galois keys of this library switch first and map afterwards, so for limb i and r
 
     (u, v) = (P * a, 0) + sum_j b_j * evk_j,        (s0, s1) += d_t * (psi_t(u), psi_t(v)),
 
-with b_j the digits of the ciphertext's second part, raised to all primes, and a its first part. Step 0 is d * P * (a, b),
-and nothing modulo special primes. The limb is the outer loop, the rotation the inner one. A limb of each digit is made when
-it is needed, from the digits' mixed radix (`convert`), which stays on chip. Limbs that division drops (the special primes
-and the last prime of Q, in one division that is ModDown and rescaling) come first: what remains of their sums, in
-coefficients, is needed by all others.
+with b_j the digits of the ciphertext's second part, raised to all primes, and a its first part. Step 0 is
+d * P * (a, b), and nothing modulo special primes. The limb is the outer loop, the rotation the inner one. A limb of
+each digit is made when it is needed, from the digits' mixed radix (`convert`), which stays on chip. Limbs that division
+drops (the special primes and the last prime of Q, in one division that is ModDown and rescaling) come first: what
+remains of their sums, in coefficients, is needed by all others.
 
-A rotation takes (2 beta + 2) R cycles of the ALUs; the permutations run beside them. The order that keeps both busy, with the
-banks that are read and written (K0, K1: products with the key; D0, D1: with the diagonal):
+A rotation takes (2 beta + 2) R cycles of the ALUs; the permutations run beside them. The order that keeps both busy,
+with the banks that are read and written (K0, K1: products with the key; D0, D1: with the diagonal):
 
     K0(t)    0, 1 -> 1                 D1(t-1)  3, 0, 2 -> 2     psi(u)  1 -> 3  beside D1(t-1), K1(t)
     K1(t)    0, 2 -> 2                 D0(t)    3, 0, 1 -> 1     psi(v)  2 -> 3  beside D0(t), K0(t+1)
 
 A diagonal's limb is loaded once and used twice, one diagonal ahead where bank 0 has room. Multipliers of keys stream.
 
-When everything fits, digits and remains are kept on chip, and a limb's quotient is made with the limb. Else the quotients'
-subtrahends of all limbs are made at once; what does not fit goes to memory and comes back.
+When everything fits, digits and remains are kept on chip, and a limb's quotient is made with the limb. Else the
+subtrahends of all limbs' quotients are made at once; what does not fit goes to memory and comes back.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from ringforge.hw.machines.matmul.convert import Limb, mixed_digits, transformed
+from ringforge.hw.machines.matmul.convert import Limb, converted, mixed_digits, transformed
 from ringforge.hw.machines.matmul.layout import KeyRegion, LimbRegion
-from ringforge.hw.machines.matmul.target import DIGITS, FIRST, SECOND, TURNED, limit, work
+from ringforge.hw.machines.matmul.target import DIGITS, FIRST, PAIR_ROWS, SECOND, TURNED, limit, work
 from ringforge.hw.vector.ir import ElementCode, Value
 from ringforge.hw.vector.target import Target
 
+#: Limbs of the input on their way when one is transformed, that one included.
+LOADS_AHEAD: Final = 4
 #: Takes a limb of a part of the result: part, entry of the modulus table, value.
 Emit = Callable[[int, int, Value], None]
 
@@ -109,6 +112,7 @@ class MemoryOptimised:
         self.kept = range(limbs - 1)
         self.gone = (*target.specials, limbs - 1)
         digits, config = len(self.groups), target.config
+        self.paired = config.rows(target.log_n) < PAIR_ROWS
         self.masks_ahead = config.bank_slots(target.log_n, DIGITS) - work(digits)[DIGITS] > 0
         self.places = Places(target, digits, 1 + self.masks_ahead)
         #: The digits' mixed radix, for each digit that is converted.
@@ -118,6 +122,8 @@ class MemoryOptimised:
         #: What is subtracted from the sums of the others, by part and entry, unless it is made with them.
         self.subtrahends: dict[tuple[int, int], Value] = {}
         self.ahead: dict[tuple[int, int], Value] = {}
+        #: A digit modulo the next special prime, made with the last one.
+        self.raised: dict[int, Value] = {}
         self._masks = deque(d.mask.at(m) for m in (*self.gone, *self.kept) for d in self._active(m))
         self._loaded: deque[Value] = deque()
 
@@ -152,17 +158,18 @@ class MemoryOptimised:
     def _decompose(self) -> None:
         """Brings the second part to coefficients, and to the digits' mixed radix."""
         e = self.e
-        one = len(self.groups) == 1
-        inner = (FIRST, SECOND)
-        banks = [self.places.take((TURNED,), inner) for _ in range(self.limbs)]
-        loaded: dict[int, Value] = {}
+        banks = [self.places.take((TURNED,), (FIRST, SECOND)) for _ in range(self.limbs)]
+        loaded: list[Value] = []
+        made: list[Value] = []
         for i in range(self.limbs):
-            for j in range(i, min(i + 3, self.limbs)):
-                if j not in loaded:
-                    loaded[j] = e.load(self.parts[1].at(j), bank=banks[j])
-            loaded[i] = e.intt(loaded[i], i, bank=banks[i])
-        self.radix = [self._digits([(i, loaded[i]) for i in group]) for group in self.groups]
-        if one:
+            for j in range(len(loaded), min(i - i % 2 + LOADS_AHEAD, self.limbs)):
+                # No transform writes to this bank now, so that they do not wait for each other.
+                loaded.append(e.load(self.parts[1].at(j), bank=DIGITS))
+            made.append(e.intt(loaded[i], i, bank=banks[i]))
+            if self.paired and i % 2:
+                e.pair()
+        self.radix = [self._digits([(i, made[i]) for i in group]) for group in self.groups]
+        if len(self.groups) == 1:
             # They are given up when the special limbs have been made.
             self.places.give([v for _, v in self.radix[0]])
 
@@ -198,12 +205,42 @@ class MemoryOptimised:
         if own >= 0:
             raw = self._load(0, entry)
             base = self.e.scale(raw, entry, self.target.product(tuple(self.target.specials), entry), bank=FIRST)
-        out = []
-        for d, digits in enumerate(self.radix):
-            out.append(
-                self._load(1, entry) if d == own else transformed(self.e, self.target, digits, entry, bank=DIGITS)
-            )
-        return out, base
+        out: dict[int, Value] = {}
+        if own >= 0:
+            out[own] = self._load(1, entry)
+        if entry in self.raised:
+            out[0] = self.raised.pop(entry)
+        missing = [(d, entry) for d in range(len(self.radix)) if d not in out]
+        if self.paired and missing == [(0, entry)] and len(self.radix) == 1 and entry + 1 in self.target.specials:
+            missing.append((0, entry + 1))
+        for (d, at), value in zip(missing, self._transformed(missing), strict=True):
+            if at == entry:
+                out[d] = value
+            else:
+                self.raised[at] = value
+        return [out[d] for d in range(len(self.radix))], base
+
+    def _transformed(self, wanted: Sequence[tuple[int, int]]) -> list[Value]:
+        """Digits modulo entries, in evaluation form."""
+        return self._all_transformed([(self.radix[d], at, DIGITS, DIGITS) for d, at in wanted])
+
+    def _all_transformed(self, wanted: Sequence[tuple[list[Limb], int, int, int]]) -> list[Value]:
+        """Converted polynomials in evaluation form, two at a time where that is quicker.
+
+        Args:
+            wanted: mixed radix, entry, bank of the sum, bank of the transform of each.
+        """
+        out: list[Value] = []
+        rest = deque(wanted)
+        while rest:
+            two = [rest.popleft() for _ in range(min(2, len(rest)))]
+            if not self.paired or len(two) < 2 or min(len(digits) for digits, *_ in two) < 2:
+                out += [transformed(self.e, self.target, d, at, bank=bank, to=to) for d, at, bank, to in two]
+                continue
+            sums = [converted(self.e, self.target, d, at, bank) for d, at, bank, _ in two]
+            out += [self.e.ntt(v, at, bank=to) for v, (_, at, _, to) in zip(sums, two, strict=True)]
+            self.e.pair()
+        return out
 
     def _sums(self, entry: int, following: int | None, beside: Callable[[], None] | None = None) -> tuple[Value, Value]:
         """Both sums of one limb over all diagonals.
@@ -267,30 +304,35 @@ class MemoryOptimised:
         for part, value in enumerate(sums):
             bank = self.places.take((DIGITS,), (FIRST, SECOND))
             self.remains[part].append((entry, self.e.intt(value, entry, bank=bank)))
+        if self.paired:
+            self.e.pair()
 
     def _subtract_early(self) -> None:
         """Makes the subtrahends of all limbs, so that what remains is not needed any more."""
         for part in (0, 1):
             self.places.give([v for _, v in self.remains[part]])
-            for entry in self.kept:
-                # Not in the bank of the sum that it is subtracted from.
-                bank = self.places.take((TURNED, DIGITS), ((SECOND,), (FIRST,))[part])
-                self.subtrahends[part, entry] = transformed(
-                    self.e, self.target, self.remains[part], entry, bank=TURNED, to=bank
-                )
+            # Not in the bank of the sum that they are subtracted from.
+            banks = [self.places.take((TURNED, DIGITS), ((SECOND,), (FIRST,))[part]) for _ in self.kept]
+            made = self._all_transformed(
+                [(self.remains[part], entry, TURNED, to) for entry, to in zip(self.kept, banks, strict=True)]
+            )
+            self.subtrahends.update({(part, entry): v for entry, v in zip(self.kept, made, strict=True)})
         self.remains = ([], [])
 
-    def _subtrahend(self, part: int, entry: int) -> Value:
-        value = self.subtrahends.pop((part, entry), None)
-        if value is None:
-            return transformed(self.e, self.target, self.remains[part], entry, bank=TURNED)
-        self.places.give([value])
-        return value
+    def _subtrahends(self, entry: int, parts: Sequence[int]) -> list[Value]:
+        if (0, entry) in self.subtrahends or (1, entry) in self.subtrahends:
+            made = [self.subtrahends.pop((part, entry)) for part in parts]
+            self.places.give(made)
+            return made
+        return self._all_transformed([(self.remains[part], entry, TURNED, TURNED) for part in parts])
 
     def _divide(self, entry: int, following: int | None) -> None:
-        """One limb of the result."""
+        """One limb of the result. The first part's subtrahend is made while the last permutation runs, if alone."""
         e, factor = self.e, self.target.inverse(tuple(self.gone), entry)
+        early = () if self.paired else (0,)
         made: list[Value] = []
-        sums = self._sums(entry, following, lambda: made.append(self._subtrahend(0, entry)))
-        self.emit(0, entry, e.sub_scale(sums[0], made[0], entry, factor, bank=TURNED))
-        self.emit(1, entry, e.sub_scale(sums[1], self._subtrahend(1, entry), entry, factor, bank=TURNED))
+        sums = self._sums(entry, following, lambda: made.extend(self._subtrahends(entry, early)))
+        for part in (0, 1):
+            if part == len(made):
+                made += self._subtrahends(entry, range(part, 2))
+            self.emit(part, entry, e.sub_scale(sums[part], made[part], entry, factor, bank=TURNED))

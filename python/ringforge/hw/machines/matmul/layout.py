@@ -39,6 +39,11 @@ class ElementLayout(Layout):
         self._far = far
         self._size = config.element_far_bytes if far else config.element_bytes
 
+    def place(self, entity: str, address: int, size: int) -> None:
+        """Takes `size` bytes at an address behind everything else."""
+        self._next = address
+        self.add(entity, size)
+
     def check(self) -> None:
         """Holds the regions against the element's memory.
 

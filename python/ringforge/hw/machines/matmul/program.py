@@ -225,7 +225,11 @@ class CompiledHlt:
                 yield r.address, r.size
 
     def results(self, read: Callable[[int], Words]) -> list[list[Words]]:
-        """Residues of the result, [part][limb], as `Hlt.assemble` takes them; `read` gives the polynomial at an address."""
+        """Residues of the result, [part][limb], as `Hlt.assemble` takes them.
+
+        Args:
+            read: gives the polynomial at an address.
+        """
         return [[read(region.at(i)) for i in range(self.placed.limbs - 1)] for region in self.placed.output]
 
     # ---- numbers about it -------------------------------------------------------------------------

@@ -28,6 +28,8 @@ DIGITS: Final = 0
 FIRST: Final = 1
 SECOND: Final = 2
 TURNED: Final = 3
+#: Transforms of fewer rows than this run in pairs: alone they would wait for their own results between stages.
+PAIR_ROWS: Final = 128
 
 
 def target_of(config: FameConfig, params: Parameters, level: int) -> Target:
