@@ -327,6 +327,6 @@ def test_real_multipliers(name: str) -> None:
     """The tiled multipliers that are synthesised, not their twins, on a machine of another shape."""
     with Simulation(FameConfig.model_validate(tiny(name).model_dump()), twin=False, optimise="-O1") as sim:
         random_programs(sim, range(2000, 2030), length=200)
-        for log_n in (6, 7, 8):
+        for log_n in (6, 7):
             b = LocalBench(sim.config, log_n)
             b.run(sim, b.everything())
