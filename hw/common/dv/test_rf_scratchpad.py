@@ -13,12 +13,13 @@ from runner import run
 
 @cocotb.test()
 async def banks_are_independent(dut):
-    lanes, rows, width, banks = (parameter(name, 0) for name in ("Lanes", "Rows", "W", "Banks"))
+    lanes, most, width, banks = (parameter(name, 0) for name in ("Lanes", "Rows", "W", "Banks"))
+    rows = [parameter(f"Rows{b}", most) for b in range(banks)]
     rng = random.Random(1)
     Clock(dut.clk_i, 2, "ns").start(start_high=False)
     dut.re_i.value = 0
 
-    tables: list[list[list[int]]] = [[[]] * rows for _ in range(banks)]
+    tables: list[list[list[int]]] = [[[]] * n for n in rows]
     pipes: list[list[list[int] | None]] = [[None, None] for _ in range(banks)]
     shown: list[list[int] | None] = [None] * banks
     for cycle in range(400):
@@ -26,12 +27,12 @@ async def banks_are_independent(dut):
         re = we = 0
         writes = []
         for b in range(banks):
-            write = cycle < rows or rng.random() < 0.8
-            read = cycle >= rows and rng.random() < 0.8
-            waddr = cycle if cycle < rows else rng.randrange(rows)
-            raddr = rng.randrange(rows)
+            write = cycle < rows[b] or rng.random() < 0.8
+            read = cycle >= rows[b] and rng.random() < 0.8
+            waddr = cycle if cycle < rows[b] else rng.randrange(rows[b])
+            raddr = rng.randrange(rows[b])
             if write and raddr == waddr:
-                raddr = (raddr + 1) % rows
+                raddr = (raddr + 1) % rows[b]
             row = [rng.getrandbits(width) for _ in range(lanes)]
             re |= read << b
             we |= write << b
@@ -55,3 +56,8 @@ async def banks_are_independent(dut):
 
 def test_rf_scratchpad():
     run("rf_scratchpad", {"W": 54, "Lanes": 2, "Rows": 16, "Banks": 3}, __file__)
+
+
+def test_rf_scratchpad_of_unequal_banks():
+    sizes = {"Rows": 16, "Rows0": 5, "Rows1": 16, "Rows2": 2}
+    run("scratchpad_rows", {"W": 54, "Lanes": 2, "Banks": 3, **sizes}, __file__)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Scratchpad of Banks independent banks (rf_bank), each with its own read port and write port.
+// Scratchpad of Banks independent banks (rf_bank), each with its own read port and write port. Banks have Rows rows, or
+// fewer if BankRows says so.
 //
 // Latency     reads 2 cycles
 // Throughput  one read and one write per bank and cycle
-// Ranges      addresses < Rows
+// Ranges      addresses of bank b < BankRows[b]
 
 module rf_scratchpad #(
     parameter int unsigned W = 54,
     parameter int unsigned Lanes = 16,
     parameter int unsigned Rows = 4096,
     parameter int unsigned Banks = 3,
+    parameter int unsigned BankRows [Banks] = '{default: Rows},
     parameter bit Packed = 1'b1,
     localparam int unsigned AddrW = (Rows > 1) ? $clog2(Rows) : 1
 ) (
@@ -29,20 +31,34 @@ module rf_scratchpad #(
   end
 
   for (genvar b = 0; b < Banks; b++) begin : g_banks
+    localparam int unsigned BankAddrW = (BankRows[b] > 1) ? $clog2(BankRows[b]) : 1;
+
+    if (BankRows[b] > Rows) begin : g_check
+      $error("rf_scratchpad: no bank may have more than Rows rows");
+    end
+
     rf_bank #(
         .W(W),
         .Lanes(Lanes),
-        .Rows(Rows),
+        .Rows(BankRows[b]),
         .Packed(Packed)
     ) u_bank (
         .clk_i,
         .re_i(re_i[b]),
-        .raddr_i(raddr_i[b]),
+        .raddr_i(BankAddrW'(raddr_i[b])),
         .rdata_o(rdata_o[b]),
         .we_i(we_i[b]),
-        .waddr_i(waddr_i[b]),
+        .waddr_i(BankAddrW'(waddr_i[b])),
         .wdata_i(wdata_i[b])
     );
+
+`ifndef SYNTHESIS
+    // A bank sees no more of an address than it needs.
+    always_ff @(posedge clk_i) begin
+      if (re_i[b]) assert (32'(raddr_i[b]) < BankRows[b]) else $error("read address %0d of bank %0d", raddr_i[b], b);
+      if (we_i[b]) assert (32'(waddr_i[b]) < BankRows[b]) else $error("write address %0d of bank %0d", waddr_i[b], b);
+    end
+`endif
   end
 
 endmodule

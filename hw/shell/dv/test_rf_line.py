@@ -192,7 +192,7 @@ async def errors_halts_and_resets(dut):
             await bench.cycle(reset=True)
         bench.stall((0.2, 0.1 * (trial % 5)))
         for _ in range(bench.rng.randint(20, 250)):
-            await bench.cycle(0.5, taking=0.8, broken=0.2 * (trial % 2))
+            await bench.cycle(0.5, taking=0.8, broken=0.6 * (trial % 2))
         seen["rd"] += int(dut.rd_error_o.value) != 0
         seen["wr"] += int(dut.wr_error_o.value) != 0
         bench.read = bench.write = None

@@ -6,21 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matvec.config import MatvecConfig
 
 
 @pytest.fixture(scope="session")
-def machines() -> Iterator[Callable[[str], Simulation]]:
+def machines() -> Iterator[Callable[[str], Simulation[Any]]]:
     """Opens a machine by name; the same one each time."""
-    opened: dict[str, Simulation] = {}
+    opened: dict[str, Simulation[Any]] = {}
 
     def get(name: str) -> Simulation:
         if name not in opened:
-            opened[name] = Simulation(MatvecConfig.named(name), optimise="-O1")
+            family = FameConfig if name.startswith("fame") else MatvecConfig
+            opened[name] = Simulation(family.named(name), optimise="-O1")
         return opened[name]
 
     yield get
@@ -36,7 +39,7 @@ def one_build(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(params=["matvec-small", "matvec-small-montgomery"])
-def small(request: pytest.FixtureRequest, machines: Callable[[str], Simulation]) -> Simulation:
+def small(request: pytest.FixtureRequest, machines: Callable[[str], Simulation[Any]]) -> Simulation:
     """The small machine with either multiplier, freshly reset."""
     sim = machines(request.param)
     sim.reset()

@@ -18,6 +18,7 @@ import numpy as np
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector.interpreter import STREAM_QUEUE
 from ringforge.hw.vector.isa import MAX_MODULI, Instruction, Opcode, bank_of, slot
+from tests.hw.local_memory import Memory
 from tests.hw.random_programs import KEYS, POLYNOMIALS, PRIMES, RandomPrograms, _Element
 
 #: Polynomials of an element that are there before its program runs, in near memory and as many more in far memory.
@@ -37,8 +38,8 @@ class _There:
 class SharedPrograms(RandomPrograms):
     """Programs of all elements, drawn from a seed; arguments as `RandomPrograms`.
 
-    Near memory of an element, from line 1 on: inputs, outputs, places that are copied to, `size` bytes each. Far memory:
-    as many inputs, from line 3 on.
+    Near memory of an element, from line 1 on: inputs, outputs, places that are copied to, `size` bytes each. Far
+    memory: other inputs, from line 3 on.
     """
 
     #: Places in near memory that are copied to.
@@ -82,8 +83,17 @@ class SharedPrograms(RandomPrograms):
         return self.config.line_bytes + (INPUTS + self.outputs + place) * self.size
 
     def _far(self, prime: int, place: int) -> int:
-        distance = self.config.far_polynomial_bytes(self.log_n) + self.config.far_line_bytes
-        return 3 * self.config.far_line_bytes + (prime * (1 + POLYNOMIALS + KEYS) + place) * distance
+        return self._input(prime, place) + 2 * self.config.line_bytes
+
+    def image(self) -> Memory:
+        """Memory of all elements before the programs run."""
+        size = self._place(self.PLACES)
+        image = Memory(self.config, size, size)
+        for n, words in enumerate(self.contents):
+            far, element = divmod(n // INPUTS, self.config.elements)
+            at = self._input(0, n % INPUTS)
+            image.put(element, at + 2 * self.config.line_bytes if far else at, words, far=bool(far))
+        return image
 
     # ---- one element ------------------------------------------------------------------------------
 
@@ -118,7 +128,7 @@ class SharedPrograms(RandomPrograms):
         elif kind == 18:
             self._copy(e)
         elif self._chance(40):
-            self._modulus(e, int(self.rng.integers(24, 60)), int(self.rng.integers(PRIMES)))
+            self._modulus(e, self._pick([28, 29, 36, 60]), int(self.rng.integers(PRIMES)))
 
     def _stream(self, e: _Element) -> None:
         prime = int(self.rng.integers(PRIMES))
@@ -131,7 +141,9 @@ class SharedPrograms(RandomPrograms):
         a = self._slot_of(e)
         source = e.slots[a]
         other = self._pick([s for s, p in e.slots.items() if p == source or inverse])
-        primes = [e.slots[a], e.slots[other]] if inverse else [int(self.rng.integers(PRIMES)) for _ in range(2)]
+        primes = [e.slots[a], e.slots[other]]
+        if not inverse and self._chance(70):
+            primes = [int(self.rng.integers(PRIMES)) for _ in range(2)]
         lift = None
         if not inverse and (primes != [source, source] or self._chance(20)):
             lift = self._entry(e, source)

@@ -101,6 +101,11 @@ class MachineConfig(BaseModel):
     def port_bytes(self) -> int:
         """Bytes that a DRAM port moves per cycle."""
 
+    @property
+    def ports_to_far(self) -> int:
+        """How many ports, the last ones, are to a memory of their own behind the near one."""
+        return 0
+
     def memories(self) -> list[MemoryPorts]:
         """The memories behind the ports, in the ports' order."""
         return [MemoryPorts(self.ports, self.dram_latency, self.dram_bytes_per_second, self.memory)]

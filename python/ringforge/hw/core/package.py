@@ -46,6 +46,7 @@ class Card:
         port_bits: width of a memory port, 256 or 512.
         memory_hz: clock of the kernel's AXI interfaces; None: the machine's, and the kernel has that clock alone.
         memory: the memory that all ports see, in the words of the linker: "DDR[0]", "HBM[0:31]".
+        far: the memory that ports to far memory see instead.
         slices: register slices in every channel between the machine and its ports.
         longest: words of a burst, at most.
     """
@@ -55,6 +56,7 @@ class Card:
     memory: str = "DDR[0]"
     slices: int = 1
     longest: int = 64
+    far: str = "DDR[0]"
 
     def check(self, config: MachineConfig) -> None:
         """Whether a configuration's ports can be bridged to the card's.
@@ -82,8 +84,13 @@ class Card:
             raise ParameterError(f"{self.slices} register slices are not between 0 and 16")
         if not 1 <= self.longest <= 256:
             raise ParameterError(f"bursts of {self.longest} words are not between 1 and 256, as AXI has them")
-        if not self.memory or any(c in self.memory for c in "\r\n"):
-            raise ParameterError(f'"{self.memory}" names no memory: write DDR[0] or HBM[0:31]')
+        for memory in (self.memory, self.far):
+            if not memory or any(c in memory for c in "\r\n"):
+                raise ParameterError(f'"{memory}" names no memory: write DDR[0] or HBM[0:31]')
+
+    def memory_of(self, config: MachineConfig, port: int) -> str:
+        """The memory that a port sees."""
+        return self.memory if port < config.ports - config.ports_to_far else self.far
 
 
 def kernel_name(config: MachineConfig) -> str:
@@ -302,7 +309,7 @@ def link_settings(config: MachineConfig, card: Card) -> str:
             "",
             "[connectivity]",
             f"nk={name}:1:{name}_1",
-            *(f"sp={name}_1.{master}:{card.memory}" for master in masters(config)),
+            *(f"sp={name}_1.{master}:{card.memory_of(config, n)}" for n, master in enumerate(masters(config))),
             "",
             "[clock]",
             *(f"freqHz={hz:.0f}:{name}_1.{clock}" for hz, clock in clocks),
@@ -321,7 +328,9 @@ def constraints(config: MachineConfig, card: Card) -> str | None:
 
 
 def _readme(machine: Machine, config: MachineConfig, card: Card) -> str:
-    name = kernel_name(config)
+    name, memories = kernel_name(config), card.memory
+    if config.ports_to_far:
+        memories += f", but for those to far memory, the last {config.ports_to_far}, which see {card.far}"
     return f"""# Kernel {name}
 
 Machine {machine.name}, configuration {config.name}: {config.about}.
@@ -333,7 +342,7 @@ assumptions.
 
 1. `vivado -mode batch -source package.tcl` packages the sources as `build/{name}.xo`.
 2. `v++ --link --platform PLATFORM --config link.cfg -o {name}.xclbin build/{name}.xo` links it. Change `link.cfg` to
-   the card: all ports must see one memory, {card.memory} here.
+   the card: all ports must see one memory, {memories} here.
 3. `g++ -std=c++17 -I$XILINX_XRT/include host/rf_card_host.cpp -L$XILINX_XRT/lib -lxrt_coreutil -pthread
    -o rf_card_host` compiles the host program.
 4. `ringforge hw job {machine.name} ...` writes a job file, where the machine has that command.

@@ -25,6 +25,7 @@ def package_command(
     memory: Annotated[str, typer.Option(help="Memory of all ports, in the linker's words.")] = "DDR[0]",
     slices: Annotated[int, typer.Option(help="Register slices between the machine and each port.")] = 1,
     longest: Annotated[int, typer.Option(help="Words of a burst, at most.")] = 64,
+    far: Annotated[str, typer.Option(help="Memory of ports to far memory, where the machine has such.")] = "DDR[0]",
 ) -> None:
     """Writes a machine as a kernel for a card: sources, Verilog top, constraints, Tcl for Vivado, a host program.
 
@@ -35,6 +36,6 @@ def package_command(
     """
     machine = descriptors.machine(name)
     chosen = machine.config.named(config or machine.default)
-    card = Card(port_bits, None if one_clock else 1e6 * memory_mhz, memory, slices, longest)
+    card = Card(port_bits, None if one_clock else 1e6 * memory_mhz, memory, slices, longest, far)
     files = package(machine, chosen, out, card)
     say(f"{len(files)} files of kernel {kernel_name(chosen)} written to {out}; never built by the vendor's tools")

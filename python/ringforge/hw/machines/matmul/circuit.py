@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ringforge.hw.machines.matmul.convert import converted
 from ringforge.hw.machines.matmul.layout import KeyRegion
 from ringforge.hw.vector.ir import ElementCode, Value
 from ringforge.hw.vector.target import Target
@@ -30,10 +31,9 @@ PASSING: Final = 3
 
 
 class Mixed:
-    """Digits in mixed radix of a polynomial given by residues, limb after limb, in coefficients.
+    """Digits in mixed radix (`convert`) of a polynomial given by residues, limb after limb, in coefficients.
 
-    With residues x_0 ... modulo q_0 ...: for j < i, x_i <- (x_i - x_j) / q_j modulo q_i, where x_j is centred. Then the
-    centred value is x_0 + x_1 q_0 + x_2 q_0 q_1 + ..., since (q_0 q_1 ... - 1) / 2 has the digits (q_i - 1) / 2.
+    A residue passes through bank `PASSING`, where it is reduced by the digits before it, and stays in another.
     """
 
     def __init__(self, circuit: Circuit) -> None:
@@ -57,16 +57,11 @@ class Mixed:
 
     def to(self, mod: int, bank: int | None = FRONT) -> Value:
         """The value modulo another prime, transformed."""
-        code, target = self.circuit.code, self.circuit.target
-        (first, total), *rest = self.held
-        if not rest:
-            return code.ntt(total, mod, lift_from=first, bank=bank)
-        total = code.scale(total, mod, target.one(mod), bank=PASSING, lift_from=first)
-        radix = [first]
-        for entry, digit in rest:
-            total = code.scale_add(digit, total, mod, target.product(tuple(radix), mod), bank=PASSING, lift_from=entry)
-            radix.append(entry)
-        return code.ntt(total, mod, bank=bank)
+        code = self.circuit.code
+        if len(self.held) == 1:
+            ((entry, digit),) = self.held
+            return code.ntt(digit, mod, lift_from=entry, bank=bank)
+        return code.ntt(converted(code, self.circuit.target, self.held, mod, PASSING), mod, bank=bank)
 
 
 @dataclass

@@ -125,11 +125,15 @@ class FameConfig(VectorConfig):
     def port_bytes(self) -> int:
         return PORT_BYTES
 
+    @property
+    def ports_to_far(self) -> int:
+        return self.pes * self.far_ports
+
     def memories(self) -> list[MemoryPorts]:
         """A memory of its own behind each near port, and one behind all far ports."""
         near = self.pes * self.near_ports
         own = MemoryPorts(1, self.dram_latency, self.dram_bytes_per_second / near, self.memory, channels=1)
-        far = MemoryPorts(self.pes * self.far_ports, self.far_latency, self.far_bytes_per_second, "simple")
+        far = MemoryPorts(self.ports_to_far, self.far_latency, self.far_bytes_per_second, "simple")
         return [own] * near + [far]
 
     @property
@@ -137,7 +141,7 @@ class FameConfig(VectorConfig):
         return f"{self.pes} elements x {self.lanes} lanes, {self.multiplier} multipliers of {self.word_bits} bits"
 
     def facts(self) -> dict[str, str]:
-        near, far = self.pes * self.near_ports, self.pes * self.far_ports
+        near, far = self.pes * self.near_ports, self.ports_to_far
         facts = {
             **super().facts(),
             "elements p, lanes c, banks b": f"{self.pes}, {self.lanes}, {self.banks}",

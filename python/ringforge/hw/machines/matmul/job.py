@@ -21,10 +21,10 @@ from ringforge.devices import KeySet
 from ringforge.errors import LevelError
 from ringforge.hw.core.dram import ALIGNMENT
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.layout import ElementLayout, KeyRegion, LimbRegion
+from ringforge.hw.machines.matmul.layout import ENTITIES, ElementLayout, KeyRegion, LimbRegion
+from ringforge.hw.machines.matmul.program import Traffic, traffic
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.allocate import Allocator, opening
-from ringforge.hw.vector.config import INSTRUCTION_BYTES
 from ringforge.hw.vector.ir import ElementCode
 from ringforge.hw.vector.isa import Instruction, Opcode, Scope, encode
 from ringforge.hw.vector.target import Target
@@ -68,6 +68,8 @@ class ElementJob:
         self.layout = ElementLayout(target.config, target.log_n)
         self.contents: list[tuple[int, Contents]] = []
         self.body: list[Instruction] = []
+        #: Rows that its ALUs process, at least.
+        self.work = 0
         self._keys: dict[int, KeyRegion] = {}
         self._scratch: list[int] = []
         first = self.layout.polynomials("twiddles", len(target.primes))
@@ -155,7 +157,10 @@ class ElementJob:
             return address
 
         allocator = Allocator(self.target, self._tables, scratch, limit=limit)
-        self.body += allocator.body(code.ops)
+        made = allocator.body(code.ops)
+        passes = {Opcode.MAC: 1, Opcode.NTT: self.target.log_n, Opcode.INTT: self.target.log_n}
+        self.work += sum(passes.get(i.op, 0) * (1 + i.pair) for i in made) * self.target.config.rows(self.target.log_n)
+        self.body += made
         self.body.append(Instruction.sync(Scope.ELEMENT))
         return allocator.peak
 
@@ -235,7 +240,11 @@ class Program:
             count.update({Opcode(int(op)).name: int(n) for op, n in zip(ops, numbers, strict=True)})
         return dict(count)
 
-    @property
-    def program_bytes(self) -> int:
-        """Bytes of all programs."""
-        return sum(len(words) for words in self.words) * INSTRUCTION_BYTES
+    @cached_property
+    def traffic(self) -> Mapping[str, Traffic]:
+        """Bytes of near memory that programs read and write, by entity, packed."""
+        total = {name: Traffic(0, 0) for name in ENTITIES}
+        for job, words in zip(self.jobs, self.words, strict=True):
+            for name, part in traffic(job.layout, words).items():
+                total[name] = Traffic(total[name].read + part.read, total[name].written + part.written)
+        return total

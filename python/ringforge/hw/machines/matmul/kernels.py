@@ -3,9 +3,9 @@
 """How the matmul accelerator runs the kernels of matrix products: as a driver of the card would.
 
 It compiles a kernel into a program, puts programs, keys, masks and inputs into the elements' memories, starts the
-machine, waits, and reads the result. It computes nothing on ciphertexts. What `prepare` computes concerns constants only:
-encoding of diagonals and masks, twiddle tables, and, on machines with Montgomery multipliers, the Montgomery form of
-keys and masks.
+machine, waits, and reads the result. It computes nothing on ciphertexts. What `prepare` computes concerns constants
+only: encoding of diagonals and masks, twiddle tables, and, on machines with Montgomery multipliers, the Montgomery form
+of keys and masks.
 
 One kernel runs on the first element; `product` spreads a whole product over both.
 """
