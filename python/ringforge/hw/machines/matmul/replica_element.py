@@ -35,6 +35,8 @@ from ringforge.hw.vector.replica_memory import ARRIVE, NEVER, Events
 
 # Clients of the reader of near lines.
 FETCH, LOAD_CLIENT, STREAM_CLIENT = range(3)
+#: From an instruction's arrival, or the issue of the one before, to its issue: it is checked first.
+CHECKED: Final = 2
 #: From issue to a request for memory.
 REQUEST: Final = 2
 #: From a LOAD's last row to it being seen finished; from a streamed row to the stream buffer's output.
@@ -353,7 +355,7 @@ class Element:
                 raise IllegalInstructionError(f"element {self.number}: the program has no END")
             step = steps[pc]
             op = step[0]
-            t, why, after = self._earliest(step, taken + 1)
+            t, why, after = self._earliest(step, taken + CHECKED)
             if t >= NEVER:
                 return
             tag = self._tags[pc]
@@ -598,8 +600,10 @@ class Element:
             free = s + SPN_START + rows + AUTO_WRITE + 1
             self._spn_source = s + SPN_START + rows + 1
         else:
+            # Two reads of a row by stages that follow each other are so far apart at least.
+            apart = (rows - 1 if transforms > 1 else (rows - 1) // 2) + 2
+            gap = max(0, DRAIN - apart)
             rows *= transforms
-            gap = max(0, DRAIN - 1 - (rows + 1) // 2) if (rows - 1) // 2 + 2 < DRAIN else 0
             first = s + SPN_START
             self._alu.transform(first, self._log_n, rows, gap)
             free = first + self._log_n * rows + (self._log_n - 1) * gap + DRAIN

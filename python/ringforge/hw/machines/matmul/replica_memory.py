@@ -50,8 +50,8 @@ class Memory(Bandwidth):
             return
         (channel,) = self._active
         time, beats = self._time, self._beats
-        # What is saved up is cut when a cycle's tokens have been added. A beat moves in the first cycle whose tokens are
-        # at least one for each so far.
+        # What is saved up is cut when a cycle's tokens have been added. A beat moves in the first cycle whose tokens
+        # are at least one for each so far.
         tokens = min(self._tokens, self._cap - beats)
         cycles = max(channel.left, ceil((channel.left - tokens) / beats - _EPSILON))
         moved = channel.left
