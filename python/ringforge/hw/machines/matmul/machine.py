@@ -10,6 +10,8 @@ from ringforge.hw.core.machine import Machine
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector import family
 
+_HERE: Final = "ringforge.hw.machines.matmul"
+
 MACHINE: Final = Machine(
     name="matmul",
     about="products of encrypted matrices, by linear transforms with hoisted key switches",
@@ -21,5 +23,11 @@ MACHINE: Final = Machine(
     libraries=family.LIBRARIES,
     errors=family.ERRORS,
     parts=family.PARTS | {"matmul_memory", "matmul_copy", "rf_line_read", "rf_line_write", "rf_pack", "rf_unpack"},
+    kernels=f"{_HERE}.kernels",
+    commands={
+        "run": f"{_HERE}.run_cli:run_command",
+        "cycles": f"{_HERE}.run_cli:cycles_command",
+        "isa": f"{_HERE}.isa_cli:isa_command",
+    },
     tests=("python/tests/hw",),
 )
