@@ -5,20 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ringforge.errors import HardwareError
+from ringforge.errors import HardwareError, IllegalInstructionError
 from ringforge.hw.core.registers import Register, field
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector.interpreter import Interpreter
-from ringforge.hw.vector.isa import Instruction, Opcode, Scope, decode, encode
+from ringforge.hw.vector.isa import BFrom, Instruction, Opcode, Scope, decode, description, encode, field_table
 from tests.hw.local_bench import PROGRAMS, STRIDE, LocalBench, hold, place
 from tests.hw.shared_coverage import LENGTH, SEEDS
-from tests.hw.shared_programs import SharedPrograms, kinds
+from tests.hw.shared_programs import SharedPrograms, chain, kinds
 
 Machines = Callable[[str], Simulation[FameConfig]]
 KINDS = ["fame-small", pytest.param("fame-small-montgomery", marks=pytest.mark.long)]
@@ -69,6 +70,54 @@ def test_random_programs(machines: Machines, name: str, first: int, count: int) 
     sim = machines(name)
     sim.reset()
     random_programs(sim, range(first, first + count))
+
+
+@pytest.mark.parametrize("seeds", [range(4000, 4003), pytest.param(range(4010, 4050), marks=pytest.mark.long)])
+def test_degrees_follow_each_other(sim: Simulation[FameConfig], seeds: range) -> None:
+    """CONF in mid-program: short polynomials after long ones and the other way round, copies and stores before it."""
+    for seed in seeds:
+        degrees = [int(x) for x in np.random.default_rng(seed).permutation([7, 7, 8, 9, 10])]
+        programs, memory = chain(sim.config, 10 * seed, 40, degrees)
+        expected = deepcopy(memory)
+        Interpreter(sim.config, expected).run(programs)
+        hold(sim, programs, memory, expected)
+
+
+def meaning(i: Instruction) -> set[str]:
+    """The fields of an instruction that it depends on."""
+    used = {"op", *description()["instructions"][i.op.name]["uses"]}
+    if i.op is Opcode.MAC:
+        used -= {"imm"} if i.b_from != BFrom.IMM else set()
+        used -= {"b"} if i.b_from != BFrom.SLOT else set()
+        used -= {"c"} if not i.pre_sub and not i.post_add else set()
+    if i.op in (Opcode.NTT, Opcode.INTT) and not i.pair:
+        used -= {"pair_dst", "pair_a", "pair_tw", "pair_mod"}
+    return used - (set() if i.lift else {"src_mod", "src_mod_high"})
+
+
+def littered(words: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same instructions with bits at random wherever they do not matter."""
+    out = rng.integers(0, 1 << 64, words.shape, np.uint64)
+    for n, i in enumerate(decode(words)):
+        for name in meaning(i):
+            f = field_table()[name]
+            mask = np.uint64(((1 << f.width) - 1) << f.lsb)
+            out[n, f.word] = out[n, f.word] & ~mask | words[n, f.word] & mask
+    return out
+
+
+def test_bits_without_a_meaning_have_no_effect(sim: Simulation[FameConfig]) -> None:
+    """Instructions bit by bit: whatever stands in fields that an operation does not use, or not with these others."""
+    rng = np.random.default_rng(1)
+    for seed in range(3000, 3006):
+        case = SharedPrograms(sim.config, seed, LENGTH)
+        expected = case.image()
+        Interpreter(sim.config, expected).run(case.encoded())
+        programs = [littered(p, rng) for p in case.encoded()]
+        again = case.image()
+        Interpreter(sim.config, again).run(programs)
+        assert np.array_equal(again.near, expected.near)
+        hold(sim, programs, case.image(), expected)
 
 
 # ---- refusals -----------------------------------------------------------------------------------------
@@ -304,6 +353,30 @@ def test_changing_one_word_changes_the_result(sim: Simulation[FameConfig]) -> No
             other[0][next(n for n, i in enumerate(decode(programs[0])) if i.imm == 5), 2] ^= np.uint64(2)
         with pytest.raises(AssertionError, match="memory differs"):
             hold(sim, other, memory, expected)
+
+
+def test_entries_that_were_not_written_do_no_harm(sim: Simulation[FameConfig]) -> None:
+    """The interpreter refuses them; the machine computes something, comes to its end, and the next run is right."""
+    b, i = LocalBench(sim.config, 8), Instruction
+    s, t = b.slot, b.table
+    steps = [
+        i.mac(s(2, 0), s(0, 0), 50, imm=3, c=s(1, 0), pre_sub=True, lift_from=51),
+        i.ntt(s(3, 0), s(0, 0), t(0), 52, lift_from=53).beside(i.ntt(s(3, 1), s(1, 0), t(1), 54, lift_from=53)),
+        i.intt(s(3, 0), s(0, 0), t(0), 55),
+    ]
+    for step in steps:
+        program = b.all([*b.setup(), step, i.store(step.dst, b.output(0)), i.end()])
+        with pytest.raises(IllegalInstructionError, match="was not set"):
+            b.expected(program)
+        sim.unmap_all()
+        arrays = b.memory().map(sim)
+        place(sim, program)
+        sim.run(PROGRAMS, STRIDE, limit=50_000)
+        # Nothing but the result has changed.
+        inputs = b.output(0) // sim.config.near_ports // 8
+        for a, (_, was) in zip(arrays, b.memory().segments(), strict=True):
+            assert np.array_equal(a[:inputs], was.view(np.uint64)[:inputs])
+    b.run(sim, b.everything())
 
 
 # ---- real multipliers ---------------------------------------------------------------------------------
