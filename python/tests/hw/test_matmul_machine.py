@@ -379,6 +379,32 @@ def test_entries_that_were_not_written_do_no_harm(sim: Simulation[FameConfig]) -
     b.run(sim, b.everything())
 
 
+@pytest.mark.parametrize("seeds", [range(5000, 5012), pytest.param(range(5012, 5400), marks=pytest.mark.long)])
+def test_hostile_programs_harm_nobody_else(sim: Simulation[FameConfig], seeds: range) -> None:
+    """Random bits of an element's program are turned over. It comes to an end (done, refused, by the watchdog), the
+    other element's memory and all far memory stay as they were, and the next run is right."""
+    b = LocalBench(sim.config, 7)
+    good = [*b.setup(), Instruction.mac(b.slot(2, 0), b.slot(0, 0), 0, imm=7)]
+    good += [Instruction.store(b.slot(2, 0), b.output(0)), Instruction.end()]
+    for seed in seeds:
+        case, rng = SharedPrograms(sim.config, seed, 40), np.random.default_rng(seed)
+        bad = case.encoded()[0]
+        for _ in range(int(rng.integers(1, 12))):
+            n, word = int(rng.integers(len(bad))), int(rng.integers(4))
+            bad[n, word] ^= np.uint64(1 << int(rng.integers(48 if word == 3 else 64)))
+        sim.unmap_all()
+        arrays = case.image().map(sim)
+        place(sim, [bad, encode([Instruction.end()])])
+        sim.watch(6000)
+        sim.start(PROGRAMS, STRIDE)
+        assert sim.advance(30_000), f"programs number {seed} do not end"
+        sim.watch(0)
+        near = sim.config.near_ports
+        for n, (a, (_, was)) in enumerate(zip(arrays, case.image().segments(), strict=True)):
+            assert n < near or np.array_equal(a, was.view(np.uint64)), f"programs number {seed} write to port {n}"
+        b.run(sim, good)
+
+
 # ---- other shapes -------------------------------------------------------------------------------------
 
 
