@@ -158,7 +158,7 @@ class SharedPrograms(RandomPrograms):
         if not inverse and self._chance(70):
             primes = [int(self.rng.integers(PRIMES)) for _ in range(2)]
         lift = None
-        if not inverse and (primes != [source, source] or self._chance(20)):
+        if not inverse and (primes != [source, source] or self._chance(50)):
             lift = self._entry(e, source)
         tables = [self._table(e, p) for p in primes]
         if e.tables[tables[0]] != primes[0]:

@@ -72,7 +72,7 @@ def test_random_programs(machines: Machines, name: str, first: int, count: int) 
     random_programs(sim, range(first, first + count))
 
 
-@pytest.mark.parametrize("seeds", [range(4000, 4003), pytest.param(range(4010, 4050), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [range(4000, 4001), pytest.param(range(4010, 4050), marks=pytest.mark.long)])
 def test_degrees_follow_each_other(sim: Simulation[FameConfig], seeds: range) -> None:
     """CONF in mid-program: short polynomials after long ones and the other way round, copies and stores before it."""
     for seed in seeds:
@@ -109,7 +109,7 @@ def littered(words: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def test_bits_without_a_meaning_have_no_effect(sim: Simulation[FameConfig]) -> None:
     """Instructions bit by bit: whatever stands in fields that an operation does not use, or not with these others."""
     rng = np.random.default_rng(1)
-    for seed in range(3000, 3006):
+    for seed in range(3000, 3002):
         case = SharedPrograms(sim.config, seed, LENGTH)
         expected = case.image()
         Interpreter(sim.config, expected).run(case.encoded())
@@ -307,7 +307,7 @@ def test_runs_end_at_any_moment_under_stalls(machines: Machines, name: str) -> N
 def test_stalls_of_memory_change_nothing_but_time(machines: Machines, stall: int) -> None:
     config = machines("fame-small").config
     with Simulation(config, optimise="-O1", stall_percent=stall, seed=stall) as slow:
-        random_programs(slow, range(1000, 1008))
+        random_programs(slow, range(1000, 1005))
 
 
 def waiting(b: LocalBench) -> dict[str, list[list[Instruction]]]:
@@ -379,7 +379,7 @@ def test_entries_that_were_not_written_do_no_harm(sim: Simulation[FameConfig]) -
     b.run(sim, b.everything())
 
 
-@pytest.mark.parametrize("seeds", [range(5000, 5012), pytest.param(range(5012, 5400), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [range(5000, 5006), pytest.param(range(5006, 5400), marks=pytest.mark.long)])
 def test_hostile_programs_harm_nobody_else(sim: Simulation[FameConfig], seeds: range) -> None:
     """Random bits of an element's program are turned over. It comes to an end (done, refused, by the watchdog), the
     other element's memory and all far memory stay as they were, and the next run is right."""
