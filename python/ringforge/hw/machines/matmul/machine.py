@@ -10,6 +10,8 @@ from ringforge.hw.core.machine import Machine
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector import family
 
+_HERE: Final = "ringforge.hw.machines.matmul"
+
 MACHINE: Final = Machine(
     name="matmul",
     about="products of encrypted matrices, by linear transforms with hoisted key switches",
@@ -20,6 +22,10 @@ MACHINE: Final = Machine(
     default="fame-s",
     libraries=family.LIBRARIES,
     errors=family.ERRORS,
-    parts=family.PARTS | {"matmul_memory", "matmul_copy", "rf_line_read", "rf_line_write", "rf_pack", "rf_unpack"},
+    parts=family.SHARED_PARTS
+    | {"matmul_memory", "matmul_copy", "matmul_read", "matmul_write", "rf_line_read", "rf_line_write"},
+    slices=family.SHARED_SLICES,
+    resized=family.SHARED_RESIZED | {"rf_line_read"},
+    figures=f"{_HERE}.figures:FIGURES",
     tests=("python/tests/hw",),
 )
