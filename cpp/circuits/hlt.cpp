@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "assemble.hpp"
 #include "mask_store.hpp"
 #include "progress.hpp"
 #include "ringforge/error.hpp"
@@ -126,6 +127,24 @@ Metadata Hlt::describe(const Metadata& in, const Scaling& scaling) const {
 Ciphertext Hlt::run(const Ciphertext& in, const GaloisKeys& keys, unsigned threads) const {
   check_input(in);
   return {describe(in, scaling_), transform_.run(in, *store_, keys, threads)};
+}
+
+Ciphertext Hlt::assemble(const Ciphertext& in, std::span<const PartLimbs, 2> parts) const {
+  check_input(in);
+  const Basis basis = ctx_->basis(level() - 1);
+  Ciphertext r(describe(in, scaling_));
+  r.key_id = in.key_id;
+  for (const auto& limbs : parts) r.parts.push_back(assembled(basis, limbs));
+  return r;
+}
+
+void Hlt::copy_diagonal(std::size_t i, std::size_t j, std::span<u64> out) const {
+  if (!store_) throw ShapeError("the diagonals have not been encoded yet");
+  if (i >= map_.size() || j >= diagonal_limbs() || out.size() != ctx_->params().degree())
+    throw ShapeError("there is no limb " + std::to_string(j) + " of diagonal " + std::to_string(i) + " with " +
+                     std::to_string(out.size()) + " words");
+  const u64* words = store_->limb(i, j, out.data());
+  if (words != out.data()) std::copy_n(words, out.size(), out.data());
 }
 
 }  // namespace ringforge::circuits

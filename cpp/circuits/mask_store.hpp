@@ -44,6 +44,8 @@ class MaskStore final : public Multipliers {
   bool complements(std::size_t i, std::size_t of) const noexcept {
     return entries_[i].kind == Kind::complement && entries_[i].of == of;
   }
+  /// Limbs of a vector.
+  std::size_t limbs() const noexcept { return basis_.size(); }
   std::size_t bytes() const noexcept;
   /// Bytes of a vector without period.
   static std::size_t bytes_each(const Basis& basis, Keep keep) noexcept;

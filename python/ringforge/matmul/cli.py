@@ -31,6 +31,7 @@ from ringforge.cli.options import (
     keep_secret,
     output_file,
 )
+from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_output, check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matmul.planner import METHODS
@@ -78,6 +79,15 @@ Expression = Annotated[
 ]
 Precision = Annotated[
     float, typer.Option(help="With --params auto: bits after the point that results of size 1 should keep.")
+]
+
+
+Where = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        help="Where linear transforms and products run; `ringforge info` lists devices. Sums are this processor's.",
+    ),
 ]
 
 
@@ -279,6 +289,7 @@ def run(
     keys: KeysOption = "all",
     memory: Memory = None,
     precision: Precision = 20,
+    device: Where = "cpu",
     insecure: Insecure = "",
     out: Annotated[
         Path | None, typer.Option(help="Where the decrypted result goes: .npy or .csv.", callback=output_file)
@@ -295,8 +306,12 @@ def run(
         ringforge matmul run --in A=a.npy --in B=b.csv --out c.npy
 
         ringforge matmul run --in X=x.npy --in y=y.npy --in w=w.npy --expr "(X @ w - y) @ X"
+
+        ringforge matmul run --in A=a.npy --in B=b.npy --method fame --device rtl:fame-small --params fame-small \
+            --insecure "a trial"
     """
     workers = thread_count(threads)
+    where = open_device(device)
     if out is not None:
         check_vectors_name(out)
     values = {name: _load(path) for name, path in map(parse_assignment, inputs)}
@@ -314,7 +329,7 @@ def run(
     start = clock()
     parcels = [holder.encrypt(name, a, workers) for name, a in values.items()]
     seconds["encrypt"] = clock() - start
-    server = Server(program, made, threads=workers)
+    server = Server(program, made, device=where, threads=workers)
     start = clock()
     with progress("multiplying") as update:
         outputs, report = server.run(parcels, progress=update)
@@ -328,15 +343,14 @@ def run(
     if out is not None:
         _save(out, result)
     if as_json:
-        figures = {"seconds": seconds, "operations": dict(report.operations), "max_error": error}
+        figures = {"seconds": seconds, "max_error": error, **_figures(report)}
         bound = holder.error_bound("result")
         say(json.dumps({**_object(program), **figures, "predicted_error": bound, "threads": workers}))
         return
     console().print(program.summary())
     for label, took in seconds.items():
         say(f"{label:27} {seconds_text(took)}")
-    counts = ", ".join(f"{v} {k.replace('_', ' ')}" for k, v in report.operations.items() if v)
-    say(f"counted: {counts}")
+    _say_counts(report)
     say(f"largest difference from numpy {error:.2g}, predicted at most {holder.error_bound('result'):.2g}")
     if out is not None:
         say(f"wrote {out}")
@@ -433,6 +447,7 @@ def multiply(
     keys: Annotated[Path, typer.Option(help="The key holder's evaluation keys.")],
     inputs: Annotated[list[str], typer.Option("--in", help="NAME=FILE: ciphertexts of each input, or a plain one.")],
     out: Annotated[list[str], typer.Option(help="Ciphertexts to write; NAME=FILE if there are several outputs.")],
+    device: Where = "cpu",
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
@@ -441,13 +456,16 @@ def multiply(
     Example:
 
         ringforge matmul multiply --program program.json --keys eval.keys --in A=a.ct --in B=b.ct --out c.ct
+
+    With `--device rtl:fame-small` a simulated accelerator does it: the same ciphertexts, and its cycles.
     """
     workers = thread_count(threads)
+    where = open_device(device)
     loaded = Program.load(program)
     targets = _targets(loaded, out)
     with naming(keys), progress("reading keys") as update:
         bundle = EvaluationKeys.load(keys, loaded, workers, update)
-    server = Server(loaded, bundle, threads=workers)
+    server = Server(loaded, bundle, device=where, threads=workers)
     parcels, plain = [], {}
     for name, path in map(parse_assignment, inputs):
         if loaded.input(name).plain:
@@ -463,14 +481,30 @@ def multiply(
         results[name].save(path, loaded)
     prepare = server.machine.prepare_seconds
     if as_json:
-        figures = {"seconds": took - prepare, "encode_seconds": prepare, "operations": dict(report.operations)}
+        figures = {"seconds": took - prepare, "encode_seconds": prepare, **_figures(report)}
         say(json.dumps({"system": "matmul", "params": loaded.parameters.name, "threads": workers, **figures}))
         return
-    counts = ", ".join(f"{v} {k.replace('_', ' ')}" for k, v in report.operations.items() if v)
     say(f"computed in {seconds_text(took - prepare)}, encoding before {seconds_text(prepare)}; {workers} threads")
-    say(f"counted: {counts}")
+    _say_counts(report)
     for name, path in targets.items():
         say(f"wrote {path}: {name} in {counted(len(results[name].ciphertexts))}, {size_text(path.stat().st_size)}")
+
+
+def _figures(report: Report) -> dict[str, Any]:
+    """What a report says of work, as an object."""
+    clock = {} if report.cycles is None else {"cycles": report.cycles, "clock_hz": report.clock_hz}
+    moved = {} if report.cycles is None else {"bytes": dict(report.bytes)}
+    return {"operations": dict(report.operations), **clock, **moved}
+
+
+def _say_counts(report: Report) -> None:
+    """Says what was counted: operations, or cycles and traffic of a clocked device."""
+    counts = ", ".join(f"{v} {k.replace('_', ' ')}" for k, v in report.operations.items() if v)
+    if counts:
+        say(f"counted: {counts}")
+    if report.cycles is not None:
+        say(f"on {report.device}: {report.cycles:,} cycles, {seconds_text(report.seconds)} at its clock")
+        say("memory traffic: " + ", ".join(f"{name} {size_text(n)}" for name, n in report.bytes.items() if n))
 
 
 def _targets(program: Program, out: list[str]) -> dict[str, Path]:

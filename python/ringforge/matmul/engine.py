@@ -467,6 +467,33 @@ class Product:
             tail.matrix, tail.generators, self.product_level - 1, self.scale, self.scale, self.result_bound
         )
 
+    def operand_kernels(self, side: str) -> list[HltKernel]:
+        """The transforms of an operand that has one base and no replications, in order.
+
+        Raises:
+            ShapeError: it has others.
+        """
+        (prefix, bases), _ = self._stages[side]
+        stages = [*prefix, *(s for b in bases for s in b)]
+        kernels = [s.kernel for s in stages if s.kernel is not None and not s.steps]
+        if len(bases) != 1 or len(kernels) != len(stages):
+            raise ShapeError(f"the {side} operand of method {self.plan.method} is not a chain of transforms")
+        return kernels
+
+    def pair_kernels(self, k: int) -> tuple[HltKernel, HltKernel]:
+        """The transforms of both bases in pair k of a plan that is not lazy.
+
+        Raises:
+            ShapeError: one of them is no transform.
+        """
+        made: list[HltKernel] = []
+        for side, shift, scale in zip(("left", "right"), self.plan.pair(k), self._shift_scales, strict=True):
+            kernels = self._shift_kernels(side, shift, scale)
+            if len(kernels) != 1 or not isinstance(kernels[0], HltKernel):
+                raise ShapeError(f"pair {k} of method {self.plan.method} has a {side} factor that is no transform")
+            made.append(kernels[0])
+        return made[0], made[1]
+
     def _shift_kernels(self, side: str, shift: Shift, scale: float | None = None) -> list[HltKernel | int]:
         """The transform of a shift of a plan that is not lazy, or the step of one that is a bare rotation."""
         if len(shift) == 1 and shift[0].support is None:

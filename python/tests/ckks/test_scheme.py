@@ -254,12 +254,19 @@ def test_unknown_kernel_set_is_refused() -> None:
 def test_shipped_sets_are_pinned() -> None:
     """Parameter hashes are part of every file: changing one breaks users' data."""
     digest = hashlib.sha256()
-    pinned = {"set-b-54": "dd7a4c0993e49e1d", "matmul-c-128": "2553c2cf84379093", "set-small": "62b8fb07df89f5f4"}
-    insecure = {"set-b-54", "set-small", "matmul-a", "matmul-b", "matmul-c"}
+    pinned = {
+        "set-b-54": "dd7a4c0993e49e1d",
+        "matmul-c-128": "2553c2cf84379093",
+        "set-small": "62b8fb07df89f5f4",
+        "fame-small-3": "466cc28155b2caae",
+    }
+    fame = {"fame-a", "fame-b", "fame-c", "fame-small", "fame-small-3"}
+    insecure = {"set-b-54", "set-small", "matmul-a", "matmul-b", "matmul-c", *fame}
     for name in parameter_sets.names():
         p = parameter_sets.named(name, insecure="pinning the hash")
         digest.update(p.hash)
         assert p.secure == (name not in insecure)
+        assert name not in fame or len({q.bit_length() for q in (*p.q, *p.p)}) == 1
         if name in pinned:
             assert digest.hexdigest()[:16] == pinned[name], name
     assert name == list(pinned)[-1], "a new set is pinned too"

@@ -16,8 +16,9 @@ from ringforge.hw.machines.matvec import closed_form
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import FITTED, SHAPES, Draw, cases
 from ringforge.hw.machines.matvec.layers import layer_kernel
-from ringforge.hw.machines.matvec.validation import Validated, summary, validate_draw
+from ringforge.hw.machines.matvec.validation import validate_draw
 from ringforge.hw.vector.closed_form import Primitives
+from ringforge.hw.vector.validation import Validated, summary
 
 REPLICA = 0.005
 #: Of the closed form: any case, nine of ten, and the median.

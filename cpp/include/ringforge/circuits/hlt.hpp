@@ -39,10 +39,24 @@ class Hlt {
   /// @throws MissingKeyError, LevelError, ScaleError, ShapeError, MismatchError, ValueError.
   ckks::Ciphertext run(const ckks::Ciphertext& in, const ckks::GaloisKeys& keys, unsigned threads = 1) const;
 
+  /// Refuses inputs that `run` would refuse, keys aside.
+  void check_input(const ckks::Ciphertext& in) const;
+  /// The result of a run that another machine did: polynomials from there, metadata as `run` would give.
+  /// @param parts of each part the residues of every limb of level - 1
+  /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.
+  ckks::Ciphertext assemble(const ckks::Ciphertext& in,
+                            std::span<const std::vector<std::span<const u64>>, 2> parts) const;
+  /// One limb of encoded diagonal `i`, in Eval form, modulo prime `j` of Q's level + 1 and then, where diagonals are
+  /// summed over Q*P, of P. @throws ShapeError.
+  void copy_diagonal(std::size_t i, std::size_t j, std::span<u64> out) const;
+  /// Primes that a diagonal is encoded over.
+  std::size_t diagonal_limbs() const { return transform_.diagonal_basis().size(); }
+
   /// Metadata of the result of `run`; nothing needs to be encoded.
   ckks::Metadata describe(const ckks::Metadata& in, const Scaling& scaling) const;
 
   std::size_t level() const noexcept { return transform_.limbs() - 1; }
+  std::size_t degree() const noexcept { return ctx_->params().degree(); }
   Schedule schedule() const noexcept { return transform_.plan().schedule; }
   const linear::Diagonals& map() const noexcept { return map_; }
   /// Rotation steps that need a key at this level, ascending.
@@ -51,7 +65,6 @@ class Hlt {
   std::size_t storage() const noexcept;
 
  private:
-  void check_input(const ckks::Ciphertext& in) const;
   double plain_scale(const Scaling& scaling) const;
 
   ckks::ContextPtr ctx_;

@@ -76,6 +76,18 @@ class PairSum {
   ckks::Ciphertext run(Operands left, Operands right, const ckks::KeySet& keys, unsigned threads = 1,
                        const std::function<void(double)>& progress = {}) const;
 
+  /// Refuses bases that `run` would refuse, keys aside.
+  void check_inputs(Operands left, Operands right) const;
+  /// The result of a run that another machine did: polynomials from there, metadata as `run` would give.
+  /// @param parts of each part the residues of every limb of the output level
+  /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.
+  ckks::Ciphertext assemble(Operands left, Operands right,
+                            std::span<const std::vector<std::span<const u64>>, 2> parts) const;
+  /// One limb of the mask of a term, in Eval form, as it multiplies: before the last rotation of its pair's terms. Pairs
+  /// are counted over all groups, limbs are those of Q's level + 1 primes and then, where some pair of the side has a
+  /// last rotation, of P's. @throws ShapeError.
+  void copy_mask(bool left, std::size_t pair, std::size_t term, std::size_t limb, std::span<u64> out) const;
+
   /// Metadata of the result of `run`; nothing needs to be encoded. @throws ShapeError for no bases.
   ckks::Metadata describe(std::span<const ckks::Metadata* const> left, std::span<const ckks::Metadata* const> right,
                           const Scaling& scaling) const;
@@ -83,6 +95,7 @@ class PairSum {
   std::size_t level() const noexcept { return level_; }
   std::size_t output_level() const noexcept { return product_level_ - 1; }
   const PairSumPlan& plan() const noexcept { return plan_; }
+  std::size_t degree() const noexcept { return ctx_->params().degree(); }
   /// Galois elements needed, each with the highest level it is used at.
   std::vector<std::pair<u64, std::size_t>> required_keys() const;
   std::size_t storage() const noexcept;
@@ -107,5 +120,12 @@ class PairSum {
   std::shared_ptr<MaskStore> left_store_, right_store_;
   std::vector<std::size_t> left_masks_, right_masks_;  // where the stores have the masks of each pair
 };
+
+/// The relinearised product of two ciphertexts that another machine computed: polynomials from there, metadata as
+/// ckks::Evaluator gives.
+/// @param parts of each part the residues of every limb
+/// @throws ShapeError for other sizes, ValueError for words that are not below their prime, LevelError, MismatchError.
+ckks::Ciphertext assemble_product(const ckks::ContextPtr& context, const ckks::Ciphertext& a, const ckks::Ciphertext& b,
+                                  std::span<const std::vector<std::span<const u64>>, 2> parts);
 
 }  // namespace ringforge::circuits

@@ -17,22 +17,36 @@ possible. Polynomials for streaming are requested `LOOKAHEAD` MACs before they a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from ringforge.errors import ParameterError
 from ringforge.hw.vector import constants
-from ringforge.hw.vector.ir import FLUSH, Op, Value
+from ringforge.hw.vector.ir import FETCH, FLUSH, Op, Value
 from ringforge.hw.vector.isa import TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, slot
 from ringforge.hw.vector.target import Target
 
 #: STREAMs ahead of the MAC that is next: below the machine's queue of 8, so that issuing never waits for it.
 LOOKAHEAD: Final = 6
+#: On machines with shared ALUs a STREAM comes so many instructions before its MAC at most: it would keep LOADs waiting.
+REACH: Final = 32
 
 _NEVER: Final = 1 << 60
 _SPN: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.AUTO})
 #: Operations that may write a slot which they read.
 _IN_PLACE: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.MAC})
+
+
+def opening(target: Target, used: bool = True) -> list[Instruction]:
+    """What opens a program: degree and, where they are used, moduli."""
+    program = [Instruction.conf(target.log_n, target.shift)]
+    if used:
+        program += [
+            Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
+            for k, q in enumerate(target.primes)
+        ]
+    return program
 
 
 class Allocator:
@@ -43,6 +57,10 @@ class Allocator:
         tables: address of the twiddle table of each modulus-table entry.
         scratch: gives the address of a new polynomial of this element's own in memory.
         keep_tables: twiddle tables stay in their slots; else every transform loads its own.
+        limit: values that may be on chip at once, if they are counted; others go to memory. None: what banks hold.
+
+    Attributes:
+        peak: most counted values that were on chip at once; after `run`.
     """
 
     def __init__(
@@ -51,15 +69,19 @@ class Allocator:
         tables: Sequence[int],
         scratch: Callable[[], int],
         keep_tables: bool = True,
+        limit: int | None = None,
     ) -> None:
         config, log_n = target.config, target.log_n
+        self.peak = 0
+        self._limit = _NEVER if limit is None else limit
+        self._counted = 0
         self.target = target
         self._tables = tables
         self._scratch = scratch
         self._keep_tables = keep_tables
         self._banks = range(config.banks)
         rows = config.rows(log_n)
-        self._free = [[slot(b, r * rows) for r in reversed(range(config.bank_slots(log_n)))] for b in self._banks]
+        self._free = [[slot(b, r * rows) for r in reversed(range(config.bank_slots(log_n, b)))] for b in self._banks]
         self._held: list[list[Value]] = [[] for _ in self._banks]
         self._scratch_free: list[int] = []
         self._scratch_left: list[int] = []  # free after the current operation: a LOAD from there may still run
@@ -67,12 +89,16 @@ class Allocator:
         self._table_slot: dict[int, int] = {}
         self._table_uses: dict[int, list[int]] = {}
         self._out: list[Instruction] = []
-        self._streamed: list[int] = []
+        #: Addresses, each with the number of SYNCs that must be before it, and where its MAC is, or a little before.
+        self._streamed: list[tuple[int, int, int]] = []
+        self._reach = REACH if config.shared_alu else _NEVER
+        self._copied = False  # since the last SYNC
+        self._barrier = 0
         self._epoch = 0
         self._now = 0
         self._busy: Value | None = None  # result of a transform that may still run
         self._after_spn = 0
-        self._running_table = -1
+        self._running_tables: tuple[int, ...] = ()
 
     def run(self, ops: Sequence[Op]) -> list[Instruction]:
         """The element's program, from CONF to END.
@@ -80,34 +106,36 @@ class Allocator:
         Raises:
             ParameterError: an operation needs more slots than the element has.
         """
+        body = self.body(ops)
+        return [*opening(self.target, bool(ops)), *body, Instruction.end()]
+
+    def body(self, ops: Sequence[Op]) -> list[Instruction]:
+        """The same without what opens and closes a program.
+
+        Raises:
+            ParameterError: an operation needs more slots than the element has.
+        """
         for at, op in enumerate(ops):
-            for v in (op.a, op.b, op.c):
-                if v is not None and op.op != FLUSH and (not v.uses or v.uses[-1] != at):
-                    v.uses.append(at)
-            if op.op in (Opcode.NTT, Opcode.INTT):
-                self._table_uses.setdefault(op.mod, []).append(at)
+            for one in (op,) if op.pair is None else (op, op.pair):
+                for v in (one.a, one.b, one.c):
+                    if v is not None and op.op > FLUSH and (not v.uses or v.uses[-1] != at):
+                        v.uses.append(at)
+                if op.op in (Opcode.NTT, Opcode.INTT):
+                    self._table_uses.setdefault(one.mod, []).append(at)
         for uses in self._table_uses.values():
             uses.reverse()
         for self._now, op in enumerate(ops):
             self._step(op)
-        return self._finish(bool(ops))
-
-    def _finish(self, used: bool) -> list[Instruction]:
-        """Adds what opens and closes a program, and the STREAMs."""
-        target = self.target
-        program = [Instruction.conf(target.log_n, target.shift)]
-        if used:
-            program += [
-                Instruction.modulus(k, q << target.shift, constants.multiplier_constant(target.config, q))
-                for k, q in enumerate(target.primes)
-            ]
-        ahead = iter([Instruction.stream(a) for a in self._streamed])
-        program += [s for _, s in zip(range(LOOKAHEAD), ahead, strict=False)]
-        for i in self._out:
-            program.append(i)
-            if i.op is Opcode.MAC and i.b_from == BFrom.STREAM and (s := next(ahead, None)) is not None:
-                program.append(s)
-        program.append(Instruction.end())
+        program: list[Instruction] = []
+        ahead, waiting, syncs = deque(self._streamed), 0, 0
+        for at, i in enumerate((None, *self._out)):
+            if i is not None:
+                program.append(i)
+                waiting -= i.op is Opcode.MAC and i.b_from == BFrom.STREAM
+                syncs += i.op is Opcode.SYNC
+            while ahead and waiting < LOOKAHEAD and ahead[0][1] <= syncs and ahead[0][2] <= at + self._reach:
+                program.append(Instruction.stream(ahead.popleft()[0]))
+                waiting += 1
         return program
 
     # ---- one operation ----------------------------------------------------------------------------
@@ -117,16 +145,30 @@ class Allocator:
             assert op.a is not None
             self._flush(op.a)
             return
+        if op.op == FETCH:
+            assert op.a is not None
+            if op.a.slot < 0:
+                self._fetch(op.a, (op.a,))
+            return
+        if op.op == Opcode.COPY:
+            self._out.append(Instruction.copy(op.addr, op.imm))
+            self._copied = True
+            return
         if op.op == Opcode.SYNC:
             self._out.append(Instruction.sync(op.peer))
             self._epoch += 1
+            if self._copied:
+                self._copied, self._barrier = False, self._epoch
+            return
+        if op.pair is not None:
+            self._pair(op, op.pair)
             return
         sources = [v for v in dict.fromkeys((op.a, op.c, op.b)) if v is not None]
         for v in sources:
             if v.slot < 0:
                 self._fetch(v, sources)
         if len(sources) > 1:
-            self._separate(sources, op.mod)
+            self._separate(sources, op)
         if self._busy in sources:
             self._busy = None
         table = self._table(op.mod) if op.op in (Opcode.NTT, Opcode.INTT) else 0
@@ -142,7 +184,9 @@ class Allocator:
             keep = [v for v in sources if v not in early]
             # Accumulators stay where they are: the last of `early` is c when there is one.
             here = bank_of({id(op.a): a, id(op.c): c}[id(early[-1])]) if early else None
-            bank = self._choose(op.dst.bank, (), keep, op.op in _SPN, here)
+            bank = self._fixed(op.dst)
+            if bank is None:
+                bank = self._choose(op.dst.bank, (), keep, op.op in _SPN, here)
             dst = self._take(op.dst, bank, keep, in_place=bank == here)
         for v in dying:
             if v not in early:
@@ -158,20 +202,19 @@ class Allocator:
         match op.op:
             case Opcode.MAC:
                 if op.stream:
-                    self._streamed.append(op.addr)
-                source = BFrom.STREAM if op.stream else BFrom.SLOT if op.b is not None else BFrom.IMM
+                    self._streamed.append((op.addr, self._barrier, len(out)))
                 out.append(
-                    Instruction(
-                        Opcode.MAC,
+                    Instruction.mac(
+                        dst,
+                        a,
                         op.mod,
-                        pre_sub=int(op.pre_sub),
-                        post_add=int(op.post_add),
-                        b_from=int(source),
-                        dst=dst,
-                        a=a,
-                        c=c,
-                        b=b,
-                        imm=op.imm,
+                        imm=None if op.stream or op.b is not None else op.imm,
+                        b=None if op.b is None else b,
+                        stream=op.stream,
+                        c=None if op.c is None else c,
+                        pre_sub=op.pre_sub,
+                        post_add=op.post_add,
+                        lift_from=op.lift_from,
                     )
                 )
             case Opcode.NTT:
@@ -196,18 +239,57 @@ class Allocator:
             self._busy = op.dst
         if op.op in _SPN:
             self._after_spn = len(out)
-            self._running_table = table
+            self._running_tables = (table,)
+
+    def _pair(self, op: Op, other: Op) -> None:
+        """Two transforms in one instruction: what one writes is not what the other reads."""
+        pairs = [(o, a, d) for o in (op, other) if (a := o.a) is not None and (d := o.dst) is not None]
+        sources = [a for _, a, _ in pairs]
+        for v in sources:
+            if v.slot < 0:
+                self._fetch(v, sources)
+        made: list[Instruction] = []
+        tables: list[int] = []
+        after: list[Value] = []
+        for one, a, dst in pairs:
+            tables.append(self._table(one.mod, tables))
+            code = a.slot
+            a.cursor += 1
+            dies = a.cursor >= len(a.uses)
+            bank = self._fixed(dst)
+            if bank is None:
+                bank = self._choose(dst.bank, (), sources, True, bank_of(code))
+            in_place = dies and bank == bank_of(code)
+            if in_place:
+                self._release(a)
+            elif dies:
+                after.append(a)
+            slot_code = self._take(dst, bank, [*sources, *(d for _, _, d in pairs)], in_place=in_place)
+            transform = Instruction.ntt if one.op == Opcode.NTT else Instruction.intt
+            lift = {"lift_from": one.lift_from} if one.op == Opcode.NTT else {}
+            made.append(transform(slot_code, code, tables[-1], one.mod, **lift))
+        for v in after:
+            self._release(v)
+        self._out.append(made[0].beside(made[1]))
+        for _, _, dst in pairs:
+            if not dst.uses:
+                self._release(dst)
+        self._busy = other.dst
+        self._after_spn = len(self._out)
+        self._running_tables = tuple(tables)
+        self._scratch_free += self._scratch_left
+        self._scratch_left.clear()
 
     # ---- slots ------------------------------------------------------------------------------------
 
     def _distance(self, v: Value) -> int:
         return (v.uses[v.cursor] if v.cursor < len(v.uses) else _NEVER) - self._now
 
-    def _victim(self, bank: int, keep: Sequence[Value]) -> Value | None:
-        """The value of a bank that is cheapest to do without, or None."""
+    def _victim(self, bank: int, keep: Sequence[Value], counted: bool = False) -> Value | None:
+        """The value of a bank, of those that count when `counted`, that is cheapest to do without; or None."""
         best, most = None, -1
         for v in self._held[bank]:
-            if v not in keep:
+            if v not in keep and (v.counted or not counted):
                 worth = self._distance(v) * (1 if v.home is None and v.spill is None else 2)
                 if worth > most:
                     best, most = v, worth
@@ -247,11 +329,20 @@ class Allocator:
             if cost < least:
                 best, least = bank, cost
         if best < 0:
-            raise ParameterError(
-                f"an operation needs more polynomials at once than the {self.target.config.slots(self.target.log_n)} "
-                f"that an element of machine {self.target.config.name} holds at N = 2^{self.target.log_n}"
-            )
+            raise self._too_small()
         return best
+
+    def _too_small(self) -> ParameterError:
+        return ParameterError(
+            f"an operation needs more polynomials at once than the {self.target.config.slots(self.target.log_n)} "
+            f"that an element of machine {self.target.config.name} holds at N = 2^{self.target.log_n}: take a machine "
+            "with larger banks, a smaller degree or fewer digits"
+        )
+
+    @staticmethod
+    def _fixed(v: Value) -> int | None:
+        """The bank where a value must be, if there is one."""
+        return v.bank if v.fixed else None
 
     def _take(self, v: Value, bank: int, keep: Sequence[Value], in_place: bool = False) -> int:
         """Puts a value into a slot of a bank, evicting another one when it is full.
@@ -261,10 +352,18 @@ class Allocator:
         """
         if not self._free[bank]:
             victim = self._victim(bank, keep)
-            assert victim is not None
+            if victim is None:
+                raise self._too_small()
             self._evict(victim)
+        if v.counted and self._counted >= self._limit:
+            victims = [w for b in self._banks if (w := self._victim(b, keep, counted=True)) is not None]
+            if not victims:
+                raise self._too_small()
+            self._evict(max(victims, key=self._distance))
         v.slot = self._free[bank].pop(-1 if in_place else 0)
         self._held[bank].append(v)
+        self._counted += v.counted
+        self.peak = max(self.peak, self._counted)
         return v.slot
 
     def _release(self, v: Value) -> None:
@@ -274,6 +373,7 @@ class Allocator:
             self._held[bank].remove(v)
             self._free[bank].append(v.slot)
             v.slot = -1
+            self._counted -= v.counted
         if v.spill is not None and v.cursor >= len(v.uses):
             self._scratch_left.append(v.spill)
             v.spill = None
@@ -304,11 +404,13 @@ class Allocator:
             self._out.append(Instruction.sync(Scope.ELEMENT))
             self._epoch += 1
         others = [bank_of(s.slot) for s in sources if s.slot >= 0]
-        dst = self._take(v, self._choose(v.bank, others, sources, False), sources)
+        bank = self._fixed(v)
+        dst = self._take(v, self._choose(v.bank, others, sources, False) if bank is None else bank, sources)
         self._out.append(Instruction.load(dst, address))
 
-    def _separate(self, sources: Sequence[Value], mod: int) -> None:
+    def _separate(self, sources: Sequence[Value], op: Op) -> None:
         """Copies sources that share a bank with another one to banks of their own."""
+        lifted = None if op.lift_from is None else op.c if op.pre_sub else op.a
         for k, v in enumerate(sources):
             banks = [bank_of(s.slot) for s in sources[:k]]
             if bank_of(v.slot) not in banks:
@@ -318,16 +420,18 @@ class Allocator:
             bank = self._choose(None, taken, sources, False)
             self._held[bank_of(old)].remove(v)
             v.slot = -1
+            self._counted -= v.counted
             new = self._take(v, bank, sources)
             self._free[bank_of(old)].append(old)
             if self._busy is v:
                 self._busy = None
+            mod = op.mod if v is not lifted or op.lift_from is None else op.lift_from
             self._out.append(Instruction.mac(new, old, mod, imm=self.target.one(mod)))
 
     # ---- twiddle tables ---------------------------------------------------------------------------
 
-    def _table(self, mod: int) -> int:
-        """Slot of a modulus's twiddle table; loads it when it is not there."""
+    def _table(self, mod: int, keep: Sequence[int] = ()) -> int:
+        """Slot of a modulus's twiddle table; loads it when it is not there, not in the slots of `keep`."""
         self._table_uses[mod].pop()
         code = self._table_slot.get(mod)
         if code is not None and self._keep_tables:
@@ -336,11 +440,15 @@ class Allocator:
             if self._table_free:
                 code = self._table_free.pop()
             else:
-                farthest = max(self._table_slot, key=self._next_table_use)
+                there = [m for m, code in self._table_slot.items() if code not in keep]
+                if self.target.config.shared_alu:
+                    # Not that of the transform before, if there is another: it could be loaded only when that is over.
+                    there = [m for m in there if self._table_slot[m] not in self._running_tables] or there
+                farthest = max(there, key=self._next_table_use)
                 code = self._table_slot.pop(farthest)
             self._table_slot[mod] = code
         load = Instruction.load(code, self._tables[mod])
-        if code == self._running_table:
+        if code in self._running_tables:
             self._out.append(load)
         else:
             self._out.insert(self._after_spn, load)

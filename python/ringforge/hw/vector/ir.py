@@ -19,6 +19,8 @@ from ringforge.hw.vector.target import Target
 
 #: An operation of the compiler's own: the value goes to memory, and comes back when it is used again.
 FLUSH: Final = 0
+#: Another one: the value comes back from memory if it is not on chip.
+FETCH: Final = -1
 
 #: Bank of accumulators and of what lives long; transforms and their operands use the others.
 KEEP: Final = 2
@@ -30,14 +32,20 @@ class Value:
     Attributes:
         bank: where it would like to be, or None.
         home: address where memory holds it as well, or None.
+        fixed: `bank` is an order: it is there or in memory.
+        counted: it counts when an allocator limits how many values are on chip.
         uses: positions of the operations that read it; filled by the allocator.
     """
 
-    __slots__ = ("bank", "cursor", "epoch", "home", "slot", "spill", "uses")
+    __slots__ = ("bank", "counted", "cursor", "epoch", "fixed", "home", "slot", "spill", "uses")
 
-    def __init__(self, bank: int | None = None, home: int | None = None) -> None:
+    def __init__(
+        self, bank: int | None = None, home: int | None = None, *, fixed: bool = False, counted: bool = True
+    ) -> None:
         self.bank = bank
         self.home = home
+        self.fixed = fixed
+        self.counted = counted
         self.uses: list[int] = []
         # The allocator's notes: next entry of `uses`, slot code, spill address, SYNCs when it was stored.
         self.cursor = 0
@@ -64,22 +72,34 @@ class Op:
     addr: int = 0
     mask: int = 0
     peer: int = 0
+    #: A transform of the same kind that runs with this one, its rows between this one's.
+    pair: Op | None = None
 
 
 @dataclass(eq=False)
 class ElementCode:
-    """Operations of one element."""
+    """Operations of one element.
+
+    Attributes:
+        fixed: banks given to operations are orders, not wishes.
+    """
 
     ops: list[Op] = field(default_factory=list)
+    fixed: bool = False
 
     def _make(self, op: Op) -> Value:
         self.ops.append(op)
         assert op.dst is not None
+        op.dst.fixed = self.fixed and op.dst.bank is not None
         return op.dst
 
-    def load(self, addr: int, bank: int | None = None) -> Value:
-        """The polynomial at an address, read now."""
-        return self._make(Op(Opcode.LOAD, Value(bank, addr), addr=addr))
+    def load(self, addr: int, bank: int | None = None, *, counted: bool = True) -> Value:
+        """The polynomial at an address, read now; `counted` as in `Value`."""
+        return self._make(Op(Opcode.LOAD, Value(bank, addr, counted=counted), addr=addr))
+
+    def copy(self, addr: int, far: int) -> None:
+        """Brings a polynomial from far memory to an address, in the background until the next SYNC."""
+        self.ops.append(Op(Opcode.COPY, addr=addr, imm=far))
 
     def store(self, a: Value, addr: int) -> None:
         """Writes a value to an address of the caller's choice."""
@@ -93,25 +113,35 @@ class ElementCode:
         """Inverse transform of a."""
         return self._make(Op(Opcode.INTT, Value(bank), a, mod=mod))
 
+    def pair(self) -> None:
+        """Makes the last two transforms one instruction; both have the same kind and lift, and different sources."""
+        second = self.ops.pop()
+        assert self.ops[-1].op == second.op
+        self.ops[-1].pair = second
+
     def auto(self, a: Value, element: int, bank: int | None = None) -> Value:
         """a under X -> X^element."""
         return self._make(Op(Opcode.AUTO, Value(bank), a, imm=element))
 
-    def scale(self, a: Value, mod: int, imm: int, bank: int | None = None) -> Value:
-        """a times an immediate."""
-        return self._make(Op(Opcode.MAC, Value(bank), a, mod=mod, imm=imm))
+    def scale(self, a: Value, mod: int, imm: int, bank: int | None = None, lift_from: int | None = None) -> Value:
+        """a, after a centred lift from entry `lift_from`, times an immediate."""
+        return self._make(Op(Opcode.MAC, Value(bank), a, mod=mod, imm=imm, lift_from=lift_from))
 
     def add(self, a: Value, c: Value, mod: int, one: int, bank: int | None = None) -> Value:
         """a + c; `one` is the immediate of 1."""
         return self._make(Op(Opcode.MAC, Value(bank), a, c, mod=mod, post_add=True, imm=one))
 
-    def scale_add(self, a: Value, c: Value, mod: int, imm: int, bank: int | None = None) -> Value:
-        """a times an immediate, plus c."""
-        return self._make(Op(Opcode.MAC, Value(bank), a, c, mod=mod, post_add=True, imm=imm))
+    def scale_add(
+        self, a: Value, c: Value, mod: int, imm: int, bank: int | None = None, lift_from: int | None = None
+    ) -> Value:
+        """a, after a centred lift from entry `lift_from`, times an immediate, plus c."""
+        return self._make(Op(Opcode.MAC, Value(bank), a, c, mod=mod, post_add=True, imm=imm, lift_from=lift_from))
 
-    def sub_scale(self, a: Value, c: Value, mod: int, imm: int, bank: int | None = None) -> Value:
-        """(a - c) times an immediate."""
-        return self._make(Op(Opcode.MAC, Value(bank), a, c, mod=mod, pre_sub=True, imm=imm))
+    def sub_scale(
+        self, a: Value, c: Value, mod: int, imm: int, bank: int | None = None, lift_from: int | None = None
+    ) -> Value:
+        """a minus c, which takes a centred lift from entry `lift_from` first; times an immediate."""
+        return self._make(Op(Opcode.MAC, Value(bank), a, c, mod=mod, pre_sub=True, imm=imm, lift_from=lift_from))
 
     def multiply(self, a: Value, b: Value, mod: int, c: Value | None = None, bank: int | None = None) -> Value:
         """a times b (in the machine's form of multipliers), plus c."""
@@ -134,6 +164,10 @@ class ElementCode:
         """Sends a to memory."""
         self.ops.append(Op(FLUSH, a=a))
 
+    def fetch(self, a: Value) -> None:
+        """Brings a back from memory before it is used, if it was sent there."""
+        self.ops.append(Op(FETCH, a=a))
+
 
 #: A polynomial over several primes: limb -> value, on the element that owns the limb.
 Limbs = dict[int, Value]
@@ -148,13 +182,15 @@ class GroupCode:
     Args:
         target: machine and numbers.
         fusion: what one primitive makes stays in the scratchpad for the next; else it goes through memory.
+        fixed: banks given to operations are orders, not wishes.
     """
 
-    def __init__(self, target: Target, fusion: bool = True) -> None:
+    def __init__(self, target: Target, fusion: bool = True, fixed: bool = False) -> None:
         self.target = target
         self.fusion = fusion
         self.pes = target.config.pes
-        self.elements = [ElementCode() for _ in range(self.pes)]
+        self.fixed = fixed
+        self.elements = [ElementCode(fixed=fixed) for _ in range(self.pes)]
 
     def owner(self, limb: int) -> int:
         """Element that holds a limb."""
@@ -181,7 +217,7 @@ class GroupCode:
         self.elements[source].ops.append(Op(Opcode.SEND, a=value, mask=mask))
         out = {}
         for pe, bank in receivers.items():
-            out[pe] = Value(bank)
+            out[pe] = Value(bank, fixed=self.fixed and bank is not None)
             self.elements[pe].ops.append(Op(Opcode.RECV, out[pe], peer=source))
         return out
 

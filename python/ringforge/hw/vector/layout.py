@@ -43,6 +43,9 @@ class Layout:
         log_n: log2 of the ring degree.
     """
 
+    #: What regions may be named.
+    entities: tuple[str, ...] = ENTITIES
+
     def __init__(self, config: VectorConfig, log_n: int) -> None:
         self.config = config
         #: Bytes from one polynomial to the next.
@@ -84,7 +87,7 @@ class Layout:
 
     def sizes(self) -> Mapping[str, int]:
         """Bytes of each entity."""
-        out = dict.fromkeys(ENTITIES, 0)
+        out = dict.fromkeys(self.entities, 0)
         for r in self.regions:
             out[r.entity] += r.size
         return out

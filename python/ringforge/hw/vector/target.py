@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from ringforge._native import Parameters
 from ringforge.errors import ParameterError
@@ -21,12 +22,16 @@ class Target:
     Attributes:
         config: the machine.
         log_n: log2 of the ring degree.
-        primes: the kernel's primes of Q, then the special prime; an index into them is a modulus-table entry.
+        primes: the kernel's primes of Q, then the special ones; an index into them is a modulus-table entry.
+        special_count: special primes.
+        limbs_per_digit: limbs of a digit of key switching, alpha.
     """
 
     config: VectorConfig
     log_n: int
     primes: tuple[int, ...]
+    special_count: int = 1
+    limbs_per_digit: int = 1
 
     @classmethod
     def of(cls, config: VectorConfig, params: Parameters, level: int) -> Target:
@@ -65,12 +70,22 @@ class Target:
     @property
     def limbs(self) -> int:
         """Primes of Q."""
-        return len(self.primes) - 1
+        return len(self.primes) - self.special_count
 
     @property
     def special(self) -> int:
-        """Modulus-table entry of the special prime."""
-        return len(self.primes) - 1
+        """Modulus-table entry of the first special prime."""
+        return self.limbs
+
+    @property
+    def specials(self) -> range:
+        """Modulus-table entries of the special primes."""
+        return range(self.limbs, len(self.primes))
+
+    def digits(self, limbs: int) -> list[range]:
+        """The limbs of each digit of a polynomial over the first `limbs` primes; the last digit may be shorter."""
+        alpha = self.limbs_per_digit
+        return [range(first, min(first + alpha, limbs)) for first in range(0, limbs, alpha)]
 
     @property
     def degree(self) -> int:
@@ -94,6 +109,16 @@ class Target:
     def prime_inverse(self, prime: int, mod: int) -> int:
         """1 / prime number `prime` modulo entry `mod`, as an immediate."""
         return self.immediate(pow(self.primes[prime], -1, self.primes[mod]), mod)
+
+    @lru_cache(maxsize=65_536)  # noqa: B019
+    def product(self, entries: tuple[int, ...], mod: int) -> int:
+        """The product of the primes of some entries modulo entry `mod`, as an immediate."""
+        return self.immediate(prod(self.primes[i] for i in entries), mod)
+
+    @lru_cache(maxsize=4096)  # noqa: B019
+    def inverse(self, entries: tuple[int, ...], mod: int) -> int:
+        """1 / that product modulo entry `mod`, as an immediate."""
+        return self.immediate(pow(prod(self.primes[i] for i in entries), -1, self.primes[mod]), mod)
 
     @lru_cache(maxsize=64)  # noqa: B019
     def one(self, mod: int) -> int:

@@ -34,7 +34,7 @@ class FameConfig(VectorConfig):
     """
 
     room: ClassVar = room("matmul")
-    shared_alu: ClassVar[bool] = True
+    shared_alu: ClassVar = True
 
     groups: Literal[1] = 1
     bank_rows: tuple[Annotated[int, Field(ge=1, le=8192)], ...]

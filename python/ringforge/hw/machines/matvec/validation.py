@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ringforge import _native, runs
@@ -21,6 +20,7 @@ from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import Draw, simulate
 from ringforge.hw.machines.matvec.layers import layer_kernel, run_layer
 from ringforge.hw.vector.replica import run
+from ringforge.hw.vector.validation import Validated
 from ringforge.matvec.kernels import MatvecKernel
 
 
@@ -96,80 +96,6 @@ CASES: tuple[Case, ...] = (
     Case("matvec-b", "set-c", 4, 8, "bsgs", level=4, about="N = 2^15"),
     Case("matvec-b", "set-b", 512, 1344, "diagonal", about="rnnt-fc0, the paper's schedule: 15 minutes in RTL"),
 )
-
-
-@dataclass(frozen=True)
-class Validated:
-    """A case in RTL, by the replica, and in closed form.
-
-    Attributes:
-        number, name, machine, memory: the case.
-        cycles: in RTL.
-        replica, closed_form: what both say.
-        traffic_equal: the replica moves the same bytes for every entity.
-        fitted: constants of the closed form were chosen with the case in view.
-        seconds: CPU time of the simulation.
-    """
-
-    number: int
-    name: str
-    machine: str
-    memory: str
-    cycles: int
-    replica: int
-    closed_form: float
-    traffic_equal: bool
-    fitted: bool
-    seconds: float
-
-    @property
-    def replica_error(self) -> float:
-        """Relative to RTL."""
-        return self.replica / self.cycles - 1
-
-    @property
-    def closed_error(self) -> float:
-        """Relative to RTL."""
-        return self.closed_form / self.cycles - 1
-
-    def record(self, params: str, algorithm: str, level: int, clock_hz: float, **extra: object) -> runs.Record:
-        """A line of the results."""
-        return runs.Record(
-            "hw-validation",
-            f"{self.name}; {self.memory}",
-            params,
-            algorithm,
-            self.cycles / clock_hz,
-            level=level,
-            device=f"rtl:{self.machine}",
-            cycles=self.cycles,
-            extra={
-                "case": self.number,
-                "memory": self.memory,
-                "replica": self.replica,
-                "closed_form": self.closed_form,
-                "traffic_equal": self.traffic_equal,
-                "fitted": self.fitted,
-                "simulation_seconds": self.seconds,
-                **extra,
-            },
-        )
-
-
-def summary(found: Sequence[Validated]) -> list[str]:
-    """Largest and median errors in words, of the closed form also over the cases that were not used for fitting."""
-
-    def of(errors: Sequence[float]) -> str:
-        sizes = [abs(e) for e in errors]
-        return f"largest {100 * max(sizes):.3f} %, median {100 * statistics.median(sizes):.3f} %"
-
-    fresh = [v.closed_error for v in found if not v.fitted]
-    return [
-        f"replica: {of([v.replica_error for v in found])}, {len(found)} cases",
-        f"closed form: {of([v.closed_error for v in found])}",
-        *([f"closed form, {len(fresh)} cases not used for fitting: {of(fresh)}"] if fresh else []),
-        f"{sum(v.seconds for v in found):.0f} s of CPU time in RTL simulation",
-    ]
 
 
 def validate_draw(draw: Draw, sim: Simulation[MatvecConfig] | None = None) -> tuple[Validated, runs.Record]:
