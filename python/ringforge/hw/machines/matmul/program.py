@@ -312,7 +312,7 @@ def assemble_element(
     Raises:
         ParameterError: an operation needs more polynomials than the element or the limit has.
     """
-    ops = staged(e.ops, lambda: layout.polynomials("window", WINDOW), layout.stride)
+    ops = staged(e.ops, lambda: layout.polynomials("window", WINDOW), layout.stride, target.log_n)
     allocator = Allocator(target, tables, lambda: layout.polynomials("intermediates", 1), limit=most)
     program = encode(allocator.run(ops))
     e.ops.clear()
