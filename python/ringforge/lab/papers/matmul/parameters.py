@@ -231,6 +231,10 @@ class Card:
 U280: Final = Card(9024, 2016, 960, 1304, 2607, 43_000_000, 8 << 30, 460e9)
 
 
+HOST_BYTES_PER_SECOND: Final = 16 * 8e9 * 128 / 130 / 8
+"""From the host to the card: 16 lanes of PCI Express 3.0, 8 GT/s, 128 bits in 130 (data sheet), without protocol."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """Figures in the paper's text. Megabytes are as printed, powers of two or ten unknown."""
