@@ -157,7 +157,7 @@ def traffic() -> Table:
         ),
         tuple(rows),
         (
-            "Counted in compiled programs of 8 and 12 rotations and continued in a line. Without: Algorithm 1, every "
+            "Counted in compiled programs of a few rotations and continued in a line. Without: Algorithm 1, every "
             "sub-operation from memory to memory. The paper's figure is without keys.",
         ),
     )

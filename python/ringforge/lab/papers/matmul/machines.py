@@ -139,8 +139,9 @@ class TransformTraffic:
     entities: Mapping[str, float]
 
 
-#: Rotations of the programs whose traffic is counted; it grows by as much with each further one.
-_COUNTED: Final = (8, 12)
+#: Rotations of the programs whose traffic is counted, memory-optimised and not; it grows by as much with each further
+#: one.
+_COUNTED: Final = {True: (8, 12), False: (2, 3)}
 
 
 @lru_cache
@@ -149,9 +150,9 @@ def transform_traffic(set_name: str, rotations: int, optimised: bool) -> Transfo
 
     Counted in programs of a few rotations, and continued in a line.
     """
-    schedule = Schedule.mo if optimised else Schedule.naive
-    first, second = (compile_hlt(config(set_name), _transform(set_name, n, schedule)).traffic for n in _COUNTED)
-    line = (rotations - _COUNTED[0]) / (_COUNTED[1] - _COUNTED[0])
+    schedule, counted = Schedule.mo if optimised else Schedule.naive, _COUNTED[optimised]
+    first, second = (compile_hlt(config(set_name), _transform(set_name, n, schedule)).traffic for n in counted)
+    line = (rotations - counted[0]) / (counted[1] - counted[0])
 
     def total(name: str) -> float:
         a, b = (t[name].read + t[name].written for t in (first, second))
@@ -177,9 +178,10 @@ def _transform(set_name: str, rotations: int, schedule: Schedule) -> HltKernel:
     return HltKernel(c, diagonals, int(c.params.max_level), schedule, babies, scale, scale, 1.0)
 
 
+@lru_cache
 def peak_limbs(set_name: str) -> int:
     """Limbs of ciphertexts on chip at most, in the memory-optimised program of :func:`transform_traffic`."""
-    return compile_hlt(config(set_name), _transform(set_name, _COUNTED[0], Schedule.mo)).peak
+    return compile_hlt(config(set_name), _transform(set_name, _COUNTED[True][0], Schedule.mo)).peak
 
 
 @dataclass(frozen=True)
