@@ -15,6 +15,7 @@ rtl/rf_mac.sv
 rtl/rf_spn.sv
 rtl/rf_spn_stage.sv
 rtl/rf_spn_map.sv
+rtl/rf_spn_pick.sv
 rtl/rf_transform.sv
 rtl/rf_bank.sv
 rtl/rf_scratchpad.sv

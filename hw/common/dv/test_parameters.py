@@ -25,6 +25,7 @@ REFUSED = [
     ("rf_spn", {"Lanes": 8, "Registers": 3}, "less than log2"),
     ("rf_spn_stage", {"Lanes": 12}, "power of two"),
     ("rf_spn_map", {"Lanes": 12}, "power of two"),
+    ("rf_spn_pick", {"Lanes": 12}, "power of two"),
     ("rf_transform", {"Lanes": 16, "MaxLogN": 4}, "MaxLogN above"),
     ("rf_transform", {"Lanes": 16, "Butterflies": 3}, "must be 1 or divide"),
     ("rf_bank", {"Rows": 0}, "Rows must be"),

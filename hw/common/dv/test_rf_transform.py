@@ -168,12 +168,12 @@ def check(sizes: list[int], *, all_maps: int = 6, **parameters: int) -> None:
 
 @pytest.mark.parametrize(("kind", "width"), [(BARRETT, 54), (MONTGOMERY, 54)])
 def test_rf_transform(kind, width):
-    check([6, 7], W=width, Kind=kind)
+    check([6, 7], W=width, Kind=kind, TwiddlePick=kind)
 
 
 def test_rf_transform_turns():
     """Half the butterflies, cyclic, registers in the networks; as few rows as one."""
-    check([3, 4, 5, 8], Butterflies=2, Cyclic=1, SpnRegisters=1, MapRegister=1, all_maps=5)
+    check([3, 4, 5, 8], Butterflies=2, Cyclic=1, SpnRegisters=1, MapRegister=1, TwiddlePick=1, all_maps=5)
 
 
 @pytest.mark.long
@@ -205,5 +205,12 @@ def test_rf_transform_wide(lanes, butterflies):
     """The lanes of larger machines, few rows."""
     log = lanes.bit_length() - 1
     check(
-        [log, log + 2], Lanes=lanes, MaxLogN=log + 2, Butterflies=butterflies, SpnRegisters=3, MapRegister=1, all_maps=0
+        [log, log + 2],
+        Lanes=lanes,
+        MaxLogN=log + 2,
+        Butterflies=butterflies,
+        SpnRegisters=3,
+        MapRegister=1,
+        TwiddlePick=1,
+        all_maps=0,
     )

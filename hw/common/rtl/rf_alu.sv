@@ -97,11 +97,11 @@ module rf_alu #(
 
     function automatic void fill_inverse(logic [3:0] slot);
       /* verilator unroll_disable */
-      for (int unsigned i = 0; i < Pairs; i++) begin
-        automatic logic [63:0] sum = rf_pkg::twin_add(64'(a_i[2*i]), 64'(a_i[2*i+1]), q);
-        automatic logic [63:0] difference = rf_pkg::twin_sub(64'(a_i[2*i+1]), 64'(a_i[2*i]), q);
-        ring_e[slot][i] = W'(rf_pkg::twin_half(sum, q, shift_i));
-        ring_o[slot][i] = W'(multiply(rf_pkg::twin_half(difference, q, shift_i), 64'(b_i[2*i+1])));
+      for (int unsigned j = 0; j < Pairs; j++) begin
+        automatic logic [63:0] sum = rf_pkg::twin_add(64'(a_i[2*j]), 64'(a_i[2*j+1]), q);
+        automatic logic [63:0] difference = rf_pkg::twin_sub(64'(a_i[2*j+1]), 64'(a_i[2*j]), q);
+        ring_e[slot][j] = W'(rf_pkg::twin_half(sum, q, shift_i));
+        ring_o[slot][j] = W'(multiply(rf_pkg::twin_half(difference, q, shift_i), 64'(b_i[2*j+1])));
       end
     endfunction
 

@@ -13,7 +13,7 @@ module rf_scratchpad #(
     parameter int unsigned Lanes = 16,
     parameter int unsigned Rows = 4096,
     parameter int unsigned Banks = 3,
-    parameter int unsigned BankRows [Banks] = '{default: Rows},
+    parameter int unsigned BankRows [Banks > 0 ? Banks : 1] = '{default: Rows},
     parameter bit Packed = 1'b1,
     localparam int unsigned AddrW = (Rows > 1) ? $clog2(Rows) : 1
 ) (

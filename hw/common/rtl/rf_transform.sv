@@ -26,16 +26,18 @@
 // Cycles from start to done: Turns * (log2(N) * N/Lanes + Drain) for a transform whose rows number at least 4*Drain
 //   (then the first rows a stage reads were written long before; shorter ones wait Drain turns after each stage),
 //   N/Lanes + AutoLatency for an automorphism.
-// Lend: the unit has no butterflies, and lends its rows to an array of ALUs (rf_alu) instead: core_valid_o with lanes 2i and
-//   2i + 1 of core_a_o being words i and i + Lanes/2 of the row, core_b_o[i] the twiddle of that pair; results come back in
-//   core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles ahead that a row will
-//   be there. A stage then follows the one before as soon as the rows that it reads are written: N/Lanes >= 2*Drain - 2
-//   never wait, and shorter ones only what is missing.
+// Lend: the unit has no butterflies, and lends its rows to an array of ALUs (rf_alu) instead: core_valid_o with lanes
+//   2i and 2i + 1 of core_a_o being words i and i + Lanes/2 of the row, core_b_o[i] the twiddle of that pair; results
+//   come back in core_r_i, in the same lanes, ButterflyLatency + 1 cycles later. core_soon_o says BankLatency cycles
+//   ahead that a row will be there. A stage then follows the one before as soon as the rows that it reads are written:
+//   N/Lanes >= 2*Drain - 2 never wait, and shorter ones only what is missing.
 // Pairs (with Lend, pair_i): two transforms of the same direction and lift, the second one modulo pair_q_i, take turns:
 //   two rows of the one, two rows of the other. *_pair_o say that a row belongs to the second. The rows of a stage are
 //   then twice as many, so that polynomials of half the rows never wait.
 // SpnRegisters: registers in the networks (rf_spn); MapRegister: one in the settings of automorphisms (rf_spn_map),
 //   which costs no cycle.
+// TwiddlePick: twiddles come to their lanes by rf_spn_pick and not by a multiplexer of all words for each, which is
+//   the larger one from 32 lanes on; their rows are read a turn earlier.
 module rf_transform #(
   parameter int unsigned W = 54,
   parameter int unsigned Lanes = 16,
@@ -46,6 +48,7 @@ module rf_transform #(
   parameter bit          Cyclic = 1'b0,
   parameter int unsigned SpnRegisters = 0,
   parameter bit          MapRegister = 1'b0,
+  parameter bit          TwiddlePick = 1'b0,
   parameter bit          Lend = 1'b0,
   localparam int unsigned LogLanes = $clog2(Lanes),
   localparam int unsigned RowBits = MaxLogN - LogLanes
@@ -97,7 +100,7 @@ module rf_transform #(
   localparam int unsigned BackAt =                                     // row enters the second network
       CoreAt + (Turns == 1 ? ButterflyLatency + 32'(Lend) : 1 + ButterflyLatency / Turns);
   localparam int unsigned WriteAt = BackAt + NetLatency;               // row is written
-  localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1;             // twiddle row is read
+  localparam int unsigned TwiddleAt = CoreAt - LiftAt - 1 - 32'(TwiddlePick);  // twiddle row is read
   localparam int unsigned Drain = WriteAt + 1;
   // The same for automorphisms, whose turns are single cycles.
   localparam int unsigned AutoNetAt = BankLatency + 1;
@@ -318,7 +321,6 @@ module rf_transform #(
   logic [4:0] tw_stride;
   logic [MaxLogN-1:0] tw_block, tw_index, tw_group;
   logic [LogLanes-1:0] pick_first_q[LiftAt];
-  logic [LogLanes-1:0] pick[Half];
   logic [W-1:0] tw_q[Half];
 
   assign mirrored = op_i[0] && !Cyclic;
@@ -337,7 +339,7 @@ module rf_transform #(
   assign tw_pair_o = tw_step.second;
   assign tw_row_o = RowBits'(tw_index >> LogLanes);
 
-  // The table row arrives LiftAt turns later and is picked apart one cycle before the butterflies.
+  // The table row arrives LiftAt turns later and is picked apart one turn before the butterflies, or two.
   always_ff @(posedge clk_i) begin
     if (turn_end) begin
       pick_first_q[0] <= tw_index[LogLanes-1:0];
@@ -345,19 +347,29 @@ module rf_transform #(
     end
   end
   assign tw_pick = step[TwiddleAt+LiftAt];
-  always_comb begin
-    for (int unsigned j = 0; j < Half; j++) begin
-      pick[j] = '0;
-      for (int unsigned a = 0; a + 1 < LogLanes; a++) begin
-        // Lane bit a of butterfly j is the top bit of its word's place (rf_spn_stage); the bits above a follow.
-        automatic int unsigned block = (j[a] ? 1 << (LogLanes - 2 - a) : 0) | (j >> (a + 1));
-        automatic int unsigned all = (1 << (LogLanes - 1 - a)) - 1;
-        if (stride_of(log_n_i, tw_pick.level) == 5'(a)) pick[j] = LogLanes'(mirrored ? all - block : block);
+
+  if (TwiddlePick) begin : g_pick
+    rf_spn_pick #(.W(W), .Lanes(Lanes)) u_pick (
+        .clk_i, .en_i(en), .log_stride_i(stride_of(log_n_i, tw_pick.level)), .first_i(pick_first_q[LiftAt-1]),
+        .mirrored_i(mirrored), .data_i(tw_data_i), .w_o(tw_q)
+    );
+  end else begin : g_multiplexer
+    logic [LogLanes-1:0] pick[Half];
+
+    always_comb begin
+      for (int unsigned j = 0; j < Half; j++) begin
+        pick[j] = '0;
+        for (int unsigned a = 0; a + 1 < LogLanes; a++) begin
+          // Lane bit a of butterfly j is the top bit of its word's place (rf_spn_stage); the bits above a follow.
+          automatic int unsigned block = (j[a] ? 1 << (LogLanes - 2 - a) : 0) | (j >> (a + 1));
+          automatic int unsigned all = (1 << (LogLanes - 1 - a)) - 1;
+          if (stride_of(log_n_i, tw_pick.level) == 5'(a)) pick[j] = LogLanes'(mirrored ? all - block : block);
+        end
+        pick[j] = pick[j] | pick_first_q[LiftAt-1];
       end
-      pick[j] = pick[j] | pick_first_q[LiftAt-1];
     end
+    always_ff @(posedge clk_i) if (en) for (int unsigned j = 0; j < Half; j++) tw_q[j] <= tw_data_i[pick[j]];
   end
-  always_ff @(posedge clk_i) if (en) for (int unsigned j = 0; j < Half; j++) tw_q[j] <= tw_data_i[pick[j]];
 
   // ---- Butterflies and second network --------------------------------------------------------------
   logic [W-1:0] x0[Butterflies], x1[Butterflies], w[Butterflies], y0[Butterflies], y1[Butterflies];

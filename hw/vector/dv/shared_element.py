@@ -129,7 +129,7 @@ class Element:
             "TwiddleRows": config.twiddle_rows, "MinLogN": config.min_log_n, "MaxLogN": config.max_log_n,
             "StreamRows": config.stream_rows, "Kind": int(config.montgomery), "Most": 128,
         }  # fmt: skip
-        run_bench("vector_shared_pe_bench", parameters, __file__)
+        run_bench("vector_shared_pe_bench", parameters, __file__, optimise="-O0")
         for program, word in zip(self.programs, _numbers(Path(f"{path}.cycles")), strict=False):
             program.cycles, program.error = word & (1 << 60) - 1, word >> 60
         got = np.array(_numbers(Path(f"{path}.out")), np.uint64)

@@ -93,6 +93,12 @@ module vector_shared_pe
 );
   /* verilator no_inline_module */  // one copy of the code simulates all elements
   localparam int unsigned RowBits = MaxLogN - $clog2(Lanes);
+  function automatic int unsigned most();
+    most = 0;
+    for (int unsigned n = 0; n < Banks; n++) if (BankRows[n] > most) most = BankRows[n];
+  endfunction
+  localparam int unsigned MostRows = most();
+  localparam int unsigned BankAddr = $clog2(MostRows);
   localparam int unsigned TwiddleAddr = $clog2(TwiddleRows);
   localparam int unsigned CoreLatency = rf_pkg::ButterflyLatency + 1;  // the register before the array included
 
@@ -205,7 +211,7 @@ module vector_shared_pe
 
   // ---- Scratchpad ----------------------------------------------------------------------------------
   logic [Banks-1:0] re, we;
-  logic [12:0] raddr[Banks], waddr[Banks];
+  logic [BankAddr-1:0] raddr[Banks], waddr[Banks];
   logic [W-1:0] rdata[Banks][Lanes], wdata[Banks][Lanes];
 
   logic spn_rd_en, spn_rd_src, spn_wr_en, tw_en, mac_rd_en, mac_rd_b, mac_rd_c, mac_wr_en;
@@ -231,19 +237,19 @@ module vector_shared_pe
       raddr[n] = 'x;
       if (spn_rd_en && 32'(spn_rd_slot.bank) == n) begin
         re[n] = 1'b1;
-        raddr[n] = spn_rd_slot.row | 13'(spn_rd_row);
+        raddr[n] = BankAddr'(spn_rd_slot.row) | BankAddr'(spn_rd_row);
       end else if (out_rd_en && 32'(out_q.a.bank) == n) begin
         re[n] = 1'b1;
-        raddr[n] = out_q.a.row | 13'(out_rd_row);
+        raddr[n] = BankAddr'(out_q.a.row) | BankAddr'(out_rd_row);
       end else if (mac_rd_en && 32'(mac_a.bank) == n) begin
         re[n] = 1'b1;
-        raddr[n] = mac_a.row;
+        raddr[n] = BankAddr'(mac_a.row);
       end else if (mac_rd_en && mac_rd_b && 32'(mac_b.bank) == n) begin
         re[n] = 1'b1;
-        raddr[n] = mac_b.row;
+        raddr[n] = BankAddr'(mac_b.row);
       end else if (mac_rd_en && mac_rd_c && 32'(mac_c.bank) == n) begin
         re[n] = 1'b1;
-        raddr[n] = mac_c.row;
+        raddr[n] = BankAddr'(mac_c.row);
       end
 
       we[n] = 1'b0;
@@ -251,29 +257,27 @@ module vector_shared_pe
       wdata[n] = spn_wr_data;
       if (spn_wr_en && 32'(spn_wr_slot.bank) == n) begin
         we[n] = 1'b1;
-        waddr[n] = spn_wr_slot.row | 13'(spn_wr_row);
+        waddr[n] = BankAddr'(spn_wr_slot.row) | BankAddr'(spn_wr_row);
       end else if (mac_wr_en && 32'(mac_wr.bank) == n) begin
         we[n] = 1'b1;
-        waddr[n] = mac_wr.row;
+        waddr[n] = BankAddr'(mac_wr.row);
         wdata[n] = result;
       end else if (in_wr_en && 32'(in_q.dst.bank) == n) begin
         we[n] = 1'b1;
-        waddr[n] = in_q.dst.row | 13'(in_wr_row);
+        waddr[n] = BankAddr'(in_q.dst.row) | BankAddr'(in_wr_row);
         wdata[n] = in_wr_data;
       end else if (load_wr_en && 32'(load_wr_slot.bank) == n) begin
         we[n] = 1'b1;
-        waddr[n] = load_wr_slot.row | 13'(load_wr_row);
+        waddr[n] = BankAddr'(load_wr_slot.row) | BankAddr'(load_wr_row);
         wdata[n] = load_wr_data;
       end
     end
 
-  for (genvar n = 0; n < Banks; n++) begin : g_banks
-    localparam int unsigned Bits = $clog2(BankRows[n]);
-    rf_bank #(.W(W), .Lanes(Lanes), .Rows(BankRows[n]), .Packed(!Twin)) u_bank (
-        .clk_i, .re_i(re[n]), .raddr_i(Bits'(raddr[n])), .rdata_o(rdata[n]), .we_i(we[n]),
-        .waddr_i(Bits'(waddr[n])), .wdata_i(wdata[n])
-    );
-  end
+  rf_scratchpad #(
+      .W(W), .Lanes(Lanes), .Rows(MostRows), .Banks(Banks), .BankRows(BankRows), .Packed(!Twin)
+  ) u_scratchpad (
+      .clk_i, .re_i(re), .raddr_i(raddr), .rdata_o(rdata), .we_i(we), .waddr_i(waddr), .wdata_i(wdata)
+  );
 
   logic [W-1:0] tw_data[Lanes];
   rf_bank #(.W(W), .Lanes(Lanes), .Rows(TwiddleRows), .Packed(!Twin)) u_twiddles (
@@ -300,7 +304,7 @@ module vector_shared_pe
 
   rf_transform #(
       .W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin), .SpnRegisters(SpnRegisters),
-      .MapRegister(1'b1), .Lend(1'b1)
+      .MapRegister(1'b1), .TwiddlePick(Lanes >= 32), .Lend(1'b1)
   ) u_transform (
       .clk_i, .rst_ni, .start_i(spn_start_q), .op_i(spn_q.op[1:0]), .log_n_i(log_n), .g_i(spn_q.imm[MaxLogN:0]),
       .lift_i(spn_q.lift), .pair_i(spn_pair), .shift_i(word_shift), .p_i(spn_src_mod_q), .q_i(spn_mod_q),

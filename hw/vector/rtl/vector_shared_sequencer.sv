@@ -11,6 +11,7 @@
 //   is then written before it is read again.
 // Transforms and outward moves that wait for MACs alone are issued at once, with the number of MACs that have to end
 //   first, and start when these have ended: the MACs behind them in the program do not wait with them.
+// Checks take a cycle of their own: an instruction is issued two cycles after the one before at the earliest.
 // COPY goes to the machine's copier; SYNC, CONF and END wait for copies too. There is no REDUCE.
 //
 // Outputs: take_* for one cycle with the instruction on instr_o: settings of the unit; start_* in that cycle or later.
@@ -83,7 +84,7 @@ module vector_shared_sequencer
   localparam int unsigned LineBytes = Lanes * 8;
 
   instr_t instr_q;
-  logic valid_q, configured_q;
+  logic valid_q, checked_q, configured_q;
   logic [31:0] pc_q;
   logic long_q;                  // polynomials have more rows than the array is long
   logic [AddrW-1:0] bytes_q;     // of a polynomial, whole lines
@@ -160,7 +161,8 @@ module vector_shared_sequencer
     return (address & 64'(LineBytes - 1)) == 0 && last >> bits == 0;
   endfunction
 
-  error_e fault;
+  error_e fault, fault_q;
+  logic legal;  // the instruction was checked
   logic slots_ok, address_ok, operand_ok, conf_ok;
   always_comb begin
     slots_ok = (!reads_a || slot_ok(instr_q.a, rows_o)) && (!reads_b || slot_ok(instr_q.b, rows_o)) &&
@@ -197,6 +199,7 @@ module vector_shared_sequencer
     else if ((stream || load || copy || instr_q.op == OpStore) && !address_ok) fault = ErrAddress;
     else if (!operand_ok) fault = ErrOperand;
   end
+  assign legal = valid_q && checked_q && fault_q == ErrNone && error_o == ErrNone;
 
   // ---- Scoreboard ------------------------------------------------------------------------------------
   logic spn_busy_q, spn_src_q, in_busy_q, out_busy_q;
@@ -314,11 +317,10 @@ module vector_shared_sequencer
       special_ok = !out_busy_q && !stores_pending_i && !copies_pending_i &&
           (instr_q.scope == ScopeElement || sync_go_i);
     if (finish) special_ok = units_idle && stream_idle_i && !stores_pending_i && !copies_pending_i;
-    issue = valid_q && !halt_i && fault == ErrNone && error_o == ErrNone && unit_free && no_hazard && ports_free &&
-        macs_ok && special_ok;
+    issue = legal && !halt_i && unit_free && no_hazard && ports_free && macs_ok && special_ok;
   end
 
-  assign sync_o = valid_q && sync && fault == ErrNone && !out_busy_q && !stores_pending_i && !copies_pending_i &&
+  assign sync_o = legal && sync && !out_busy_q && !stores_pending_i && !copies_pending_i &&
       instr_q.scope != ScopeElement;
   assign sync_scope_o = instr_q.scope;
   assign take_spn_o = issue && spn;
@@ -331,12 +333,13 @@ module vector_shared_sequencer
   assign push_stream_o = issue && stream;
   assign write_modulus_o = issue && modulus;
   // The copier's readiness does not depend on this.
-  assign copy_valid_o = valid_q && copy && !halt_i && fault == ErrNone && error_o == ErrNone;
+  assign copy_valid_o = legal && copy && !halt_i;
   assign ready_o = !done_o && (!valid_q || (issue && !finish));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || start_i) begin
       valid_q <= 1'b0;
+      checked_q <= 1'b0;
       configured_q <= 1'b0;
       spn_busy_q <= 1'b0;
       spn_src_q <= 1'b0;
@@ -360,7 +363,9 @@ module vector_shared_sequencer
         valid_q <= valid_i;
         instr_q <= decode(instr_i);
       end
-      if (valid_q && fault != ErrNone && error_o == ErrNone && !done_o) error_o <= fault;
+      fault_q <= fault;
+      checked_q <= valid_q && !ready_o;
+      if (valid_q && checked_q && error_o == ErrNone && !done_o) error_o <= fault_q;
 
       if (spn_src_done_i) spn_src_q <= 1'b0;
       if (spn_done_i) begin

@@ -116,7 +116,7 @@ def test_near_memory_with_banks(kind: str) -> None:
     """A channel behind each port: rows that are open make bursts follow each other; refreshes cost some per cent."""
     config = SMALL.model_copy(update={"memory": kind})
     count = 30
-    with Simulation(config) as sim:
+    with Simulation(config, optimise="-O1") as sim:
         cycles = Case(count).run(sim, [loads(count), loads(count)])
     rate = SMALL.dram_bytes_per_second / SMALL.clock_hz / SMALL.pes
     assert 0.8 < count * SIZE / rate / cycles <= 1

@@ -33,6 +33,19 @@ LANE_CELLS: Final = frozenset({"rf_mac", "rf_butterfly"})
 COMMON_PARTS: Final = frozenset({"rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_bank", "rf_transform", *LANE_CELLS})
 
 
+@dataclass(frozen=True)
+class Slices:
+    """How a part grows: by equal slices, beside what it has once, such as control.
+
+    Attributes:
+        parameters: sizes that are multiples of the number of slices.
+        least: the greatest common divisor of these sizes in one slice.
+    """
+
+    parameters: tuple[str, ...]
+    least: int = 1
+
+
 @dataclass(frozen=True, eq=False)
 class Machine:
     """A machine.
@@ -49,6 +62,7 @@ class Machine:
         errors: words for its own codes in the register ERROR; those of the shell are known.
         parts: modules at which synthesis cuts it; those of `lane_cells` are among them.
         lane_cells: parts whose lanes are independent: synthesised with one lane, counted once a lane.
+        slices: parts that are synthesised with one slice and with two: what the second one adds counts for all others.
         kernels: module that registers how its devices run kernels (kind `rtl:NAME`); "" if it runs none.
         commands: functions "MODULE:FUNCTION" for Typer, by the command: `ringforge hw COMMAND NAME` calls one.
         figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.resources.Figures`; "" for none.
@@ -66,6 +80,7 @@ class Machine:
     errors: Mapping[int, str] = field(default_factory=dict)
     parts: frozenset[str] = COMMON_PARTS
     lane_cells: frozenset[str] = LANE_CELLS
+    slices: Mapping[str, Slices] = field(default_factory=dict)
     kernels: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     figures: str = ""

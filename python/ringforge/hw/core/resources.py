@@ -5,7 +5,8 @@
 The tree of parts and their numbers come from elaboration, not from a list here: each module that the machine's
 descriptor calls a part is synthesised once for each set of parameters that the machine gives it, without the parts
 inside it, and everything is added up. Cells whose lanes do not touch each other are synthesised with one lane and
-counted once a lane. What only a machine can say of itself, its :class:`Figures` say.
+counted once a lane. Wide parts that are made of equal slices are synthesised with one and with two of them. What only a
+machine can say of itself, its :class:`Figures` say.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
+from math import gcd
 from typing import Any, ClassVar
 
 from ringforge import yosys
@@ -22,7 +24,7 @@ from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import synthesis
 from ringforge.hw.core.cells import Cell
 from ringforge.hw.core.config import MachineConfig
-from ringforge.hw.core.machine import Machine
+from ringforge.hw.core.machine import Machine, Slices
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import Design, Module, Resources, Run
 
@@ -62,7 +64,31 @@ class Line:
 Lines = tuple[Line, ...]
 
 
-def compose(root: Module, run: Runner, lane_cells: frozenset[str] = descriptors.LANE_CELLS) -> Lines | None:
+def sliced(module: Module, of: Slices, run: Runner) -> Run | None:
+    """A part from syntheses of one slice and of two, or None where `run` knows one of them not."""
+    sizes = {name: module[name] for name in of.parameters}
+    slices, rest = divmod(gcd(*sizes.values()), of.least)
+    if slices < 3 or rest:
+        return run(module)
+    ran = [
+        run(Module.make(module.name, {**dict(module.parameters), **{k: n * v // slices for k, v in sizes.items()}}))
+        for n in (1, 2)
+    ]
+    if ran[0] is None or ran[1] is None:
+        return None
+    one, two = ran[0], ran[1]
+    if one.parts or two.parts:
+        raise HardwareError(f"{module.name} holds other parts, so it cannot be counted in slices")
+    own = one.own + (two.own - one.own) * (slices - 1)
+    return Run(module, own, (), one.seconds + two.seconds, two.tool)
+
+
+def compose(
+    root: Module,
+    run: Runner,
+    lane_cells: frozenset[str] = descriptors.LANE_CELLS,
+    slices: Mapping[str, Slices] | None = None,
+) -> Lines | None:
     """All parts of a design in the order of the hierarchy, or None where `run` knows one of them not."""
     runs: dict[Module, Run] = {}
     counts: dict[Module, int] = {}
@@ -72,7 +98,7 @@ def compose(root: Module, run: Runner, lane_cells: frozenset[str] = descriptors.
             count *= module["Lanes"]
             module = Module.make(module.name, {**dict(module.parameters), "Lanes": 1})
         if module not in runs:
-            found = run(module)
+            found = sliced(module, slices[module.name], run) if slices and module.name in slices else run(module)
             if found is None:
                 return False
             runs[module] = found
@@ -268,10 +294,10 @@ def gather(
         kinds: of the machine's `Figures.variants`; default: all.
     """
     machine = descriptors.of(config)
-    said, lane_cells = figures(machine), machine.lane_cells
+    said, lane_cells, slices = figures(machine), machine.lane_cells, machine.slices
     found: list[tuple[Cell, Resources]] = []
     for cell in cells(machine, config) if want_cells else ():
-        lines = None if cell.module is None else compose(cell.module, run, lane_cells)
+        lines = None if cell.module is None else compose(cell.module, run, lane_cells, slices)
         if lines is not None:
             found.append((cell, total(lines)))
     elements: dict[str, Lines] = {}
@@ -280,8 +306,8 @@ def gather(
         if kinds is not None and kind not in kinds:
             continue
         element = said.element(variant) if want_elements else None
-        if element is not None and (lines := compose(element, run, lane_cells)) is not None:
+        if element is not None and (lines := compose(element, run, lane_cells, slices)) is not None:
             elements[kind] = lines
-        if want_machines and (lines := compose(top(machine, variant), run, lane_cells)) is not None:
+        if want_machines and (lines := compose(top(machine, variant), run, lane_cells, slices)) is not None:
             machines[kind] = lines
     return Synthesis(config, yosys.version() or "", tuple(found), elements, machines)

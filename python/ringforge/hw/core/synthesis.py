@@ -72,6 +72,9 @@ class Resources:
             self.flip_flops + other.flip_flops,
         )
 
+    def __sub__(self, other: Resources) -> Resources:
+        return self + other * -1
+
     def __mul__(self, count: int) -> Resources:
         return Resources(
             self.dsp * count, self.bram36 * count, self.uram * count, self.lut * count, self.flip_flops * count
@@ -96,23 +99,35 @@ class Resources:
         )
 
 
+#: Value of a parameter: a number, or an array of them.
+Value = int | tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Module:
     """A module with values for its parameters (those left out keep their defaults)."""
 
     name: str
-    parameters: tuple[tuple[str, int], ...] = ()
+    parameters: tuple[tuple[str, Value], ...] = ()
 
     @classmethod
-    def make(cls, name: str, parameters: Mapping[str, int]) -> Module:
+    def make(cls, name: str, parameters: Mapping[str, int | Sequence[int]]) -> Module:
         """With parameters in the order of their names."""
-        return cls(name, tuple(sorted(parameters.items())))
+        return cls(name, tuple((k, v if isinstance(v, int) else tuple(v)) for k, v in sorted(parameters.items())))
 
     def __getitem__(self, parameter: str) -> int:
-        return dict(self.parameters)[parameter]
+        value = dict(self.parameters)[parameter]
+        if not isinstance(value, int):
+            raise KeyError(f"{parameter} of {self.name} is an array")
+        return value
 
     def __str__(self) -> str:
-        return " ".join([self.name, *(f"{k}={v}" for k, v in self.parameters)])
+        return " ".join([self.name, *(f"{k}={written(v)}" for k, v in self.parameters)])
+
+
+def written(value: Value) -> str:
+    """A parameter's value as SystemVerilog has it, and Yosys' commands take it."""
+    return str(value) if isinstance(value, int) else f"'{{{','.join(map(str, value))}}}"
 
 
 @dataclass(frozen=True)
@@ -249,7 +264,11 @@ class Design:
 
     def _parameters(self, module: str, keyword: str) -> frozenset[str]:
         header = _header(code(self._text(module)))
-        return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*=", header))
+        return frozenset(re.findall(rf"\b{keyword}\s+(?:[\w\[\]:$ -]*\s)?(\w+)\s*(?:\[[^\]]*\]\s*)?=", header))
+
+    def _arrays(self, module: str) -> frozenset[str]:
+        """Parameters that are arrays of 32-bit numbers."""
+        return frozenset(re.findall(r"\bparameter\s+int\s+unsigned\s+(\w+)\s*\[[^\]]*\]\s*=", code(self._text(module))))
 
     def needed(self, module: str) -> list[str]:
         """Names of the sources that synthesis of a module reads: packages first, then modules, parts among them."""
@@ -285,7 +304,7 @@ class Design:
         return h.hexdigest()[:20], script, contents
 
     def _script(self, module: Module, files: Sequence[str], boxes: Sequence[str], flow: str) -> str:
-        sets = " ".join(f"-G {k}={v}" for k, v in module.parameters)
+        sets = " ".join(f"-G {k}={written(v)}" for k, v in module.parameters)
         without = " ".join(f"--blackboxed-module {name}" for name in boxes)
         lines = [
             f"read_slang -j 1 -D SYNTHESIS {sets} {without} --top {module.name} {' '.join(f'{n}.sv' for n in files)}",
@@ -304,14 +323,17 @@ class Design:
         """Cells in a dump, by module and parameters."""
         counts: dict[Module, int] = {}
         name = ""
-        values: dict[str, int] = {}
+        values: dict[str, int | Sequence[int]] = {}
         for line in text.splitlines():
             words = line.split()
             if words[:1] == ["cell"]:
                 name, values = words[1].lstrip("\\"), {}
             elif words[:1] == ["parameter"]:
                 key, value = words[-2].lstrip("\\"), words[-1]
-                if key in self.parameter_names(name):
+                if key in self._arrays(name):
+                    bits = value.split("'")[1]  # the first number is at the top
+                    values[key] = [int(bits[i : i + 32], 2) for i in range(0, len(bits), 32)]
+                elif key in self.parameter_names(name):
                     values[key] = int(value.split("'")[1], 2) if "'" in value else int(value)
             elif words == ["end"] and name:
                 module = Module.make(name, values)

@@ -42,6 +42,12 @@ METHODS: Final = ("fame", "ringforge")
 MAC_GAP: Final = 24
 #: The same between stages of a transform, and what a transform takes besides its stages' rows.
 STAGE_GAP: Final = 30
+#: From a burst's last line to the first of the one that waits for its room, besides latency.
+MEMORY_GAP: Final = 4
+#: Polynomials that rotations work with, besides a limb of each digit.
+WORKING: Final = 5
+#: Times w that an intermediate costs which goes to memory and comes back. Fitted.
+SPILLED: Final = 3.0
 #: Entities of memory traffic.
 ENTITIES: Final = ("keys", "masks", "ciphertexts", "working", "twiddles")
 
@@ -135,12 +141,26 @@ class Primitives:
 
     @property
     def fetched(self) -> float:
-        """w: cycles in which the element's ports move a polynomial."""
-        return self.rows / self.config.rows_per_cycle
+        """w: cycles in which the element's ports move a polynomial.
 
-    def part(self, name: str, transforms: float, passes: float, moved: Mapping[str, float]) -> Cost:
-        """A part of a schedule: the longer of array and memory."""
-        array = transforms * self.transform + passes * self.pass_
+        They ask for `read_lines` lines ahead, which have to cover latency and the last burst asked for.
+        """
+        config = self.config
+        rate = config.dram_bytes_per_cycle / config.pes / config.line_bytes
+        burst = config.burst_rows / min(1.0, rate)
+        rate = min(rate, config.read_lines / (config.dram_latency + MEMORY_GAP + burst))
+        return max(float(self.rows), config.lines(self.gadget.log_n) / rate)
+
+    @property
+    def start(self) -> float:
+        """First instructions, moduli, and what the first operation waits for: a table and an operand."""
+        return self.config.dram_latency + 3 * (self.gadget.limbs + self.gadget.special) + 2 * self.fetched + 40
+
+    def part(
+        self, name: str, transforms: float, passes: float, moved: Mapping[str, float], turns: float = 0
+    ) -> Cost:
+        """A part of a schedule: the longer of array and memory. `turns`: how often transforms wait for products."""
+        array = transforms * self.transform + passes * self.pass_ + turns * MAC_GAP
         memory = self.fetched * sum(moved.values())
         bound = (transforms * self.gadget.log_n + passes) * self.rows
         return Cost(Counter({name: max(array, memory)}), Counter({name: bound}), Counter(moved))
@@ -153,21 +173,28 @@ class Primitives:
         steps = sum(a * (a - 1) // 2 for a in digits)
         made = self.part(name, limbs, steps, {"ciphertexts": limbs, "twiddles": limbs})
         new = sum(extended - a for a in digits)
-        products = sum(a * (extended - a) for a in digits)
-        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended})
+        products = sum(a * (extended - a) for a in digits if a > 1)
+        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended}, new)
 
     def mod_down(self, gone: int, kept: int, polynomials: int, name: str = "hoisted") -> Cost:
         """Polynomials that lose limbs, and are stored."""
         steps = gone * (gone - 1) // 2
-        return self.part(name, gone, steps, {"working": self.spilled(gone, kept)}).times(polynomials) + self.part(
-            name, kept, kept * (gone + 1), {"ciphertexts": kept}
+        products = kept * (gone + 1 if gone > 1 else 1)
+        return self.part(name, gone, steps, {}).times(polynomials) + self.part(
+            name, kept, products, {"ciphertexts": kept}, kept
         ).times(polynomials)
 
-    def spilled(self, gone: int, kept: int) -> float:
-        """Polynomials by which limbs that go exceed the scratchpad: stored once, loaded once for each that stays."""
-        slots = self.config.slots(self.gadget.log_n)
-        missing = max(0, kept + 1 + 2 * gone + len(self.gadget.digits(kept)) + 7 - slots)
-        return min(gone, missing / 2) * (1 + kept)
+    def spilled(self, limbs: int, gone: int) -> int:
+        """Polynomials of a linear transform that go to memory and come back.
+
+        Where the digits in mixed radix and what remains of the limbs that go do not stay on chip together, all that is
+        subtracted is made at once and stored.
+        """
+        digits = len(self.gadget.digits(limbs))
+        limit = min(2 * limbs + digits + 1, self.config.slots(self.gadget.log_n))
+        if (limbs if digits > 1 else 0) + 2 * gone + digits + WORKING <= limit:
+            return 0
+        return 2 * (limbs - 1) + max(0, limbs + 2 * gone - limit)
 
     def switched(self, limbs: int, name: str, masked: int = 0) -> Cost:
         """An inner product with a key over all limbs; `masked`: 1 with an automorphism and a mask behind it."""
@@ -185,7 +212,11 @@ class Primitives:
             total += self.switched(limbs, "rotations", 1).times(rotations)
         if still:
             total += self.part("hoisted", 0, 3 * limbs, {"masks": limbs, "ciphertexts": limbs})
-        return total + self.mod_down(gone if rotations else rescales, kept, 2)
+        if not rotations:
+            return total + self.mod_down(int(rescales), kept, 2)
+        spilled = self.spilled(limbs, gone)
+        stored = Cost(Counter({"hoisted": SPILLED * spilled * self.fetched}), Counter(), Counter(working=2 * spilled))
+        return total + stored + self.mod_down(gone, kept, 2)
 
     def product(self, limbs: int, gone: int) -> Cost:
         """A product of two ciphertexts, relinearised, of which so many limbs are taken."""

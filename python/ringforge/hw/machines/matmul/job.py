@@ -159,7 +159,7 @@ class ElementJob:
         allocator = Allocator(self.target, self._tables, scratch, limit=limit)
         made = allocator.body(code.ops)
         passes = {Opcode.MAC: 1, Opcode.NTT: self.target.log_n, Opcode.INTT: self.target.log_n}
-        self.work += sum(passes.get(i.op, 0) for i in made) * self.target.config.rows(self.target.log_n)
+        self.work += sum(passes.get(i.op, 0) * (1 + i.pair) for i in made) * self.target.config.rows(self.target.log_n)
         self.body += made
         self.body.append(Instruction.sync(Scope.ELEMENT))
         return allocator.peak

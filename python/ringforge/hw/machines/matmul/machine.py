@@ -24,5 +24,12 @@ MACHINE: Final = Machine(
     errors=family.ERRORS,
     parts=family.PARTS | {"matmul_memory", "matmul_copy", "rf_line_read", "rf_line_write", "rf_pack", "rf_unpack"},
     kernels=f"{_HERE}.kernels",
+    commands={
+        "run": f"{_HERE}.run_cli:run_command",
+        "cycles": f"{_HERE}.run_cli:cycles_command",
+        "validate": f"{_HERE}.validate_cli:validate_command",
+        "generate": f"{_HERE}.generate_cli:generate_command",
+        "isa": f"{_HERE}.isa_cli:isa_command",
+    },
     tests=("python/tests/hw",),
 )
