@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 
 from ringforge.errors import MemoryLimitError, ParameterError
+from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.far import FarPlan, Link, Step, plan_far
 
 LINK = Link(cycles=300, latency=40, sync=10)
@@ -64,6 +65,14 @@ def execute(plan: FarPlan, steps: Sequence[Step], link: Link) -> float:
         issue(i)
     assert not coming, "copies that nobody reads"
     return time
+
+
+def test_links_of_the_machines() -> None:
+    # A polynomial of 2^16 words of 54 bits, 128 bytes a cycle; two elements share the same rate.
+    assert Link.of(FameConfig.named("fame-l"), 16) == Link(442_368 / 128, 128, 8, 64)
+    medium = FameConfig.named("fame-m")
+    alone = 221_184 / (medium.far_bytes_per_second / medium.clock_hz)
+    assert Link.of(medium, 15).cycles == pytest.approx(max(2 * alone, 221_184 / medium.far_line_bytes))
 
 
 def test_what_fits_stays() -> None:
