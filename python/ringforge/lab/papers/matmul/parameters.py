@@ -30,9 +30,26 @@ from ringforge.hw.machines.matmul.published import (
 )
 
 __all__ = [
-    "BENCHMARKS", "CLAIMS", "CONFIGS", "DSP_PER_LANE", "HOST_BYTES_PER_SECOND", "INSECURE_REASON", "OUR_SETS", "RESOURCES", "SETS", "U280",
-    "WORD_BITS", "Benchmark", "Card", "Claims", "Config", "ParameterSet", "Resources", "Shape", "benchmark",
-]  # fmt: skip
+    "BENCHMARKS",
+    "CLAIMS",
+    "CONFIGS",
+    "DSP_PER_LANE",
+    "HOST_BYTES_PER_SECOND",
+    "INSECURE_REASON",
+    "OUR_SETS",
+    "RESOURCES",
+    "SETS",
+    "U280",
+    "WORD_BITS",
+    "Benchmark",
+    "Card",
+    "Claims",
+    "Config",
+    "ParameterSet",
+    "Resources",
+    "Shape",
+    "benchmark",
+]
 
 WORD_BITS: Final = 54
 """Bits of a residue in the accelerator."""
