@@ -23,12 +23,14 @@ from typing import Final
 
 from ringforge.errors import ParameterError
 from ringforge.hw.vector import constants
-from ringforge.hw.vector.ir import FLUSH, Op, Value
+from ringforge.hw.vector.ir import FETCH, FLUSH, Op, Value
 from ringforge.hw.vector.isa import TWIDDLE_BANK, BFrom, Instruction, Opcode, Scope, bank_of, slot
 from ringforge.hw.vector.target import Target
 
 #: STREAMs ahead of the MAC that is next: below the machine's queue of 8, so that issuing never waits for it.
 LOOKAHEAD: Final = 6
+#: On machines with shared ALUs a STREAM comes so many instructions before its MAC at most: it would keep LOADs waiting.
+REACH: Final = 32
 
 _NEVER: Final = 1 << 60
 _SPN: Final = frozenset({Opcode.NTT, Opcode.INTT, Opcode.AUTO})
@@ -87,8 +89,9 @@ class Allocator:
         self._table_slot: dict[int, int] = {}
         self._table_uses: dict[int, list[int]] = {}
         self._out: list[Instruction] = []
-        #: Addresses, each with the number of SYNCs that must be before it.
-        self._streamed: list[tuple[int, int]] = []
+        #: Addresses, each with the number of SYNCs that must be before it, and where its MAC is, or a little before.
+        self._streamed: list[tuple[int, int, int]] = []
+        self._reach = REACH if config.shared_alu else _NEVER
         self._copied = False  # since the last SYNC
         self._barrier = 0
         self._epoch = 0
@@ -115,7 +118,7 @@ class Allocator:
         for at, op in enumerate(ops):
             for one in (op,) if op.pair is None else (op, op.pair):
                 for v in (one.a, one.b, one.c):
-                    if v is not None and op.op != FLUSH and (not v.uses or v.uses[-1] != at):
+                    if v is not None and op.op > FLUSH and (not v.uses or v.uses[-1] != at):
                         v.uses.append(at)
                 if op.op in (Opcode.NTT, Opcode.INTT):
                     self._table_uses.setdefault(one.mod, []).append(at)
@@ -125,12 +128,12 @@ class Allocator:
             self._step(op)
         program: list[Instruction] = []
         ahead, waiting, syncs = deque(self._streamed), 0, 0
-        for i in (None, *self._out):
+        for at, i in enumerate((None, *self._out)):
             if i is not None:
                 program.append(i)
                 waiting -= i.op is Opcode.MAC and i.b_from == BFrom.STREAM
                 syncs += i.op is Opcode.SYNC
-            while ahead and waiting < LOOKAHEAD and ahead[0][1] <= syncs:
+            while ahead and waiting < LOOKAHEAD and ahead[0][1] <= syncs and ahead[0][2] <= at + self._reach:
                 program.append(Instruction.stream(ahead.popleft()[0]))
                 waiting += 1
         return program
@@ -141,6 +144,11 @@ class Allocator:
         if op.op == FLUSH:
             assert op.a is not None
             self._flush(op.a)
+            return
+        if op.op == FETCH:
+            assert op.a is not None
+            if op.a.slot < 0:
+                self._fetch(op.a, (op.a,))
             return
         if op.op == Opcode.COPY:
             self._out.append(Instruction.copy(op.addr, op.imm))
@@ -194,7 +202,7 @@ class Allocator:
         match op.op:
             case Opcode.MAC:
                 if op.stream:
-                    self._streamed.append((op.addr, self._barrier))
+                    self._streamed.append((op.addr, self._barrier, len(out)))
                 out.append(
                     Instruction.mac(
                         dst,
@@ -433,6 +441,9 @@ class Allocator:
                 code = self._table_free.pop()
             else:
                 there = [m for m, code in self._table_slot.items() if code not in keep]
+                if self.target.config.shared_alu:
+                    # Not that of the transform before, if there is another: it could be loaded only when that is over.
+                    there = [m for m in there if self._table_slot[m] not in self._running_tables] or there
                 farthest = max(there, key=self._next_table_use)
                 code = self._table_slot.pop(farthest)
             self._table_slot[mod] = code

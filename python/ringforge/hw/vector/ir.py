@@ -19,6 +19,8 @@ from ringforge.hw.vector.target import Target
 
 #: An operation of the compiler's own: the value goes to memory, and comes back when it is used again.
 FLUSH: Final = 0
+#: Another one: the value comes back from memory if it is not on chip.
+FETCH: Final = -1
 
 #: Bank of accumulators and of what lives long; transforms and their operands use the others.
 KEEP: Final = 2
@@ -161,6 +163,10 @@ class ElementCode:
     def flush(self, a: Value) -> None:
         """Sends a to memory."""
         self.ops.append(Op(FLUSH, a=a))
+
+    def fetch(self, a: Value) -> None:
+        """Brings a back from memory before it is used, if it was sent there."""
+        self.ops.append(Op(FETCH, a=a))
 
 
 #: A polynomial over several primes: limb -> value, on the element that owns the limb.

@@ -138,6 +138,11 @@ class Primitives:
         """w: cycles in which the element's ports move a polynomial."""
         return self.rows / self.config.rows_per_cycle
 
+    @property
+    def start(self) -> float:
+        """First instructions, moduli, and what the first operation waits for: a table and an operand."""
+        return self.config.dram_latency + 3 * (self.gadget.limbs + self.gadget.special) + 2 * self.fetched + 40
+
     def part(self, name: str, transforms: float, passes: float, moved: Mapping[str, float]) -> Cost:
         """A part of a schedule: the longer of array and memory."""
         array = transforms * self.transform + passes * self.pass_

@@ -35,6 +35,8 @@ from ringforge.hw.vector.target import Target
 Limb = tuple[int, Value]
 
 _COPIES: Final = (TURNED, SECOND)
+#: Limbs that come back from memory, if they are there, before the first of them is used.
+_FETCHED: Final = 3
 
 
 def mixed_digits(e: ElementCode, target: Target, limbs: Sequence[Limb]) -> list[Limb]:
@@ -47,9 +49,13 @@ def mixed_digits(e: ElementCode, target: Target, limbs: Sequence[Limb]) -> list[
     """
     entries = [entry for entry, _ in limbs]
     values = [value for _, value in limbs]
+    for value in values[:_FETCHED]:
+        e.fetch(value)
     for j, low in enumerate(values):
         copy: Value | None = None
         for i in range(j + 1, len(values)):
+            if j == 0 and i + 1 >= _FETCHED and i + 1 < len(values):
+                e.fetch(values[i + 1])
             digit = low
             if values[i].bank == low.bank:
                 if copy is None:

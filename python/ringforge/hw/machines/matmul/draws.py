@@ -2,16 +2,17 @@
 # Copyright 2026 The Ringforge authors
 """Cases drawn by a fixed seed, on which replica and closed form of the matmul machine are held against RTL.
 
-A case is a machine, its memory, and a linear transform on each element, of one parameter set. Machines are few, since
-each has to be built; memory, degree, limbs, special primes, digits, rotations and schedule vary freely. The first cases
-are of a seed whose draws the closed form's constants were chosen by (`fitted`), the rest of another one.
+A case is a machine, its memory, and what every element does with one parameter set: a memory-optimised linear transform
+each, of its own number of rotations, or a relinearised product. Machines are few, since each has to be built; memory,
+degree, limbs, special primes, digits and rotations vary freely. The first cases are of a seed whose draws the closed
+form's constants were chosen by (`fitted`), the rest of another one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from ringforge import _native
 from ringforge._native import Context, Parameters, Schedule, kernels
 from ringforge.hw.core.simulator import Simulation, Traffic
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.layout import ENTITIES
+from ringforge.hw.machines.matmul.kernels import multiply_program
+from ringforge.hw.machines.matmul.layout import ENTITIES, ElementLayout
 from ringforge.hw.machines.matmul.ports import PortMemory
-from ringforge.hw.machines.matmul.program import CompiledHlt, compile_hlt
-from ringforge.matmul.kernels import HltKernel
+from ringforge.hw.machines.matmul.program import compile_hlt
+from ringforge.hw.vector.isa import Words
+from ringforge.matmul.kernels import HltKernel, MultiplyKernel
 
 FITTED_SEED: Final = 17
 FITTED: Final = 16
@@ -63,15 +66,14 @@ def shape(name: str) -> FameConfig:
 
 @dataclass(frozen=True)
 class Draw:
-    """Linear transforms on a machine with a memory.
+    """Linear transforms, or products, on a machine with a memory.
 
     Attributes:
         number: in the order of drawing.
         machine: name of its shape.
-        log_n, limbs, special, digit: ring, limbs of the input, special primes, limbs of a digit.
-        rotations: of the transform on each element.
+        log_n, limbs, special, digit: ring, limbs of the inputs, special primes, limbs of a digit.
+        rotations: of the transform on each element; empty for a product on each.
         still: one more diagonal is not rotated.
-        schedule: mo, hoisted or naive.
         latency: of memory, in cycles.
         rate: of memory, as a share of a line a cycle.
         fitted: the closed form's constants were chosen with this case in view.
@@ -85,7 +87,6 @@ class Draw:
     digit: int
     rotations: tuple[int, ...]
     still: bool
-    schedule: str
     latency: int
     rate: float
     fitted: bool
@@ -94,10 +95,8 @@ class Draw:
     def name(self) -> str:
         """What the case is called in results."""
         counts = " and ".join(map(str, self.rotations))
-        return (
-            f"{self.schedule} {counts} rotations{' and one still' if self.still else ''}, 2^{self.log_n}, "
-            f"{self.limbs} + {self.special} limbs, digits of {self.digit}"
-        )
+        what = f"{counts} rotations{' and one still' if self.still else ''}" if self.rotations else "products"
+        return f"{what}, 2^{self.log_n}, {self.limbs} + {self.special} limbs, digits of {self.digit}"
 
     @property
     def memory_name(self) -> str:
@@ -117,17 +116,24 @@ class Draw:
         primes = kernels.primes_below(_BITS, self.limbs + self.special, 1 << 18)
         return Parameters("drawn", self.log_n, primes[: self.limbs], primes[self.limbs :], self.digit, _SCALE, "timing")
 
-    def compile(self) -> list[CompiledHlt]:
-        """The program of each element's transform."""
-        context = Context(self.parameters)
-        return [
-            compile_hlt(self.config, transform(context, self.limbs - 1, r, self.still, self.schedule))
-            for r in self.rotations
-        ]
+    def compile(self) -> list[Timed]:
+        """What each element does."""
+        context, config = Context(self.parameters), self.config
+        if not self.rotations:
+            return [timed_product(config, context, self.limbs - 1)] * config.pes
+        return [timed_transform(config, context, self.limbs - 1, r, self.still) for r in self.rotations]
 
 
-def transform(context: Context, level: int, rotations: int, still: bool, schedule: str = "mo") -> HltKernel:
-    """A linear transform with so many rotations, of which only counts matter."""
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """The program of an element, and where it has what."""
+
+    program: Words
+    layout: ElementLayout
+
+
+def timed_transform(config: FameConfig, context: Context, level: int, rotations: int, still: bool) -> Timed:
+    """A linear transform with so many rotations, and one diagonal that is not rotated or none."""
     steps = np.arange(0 if still else 1, rotations + 1, dtype=np.uint32)
     count = len(steps)
     diagonals = _native.Diagonals(
@@ -138,7 +144,15 @@ def transform(context: Context, level: int, rotations: int, still: bool, schedul
         np.zeros(0, np.complex128),
     )
     scale = 2.0**_SCALE
-    return HltKernel(context, diagonals, level, getattr(Schedule, schedule), steps, scale, scale, 1.0)
+    compiled = compile_hlt(config, HltKernel(context, diagonals, level, Schedule.mo, steps, scale, scale, 1.0))
+    return Timed(compiled.program, compiled.layout)
+
+
+def timed_product(config: FameConfig, context: Context, level: int) -> Timed:
+    """A relinearised product of two ciphertexts."""
+    # No key is asked for: memory is not filled.
+    program = multiply_program(config, MultiplyKernel(context, level), cast(Any, None))
+    return Timed(program.words[0], program.jobs[0].layout)
 
 
 def cases() -> list[Draw]:
@@ -163,25 +177,21 @@ def drawn(count: int, seed: int, *, first: int = 0, fitted: bool = False) -> lis
         # A limb of each digit and one more have to be in bank 0.
         room = config.bank_slots(log_n, 0) - 1
         digit = pick([d for d in (1, 2, 3, 5) if d <= limbs and -(-limbs // d) <= room])
-        schedule = pick(["mo", "mo", "mo", "mo", "hoisted", "naive"])
-        most = 12 if schedule == "mo" else 3
-        rotations = tuple(int(random.integers(1, most + 1)) for _ in range(config.pes))
+        rotations = () if number % 4 == 3 else tuple(random.integers(1, 13, config.pes).tolist())
         latency = round(20 * 10 ** random.uniform(0, 0.8))
         rate = round(float(random.uniform(0.55, 1.1)), 2)
         # Special primes cover a digit.
         out.append(
             Draw(
-                first + number, machine, log_n, limbs, digit, digit, rotations, pick([False, True]), schedule, latency,
+                first + number, machine, log_n, limbs, digit, digit, rotations, bool(rotations) and pick([False, True]), latency,
                 rate, fitted,
             )
         )  # fmt: skip
     return out
 
 
-def simulate(
-    sim: Simulation[FameConfig], config: FameConfig, compiled: list[CompiledHlt]
-) -> tuple[int, dict[str, Traffic]]:
-    """Cycles and traffic of transforms in RTL, on memory full of zeros: timing does not depend on data."""
+def simulate(sim: Simulation[FameConfig], config: FameConfig, compiled: list[Timed]) -> tuple[int, dict[str, Traffic]]:
+    """Cycles and traffic of programs in RTL, on memory full of zeros: timing does not depend on data."""
     memory = PortMemory(config)
     for element, one in enumerate(compiled):
         for r in one.layout.regions:

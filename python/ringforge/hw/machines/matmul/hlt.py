@@ -138,7 +138,7 @@ class MemoryOptimised:
     def write(self) -> None:
         """Writes everything, from the input in memory to the result's limbs."""
         fits = self.fits
-        self._decompose()
+        self._decompose(fits)
         order = (*self.gone, *self.kept)
         for entry, following in zip(order, (*order[1:], None), strict=True):
             if entry in self.gone:
@@ -155,10 +155,14 @@ class MemoryOptimised:
 
     # ---- the input ----------------------------------------------------------------------------------
 
-    def _decompose(self) -> None:
+    def _decompose(self, fits: bool) -> None:
         """Brings the second part to coefficients, and to the digits' mixed radix."""
         e = self.e
-        banks = [self.places.take((TURNED,), (FIRST, SECOND)) for _ in range(self.limbs)]
+        # Digits outside bank 3 let sums be made there; what remains later on cannot be there.
+        inner, room = (FIRST, SECOND), self.places.room
+        tight = fits and self.limbs + 2 * len(self.gone) > sum(room) - room[TURNED]
+        first, then = ((TURNED,), inner) if tight else (inner, (TURNED,))
+        banks = [self.places.take(first, then) for _ in range(self.limbs)]
         loaded: list[Value] = []
         made: list[Value] = []
         for i in range(self.limbs):
@@ -201,10 +205,7 @@ class MemoryOptimised:
     def _raise(self, entry: int) -> tuple[list[Value], Value | None]:
         """One limb of each digit, and of P times the first part."""
         own = entry // self.target.limbs_per_digit if entry < self.limbs else -1
-        base = None
-        if own >= 0:
-            raw = self._load(0, entry)
-            base = self.e.scale(raw, entry, self.target.product(tuple(self.target.specials), entry), bank=FIRST)
+        raw = self._load(0, entry) if own >= 0 else None
         out: dict[int, Value] = {}
         if own >= 0:
             out[own] = self._load(1, entry)
@@ -218,20 +219,28 @@ class MemoryOptimised:
                 out[d] = value
             else:
                 self.raised[at] = value
+        # After the transforms, since it can run while the last of them ends.
+        raise_by = self.target.product(tuple(self.target.specials), entry)
+        base = None if raw is None else self.e.scale(raw, entry, raise_by, bank=FIRST)
         return [out[d] for d in range(len(self.radix))], base
 
     def _transformed(self, wanted: Sequence[tuple[int, int]]) -> list[Value]:
         """Digits modulo entries, in evaluation form."""
-        return self._all_transformed([(self.radix[d], at, DIGITS, DIGITS) for d, at in wanted])
+        return self._all_transformed([(self.radix[d], at, TURNED, DIGITS) for d, at in wanted])
 
     def _all_transformed(self, wanted: Sequence[tuple[list[Limb], int, int, int]]) -> list[Value]:
         """Converted polynomials in evaluation form, two at a time where that is quicker.
+
+        A sum is not made in the bank where transforms write, so that it can be begun while one ends; unless digits are
+        there already.
 
         Args:
             wanted: mixed radix, entry, bank of the sum, bank of the transform of each.
         """
         out: list[Value] = []
-        rest = deque(wanted)
+        rest = deque(
+            (digits, at, to if any(v.bank == bank for _, v in digits) else bank, to) for digits, at, bank, to in wanted
+        )
         while rest:
             two = [rest.popleft() for _ in range(min(2, len(rest)))]
             if not self.paired or len(two) < 2 or min(len(digits) for digits, *_ in two) < 2:
@@ -289,6 +298,9 @@ class MemoryOptimised:
         if following is not None and following < self.limbs:
             for part in (0, 1):
                 self.ahead[part, following] = self._load(part, following)
+        for part in (0, 1):
+            if (part, entry) in self.subtrahends:
+                e.fetch(self.subtrahends[part, entry])
         if beside is not None:
             beside()
         if turned is not None:
@@ -324,7 +336,7 @@ class MemoryOptimised:
             made = [self.subtrahends.pop((part, entry)) for part in parts]
             self.places.give(made)
             return made
-        return self._all_transformed([(self.remains[part], entry, TURNED, TURNED) for part in parts])
+        return self._all_transformed([(self.remains[part], entry, DIGITS, TURNED) for part in parts])
 
     def _divide(self, entry: int, following: int | None) -> None:
         """One limb of the result. The first part's subtrahend is made while the last permutation runs, if alone."""

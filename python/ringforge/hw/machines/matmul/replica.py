@@ -23,17 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import IllegalInstructionError, ParameterError
+from ringforge.hw.core.memory import FIRST_TURN
 from ringforge.hw.core.simulator import Traffic
 from ringforge.hw.machines.matmul.config import PORT_BYTES, FameConfig
 from ringforge.hw.machines.matmul.replica_element import UNITS, WAITS, Element, Step
-from ringforge.hw.machines.matmul.replica_memory import (
-    FAR_AHEAD,
-    FAR_BURST,
-    SAVED,
-    LineReads,
-    LineWrites,
-    Tokens,
-)
+from ringforge.hw.machines.matmul.replica_memory import FAR_AHEAD, FAR_BURST, LineReads, LineWrites, Memory
 from ringforge.hw.vector.isa import BFrom, Opcode, field_table
 from ringforge.hw.vector.replica import PROGRAM, ReplicaReport
 from ringforge.hw.vector.replica_exchange import Barrier, Bus
@@ -133,8 +127,9 @@ def run(
     names: dict[str, int] = {}
     events = Events()
     near = config.dram_bytes_per_cycle / (config.pes * config.near_ports) / PORT_BYTES
-    # All elements are taken to copy at the same time.
-    far_rate = config.far_bytes_per_second / config.clock_hz / PORT_BYTES / config.pes
+    # All ports of an element to far memory, which read in lockstep, are one.
+    far_lines = config.far_bytes_per_second / config.clock_hz / PORT_BYTES / config.far_ports
+    far = Memory(events, config.pes, far_lines, config.far_latency, FIRST_TURN)
     bus = Bus(events, config.pes)
     gates = Barrier(events, config.pes), Barrier(events, config.pes)
     elements: list[Element] = []
@@ -146,7 +141,7 @@ def run(
 
         steps = decode(program, config.line_bytes, entity)
         executed.update(s[0] for s in steps)
-        tokens = Tokens(near)
+        reads, writes = Memory(events, 1, near, config.dram_latency, FIRST_TURN).channels
         e = Element(
             number,
             config,
@@ -154,17 +149,9 @@ def run(
             bytes(len(steps)) if tags is None else tags[number],
             len(primitives),
             events,
-            LineReads(events, tokens, config.dram_latency, 3),
-            LineWrites(events, tokens, config.dram_latency),
-            LineReads(
-                events,
-                Tokens(far_rate, SAVED * config.far_ports),
-                config.far_latency,
-                1,
-                FAR_BURST,
-                FAR_AHEAD,
-                config.far_ports,
-            ),
+            LineReads(events, reads, config.dram_latency, 3, config.burst_rows, config.read_lines),
+            LineWrites(events, writes, config.burst_rows),
+            LineReads(events, far.channels[number], config.far_latency, 1, FAR_BURST, FAR_AHEAD),
         )
         elements.append(e)
         e.bus = bus

@@ -35,6 +35,8 @@ from ringforge.hw.vector.replica_memory import ARRIVE, NEVER, Events
 
 # Clients of the reader of near lines.
 FETCH, LOAD_CLIENT, STREAM_CLIENT = range(3)
+#: From an instruction's arrival, or the issue of the one before, to its issue: it is checked first.
+CHECKED: Final = 2
 #: From issue to a request for memory.
 REQUEST: Final = 2
 #: From a LOAD's last row to it being seen finished; from a streamed row to the stream buffer's output.
@@ -48,6 +50,8 @@ FIRST_FETCH: Final = 2
 #: From a STORE's start to its first row at the writer; from its last row there to the unit seen idle.
 STORE_START: Final = 5
 STORE_DRAIN: Final = 2
+#: From the last far line of a copied burst to the request to write it.
+COPY_GATHER: Final = 1
 #: STREAMs and COPYs that wait.
 STREAM_QUEUE: Final = 8
 COPY_QUEUE: Final = 8
@@ -234,6 +238,8 @@ class Element:
         self._stream_open = False
         self._stream_asked += 1
         self._stream_free = now + 1
+        self._stream_ask()
+        self.resume()
 
     def _rows_of(self, first: int, last: int) -> tuple[int, int]:
         """Cycles of the first and the last row of a polynomial whose lines are taken then."""
@@ -245,7 +251,6 @@ class Element:
     def _streamed(self, first: int, last: int) -> None:
         begin, end = self._rows_of(first, last)
         self._stream_there.append((begin + self._stream_drain, end + self._stream_drain))
-        self._stream_ask()
         self._work_out()
         self.resume()
 
@@ -324,7 +329,7 @@ class Element:
         self._stores_open -= 1
         if self._stores_open == 0:
             self._clear_from = acknowledged
-        free = max(self._store_first + self._rows - 1, last - _BUFFERED) + STORE_DRAIN
+        free = max(self._store_first + self._rows - 1, last - 1) + STORE_DRAIN
         self._out_free = free
         self.busy[OUT] += free - self._started[OUT]
         self.resume()
@@ -350,7 +355,7 @@ class Element:
                 raise IllegalInstructionError(f"element {self.number}: the program has no END")
             step = steps[pc]
             op = step[0]
-            t, why, after = self._earliest(step, taken + 1)
+            t, why, after = self._earliest(step, taken + CHECKED)
             if t >= NEVER:
                 return
             tag = self._tags[pc]
@@ -595,8 +600,10 @@ class Element:
             free = s + SPN_START + rows + AUTO_WRITE + 1
             self._spn_source = s + SPN_START + rows + 1
         else:
+            # Two reads of a row by stages that follow each other are so far apart at least.
+            apart = (rows - 1 if transforms > 1 else (rows - 1) // 2) + 2
+            gap = max(0, DRAIN - apart)
             rows *= transforms
-            gap = max(0, DRAIN - 1 - (rows + 1) // 2) if (rows - 1) // 2 + 2 < DRAIN else 0
             first = s + SPN_START
             self._alu.transform(first, self._log_n, rows, gap)
             free = first + self._log_n * rows + (self._log_n - 1) * gap + DRAIN
@@ -626,18 +633,21 @@ class Element:
         self.resume()
 
     def _copied(self, first: int, last: int) -> None:
-        pace = max(1.0, (last - first) / max(1, self._lines - 1))
-        self._writes.ask(1, first, self._lines, 0, pace, self._copy_written)
+        # Bursts of near lines, each when all of it has come.
+        left = self._lines
+        while left:
+            count = min(self._config.burst_rows, left)
+            left -= count
+            there = last - (last - first) * left // self._lines
+            self._copies_open += 1
+            self._writes.ask(1, there + COPY_GATHER, count, 1, 1.0, self._copy_written)
+        self._copies_open -= 1
 
     def _copy_written(self, _last: int, acknowledged: int) -> None:
         self._copies_open -= 1
         if self._copies_open == 0:
             self._copied_from = acknowledged
             self.resume()
-
-
-#: Lines that lie between a STORE's rows and memory.
-_BUFFERED: Final = 8
 
 
 def _nothing(_now: int) -> None:

@@ -4,8 +4,7 @@
 
 An element's near ports are asked for the same offsets, and each has a memory of its own of the same rate, so they move
 alike: one port stands for all. Requests are served one after the other (matmul_read and rf_line_read, matmul_write and
-rf_line_write), as bursts; a line moves in a cycle at most, and takes a token of the memory, of which `rate` arrive a
-cycle. Writes and reads of a port take their tokens in the order in which they are served.
+rf_line_write), as bursts, whose beats share the memory's rate with those of the other direction.
 """
 
 from __future__ import annotations
@@ -15,62 +14,54 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
-from ringforge.hw.vector.replica_memory import DECIDE, NEVER, Events
+from ringforge.hw.vector.replica_memory import DECIDE, NEVER, Bandwidth, Channel, Events
 
-#: Lines of a burst to near memory, and lines asked for ahead; the same of far memory (matmul_top, matmul_memory).
-BURST: Final = 16
-AHEAD: Final = 64
-FAR_BURST: Final = 32
-FAR_AHEAD: Final = 96
-#: Tokens that memory saves up at most, for each of its ports (`kDepth` of hw/sim/memory.hpp).
-SAVED: Final = 2.0
-#: From a burst's begin to its request at memory; from a beat at the port to its line; from a line to its first row.
+#: Lines of a burst to far memory, and lines asked for ahead (matmul_memory).
+FAR_BURST: Final = 64
+FAR_AHEAD: Final = 256
+#: From a burst's begin to its request at memory; from a beat at the port to its line, with FIFOs that are memories 2
+#: more; from a line to its first row.
 ISSUE: Final = 2
 LINE: Final = 2
+LARGE: Final = 128
 ROW: Final = 1
-#: From a request to write to the first burst at memory; from a line to its beat at the port.
+#: From the grant of a write to its first burst at memory; from a line to its beat at the port.
 WRITE_ISSUE: Final = 4
 BEAT: Final = 2
-#: From a write's last acknowledgement at the port to the requester's.
+#: Lines between the writer and each port.
+SKEW: Final = 8
+#: From a write's acknowledgement at the port to the requester having seen it.
 ACKNOWLEDGED: Final = 4
-#: Guard against sums of rates that come out a little below a whole number.
+#: Guard against sums of paces that come out a little above a whole number.
 _EPSILON: Final = 1e-9
 
 #: Told of a request: cycles in which its first and its last line are there.
 Tell = Callable[[int, int], None]
 
 
-class Tokens:
-    """The rate of one memory: what moves takes tokens.
+class Memory(Bandwidth):
+    """What a port moves, read and written. Time passes in one step while one direction alone is limited by the rate."""
 
-    Args:
-        rate: tokens a cycle.
-        saved: tokens that are saved up at most.
-    """
+    __slots__ = ()
 
-    __slots__ = ("_saved", "_time", "_tokens", "rate")
-
-    def __init__(self, rate: float, saved: float = SAVED) -> None:
-        self.rate = rate
-        self._saved = saved
-        self._tokens = saved
-        self._time = -1  # cycle that the tokens are of
-
-    def move(self, start: int, lines: int, weight: float = 1.0) -> tuple[int, int]:
-        """Cycles in which the first and the last of so many lines move, from cycle `start` on, one a cycle at most.
-
-        Args:
-            start: cycle.
-            lines: how many.
-            weight: tokens that a line takes.
-        """
-        have = min(self._saved, self._tokens + self.rate * max(0, start - self._time))
-        need = lines * weight
-        first = start + max(0, ceil((weight - have) / self.rate - _EPSILON))
-        last = max(first + lines - 1, start + ceil((need - have) / self.rate - _EPSILON))
-        self._tokens = have - need  # those still to come are owed
-        self._time = max(self._time, start)
-        return first, last
+    def _contend_for_reads(self) -> None:
+        if len(self._active) > 1:
+            super()._contend_for_reads()
+            return
+        (channel,) = self._active
+        time, beats = self._time, self._beats
+        # What is saved up is cut when a cycle's tokens have been added. A beat moves in the first cycle whose tokens
+        # are at least one for each so far.
+        tokens = min(self._tokens, self._cap - beats)
+        cycles = max(channel.left, ceil((channel.left - tokens) / beats - _EPSILON))
+        moved = channel.left
+        stop = self.events.next_time() - time
+        if stop < cycles:
+            cycles = max(stop, 1)
+            moved = min(cycles, max(0, int(tokens + beats * cycles + _EPSILON)))
+        channel.left -= moved
+        self._tokens = min(tokens + beats * cycles - moved, self._cap)
+        self._time = time + cycles
 
 
 class LineReads:
@@ -78,42 +69,42 @@ class LineReads:
 
     Args:
         events: the clock.
-        tokens: of the memory.
+        channel: of the memory.
         latency: of the memory.
         clients: how many ask.
         burst: lines of a burst.
         ahead: lines that are asked for before they are taken.
-        weight: tokens of a line.
     """
 
-    def __init__(
-        self,
-        events: Events,
-        tokens: Tokens,
-        latency: int,
-        clients: int,
-        burst: int = BURST,
-        ahead: int = AHEAD,
-        weight: float = 1.0,
-    ) -> None:
+    def __init__(self, events: Events, channel: Channel, latency: int, clients: int, burst: int, ahead: int) -> None:
         self._events = events
-        self._tokens = tokens
+        self._channel = channel
         self._latency = latency
         self._burst = burst
         self._ahead = ahead
-        self._weight = weight
-        #: By client: cycle from which it is visible, lines, number of the first one, slowest pace at which they are
-        #: taken (cycles a line), who is told.
+        self._line = LINE + 2 * (ahead >= LARGE)
+        channel.moved = self._arrived
+        #: By client: cycle from which it is visible, lines, number of the first one, cycles that the taker needs for a
+        #: line, who is told the lines' cycles and who is told of the grant.
         self._queues: list[deque[tuple[int, int, int, float, Tell, Callable[[int], None]]]] = [
             deque() for _ in range(clients)
         ]
         self._at = clients - 1  # client granted last
         self._free = 0  # first cycle in which a request can be granted
         self._planned = NEVER
-        self._begun = 0  # lines of bursts begun, ever
-        #: Of bursts: lines up to their end, ever; cycles in which their first and last line are taken.
-        self._bursts: deque[tuple[int, int, int]] = deque([(0, -1, -1)])
-        self._next = 0  # first cycle in which a line can be taken
+        # The request whose bursts are begun: lines left, place of the next in its block; cycle of the last begin.
+        self._left = self._place = 0
+        self._begin = 0
+        self._begun = self._taken = 0  # lines, ever
+        #: Bursts under way: lines, cycle at memory, pace, who is told if it ends a request, whether it begins one.
+        self._bursts: deque[tuple[int, int, float, Tell | None, bool]] = deque()
+        self._request: tuple[float, Tell]
+        self._opens = False
+        self._next = 0.0  # from which a line can be taken
+        self._last = -1  # cycle in which the last line was taken
+        #: Of the last burst: lines taken before, cycles of its first and last line.
+        self._burst_lines = (0, -1, -1)
+        self._first = 0  # the same of the first one of the request that comes
 
     def ask(
         self, client: int, time: int, lines: int, first: int, pace: float, tell: Tell, granted: Callable[[int], None]
@@ -126,8 +117,8 @@ class LineReads:
             lines: how many.
             first: number of the first one, which says where bursts end.
             pace: cycles that the taker needs for a line, at least.
-            tell: told the lines' cycles, when the request is granted.
-            granted: told when that is, before.
+            tell: told the lines' cycles, when the last one has come.
+            granted: told when the request is granted.
         """
         self._queues[client].append((time, lines, first, pace, tell, granted))
         self._plan(time)
@@ -140,6 +131,8 @@ class LineReads:
             self._plan(time)
 
     def _plan(self, time: int) -> None:
+        if self._left:
+            return
         time = max(time, self._free)
         if time < self._planned:
             self._planned = time
@@ -155,44 +148,62 @@ class LineReads:
             at = (self._at + k) % count
             if queues[at] and queues[at][0][0] <= now:
                 self._at = at
-                _, lines, first, pace, tell, granted = queues[at].popleft()
-                begin, end = self._serve(now, lines, first, pace)
+                _, self._left, first, pace, tell, granted = queues[at].popleft()
+                self._place, self._begin = first % self._burst, now
+                self._request, self._opens = (pace, tell), True
                 granted(now)
-                tell(begin, end)
-                break
-        soonest = min((q[0][0] for q in queues if q), default=NEVER)
+                self._go()
+                return
+        self._wait()
+
+    def _wait(self) -> None:
+        soonest = min((q[0][0] for q in self._queues if q), default=NEVER)
         if soonest < NEVER:
             self._plan(soonest)
 
-    def _when_taken(self, number: int) -> int:
-        """Cycle in which so many lines have been taken, ever."""
-        bursts = self._bursts
-        while len(bursts) > 2 and bursts[1][0] < number:
-            bursts.popleft()
-        before = bursts[0]
-        if number <= before[0]:
-            return before[2]
-        end, first, last = bursts[1]
-        count = end - before[0]
-        return last if number == end else first + ceil((number - before[0] - 1) * (last - first) / (count - 1))
-
-    def _serve(self, now: int, lines: int, first: int, pace: float) -> tuple[int, int]:
-        begin, place, left = now, first % self._burst, lines
-        start = -1
-        while left:
-            beats = min(left, self._burst - place)
-            begin = max(begin + 1, self._when_taken(self._begun + beats - self._ahead) + 1)
-            head, tail = self._tokens.move(begin + ISSUE + self._latency, beats, self._weight)
-            head = max(head + LINE, self._next)
-            tail = max(tail + LINE, head + ceil((beats - 1) * pace - _EPSILON))
-            self._next = tail + 1
+    def _go(self) -> None:
+        """Begins bursts as long as there is room for their lines."""
+        while self._left:
+            beats = min(self._left, self._burst - self._place)
+            if self._begun + beats - self._taken > self._ahead:
+                return
+            begin = self._begin = max(self._begin, self._when_taken(self._begun + beats - self._ahead)) + 1
+            self._left -= beats
+            self._place = 0
             self._begun += beats
-            self._bursts.append((self._begun, head, tail))
-            start = head if start < 0 else start
-            left -= beats
-            place = 0
-        self._free = begin + 1
-        return start, self._next - 1
+            pace, tell = self._request
+            ready = begin + ISSUE + self._latency
+            self._bursts.append((beats, ready, pace, None if self._left else tell, self._opens))
+            self._opens = False
+            self._channel.push(1, beats, ready, 0)
+        self._free = self._begin + 1
+        self._wait()
+
+    def _when_taken(self, lines: int) -> int:
+        """Cycle in which so many lines have been taken, if the last burst has some of them."""
+        before, head, tail = self._burst_lines
+        if lines <= before:
+            return -1
+        count = self._taken - before
+        return tail if lines >= self._taken else head + (lines - before - 1) * (tail - head) // max(1, count - 1)
+
+    def _arrived(self, now: int, _before: int) -> None:
+        """The last beat of a burst has crossed the port."""
+        beats, ready, pace, tell, opens = self._bursts.popleft()
+        if opens:
+            self._first = max(ready + self._line, ceil(self._next - _EPSILON))
+        paced = max(float(ready + self._line), self._next) + (beats - 1) * pace
+        tail = max(now + self._line, int(paced + _EPSILON))
+        self._next = max(float(tail + 1), paced + pace)
+        # Of this burst: its first and last line.
+        head = max(ready + self._line, self._last + 1 + (tail - self._last - 1) // beats)
+        self._burst_lines = self._taken, head, tail
+        self._taken += beats
+        self._last = tail
+        if tell is not None:
+            tell(self._first, tail)
+        if self._left:
+            self._go()
 
 
 class LineWrites:
@@ -200,20 +211,28 @@ class LineWrites:
 
     Args:
         events: the clock.
-        tokens: of the memory.
-        latency: of the memory.
+        channel: of the memory.
+        burst: lines of a burst.
     """
 
-    def __init__(self, events: Events, tokens: Tokens, latency: int) -> None:
+    def __init__(self, events: Events, channel: Channel, burst: int) -> None:
         self._events = events
-        self._tokens = tokens
-        self._latency = latency
-        #: By client, stores and copies: cycle from which it is visible, lines, cycle of the first line at the earliest,
-        #: cycles a line, who is told.
+        self._channel = channel
+        self._size = burst
+        channel.moved = self._arrived
+        #: By client, stores and copies: cycle from which it is visible, lines, from the grant to the first line, cycles
+        #: a line, who is told.
         self._queues: tuple[deque[tuple[int, int, int, float, Tell]], ...] = (deque(), deque())
         self._prefer = 0
         self._free = 0
         self._planned = NEVER
+        self._moving = False
+        # The request that moves: lines that have moved, all, first line, pace, who is told; the last beat of all.
+        self._moved = self._lines = 0
+        self._first = 0
+        self._pace = 1.0
+        self._tell: Tell
+        self._beat = -1
 
     def ask(self, client: int, time: int, lines: int, data: int, pace: float, tell: Tell) -> None:
         """A request of a client (0: a store, 1: a copy).
@@ -227,7 +246,8 @@ class LineWrites:
             tell: told when the last line has been taken, and when all is acknowledged.
         """
         self._queues[client].append((time, lines, data, pace, tell))
-        self._plan(time)
+        if not self._moving:
+            self._plan(time)
 
     def _plan(self, time: int) -> None:
         time = max(time, self._free)
@@ -239,18 +259,42 @@ class LineWrites:
         if now != self._planned:
             return
         self._planned = NEVER
-        order = (self._prefer, 1 - self._prefer)
-        for client in order:
+        for client in (self._prefer, 1 - self._prefer):
             queue = self._queues[client]
             if queue and queue[0][0] <= now:
-                _, lines, data, pace, tell = queue.popleft()
+                _, self._lines, data, self._pace, self._tell = queue.popleft()
                 self._prefer = 1 - client
-                first = now + max(data, WRITE_ISSUE)
-                _, moved = self._tokens.move(first, lines)
-                last = max(moved, first + ceil((lines - 1) * pace - _EPSILON))
-                self._free = last + 1
-                tell(last, last + BEAT + self._latency + ACKNOWLEDGED)
-                break
+                self._moving = True
+                self._moved = 0
+                self._first = now + max(data, WRITE_ISSUE)
+                self._burst()
+                return
+        self._wait()
+
+    def _wait(self) -> None:
         soonest = min((q[0][0] for q in self._queues if q), default=NEVER)
         if soonest < NEVER:
             self._plan(soonest)
+
+    def _made(self, line: int) -> int:
+        """Cycle in which a line is there."""
+        return self._first + ceil(line * self._pace - _EPSILON)
+
+    def _burst(self) -> None:
+        self._part = min(self._size, self._lines - self._moved)
+        self._channel.push(1, self._part, max(self._made(self._moved) + BEAT, self._beat + 1), 0)
+
+    def _arrived(self, now: int, _before: int) -> None:
+        """Some lines have moved."""
+        self._moved += self._part
+        tail = self._beat = max(now, self._made(self._moved - 1) + BEAT)
+        if self._moved < self._lines:
+            self._burst()
+            return
+        # The last lines wait between the rows and the port.
+        late = tail - self._made(self._lines - 1) - BEAT
+        last = max(self._made(self._lines - 1), tail - BEAT - SKEW) if late > 0 else self._made(self._lines - 1)
+        self._moving = False
+        self._free = last + 1
+        self._channel.answer(tail, lambda time: self._tell(last, time + ACKNOWLEDGED))
+        self._wait()
