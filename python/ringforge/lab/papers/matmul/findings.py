@@ -178,8 +178,8 @@ def _results() -> list[str]:
         ),
         (
             "Latencies take keys and diagonals as given in the card's memory. On our machine the schedule of "
-            f"160-160-160 takes {price.seconds:.2f} s like that; but they are {afar.stored / GIB:.0f} GiB, and over the "
-            f"host's link at its peak what the card lacks takes {afar.host_seconds:.0f} s in each product."
+            f"160-160-160 takes {price.seconds:.2f} s like that; but they are {afar.stored / GIB:.0f} GiB, and over "
+            f"the host's link at its peak what the card lacks takes {afar.host_seconds:.0f} s in each product."
         ),
         (
             "All transforms of step 2 start from the same two ciphertexts, so one ModUp of each serves all of them; "
