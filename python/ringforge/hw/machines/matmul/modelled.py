@@ -2,16 +2,15 @@
 # Copyright 2026 The Ringforge authors
 """Cycles of whole products of encrypted matrices by the replica, from the programs of their parts.
 
-A product is a sequence of kernels, each the machine's own program, which the replica times. What is alike is timed once;
-a linear transform of many rotations is timed with `SHORT` and twice as many, between which cycles grow linearly (within
-0.1 %). Near memory is taken to hold all keys and masks: what far memory has to bring is `closed_form.Price.far_bytes`.
+A product is a sequence of kernels, each the machine's own program, which the replica times. What is alike is timed
+once; a linear transform of many rotations is timed with `SHORT` and twice as many, from which on cycles grow linearly.
+Near memory is taken to hold all keys and masks: what far memory has to bring is `closed_form.Price.far_bytes`.
 
 >>> modelled("fame-l", parameters, (160, 160, 160), "fame").seconds  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
@@ -101,7 +100,7 @@ class _Parts:
         return self._known[limbs,]
 
 
-def _algorithm_2(parts: _Parts, shape: tuple[int, int, int], limbs: int) -> Counter[str]:
+def _algorithm_2(parts: _Parts, shape: tuple[int, int, int], limbs: int) -> dict[str, float]:
     """The paper's schedule: both operands at a time on machines of two elements, products shared between them."""
     m, l, n = shape  # noqa: E741
     if limbs < 4:
@@ -113,19 +112,19 @@ def _algorithm_2(parts: _Parts, shape: tuple[int, int, int], limbs: int) -> Coun
         return parts.transform(limbs, len(distinct - {0}), 0 in distinct)
 
     def both(cycles: tuple[float, float]) -> float:
-        return sum(cycles) if pes == 1 else max(cycles)
+        return sum(cycles, 0.0) if pes == 1 else max(cycles)
 
-    cycles: Counter[str] = Counter()
+    cycles: dict[str, float] = {}
     cycles["step 1"] = both((side(maps.sigma_diagonals(m, l), limbs), side(maps.tau_diagonals(l, n), limbs)))
-    for k in range(l):
-        cycles["shifts"] += both(
-            (side(maps.epsilon_diagonals(m, l, n, k), limbs - 1), side(maps.omega_diagonals(m, l, n, k), limbs - 1))
-        )
+    cycles["shifts"] = sum(
+        both((side(maps.epsilon_diagonals(m, l, n, k), limbs - 1), side(maps.omega_diagonals(m, l, n, k), limbs - 1)))
+        for k in range(l)
+    )
     product = parts.product(limbs - 2)
-    # A product's operands come from two elements; one of them crosses the bus, is stored and loaded.
     p = parts.primitives
-    moved = 0 if pes == 1 else 2 * (limbs - 2) * (p.rows + 2 * p.fetched)
-    cycles["products"] = l * product / pes + l * moved / pes
+    cycles["products"] = l * product / pes
+    if pes > 1:
+        cycles["bus"] = l * p.moved(limbs - 2)
     cycles["end"] = p.mod_down(1, limbs - 3, 2).total
     return cycles
 
@@ -138,7 +137,7 @@ class _Symbol:
 
 
 class _Recorder(Operations):
-    """Notes the kernels of a plan."""
+    """Notes what becomes of operands; their products are one kernel."""
 
     def __init__(self) -> None:
         self.transforms: list[HltKernel] = []
@@ -155,20 +154,31 @@ class _Recorder(Operations):
         self.rotated += [x.level] * len(steps)
         return x
 
-    def _none(self, *_: Any) -> Any:
-        raise ParameterError("plans of products pair by pair are priced by method fame")
+    def rotate(self, x: Any, step: int) -> Any:
+        raise NotImplementedError
 
-    rotate = multiply = add = rescale = double_real = _none
+    def multiply(self, x: Any, y: Any) -> Any:
+        raise NotImplementedError
+
+    def add(self, x: Any, y: Any) -> Any:
+        raise NotImplementedError
+
+    def rescale(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def double_real(self, x: Any) -> Any:
+        raise NotImplementedError
 
 
-def _planned(parts: _Parts, shape: tuple[int, int, int], limbs: int) -> Counter[str]:
+def _planned(parts: _Parts, shape: tuple[int, int, int], limbs: int) -> dict[str, float]:
     """The planner's own plan: transforms of both operands, then one sum of products."""
     choice = planner.choose(parts.context, *shape, limbs - 1, method="ringforge")
     product = Product(parts.context, choice.plan, limbs - 1, options=choice.options)
     p = parts.primitives
-    cycles: Counter[str] = Counter()
+    cycles: dict[str, float] = {}
     for side in ("left", "right"):
         recorder = _Recorder()
+        cycles[side] = 0.0
         product.run_operand(side, _Symbol(limbs - 1), recorder)
         for kernel in recorder.transforms:
             parts.say(f"{side}: transform of {kernel.level + 1} limbs, {len(kernel.map.steps)} diagonals")
@@ -177,11 +187,11 @@ def _planned(parts: _Parts, shape: tuple[int, int, int], limbs: int) -> Counter[
         for level in recorder.rotated:
             x = level + 1
             cycles[side] += (p.mod_up(x) + p.switched(x, "rotations") + p.mod_down(p.gadget.special, x, 2)).total
-    kernel = product._second_step
-    if not isinstance(kernel, PairSumKernel):
+    pairs = product._second_step
+    if not isinstance(pairs, PairSumKernel):
         raise ParameterError(f"{choice.plan!r} multiplies pair by pair: price it by method fame")
     parts.say("sum of products")
-    program = pairs_program(parts.config, kernel, kernel.native(), cast(Any, None))
+    program = pairs_program(parts.config, pairs, pairs.native(), cast(Any, None))
     cycles["products"] = parts.program(program.words[0])
     if parts.config.pes > 1:
         shorter = min(cycles["left"], cycles["right"])
@@ -204,7 +214,7 @@ def modelled(
         machine: a configuration by name, or itself.
         parameters: the set.
         shape: m, l, n.
-        method: "fame" (Algorithm 2, one memory-optimised transform after the other) or "ringforge" (the planner's plan).
+        method: "fame" (Algorithm 2, of memory-optimised transforms) or "ringforge" (the planner's plan).
         level: of the inputs; default: the highest.
         say: told what is timed.
 
