@@ -102,6 +102,20 @@ class ElementJob:
         self._keys[element] = region
         return region
 
+    def key_ids(self) -> dict[str, int]:
+        """The secret keys that the keys it uses belong to, by what they are called.
+
+        Raises:
+            MissingKeyError: there is no such key.
+        """
+        keys = self.keys
+        return {
+            "relinearisation key" if e == RELIN else f"Galois key of element {e}": (
+                keys.required_relin().key_id if e == RELIN else keys.galois.key_id(e)
+            )
+            for e in self._keys
+        }
+
     def _key_words(self, element: int, limbs: int, part: int, digit: int, entry: int) -> Words:
         """A limb of a key in the machine's form of multipliers.
 
