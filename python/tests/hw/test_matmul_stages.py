@@ -14,7 +14,7 @@ from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge._native import Work
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.far_plan import Link
+from ringforge.hw.machines.matmul.far import Link
 from ringforge.hw.machines.matmul.stages import (
     FamePricing,
     choose,

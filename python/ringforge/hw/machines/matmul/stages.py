@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 from ringforge._native import GadgetShape
 from ringforge.hw.machines.matmul.closed_form import Gadget, Primitives
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.far_plan import FarPlan, Link, Step, plan_far
+from ringforge.hw.machines.matmul.far import FarPlan, Link, Step, plan_far
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost, StageWork, pair_outline
 from ringforge.matmul.plan import ProductPlan
@@ -208,7 +208,7 @@ def choose(
         method: one of :data:`ringforge.matmul.planner.METHODS`.
 
     Raises:
-        As :func:`ringforge.matmul.planner.choose` and :func:`.far_plan.plan_far`.
+        As :func:`ringforge.matmul.planner.choose` and :func:`.far.plan_far`.
     """
     config = FameConfig.named(machine) if isinstance(machine, str) else machine
     gadget = context.gadget
@@ -234,7 +234,7 @@ def price(machine: str | FameConfig, context: Any, choice: Choice) -> Planned:
     """A plan, however it was chosen, on a machine.
 
     Raises:
-        As :func:`.far_plan.plan_far`.
+        As :func:`.far.plan_far`.
     """
     config = FameConfig.named(machine) if isinstance(machine, str) else machine
     bound = FamePricing(config).weigh(context.gadget, choice.plan, choice.chosen.cost)
@@ -254,7 +254,7 @@ def _planned(config: FameConfig, gadget: GadgetShape, choice: Choice, bound: flo
 
 
 def far_steps(config: FameConfig, gadget: GadgetShape, plan: ProductPlan, cost: ProductCost) -> list[Step]:
-    """A plan as steps for :func:`.far_plan.plan_far`: what an element of the machine reads of keys and masks, and when.
+    """A plan as steps for :func:`.far.plan_far`: what an element of the machine reads of keys and masks, and when.
 
     Key switches of a stage are spread evenly over it, as divisions and ModUps stand between them; a step is one of a
     limb. Keys are known by their rotation, and come back where two stages share it.
@@ -286,7 +286,7 @@ def far_plan(config: FameConfig, gadget: GadgetShape, plan: ProductPlan, cost: P
     """What of a plan's keys and masks stays near, and when the rest is copied.
 
     Raises:
-        As :func:`.far_plan.plan_far`.
+        As :func:`.far.plan_far`.
     """
     log_n = gadget.degree.bit_length() - 1
     return plan_far(

@@ -12,7 +12,7 @@ import pytest
 
 from ringforge.errors import MemoryLimitError, ParameterError
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.far_plan import FarPlan, Link, Step, plan_far
+from ringforge.hw.machines.matmul.far import FarPlan, Link, Step, plan_far
 
 LINK = Link(cycles=300, latency=40, sync=10)
 
