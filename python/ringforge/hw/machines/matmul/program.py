@@ -19,9 +19,9 @@ from ringforge._native import Ciphertext, GaloisKeys, Hlt, Schedule
 from ringforge.errors import LevelError, ParameterError
 from ringforge.hw.machines.matmul.coarse import Coarse
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.staging import WINDOW, staged
 from ringforge.hw.machines.matmul.hlt import Diagonal, MemoryOptimised
 from ringforge.hw.machines.matmul.layout import CIPHERTEXTS, ENTITIES, ElementLayout, KeyRegion, LimbRegion
+from ringforge.hw.machines.matmul.staging import WINDOW, staged
 from ringforge.hw.machines.matmul.target import limit, target_of
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.allocate import Allocator
