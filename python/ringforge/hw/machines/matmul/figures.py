@@ -44,7 +44,14 @@ class MatmulFigures(Figures):
         known = resources.design(MACHINE).parameter_names(family.SHARED_ELEMENT)
         given = config.parameters(twin=False)
         values: dict[str, int | tuple[int, ...]] = {k: v for k, v in given.items() if k in known}
-        values |= {"W": config.word_bits, "Banks": config.banks, "ModuliEntries": config.moduli}
+        values |= {
+            "W": config.word_bits,
+            "Banks": config.banks,
+            "ModuliEntries": config.moduli,
+            "NearBits": (config.near_ports * config.segment_bytes).bit_length() - 1,
+            "FarBits": (config.far_ports * config.far_segment_bytes).bit_length() - 1,
+            "SpnRegisters": 0,
+        }
         return Module.make(family.SHARED_ELEMENT, values | {"BankRows": config.bank_rows})
 
     def sizes(self, config: FameConfig) -> Mapping[str, int]:
