@@ -21,9 +21,9 @@ from ringforge.devices import KeySet
 from ringforge.errors import LevelError
 from ringforge.hw.core.dram import ALIGNMENT
 from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matmul.far import WINDOW, staged
 from ringforge.hw.machines.matmul.layout import ENTITIES, ElementLayout, KeyRegion, LimbRegion
 from ringforge.hw.machines.matmul.program import Traffic, traffic
+from ringforge.hw.machines.matmul.staging import WINDOW, staged
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.allocate import Allocator, opening
 from ringforge.hw.vector.ir import ElementCode
