@@ -365,14 +365,15 @@ def test_the_instruction_set_document_is_up_to_date() -> None:
 
 
 def test_every_cell_and_operation_is_documented() -> None:
-    common, shell, matvec = ((ROOT / "hw" / room / "README.md").read_text() for room in ("common", "shell", "matvec"))
+    rooms = ("common", "shell", "matvec", "matmul")
+    common, shell, matvec, matmul = ((ROOT / "hw" / room / "README.md").read_text() for room in rooms)
     for cell in cells.cells({}):
         assert f"`{cell.name}`" in common + shell
         assert any((ROOT / "hw" / f / "dv" / f"{cell.test}.py").is_file() for f in ("common", "shell")), (
             f"{cell.name} has no test"
         )
     for name in isa.Opcode:
-        assert f"| {name.name}" in matvec
+        assert f"| {name.name}" in matvec + matmul
 
 
 def test_versions_of_tools_are_the_same_everywhere() -> None:
