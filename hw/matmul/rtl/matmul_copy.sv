@@ -87,7 +87,7 @@ module matmul_copy
   assign line_ready_o = !whole || line_room;
   always_comb begin
     gathered = gathered_q;
-    gathered[FarW*part_q+:FarW] = line_i;
+    for (int unsigned i = 0; i < Ratio; i++) if (32'(part_q) == i) gathered[FarW*i+:FarW] = line_i;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) part_q <= '0;

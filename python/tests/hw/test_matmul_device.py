@@ -17,6 +17,7 @@ from ringforge.devices import Device, KeySet, Report, conformance, open_device
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.executors import Executor, Interpreted, Run, Simulated
+from ringforge.hw.machines.matmul.model_device import ModelDevice
 from ringforge.hw.machines.matmul.product import ProductProgram, product_program
 from ringforge.hw.vector.isa import Opcode, decode
 from ringforge.matmul.engine import Product
@@ -256,6 +257,23 @@ def check_machine(world: World, machine: str, shape: tuple[int, int, int]) -> di
 @pytest.mark.parametrize("machine", ["fame-small", pytest.param("fame-small-montgomery", marks=pytest.mark.long)])
 def test_small_machines_in_rtl(machine: str) -> None:
     check_machine(World("tiny"), machine, (3, 2, 2))
+
+
+def test_model_device() -> None:
+    """Results of the processor, with cycles near RTL's and the programs' traffic."""
+    world, machine = World("tiny"), "fame-small"
+    level = world.context.params.max_level
+    kernel = MultiplyKernel(world.context, level)
+    keys, inputs = world.keys(), [world.encrypt(level) for _ in range(2)]
+    modelled = run_kernel(ModelDevice(machine), kernel, keys, inputs)
+    real = run_kernel(open_device(f"rtl:{machine}"), kernel, keys, inputs)
+    assert modelled.cycles == pytest.approx(real.cycles, rel=0.02)
+    assert {k: v for k, v in modelled.bytes.items() if v and k != "program"} == {
+        k: v for k, v in real.bytes.items() if v and k != "program"
+    }
+    with pytest.raises(ParameterError, match="ring degree"):
+        ModelDevice(machine).check(MultiplyKernel(Context(params.named("fame-a", REASON)), 1))
+    assert open_device(f"model:{machine}").kind == "model:matmul"
 
 
 @pytest.mark.long

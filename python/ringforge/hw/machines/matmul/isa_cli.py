@@ -16,8 +16,9 @@ def isa_document() -> str:
 
 # Instruction set of the matmul accelerator
 
-{text["about"]} The matmul machine's have shared ALUs, {text["max_moduli"]} entries of the modulus table, near memory of
-their own and far memory behind it; there is one group, and no REDUCE.
+{text["about"]}
+Those of this machine have shared ALUs, {text["max_moduli"]} entries of the modulus table, near memory of their own
+and far memory behind it; there is one group, and no REDUCE.
 
 An instruction has {text["bits"]} bits: four 64-bit words, little-endian, word 0 first. A slot is a polynomial of
 N words in the scratchpad; its first row is a multiple of the rows that a polynomial takes. Bank

@@ -62,6 +62,19 @@ def multiply_program(config: FameConfig, kernel: MultiplyKernel, keys: KeySet) -
     return Program.of(jobs[0].target, jobs, [[factor] for factor in factors], result)
 
 
+def kernel_program(config: FameConfig, kernel: HltKernel | PairSumKernel | MultiplyKernel, keys: KeySet) -> Program:
+    """Any kernel's program. Nothing is encoded, so that its memory cannot be filled.
+
+    Raises:
+        ParameterError: as `transform_program`.
+    """
+    if isinstance(kernel, HltKernel):
+        return transform_program(config, kernel, kernel.native(), keys)
+    if isinstance(kernel, PairSumKernel):
+        return pairs_program(config, kernel, kernel.native(), keys)
+    return multiply_program(config, kernel, keys)
+
+
 def _jobs(config: FameConfig, kernel: HltKernel | PairSumKernel | MultiplyKernel, keys: KeySet) -> list[ElementJob]:
     target = target_of(config, kernel.context.params, kernel.level)
     return [ElementJob(target, number, keys) for number in range(config.pes)]
@@ -91,6 +104,10 @@ class _Kernel(Implementation):
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
+
+    def check(self, device: Any, kernel: Any) -> None:
+        # Compiling is quick and finds what does not fit.
+        kernel_program(device.config, kernel, KeySet())
 
     def prepare(self, p: Preparation[Any]) -> State:
         native = self.encoded(p)
@@ -138,10 +155,6 @@ def report(device: Any, run: Run) -> Report:
 
 
 class _Transform(_Kernel):
-    def check(self, device: Any, kernel: HltKernel) -> None:
-        # Compiling is quick and finds what does not fit.
-        transform_program(device.config, kernel, kernel.native(), KeySet())
-
     def encoded(self, p: Preparation[HltKernel]) -> _native.Hlt:
         k, native = p.kernel, p.kernel.native()
         native.encode(k.input_scale, k.output_scale, k.input_bound, k.compact, p.threads, p.progress)
@@ -158,9 +171,6 @@ class _Transform(_Kernel):
 
 
 class _PairSum(_Kernel):
-    def check(self, device: Any, kernel: PairSumKernel) -> None:
-        pairs_program(device.config, kernel, kernel.native(), KeySet())
-
     def encoded(self, p: Preparation[PairSumKernel]) -> _native.PairSum:
         p.keys.required_relin()
         k, native = p.kernel, p.kernel.native()
@@ -187,9 +197,6 @@ def _sides(kernel: PairSumKernel, inputs: Sequence[Any]) -> tuple[list[Any], lis
 
 
 class _Multiply(_Kernel):
-    def check(self, device: Any, kernel: MultiplyKernel) -> None:
-        multiply_program(device.config, kernel, KeySet())
-
     def encoded(self, p: Preparation[MultiplyKernel]) -> None:
         p.keys.required_relin()
 

@@ -22,12 +22,16 @@ MACHINE: Final = Machine(
     default="fame-s",
     libraries=family.LIBRARIES,
     errors=family.ERRORS,
-    parts=family.PARTS | {"matmul_memory", "matmul_copy", "rf_line_read", "rf_line_write", "rf_pack", "rf_unpack"},
+    parts=family.SHARED_PARTS
+    | {"matmul_memory", "matmul_copy", "matmul_read", "matmul_write", "rf_line_read", "rf_line_write"},
+    slices=family.SHARED_SLICES,
+    resized=family.SHARED_RESIZED | {"rf_line_read"},
     kernels=f"{_HERE}.kernels",
     commands={
         "run": f"{_HERE}.run_cli:run_command",
         "cycles": f"{_HERE}.run_cli:cycles_command",
         "isa": f"{_HERE}.isa_cli:isa_command",
     },
+    figures=f"{_HERE}.figures:FIGURES",
     tests=("python/tests/hw",),
 )

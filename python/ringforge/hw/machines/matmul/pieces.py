@@ -36,7 +36,8 @@ def _sink(code: ElementCode, place: Place) -> Sink:
 
 
 def _diagonal_limb(native: Hlt, number: int, limbs: int, special: int, entry: int) -> Words:
-    return native.diagonal_limb(number, entry if entry < limbs else limbs + entry - special)
+    words: Words = native.diagonal_limb(number, entry if entry < limbs else limbs + entry - special)
+    return words
 
 
 def transform_piece(job: ElementJob, kernel: HltKernel, native: Hlt, source: Place, result: Place) -> int:
