@@ -15,6 +15,7 @@ import pytest
 from ringforge.cli import main
 from ringforge.hw.machines.matmul import run_cli
 from ringforge.hw.machines.matmul.isa_cli import isa_document
+from ringforge.hw.machines.matmul.model_device import ModelDevice
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[..., str]
@@ -47,7 +48,7 @@ def test_products_on_the_simulated_machine(run: Run, tmp_path: Path) -> None:
     assert figures["clock_hz"] == 350e6
     assert figures["bytes"]["keys"] > 0
     text = run(f"matmul run {given} {sets} --device model:fame-small --method fame")
-    assert "on model:fame-small" in text
+    assert f"on {ModelDevice('fame-small').name}" in text
     assert "memory traffic: " in text
 
 

@@ -22,6 +22,7 @@ ABOUT: Final = {
     "cycles": "Cycles of what the machine does, in RTL simulation.",
     "validate": "The machine's cycle models beside RTL.",
     "layers": "Latency of whole workloads by the cycle model.",
+    "generate": "Configurations for parameter sets, from models and a card.",
     "isa": "The instruction set as a document.",
     "job": "Something to compute as a job file, for the host program of a card.",
 }

@@ -24,7 +24,6 @@ A part takes the longer of array and memory. Key switches outside of linear tran
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
@@ -42,6 +41,21 @@ METHODS: Final = ("fame", "ringforge")
 MAC_GAP: Final = 24
 #: The same between stages of a transform, and what a transform takes besides its stages' rows.
 STAGE_GAP: Final = 30
+#: From a burst's last line to the first of the one that waits for its room, besides latency.
+MEMORY_GAP: Final = 4
+#: Copies for each product of a conversion from two banks. Fitted.
+MOVES: Final = 0.2
+#: Of plans by the library's counts: tables that a transform loads; polynomials stored or loaded again for each limb of
+#: a ModDown's input, and for each limb that goes and each that stays; share of memory's time that the array waits.
+#: Fitted.
+TABLES: Final = 0.9
+STORED: Final = 1.5
+RELOADED: Final = 0.66
+EXPOSED: Final = 0.75
+#: Polynomials that rotations work with, besides a limb of each digit.
+WORKING: Final = 5
+#: Times w that an intermediate costs which goes to memory and comes back. Fitted.
+SPILLED: Final = 3.0
 #: Entities of memory traffic.
 ENTITIES: Final = ("keys", "masks", "ciphertexts", "working", "twiddles")
 
@@ -78,29 +92,36 @@ class Gadget:
         return limbs + self.special
 
 
-@dataclass
+Amounts = Mapping[str, float]
+
+
+def _added(a: Amounts, b: Amounts) -> Amounts:
+    return {name: a.get(name, 0.0) + b.get(name, 0.0) for name in {**a, **b}}
+
+
+@dataclass(frozen=True)
 class Cost:
     """Cycles of one element by part, what the array alone is bound to, polynomials that memory moves by entity."""
 
-    cycles: Counter[str] = field(default_factory=Counter)
-    bound: Counter[str] = field(default_factory=Counter)
-    moved: Counter[str] = field(default_factory=Counter)
+    cycles: Amounts = field(default_factory=dict)
+    bound: Amounts = field(default_factory=dict)
+    moved: Amounts = field(default_factory=dict)
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.cycles + other.cycles, self.bound + other.bound, self.moved + other.moved)
+        return Cost(_added(self.cycles, other.cycles), _added(self.bound, other.bound), _added(self.moved, other.moved))
 
     def times(self, count: float) -> Cost:
         """So often."""
 
-        def scaled(c: Counter[str]) -> Counter[str]:
-            return Counter({k: v * count for k, v in c.items()})
+        def scaled(amounts: Amounts) -> Amounts:
+            return {name: count * amount for name, amount in amounts.items()}
 
         return Cost(scaled(self.cycles), scaled(self.bound), scaled(self.moved))
 
     @property
     def total(self) -> float:
         """All cycles."""
-        return float(sum(self.cycles.values()))
+        return sum(self.cycles.values(), 0.0)
 
 
 @dataclass(frozen=True)
@@ -127,52 +148,89 @@ class Primitives:
 
     @property
     def transform(self) -> float:
-        """T."""
+        """T, of short polynomials two at a time."""
         n, rows = self.gadget.log_n, self.rows
         if rows < 4 * STAGE_GAP:
             return (n * max(2 * rows, STAGE_GAP) + STAGE_GAP) / 2
         return n * rows + STAGE_GAP
 
     @property
+    def single(self) -> float:
+        """T, one at a time: a stage waits for the rows that it reads."""
+        n, rows = self.gadget.log_n, self.rows
+        return n * rows + (n - 1) * max(0, STAGE_GAP - 3 - rows // 2) + STAGE_GAP
+
+    @property
     def fetched(self) -> float:
-        """w: cycles in which the element's ports move a polynomial."""
-        return self.rows / self.config.rows_per_cycle
+        """w: cycles in which the element's ports move a polynomial.
+
+        They ask for `read_lines` lines ahead, which have to cover latency and the last burst asked for.
+        """
+        config = self.config
+        rate = config.dram_bytes_per_cycle / config.pes / config.line_bytes
+        burst = config.burst_rows / min(1.0, rate)
+        rate = min(rate, config.read_lines / (config.dram_latency + MEMORY_GAP + burst))
+        return max(float(self.rows), config.lines(self.gadget.log_n) / rate)
 
     @property
     def start(self) -> float:
         """First instructions, moduli, and what the first operation waits for: a table and an operand."""
         return self.config.dram_latency + 3 * (self.gadget.limbs + self.gadget.special) + 2 * self.fetched + 40
 
-    def part(self, name: str, transforms: float, passes: float, moved: Mapping[str, float]) -> Cost:
-        """A part of a schedule: the longer of array and memory."""
-        array = transforms * self.transform + passes * self.pass_
+    def part(
+        self,
+        name: str,
+        transforms: float,
+        passes: float,
+        moved: Mapping[str, float],
+        turns: float = 0,
+        *,
+        single: bool = False,
+    ) -> Cost:
+        """A part of a schedule: the longer of array and memory.
+
+        Args:
+            name: of the part.
+            transforms, passes: on the array.
+            moved: polynomials by entity.
+            turns: how often transforms wait for products.
+            single: transforms are not interleaved.
+        """
+        array = transforms * (self.single if single else self.transform) + passes * self.pass_ + turns * MAC_GAP
         memory = self.fetched * sum(moved.values())
         bound = (transforms * self.gadget.log_n + passes) * self.rows
-        return Cost(Counter({name: max(array, memory)}), Counter({name: bound}), Counter(moved))
+        return Cost({name: max(array, memory)}, {name: bound}, moved)
 
     # ---- parts; `limbs` is x ----
 
-    def mod_up(self, limbs: int, name: str = "hoisted") -> Cost:
+    def mod_up(self, limbs: int, name: str = "hoisted", *, single: bool = False) -> Cost:
         """Digits of a polynomial, and their limbs modulo P·Q."""
         digits, extended = self.gadget.digits(limbs), self.gadget.extended(limbs)
         steps = sum(a * (a - 1) // 2 for a in digits)
-        made = self.part(name, limbs, steps, {"ciphertexts": limbs, "twiddles": limbs})
+        made = self.part(name, limbs, steps, {"ciphertexts": limbs, "twiddles": limbs}, single=single)
         new = sum(extended - a for a in digits)
-        products = sum(a * (extended - a) for a in digits)
-        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended})
+        products = sum(a * (extended - a) for a in digits if a > 1)
+        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended}, new, single=single)
 
-    def mod_down(self, gone: int, kept: int, polynomials: int, name: str = "hoisted") -> Cost:
+    def mod_down(self, gone: int, kept: int, polynomials: int, name: str = "hoisted", *, single: bool = False) -> Cost:
         """Polynomials that lose limbs, and are stored."""
         steps = gone * (gone - 1) // 2
-        return self.part(name, gone, steps, {"working": self.spilled(gone, kept)}).times(polynomials) + self.part(
-            name, kept, kept * (gone + 1), {"ciphertexts": kept}
+        products = kept * (gone + 1 if gone > 1 else 1)
+        return self.part(name, gone, steps, {}, single=single).times(polynomials) + self.part(
+            name, kept, products, {"ciphertexts": kept}, kept, single=single
         ).times(polynomials)
 
-    def spilled(self, gone: int, kept: int) -> float:
-        """Polynomials by which limbs that go exceed the scratchpad: stored once, loaded once for each that stays."""
-        slots = self.config.slots(self.gadget.log_n)
-        missing = max(0, kept + 1 + 2 * gone + len(self.gadget.digits(kept)) + 7 - slots)
-        return min(gone, missing / 2) * (1 + kept)
+    def spilled(self, limbs: int, gone: int) -> int:
+        """Polynomials of a linear transform that go to memory and come back.
+
+        Where the digits in mixed radix and what remains of the limbs that go do not stay on chip together, all that is
+        subtracted is made at once and stored.
+        """
+        digits = len(self.gadget.digits(limbs))
+        limit = min(2 * limbs + digits + 1, self.config.slots(self.gadget.log_n))
+        if (limbs if digits > 1 else 0) + 2 * gone + digits + WORKING <= limit:
+            return 0
+        return 2 * (limbs - 1) + max(0, limbs + 2 * gone - limit)
 
     def switched(self, limbs: int, name: str, masked: int = 0) -> Cost:
         """An inner product with a key over all limbs; `masked`: 1 with an automorphism and a mask behind it."""
@@ -190,36 +248,58 @@ class Primitives:
             total += self.switched(limbs, "rotations", 1).times(rotations)
         if still:
             total += self.part("hoisted", 0, 3 * limbs, {"masks": limbs, "ciphertexts": limbs})
-        return total + self.mod_down(gone if rotations else rescales, kept, 2)
+        if not rotations:
+            return total + self.mod_down(int(rescales), kept, 2)
+        spilled = self.spilled(limbs, gone)
+        stored = Cost({"hoisted": SPILLED * spilled * self.fetched}, {}, {"working": 2 * spilled})
+        return total + stored + self.mod_down(gone, kept, 2)
+
+    def moved(self, limbs: int) -> float:
+        """Cycles in which a ciphertext goes to another element: loaded, sent, received and stored."""
+        return 2 * limbs * 2 * (self.rows + self.fetched + self.config.dram_latency)
 
     def product(self, limbs: int, gone: int) -> Cost:
         """A product of two ciphertexts, relinearised, of which so many limbs are taken."""
-        name = "products"
+        name, digits, extended = "products", self.gadget.digits(limbs), self.gadget.extended(limbs)
+        kept = limbs - (gone - self.gadget.special)
         total = self.part(name, 0, 4 * limbs, {"ciphertexts": 4 * limbs, "working": 2 * limbs})
-        total += self.mod_up(limbs, name) + self.switched(limbs, name)
+        total += self.mod_up(limbs, name, single=True) + self.switched(limbs, name)
         total += self.part(name, 0, 2 * limbs, {"working": 2 * limbs})
-        return total + self.mod_down(gone, limbs - (gone - self.gadget.special), 2, name)
+        total += self.mod_down(gone, kept, 2, name, single=True)
+        # Sums of conversions are copied where the digits lie in two banks.
+        conversions = sum(a * (extended - a) for a in digits if a > 1) + 2 * kept * (gone if gone > 1 else 0)
+        moves = MOVES * conversions if limbs > self.config.bank_slots(self.gadget.log_n, 1) else 0.0
+        return total + Cost({name: moves * self.rows})
 
     def counted(self, cost: ProductCost, limbs: int, base: int, product: int) -> list[Cost]:
         """Phases of a plan from the library's counts: operands' transforms, products, what follows."""
-        digit = self.gadget.digit
         out = []
+        special = self.gadget.special
         for name, w in cost.phases.items():
             x = {"left": limbs, "right": limbs, "products": base}.get(name, product)
-            gone = min(self.gadget.special + 1, max(1, int(w.intt)))
             steps = w.mod_up * sum(a * (a - 1) // 2 for a in self.gadget.digits(x))
-            steps += w.mod_down * gone * (gone - 1) // 2 if digit > 1 or self.gadget.special > 1 else 0
+            steps += w.mod_down * special * (special - 1) // 2
             word = 8 << self.gadget.log_n
-            keys, masks = w.key_bytes / word, w.plaintext_bytes / word
-            # P times the first component, and what ModDown subtracts and multiplies.
-            other = w.mod_up * x + w.mod_down * x
-            ends = 4 * x * (w.mod_up + w.mod_down / 2)
-            sums = 2 * self.gadget.extended(x) * w.key_switch
-            part = "products" if name == "products" else "hoisted"
-            out.append(
-                self.part(part, w.ntt + w.intt, w.converted + steps + other, {"ciphertexts": ends, "working": 0.0})
-                + self.part("rotations", 0, w.multiplied, {"keys": keys, "masks": masks, "working": sums})
-            )
+            transforms = w.ntt + w.intt
+            # P times the first component, and what ModDown subtracts and multiplies; sums of what keys gave.
+            extended = self.gadget.extended(x)
+            passes = w.multiplied + w.converted + steps + (w.mod_up + w.mod_down) * x + 2 * extended * w.key_switch
+            working = STORED * extended * w.mod_down
+            if x > self.config.bank_slots(self.gadget.log_n, 1):
+                # What remains of limbs that go is loaded again for those that stay.
+                passes += MOVES * w.converted
+                working += RELOADED * special * x * w.mod_down
+            moved = {
+                "keys": w.key_bytes / word,
+                "masks": w.plaintext_bytes / word,
+                "twiddles": TABLES * transforms,
+                "working": working,
+            }
+            part = "products" if name == "products" else "transforms"
+            array = transforms * self.single + passes * self.pass_
+            memory = self.fetched * sum(moved.values())
+            bound = (transforms * self.gadget.log_n + passes) * self.rows
+            out.append(Cost({part: array + EXPOSED * memory}, {part: bound}, moved))
         return out
 
 
@@ -267,76 +347,63 @@ class Price:
         return max(self.seconds, self.far_seconds)
 
 
-def _algorithm_2(
-    p: Primitives, shape: tuple[int, int, int], limbs: int
-) -> tuple[list[Cost], dict[str, int], tuple[int, ...]]:
-    """The paper's schedule at falling levels: costs of each element, what is stored, limbs of each step."""
+@dataclass(frozen=True)
+class _Plan:
+    """Costs of a product: on its longest path, and of all elements; polynomials that are stored."""
+
+    path: Cost
+    every: Cost
+    stored: Mapping[str, float]
+
+
+def _algorithm_2(p: Primitives, shape: tuple[int, int, int], limbs: int) -> _Plan:
+    """The paper's schedule at falling levels: the operands on an element each, products shared between elements."""
     m, l, n = shape  # noqa: E741
-    slots = 1 << (p.gadget.log_n - 1)
+    slots, pes = 1 << (p.gadget.log_n - 1), p.config.pes
     if limbs < 4:
         raise LevelError(f"Algorithm 2 takes three levels, the inputs have {limbs - 1}: take a level of at least 3")
-
-    def steps(diagonals: Sequence[int] | set[int] | frozenset[int]) -> tuple[int, bool]:
-        distinct = {d % slots for d in diagonals}
-        used.update(distinct - {0})
-        return len(distinct - {0}), 0 in distinct
-
-    used: set[int] = set()
+    path, every = Cost(), Cost()
     masks = 0
-    sides: list[Cost] = []
-    for diagonals in (maps.sigma_diagonals(m, l), maps.tau_diagonals(l, n)):
-        r, still = steps(frozenset(diagonals))
+    known: dict[tuple[int, int, bool], Cost] = {}
+
+    def side(diagonals: Sequence[int] | set[int] | frozenset[int], limbs: int, used: dict[int, int]) -> Cost:
+        nonlocal masks
+        distinct = {d % slots for d in diagonals}
+        r, still = len(distinct - {0}), 0 in distinct
+        for s in distinct - {0}:
+            used.setdefault(s, limbs)
         masks += r * p.gadget.extended(limbs) + still * limbs
-        sides.append(p.transform_of(limbs, r, still))
-    keys = dict.fromkeys(used, limbs)
-    used.clear()
-    turns: list[Cost] = []
-    second = limbs - 1
-    known: dict[tuple[int, bool], Cost] = {}
-    for k in range(l):
-        turn = p.product(limbs - 2, p.gadget.special)
-        for diagonals in (maps.epsilon_diagonals(m, l, n, k), maps.omega_diagonals(m, l, n, k)):
-            r, still = steps(frozenset(diagonals))
-            masks += r * p.gadget.extended(second) + still * second
-            if (r, still) not in known:
-                known[r, still] = p.transform_of(second, r, still)
-            turn += known[r, still]
-        turns.append(turn)
-    for s in used:
-        keys.setdefault(s, second)
-    last = p.mod_down(1, limbs - 3, 2, "products")
-    pes = p.config.pes
-    # The two operands on an element each, then every element its share of the products.
-    elements = [Cost() for _ in range(pes)]
-    for i, side in enumerate(sides):
-        elements[i % pes] += side
-    for i, turn in enumerate(turns):
-        elements[i % pes] += turn
-    elements[0] += last
-    polynomials = {
-        "keys": sum(2 * len(p.gadget.digits(x)) * p.gadget.extended(x) for x in keys.values())
-        + 2 * len(p.gadget.digits(limbs - 2)) * p.gadget.extended(limbs - 2),
-        "masks": masks,
-    }
-    return elements, polynomials, (limbs, second, limbs - 2)
+        if (limbs, r, still) not in known:
+            known[limbs, r, still] = p.transform_of(limbs, r, still)
+        return known[limbs, r, still]
+
+    keys: dict[int, int] = {}
+    steps = [(limbs, maps.sigma_diagonals(m, l), maps.tau_diagonals(l, n))]
+    steps += [(limbs - 1, maps.epsilon_diagonals(m, l, n, k), maps.omega_diagonals(m, l, n, k)) for k in range(l)]
+    for x, *sides in steps:
+        costs = [side(diagonals, x, keys) for diagonals in sides]
+        every += sum(costs, Cost())
+        path += sum(costs, Cost()) if pes == 1 else max(costs, key=lambda c: c.total)
+    product = p.product(limbs - 2, p.gadget.special)
+    end = p.mod_down(1, limbs - 3, 2, "products")
+    every += product.times(l) + end
+    path += product.times(l / pes) + end
+    if pes > 1:
+        path += Cost({"bus": l * p.moved(limbs - 2)})
+    count = sum(2 * len(p.gadget.digits(x)) * p.gadget.extended(x) for x in (*keys.values(), limbs - 2))
+    return _Plan(path, every, {"keys": count, "masks": masks})
 
 
-def _planned(
-    p: Primitives, gadget: _native.GadgetShape, shape: tuple[int, int, int], limbs: int
-) -> tuple[list[Cost], dict[str, int], tuple[int, ...]]:
-    """The library's own plan."""
+def _planned(p: Primitives, gadget: _native.GadgetShape, shape: tuple[int, int, int], limbs: int) -> _Plan:
+    """The library's own plan: an operand on an element each, the sum of products on one of them."""
     found = planner._choose(gadget, limbs - 1, *shape, limbs - 1, "ringforge", None, "all", "bsgs").chosen
     base = limbs - found.plan.transforms
-    product = base - int(found.plan.masked)
-    phases = p.counted(found.cost, limbs, base, product)
-    pes = p.config.pes
-    total = sum(phases, Cost())
+    left, right, *rest = p.counted(found.cost, limbs, base, base - int(found.plan.masked))
     word = 8 << p.gadget.log_n
-    stored = {
-        "keys": found.cost.key_storage // word,
-        "masks": found.cost.plaintext_storage // word,
-    }
-    return [total.times(1 / pes) for _ in range(pes)], stored, (limbs, base, product)
+    stored = {"keys": found.cost.key_storage / word, "masks": found.cost.plaintext_storage / word}
+    every = sum(rest, left + right)
+    path = every if p.config.pes == 1 else sum(rest, max(left, right, key=lambda c: c.total))
+    return _Plan(path, every, stored)
 
 
 def price(
@@ -374,13 +441,11 @@ def price(
         raise LevelError(f"the set has levels 0 to {gadget.limbs - 1}, not {level}")
     p = Primitives(config, gadget)
     if method == "fame":
-        elements, stored, _ = _algorithm_2(p, shape, limbs)
+        plan = _algorithm_2(p, shape, limbs)
     else:
-        elements, stored, _ = _planned(p, _native.Context(parameters).gadget, shape, limbs)
-    slowest = max(elements, key=lambda c: c.total)
+        plan = _planned(p, _native.Context(parameters).gadget, shape, limbs)
     size = config.polynomial_bytes(gadget.log_n)
-    moved = sum((e.moved for e in elements), Counter[str]())
-    kept = {**stored, "twiddles": gadget.limbs + gadget.special}
+    kept = {**plan.stored, "twiddles": config.pes * (gadget.limbs + gadget.special)}
     kept_bytes = {name: int(count * size) for name, count in kept.items()}
     far = max(0, sum(kept_bytes.values()) - config.dram_bytes)
     return Price(
@@ -389,11 +454,11 @@ def price(
         shape=shape,
         method=method,
         limbs=limbs,
-        cycles=slowest.total,
-        seconds=slowest.total / config.clock_hz,
-        parts=dict(slowest.cycles),
-        bound=dict(slowest.bound),
-        bytes={name: int(moved[name] * size) for name in ENTITIES},
+        cycles=plan.path.total,
+        seconds=plan.path.total / config.clock_hz,
+        parts=dict(plan.path.cycles),
+        bound=dict(plan.path.bound),
+        bytes={name: int(plan.every.moved.get(name, 0.0) * size) for name in ENTITIES},
         stored=kept_bytes,
         far_bytes=far,
         far_seconds=far / config.far_bytes_per_second,

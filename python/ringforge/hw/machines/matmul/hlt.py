@@ -124,7 +124,7 @@ class MemoryOptimised:
         self.ahead: dict[tuple[int, int], Value] = {}
         #: A digit modulo the next special prime, made with the last one.
         self.raised: dict[int, Value] = {}
-        self._masks = deque(d.mask.at(m) for m in (*self.gone, *self.kept) for d in self._active(m))
+        self._masks = deque((d.mask.at(m), d.mask.far) for m in (*self.gone, *self.kept) for d in self._active(m))
         self._loaded: deque[Value] = deque()
 
     @property
@@ -191,7 +191,8 @@ class MemoryOptimised:
 
     def _fetch_mask(self) -> None:
         if self._masks:
-            self._loaded.append(self.e.load(self._masks.popleft(), bank=DIGITS, counted=False))
+            address, far = self._masks.popleft()
+            self._loaded.append(self.e.load(address, bank=DIGITS, counted=False, far=far))
 
     def _mask(self) -> Value:
         """The next diagonal's limb; one more is loaded ahead where there is room."""
@@ -284,15 +285,15 @@ class MemoryOptimised:
                 continue
             u = base
             for j, digit in enumerate(x):
-                u = e.stream(digit, key.of(0, j, entry), entry, u, bank=FIRST)
+                u = e.stream(digit, key.of(0, j, entry), entry, u, bank=FIRST, far=key.far)
             assert u is not None
             if turned is not None:
                 add(1, *turned)
             first = e.auto(u, diagonal.element, bank=TURNED)
-            v = e.stream(x[0], key.of(1, 0, entry), entry, bank=SECOND)
+            v = e.stream(x[0], key.of(1, 0, entry), entry, bank=SECOND, far=key.far)
             mask = self._mask()
             for j, digit in enumerate(x[1:], 1):
-                v = e.stream(digit, key.of(1, j, entry), entry, v, bank=SECOND)
+                v = e.stream(digit, key.of(1, j, entry), entry, v, bank=SECOND, far=key.far)
             add(0, first, mask)
             turned = e.auto(v, diagonal.element, bank=TURNED), mask
         if following is not None and following < self.limbs:

@@ -30,6 +30,8 @@ MACHINE: Final = Machine(
     commands={
         "run": f"{_HERE}.run_cli:run_command",
         "cycles": f"{_HERE}.run_cli:cycles_command",
+        "validate": f"{_HERE}.validate_cli:validate_command",
+        "generate": f"{_HERE}.generate_cli:generate_command",
         "isa": f"{_HERE}.isa_cli:isa_command",
     },
     figures=f"{_HERE}.figures:FIGURES",

@@ -30,9 +30,26 @@ from ringforge.hw.machines.matmul.published import (
 )
 
 __all__ = [
-    "BENCHMARKS", "CLAIMS", "CONFIGS", "DSP_PER_LANE", "INSECURE_REASON", "OUR_SETS", "RESOURCES", "SETS", "U280",
-    "WORD_BITS", "Benchmark", "Card", "Claims", "Config", "ParameterSet", "Resources", "Shape", "benchmark",
-]  # fmt: skip
+    "BENCHMARKS",
+    "CLAIMS",
+    "CONFIGS",
+    "DSP_PER_LANE",
+    "HOST_BYTES_PER_SECOND",
+    "INSECURE_REASON",
+    "OUR_SETS",
+    "RESOURCES",
+    "SETS",
+    "U280",
+    "WORD_BITS",
+    "Benchmark",
+    "Card",
+    "Claims",
+    "Config",
+    "ParameterSet",
+    "Resources",
+    "Shape",
+    "benchmark",
+]
 
 WORD_BITS: Final = 54
 """Bits of a residue in the accelerator."""
@@ -177,6 +194,10 @@ def benchmark(name: str) -> Benchmark:
             return entry
     known = ", ".join(entry.name for entry in BENCHMARKS)
     raise ParameterError(f'no benchmark "{name}" in Table III; known: {known}')
+
+
+HOST_BYTES_PER_SECOND: Final = 16 * 8e9 * 128 / 130 / 8
+"""From the host to the card: 16 lanes of PCI Express 3.0, 8 GT/s, 128 bits in 130 (data sheet), without protocol."""
 
 
 @dataclass(frozen=True, slots=True)
