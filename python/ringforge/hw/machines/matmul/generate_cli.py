@@ -49,18 +49,20 @@ def generate_command(
     for g in found:
         chosen = g.chosen
         say(f"{g.parameters}: {chosen.name}" + (f", which is {g.same}" if g.same else ""))
+        for c in g.candidates if everything else ():
+            if c.refused:
+                say(f"  not {c.name}: {'; '.join(c.refused)}")
 
 
 def _table(found: list[Generated], everything: bool) -> Table:
     table = Table(title=f"machines on {U280.name}", title_justify="left", box=box.SIMPLE_HEAD)
     for label in ("set", "PEs x lanes", "limbs", "rows of banks", "DSP", "BRAM18", "URAM", "keys GB/s", "seconds"):
         table.add_column(label, justify="left" if label == "set" else "right", no_wrap=True)
-    table.add_column("", overflow="fold")
     for g in found:
         for c in g.candidates if everything else (g.chosen,):
-            table.add_row(
-                g.parameters, c.name, str(c.limbs), ", ".join(map(str, c.bank_rows)), f"{c.dsp:,}", f"{c.bram18:,}",
-                f"{c.uram:,}", f"{c.keys_per_second / 1e9:.0f}", "-" if c.refused else f"{c.seconds:.4f}",
-                "; ".join(c.refused),
-            )  # fmt: skip
+            if not c.refused:
+                table.add_row(
+                    g.parameters, c.name, str(c.limbs), ", ".join(map(str, c.bank_rows)), f"{c.dsp:,}",
+                    f"{c.bram18:,}", f"{c.uram:,}", f"{c.keys_per_second / 1e9:.0f}", f"{c.seconds:.4f}",
+                )  # fmt: skip
     return table
