@@ -264,7 +264,7 @@ def test_every_case() -> None:
 
 
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("hw validate matmul --case 999".split())
+    assert main(["hw", "validate", "matmul", "--case", "999"])
     assert "cases are 0 ..." in capsys.readouterr().err
 
 
