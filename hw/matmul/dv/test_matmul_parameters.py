@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from runner import find, tool_path
 
+TINY = {"Lanes": 8, "NearPorts": 1, "MinLogN": 6, "MaxLogN": 7}
 CASES = [
     ("matmul_memory", {"NearPorts": 4}, "NearPorts must be Lanes / 8"),
     ("matmul_memory", {"Lanes": 32, "NearPorts": 4, "FarPorts": 3}, "FarPorts must be a power of two"),
     ("matmul_memory", {"BurstLines": 128, "ReadLines": 128}, "longer than 4096 bytes"),
     ("matmul_memory", {"ReadLines": 8}, "Depth must hold a burst"),
     ("matmul_copy", {"NearPorts": 6, "FarPorts": 4}, "NearPorts must be FarPorts times a power of two"),
-    ("matmul_top", {"Pes": 4}, "4 elements with 68 ports"),
-    ("matmul_top", {"MaxLogN": 16}, "polynomials of 2^9 rows"),
+    pytest.param("matmul_top", {**TINY, "FarPorts": 32}, "2 elements with 66 ports", marks=pytest.mark.long),
+    pytest.param("matmul_top", {**TINY, "MaxLogN": 12}, "polynomials of 2^9 rows", marks=pytest.mark.long),
 ]
 
 

@@ -37,6 +37,8 @@ SMALL = FameConfig.named("fame-small")
 SCALE = 2.0**40
 #: Limbs of Q, special primes, limbs of a digit: one digit, two, and three.
 SHAPES = ((5, 5, 5), (6, 3, 3), (6, 2, 2))
+#: Digits of one limb.
+SINGLE = (4, 1, 1)
 
 
 # ---- a world of small parameters ------------------------------------------------------------------
@@ -180,7 +182,7 @@ def test_mixed_radix_converts_the_centred_value(machine: str, count: int, banks:
 # ---- transforms -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, SINGLE])
 @pytest.mark.parametrize("steps", [(0,), (3,), (0, 1), (0, 2, 5, 7, 500)], ids=str)
 def test_memory_optimised_gives_the_same_words_as_the_library(shape: tuple[int, int, int], steps: tuple[int]) -> None:
     w = world(shape)
@@ -238,11 +240,16 @@ def test_coarse_schedules_give_the_same_words_through_memory(shape: tuple[int, i
     assert memory.written["intermediates"] >= 2 * 2 * (shape[0] + shape[1])
 
 
-def test_inputs_below_the_top_use_keys_of_the_top() -> None:
-    w, steps, level = world(SHAPES[2]), (1, 6), 3
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_inputs_below_the_top_use_keys_of_the_top(shape: tuple[int, int, int], level: int) -> None:
+    """Down to two limbs; the last digit is shorter than the others, or alone."""
+    w, steps = world(shape), (0, 1, 6)
     kernel = w.kernel(steps, Schedule.mo, level)
     native, keys, x = encoded(kernel), w.keys(steps), w.ciphertext(level)
-    assert same(run(compile_hlt(SMALL, kernel), native, keys, x)[0], native.run(x, keys))
+    compiled = compile_hlt(SMALL, kernel)
+    assert same(run(compiled, native, keys, x)[0], native.run(x, keys))
+    assert compiled.peak <= limit(level + 1, len(compiled.placed.target.digits(level + 1)))
 
 
 def test_a_rotation_costs_what_the_bound_says() -> None:

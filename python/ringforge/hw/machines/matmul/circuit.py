@@ -182,7 +182,9 @@ class Circuit:
         sums = list(base)
         for d, value in enumerate(digits):
             for part in (0, 1):
-                sums[part] = self.code.stream(value, key.of(part, d, mod), mod, sums[part], bank=banks[part])
+                sums[part] = self.code.stream(
+                    value, key.of(part, d, mod), mod, sums[part], bank=banks[part], far=key.far
+                )
         u, v = sums
         assert u is not None
         assert v is not None

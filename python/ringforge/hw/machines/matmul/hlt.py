@@ -270,6 +270,10 @@ class MemoryOptimised:
             sums[part] = e.multiply(value, mask, entry, sums[part], bank=(FIRST, SECOND)[part])
 
         for diagonal in active:
+            if diagonal is active[-1]:
+                for part in (0, 1):
+                    if (part, entry) in self.subtrahends:
+                        e.fetch(self.subtrahends[part, entry])
             key = diagonal.key
             if key is None:
                 assert base is not None
@@ -299,9 +303,6 @@ class MemoryOptimised:
         if following is not None and following < self.limbs:
             for part in (0, 1):
                 self.ahead[part, following] = self._load(part, following)
-        for part in (0, 1):
-            if (part, entry) in self.subtrahends:
-                e.fetch(self.subtrahends[part, entry])
         if beside is not None:
             beside()
         if turned is not None:
