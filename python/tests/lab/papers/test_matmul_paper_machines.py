@@ -103,6 +103,15 @@ def test_quick_tables_name_every_number_s_source() -> None:
     assert 100.0 in papers
 
 
+def test_keys_of_the_largest_cube_have_a_column_of_their_own() -> None:
+    table = machine_tables.benchmarks()
+    row = next(r for r in table.rows if r[0] == "IV-C")
+    keys = row[table.columns.index("keys")]
+    assert isinstance(keys, Value)
+    assert keys.number == pytest.approx(69.2, abs=0.2)
+    assert keys.unit == "GiB"
+
+
 def test_a_small_benchmark_by_our_plan() -> None:
     entry = benchmark("IV-A")
     choice, cycles = machines.our_plan(entry, None)
