@@ -79,7 +79,7 @@ module vector_load
 
   always_ff @(posedge clk_i) begin
     if (asked) for (int unsigned i = 1; i < LoadQueue; i++) addr_q[i-1] <= addr_q[i];
-    else if (granted) addr_q[0] <= addr_q[0] + AddrW'(beats) * AddrW'(DataW / 8);
+    else if (granted) addr_q[0] <= addr_q[0] + AddrW'(BurstRows * DataW / 8);
     if (arrived) for (int unsigned i = 1; i < LoadQueue; i++) slot_q[i-1] <= slot_q[i];
     for (int unsigned i = 0; i < LoadQueue; i++) begin
       if (start_i && 32'(asking_q) == i + 32'(asked)) addr_q[i] <= addr_i;

@@ -103,7 +103,7 @@ module vector_out
         if (rd_q + 1 == rows_i) moving_q <= 1'b0;
       end
       if (req_o.valid && req_ready_i) begin
-        addr_q <= addr_q + AddrW'(beats) * AddrW'(DataW / 8);
+        addr_q <= addr_q + AddrW'(BurstRows * DataW / 8);
         ask_q <= ask_q - (RowBits + 1)'(beats);
       end
       // A row has left when the write channel or the bus has taken it.

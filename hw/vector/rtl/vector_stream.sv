@@ -72,7 +72,7 @@ module vector_stream
         addr_q <= next_addr;
         left_q <= rows_i;
       end else if (req_o.valid && req_ready_i) begin
-        addr_q <= addr_q + AddrW'(beats) * AddrW'(DataW / 8);
+        addr_q <= addr_q + AddrW'(BurstRows * DataW / 8);
         left_q <= left_q - (RowBits + 1)'(beats);
         active_q <= left_q != (RowBits + 1)'(beats);
       end

@@ -25,7 +25,7 @@ INSIDE: Final = PARTS - {"vector_bus", "rf_axi_read", "rf_axi_write", "rf_axil_r
 #: The element whose transform unit and MAC unit share an array, and its parts.
 SHARED_ELEMENT: Final = "vector_shared_pe"
 SHARED_PARTS: Final = PARTS | {
-    SHARED_ELEMENT, "vector_shared_sequencer", "vector_shared_mac", "rf_alu", "rf_spn", "rf_spn_pick", "rf_mod_lift",
+    SHARED_ELEMENT, "vector_shared_sequencer", "vector_shared_mac", "rf_alu", "rf_spn_pick", "rf_mod_lift",
     "rf_fifo", "rf_pack", "rf_unpack",
 }  # fmt: skip
 #: Those of its parts that grow by lanes, or by bits of a word.
@@ -40,7 +40,6 @@ SHARED_SLICES: Final = MappingProxyType(
         "vector_out": Slices(("Lanes",), 2),
         "vector_bus": Slices(("Lanes",), 2),
         "rf_transform": Slices(("W",), 2),
-        "rf_spn": Slices(("W",), 2),
         "rf_spn_pick": Slices(("W",), 2),
         "rf_pack": Slices(("WordW", "RowW"), 2),
         "rf_unpack": Slices(("RowW", "WordW"), 2),
@@ -59,7 +58,6 @@ NOTES: Final[Mapping[str, str]] = MappingProxyType(
         "vector_shared_pe": "settings, bank ports",
         "vector_shared_mac": "control, operands",
         "rf_alu": "all lanes",
-        "rf_spn": "one network",
         "rf_spn_pick": "twiddles",
         "rf_mod_lift": "all lanes",
     }
