@@ -138,6 +138,10 @@ class Figures:
         """Sizes that the table of cells takes instead of `ringforge.hw.core.cells.SIZES`."""
         return {}
 
+    def placed(self, config: Any) -> Mapping[str, int] | None:  # noqa: ARG002
+        """Parameters of the top with few lanes, for `hw timing`; None: as `ringforge.hw.core.timing` takes them."""
+        return None
+
     def published(self, config: Any) -> Published | None:  # noqa: ARG002
         """Figures that were published of this shape."""
         return None

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from ringforge.hw.core import resources
 from ringforge.hw.core.resources import Figures, Published, Synthesis, total
 from ringforge.hw.core.synthesis import Module, Resources
-from ringforge.hw.machines.matmul.config import FameConfig
+from ringforge.hw.machines.matmul.config import PORT_BYTES, FameConfig
 from ringforge.hw.machines.matmul.machine import MACHINE
 from ringforge.hw.machines.matmul.published import MACHINES, RESOURCES, U280
 from ringforge.hw.vector import family
@@ -44,7 +44,14 @@ class MatmulFigures(Figures):
         known = resources.design(MACHINE).parameter_names(family.SHARED_ELEMENT)
         given = config.parameters(twin=False)
         values: dict[str, int | tuple[int, ...]] = {k: v for k, v in given.items() if k in known}
-        values |= {"W": config.word_bits, "Banks": config.banks, "ModuliEntries": config.moduli}
+        values |= {
+            "W": config.word_bits,
+            "Banks": config.banks,
+            "ModuliEntries": config.moduli,
+            "NearBits": (config.near_ports * config.segment_bytes).bit_length() - 1,
+            "FarBits": (config.far_ports * config.far_segment_bytes).bit_length() - 1,
+            "SpnRegisters": 0,
+        }
         return Module.make(family.SHARED_ELEMENT, values | {"BankRows": config.bank_rows})
 
     def sizes(self, config: FameConfig) -> Mapping[str, int]:
@@ -60,6 +67,13 @@ class MatmulFigures(Figures):
             "ReadClients": 1,
             "WriteClients": 1,
         }
+
+    def placed(self, config: FameConfig) -> Mapping[str, int]:
+        """With as many lanes as one port has words of a line."""
+        lanes = PORT_BYTES // 8
+        less = (config.lanes // lanes).bit_length() - 1
+        degrees = {"MinLogN": config.min_log_n - less, "MaxLogN": config.max_log_n - less}
+        return {**config.parameters(twin=False), "Lanes": lanes, "NearPorts": 1, "FarPorts": 1, **degrees}
 
     def published(self, config: FameConfig) -> Published | None:
         """The paper's figures for the machine with the same elements and lanes; its memory blocks are of 18 kbit."""

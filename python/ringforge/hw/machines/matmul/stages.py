@@ -2,10 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """What a plan of `ringforge matmul` takes on a machine, stage by stage, and the plan that suits the machine.
 
-A stage's counts (:class:`ringforge.matmul.cost.StageWork`) are exact. They become cycles by the rules of
-:mod:`.closed_form`: a transform takes T, a product of residue polynomials or a term of a base conversion M, a
-polynomial that memory moves w; conversions in mixed radix and divisions, and one product with a
-key and its masks, are two parts, of which each takes the longer of array and memory.
+A stage's counts (:class:`ringforge.matmul.cost.StageWork`) are exact. They become cycles by the closed form
+(:meth:`.closed_form.Primitives.counted`), which is fitted to what the replica takes for compiled programs.
 
 On this machine a giant step costs far more than a baby step: the array makes its ModDown and ModUp, while a baby step
 is products that the key stream feeds. So baby steps chosen for the machine are more than those for a CPU, until their
@@ -17,7 +15,7 @@ keys fill near memory and come over the link to far memory: :func:`choose` weigh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -41,10 +39,10 @@ class StagePrice:
     Attributes:
         work: its counts.
         mixed: products of conversions to mixed radix, which the library's quotients in floating point do without.
-        array: cycles of the array when nothing waits: transforms of log2 N rows for each of R, products of R.
+        array: cycles of the array when nothing waits: log2 N · R for a transform, R for a product.
         memory: cycles of near memory alone.
         cycles: the price.
-        keys, masks, data: polynomials of keys, of masks, of ciphertexts and sums.
+        keys, masks, data: polynomials of keys, of masks, of twiddles and what is stored meanwhile.
     """
 
     work: StageWork
@@ -115,27 +113,20 @@ def primitives(config: FameConfig, gadget: GadgetShape) -> Primitives:
 def stages(config: FameConfig, gadget: GadgetShape, plan: ProductPlan, cost: ProductCost) -> list[StagePrice]:
     """The stages of a plan, in order."""
     p = primitives(config, gadget)
-    return [_stage(p, s, shifts(plan).masks if s.phase == "products" else None) for s in cost.stages]
+    return [_stage(p, cost, s, shifts(plan).masks if s.phase == "products" else None) for s in cost.stages]
 
 
-def _stage(p: Primitives, stage: StageWork, masked: int | None) -> StagePrice:
-    w, x = stage.work, stage.limbs
-    word = 8 << p.gadget.log_n
-    keys, masks = w.key_bytes // word, w.plaintext_bytes // word
+def _stage(p: Primitives, cost: ProductCost, stage: StageWork, masked: int | None) -> StagePrice:
+    w, x, special = stage.work, stage.limbs, p.gadget.special
+    (part,) = p.counted(replace(cost, phases={stage.phase: w}), x, x, x)
+    keys, masks = part.moved["keys"], part.moved["masks"]
+    data = sum(part.moved.values()) - keys - masks
+    memory = p.fetched * sum(part.moved.values())
+    mixed = w.mod_up * sum(a * (a - 1) // 2 for a in p.gadget.digits(x)) + w.mod_down * special * (special - 1) // 2
     if masked is not None:
         masks = masked * p.gadget.extended(x)
-    gone = (w.intt - w.mod_up * x) / w.mod_down if w.mod_down else 0.0
-    gone = min(max(gone, 0.0), p.gadget.special + 1.0)
-    mixed = round(w.mod_up * sum(a * (a - 1) // 2 for a in p.gadget.digits(x)) + w.mod_down * gone * (gone - 1) / 2)
-    # P times a first component for each ModUp, the difference that each ModDown multiplies.
-    other = (w.mod_up + w.mod_down) * x
-    sums, ends = 2 * p.gadget.extended(x) * w.key_switch, 4 * x * w.mod_up + 2 * x * w.mod_down
-    part = p.part("bases", w.ntt + w.intt, w.converted + mixed + other, {"data": ends})
-    part += p.part("keys", 0, w.multiplied, {"keys": keys, "masks": masks, "data": sums})
-    moved = keys + masks + sums + ends
-    return StagePrice(
-        stage, mixed, float(sum(part.bound.values())), p.fetched * moved, part.total, keys, masks, sums + ends
-    )
+    array = float(sum(part.bound.values()))
+    return StagePrice(stage, mixed, array, memory, max(part.total, memory), round(keys), round(masks), round(data))
 
 
 @dataclass(frozen=True)
