@@ -35,6 +35,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return go
 
 
+@pytest.mark.long
 def test_products_on_the_simulated_machine(run: Run, tmp_path: Path) -> None:
     """`matmul run --device` encrypts, multiplies in RTL and decrypts; the model's device takes any plan, too."""
     rng = np.random.default_rng(2)
@@ -70,6 +71,7 @@ def test_ciphertexts_of_the_machine_are_the_cpu_s(run: Run, tmp_path: Path) -> N
     assert files[0] == files[1]
 
 
+@pytest.mark.long
 def test_run(run: Run) -> None:
     sets = "--insecure tests --shape 2x2x2"
     record = json.loads(run(f"hw run matmul {sets} --json").splitlines()[-1])
