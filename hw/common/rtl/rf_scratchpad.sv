@@ -6,7 +6,7 @@
 //
 // Latency     reads 2 cycles
 // Throughput  one read and one write per bank and cycle
-// Ranges      addresses of bank b < BankRows[b]
+// Ranges      addresses of bank b < BankRows[b]: it sees no more of an address than it needs
 
 module rf_scratchpad #(
     parameter int unsigned W = 54,
@@ -51,14 +51,6 @@ module rf_scratchpad #(
         .waddr_i(BankAddrW'(waddr_i[b])),
         .wdata_i(wdata_i[b])
     );
-
-`ifndef SYNTHESIS
-    // A bank sees no more of an address than it needs.
-    always_ff @(posedge clk_i) begin
-      if (re_i[b]) assert (32'(raddr_i[b]) < BankRows[b]) else $error("read address %0d of bank %0d", raddr_i[b], b);
-      if (we_i[b]) assert (32'(waddr_i[b]) < BankRows[b]) else $error("write address %0d of bank %0d", waddr_i[b], b);
-    end
-`endif
   end
 
 endmodule

@@ -435,6 +435,10 @@ module vector_shared_pe
       assert (!(spn_rd_en && mac_rd_en && mac_rd_c && spn_rd_slot.bank == mac_c.bank));
       assert (!(spn_rd_en && out_rd_en && spn_rd_slot.bank == out_q.a.bank));
       assert (!(mac_rd_en && out_rd_en && mac_a.bank == out_q.a.bank));
+      for (int unsigned n = 0; n < Banks; n++) begin
+        assert (!re[n] || 32'(raddr[n]) < BankRows[n]);
+        assert (!we[n] || 32'(waddr[n]) < BankRows[n]);
+      end
     end
 `endif
 endmodule
