@@ -264,8 +264,8 @@ Simulation* self(void* handle) { return static_cast<Simulation*>(handle); }
 
 extern "C" {
 
-/// A machine after reset, with one memory. `rate`: bytes per cycle of all ports together; `stall_percent`: chance that a
-/// channel withholds its handshake in a cycle (0 except in tests).
+/// A machine after reset, with one memory. `rate`: bytes per cycle of all ports together; `stall_percent`: chance that
+/// a channel withholds its handshake in a cycle (0 except in tests).
 void* rf_sim_open(unsigned latency, double rate, unsigned stall_percent, std::uint64_t seed) {
   return new Simulation(latency, rate, stall_percent, seed);
 }

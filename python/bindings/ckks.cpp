@@ -135,6 +135,9 @@ void bind_ckks(nb::module_& m) {
           "level", [](const GaloisKeys& s, u64 element) { return s.at(element)->limbs - 1; }, "element"_a,
           "Level that an element's key covers.")
       .def(
+          "key_id", [](const GaloisKeys& s, u64 element) { return s.at(element)->key_id; }, "element"_a,
+          "Which secret key an element's key belongs to.")
+      .def(
           "limb",
           [](const GaloisKeys& s, u64 element, std::size_t part, std::size_t digit, std::size_t limb) {
             const auto key = s.at(element);

@@ -202,7 +202,7 @@ async def programs_through_the_pins(dut):
         bench.stall(share)
         cycles.append(await bench.run(job))
     assert cycles[0] < cycles[1] < cycles[2]
-    for seed in range(2, parameter("Seeds", 5)):
+    for seed in range(2, parameter("Seeds", 2)):
         bench.stall(0.1 * (seed % 6), seed)
         await bench.run(Job(bench.config, seed))
 
@@ -238,7 +238,7 @@ async def ends_at_any_moment(dut):
     bench.stall(0.4)
     cycles = await bench.run(job)
     rng = random.Random(6)
-    for n in range(parameter("Ends", 9)):
+    for n in range(parameter("Ends", 3)):
         bench.put(job)
         at = rng.randrange(1, cycles * 3 // 4)
         if n % 3 == 1:

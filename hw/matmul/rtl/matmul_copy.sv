@@ -3,11 +3,13 @@
 //
 // Copies of an element: polynomials from far to near memory, in the background.
 //
-// Function    Takes pairs of addresses (valid_i/ready_o), up to CopyQueue at a time, and brings the lines of one polynomial
-//             for each, in order: it asks a reader of far lines, puts Ratio far lines together to a near one, gathers
-//             what makes a burst, and asks a writer for it. idle_o: all of them are written and acknowledged.
+// Function    Takes pairs of addresses (valid_i/ready_o), up to CopyQueue at a time, and brings the lines of one
+//             polynomial for each, in order: it asks a reader of far lines, puts Ratio far lines together to a near
+//             one, gathers what makes a burst, and asks a writer for it. idle_o: all of them are written and
+//             acknowledged.
 // Throughput  one far line per cycle
-// Ranges      addresses are multiples of the line. rows_i is held unless idle_o. What is asked of the writer is at hand.
+// Ranges      addresses are multiples of the line. rows_i is held unless idle_o. What is asked of the writer is at
+//             hand.
 module matmul_copy
   import vector_pkg::*;
   import matmul_pkg::*;
@@ -87,7 +89,7 @@ module matmul_copy
   assign line_ready_o = !whole || line_room;
   always_comb begin
     gathered = gathered_q;
-    gathered[FarW*part_q+:FarW] = line_i;
+    for (int unsigned i = 0; i < Ratio; i++) if (32'(part_q) == i) gathered[FarW*i+:FarW] = line_i;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) part_q <= '0;

@@ -3,9 +3,10 @@
 //
 // Memory side of an element: its clients, and ports of its own to near and to far memory.
 //
-// Function    matmul_read, matmul_write and matmul_copy over a reader and a writer of near lines and a reader of far lines.
-//             Near port p of element `index_i` has the segment index_i * NearPorts + p of the near memory, which begins at
-//             address 0; far port f segment index_i * FarPorts + f of the far memory, which begins at far_base_i.
+// Function    matmul_read, matmul_write and matmul_copy over a reader and a writer of near lines and a reader of far
+//             lines. Near port p of element `index_i` has the segment index_i * NearPorts + p of the near memory,
+//             which begins at address 0; far port f segment index_i * FarPorts + f of the far memory, which begins at
+//             far_base_i.
 // Halt        as rf_line_read and rf_line_write: what was begun of bursts is carried through, and idle_o tells of it.
 // Ranges      addresses of clients are the element's: multiples of the line, below NearPorts * 2^SegmentLog.
 module matmul_memory
@@ -131,7 +132,8 @@ module matmul_memory
 
   matmul_read #(.W(W), .Lanes(Lanes)) u_read (
       .clk_i, .rst_ni, .rd_req_i, .rd_ready_o, .fetch_valid_o, .fetch_line_o, .row_valid_o, .row_o,
-      .req_valid_o(read_valid), .req_ready_i(read_ready), .req_addr_o(read_addr), .req_lines_o(read_lines), .line_valid_i(in_valid),
+      .req_valid_o(read_valid), .req_ready_i(read_ready), .req_addr_o(read_addr), .req_lines_o(read_lines),
+      .line_valid_i(in_valid),
       .line_ready_o(in_ready), .line_i(in_line)
   );
 

@@ -3,9 +3,9 @@
 //
 // Reads of an element: its clients share a reader of lines, and those that ask for polynomials get rows.
 //
-// Function    Requests are granted in turn. One of the fetch is for lines and is given them; one of another client is for a
-//             polynomial, as many rows as its beats, and is given rows: the lines go through rf_pack. Answers come in the
-//             order of the grants.
+// Function    Requests are granted in turn. One of the fetch is for lines and is given them; one of another client is
+//             for a polynomial, as many rows as its beats, and is given rows: the lines go through rf_pack. Answers
+//             come in the order of the grants.
 // Latency     a line to its first row 1 cycle, to the fetch none
 // Throughput  one line or one row per cycle
 // Ranges      polynomials have 1 ... 256 rows, in which words of W bits make whole lines or the last line is filled up.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The matmul accelerator: elements of the vector family with shared ALUs, a bus between them, ports of their own to near
-// and far memory, control registers.
+// The matmul accelerator: elements of the vector family with shared ALUs, a bus between them, ports of their own to
+// near and far memory, control registers.
 //
 // Control: rf_shell_control (docs/hw/registers.md; ID "RFMM"). SHAPE holds elements, log2 of lanes, near ports of an
-//   element, word width, RANGE least and largest log2 N, far ports of an element, multiplier kind, a byte each. Counters:
-//   registers.json.
+//   element, word width, RANGE least and largest log2 N, far ports of an element, multiplier kind, a byte each.
+//   Counters: registers.json.
 // Data: AXI4 masters of 512 bits at the core clock. Near port p of element e is port e * NearPorts + p; far port f is
 //   Pes * NearPorts + e * FarPorts + f, and only reads. Where each port's segment of memory is: matmul_memory; far
 //   memory begins where the near one ends, at Pes * NearPorts * 2^SegmentLog.
@@ -157,7 +157,8 @@ module matmul_top
     ) u_memory (
         .clk_i, .rst_ni(element_rst_n), .halt_i(halt), .index_i(7'(e)), .far_base_i(FarBase),
         .rows_i(LinesW'(rows[e])), .rd_req_i(rd_req), .rd_ready_o(rd_ready), .fetch_valid_o(fetch_valid),
-        .fetch_line_o(fetch_line), .row_valid_o(row_valid), .row_o(read_row), .wr_req_i(wr_req), .wr_ready_o(wr_ready), .wr_valid_i(wr_valid), .wr_data_ready_o(wr_data_ready),
+        .fetch_line_o(fetch_line), .row_valid_o(row_valid), .row_o(read_row), .wr_req_i(wr_req), .wr_ready_o(wr_ready),
+        .wr_valid_i(wr_valid), .wr_data_ready_o(wr_data_ready),
         .wr_row_i(write_row), .wr_ack_o(wr_ack), .copy_valid_i(copy_valid), .copy_ready_o(copy_ready),
         .copy_near_i(copy_near), .copy_far_i(copy_far), .copy_idle_o(copy_idle[e]),
         .near_idle_o(idle[N+:NearPorts]), .near_error_o(bus_error[N+:NearPorts]), .rd_beat_o(rd_beat[N+:NearPorts]),
@@ -225,7 +226,8 @@ module matmul_top
 
   vector_bus #(.W(WordBits), .Lanes(Lanes), .Pes(Pes), .RowBits(RowBits)) u_bus (
       .clk_i, .rst_ni(element_rst_n), .rows_i(rows[0]), .send_i(send), .mask_i(send_mask), .go_o(send_go),
-      .recv_i(recv), .recv_src_i(recv_src), .row_valid_i(sent_valid), .row_i(sent_row), .valid_o(recv_valid), .row_o(bus_row)
+      .recv_i(recv), .recv_src_i(recv_src), .row_valid_i(sent_valid), .row_i(sent_row), .valid_o(recv_valid),
+      .row_o(bus_row)
   );
 
   // ---- Control -------------------------------------------------------------------------------------

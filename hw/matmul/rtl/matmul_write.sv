@@ -3,9 +3,9 @@
 //
 // Writes of an element: polynomials that it stores, given as rows, and lines that are copied share a writer of lines.
 //
-// Function    Requests are granted in turn, the next when the lines of the one before have gone to the writer. A store is
-//             a polynomial, as many rows as its beats, which go through rf_unpack; a copy is lines. The requester's ack
-//             pulses when all of its request is acknowledged.
+// Function    Requests are granted in turn, the next when the lines of the one before have gone to the writer. A store
+//             is a polynomial, as many rows as its beats, which go through rf_unpack; a copy is lines. The requester's
+//             ack pulses when all of its request is acknowledged.
 // Latency     a row to its first line 1 cycle, a copied line none
 // Throughput  one row or one line per cycle; 2 cycles between requests
 // Ranges      polynomials have 1 ... 256 rows. Rows and lines are taken after the grant, and must be sure to come.

@@ -3,12 +3,12 @@
 //
 // Reads lines: a beat from each of several AXI4 ports, all at the same offset of the port's own segment of memory.
 //
-// Function    A request is an address, counted over all ports together, and a number of lines. It becomes INCR bursts, the
-//             same ones on every port; port p adds base_i + p * 2^SegmentLog to their offset, address / Ports. Ports answer
-//             when they will: a FIFO of Depth beats each makes lines of them, which come in the order of the requests.
-//             Bursts are asked for only when the FIFOs have room for them, several at a time; a port that takes an
-//             address late holds back the next burst of all.
-// Latency     request to AR 3 cycles; R to a line 2 cycles
+// Function    A request is an address, counted over all ports together, and a number of lines. It becomes INCR bursts,
+//             the same ones on every port; port p adds base_i + p * 2^SegmentLog to their offset, address / Ports.
+//             Ports answer when they will: a FIFO of Depth beats each makes lines of them, which come in the order of
+//             the requests. Bursts are asked for only when the FIFOs have room for them, several at a time; a port
+//             that takes an address late holds back the next burst of all.
+// Latency     request to AR 3 cycles; R to a line 2 cycles (4 where Depth is 128 or more)
 // Throughput  one line per cycle
 // Ranges      Ports a power of two; req_addr_i a multiple of Ports * DataW/8 and req_lines_i at least 1; the lines of a
 //             request are within segments. MaxBeats a power of two, of 4 KiB at most: a burst ends where MaxBeats

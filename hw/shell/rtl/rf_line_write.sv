@@ -3,14 +3,14 @@
 //
 // Writes lines: a beat to each of several AXI4 ports, all at the same offset of the port's own segment of memory.
 //
-// Function    A request is an address, counted over all ports together, and a number of lines, which are given next over
-//             line_valid_i/line_ready_o, bubbles allowed. It becomes INCR bursts as those of rf_line_read. done_o pulses
-//             once for each request, in their order, when all ports have acknowledged all of it.
+// Function    A request is an address, counted over all ports together, and a number of lines, which are given next
+//             over line_valid_i/line_ready_o, bubbles allowed. It becomes INCR bursts as those of rf_line_read. done_o
+//             pulses once for each request, in their order, when all ports have acknowledged all of it.
 // Latency     request to AW 3 cycles; a line to W 2 cycles; the last B to done_o 3 cycles
 // Throughput  one line per cycle, up to Outstanding bursts not yet acknowledged
 // Ranges      as rf_line_read. Bursts go out ahead of their lines: ask when the lines are at hand or sure to come.
-// Halt        while halt_i is high no burst is begun, and what was not begun of a request is forgotten, without a pulse of
-//             done_o. Lines of bursts that were begun must still come.
+// Halt        while halt_i is high no burst is begun, and what was not begun of a request is forgotten, without a
+//             pulse of done_o. Lines of bursts that were begun must still come.
 // Errors      as rf_axi_write, a port each.
 // Reset       clears all state: reset the memory side together with it, or when idle_o.
 

@@ -11,9 +11,9 @@ shifts: a full rotation), ModUp, key switch and two ModDowns that drop K to reli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ringforge._native import Context, GadgetShape, Schedule, Tally, Work
 from ringforge.errors import LevelError, ParameterError
-from ringforge.matmul.plan import Operand, Outline, ProductPlan, Replicate, Stage, outline
+from ringforge.matmul.plan import Operand, Outline, ProductPlan, Replicate, Stage, Transform, outline
 from ringforge.matmul.slots import SlotMatrix, period, split
 
 SCHEDULES = ("naive", "hoisted", "mo", "bsgs")
@@ -33,12 +33,44 @@ Sizes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class StageWork:
+    """Counts of one stage of a plan: a transform, copies of rows or columns, all products, or what follows them.
+
+    Args:
+        phase: "left", "right", "products" or "end".
+        name: what it is, in a word or two.
+        limbs: of what it works on.
+        work: exact counts.
+        steps: rotations of its key switches, but for products; those of a transform are its babies, then its giants.
+    """
+
+    phase: str
+    name: str
+    limbs: int
+    work: Work
+    steps: tuple[int, ...] = ()
+
+
+class Pricing(Hashable, Protocol):
+    """What steps and plans cost on something else than the CPU. Hashable; equal ones price alike."""
+
+    def step_weights(self, gadget: GadgetShape, limbs: int) -> tuple[float, float]:
+        """Weights of a baby step and of a giant step of a transform of so many limbs."""
+        ...
+
+    def weigh(self, gadget: GadgetShape, plan: ProductPlan, cost: ProductCost) -> float:
+        """One number for a plan's counts, keys and encoded vectors."""
+        ...
+
+
+@dataclass(frozen=True)
 class ProductCost:
     """What one product takes.
 
     Args:
         ops: exact counts.
         phases: the same for the left and right transforms, the products, and what follows.
+        stages: the same by stage, in order.
         keys: limbs of the key of each rotation step; step -1 stands for conjugation, relinearisation is apart.
         relin_limbs: limbs of the relinearisation key.
         key_storage, plaintext_storage: bytes of all keys, of the encoded diagonals and masks.
@@ -48,6 +80,7 @@ class ProductCost:
 
     ops: Work
     phases: dict[str, Work]
+    stages: tuple[StageWork, ...]
     keys: dict[int, int]
     relin_limbs: int
     key_storage: int
@@ -66,9 +99,10 @@ def split_steps(
     steps: Sequence[int] | npt.NDArray[Any],
     level: int,
     generators: Sequence[tuple[int, int]] = (),
+    pricing: Pricing | None = None,
 ) -> npt.NDArray[np.uint32]:
     """The baby step of each diagonal for a transform at a level of a context; the giant step is the rest."""
-    return _babies(context.gadget, steps, context.gadget.degree // 2, generators, level + 1)
+    return _babies(context.gadget, steps, context.gadget.degree // 2, generators, level + 1, pricing)
 
 
 def _babies(
@@ -77,8 +111,10 @@ def _babies(
     slots: int,
     generators: Sequence[tuple[int, int]],
     limbs: int,
+    pricing: Pricing | None,
 ) -> npt.NDArray[np.uint32]:
-    return split(steps, slots, generators, *gadget.step_weights(limbs)).baby_of
+    weights = gadget.step_weights(limbs) if pricing is None else pricing.step_weights(gadget, limbs)
+    return split(steps, slots, generators, *weights).baby_of
 
 
 CONJUGATION = -1
@@ -92,6 +128,7 @@ def cost(
     schedule: str = "bsgs",
     via: int = 0,
     compact: str = "",
+    pricing: Pricing | None = None,
 ) -> ProductCost:
     """Counts of a plan for inputs of `limbs` limbs (level + 1).
 
@@ -102,6 +139,7 @@ def cost(
             0: in one.
         compact: encoded vectors keep coefficients only; their limbs are made at each use: "masks" those of the
             products, "all", or "" for none.
+        pricing: decides baby steps and weight; None: as the CPU does best.
 
     Raises:
         LevelError: fewer limbs than the plan's depth and one more. ParameterError: unknown schedule.
@@ -115,16 +153,10 @@ def cost(
         )
     base = limbs - plan.transforms
     product = base - int(plan.masked)
-    tally = Tally(gadget, compact == "all")
-    phases: dict[str, Work] = {}
-
-    def phase(name: str) -> None:
-        phases[name] = tally.work + Work()
-        tally.work = Work()
-
+    run = _Run(Tally(gadget, compact == "all"), schedule, pricing)
     for name, operand in (("left", plan.left), ("right", plan.right)):
-        _operand(tally, operand, base + operand.transforms, schedule)
-        phase(name)
+        run.operand(name, operand, base + operand.transforms)
+    tally = run.tally
     if plan.lazy:
         tally.compact = compact != ""
         (left_terms, left_first), (right_terms, right_first) = _sides(plan)
@@ -134,65 +166,114 @@ def cost(
         tally.pair_sum(*left, *right, groups, plan.slots, base, product, via)
         tally.compact = compact == "all"
     else:
-        _separate(tally, plan, gadget, base, product, schedule)
-    phase("products")
-    if plan.real_part:
-        tally.rotate(product - 1, CONJUGATION)
-    for step in plan.folds:
+        run.separate(plan, base, product)
+    run.stage("products", "products", base)
+    steps = (CONJUGATION,) * plan.real_part + plan.folds
+    for step in steps:
         tally.rotate(product - 1, step)
+    run.stage("end", "conjugation, folds", product - 1, steps)
     if plan.tail is not None:
-        _transform(tally, plan.tail.matrix, plan.tail.generators, product - 1, schedule)
-    phase("end")
+        rotations = run.transform(plan.tail, product - 1)
+        run.stage("end", "last transform", product - 1, rotations)
     total = Work()
-    for ops in phases.values():
-        total = total + ops
+    phases = {name: Work() for name in ("left", "right", "products", "end")}
+    for stage in run.stages:
+        total = total + stage.work
+        phases[stage.phase] = phases[stage.phase] + stage.work
     keys = dict(tally.keys)
     key_storage = sum(map(gadget.key_bytes, keys.values())) + gadget.key_bytes(product)
     # Both inputs live on.
     working = tally.working + 32 * limbs * gadget.degree
-    return ProductCost(total, phases, keys, product, key_storage, tally.storage, working, total.weight(gadget))
+    found = ProductCost(
+        *(total, phases, tuple(run.stages), keys, product, key_storage, tally.storage, working, total.weight(gadget))
+    )
+    return found if pricing is None else replace(found, weight=pricing.weigh(gadget, plan, found))
 
 
 # ---- transforms ----------------------------------------------------------------------------------
 
 
-def _operand(tally: Tally, operand: Operand, x: int, schedule: str) -> None:
-    x = _stages(tally, operand.prefix, x, schedule)
-    for stages in operand.bases:
-        _stages(tally, stages, x, schedule)
+class _Run:
+    """Counts a plan, stage by stage."""
 
+    def __init__(self, tally: Tally, schedule: str, pricing: Pricing | None) -> None:
+        self.tally, self.schedule, self.pricing = tally, schedule, pricing
+        self.stages: list[StageWork] = []
 
-def _stages(tally: Tally, stages: Iterable[Stage], x: int, schedule: str) -> int:
-    for stage in stages:
-        if isinstance(stage, Replicate):
-            for step in stage.steps:
-                tally.rotate(x, step)
-        else:
-            _transform(tally, stage.matrix, stage.generators, x, schedule)
-            x -= 1
-    return x
+    def stage(self, phase: str, name: str, limbs: int, steps: tuple[int, ...] = ()) -> None:
+        """What has been counted since the last one."""
+        self.stages.append(StageWork(phase, name, limbs, self.tally.work + Work(), steps))
+        self.tally.work = Work()
 
+    def operand(self, phase: str, operand: Operand, x: int) -> None:
+        x = self._chain(phase, operand.prefix, x)
+        for stages in operand.bases:
+            self._chain(phase, stages, x)
 
-def _transform(
-    tally: Tally, matrix: SlotMatrix, generators: tuple[tuple[int, int], ...], x: int, schedule: str
-) -> None:
-    tally.storage += _diagonals(tally, matrix.steps, matrix_periods(matrix), matrix.slots, generators, x, schedule)
+    def _chain(self, phase: str, stages: Iterable[Stage], x: int) -> int:
+        for stage in stages:
+            if isinstance(stage, Replicate):
+                for step in stage.steps:
+                    self.tally.rotate(x, step)
+                self.stage(phase, "copies", x, stage.steps)
+            else:
+                steps = self.transform(stage, x)
+                self.stage(phase, f"{stage.matrix.diagonals} diagonals", x, steps)
+                x -= 1
+        return x
 
+    def transform(self, transform: Transform, x: int) -> tuple[int, ...]:
+        """Counts a transform; returns the rotations of its key switches."""
+        matrix = transform.matrix
+        kept, rotations = self.diagonals(matrix.steps, matrix_periods(matrix), matrix.slots, transform.generators, x)
+        self.tally.storage += kept
+        return rotations
 
-def _diagonals(
-    tally: Tally,
-    steps: npt.NDArray[np.uint32],
-    periods: Sizes,
-    slots: int,
-    generators: tuple[tuple[int, int], ...],
-    x: int,
-    schedule: str,
-) -> int:
-    """Counts a transform with these diagonals; returns their bytes."""
-    babies = steps
-    if schedule == "bsgs":
-        babies = _babies(tally.gadget, steps, slots, generators, x)
-    return tally.transform(steps, babies, periods, slots, x, getattr(Schedule, schedule))
+    def diagonals(
+        self,
+        steps: npt.NDArray[np.uint32],
+        periods: Sizes,
+        slots: int,
+        generators: tuple[tuple[int, int], ...],
+        x: int,
+    ) -> tuple[int, tuple[int, ...]]:
+        """Counts a transform with these diagonals; returns their bytes and the rotations of its key switches."""
+        babies = steps
+        if self.schedule == "bsgs":
+            babies = _babies(self.tally.gadget, steps, slots, generators, x, self.pricing)
+        giants = (steps.astype(np.int64) - babies) % slots
+        rotations = tuple(s for of in (babies, giants) for s in np.unique(of).tolist() if s)
+        return self.tally.transform(steps, babies, periods, slots, x, getattr(Schedule, self.schedule)), rotations
+
+    def separate(self, plan: ProductPlan, base: int, product: int) -> None:
+        """Two transforms, a product and a relinearisation for each pair; one rescale of the sum."""
+        tally, gadget = self.tally, self.tally.gadget
+        largest = 0
+        for group in plan.groups:
+            for k in group.pairs:
+                encoded = 0
+                for shift in pair_outline(plan, k):
+                    if len(shift) == 1 and shift[0].mask is None:
+                        tally.rotate(product, shift[0].step)
+                        continue
+                    for number in sorted({t.base for t in shift}):
+                        mine = sorted((t for t in shift if t.base == number), key=lambda t: t.step)
+                        steps = np.array([t.step for t in mine], dtype=np.uint32)
+                        periods = np.array([t.period for t in mine], dtype=np.int64)
+                        encoded += self.diagonals(steps, periods, plan.slots, (), base)[0]
+                largest = max(largest, encoded)
+                tally.multiplied(4 * product)
+                tally.mod_up(product)
+                tally.key_switch(product, None)
+                tally.mod_down(gadget.special, product, 2)
+            if group.outer:
+                tally.rotate(product, group.outer % plan.slots)
+        tally.mod_down(1, product - 1, 2)
+        tally.storage += largest
+        bases = len(plan.left.bases) + len(plan.right.bases)
+        tally.need(
+            bases * 2 * base + 8 * product + gadget.digits(base) * gadget.extended(base) + 6 * gadget.extended(base)
+        )
 
 
 _periods: WeakKeyDictionary[SlotMatrix, Sizes] = WeakKeyDictionary()
@@ -235,31 +316,3 @@ def _flat(shifts: list[Outline]) -> _Side:
     terms = [(t.base, t.step, t.period, -1 if t.mask is None else t.size) for shift in shifts for t in shift]
     first = np.cumsum([0, *map(len, shifts)], dtype=np.int64)
     return np.array(terms, dtype=np.int64).reshape(-1, 4), first
-
-
-def _separate(tally: Tally, plan: ProductPlan, gadget: GadgetShape, base: int, product: int, schedule: str) -> None:
-    """Two transforms, a product and a relinearisation for each pair; one rescale of the sum."""
-    largest = 0
-    for group in plan.groups:
-        for k in group.pairs:
-            encoded = 0
-            for shift in pair_outline(plan, k):
-                if len(shift) == 1 and shift[0].mask is None:
-                    tally.rotate(product, shift[0].step)
-                    continue
-                for number in sorted({t.base for t in shift}):
-                    mine = sorted((t for t in shift if t.base == number), key=lambda t: t.step)
-                    steps = np.array([t.step for t in mine], dtype=np.uint32)
-                    periods = np.array([t.period for t in mine], dtype=np.int64)
-                    encoded += _diagonals(tally, steps, periods, plan.slots, (), base, schedule)
-            largest = max(largest, encoded)
-            tally.multiplied(4 * product)
-            tally.mod_up(product)
-            tally.key_switch(product, None)
-            tally.mod_down(gadget.special, product, 2)
-        if group.outer:
-            tally.rotate(product, group.outer % plan.slots)
-    tally.mod_down(1, product - 1, 2)
-    tally.storage += largest
-    bases = len(plan.left.bases) + len(plan.right.bases)
-    tally.need(bases * 2 * base + 8 * product + gadget.digits(base) * gadget.extended(base) + 6 * gadget.extended(base))

@@ -26,7 +26,7 @@ from ringforge import _native
 from ringforge._native import Ciphertext, Context, Evaluator, PairSumPlan, Schedule
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
-from ringforge.matmul.cost import split_steps
+from ringforge.matmul.cost import Pricing, split_steps
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.plan import Operand, ProductPlan, Replicate, Shift, Transform
 from ringforge.matmul.slots import SlotMatrix
@@ -44,11 +44,13 @@ class Options:
             of the products do, "all": those of the transforms too, "": none.
         via: rotations of the product's operands are composed of multiples of `via` base steps and the rest, so
             that few keys are needed; 0 gives each rotation its own key.
+        pricing: decides the baby steps of transforms; None: as the CPU does best.
     """
 
     schedule: str = "bsgs"
     compact: str = ""
     via: int = 0
+    pricing: Pricing | None = None
 
 
 @dataclass
@@ -238,7 +240,7 @@ class Product:
         schedule = self.options.schedule
         babies = matrix.steps
         if schedule == "bsgs":
-            babies = split_steps(self.context, matrix.steps, level, generators)
+            babies = split_steps(self.context, matrix.steps, level, generators, self.options.pricing)
         return HltKernel(
             self.context,
             diagonals(matrix),

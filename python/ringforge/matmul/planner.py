@@ -15,7 +15,7 @@ from typing import Any
 
 from ringforge._native import GadgetShape
 from ringforge.errors import LevelError, MemoryLimitError, ParameterError, ShapeError
-from ringforge.matmul.cost import SCHEDULES, ProductCost, cost
+from ringforge.matmul.cost import SCHEDULES, Pricing, ProductCost, cost
 from ringforge.matmul.engine import Options
 from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang, ringforge
 from ringforge.matmul.plan import ProductPlan
@@ -147,6 +147,7 @@ def choose(
     memory: int | None = None,
     keys: str = "all",
     schedule: str = "bsgs",
+    pricing: Pricing | None = None,
 ) -> Choice:
     """Lists candidates for a product and picks the cheapest that fits.
 
@@ -160,6 +161,7 @@ def choose(
         keys: "all": each rotation has its own key; "few": rotations of products are composed of two; "auto": few if
             nothing fits with all.
         schedule: of linear transforms, one of naive, hoisted, mo, bsgs.
+        pricing: of another machine than the CPU.
 
     Raises:
         ParameterError: unknown method, keys or schedule. ShapeError: the matrices do not fit a ciphertext.
@@ -175,10 +177,10 @@ def choose(
     p = context.params
     if keys == "auto":
         try:
-            return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, "all", schedule)
+            return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, "all", schedule, pricing)
         except MemoryLimitError:
             keys = "few"
-    return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, keys, schedule)
+    return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, keys, schedule, pricing)
 
 
 def free_memory(share: float = 0.8) -> int:
@@ -200,6 +202,7 @@ def _choose(
     memory: int | None,
     keys: str,
     schedule: str,
+    pricing: Pricing | None = None,
 ) -> Choice:
     plans = _plans(method, m, l, n, gadget.degree // 2)
     highest = max_level if level is None else level
@@ -215,8 +218,10 @@ def _choose(
     candidates = []
     for plan in fitting:
         at = plan.depth if level is None else level
-        for options in _options(plan, memory, keys, schedule):
-            found = cost(plan, gadget, at + 1, schedule=schedule, via=options.via, compact=options.compact)
+        for options in _options(plan, memory, keys, schedule, pricing):
+            found = cost(
+                plan, gadget, at + 1, schedule=schedule, via=options.via, compact=options.compact, pricing=pricing
+            )
             refused = ""
             if memory is not None and found.memory > memory:
                 refused = f"needs {found.memory / 2**20:.0f} MiB of {memory / 2**20:.0f}"
@@ -238,8 +243,8 @@ def _plans(method: str, m: int, l: int, n: int, slots: int) -> tuple[ProductPlan
     return tuple(METHODS[method](m, l, n, slots))
 
 
-def _options(plan: ProductPlan, memory: int | None, keys: str, schedule: str) -> list[Options]:
+def _options(plan: ProductPlan, memory: int | None, keys: str, schedule: str, pricing: Pricing | None) -> list[Options]:
     """Ways to run a plan that are worth costing."""
     vias = VIA if keys == "few" and plan.lazy else (0,)
     compact = ("",) if memory is None else ("", "masks", "all") if plan.lazy else ("", "all")
-    return [Options(schedule, c, v) for v in vias for c in compact]
+    return [Options(schedule, c, v, pricing) for v in vias for c in compact]

@@ -16,7 +16,7 @@ from ringforge.hw.vector.isa import BFrom, Instruction, Opcode, bank_of, decode,
 from tests.hw.shared_programs import SharedPrograms
 
 #: Random programs that are counted: those that the ordinary tests run.
-SEEDS, LENGTH = range(20), 150
+SEEDS, LENGTH = range(14), 150
 
 _C = {(0, 0): "a * B", (1, 0): "(a - c) * B", (0, 1): "a * B + c"}
 _ENTRIES = ("entries 0-31", "entries 32-63")

@@ -9,7 +9,7 @@ that comes from another one's memory shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector.interpreter import STREAM_QUEUE
-from ringforge.hw.vector.isa import MAX_MODULI, Instruction, Opcode, bank_of, slot
+from ringforge.hw.vector.isa import MAX_MODULI, Instruction, Opcode, bank_of, encode, slot
 from tests.hw.local_memory import Memory
 from tests.hw.random_programs import KEYS, POLYNOMIALS, PRIMES, RandomPrograms, _Element
 
@@ -38,14 +38,28 @@ class _There:
 class SharedPrograms(RandomPrograms):
     """Programs of all elements, drawn from a seed; arguments as `RandomPrograms`.
 
-    Near memory of an element, from line 1 on: inputs, outputs, places that are copied to, `size` bytes each. Far
-    memory: other inputs, from line 3 on.
+    Args:
+        origin: address where data begin, near and far; a multiple of the line.
+
+    Near memory of an element, from line 1 behind it on: inputs, outputs, places that are copied to, `size` bytes each.
+    Far memory: other inputs, from line 3 on.
     """
 
     #: Places in near memory that are copied to.
     PLACES: ClassVar[int] = 10
 
     config: FameConfig
+
+    def __init__(
+        self, config: FameConfig, seed: int, length: int = 60, log_n: int | None = None, *, origin: int = 0
+    ) -> None:
+        self.origin = origin + config.line_bytes
+        super().__init__(config, seed, length, log_n)
+
+    @property
+    def end(self) -> int:
+        """Address behind the data."""
+        return self._place(self.PLACES)
 
     def _size(self) -> int:
         # Some lines more than a polynomial has, so that polynomials begin anywhere between borders of 4 KiB.
@@ -74,21 +88,20 @@ class SharedPrograms(RandomPrograms):
         return [words for _ in range(2 * self.config.elements) for words in super(SharedPrograms, self)._contents()]
 
     def _input(self, prime: int, place: int) -> int:
-        return self.config.line_bytes + (prime * (1 + POLYNOMIALS + KEYS) + place) * self.size
+        return self.origin + (prime * (1 + POLYNOMIALS + KEYS) + place) * self.size
 
     def _output(self, e: _Element, place: int) -> int:  # noqa: ARG002
-        return self.config.line_bytes + (INPUTS + place) * self.size
+        return self.origin + (INPUTS + place) * self.size
 
     def _place(self, place: int) -> int:
-        return self.config.line_bytes + (INPUTS + self.outputs + place) * self.size
+        return self.origin + (INPUTS + self.outputs + place) * self.size
 
     def _far(self, prime: int, place: int) -> int:
         return self._input(prime, place) + 2 * self.config.line_bytes
 
-    def image(self) -> Memory:
-        """Memory of all elements before the programs run."""
-        size = self._place(self.PLACES)
-        image = Memory(self.config, size, size)
+    def image(self, image: Memory | None = None) -> Memory:
+        """Memory of all elements before the programs run; puts data into memory that is there, if some is given."""
+        image = image or Memory(self.config, self.end, self.end)
         for n, words in enumerate(self.contents):
             far, element = divmod(n // INPUTS, self.config.elements)
             at = self._input(0, n % INPUTS)
@@ -145,7 +158,7 @@ class SharedPrograms(RandomPrograms):
         if not inverse and self._chance(70):
             primes = [int(self.rng.integers(PRIMES)) for _ in range(2)]
         lift = None
-        if not inverse and (primes != [source, source] or self._chance(20)):
+        if not inverse and (primes != [source, source] or self._chance(50)):
             lift = self._entry(e, source)
         tables = [self._table(e, p) for p in primes]
         if e.tables[tables[0]] != primes[0]:
@@ -244,6 +257,18 @@ class SharedPrograms(RandomPrograms):
             code = self._pick(self.codes)
             e.slots[code] = there.prime
         e.program.append(Instruction.load(code, address))
+
+
+def chain(config: FameConfig, seed: int, length: int, degrees: Sequence[int]) -> tuple[list[np.ndarray], Memory]:
+    """Random programs of one degree after the other, and memory before they run."""
+    parts: list[SharedPrograms] = []
+    for n, log_n in enumerate(degrees):
+        parts.append(SharedPrograms(config, seed + n, length, log_n, origin=parts[-1].end if parts else 0))
+    image = Memory(config, parts[-1].end, parts[-1].end)
+    for part in parts:
+        part.image(image)
+    bodies = [[p[:-1] for p in part.encoded()] for part in parts]
+    return [np.concatenate([*pieces, encode([Instruction.end()])]) for pieces in zip(*bodies, strict=True)], image
 
 
 def kinds(program: list[Instruction]) -> set[str]:

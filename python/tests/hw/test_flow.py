@@ -19,8 +19,9 @@ from ringforge.errors import HardwareError
 from ringforge.hw.core import build, cells, lint, provenance, report, resources
 from ringforge.hw.core.machine import machine
 from ringforge.hw.core.resources import Synthesis, compose, total
+from ringforge.hw.core.slices import Slices
 from ringforge.hw.core.sources import sources
-from ringforge.hw.core.synthesis import Module, Resources, Run
+from ringforge.hw.core.synthesis import Design, Module, Resources, Run
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.figures import FIGURES
 from ringforge.hw.machines.matvec.isa_cli import isa_document
@@ -156,6 +157,67 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache."""
     monkeypatch.setenv("RINGFORGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+def test_slices_of_a_part() -> None:
+    lanes = Slices(("Lanes",), 4, ("MaxLogN",))
+    assert lanes.few({"Lanes": 128, "MaxLogN": 13, "W": 54}) == (
+        {"Lanes": 4, "MaxLogN": 8, "W": 54},
+        {"Lanes": 8, "MaxLogN": 9, "W": 54},
+        32,
+    )
+    assert lanes.few({"Lanes": 12, "MaxLogN": 9}) is None, "3 slices: as well whole"
+    assert lanes.few({"Lanes": 24, "MaxLogN": 9}) is None, "6 slices are no power of two, and there is a logarithm"
+    widths = Slices(("WordW", "RowW"), 2)
+    assert widths.few({"WordW": 8192, "RowW": 6912}) == ({"WordW": 64, "RowW": 54}, {"WordW": 128, "RowW": 108}, 128)
+    assert widths.few({"WordW": 512, "RowW": 27}) is None
+    with pytest.raises(TypeError, match="array"):
+        lanes.few({"Lanes": (1, 2), "MaxLogN": 9})
+
+
+#: A top with two parts of different widths, and registers that feed them.
+TWO_SIZES = {
+    "pipe": """module pipe #(
+  parameter int unsigned W = 1
+) (
+  input logic clk, input logic [W-1:0] d, output logic [W-1:0] q
+);
+  always_ff @(posedge clk) q <= d;
+endmodule
+""",
+    "pipes": """module pipes #(
+  parameter int unsigned Few = 4, parameter int unsigned Sizes [2] = '{1, 2}
+) (
+  input logic clk, input logic [8*Few-1:0] d, output logic [Few-1:0] a, output logic [8*Few-1:0] b
+);
+  logic [8*Few-1:0] d_q;
+  always_ff @(posedge clk) d_q <= d;
+  pipe #(.W(Few)) u_few (.clk, .d(d_q[Few-1:0]), .q(a));
+  pipe #(.W(8*Few)) u_many (.clk, .d(d_q), .q(b));
+endmodule
+""",
+}
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("own_cache")
+def test_parts_of_several_sizes_keep_their_widths() -> None:
+    cut = frozenset({"pipe"})
+    module = Module.make("pipes", {"Few": 4, "Sizes": [3, 5]})
+    assert str(module) == "pipes Few=4 Sizes='{3,5}"
+    with pytest.raises(HardwareError, match=r"pipes has parts of several sizes.* pipe"):
+        Design(TWO_SIZES, cut).synthesise(module)
+    run = Design(TWO_SIZES, cut, resized=cut).synthesise(module)
+    assert run.own.flip_flops == 32
+    assert run.parts == ((Module.make("pipe", {"W": 32}), 1), (Module.make("pipe", {"W": 4}), 1))
+    assert Run.from_dict(json.loads(json.dumps(run.to_dict()))) == run
+    # Of 64 bits and their parts, from 1 slice and 2, as of all of them at once.
+    design = Design(TWO_SIZES, cut, {"pipes": Slices(("Few",))}, cut)
+    wide = Module.make("pipes", {"Few": 8})
+    assert design.kept(wide) is None
+    sliced = design.synthesise(wide)
+    assert (sliced.own.flip_flops, sliced.parts) == (64, Design(TWO_SIZES, cut, resized=cut).synthesise(wide).parts)
+    assert design.kept(wide) == sliced
 
 
 @pytest.mark.usefixtures("own_cache")

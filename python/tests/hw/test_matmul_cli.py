@@ -15,6 +15,7 @@ import pytest
 from ringforge.cli import main
 from ringforge.hw.machines.matmul import run_cli
 from ringforge.hw.machines.matmul.isa_cli import isa_document
+from ringforge.hw.machines.matmul.model_device import ModelDevice
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[..., str]
@@ -34,6 +35,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return go
 
 
+@pytest.mark.long
 def test_products_on_the_simulated_machine(run: Run, tmp_path: Path) -> None:
     """`matmul run --device` encrypts, multiplies in RTL and decrypts; the model's device takes any plan, too."""
     rng = np.random.default_rng(2)
@@ -47,7 +49,7 @@ def test_products_on_the_simulated_machine(run: Run, tmp_path: Path) -> None:
     assert figures["clock_hz"] == 350e6
     assert figures["bytes"]["keys"] > 0
     text = run(f"matmul run {given} {sets} --device model:fame-small --method fame")
-    assert "on model:fame-small" in text
+    assert f"on {ModelDevice('fame-small').name}" in text
     assert "memory traffic: " in text
 
 
@@ -69,6 +71,7 @@ def test_ciphertexts_of_the_machine_are_the_cpu_s(run: Run, tmp_path: Path) -> N
     assert files[0] == files[1]
 
 
+@pytest.mark.long
 def test_run(run: Run) -> None:
     sets = "--insecure tests --shape 2x2x2"
     record = json.loads(run(f"hw run matmul {sets} --json").splitlines()[-1])

@@ -17,6 +17,7 @@ from ringforge.devices import Device, KeySet, Report, conformance, open_device
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.executors import Executor, Interpreted, Run, Simulated
+from ringforge.hw.machines.matmul.measure import run_product
 from ringforge.hw.machines.matmul.model_device import ModelDevice
 from ringforge.hw.machines.matmul.product import ProductProgram, product_program
 from ringforge.hw.vector.isa import Opcode, decode
@@ -131,6 +132,18 @@ def test_wrong_factors_are_refused() -> None:
             device.run(handle, [x, wrong])
     with pytest.raises(ShapeError, match="parts"):
         device.run(handle, [x, Evaluator(world.context, 1).mul(x, x)])
+    foreign = device.prepare(MultiplyKernel(world.context, 2), other.keys())
+    with pytest.raises(MismatchError, match="relinearisation key belongs to another"):
+        device.run(foreign, [x, x])
+
+
+def test_sums_of_reports_begin_with_nothing() -> None:
+    """A sum that begins without a clock has that of what is added."""
+    nothing, run = Report("a", 0.0), Report("a", 0.5, 10, 20.0, {"keys": 3})
+    for total in (nothing + run, run + nothing, nothing + nothing + run):
+        assert (total.cycles, total.clock_hz, total.seconds, total.bytes) == (10, 20.0, 0.5, {"keys": 3})
+    assert (run + run).cycles == 20
+    assert (run + Report("cpu", 1.0)).cycles is None
 
 
 def test_keys_for_too_few_limbs_are_refused() -> None:
@@ -280,6 +293,22 @@ def test_model_device() -> None:
 @pytest.mark.parametrize("parameters", ["fame-small", "fame-small-3"])
 def test_largest_degree_of_the_small_machine_in_rtl(parameters: str) -> None:
     check_machine(World(parameters), "fame-small", (4, 4, 4))
+
+
+@pytest.mark.long
+def test_full_lanes_in_rtl() -> None:
+    """Set-A's depth on 2 x 128 lanes."""
+    check_machine(World("fame-a"), "fame-s", (4, 4, 4))
+
+
+@pytest.mark.long
+def test_whole_product_of_64_in_rtl() -> None:
+    """64 x 64 x 64 at Set-A's depth with (k, beta) = (5, 1) on 2 x 128 lanes, as one program: minutes."""
+    made = run_product(FameConfig.named("fame-s"), params.named("fame-a", REASON), (64, 64, 64))
+    assert made.exact
+    assert made.error < made.bound
+    assert made.peak <= 16
+    assert made.rows < made.cycles < 1.3 * made.rows
 
 
 @pytest.mark.long

@@ -5,20 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ringforge.errors import HardwareError
+from ringforge.errors import HardwareError, IllegalInstructionError
 from ringforge.hw.core.registers import Register, field
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector.interpreter import Interpreter
-from ringforge.hw.vector.isa import Instruction, Opcode, Scope, decode, encode
+from ringforge.hw.vector.isa import BFrom, Instruction, Opcode, Scope, decode, description, encode, field_table
 from tests.hw.local_bench import PROGRAMS, STRIDE, LocalBench, hold, place
 from tests.hw.shared_coverage import LENGTH, SEEDS
-from tests.hw.shared_programs import SharedPrograms, kinds
+from tests.hw.shared_programs import SharedPrograms, chain, kinds
 
 Machines = Callable[[str], Simulation[FameConfig]]
 KINDS = ["fame-small", pytest.param("fame-small-montgomery", marks=pytest.mark.long)]
@@ -53,7 +54,7 @@ def random_programs(sim: Simulation[FameConfig], seeds: Iterable[int], length: i
         Interpreter(sim.config, expected).run(programs)
         hold(sim, programs, memory, expected)
         met |= {k for p in programs for k in kinds(decode(p))}
-    missing = {o.name for o in Opcode} - {Opcode.REDUCE.name} - met
+    missing = {o.name for o in Opcode} - {"REDUCE"} - ({"SEND", "RECV"} if sim.config.pes == 1 else set()) - met
     assert missing | ({"pair of NTT", "pair of INTT", "MAC with lift", "NTT with lift"} - met) == set()
 
 
@@ -69,6 +70,54 @@ def test_random_programs(machines: Machines, name: str, first: int, count: int) 
     sim = machines(name)
     sim.reset()
     random_programs(sim, range(first, first + count))
+
+
+@pytest.mark.parametrize("seeds", [range(4000, 4001), pytest.param(range(4010, 4050), marks=pytest.mark.long)])
+def test_degrees_follow_each_other(sim: Simulation[FameConfig], seeds: range) -> None:
+    """CONF in mid-program: short polynomials after long ones and the other way round, copies and stores before it."""
+    for seed in seeds:
+        degrees = [int(x) for x in np.random.default_rng(seed).permutation([7, 7, 8, 9, 10])]
+        programs, memory = chain(sim.config, 10 * seed, 40, degrees)
+        expected = deepcopy(memory)
+        Interpreter(sim.config, expected).run(programs)
+        hold(sim, programs, memory, expected)
+
+
+def meaning(i: Instruction) -> set[str]:
+    """The fields of an instruction that it depends on."""
+    used = {"op", *description()["instructions"][i.op.name]["uses"]}
+    if i.op is Opcode.MAC:
+        used -= {"imm"} if i.b_from != BFrom.IMM else set()
+        used -= {"b"} if i.b_from != BFrom.SLOT else set()
+        used -= {"c"} if not i.pre_sub and not i.post_add else set()
+    if i.op in (Opcode.NTT, Opcode.INTT) and not i.pair:
+        used -= {"pair_dst", "pair_a", "pair_tw", "pair_mod"}
+    return used - (set() if i.lift else {"src_mod", "src_mod_high"})
+
+
+def littered(words: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same instructions with bits at random wherever they do not matter."""
+    out = rng.integers(0, 1 << 64, words.shape, np.uint64)
+    for n, i in enumerate(decode(words)):
+        for name in meaning(i):
+            f = field_table()[name]
+            mask = np.uint64(((1 << f.width) - 1) << f.lsb)
+            out[n, f.word] = out[n, f.word] & ~mask | words[n, f.word] & mask
+    return out
+
+
+def test_bits_without_a_meaning_have_no_effect(sim: Simulation[FameConfig]) -> None:
+    """Instructions bit by bit: whatever stands in fields that an operation does not use, or not with these others."""
+    rng = np.random.default_rng(1)
+    for seed in range(3000, 3002):
+        case = SharedPrograms(sim.config, seed, LENGTH)
+        expected = case.image()
+        Interpreter(sim.config, expected).run(case.encoded())
+        programs = [littered(p, rng) for p in case.encoded()]
+        again = case.image()
+        Interpreter(sim.config, again).run(programs)
+        assert np.array_equal(again.near, expected.near)
+        hold(sim, programs, case.image(), expected)
 
 
 # ---- refusals -----------------------------------------------------------------------------------------
@@ -258,7 +307,7 @@ def test_runs_end_at_any_moment_under_stalls(machines: Machines, name: str) -> N
 def test_stalls_of_memory_change_nothing_but_time(machines: Machines, stall: int) -> None:
     config = machines("fame-small").config
     with Simulation(config, optimise="-O1", stall_percent=stall, seed=stall) as slow:
-        random_programs(slow, range(1000, 1008))
+        random_programs(slow, range(1000, 1005))
 
 
 def waiting(b: LocalBench) -> dict[str, list[list[Instruction]]]:
@@ -306,27 +355,86 @@ def test_changing_one_word_changes_the_result(sim: Simulation[FameConfig]) -> No
             hold(sim, other, memory, expected)
 
 
-# ---- real multipliers ---------------------------------------------------------------------------------
+def test_entries_that_were_not_written_do_no_harm(sim: Simulation[FameConfig]) -> None:
+    """The interpreter refuses them; the machine computes something, comes to its end, and the next run is right."""
+    b, i = LocalBench(sim.config, 8), Instruction
+    s, t = b.slot, b.table
+    steps = [
+        i.mac(s(2, 0), s(0, 0), 50, imm=3, c=s(1, 0), pre_sub=True, lift_from=51),
+        i.ntt(s(3, 0), s(0, 0), t(0), 52, lift_from=53).beside(i.ntt(s(3, 1), s(1, 0), t(1), 54, lift_from=53)),
+        i.intt(s(3, 0), s(0, 0), t(0), 55),
+    ]
+    for step in steps:
+        program = b.all([*b.setup(), step, i.store(step.dst, b.output(0)), i.end()])
+        with pytest.raises(IllegalInstructionError, match="was not set"):
+            b.expected(program)
+        sim.unmap_all()
+        arrays = b.memory().map(sim)
+        place(sim, program)
+        sim.run(PROGRAMS, STRIDE, limit=50_000)
+        # Nothing but the result has changed.
+        inputs = b.output(0) // sim.config.near_ports // 8
+        for a, (_, was) in zip(arrays, b.memory().segments(), strict=True):
+            assert np.array_equal(a[:inputs], was.view(np.uint64)[:inputs])
+    b.run(sim, b.everything())
 
 
-def tiny(name: str) -> FameConfig:
-    """Elements of 8 lanes with a port each to near and far memory, and banks of four sizes."""
-    c = FameConfig.named(name)
-    return c.model_copy(
-        update={
-            "name": f"{name}-tiny", "lanes": 8, "near_ports": 1, "ports": 4, "min_log_n": 6, "max_log_n": 8,
-            "bank_rows": (64, 96, 32, 128), "twiddle_rows": 64, "stream_rows": 32,
-            "dram_bytes": 2 * c.segment_bytes,
-        }
-    )  # fmt: skip
+@pytest.mark.parametrize("seeds", [range(5000, 5006), pytest.param(range(5006, 5400), marks=pytest.mark.long)])
+def test_hostile_programs_harm_nobody_else(sim: Simulation[FameConfig], seeds: range) -> None:
+    """Random bits of an element's program are turned over. It comes to an end (done, refused, by the watchdog), the
+    other element's memory and all far memory stay as they were, and the next run is right."""
+    b = LocalBench(sim.config, 7)
+    good = [*b.setup(), Instruction.mac(b.slot(2, 0), b.slot(0, 0), 0, imm=7)]
+    good += [Instruction.store(b.slot(2, 0), b.output(0)), Instruction.end()]
+    for seed in seeds:
+        case, rng = SharedPrograms(sim.config, seed, 40), np.random.default_rng(seed)
+        bad = case.encoded()[0]
+        for _ in range(int(rng.integers(1, 12))):
+            n, word = int(rng.integers(len(bad))), int(rng.integers(4))
+            bad[n, word] ^= np.uint64(1 << int(rng.integers(48 if word == 3 else 64)))
+        sim.unmap_all()
+        arrays = case.image().map(sim)
+        place(sim, [bad, encode([Instruction.end()])])
+        sim.watch(6000)
+        sim.start(PROGRAMS, STRIDE)
+        assert sim.advance(30_000), f"programs number {seed} do not end"
+        sim.watch(0)
+        near = sim.config.near_ports
+        for n, (a, (_, was)) in enumerate(zip(arrays, case.image().segments(), strict=True)):
+            assert n < near or np.array_equal(a, was.view(np.uint64)), f"programs number {seed} write to port {n}"
+        b.run(sim, good)
+
+
+# ---- other shapes -------------------------------------------------------------------------------------
+
+
+def shaped(name: str, **sizes: object) -> FameConfig:
+    """A configuration with other sizes."""
+    return FameConfig.model_validate(FameConfig.named(name).model_dump() | {"name": f"{name}-shaped"} | sizes)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["fame-small", "fame-small-montgomery"])
 def test_real_multipliers(name: str) -> None:
-    """The tiled multipliers that are synthesised, not their twins, on a machine of another shape."""
-    with Simulation(FameConfig.model_validate(tiny(name).model_dump()), twin=False, optimise="-O1") as sim:
+    """The tiled multipliers that are synthesised, not their twins; a port each to near and far memory, odd banks."""
+    config = shaped(
+        name, lanes=8, near_ports=1, ports=4, dram_bytes=1 << 29, min_log_n=6, max_log_n=8, bank_rows=(64, 96, 32, 128),
+        twiddle_rows=64, stream_rows=32,
+    )  # fmt: skip
+    with Simulation(config, twin=False, optimise="-O1") as sim:
         random_programs(sim, range(2000, 2030), length=200)
-        for log_n in (6, 7, 8):
+        for log_n in (6, 7):
             b = LocalBench(sim.config, log_n)
             b.run(sim, b.everything())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["fame-small", "fame-small-montgomery"])
+def test_one_wide_element(name: str) -> None:
+    """32 lanes, from which on twiddles take another way to them; four near ports and two far ones, few moduli."""
+    config = shaped(
+        name, pes=1, lanes=32, near_ports=4, far_ports=2, ports=6, dram_bytes=1 << 30, min_log_n=8, max_log_n=11,
+        bank_rows=(64, 192, 256, 128), twiddle_rows=128, stream_rows=64,
+    )  # fmt: skip
+    with Simulation(config, optimise="-O1", stall_percent=10) as sim:
+        random_programs(sim, range(2100, 2140))

@@ -37,6 +37,8 @@ SMALL = FameConfig.named("fame-small")
 SCALE = 2.0**40
 #: Limbs of Q, special primes, limbs of a digit: one digit, two, and three.
 SHAPES = ((5, 5, 5), (6, 3, 3), (6, 2, 2))
+#: Digits of one limb.
+SINGLE = (4, 1, 1)
 
 
 # ---- a world of small parameters ------------------------------------------------------------------
@@ -112,6 +114,8 @@ def run(compiled: CompiledHlt, native: Any, keys: Any, ciphertext: Any, element:
     memory, log_n = CountingMemory(compiled), compiled.placed.target.log_n
     for address, words in (*compiled.prepared(native, keys), *compiled.loaded(ciphertext)):
         memory.near[element].put(address, words)
+    for address, words in compiled.prepared(native, keys, far=True):
+        memory.far[element].put(address, words)
     machine = Interpreter(compiled.placed.target.config, memory, _native.kernels.active())
     machine.run(compiled.programs(element))
     parts = compiled.results(lambda address: memory.near[element].get(address, 1 << log_n))
@@ -178,7 +182,7 @@ def test_mixed_radix_converts_the_centred_value(machine: str, count: int, banks:
 # ---- transforms -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, SINGLE])
 @pytest.mark.parametrize("steps", [(0,), (3,), (0, 1), (0, 2, 5, 7, 500)], ids=str)
 def test_memory_optimised_gives_the_same_words_as_the_library(shape: tuple[int, int, int], steps: tuple[int]) -> None:
     w = world(shape)
@@ -236,11 +240,16 @@ def test_coarse_schedules_give_the_same_words_through_memory(shape: tuple[int, i
     assert memory.written["intermediates"] >= 2 * 2 * (shape[0] + shape[1])
 
 
-def test_inputs_below_the_top_use_keys_of_the_top() -> None:
-    w, steps, level = world(SHAPES[2]), (1, 6), 3
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_inputs_below_the_top_use_keys_of_the_top(shape: tuple[int, int, int], level: int) -> None:
+    """Down to two limbs; the last digit is shorter than the others, or alone."""
+    w, steps = world(shape), (0, 1, 6)
     kernel = w.kernel(steps, Schedule.mo, level)
     native, keys, x = encoded(kernel), w.keys(steps), w.ciphertext(level)
-    assert same(run(compile_hlt(SMALL, kernel), native, keys, x)[0], native.run(x, keys))
+    compiled = compile_hlt(SMALL, kernel)
+    assert same(run(compiled, native, keys, x)[0], native.run(x, keys))
+    assert compiled.peak <= limit(level + 1, len(compiled.placed.target.digits(level + 1)))
 
 
 def test_a_rotation_costs_what_the_bound_says() -> None:
@@ -299,9 +308,9 @@ def test_a_whole_transform_of_set_c(monkeypatch: pytest.MonkeyPatch) -> None:
     # Its keys are more than the near memory, which is not the point here.
     monkeypatch.setattr(ElementLayout, "check", lambda _: None)
     machine = FameConfig.named("fame-l")
-    optimised = compile_hlt(machine, sparse("fame-c", 319, Schedule.mo))
+    optimised = compile_hlt(machine, sparse("fame-c", 319, Schedule.mo), near_bytes=1 << 40)
     assert optimised.ciphertext_bytes <= 135e6
-    coarse = compile_hlt(machine, sparse("fame-c", 319, Schedule.naive))
+    coarse = compile_hlt(machine, sparse("fame-c", 319, Schedule.naive), near_bytes=1 << 40)
     assert coarse.ciphertext_bytes > 100 * 135e6
     rows = alu_rows(optimised.placed.target, optimised.program)
     assert rows <= 1.001 * bounds(optimised.placed.target, 32).total(319)
@@ -333,6 +342,26 @@ def test_what_is_copied_from_far_memory_streams_after_its_sync() -> None:
     assert traffic(layout, program)["keys"].written == 2 * layout.stride
 
 
+@pytest.mark.parametrize("schedule", [Schedule.mo, Schedule.hoisted])
+@pytest.mark.parametrize("afar", [1, 3, 5])
+def test_multipliers_in_far_memory_give_the_same_words(schedule: Schedule, afar: int) -> None:
+    """Keys and diagonals of the last rotations come by the window of near memory."""
+    w, steps, limbs = world(SHAPES[2]), (0, 1, 2, 4, 5, 7), 6 + 2
+    kernel = w.kernel(steps, schedule)
+    native, keys, x = encoded(kernel), w.keys(steps), w.ciphertext()
+    stride = SMALL.polynomial_bytes(10)
+    near = (limbs + (5 - afar) * (2 * 3 + 1) * limbs) * stride
+    compiled = compile_hlt(SMALL, kernel, near_bytes=near)
+    result, memory = run(compiled, native, keys, x)
+    assert same(result, native.run(x, keys))
+    assert {e: n for e, n in compiled.far_bytes.items() if n} == {
+        "keys": afar * 2 * 3 * limbs * stride,
+        "masks": afar * limbs * stride,
+    }
+    assert compiled.traffic["window"].written == afar * 7 * limbs * stride
+    assert memory.read["window"] == afar * 7 * limbs
+
+
 # ---- refusals -------------------------------------------------------------------------------------
 
 
@@ -356,9 +385,9 @@ def test_what_the_machine_does_not_hold_is_refused(change: dict[str, int], messa
 
 def test_keys_beyond_the_memory_are_refused() -> None:
     with pytest.raises(
-        ParameterError, match=r"has 8\.00 GiB of near memory, the program needs .* take a plan with fewer"
+        ParameterError, match=r"has 32\.00 GiB of far memory, the program needs .* take a plan with fewer"
     ):
-        compile_hlt(FameConfig.named("fame-l"), sparse("fame-c", 100, Schedule.mo))
+        compile_hlt(FameConfig.named("fame-l"), sparse("fame-c", 319, Schedule.mo))
 
 
 def test_keys_of_too_few_limbs_are_refused() -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core.config import MachineConfig
+from ringforge.hw.core.slices import Slices
 from ringforge.hw.core.sources import sources
 from ringforge.registered import load, registered
 
@@ -31,19 +32,6 @@ _GROUP: Final = "ringforge.machines"
 LANE_CELLS: Final = frozenset({"rf_mac", "rf_butterfly"})
 #: Where designs are cut for synthesis: those of the common cells and of the shell.
 COMMON_PARTS: Final = frozenset({"rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_bank", "rf_transform", *LANE_CELLS})
-
-
-@dataclass(frozen=True)
-class Slices:
-    """How a part grows: by equal slices, beside what it has once, such as control.
-
-    Attributes:
-        parameters: sizes that are multiples of the number of slices.
-        least: the greatest common divisor of these sizes in one slice.
-    """
-
-    parameters: tuple[str, ...]
-    least: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +51,7 @@ class Machine:
         parts: modules at which synthesis cuts it; those of `lane_cells` are among them.
         lane_cells: parts whose lanes are independent: synthesised with one lane, counted once a lane.
         slices: parts that are synthesised with one slice and with two: what the second one adds counts for all others.
+        resized: parts that one module may instantiate with several sizes.
         kernels: module that registers how its devices run kernels (kind `rtl:NAME`); "" if it runs none.
         commands: functions "MODULE:FUNCTION" for Typer, by the command: `ringforge hw COMMAND NAME` calls one.
         figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.resources.Figures`; "" for none.
@@ -81,6 +70,7 @@ class Machine:
     parts: frozenset[str] = COMMON_PARTS
     lane_cells: frozenset[str] = LANE_CELLS
     slices: Mapping[str, Slices] = field(default_factory=dict)
+    resized: frozenset[str] = frozenset()
     kernels: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     figures: str = ""

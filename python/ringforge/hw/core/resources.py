@@ -5,8 +5,8 @@
 The tree of parts and their numbers come from elaboration, not from a list here: each module that the machine's
 descriptor calls a part is synthesised once for each set of parameters that the machine gives it, without the parts
 inside it, and everything is added up. Cells whose lanes do not touch each other are synthesised with one lane and
-counted once a lane. Wide parts that are made of equal slices are synthesised with one and with two of them. What only a
-machine can say of itself, its :class:`Figures` say.
+counted once a lane; wide parts that are made of equal slices, with one slice and with two. What only a machine can say
+of itself, its :class:`Figures` say.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from math import gcd
 from typing import Any, ClassVar
 
 from ringforge import yosys
@@ -24,7 +23,7 @@ from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import synthesis
 from ringforge.hw.core.cells import Cell
 from ringforge.hw.core.config import MachineConfig
-from ringforge.hw.core.machine import Machine, Slices
+from ringforge.hw.core.machine import Machine
 from ringforge.hw.core.sources import sources
 from ringforge.hw.core.synthesis import Design, Module, Resources, Run
 
@@ -37,7 +36,7 @@ def _design(name: str) -> Design:
     of = descriptors.machine(name)
     cells = [p for library in tables.LIBRARIES for p in sorted((sources() / library / "rtl").glob("*.sv"))]
     listed = of.files()
-    return Design.of([*listed, *(p for p in cells if p not in listed)], of.parts)
+    return Design.of([*listed, *(p for p in cells if p not in listed)], of.parts, of.slices, of.resized)
 
 
 def design(machine: Machine) -> Design:
@@ -64,31 +63,7 @@ class Line:
 Lines = tuple[Line, ...]
 
 
-def sliced(module: Module, of: Slices, run: Runner) -> Run | None:
-    """A part from syntheses of one slice and of two, or None where `run` knows one of them not."""
-    sizes = {name: module[name] for name in of.parameters}
-    slices, rest = divmod(gcd(*sizes.values()), of.least)
-    if slices < 3 or rest:
-        return run(module)
-    ran = [
-        run(Module.make(module.name, {**dict(module.parameters), **{k: n * v // slices for k, v in sizes.items()}}))
-        for n in (1, 2)
-    ]
-    if ran[0] is None or ran[1] is None:
-        return None
-    one, two = ran[0], ran[1]
-    if one.parts or two.parts:
-        raise HardwareError(f"{module.name} holds other parts, so it cannot be counted in slices")
-    own = one.own + (two.own - one.own) * (slices - 1)
-    return Run(module, own, (), one.seconds + two.seconds, two.tool)
-
-
-def compose(
-    root: Module,
-    run: Runner,
-    lane_cells: frozenset[str] = descriptors.LANE_CELLS,
-    slices: Mapping[str, Slices] | None = None,
-) -> Lines | None:
+def compose(root: Module, run: Runner, lane_cells: frozenset[str] = descriptors.LANE_CELLS) -> Lines | None:
     """All parts of a design in the order of the hierarchy, or None where `run` knows one of them not."""
     runs: dict[Module, Run] = {}
     counts: dict[Module, int] = {}
@@ -98,7 +73,7 @@ def compose(
             count *= module["Lanes"]
             module = Module.make(module.name, {**dict(module.parameters), "Lanes": 1})
         if module not in runs:
-            found = sliced(module, slices[module.name], run) if slices and module.name in slices else run(module)
+            found = run(module)
             if found is None:
                 return False
             runs[module] = found
@@ -162,6 +137,10 @@ class Figures:
     def sizes(self, config: Any) -> Mapping[str, int]:  # noqa: ARG002
         """Sizes that the table of cells takes instead of `ringforge.hw.core.cells.SIZES`."""
         return {}
+
+    def placed(self, config: Any) -> Mapping[str, int] | None:  # noqa: ARG002
+        """Parameters of the top with few lanes, for `hw timing`; None: as `ringforge.hw.core.timing` takes them."""
+        return None
 
     def published(self, config: Any) -> Published | None:  # noqa: ARG002
         """Figures that were published of this shape."""
@@ -294,10 +273,10 @@ def gather(
         kinds: of the machine's `Figures.variants`; default: all.
     """
     machine = descriptors.of(config)
-    said, lane_cells, slices = figures(machine), machine.lane_cells, machine.slices
+    said, lane_cells = figures(machine), machine.lane_cells
     found: list[tuple[Cell, Resources]] = []
     for cell in cells(machine, config) if want_cells else ():
-        lines = None if cell.module is None else compose(cell.module, run, lane_cells, slices)
+        lines = None if cell.module is None else compose(cell.module, run, lane_cells)
         if lines is not None:
             found.append((cell, total(lines)))
     elements: dict[str, Lines] = {}
@@ -306,8 +285,8 @@ def gather(
         if kinds is not None and kind not in kinds:
             continue
         element = said.element(variant) if want_elements else None
-        if element is not None and (lines := compose(element, run, lane_cells, slices)) is not None:
+        if element is not None and (lines := compose(element, run, lane_cells)) is not None:
             elements[kind] = lines
-        if want_machines and (lines := compose(top(machine, variant), run, lane_cells, slices)) is not None:
+        if want_machines and (lines := compose(top(machine, variant), run, lane_cells)) is not None:
             machines[kind] = lines
     return Synthesis(config, yosys.version() or "", tuple(found), elements, machines)

@@ -4,7 +4,8 @@
 
 A design is cut at named modules, its parts. A run synthesises one module flat, with the parts in it left out as black
 boxes, and lists them with the parameters that elaboration gave them; `ringforge.hw.core.resources` adds them up. Every
-run is kept in the cache, named by a hash of the sources that it read, so that only what changed runs again.
+run is kept in the cache, named by a hash of the sources that it read, so that only what changed runs again. Wide parts
+that are made of equal slices are not synthesised whole, but with one slice and with two.
 
 What Yosys does not do, and a vendor's tool does: pack adders and pipeline registers into DSP slices, and merge logic
 across parts. Its DSP, BRAM and URAM counts are good; LUTs and flip-flops come out too high.
@@ -18,17 +19,25 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from ringforge import yosys
 from ringforge.errors import HardwareError
 from ringforge.hw.core import build
+from ringforge.hw.core.slices import Slices, Value
 
 FLAGS: Final = "-family xcup -uram -noiopad -noclkbuf -flatten"
-_FLOW: Final = f"synth_xilinx {FLAGS} -top {{top}}\ntee -q -o cells.json stat -json"
+_COUNT: Final = "tee -q -o cells.json stat -json"
+_FLOW: Final = f"synth_xilinx {FLAGS} -top {{top}}\n{_COUNT}"
+#: The same without its first step, which would cut connections of black boxes to the widths of the first of them.
+_KEEPING: Final = (
+    "read_verilog -lib -specify +/xilinx/cells_sim.v\nread_verilog -lib +/xilinx/cells_xtra.v\n"
+    f"synth_xilinx {FLAGS} -top {{top}} -run prepare:\n{_COUNT}"
+)
 
 _DSP: Final = {"DSP48E2": 1}
 _BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
@@ -97,10 +106,6 @@ class Resources:
             lut=sum(_LUTS.get(c, 0) * n for c, n in cells.items()),
             flip_flops=sum(_FLIP_FLOPS.get(c, 0) * n for c, n in cells.items()),
         )
-
-
-#: Value of a parameter: a number, or an array of them.
-Value = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -184,15 +189,25 @@ class Design:
     Attributes:
         texts: sources by the name of the module or package that each holds, packages in the order of reading.
         cut: names of the parts.
+        slices: parts of which one slice and two are synthesised: what the second adds counts for each of the others.
+        resized: parts that a module may have in several sizes.
     """
 
     texts: Mapping[str, str]
     cut: frozenset[str]
+    slices: Mapping[str, Slices] = field(default_factory=dict)
+    resized: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, files: Sequence[Path], cut: frozenset[str]) -> Design:
+    def of(
+        cls,
+        files: Sequence[Path],
+        cut: frozenset[str],
+        slices: Mapping[str, Slices] | None = None,
+        resized: frozenset[str] = frozenset(),
+    ) -> Design:
         """The design in these files."""
-        return cls({path.stem: path.read_text(encoding="utf-8") for path in files}, cut)
+        return cls({path.stem: path.read_text(encoding="utf-8") for path in files}, cut, slices or {}, resized)
 
     def parameter_names(self, module: str) -> frozenset[str]:
         """Parameters of a module that can be set; local ones are not among them.
@@ -204,12 +219,7 @@ class Design:
 
     def kept(self, module: Module) -> Run | None:
         """The run of exactly these sources, if it was made before, by whatever version of Yosys."""
-        try:
-            return Run.from_dict(
-                json.loads((_folder() / f"{self.key(module, _FLOW)[0]}.json").read_text(encoding="utf-8"))
-            )
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        return self._of_slices(module, self._kept) if self._few(module) else self._kept(module, self._flow(module))
 
     def synthesise(self, module: Module) -> Run:
         """Synthesises a module without the parts in it, or takes the run from the cache.
@@ -217,11 +227,42 @@ class Design:
         Raises:
             HardwareError: Yosys is missing, fails, or leaves something unmapped; or the cache cannot be written.
         """
+        run = self._of_slices(module, self._made) if self._few(module) else self._made(module, self._flow(module))
+        assert run is not None  # what is not kept is made
+        return run
+
+    def _flow(self, module: Module) -> str:
+        return _KEEPING if self.resized.intersection(self.needed(module.name)) - {module.name} else _FLOW
+
+    def _few(self, module: Module) -> tuple[Module, Module, int] | None:
+        found = self.slices[module.name].few(dict(module.parameters)) if module.name in self.slices else None
+        return found and (Module.make(module.name, found[0]), Module.make(module.name, found[1]), found[2])
+
+    def _of_slices(self, module: Module, run: Callable[[Module, str], Run | None]) -> Run | None:
+        """What one slice and two say of a module, and the parts that elaboration finds in all of it."""
+        few = self._few(module)
+        assert few is not None
+        flow = self._flow(module)
+        one, two, whole = run(few[0], flow), run(few[1], flow), run(module, _COUNT)
+        if one is None or two is None or whole is None:
+            return None
+        own = one.own + (two.own - one.own) * (few[2] - 1)
+        return Run(module, own, whole.parts, one.seconds + two.seconds + whole.seconds, two.tool)
+
+    def _kept(self, module: Module, flow: str) -> Run | None:
+        try:
+            return Run.from_dict(
+                json.loads((_folder() / f"{self.key(module, flow)[0]}.json").read_text(encoding="utf-8"))
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _made(self, module: Module, flow: str) -> Run:
         tool = yosys.require()
-        found = self.kept(module)
+        found = self._kept(module, flow)
         if found is not None and found.tool == tool:
             return found
-        key, script, files = self.key(module, _FLOW)
+        key, script, files = self.key(module, flow)
         try:
             _folder().mkdir(parents=True, exist_ok=True)
             # A folder of its own: another process may be at the same module.
@@ -229,7 +270,7 @@ class Design:
             for name, text in files.items():
                 (work / f"{name}.sv").write_text(text, encoding="utf-8")
             (work / "run.ys").write_text(script, encoding="utf-8")
-            run = self._run(module, work, tool)
+            run = self._run(module, work, tool, mapped=flow != _COUNT)
             draft = work / "run.json"
             draft.write_text(json.dumps(run.to_dict(), indent=1), encoding="utf-8")
             draft.rename(_folder() / f"{key}.json")
@@ -238,7 +279,7 @@ class Design:
         shutil.rmtree(work, ignore_errors=True)
         return run
 
-    def _run(self, module: Module, work: Path, tool: str) -> Run:
+    def _run(self, module: Module, work: Path, tool: str, *, mapped: bool) -> Run:
         start = time.monotonic()
         done = yosys.run(("-l", "run.log", "run.ys"), work)
         if done.returncode != 0 or not (work / "cells.json").is_file():
@@ -248,13 +289,19 @@ class Design:
         parts = work / "parts.txt"
         run = Run(
             module,
-            Resources.of_cells({c: n for c, n in cells.items() if c not in self.cut}),
+            Resources.of_cells({c: n for c, n in cells.items() if mapped and c not in self.cut}),
             self.parse_parts(parts.read_text()) if parts.is_file() else (),
             round(time.monotonic() - start, 1),
             tool,
         )
         if sum(n for _, n in run.parts) != sum(n for c, n in cells.items() if c in self.cut):
             raise HardwareError(f"Yosys lost or doubled parts of {module}; its log is {work / 'run.log'}")
+        several = {name for name, n in Counter(m.name for m, _ in run.parts).items() if n > 1} - self.resized
+        if mapped and several:
+            raise HardwareError(
+                f"{module.name} has parts of several sizes: the descriptor's `resized` must name "
+                + ", ".join(sorted(several))
+            )
         return run
 
     def _text(self, module: str) -> str:
@@ -308,7 +355,7 @@ class Design:
         without = " ".join(f"--blackboxed-module {name}" for name in boxes)
         lines = [
             f"read_slang -j 1 -D SYNTHESIS {sets} {without} --top {module.name} {' '.join(f'{n}.sv' for n in files)}",
-            f"hierarchy -top {module.name}",
+            f"hierarchy -top {module.name}{' -keep_portwidths' if self.resized.intersection(boxes) else ''}",
         ]
         if boxes:
             # Black boxes lose their parameters once these are written down: later passes know no parametric ones.

@@ -370,15 +370,17 @@ def blocks(machine: Machine, config: MachineConfig) -> list[Block]:
     """What is placed for a machine: its parts as it instantiates them, and the common cells.
 
     The machine is taken with its own multiplier and with `LANES` lanes, and polynomials are so much shorter that they
-    have as many rows; cells with independent lanes have one. Cells come with words of 54 bits, arithmetic with 27 bits
-    too, and with both multipliers.
+    have as many rows; cells with independent lanes have one, and what is counted by slices one slice. Cells come with
+    words of 54 bits, arithmetic with 27 bits too, and with both multipliers.
 
     Raises:
         HardwareError: as `parts`.
     """
     design = resources.design(machine)
-    waiting = [Module.make(machine.top, _narrow(config.parameters(twin=False)))]
+    few = resources.figures(machine).placed(config) or _narrow(config.parameters(twin=False))
+    waiting = [Module.make(machine.top, few)]
     found: dict[Module, None] = {}
+    slices: dict[Module, None] = {}
     while waiting:
         module = waiting.pop(0)
         if module.name in machine.lane_cells:
@@ -386,8 +388,10 @@ def blocks(machine: Machine, config: MachineConfig) -> list[Block]:
         if module not in found:
             found[module] = None
             waiting += parts(design, module)
+            one = machine.slices[module.name].few(dict(module.parameters)) if module.name in machine.slices else None
+            slices[Module.make(module.name, one[0]) if one else module] = None
     listed = {name for name in common_modules() if name in machine.lane_cells}
-    out = [Block(module, f"of {config.name}") for module in found if module.name not in listed]
+    out = [Block(module, f"of {config.name}") for module in slices if module.name not in listed]
     names = {block.name for block in out}
     sizes = {name: value for name, value in resources.figures(machine).sizes(config).items() if name in SIZES}
     for width in (_WIDE, _NARROW):

@@ -72,6 +72,8 @@ class Op:
     addr: int = 0
     mask: int = 0
     peer: int = 0
+    #: `addr` is one of far memory: what is read comes by way of near memory.
+    far: bool = False
     #: A transform of the same kind that runs with this one, its rows between this one's.
     pair: Op | None = None
 
@@ -93,9 +95,9 @@ class ElementCode:
         op.dst.fixed = self.fixed and op.dst.bank is not None
         return op.dst
 
-    def load(self, addr: int, bank: int | None = None, *, counted: bool = True) -> Value:
-        """The polynomial at an address, read now; `counted` as in `Value`."""
-        return self._make(Op(Opcode.LOAD, Value(bank, addr, counted=counted), addr=addr))
+    def load(self, addr: int, bank: int | None = None, *, counted: bool = True, far: bool = False) -> Value:
+        """The polynomial at an address, read now; `counted` as in `Value`, `far` as in `Op`."""
+        return self._make(Op(Opcode.LOAD, Value(bank, None if far else addr, counted=counted), addr=addr, far=far))
 
     def copy(self, addr: int, far: int) -> None:
         """Brings a polynomial from far memory to an address, in the background until the next SYNC."""
@@ -147,9 +149,11 @@ class ElementCode:
         """a times b (in the machine's form of multipliers), plus c."""
         return self._make(Op(Opcode.MAC, Value(bank), a, c, b, mod=mod, post_add=c is not None))
 
-    def stream(self, a: Value, addr: int, mod: int, c: Value | None = None, bank: int | None = None) -> Value:
-        """a times the polynomial of multipliers at an address, plus c."""
-        op = Op(Opcode.MAC, Value(bank), a, c, mod=mod, post_add=c is not None, stream=True, addr=addr)
+    def stream(
+        self, a: Value, addr: int, mod: int, c: Value | None = None, bank: int | None = None, *, far: bool = False
+    ) -> Value:
+        """a times the polynomial of multipliers at an address, plus c; `far` as in `Op`."""
+        op = Op(Opcode.MAC, Value(bank), a, c, mod=mod, post_add=c is not None, stream=True, addr=addr, far=far)
         return self._make(op)
 
     def reduce(self, a: Value, mod: int, bank: int | None = None) -> Value:

@@ -25,17 +25,21 @@ def matmul(
             "tree that this is run from."
         ),
     ] = None,
+    plans: Annotated[
+        bool, typer.Option(help="Also our plans of all benchmarks on our machines, which take half a minute.")
+    ] = True,
 ) -> None:
-    """The paper on products of two encrypted matrices: Tables I to V, Equations 12 to 24, its errors.
+    """The paper on products of two encrypted matrices: Tables I to V, Figure 6, Equations 12 to 24, its errors.
 
     Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured on a CPU, (d) derived
-    from others. Latencies are of a reconstructed cycle model, since the paper shows its own only in a figure.
-    Measured products come last, where results of `ringforge bench matmul` are in the folder.
+    from others. The paper shows its latencies only in a figure: beside those that are left stand a reconstructed cycle
+    model of it, and our machines fame-s, fame-m and fame-l by their models and programs, with the paper's schedule and
+    with our plans. Measured products come last, where results of `ringforge bench matmul` are in the folder.
 
     Example: `ringforge reproduce matmul`
     """
     folder = saved_results(results)
-    tables = paper.tables(folder)
+    tables = paper.tables(folder, plans=plans)
     sentences = paper.findings()
     if as_json:
         print(json.dumps({"tables": json.loads(to_json(tables)), "findings": sentences}, indent=2, ensure_ascii=False))

@@ -17,6 +17,7 @@ from typing import Final
 
 from ringforge.hw.machines.matmul.convert import converted
 from ringforge.hw.machines.matmul.layout import KeyRegion
+from ringforge.hw.machines.matmul.target import PAIR_ROWS
 from ringforge.hw.vector.ir import ElementCode, Value
 from ringforge.hw.vector.target import Target
 
@@ -39,11 +40,13 @@ class Mixed:
     def __init__(self, circuit: Circuit) -> None:
         self.circuit = circuit
         self.held: list[tuple[int, Value]] = []
+        self.banks: list[int] = []
 
     def add(self, value: Value, mod: int) -> None:
         """The next residue: a transform that passes."""
         code, held = self.circuit.code, self.held
-        bank = self.circuit.holder()
+        bank = self.circuit.holder() if held else value.bank or FRONT
+        self.banks.append(bank)
         for place, (before, digit) in enumerate(held):
             value = code.sub_scale(
                 value,
@@ -54,6 +57,12 @@ class Mixed:
                 lift_from=before,
             )
         held.append((mod, value))
+
+    def release(self) -> None:
+        """Nobody will ask for it any more."""
+        for bank in self.banks:
+            self.circuit.room[bank] += 1
+        self.banks.clear()
 
     def to(self, mod: int, bank: int | None = FRONT) -> Value:
         """The value modulo another prime, transformed."""
@@ -89,12 +98,44 @@ class Circuit:
 
     def __init__(self, code: ElementCode, target: Target) -> None:
         self.code, self.target = code, target
+        #: Transforms are so short that two at a time fill the pipeline better.
+        self.paired = target.config.rows(target.log_n) < PAIR_ROWS
+        config, log_n = target.config, target.log_n
+        #: Places for what is held long, by bank: some are left in the first one.
+        self.room = [max(config.bank_slots(log_n, b) - (2, 0, 0)[b], 0) for b in (FRONT, 1, 2)]
         self._turn = 0
 
     def holder(self) -> int:
-        """A bank for a value that is held long: 1 and 2 in turn."""
-        self._turn ^= 1
-        return 2 - self._turn
+        """A bank for a value that is held long: the emptier of 1 and 2, else the first; any when all are full."""
+        self._turn = (self._turn + 1) % 3
+        bank = 1 if self.room[1] >= self.room[2] else 2
+        if self.room[bank] <= 0:
+            bank = FRONT if self.room[FRONT] > 0 else self._turn
+        self.room[bank] -= 1
+        return bank
+
+    # ---- transforms ------------------------------------------------------------------------------
+
+    def set_aside(self, residues: Sequence[tuple[Mixed, int, Value]]) -> None:
+        """Transforms one or two residues back, modulo their entries, and adds each to a polynomial."""
+        made, started = [], set[int]()
+        for (mixed, mod, value), bank in zip(residues, (PASSING, FRONT), strict=False):
+            first = not mixed.held and id(mixed) not in started
+            started.add(id(mixed))
+            made.append(self.code.intt(value, mod, bank=self.holder() if first else bank))
+        if self.paired and len(made) == 2:
+            self.code.pair()
+        for (mixed, mod, _), value in zip(residues, made, strict=True):
+            mixed.add(value, mod)
+
+    def converted(self, sources: Sequence[tuple[Mixed, int]], banks: Sequence[int]) -> list[Value]:
+        """One or two polynomials modulo other primes, transformed, into these banks."""
+        if not self.paired or len(sources) < 2 or min(len(mixed.held) for mixed, _ in sources) < 2:
+            return [mixed.to(mod, bank) for (mixed, mod), bank in zip(sources, banks, strict=False)]
+        sums = [converted(self.code, self.target, mixed.held, mod, PASSING) for mixed, mod in sources]
+        made = [self.code.ntt(v, mod, bank=bank) for v, (_, mod), bank in zip(sums, sources, banks, strict=True)]
+        self.code.pair()
+        return made
 
     # ---- key switching ----------------------------------------------------------------------------
 
@@ -105,15 +146,15 @@ class Circuit:
             own: gives a limb in evaluation form.
             keep: the limbs are kept: they are the digits modulo their own primes.
         """
-        out = Digits(limbs, [])
-        for d, digit in enumerate(self.target.digits(limbs)):
-            out.mixed.append(Mixed(self))
-            for i in digit:
-                value = own(i)
-                alone = len(out.mixed[-1].held) == 0
-                out.mixed[-1].add(self.code.intt(value, i, bank=self.holder() if alone else PASSING), i)
-                if keep:
-                    out.made[d, i] = value
+        cut = self.target.digits(limbs)
+        out = Digits(limbs, [Mixed(self) for _ in cut])
+        for first in range(0, limbs, 2):
+            two = range(first, min(first + 2, limbs))
+            values = [own(i) for i in two]
+            number = [i // self.target.limbs_per_digit for i in two]
+            self.set_aside([(out.mixed[d], i, v) for d, i, v in zip(number, two, values, strict=True)])
+            if keep:
+                out.made.update({(d, i): v for d, i, v in zip(number, two, values, strict=True)})
         return out
 
     def digit(self, digits: Digits, number: int, mod: int, keep: bool = False) -> Value:
@@ -130,13 +171,20 @@ class Circuit:
         return value
 
     def key_product(
-        self, digits: Sequence[Value], key: KeyRegion, mod: int, base: Sequence[Value | None] = (None, None)
+        self,
+        digits: Sequence[Value],
+        key: KeyRegion,
+        mod: int,
+        base: Sequence[Value | None] = (None, None),
+        banks: tuple[int, int] = (1, 2),
     ) -> tuple[Value, Value]:
-        """Sums of products of digits with a key modulo an entry, plus `base` where it has parts."""
+        """Sums of products of digits with a key modulo an entry, plus `base` where it has parts; into these banks."""
         sums = list(base)
         for d, value in enumerate(digits):
             for part in (0, 1):
-                sums[part] = self.code.stream(value, key.of(part, d, mod), mod, sums[part], bank=1 + part)
+                sums[part] = self.code.stream(
+                    value, key.of(part, d, mod), mod, sums[part], bank=banks[part], far=key.far
+                )
         u, v = sums
         assert u is not None
         assert v is not None
@@ -162,7 +210,7 @@ class Circuit:
         """Limbs that are divided away, in coefficients."""
         rest = Mixed(self)
         for mod, value in values:
-            rest.add(self.code.intt(value, mod, bank=PASSING if rest.held else self.holder()), mod)
+            self.set_aside([(rest, mod, value)])
         return rest
 
     def divided(self, value: Value, rest: Mixed, mod: int, bank: int | None = None) -> Value:

@@ -133,7 +133,7 @@ class Coarse:
             for part in (0, 1):
                 total: Value | None = None
                 for j, digit in enumerate(digits):
-                    total = self.e.stream(digit[entry], key.of(part, j, entry), entry, total, bank=TURNED)
+                    total = self.e.stream(digit[entry], key.of(part, j, entry), entry, total, bank=TURNED, far=key.far)
                 assert total is not None
                 out[part][entry] = total
             self._end((d[entry] for d in digits), (p[entry] for p in out))
@@ -155,7 +155,7 @@ class Coarse:
         e = self.e
         product: Pair = ({}, {})
         for i in pair[0]:
-            diagonal = e.load(mask.at(i), bank=DIGITS, counted=False)
+            diagonal = e.load(mask.at(i), bank=DIGITS, counted=False, far=mask.far)
             for part in (0, 1):
                 bank = _SIDES[part] if total is None else TURNED
                 product[part][i] = e.multiply(pair[part][i], diagonal, i, bank=bank)

@@ -183,8 +183,8 @@ def drawn(count: int, seed: int, *, first: int = 0, fitted: bool = False) -> lis
         # Special primes cover a digit.
         out.append(
             Draw(
-                first + number, machine, log_n, limbs, digit, digit, rotations, bool(rotations) and pick([False, True]), latency,
-                rate, fitted,
+                first + number, machine, log_n, limbs, digit, digit, rotations,
+                bool(rotations) and pick([False, True]), latency, rate, fitted,
             )
         )  # fmt: skip
     return out

@@ -29,7 +29,7 @@ from ringforge.hw.vector.layout import Region
 Words = npt.NDArray[np.uint64]
 
 #: Entities that programs write.
-_WRITTEN = ("input", "intermediates", "output")
+_WRITTEN = ("input", "intermediates", "output", "window")
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ class Interpreted(Executor):
         memory = ElementMemory(program.config)
         for element, address, words in program.prepared():
             memory.near[element].put(address, words)
+        for element, address, words in program.prepared(far=True):
+            memory.far[element].put(address, words)
         return memory
 
     def run(
@@ -103,50 +105,56 @@ class Interpreted(Executor):
         return Run(parts, time.perf_counter() - start)
 
     def size(self, memory: ElementMemory) -> int:
-        return sum(words.nbytes for near in memory.near for _, words in near.items())
+        return sum(words.nbytes for part in (*memory.near, *memory.far) for _, words in part.items())
 
 
 class Image:
-    """Regions of the elements' near memories as the ports of the simulated machine see them.
+    """Regions of the elements' memories as the ports of the simulated machine see them.
 
     Args:
         program: whose regions.
         written: those that programs write; else the others.
+        far: those of far memory, not those of near memory.
     """
 
-    def __init__(self, program: Program, *, written: bool) -> None:
-        self.config = program.config
+    def __init__(self, program: Program, *, written: bool, far: bool = False) -> None:
+        self.config, self.far = program.config, far
+        self._count = self.config.far_ports if far else self.config.near_ports
         self._starts: list[list[int]] = []
         self._ports: list[list[tuple[Region, Words]]] = []
         for job in program.jobs:
-            regions = [r for r in job.layout.regions if r.size and (r.entity in _WRITTEN) == written]
+            layout = job.far if far else job.layout
+            regions = [r for r in layout.regions if r.size and (r.entity in _WRITTEN) == written]
             self._starts.append([r.address for r in regions])
             self._ports.append([(r, self._empty(r.size)) for r in regions])
 
     def _empty(self, size: int) -> Words:
-        """Words of each port for so many bytes, in whole lines: (ports, words)."""
-        lines = -(-size // self.config.line_bytes)
-        return np.zeros((self.config.near_ports, lines * PORT_BYTES // WORD_BYTES), np.uint64)
+        """Words of each port for so many bytes, in whole beats: (ports, words)."""
+        return np.zeros((self._count, self._beats(size) * PORT_BYTES // WORD_BYTES), np.uint64)
+
+    def _beats(self, size: int) -> int:
+        return -(-size // (self._count * PORT_BYTES))
 
     def _at(self, element: int, address: int, size: int) -> Words:
         """Where so many bytes at an address are: (ports, words)."""
         region, ports = self._ports[element][bisect_right(self._starts[element], address) - 1]
-        first = (address - region.address) // self.config.near_ports // WORD_BYTES
-        return ports[:, first : first + -(-size // self.config.line_bytes) * PORT_BYTES // WORD_BYTES]
+        first = (address - region.address) // self._count // WORD_BYTES
+        return ports[:, first : first + self._beats(size) * PORT_BYTES // WORD_BYTES]
 
     def put(self, element: int, address: int, words: Words) -> None:
         """Puts consecutive bytes of an element's memory, whole lines."""
-        self._at(element, address, words.nbytes)[:] = split(self.config, words)
+        self._at(element, address, words.nbytes)[:] = split(self.config, words, far=self.far)
 
     def get(self, element: int, address: int, size: int) -> Words:
         """Consecutive bytes of an element's memory, whole lines."""
-        return join(self.config, self._at(element, address, size))
+        return join(self.config, self._at(element, address, size), far=self.far)
 
     def map(self, sim: Simulation[Any]) -> None:
         """Gives the simulated machine this memory; it writes into it."""
         for element, regions in enumerate(self._ports):
             for region, ports in regions:
-                for address, words in zip(addresses(self.config, element, region.address), ports, strict=True):
+                places = addresses(self.config, element, region.address, far=self.far)
+                for address, words in zip(places, ports, strict=True):
                     sim.map(address, words, ENTITIES.index(region.entity))
 
     @property
@@ -158,8 +166,10 @@ class Image:
 class Simulated(Executor):
     """The machine's SystemVerilog, by a device that has a simulation."""
 
-    def load(self, program: Program) -> Image:
-        image = Image(program, written=False)
+    def load(self, program: Program) -> tuple[Image, Image]:
+        image, afar = Image(program, written=False), Image(program, written=False, far=True)
+        for element, address, words in program.prepared(far=True):
+            afar.put(element, address, pack(program.config, words))
         for element, address, words in program.prepared():
             image.put(element, address, pack(program.config, words))
         line = program.config.line_bytes // WORD_BYTES
@@ -167,9 +177,9 @@ class Simulated(Executor):
             padded = np.zeros(-(-words.size // line) * line, np.uint64)
             padded[: words.size] = words.reshape(-1)
             image.put(element, program.base, padded)
-        return image
+        return image, afar
 
-    def run(self, device: Any, program: Program, memory: Image, inputs: Sequence[Ciphertext]) -> Run:
+    def run(self, device: Any, program: Program, memory: tuple[Image, Image], inputs: Sequence[Ciphertext]) -> Run:
         start, config, log_n = time.perf_counter(), program.config, program.target.log_n
         image = Image(program, written=True)
         for element, address, words in program.loaded(inputs):
@@ -178,8 +188,8 @@ class Simulated(Executor):
             sim: Simulation[Any] = device.simulation()
             sim.unmap_all()
             sim.clear_traffic()
-            memory.map(sim)
-            image.map(sim)
+            for part in (*memory, image):
+                part.map(sim)
             cycles = sim.run(program.base, 0, progress=device.cycles)
             traffic = sim.traffic({name: n for n, name in enumerate(ENTITIES)})
             device.end_waves()
@@ -195,5 +205,5 @@ class Simulated(Executor):
             parts, time.perf_counter() - start, cycles, {name: t.read + t.written for name, t in traffic.items()}
         )
 
-    def size(self, memory: Image) -> int:
-        return memory.size
+    def size(self, memory: tuple[Image, Image]) -> int:
+        return sum(image.size for image in memory)

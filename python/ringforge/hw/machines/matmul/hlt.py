@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ringforge.hw.machines.matmul.convert import Limb, converted, mixed_digits, transformed
+from ringforge.hw.machines.matmul.convert import Limb, converted, mixed_digits
 from ringforge.hw.machines.matmul.layout import KeyRegion, LimbRegion
 from ringforge.hw.machines.matmul.target import DIGITS, FIRST, PAIR_ROWS, SECOND, TURNED, limit, work
 from ringforge.hw.vector.ir import ElementCode, Value
@@ -122,9 +122,11 @@ class MemoryOptimised:
         #: What is subtracted from the sums of the others, by part and entry, unless it is made with them.
         self.subtrahends: dict[tuple[int, int], Value] = {}
         self.ahead: dict[tuple[int, int], Value] = {}
+        #: The second part of the last limb of the result.
+        self._late: tuple[int, Value] | None = None
         #: A digit modulo the next special prime, made with the last one.
         self.raised: dict[int, Value] = {}
-        self._masks = deque(d.mask.at(m) for m in (*self.gone, *self.kept) for d in self._active(m))
+        self._masks = deque((d.mask.at(m), d.mask.far) for m in (*self.gone, *self.kept) for d in self._active(m))
         self._loaded: deque[Value] = deque()
 
     @property
@@ -149,6 +151,7 @@ class MemoryOptimised:
                         self._subtract_early()
             else:
                 self._divide(entry, following)
+        self._emit_late()
 
     def _digits(self, limbs: list[Limb]) -> list[Limb]:
         return mixed_digits(self.e, self.target, limbs)
@@ -191,7 +194,8 @@ class MemoryOptimised:
 
     def _fetch_mask(self) -> None:
         if self._masks:
-            self._loaded.append(self.e.load(self._masks.popleft(), bank=DIGITS, counted=False))
+            address, far = self._masks.popleft()
+            self._loaded.append(self.e.load(address, bank=DIGITS, counted=False, far=far))
 
     def _mask(self) -> Value:
         """The next diagonal's limb; one more is loaded ahead where there is room."""
@@ -219,6 +223,7 @@ class MemoryOptimised:
                 out[d] = value
             else:
                 self.raised[at] = value
+        self._emit_late()
         # After the transforms, since it can run while the last of them ends.
         raise_by = self.target.product(tuple(self.target.specials), entry)
         base = None if raw is None else self.e.scale(raw, entry, raise_by, bank=FIRST)
@@ -244,9 +249,14 @@ class MemoryOptimised:
         while rest:
             two = [rest.popleft() for _ in range(min(2, len(rest)))]
             if not self.paired or len(two) < 2 or min(len(digits) for digits, *_ in two) < 2:
-                out += [transformed(self.e, self.target, d, at, bank=bank, to=to) for d, at, bank, to in two]
+                for digits, at, bank, to in two:
+                    single = len(digits) == 1
+                    total = digits[0][1] if single else converted(self.e, self.target, digits, at, bank)
+                    self._emit_late()
+                    out.append(self.e.ntt(total, at, lift_from=digits[0][0] if single else None, bank=to))
                 continue
             sums = [converted(self.e, self.target, d, at, bank) for d, at, bank, _ in two]
+            self._emit_late()
             out += [self.e.ntt(v, at, bank=to) for v, (_, at, _, to) in zip(sums, two, strict=True)]
             self.e.pair()
         return out
@@ -269,6 +279,10 @@ class MemoryOptimised:
             sums[part] = e.multiply(value, mask, entry, sums[part], bank=(FIRST, SECOND)[part])
 
         for diagonal in active:
+            if diagonal is active[-1]:
+                for part in (0, 1):
+                    if (part, entry) in self.subtrahends:
+                        e.fetch(self.subtrahends[part, entry])
             key = diagonal.key
             if key is None:
                 assert base is not None
@@ -284,25 +298,22 @@ class MemoryOptimised:
                 continue
             u = base
             for j, digit in enumerate(x):
-                u = e.stream(digit, key.of(0, j, entry), entry, u, bank=FIRST)
+                u = e.stream(digit, key.of(0, j, entry), entry, u, bank=FIRST, far=key.far)
             assert u is not None
             if turned is not None:
                 add(1, *turned)
             first = e.auto(u, diagonal.element, bank=TURNED)
-            v = e.stream(x[0], key.of(1, 0, entry), entry, bank=SECOND)
+            v = e.stream(x[0], key.of(1, 0, entry), entry, bank=SECOND, far=key.far)
             mask = self._mask()
             for j, digit in enumerate(x[1:], 1):
-                v = e.stream(digit, key.of(1, j, entry), entry, v, bank=SECOND)
+                v = e.stream(digit, key.of(1, j, entry), entry, v, bank=SECOND, far=key.far)
             add(0, first, mask)
             turned = e.auto(v, diagonal.element, bank=TURNED), mask
+        if beside is not None:
+            beside()
         if following is not None and following < self.limbs:
             for part in (0, 1):
                 self.ahead[part, following] = self._load(part, following)
-        for part in (0, 1):
-            if (part, entry) in self.subtrahends:
-                e.fetch(self.subtrahends[part, entry])
-        if beside is not None:
-            beside()
         if turned is not None:
             add(1, *turned)
         assert sums[0] is not None
@@ -347,4 +358,15 @@ class MemoryOptimised:
         for part in (0, 1):
             if part == len(made):
                 made += self._subtrahends(entry, range(part, 2))
-            self.emit(part, entry, e.sub_scale(sums[part], made[part], entry, factor, bank=TURNED))
+            result = e.sub_scale(sums[part], made[part], entry, factor, bank=TURNED)
+            if part == 0:
+                self.emit(part, entry, result)
+            else:
+                self._late = entry, result
+
+    def _emit_late(self) -> None:
+        """Gives away the second part of the last limb: at once it would wait for the first part to be stored."""
+        if self._late is not None:
+            entry, value = self._late
+            self._late = None
+            self.emit(1, entry, value)

@@ -23,6 +23,7 @@ from ringforge.hw.core.dram import ALIGNMENT
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.layout import ENTITIES, ElementLayout, KeyRegion, LimbRegion
 from ringforge.hw.machines.matmul.program import Traffic, traffic
+from ringforge.hw.machines.matmul.staging import WINDOW, staged
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.allocate import Allocator, opening
 from ringforge.hw.vector.ir import ElementCode
@@ -54,19 +55,25 @@ class Place:
 
 
 class ElementJob:
-    """Program and near memory of one element, while they are made.
+    """Program and memory of one element, while they are made.
 
     Args:
         target: machine and moduli.
         number: of the element.
         keys: evaluation keys, asked for when memory is filled.
+        near_keys: keys end at this address of near memory at most, by default at three quarters of it; others are in
+            far memory.
     """
 
-    def __init__(self, target: Target, number: int, keys: KeySet) -> None:
-        assert isinstance(target.config, FameConfig)
+    def __init__(self, target: Target, number: int, keys: KeySet, near_keys: int | None = None) -> None:
+        config = target.config
+        assert isinstance(config, FameConfig)
         self.target, self.number, self.keys = target, number, keys
-        self.layout = ElementLayout(target.config, target.log_n)
+        self.layout, self.far = (ElementLayout(config, target.log_n, far=far) for far in (False, True))
+        self._near_keys = config.element_bytes * 3 // 4 if near_keys is None else near_keys
+        self._window: int | None = None
         self.contents: list[tuple[int, Contents]] = []
+        self.far_contents: list[tuple[int, Contents]] = []
         self.body: list[Instruction] = []
         #: Rows that its ALUs process, at least.
         self.work = 0
@@ -93,14 +100,31 @@ class ElementJob:
             return known
         target, digits = self.target, len(self.target.digits(limbs))
         count = KeyRegion.polynomials(limbs, target.special_count, digits)
-        region = KeyRegion(self.layout.polynomials("keys", count), limbs, target.special, self.layout.stride, digits)
+        near = self.layout.used + count * self.layout.stride <= self._near_keys
+        layout, contents = (self.layout, self.contents) if near else (self.far, self.far_contents)
+        first = layout.polynomials("keys", count)
+        region = KeyRegion(first, limbs, target.special, layout.stride, digits, far=layout.far)
         for entry in (*range(limbs), *target.specials):
             for part in (0, 1):
                 for digit in range(digits):
                     address = region.of(part, digit, entry)
-                    self.contents.append((address, partial(self._key_words, element, limbs, part, digit, entry)))
+                    contents.append((address, partial(self._key_words, element, limbs, part, digit, entry)))
         self._keys[element] = region
         return region
+
+    def key_ids(self) -> dict[str, int]:
+        """The secret keys that the keys it uses belong to, by what they are called.
+
+        Raises:
+            MissingKeyError: there is no such key.
+        """
+        keys = self.keys
+        return {
+            "relinearisation key" if e == RELIN else f"Galois key of element {e}": (
+                keys.required_relin().key_id if e == RELIN else keys.galois.key_id(e)
+            )
+            for e in self._keys
+        }
 
     def _key_words(self, element: int, limbs: int, part: int, digit: int, entry: int) -> Words:
         """A limb of a key in the machine's form of multipliers.
@@ -157,12 +181,18 @@ class ElementJob:
             return address
 
         allocator = Allocator(self.target, self._tables, scratch, limit=limit)
-        made = allocator.body(code.ops)
+        made = allocator.body(staged(code.ops, self._room, self.layout.stride, self.target.log_n))
         passes = {Opcode.MAC: 1, Opcode.NTT: self.target.log_n, Opcode.INTT: self.target.log_n}
         self.work += sum(passes.get(i.op, 0) * (1 + i.pair) for i in made) * self.target.config.rows(self.target.log_n)
         self.body += made
         self.body.append(Instruction.sync(Scope.ELEMENT))
         return allocator.peak
+
+    def _room(self) -> int:
+        """Address of the window for what comes from far memory, the same for all pieces."""
+        if self._window is None:
+            self._window = self.layout.polynomials("window", WINDOW)
+        return self._window
 
     def program(self) -> Words:
         """The instructions so far, from CONF to END."""
@@ -204,6 +234,7 @@ class Program:
         for job, program in zip(jobs, words, strict=True):
             job.layout.place("program", base, program.nbytes + ALIGNMENT)
             job.layout.check()
+            job.far.check()
         return cls(target, tuple(jobs), words, base, tuple(map(tuple, inputs)), output)
 
     @property
@@ -213,14 +244,17 @@ class Program:
         assert isinstance(config, FameConfig)
         return config
 
-    def prepared(self) -> Iterator[tuple[int, int, Words]]:
+    def prepared(self, *, far: bool = False) -> Iterator[tuple[int, int, Words]]:
         """Elements, addresses and words of polynomials that stay for all runs: tables, keys, masks.
+
+        Args:
+            far: those in far memory, not those in near memory.
 
         Raises:
             MissingKeyError, LevelError: a key is missing or covers too few limbs.
         """
         for job in self.jobs:
-            for address, contents in job.contents:
+            for address, contents in job.far_contents if far else job.contents:
                 yield job.number, address, contents()
 
     def loaded(self, inputs: Sequence[Ciphertext]) -> Iterator[tuple[int, int, Words]]:

@@ -88,11 +88,13 @@ class State:
         native: the library's object, encoded; None where there is nothing to encode.
         program: of all elements.
         memory: what stays for all runs, in the executor's form.
+        key_ids: the secret keys that evaluation keys belong to, by what they are called.
     """
 
     native: Any
     program: Program
     memory: Any
+    key_ids: dict[str, int]
 
 
 class _Kernel(Implementation):
@@ -112,7 +114,8 @@ class _Kernel(Implementation):
     def prepare(self, p: Preparation[Any]) -> State:
         native = self.encoded(p)
         program = self.program(p, native)
-        return State(native, program, self.executor.load(program))
+        key_ids = {name: number for job in program.jobs for name, number in job.key_ids().items()}
+        return State(native, program, self.executor.load(program), key_ids)
 
     def run(self, r: Execution[Any, State]) -> tuple[list[Any], Report]:
         """Runs the machine; `threads` means nothing to it.
@@ -123,6 +126,9 @@ class _Kernel(Implementation):
         if len(r.inputs) != len(r.state.program.inputs):
             raise ShapeError(f"{len(r.inputs)} inputs, where the kernel takes {len(r.state.program.inputs)}")
         self.check_inputs(r)
+        for name, number in r.state.key_ids.items():
+            if number != r.inputs[0].key_id:
+                raise MismatchError(f"the {name} belongs to another secret key than the input: use keys made together")
         run = self.executor.run(r.device, r.state.program, r.state.memory, r.inputs)
         return [self.assembled(r, run)], report(r.device, run)
 

@@ -8,15 +8,16 @@ together. Entities are the names under which traffic is counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ringforge.errors import ParameterError
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.vector.layout import Layout
 
-#: What memory holds. Intermediates are limbs of ciphertexts that an element stores and loads again.
-ENTITIES: Final = ("program", "twiddles", "keys", "masks", "input", "intermediates", "output")
+#: What memory holds. Intermediates are limbs of ciphertexts that an element stores and loads again; the window has keys
+#: and masks from far memory on their way.
+ENTITIES: Final = ("program", "twiddles", "keys", "masks", "input", "intermediates", "output", "window")
 #: Those that are ciphertexts.
 CIPHERTEXTS: Final = ("input", "intermediates", "output")
 
@@ -36,7 +37,7 @@ class ElementLayout(Layout):
         super().__init__(config, log_n)
         self.stride = config.polynomial_bytes(log_n)
         self._next = self.stride
-        self._far = far
+        self.far = far
         self._size = config.element_far_bytes if far else config.element_bytes
 
     def place(self, entity: str, address: int, size: int) -> None:
@@ -55,7 +56,7 @@ class ElementLayout(Layout):
         parts = ", ".join(f"{e} {size / 2**30:.2f}" for e, size in self.sizes().items() if size)
         raise ParameterError(
             f"an element of machine {self.config.name} has {self._size / 2**30:.2f} GiB of "
-            f"{'far' if self._far else 'near'} memory, the program needs {self.used / 2**30:.2f} GiB ({parts}): take a "
+            f"{'far' if self.far else 'near'} memory, the program needs {self.used / 2**30:.2f} GiB ({parts}): take a "
             "plan with fewer rotations, a lower level or a smaller matrix"
         )
 
@@ -69,12 +70,14 @@ class LimbRegion:
         limbs: limbs of Q.
         special: modulus-table entry of the first special prime.
         stride: bytes from one limb to the next.
+        far: in far memory.
     """
 
     address: int
     limbs: int
     special: int
     stride: int
+    far: bool = field(default=False, kw_only=True)
 
     def column(self, entry: int) -> int:
         """Place of the limb modulo an entry of the modulus table."""

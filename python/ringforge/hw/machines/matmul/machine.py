@@ -22,7 +22,10 @@ MACHINE: Final = Machine(
     default="fame-s",
     libraries=family.LIBRARIES,
     errors=family.ERRORS,
-    parts=family.PARTS | {"matmul_memory", "matmul_copy", "rf_line_read", "rf_line_write", "rf_pack", "rf_unpack"},
+    parts=family.SHARED_PARTS
+    | {"matmul_memory", "matmul_copy", "matmul_read", "matmul_write", "rf_line_read", "rf_line_write"},
+    slices=family.SHARED_SLICES,
+    resized=family.SHARED_RESIZED | {"rf_line_read"},
     kernels=f"{_HERE}.kernels",
     commands={
         "run": f"{_HERE}.run_cli:run_command",
@@ -31,5 +34,6 @@ MACHINE: Final = Machine(
         "generate": f"{_HERE}.generate_cli:generate_command",
         "isa": f"{_HERE}.isa_cli:isa_command",
     },
+    figures=f"{_HERE}.figures:FIGURES",
     tests=("python/tests/hw",),
 )

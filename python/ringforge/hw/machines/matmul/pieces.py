@@ -107,19 +107,35 @@ def multiply_piece(
     """
     limbs = kernel.level + 1
     key = job.key(RELIN, limbs)
+    if job.target.config.montgomery:
+        right = _as_multipliers(job, right)
 
     def write(code: ElementCode) -> None:
         multiply(
             Circuit(code, job.target),
-            _source(code, left, FRONT),
-            _source(code, right, PASSING),
+            _source(code, left, PASSING),
+            lambda part, i: right.parts[part].at(i),
             limbs,
             key,
             _sink(code, result),
             None if total is None else _source(code, total, PASSING),
         )
 
-    return job.piece(write)
+    return job.piece(write, fixed=True)
+
+
+def _as_multipliers(job: ElementJob, place: Place) -> Place:
+    """A copy of a ciphertext in the machine's form of multipliers."""
+    copy = job.ciphertext("intermediates", place.limbs)
+
+    def write(code: ElementCode) -> None:
+        c = Circuit(code, job.target)
+        for source, to in zip(place.parts, copy.parts, strict=True):
+            for i in range(place.limbs):
+                code.store(c.multiplier(code.load(source.at(i), FRONT), i, bank=PASSING), to.at(i))
+
+    job.piece(write)
+    return copy
 
 
 def pairs_piece(job: ElementJob, kernel: PairSumKernel, native: PairSum, bases: Sequence[Place], result: Place) -> int:

@@ -36,19 +36,6 @@ TOGETHER: Final = 4
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Instructions of every element so far, when a part of the product was complete.
-
-    Attributes:
-        name: what is complete.
-        instructions: by element.
-    """
-
-    name: str
-    instructions: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class ProductProgram:
     """A whole product.
 
@@ -56,13 +43,11 @@ class ProductProgram:
         program: of all elements; inputs are A and B, of the plan's level.
         natives: the transforms that `encode` encodes, which must be before memory is filled.
         peak: most polynomials of ciphertexts that an element holds on chip at once.
-        stages: how far programs have come after each part.
     """
 
     program: Program
     natives: tuple[tuple[HltKernel, Hlt], ...]
     peak: int
-    stages: tuple[Stage, ...]
 
     def encode(self, threads: int = 1) -> None:
         """Encodes all diagonals."""
@@ -98,7 +83,6 @@ class _Writer:
         self.sides = (self.jobs[0], self.jobs[-1])
         self.kernel = MultiplyKernel(product.context, product.product_level)
         self.natives: list[tuple[HltKernel, Hlt]] = []
-        self.stages: list[Stage] = []
         self.totals: list[Place | None] = [None] * config.pes
         #: Ciphertexts that live for one group of pairs, by element and what they are.
         self.passing: dict[tuple[int, str], Place] = {}
@@ -117,7 +101,6 @@ class _Writer:
                 for kernel in kernels:
                     place = self.transform(job, kernel, place)
                 bases.append(place)
-            self.done("transforms of A and B")
             for first in range(0, len(pairs), TOGETHER):
                 self.pairs(bases, pairs[first : first + TOGETHER])
         except ShapeError as error:
@@ -126,10 +109,7 @@ class _Writer:
             ) from None
         output = self.finish()
         program = Program.of(self.target, self.jobs, inputs, output)
-        return ProductProgram(program, tuple(self.natives), self.peak, tuple(self.stages))
-
-    def done(self, name: str) -> None:
-        self.stages.append(Stage(name, tuple(len(job.body) for job in self.jobs)))
+        return ProductProgram(program, tuple(self.natives), self.peak)
 
     def place(self, job: ElementJob, what: str, limbs: int) -> Place:
         """Where a ciphertext is that lives for one group of pairs."""
@@ -157,7 +137,6 @@ class _Writer:
             ]
             for at, k in enumerate(numbers)
         ]
-        self.done(f"shifts {numbers[0]} ... {numbers[-1]}")
         work = [job.work for job in self.jobs]
         owners = []
         for _ in factors:
@@ -174,7 +153,6 @@ class _Writer:
             result = total or owner.ciphertext("intermediates", self.kernel.level + 1)
             self.peak = max(self.peak, multiply_piece(owner, self.kernel, left, right, result, total))
             self.totals[owner.number], self.price = result, owner.work - before
-        self.done(f"products {numbers[0]} ... {numbers[-1]}")
 
     def moved(self, source: Place, to: ElementJob, what: str) -> Place:
         """Sends a ciphertext over the bus."""
@@ -202,7 +180,6 @@ class _Writer:
                     code.store(value, output.parts[part].at(i))
 
         self.peak = max(self.peak, self.jobs[0].piece(write))
-        self.done("sum and rescaling")
         return output
 
 

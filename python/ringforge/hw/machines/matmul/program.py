@@ -21,6 +21,7 @@ from ringforge.hw.machines.matmul.coarse import Coarse
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.hlt import Diagonal, MemoryOptimised
 from ringforge.hw.machines.matmul.layout import CIPHERTEXTS, ENTITIES, ElementLayout, KeyRegion, LimbRegion
+from ringforge.hw.machines.matmul.staging import WINDOW, staged
 from ringforge.hw.machines.matmul.target import limit, target_of
 from ringforge.hw.vector import constants
 from ringforge.hw.vector.allocate import Allocator
@@ -41,17 +42,17 @@ class Traffic:
     written: int
 
 
-def key_region(target: Target, layout: ElementLayout, limbs: int, digits: int | None = None) -> KeyRegion:
+def key_region(target: Target, layout: ElementLayout, limbs: int) -> KeyRegion:
     """Takes room for a key of switches at `limbs` limbs and below."""
-    count = len(target.digits(limbs)) if digits is None else digits
+    count = len(target.digits(limbs))
     address = layout.polynomials("keys", KeyRegion.polynomials(limbs, target.special_count, count))
-    return KeyRegion(address, limbs, target.limbs, layout.stride, count)
+    return KeyRegion(address, limbs, target.limbs, layout.stride, count, far=layout.far)
 
 
 def limb_region(target: Target, layout: ElementLayout, entity: str, limbs: int, *, special: bool = False) -> LimbRegion:
     """Takes room for a polynomial of `limbs` limbs, and those modulo special primes."""
     address = layout.polynomials(entity, limbs + (target.special_count if special else 0))
-    return LimbRegion(address, limbs, target.limbs, layout.stride)
+    return LimbRegion(address, limbs, target.limbs, layout.stride, far=layout.far)
 
 
 def key_contents(target: Target, keys: GaloisKeys, element: int, region: KeyRegion) -> Iterator[tuple[int, Words]]:
@@ -81,7 +82,7 @@ class Placed:
     Attributes:
         kernel: the transform.
         target: machine and numbers.
-        layout: of the element's near memory.
+        layout, far: of the element's near and far memory.
         tables: address of each prime's twiddle table.
         input, output: the parts.
         diagonals: in the order of the kernel's map.
@@ -90,14 +91,19 @@ class Placed:
     kernel: HltKernel
     target: Target
     layout: ElementLayout
+    far: ElementLayout
     tables: tuple[int, ...]
     input: tuple[LimbRegion, LimbRegion]
     output: tuple[LimbRegion, LimbRegion]
     diagonals: tuple[Diagonal, ...]
 
     @classmethod
-    def of(cls, config: FameConfig, kernel: HltKernel) -> Placed:
+    def of(cls, config: FameConfig, kernel: HltKernel, near_bytes: int | None = None) -> Placed:
         """Places a kernel in an element's memory.
+
+        Args:
+            near_bytes: of near memory for keys and diagonals, those of the first rotations; others are in far memory.
+                By default nearly all; programs and intermediates have the rest.
 
         Raises:
             ParameterError: the machine cannot run it; the message says what is needed and what there is.
@@ -117,17 +123,24 @@ class Placed:
         )
         steps = [int(s) for s in kernel.map.steps]
         extended = any(steps) and kernel.schedule != Schedule.naive
-        keys = {s: key_region(target, layout, limbs) for s in sorted(set(steps)) if s}
-        diagonals = tuple(
-            Diagonal(
-                int(context.rotation_element(s)),
-                limb_region(target, layout, "masks", limbs, special=extended),
-                keys.get(s),
-            )
-            for s in steps
-        )
+        far = ElementLayout(config, target.log_n, far=True)
+        last = config.element_bytes * 15 // 16 if near_bytes is None else layout.used + near_bytes
+        diagonals = []
+        for s in steps:
+            place = layout if layout.used + cls._bytes(target, layout, limbs, s, extended) <= last else far
+            key = key_region(target, place, limbs) if s else None
+            mask = limb_region(target, place, "masks", limbs, special=extended)
+            diagonals.append(Diagonal(int(context.rotation_element(s)), mask, key))
         layout.check()
-        return cls(kernel, target, layout, tables, source, result, diagonals)
+        far.check()
+        return cls(kernel, target, layout, far, tables, source, result, tuple(diagonals))
+
+    @staticmethod
+    def _bytes(target: Target, layout: ElementLayout, limbs: int, step: int, extended: bool) -> int:
+        """Bytes of a diagonal and its key."""
+        specials = target.special_count
+        key = KeyRegion.polynomials(limbs, specials, len(target.digits(limbs))) if step else 0
+        return (key + limbs + (specials if extended else 0)) * layout.stride
 
     @property
     def limbs(self) -> int:
@@ -141,12 +154,11 @@ class Placed:
         def emit(part: int, entry: int, value: Value) -> None:
             e.store(value, self.output[part].at(entry))
 
+        diagonals = spread(self.diagonals)
         if self.kernel.schedule == Schedule.mo and self.rotates:
-            MemoryOptimised(e, self.target, self.input, self.limbs, self.diagonals, emit).write()
+            MemoryOptimised(e, self.target, self.input, self.limbs, diagonals, emit).write()
             return e
-        coarse = Coarse(
-            e, self.target, self.input, self.limbs, self.diagonals, emit, self.kernel.schedule != Schedule.mo
-        )
+        coarse = Coarse(e, self.target, self.input, self.limbs, diagonals, emit, self.kernel.schedule != Schedule.mo)
         if self.kernel.schedule == Schedule.hoisted and self.rotates:
             coarse.hoisted()
         else:
@@ -189,25 +201,30 @@ class CompiledHlt:
         idle = encode([Instruction.end()])
         return [self.program if k == element else idle for k in range(self.placed.target.config.elements)]
 
-    def prepared(self, native: Hlt, keys: GaloisKeys) -> Iterator[tuple[int, Words]]:
+    def prepared(self, native: Hlt, keys: GaloisKeys, *, far: bool = False) -> Iterator[tuple[int, Words]]:
         """Addresses and polynomials that stay for all runs: twiddle tables, keys, diagonals; not the program.
 
         Multipliers are in the machine's form. Arrays are made one at a time: keys are large.
+
+        Args:
+            native: the transform, encoded.
+            keys: of its rotations.
+            far: those in far memory, not those in near memory.
 
         Raises:
             MissingKeyError, LevelError: a key is missing or covers too few limbs.
         """
         placed, target = self.placed, self.placed.target
         config, primes = target.config, target.primes
-        for prime, address in zip(primes, placed.tables, strict=True):
-            yield address, constants.twiddles(config, prime, target.log_n)
-        seen: set[int] = set()
-        for d in placed.diagonals:
-            if d.key is not None and d.element not in seen:
-                seen.add(d.element)
-                yield from key_contents(target, keys, d.element, d.key)
+        if not far:
+            for prime, address in zip(primes, placed.tables, strict=True):
+                yield address, constants.twiddles(config, prime, target.log_n)
         entries = (*range(placed.limbs), *target.specials)[: native.diagonal_limbs]
         for number, d in enumerate(placed.diagonals):
+            if d.mask.far != far:
+                continue
+            if d.key is not None:
+                yield from key_contents(target, keys, d.element, d.key)
             for entry in entries:
                 words = native.diagonal_limb(number, d.mask.column(entry))
                 yield d.mask.at(entry), constants.multiplier(config, words, primes[entry])
@@ -239,6 +256,11 @@ class CompiledHlt:
         """Bytes of near memory that the program reads and writes, by entity, packed."""
         return traffic(self.layout, self.program)
 
+    @cached_property
+    def far_bytes(self) -> Mapping[str, int]:
+        """Bytes that the program copies from far memory, by entity."""
+        return far_bytes(self.placed.far, self.program)
+
     @property
     def ciphertext_bytes(self) -> int:
         """Bytes of ciphertexts that go to memory and come from there."""
@@ -250,18 +272,29 @@ def traffic(layout: ElementLayout, program: Words) -> dict[str, Traffic]:
 
     A polynomial counts with its lines, an instruction with its 32 bytes. What COPY writes is counted as written.
     """
-    fields = field_table()
-    op_field, addr_field = fields["op"], fields["addr"]
-    starts = np.array([r.address for r in layout.regions], np.uint64)
-    entities = np.array([ENTITIES.index(r.entity) for r in layout.regions])
-    read, written = np.zeros(len(ENTITIES), np.int64), np.zeros(len(ENTITIES), np.int64)
+    read = _moved(layout, program, "addr", Opcode.LOAD, Opcode.STREAM)
+    written = _moved(layout, program, "addr", Opcode.STORE, Opcode.COPY)
+    read["program"] += program.shape[0] * INSTRUCTION_BYTES
+    return {e: Traffic(read[e], written[e]) for e in ENTITIES}
+
+
+def far_bytes(layout: ElementLayout, program: Words) -> dict[str, int]:
+    """Bytes that an element's program copies from far memory, by entity."""
+    return _moved(layout, program, "imm", Opcode.COPY)
+
+
+def _moved(layout: ElementLayout, program: Words, name: str, *operations: Opcode) -> dict[str, int]:
+    """Bytes of the polynomials at the addresses in one field of some operations, by entity."""
+    op_field, field = field_table()["op"], field_table()[name]
     op = program[:, op_field.word] >> np.uint64(op_field.lsb) & np.uint64((1 << op_field.width) - 1)
-    region = np.searchsorted(starts, program[:, addr_field.word], side="right") - 1
-    for counts, which in ((read, (Opcode.LOAD, Opcode.STREAM)), (written, (Opcode.STORE, Opcode.COPY))):
-        hit = np.isin(op, [int(o) for o in which])
-        np.add.at(counts, entities[region[hit]], layout.stride)
-    read[ENTITIES.index("program")] += program.shape[0] * INSTRUCTION_BYTES
-    return {e: Traffic(int(read[k]), int(written[k])) for k, e in enumerate(ENTITIES)}
+    addresses = program[np.isin(op, [int(o) for o in operations]), field.word]
+    starts = np.array([r.address for r in layout.regions], np.uint64)
+    region = np.searchsorted(starts, addresses, side="right") - 1
+    counts = np.bincount(region, minlength=len(starts)) if addresses.size else np.zeros(len(starts), np.int64)
+    out = dict.fromkeys(ENTITIES, 0)
+    for r, count in zip(layout.regions, counts.tolist(), strict=True):
+        out[r.entity] += count * layout.stride
+    return out
 
 
 def assemble_element(
@@ -279,19 +312,32 @@ def assemble_element(
     Raises:
         ParameterError: an operation needs more polynomials than the element or the limit has.
     """
+    ops = staged(e.ops, lambda: layout.polynomials("window", WINDOW), layout.stride, target.log_n)
     allocator = Allocator(target, tables, lambda: layout.polynomials("intermediates", 1), limit=most)
-    program = encode(allocator.run(e.ops))
+    program = encode(allocator.run(ops))
     e.ops.clear()
     return program, allocator.peak
 
 
-def compile_hlt(config: FameConfig, kernel: HltKernel) -> CompiledHlt:
+def spread(diagonals: Sequence[Diagonal]) -> list[Diagonal]:
+    """The diagonals whose multipliers are in far memory evenly among the others: far memory then has most time."""
+    lists = [[d for d in diagonals if d.mask.far == far] for far in (False, True)]
+    places = [((i + 0.5) / len(some), d) for some in lists for i, d in enumerate(some)]
+    return [d for _, d in sorted(places, key=lambda place: place[0])]
+
+
+def compile_hlt(config: FameConfig, kernel: HltKernel, near_bytes: int | None = None) -> CompiledHlt:
     """The program that computes a linear transform bit for bit as the `cpu` device, on one element.
+
+    Args:
+        config: the machine.
+        kernel: the transform.
+        near_bytes: of near memory for keys and diagonals, as `Placed.of` has it.
 
     Raises:
         ParameterError: the machine cannot run it; the message says what is needed and what there is.
     """
-    placed = Placed.of(config, kernel)
+    placed = Placed.of(config, kernel, near_bytes)
     target, layout = placed.target, placed.layout
     most = limit(placed.limbs, len(target.digits(placed.limbs))) if kernel.schedule == Schedule.mo else None
     program, peak = assemble_element(target, layout, placed.tables, placed.operations(), most)

@@ -15,7 +15,7 @@ Two PEs share the work evenly, as FAME-S and FAME-M do with the two operands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .counts import equation_counts, transforms
 from .memory import MemoryModel
@@ -87,6 +87,22 @@ class CycleModel:
         return Latency(
             count * self.rotation / rate, transforms(shape) * self.hoisted / rate, shape.l * self.product / rate
         )
+
+    def falling(self, shape: Shape) -> Latency:
+        """As `latency`, with step 1 charged at level L, step 2 at L - 1 and its products at L - 2."""
+        second, third = (replace(self, parameters=self._lower(n)) for n in (1, 2))
+        counts, rate = equation_counts(shape), self.config.pes * self.config.clock_hz
+        return Latency(
+            (counts.phi * self.rotation + counts.zeta * second.rotation) / rate,
+            (2 * self.hoisted + 2 * shape.l * second.hoisted) / rate,
+            shape.l * third.product / rate,
+        )
+
+    def _lower(self, levels: int) -> ParameterSet:
+        """The set without its last primes; digits stay as long as they are."""
+        p = self.parameters
+        limbs = p.limbs - levels
+        return replace(p, levels=p.levels - levels, digits=-(-limbs // p.limbs_per_digit))
 
 
 @dataclass(frozen=True, slots=True)

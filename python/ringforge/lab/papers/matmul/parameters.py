@@ -2,8 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """What FAME, the published accelerator for products of two encrypted matrices, prints: literals only.
 
-Tables II (:data:`SETS`), III (:data:`BENCHMARKS`), IV (:data:`CONFIGS`) and V (:data:`RESOURCES`), the card of its
-evaluation (:data:`U280`) and the figures in its text (:data:`CLAIMS`). Table I is a formula: see
+Tables II (:data:`SETS`) and III (:data:`BENCHMARKS`) and the figures in its text (:data:`CLAIMS`); tables IV
+(:data:`CONFIGS`) and V (:data:`RESOURCES`) and the card of its evaluation (:data:`U280`) stand beside our machine, in
+:mod:`ringforge.hw.machines.matmul.published`. Table I is a formula: see
 :func:`ringforge.lab.papers.matmul.counts.table_i`. The card's memory bandwidth and capacity and its count of memory
 blocks are those of its data sheet, not of the paper.
 
@@ -18,6 +19,37 @@ from types import MappingProxyType
 from typing import Final
 
 from ringforge.errors import ParameterError, ShapeError
+from ringforge.hw.machines.matmul.published import (
+    CONFIGS,
+    DSP_PER_LANE,
+    RESOURCES,
+    U280,
+    Card,
+    Config,
+    Resources,
+)
+
+__all__ = [
+    "BENCHMARKS",
+    "CLAIMS",
+    "CONFIGS",
+    "DSP_PER_LANE",
+    "HOST_BYTES_PER_SECOND",
+    "INSECURE_REASON",
+    "OUR_SETS",
+    "RESOURCES",
+    "SETS",
+    "U280",
+    "WORD_BITS",
+    "Benchmark",
+    "Card",
+    "Claims",
+    "Config",
+    "ParameterSet",
+    "Resources",
+    "Shape",
+    "benchmark",
+]
 
 WORD_BITS: Final = 54
 """Bits of a residue in the accelerator."""
@@ -164,71 +196,8 @@ def benchmark(name: str) -> Benchmark:
     raise ParameterError(f'no benchmark "{name}" in Table III; known: {known}')
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """One column of Table IV. `scratchpad_bytes` is for one PE; the paper's KB is read as KiB, its MB as MiB."""
-
-    name: str
-    set_name: str
-    pes: int
-    lanes: int
-    scratchpad_bytes: int
-    clock_hz: float
-
-
-CONFIGS: Final[Mapping[str, Config]] = MappingProxyType(
-    {
-        "A": Config("FAME-S", "A", 2, 128, 864 << 10, 350e6),
-        "B": Config("FAME-M", "B", 2, 128, round(7.6 * 2**20), 350e6),
-        "C": Config("FAME-L", "C", 1, 256, round(30.4 * 2**20), 300e6),
-    }
-)
-"""Table IV, by the set that each configuration serves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """One row of Table V; `bram` as printed, in whatever unit."""
-
-    dsp: int
-    bram: int
-    uram: int
-    kilo_luts: int
-    kilo_flip_flops: int
-
-
-RESOURCES: Final[Mapping[str, Resources]] = MappingProxyType(
-    {
-        "A": Resources(5376, 1024, 0, 636, 998),
-        "B": Resources(5376, 640, 192, 701, 1147),
-        "C": Resources(5376, 3328, 672, 803, 1660),
-    }
-)
-"""Table V."""
-
-DSP_PER_LANE: Final = 21
-"""DSP slices of one modular ALU (Section VI-C)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """The FPGA card. Figures marked "data sheet" are not in the paper."""
-
-    dsp: int
-    bram36: int
-    """Data sheet."""
-    uram: int
-    """Data sheet."""
-    kilo_luts: int
-    kilo_flip_flops: int
-    sram_bytes: int
-    hbm_bytes: int
-    """Data sheet."""
-    hbm_bytes_per_second: float
-    """Data sheet, peak."""
-
-
-U280: Final = Card(9024, 2016, 960, 1304, 2607, 43_000_000, 8 << 30, 460e9)
+HOST_BYTES_PER_SECOND: Final = 16 * 8e9 * 128 / 130 / 8
+"""From the host to the card: 16 lanes of PCI Express 3.0, 8 GT/s, 128 bits in 130 (data sheet), without protocol."""
 
 
 @dataclass(frozen=True, slots=True)

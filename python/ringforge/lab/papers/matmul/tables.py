@@ -13,6 +13,7 @@ from ringforge.errors import FormatError
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record, load
 
+from . import machine_tables
 from .counts import equation_counts, equation_degree, least_degree, product_counts, table_i, transforms
 from .cycles import cycle_model
 from .memory import CONVENTIONS, MemoryModel
@@ -352,7 +353,7 @@ def streams() -> Table:
     )
 
 
-def speedups() -> Table:
+def speedup_claims() -> Table:
     """The paper's headline ratios."""
     rest = (CLAIMS.mean_speedup * len(BENCHMARKS) - CLAIMS.best_speedup) / (len(BENCHMARKS) - 1)
     return Table(
@@ -415,12 +416,16 @@ def measured(records: list[Record]) -> Table:
     )
 
 
-def tables(results: Path | None = None) -> list[Table]:
+def tables(results: Path | None = None, *, plans: bool = True) -> list[Table]:
     """All tables. `results`: a folder of saved measurements, shown last if it has any.
+
+    Args:
+        plans: also those of our plans, which take the planner half a minute.
 
     Raises:
         FormatError: a results file is damaged.
     """
+    records = load_measured(results) if results is not None else []
     made = [
         operations(),
         parameter_sets(),
@@ -433,7 +438,9 @@ def tables(results: Path | None = None) -> list[Table]:
         hardware(),
         performance(),
         streams(),
-        speedups(),
+        speedup_claims(),
+        *machine_tables.quick_tables(),
     ]
-    records = load_measured(results) if results is not None else []
+    if plans:
+        made += machine_tables.planned_tables(records)
     return [*made, measured(records)] if records else made
