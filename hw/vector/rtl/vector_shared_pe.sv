@@ -225,7 +225,8 @@ module vector_shared_pe
   assign spn_pair = spn_q.imm[PairLsb-ImmLsb];
   always_comb begin
     spn_rd_slot = spn_rd_src ? spn_q.a : spn_q.dst;
-    if (spn_rd_pair) spn_rd_slot = slot_t'(spn_rd_src ? spn_q.imm[PairALsb-ImmLsb+:16] : spn_q.imm[PairDstLsb-ImmLsb+:16]);
+    if (spn_rd_pair)
+      spn_rd_slot = slot_t'(spn_rd_src ? spn_q.imm[PairALsb-ImmLsb+:16] : spn_q.imm[PairDstLsb-ImmLsb+:16]);
     spn_wr_slot = spn_wr_pair ? slot_t'(spn_q.imm[PairDstLsb-ImmLsb+:16]) : spn_q.dst;
     tw_base = TwiddleAddr'(tw_pair ? spn_q.imm[PairTwLsb-ImmLsb+:13] : spn_q.b.row);
   end
@@ -312,7 +313,8 @@ module vector_shared_pe
       .rd_en_o(spn_rd_en), .rd_src_o(spn_rd_src), .rd_pair_o(spn_rd_pair), .rd_row_o(spn_rd_row),
       .rd_data_i(spn_rd_data), .tw_en_o(tw_en), .tw_pair_o(tw_pair), .tw_row_o(tw_row), .tw_data_i(tw_data),
       .wr_en_o(spn_wr_en), .wr_pair_o(spn_wr_pair), .wr_row_o(spn_wr_row), .wr_data_o(spn_wr_data),
-      .core_soon_o(spn_core_soon), .core_valid_o(spn_core), .core_pair_o(spn_core_pair), .core_a_o(spn_core_a), .core_b_o(spn_core_b),
+      .core_soon_o(spn_core_soon), .core_valid_o(spn_core), .core_pair_o(spn_core_pair), .core_a_o(spn_core_a),
+      .core_b_o(spn_core_b),
       .core_r_i(result)
   );
 

@@ -186,7 +186,8 @@ module vector_shared_sequencer
     if (sync) operand_ok = instr_q.scope != 2'd3;
     if (mac) operand_ok = instr_q.b_from != 2'd3 && !(instr_q.pre_sub && instr_q.post_add);
     if (mac || modulus || (spn && !automorphism)) operand_ok = operand_ok && 32'(entry(instr_q)) < ModuliEntries;
-    if ((mac || instr_q.op == OpNtt) && instr_q.lift) operand_ok = operand_ok && 32'(src_entry(instr_q)) < ModuliEntries;
+    if ((mac || instr_q.op == OpNtt) && instr_q.lift)
+      operand_ok = operand_ok && 32'(src_entry(instr_q)) < ModuliEntries;
     if (paired) operand_ok = operand_ok && 32'(pair_entry(instr_q)) < ModuliEntries;
     conf_ok = 32'(instr_q.imm[4:0]) >= MinLogN && 32'(instr_q.imm[4:0]) <= MaxLogN && instr_q.imm[7:5] == 0 &&
         instr_q.imm >> 8 <= (Kind == rf_pkg::MulMontgomery ? 64'd0 : 64'(MaxShift));
