@@ -96,6 +96,11 @@ class World(Records):
         self.folder = folder
         results = self.matvec.run([self.ciphertext], self.keys)
         self.parts = [[[r.limb(part, i) for i in range(LEVEL)] for part in range(2)] for r in results]
+        made_by_hlt = self.hlt.run(self.ciphertext, self.keys)
+        self.hlt_parts = [[made_by_hlt.limb(part, i) for i in range(LEVEL)] for part in range(2)]
+        pair_limbs = self.pairs.output_level + 1
+        self.pair_parts = [[self.ciphertext.limb(part, i) for i in range(pair_limbs)] for part in range(2)]
+        self.product_parts = [[self.ciphertext.limb(part, i) for i in range(LEVEL + 1)] for part in range(2)]
         self.lines = [self.client.decrypt(self.batch.line(j), self.secret_key) for j in range(2)]
 
 
