@@ -94,13 +94,13 @@ def run_product(
     rng = np.random.default_rng(seed)
     a, b = rng.uniform(-1, 1, shape[:2]), rng.uniform(-1, 1, shape[1:])
     plan = choice.plan
-    inputs = [
+    left, right = (
         session.encrypt(layout.pack(x, params.slots), level=choice.level)
         for layout, x in ((plan.left_layout, a), (plan.right_layout, b))
-    ]
+    )
     say("computing the same on the CPU")
     product.prepare(keys)
-    expected, _ = product(*inputs)
+    expected, _ = product(left, right)
     say(f"compiling the program and filling the memory of {config.name}")
     made = product_program(config, product, keys)
     made.encode(2)
@@ -108,7 +108,7 @@ def run_product(
     memory = executor.load(made.program)
     say("running the machine")
     start = time.process_time()
-    run = executor.run(device, made.program, memory, inputs)
+    run = executor.run(device, made.program, memory, [left, right])
     spent = time.process_time() - start
     assert run.cycles is not None
     exact = all(

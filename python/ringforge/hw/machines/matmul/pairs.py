@@ -19,7 +19,7 @@ from ringforge.hw.machines.matmul.multiply import Sink
 from ringforge.hw.vector.ir import Value
 
 #: Base, step, step of the first of two rotations, mask or -1.
-Term = tuple[int, int, int, int]
+Term = Sequence[int]
 
 
 @dataclass(frozen=True)
