@@ -285,7 +285,9 @@ class Primitives:
             transforms = w.ntt + w.intt
             # P times the first component, and what ModDown subtracts and multiplies; sums of what keys gave.
             extended = self.gadget.extended(x)
-            passes: float = w.multiplied + w.converted + steps + (w.mod_up + w.mod_down) * x + 2 * extended * w.key_switch
+            passes: float = (
+                w.multiplied + w.converted + steps + (w.mod_up + w.mod_down) * x + 2 * extended * w.key_switch
+            )
             working = STORED * extended * w.mod_down
             if x > self.config.bank_slots(self.gadget.log_n, 1):
                 # What remains of limbs that go is loaded again for those that stay.
