@@ -38,7 +38,7 @@ def test_composed_as_flat(module: Module) -> None:
 SLICED = [
     Module.make("rf_alu", {"W": 24, "Lanes": 8, "Kind": 0, "Twin": 0}),
     Module.make("rf_spn", {"W": 16, "Lanes": 8}),
-    Module.make("rf_spn_pick", {"W": 16, "Lanes": 16}),
+    Module.make("rf_spn_pick", {"W": 54, "Lanes": 16}),
     Module.make("rf_pack", {"WordW": 256, "RowW": 216}),
     Module.make("vector_load", {"W": 32, "Lanes": 8, "RowBits": 4, "BurstRows": 16, "LaneW": 32}),
 ]
@@ -47,10 +47,10 @@ SLICED = [
 @pytest.mark.long
 @pytest.mark.parametrize("module", SLICED, ids=lambda m: m.name)
 def test_slices_as_whole(module: Module) -> None:
-    """DSP slices are equal, LUTs within 6 % (5 % at rf_spn_pick, the smallest part), flip-flops within 1 %."""
+    """DSP slices are equal; LUTs are within 3 %, flip-flops within 1 %."""
     texts = resources.design(machine("matmul")).texts
     whole = Design(texts, frozenset()).synthesise(module).own
     sliced = Design(texts, frozenset(), family.SHARED_SLICES).synthesise(module).own
     assert sliced.dsp == whole.dsp
-    assert sliced.lut == pytest.approx(whole.lut, rel=0.06)
+    assert sliced.lut == pytest.approx(whole.lut, rel=0.03)
     assert sliced.flip_flops == pytest.approx(whole.flip_flops, rel=0.01)
