@@ -17,14 +17,18 @@ from ringforge.cli import main
 from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.matmul.bounds import bounds
+from ringforge.hw.machines.matmul.closed_form import Gadget, Primitives
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.draws import (
     FITTED,
     FRESH,
     SHAPES,
     Draw,
+    Timed,
     cases,
+    drawn,
     simulate,
+    timed_product,
     timed_transform,
 )
 from ringforge.hw.machines.matmul.modelled import SHORT, modelled
@@ -35,8 +39,8 @@ from ringforge.hw.machines.matmul.validation import closed_form, validate_draw
 from ringforge.hw.vector.isa import Instruction, Opcode, encode, slot
 from ringforge.hw.vector.validation import Validated
 
-#: Largest errors of the replica, and of the closed form in nine cases of ten and in any.
-REPLICA, CLOSED, WORST = 0.006, 0.05, 0.1
+#: Largest errors of the replica, and of the closed form.
+REPLICA, CLOSED = 0.006, 0.05
 DRAWN = cases()
 SMALL = FameConfig.named("fame-small")
 LOG_N, ROWS = 11, 128
@@ -46,7 +50,7 @@ FAST = SMALL.model_copy(update={"dram_latency": 40, "dram_bytes_per_second": 2e1
 
 def hold(found: Validated) -> None:
     assert abs(found.replica_error) <= REPLICA, found
-    assert abs(found.closed_error) <= WORST, found
+    assert abs(found.closed_error) <= CLOSED, found
     assert found.traffic_equal, found
 
 
@@ -233,10 +237,42 @@ def test_what_is_drawn() -> None:
         assert max(d.latency for d in part) > 4 * min(d.latency for d in part)
 
 
+#: Of cases that neither constants were chosen by nor RTL is run on.
+OTHER_SEED = 5001
+
+
+def follows(draw: Draw) -> None:
+    programs = [c.program for c in draw.compile()]
+    assert closed_form(draw) == pytest.approx(run(draw.config, programs).cycles, rel=CLOSED), draw
+
+
 def test_closed_form_follows_the_replica_on_fresh_cases() -> None:
     for draw in [d for d in DRAWN if not d.fitted][::5]:
-        programs = [c.program for c in draw.compile()]
-        assert closed_form(draw) == pytest.approx(run(draw.config, programs).cycles, rel=WORST), draw.name
+        follows(draw)
+
+
+@pytest.mark.long
+def test_closed_form_follows_the_replica_on_other_cases() -> None:
+    for draw in drawn(60, OTHER_SEED):
+        follows(draw)
+
+
+@pytest.mark.parametrize(("machine", "name", "level"), [("fame-s", "fame-a", 4), ("fame-m", "fame-b", 3)])
+def test_closed_form_of_the_machines(machine: str, name: str, level: int) -> None:
+    """Few and many places on chip, more special primes than limbs."""
+    parameters = params.named(name, "counts only")
+    config, context = FameConfig.named(machine), Context(parameters)
+    idle = [encode([Instruction.end()])] * (config.pes - 1)
+    p = Primitives(config, Gadget.of(parameters))
+
+    def took(timed: Timed) -> int:
+        return run(config, [timed.program, *idle]).cycles
+
+    for rotations in (2, 6):
+        cycles = took(timed_transform(config, context, level, rotations, still=False))
+        assert p.transform_of(level + 1, rotations, False).total + p.start == pytest.approx(cycles, rel=CLOSED)
+    product = p.product(level + 1, p.gadget.special).total + p.start
+    assert product == pytest.approx(took(timed_product(config, context, level)), rel=CLOSED)
 
 
 def chosen() -> list[Draw]:
@@ -249,9 +285,9 @@ def chosen() -> list[Draw]:
 def test_small_cases_in_rtl(draw: Draw, machines: Callable[[str], Simulation[Any]]) -> None:
     # The memory of the machine that other tests have opened.
     sim = machines("fame-small")
-    drawn = draw.compile()
-    got, traffic = simulate(sim, sim.config, drawn)
-    report = run(sim.config, [c.program for c in drawn], entity_of=lambda e, a: drawn[e].layout.entity(a))
+    compiled = draw.compile()
+    got, traffic = simulate(sim, sim.config, compiled)
+    report = run(sim.config, [c.program for c in compiled], entity_of=lambda e, a: compiled[e].layout.entity(a))
     assert report.cycles == pytest.approx(got, rel=REPLICA)
     assert {name: report.traffic[name] for name in traffic if name in report.traffic} == {
         name: t for name, t in traffic.items() if name in report.traffic
@@ -263,8 +299,6 @@ def test_every_case() -> None:
     found = [validate_draw(draw)[0] for draw in DRAWN]
     for entry in found:
         hold(entry)
-    for part in (found, [v for v in found if not v.fitted]):
-        assert sum(abs(v.closed_error) <= CLOSED for v in part) >= 0.9 * len(part)
 
 
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,14 @@ d diagonals, r of them rotations, which are divided by P and the last prime toge
     rotations   r e (2 beta + 2) M, beside w (2 beta keys + 1 mask) each
     ModDown     2 g T, g (g - 1) products, then 2 (x - 1) (T + (g + 1) M)
 
-A part takes the longer of array and memory. Key switches outside of linear transforms are made of the same parts.
-`Price.bound` has the array alone: rotations and once-per-transform parts as transforms of n R and products of R.
+Rotations take the longer of array and memory. Memory works ahead of the other parts, which are the array's alone but
+for what nothing hides: the first loads and the last stores, and polynomials that a product of ciphertexts asks for when
+the array is free. A limb is a chain, so the array waits for results: ModUp's transform, products with keys, what
+ModDown does. That is three times what a transform and a product take from the last row read to the last one written,
+144 cycles for each of the e limbs, which matters where R is small. There polynomials go through transforms two at a
+time as far as the program finds two (`raised_in_pairs`); the others leave gaps. Key switches outside of linear
+transforms are made of the same parts. `Price.bound` has the array alone: rotations and once-per-transform parts as
+transforms of n R and products of R.
 
 >>> price("fame-l", parameters, (160, 160, 160), "fame").seconds  # doctest: +SKIP
 """
@@ -25,12 +31,13 @@ A part takes the longer of array and memory. Key switches outside of linear tran
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from ringforge import _native
 from ringforge.errors import LevelError, ParameterError
 from ringforge.hw.machines.matmul.config import FameConfig
+from ringforge.hw.machines.matmul.target import DIGITS, PAIR_ROWS, limit
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.methods import maps
@@ -41,6 +48,16 @@ METHODS: Final = ("fame", "ringforge")
 MAC_GAP: Final = 24
 #: The same between stages of a transform, and what a transform takes besides its stages' rows.
 STAGE_GAP: Final = 30
+#: From the row that a multiply-accumulate reads to its write.
+MAC_LENGTH: Final = 18
+#: Cycles that the chain of a limb modulo P·Q waits for results.
+LIMB_WAIT: Final = 3 * (STAGE_GAP + MAC_LENGTH)
+#: Times w before a linear transform's array is busy and after it was, in loads and stores that nothing hides. Fitted.
+OPEN: Final = 5.0
+#: The same of a product of ciphertexts, times R. Fitted.
+PRODUCT_OPEN: Final = 6.5
+#: Polynomials for each limb of a product that memory moves while no transform runs: five streams and two stores.
+PRODUCT_MOVED: Final = 7
 #: From a burst's last line to the first of the one that waits for its room, besides latency.
 MEMORY_GAP: Final = 4
 #: Copies for each product of a conversion from two banks. Fitted.
@@ -55,7 +72,7 @@ EXPOSED: Final = 0.75
 #: Polynomials that rotations work with, besides a limb of each digit.
 WORKING: Final = 5
 #: Times w that an intermediate costs which goes to memory and comes back. Fitted.
-SPILLED: Final = 3.0
+SPILLED: Final = 1.6
 #: Entities of memory traffic.
 ENTITIES: Final = ("keys", "masks", "ciphertexts", "working", "twiddles")
 
@@ -147,18 +164,21 @@ class Primitives:
         return max(self.rows, MAC_GAP)
 
     @property
-    def transform(self) -> float:
-        """T, of short polynomials two at a time."""
-        n, rows = self.gadget.log_n, self.rows
-        if rows < 4 * STAGE_GAP:
-            return (n * max(2 * rows, STAGE_GAP) + STAGE_GAP) / 2
-        return n * rows + STAGE_GAP
+    def paired(self) -> bool:
+        """Programs have transforms two at a time where they can: alone they would wait for their own results."""
+        return self.rows < PAIR_ROWS
 
     @property
     def single(self) -> float:
         """T, one at a time: a stage waits for the rows that it reads."""
         n, rows = self.gadget.log_n, self.rows
-        return n * rows + (n - 1) * max(0, STAGE_GAP - 3 - rows // 2) + STAGE_GAP
+        return n * rows + (n - 1) * max(0, STAGE_GAP - 4 - (rows - 1) // 2) + STAGE_GAP
+
+    @property
+    def pair(self) -> float:
+        """Two transforms in one instruction: stages in turn, so that each has the other's rows to wait."""
+        n, rows = self.gadget.log_n, self.rows
+        return 2 * n * rows + (n - 1) * max(0, STAGE_GAP - 3 - rows) + STAGE_GAP
 
     @property
     def fetched(self) -> float:
@@ -178,67 +198,100 @@ class Primitives:
         return self.config.dram_latency + 3 * (self.gadget.limbs + self.gadget.special) + 2 * self.fetched + 40
 
     def part(
-        self,
-        name: str,
-        transforms: float,
-        passes: float,
-        moved: Mapping[str, float],
-        turns: float = 0,
-        *,
-        single: bool = False,
+        self, name: str, transforms: float, passes: float, moved: Mapping[str, float], pairs: float = 0, *, ahead: bool
     ) -> Cost:
-        """A part of a schedule: the longer of array and memory.
+        """A part of a schedule.
 
         Args:
             name: of the part.
             transforms, passes: on the array.
             moved: polynomials by entity.
-            turns: how often transforms wait for products.
-            single: transforms are not interleaved.
+            pairs: how many times two of the transforms are one instruction.
+            ahead: memory moves them while the array does other parts; else the longer of array and memory counts.
         """
-        array = transforms * (self.single if single else self.transform) + passes * self.pass_ + turns * MAC_GAP
-        memory = self.fetched * sum(moved.values())
+        array = pairs * self.pair + (transforms - 2 * pairs) * self.single + passes * self.pass_
+        memory = 0.0 if ahead else self.fetched * sum(moved.values())
         bound = (transforms * self.gadget.log_n + passes) * self.rows
         return Cost({name: max(array, memory)}, {name: bound}, moved)
 
     # ---- parts; `limbs` is x ----
 
-    def mod_up(self, limbs: int, name: str = "hoisted", *, single: bool = False) -> Cost:
-        """Digits of a polynomial, and their limbs modulo P·Q."""
+    def raised_in_pairs(self, limbs: int, product: bool) -> int:
+        """How many times two digits' conversions are transformed together.
+
+        A linear transform has those of an entry of the modulus table in twos, a product none. Of a single digit two
+        special primes are a pair. Digits of one limb are lifted by their transforms, which go alone.
+        """
+        if not self.paired:
+            return 0
+        digits, special = self.gadget.digits(limbs), self.gadget.special
+        if len(digits) == 1:
+            return special // 2 if digits[0] > 1 else 0
+        if product:
+            return 0
+        own = [None] * special + [entry // self.gadget.digit for entry in range(limbs)]
+        missing = [[a for d, a in enumerate(digits) if d != o] for o in own]
+        return sum(min(m[i : i + 2]) > 1 for m in missing for i in range(0, len(m) - 1, 2))
+
+    def mod_up(self, limbs: int, name: str = "hoisted", *, product: bool = False) -> Cost:
+        """Digits of a polynomial, and their limbs modulo P·Q, in a linear transform or in a product of ciphertexts."""
         digits, extended = self.gadget.digits(limbs), self.gadget.extended(limbs)
         steps = sum(a * (a - 1) // 2 for a in digits)
-        made = self.part(name, limbs, steps, {"ciphertexts": limbs, "twiddles": limbs}, single=single)
+        moved = {"ciphertexts": limbs, "twiddles": limbs}
+        made = self.part(name, limbs, steps, moved, limbs // 2 if self.paired else 0, ahead=True)
         new = sum(extended - a for a in digits)
         products = sum(a * (extended - a) for a in digits if a > 1)
-        # Limbs of single-limb digits are lifted by their transforms, one at a time.
-        alone = single or self.gadget.digit == 1
-        return made + self.part(name, new, products, {"ciphertexts": limbs, "twiddles": extended}, new, single=alone)
+        moved = {"ciphertexts": limbs, "twiddles": extended}
+        return made + self.part(name, new, products, moved, self.raised_in_pairs(limbs, product), ahead=True)
 
-    def mod_down(self, gone: int, kept: int, polynomials: int, name: str = "hoisted", *, single: bool = False) -> Cost:
-        """Polynomials that lose limbs, and are stored."""
+    def mod_down(self, gone: int, kept: int, polynomials: int, name: str = "hoisted", *, together: bool = True) -> Cost:
+        """Polynomials that lose limbs, and are stored.
+
+        Args:
+            gone, kept: limbs.
+            polynomials: one, or both parts of a ciphertext.
+            name: of the part.
+            together: limbs that stay are made of both parts at a time, not of one part after the other.
+        """
         steps = gone * (gone - 1) // 2
         products = kept * (gone + 1 if gone > 1 else 1)
-        return self.part(name, gone, steps, {}, single=single).times(polynomials) + self.part(
-            name, kept, products, {"ciphertexts": kept}, kept, single=single
-        ).times(polynomials)
+        pairs = (0, 0)
+        if self.paired and polynomials == 2:
+            pairs = gone, 0 if gone == 1 else kept if together else 2 * (kept // 2)
+        one, two = polynomials * gone, polynomials * kept
+        return self.part(name, one, polynomials * steps, {}, pairs[0], ahead=True) + self.part(
+            name, two, polynomials * products, {"ciphertexts": two}, pairs[1], ahead=True
+        )
 
     def spilled(self, limbs: int, gone: int) -> int:
         """Polynomials of a linear transform that go to memory and come back.
 
         Where the digits in mixed radix and what remains of the limbs that go do not stay on chip together, all that is
-        subtracted is made at once and stored.
+        subtracted is made at once and stored. A single digit is given up before: what remains and what is subtracted
+        then each have the places that rotations leave, and where what remains is more than all places, its mixed radix
+        goes out and comes back, too.
         """
         digits = len(self.gadget.digits(limbs))
-        limit = min(2 * limbs + digits + 1, self.config.slots(self.gadget.log_n))
-        if (limbs if digits > 1 else 0) + 2 * gone + digits + WORKING <= limit:
+        places = min(limit(limbs, digits), self.config.slots(self.gadget.log_n))
+        left = places - digits - WORKING
+        if (limbs if digits > 1 else 0) + 2 * gone <= left:
             return 0
-        return 2 * (limbs - 1) + max(0, limbs + 2 * gone - limit)
+        if digits > 1:
+            return 2 * (limbs - 1) + max(0, limbs + 2 * gone - places)
+        return max(0, 2 * gone - left) + max(0, 2 * (limbs - 1) - left) + 2 * max(0, 2 * gone - places)
 
-    def switched(self, limbs: int, name: str, masked: int = 0) -> Cost:
+    def switched(self, limbs: int, name: str, masked: int = 0, *, ahead: bool = False) -> Cost:
         """An inner product with a key over all limbs; `masked`: 1 with an automorphism and a mask behind it."""
         beta, extended = len(self.gadget.digits(limbs)), self.gadget.extended(limbs)
         moved = {"keys": 2 * beta * extended, "masks": masked * extended}
-        return self.part(name, 0, (2 * beta + 2 * masked) * extended, {k: v for k, v in moved.items() if v})
+        passes = (2 * beta + 2 * masked) * extended
+        return self.part(name, 0, passes, {k: v for k, v in moved.items() if v}, ahead=ahead)
+
+    def late_masks(self, limbs: int) -> float:
+        """Cycles of a rotation in which the array waits for masks, where bank 0 has no place for one ahead of use."""
+        if self.config.bank_slots(self.gadget.log_n, DIGITS) > len(self.gadget.digits(limbs)) + 1:
+            return 0.0
+        return self.gadget.extended(limbs) * (self.fetched - self.rows)
 
     def transform_of(self, limbs: int, rotations: int, still: bool, *, rescales: bool = True) -> Cost:
         """A linear transform, hoisted: so many rotations, and a diagonal that is not rotated or none."""
@@ -246,15 +299,19 @@ class Primitives:
         total = Cost()
         if rotations:
             total += self.mod_up(limbs)
-            total += self.part("hoisted", 0, limbs, {"ciphertexts": limbs})  # P times the first component
-            total += self.switched(limbs, "rotations", 1).times(rotations)
+            # P times the first component.
+            total += self.part("hoisted", 0, limbs, {"ciphertexts": limbs}, ahead=True)
+            rotation = self.switched(limbs, "rotations", 1) + Cost({"rotations": self.late_masks(limbs)})
+            total += rotation.times(rotations)
         if still:
-            total += self.part("hoisted", 0, 3 * limbs, {"masks": limbs, "ciphertexts": limbs})
+            total += self.part("hoisted", 0, 3 * limbs, {"masks": limbs, "ciphertexts": limbs}, ahead=False)
         if not rotations:
             return total + self.mod_down(int(rescales), kept, 2)
         spilled = self.spilled(limbs, gone)
-        stored = Cost({"hoisted": SPILLED * spilled * self.fetched}, {}, {"working": 2 * spilled})
-        return total + stored + self.mod_down(gone, kept, 2)
+        # What remains of a limb is copied where it shares a bank with those that it is subtracted from.
+        waits = LIMB_WAIT * self.gadget.extended(limbs) + OPEN * self.fetched + 2 * (gone - 1) * self.rows
+        stored = Cost({"hoisted": waits + SPILLED * spilled * self.fetched}, {}, {"working": 2 * spilled})
+        return total + stored + self.mod_down(gone, kept, 2, together=not spilled)
 
     def moved(self, limbs: int) -> float:
         """Cycles in which a ciphertext goes to another element: loaded, sent, received and stored."""
@@ -262,16 +319,15 @@ class Primitives:
 
     def product(self, limbs: int, gone: int) -> Cost:
         """A product of two ciphertexts, relinearised, of which so many limbs are taken."""
-        name, digits, extended = "products", self.gadget.digits(limbs), self.gadget.extended(limbs)
-        kept = limbs - (gone - self.gadget.special)
-        total = self.part(name, 0, 4 * limbs, {"ciphertexts": 4 * limbs, "working": 2 * limbs})
-        total += self.mod_up(limbs, name, single=True) + self.switched(limbs, name)
-        total += self.part(name, 0, 2 * limbs, {"working": 2 * limbs})
-        total += self.mod_down(gone, kept, 2, name, single=True)
-        # Sums of conversions are copied where the digits lie in two banks.
-        conversions = sum(a * (extended - a) for a in digits if a > 1) + 2 * kept * (gone if gone > 1 else 0)
-        moves = MOVES * conversions if limbs > self.config.bank_slots(self.gadget.log_n, 1) else 0.0
-        return total + Cost({name: moves * self.rows})
+        name, kept = "products", limbs - (gone - self.gadget.special)
+        # What is relinearised is made twice: its limbs are digits, too.
+        total = self.part(name, 0, 5 * limbs, {"ciphertexts": 4 * limbs, "working": 4 * limbs}, ahead=True)
+        total += self.mod_up(limbs, name, product=True) + self.switched(limbs, name, ahead=True)
+        total += self.mod_down(gone, kept, 2, name)
+        waits = LIMB_WAIT * self.gadget.extended(limbs) + PRODUCT_OPEN * self.rows
+        total += Cost({name: waits + PRODUCT_MOVED * limbs * (self.fetched - self.rows)})
+        memory = self.fetched * sum(total.moved.values())
+        return total if total.total >= memory else replace(total, cycles={name: memory})
 
     def counted(self, cost: ProductCost, limbs: int, base: int, product: int) -> list[Cost]:
         """Phases of a plan from the library's counts: operands' transforms, products, what follows."""
