@@ -77,10 +77,11 @@ def test_lists(proof):
 
 
 def test_what_is_proved():
-    """FIFOs, register slice, AXI masters and slave, scoreboard, run control."""
+    """FIFOs, register slice, AXI masters and slave, lines over ports, scoreboard, run control."""
     names = {proof.module.name for proof in PROOFS}
     assert names >= {
-        "rf_fifo", "rf_skid", "rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_shell_control", "vector_sequencer",
+        "rf_fifo", "rf_skid", "rf_axi_read", "rf_axi_write", "rf_line_read", "rf_line_write", "rf_axil_regs",
+        "rf_shell_control", "vector_sequencer",
     }  # fmt: skip
     assert {proof.module.name for proof in PROOFS if proof.mode == "prove"} >= names - {"rf_async_fifo"}
 

@@ -2,9 +2,9 @@
 // Copyright 2026 The Ringforge authors
 //
 // Properties of rf_line_write, beside the bursts that a request becomes and a memory behind each port that takes beats
-// and acknowledges bursts in order, when it will. A line's data are its number, inverted at the second port, so a beat is
-// right when it has the number of the beat at its port so. Requests keep to the ranges in the header; halts come at any
-// time. For two ports.
+// and acknowledges bursts in order, when it will. A line's data are its number, inverted at the second port, so a beat
+// is right when it has the number of the beat at its port so. Requests keep to the ranges in the header; halts come at
+// any time. For two ports.
 
 module rf_line_write_formal #(
   parameter int unsigned Ports = 2,
@@ -158,8 +158,8 @@ module rf_line_write_formal #(
     end
   end
 
-  // Each port: its request on AW; bursts with beats to come, oldest first; how many bursts have all beats and no answer,
-  // how many were answered that other ports did not; the number of the next beat on W.
+  // Each port: its request on AW; bursts with beats to come, oldest first; how many bursts have all beats and no
+  // answer, how many were answered that other ports did not; the number of the next beat on W.
   logic [Ports-1:0] addressed, bounded, sending, listed, stored, counted, quiet, answered;
 
   for (genvar p = 0; p < Ports; p++) begin : g_ports
@@ -207,8 +207,8 @@ module rf_line_write_formal #(
         && 32'(m_axi_awaddr[p]) + (32'(m_axi_awlen[p]) + 1) * Bytes <= 32'(base_i) + (p + 1) * Segment
         && 32'(m_axi_awaddr[p][11:0]) + (32'(m_axi_awlen[p]) + 1) * Bytes <= 4096
         && 32'(m_axi_awlen[p]) < MaxBeats);
-    assign sending[p] = m_axi_wvalid[p] == full_q && (!full_q || (m_axi_wdata[p] == (number_q ^ Mark) && m_axi_wstrb[p] == '1
-                                                                  && m_axi_wlast[p] == full_last_q));
+    assign sending[p] = m_axi_wvalid[p] == full_q
+      && (!full_q || (m_axi_wdata[p] == (number_q ^ Mark) && m_axi_wstrb[p] == '1 && m_axi_wlast[p] == full_last_q));
 
     // The port's master has these bursts in its queues.
     always_comb begin
