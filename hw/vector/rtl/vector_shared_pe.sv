@@ -44,6 +44,7 @@ module vector_shared_pe
     parameter int unsigned FarBits = 34,
     parameter int unsigned Kind = rf_pkg::MulBarrett,
     parameter bit Twin = 1'b0,
+    parameter bit ShortInLuts = 1'b0,  // as in rf_mul_montgomery
     parameter int unsigned SpnRegisters = 0,     // rf_transform
     localparam int unsigned LineW = Lanes * 64
 ) (
@@ -377,7 +378,7 @@ module vector_shared_pe
       c_q <= mac_core_c;
     end
   end
-  rf_alu #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(Twin)) u_alu (
+  rf_alu #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(Twin), .ShortInLuts(ShortInLuts)) u_alu (
       .clk_i, .en_i(flight_q != '0), .mode_i(mode_q), .lift_i(lift_q), .shift_i(word_shift), .q_i(q_q), .k_i(k_q),
       .p_i(p_q), .a_i(a_q), .b_i(b_q), .c_i(c_q), .r_o(result)
   );
