@@ -77,7 +77,7 @@ module rf_mul_montgomery #(
   endfunction
 
   // Rows of some digits together, the first one at bit 0, less what the last one lacks.
-  function automatic logic signed [Word+2*Digits-1:0] rows(
+  function automatic logic signed [Word+2*Digits-1:0] sum_of(
     int unsigned from, int unsigned to, logic [2*Digits:0] recoded, logic signed [Word-1:0] m
   );
     logic signed [Word+2*Digits-1:0] out = '0;
@@ -190,8 +190,8 @@ module rf_mul_montgomery #(
           lacks_q <= recoded[2*Half];
           /* verilator unroll_disable */
           for (int unsigned l = 0; l < Lanes; l++) begin
-            low_q[l] <= Size0'(rows(0, Half, recoded, t[r][l][Word-1:0]));
-            high_q[l] <= Half < Digits ? Size1'(rows(Half, Digits, recoded, t[r][l][Word-1:0])) : '0;
+            low_q[l] <= Size0'(sum_of(0, Half, recoded, t[r][l][Word-1:0]));
+            high_q[l] <= Half < Digits ? Size1'(sum_of(Half, Digits, recoded, t[r][l][Word-1:0])) : '0;
           end
         end
       end
