@@ -21,7 +21,7 @@ from ringforge.lab.tables import Value
 
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "bench" / "results"
-MACHINES = ("fame-s", "fame-m", "fame-l")
+MACHINES = ("fame-s", "fame-m")  # those whose synthesis is saved
 
 
 def saved(name: str) -> Mapping[str, Any]:
