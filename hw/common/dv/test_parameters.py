@@ -18,6 +18,7 @@ REFUSED = [
     ("rf_mul_montgomery", {"W": 18}, "at least Word"),
     ("rf_mul_twin", {"W": 63}, "between 4 and 62"),
     ("rf_mod_mul", {"Kind": 2}, "Kind must be"),
+    ("rf_mod_mul", {"ShortInLuts": 1}, "Montgomery multipliers only"),
     ("rf_mac", {"Kind": 2}, "Kind must be"),
     ("rf_butterfly", {"Kind": 2}, "Kind must be"),
     ("rf_alu", {"Lanes": 3}, "Lanes even"),

@@ -66,3 +66,7 @@ async def rows_of_any_mode_and_modulus(dut):
 )
 def test_rf_alu(kind, twin):
     run("rf_alu", {"W": 54, "Lanes": 4 if twin else 2, "Kind": kind, "Twin": twin}, __file__)
+
+
+def test_rf_alu_short_in_luts():
+    run("rf_alu", {"W": 54, "Lanes": 2, "Kind": MONTGOMERY, "ShortInLuts": 1}, __file__)

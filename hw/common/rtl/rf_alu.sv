@@ -19,6 +19,8 @@
 // Ranges: a, c, r < q_i, residues and moduli shifted left by shift_i (0 on Montgomery machines), but what is lifted is
 // < p_i, and p and q have the same bit length; b is an operand b of rf_mod_mul, not shifted. Lanes is even.
 //
+// ShortInLuts: see rf_mul_montgomery; with Twin it has no effect.
+//
 // Stages: 1 first adder, 2 halving or the rest of a subtraction, then the multiplier, then the second adder. A lane
 // needs both adders, since a row that enters and a row that leaves may want one in the same cycle.
 
@@ -26,7 +28,8 @@ module rf_alu #(
   parameter int unsigned W = 54,
   parameter int unsigned Lanes = 2,
   parameter int unsigned Kind = rf_pkg::MulBarrett,
-  parameter bit          Twin = 1'b0
+  parameter bit          Twin = 1'b0,
+  parameter bit          ShortInLuts = 1'b0
 ) (
   input  logic         clk_i,
   input  logic         en_i,
@@ -226,7 +229,7 @@ module rf_alu #(
       end
     end
 
-    rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Moving(1'b1)) u_mul (
+    rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Moving(1'b1), .ShortInLuts(ShortInLuts)) u_mul (
       .clk_i, .en_i, .a_i(a2_q), .b_i(b2_q), .q_i(q_q[2]), .k_i(k_q[2]), .r_o(product)
     );
     rf_delay #(.W(W), .Lanes(Lanes), .Depth(rf_pkg::MulLatency)) u_delay (.clk_i, .en_i, .x_i(c2_q), .x_o(beside));

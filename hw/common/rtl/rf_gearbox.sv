@@ -60,35 +60,34 @@ module rf_gearbox #(
   localparam int unsigned FillW = $clog2(Size + B + 1);
   localparam int unsigned TurnW = A > 1 ? $clog2(A) : 1;
 
+  // What decides where a unit goes is in registers, so that little lies before the multiplexers: synthesis for speed
+  // would copy it into each of them.
   logic [Unit-1:0]  buffer_q [Size];
   logic [FillW-1:0] fill_q;    // units in the buffer
   logic [TurnW-1:0] turn_q;    // the same modulo A
+  logic             whole_q;   // an item in the buffer, complete
+  logic             least_q;   // not more than that
+  logic [FillW-1:0] rest_q;    // units behind that item
+  logic [TurnW-1:0] back_q;    // the same modulo A
   logic             ending_q;  // the stream's last item is in the buffer (Pad)
   logic             load, take;
-  logic             whole;     // an item in the buffer, complete
+  logic             fits;
   logic [FillW-1:0] place;     // where an item goes that is loaded now
   logic [TurnW-1:0] turn;
-  logic [TurnW:0]   turned_back;
+  logic [FillW-1:0] next_fill;
   logic [InW-1:0]   turned;
 
-  assign whole = fill_q >= FillW'(B);
-  assign valid_o = whole || (Pad && ending_q);
-  assign last_o = Pad ? ending_q && fill_q <= FillW'(B) : whole && end_i;
+  assign valid_o = whole_q || (Pad && ending_q);
+  assign last_o = Pad ? ending_q && least_q : whole_q && end_i;
   assign take = valid_o && ready_i;
 
   // An item is loaded only if none waits in the buffer after this cycle, so if one is shown now, it is being taken.
-  always_comb begin
-    place = whole ? fill_q - FillW'(B) : fill_q;
-    turned_back = {1'b0, turn_q} + (TurnW+1)'(A - B % A);
-    if (turned_back >= (TurnW+1)'(A)) turned_back = turned_back - (TurnW+1)'(A);
-    turn = whole ? turned_back[TurnW-1:0] : turn_q;
-    if (last_o) begin
-      place = '0;
-      turn = '0;
-    end
-  end
-  assign ready_o = (!valid_o || ready_i) && place < FillW'(B) && (!ending_q || last_o);
+  assign place = last_o ? '0 : whole_q ? rest_q : fill_q;
+  assign turn = last_o ? '0 : whole_q ? back_q : turn_q;
+  assign fits = place < FillW'(B) && (!ending_q || last_o);
+  assign ready_o = (!valid_o || ready_i) && fits;
   assign load = valid_i && ready_o;
+  assign next_fill = load ? place + FillW'(A) : place;
 
   always_comb begin
     turned = data_i;
@@ -97,36 +96,50 @@ module rf_gearbox #(
     end
   end
 
+  function automatic logic [TurnW-1:0] behind(logic [TurnW-1:0] units);
+    logic [TurnW:0] sum = {1'b0, units} + (TurnW+1)'(A - B % A);
+    return TurnW'(sum >= (TurnW+1)'(A) ? sum - (TurnW+1)'(A) : sum);
+  endfunction
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fill_q <= '0;
       turn_q <= '0;
+      rest_q <= '0;
+      back_q <= '0;
+      whole_q <= 1'b0;
+      least_q <= 1'b1;
       ending_q <= 1'b0;
-    end else if (load) begin
-      fill_q <= place + FillW'(A);
+    end else if (load || take) begin
+      fill_q <= next_fill;
       turn_q <= turn;
-      ending_q <= Pad && last_i;
-    end else if (take) begin
-      fill_q <= place;
-      turn_q <= turn;
-      if (last_o) ending_q <= 1'b0;
+      rest_q <= next_fill - FillW'(B);
+      back_q <= behind(turn);
+      whole_q <= next_fill >= FillW'(B);
+      least_q <= next_fill <= FillW'(B);
+      if (load || last_o) ending_q <= Pad && load && last_i;
     end
   end
 
   // An item that is loaded goes to a place below B. With Pad, all units behind the last one are zero.
-  always_ff @(posedge clk_i) begin
-    if (load) begin
-      for (int unsigned u = 0; u < Size; u++) begin
-        if (u + 1 < B && FillW'(u) < place) begin
-          if (whole && u + B < Size) buffer_q[u] <= buffer_q[u+B];
-        end else if (!Pad || u < A || FillW'(u) < place + FillW'(A)) begin
-          buffer_q[u] <= turned[(u % A)*Unit+:Unit];
-        end else begin
-          buffer_q[u] <= '0;
-        end
-      end
-    end else if (take) begin
-      for (int unsigned u = 0; u < Size; u++) buffer_q[u] <= u + B < Size ? buffer_q[u+B] : '0;
+  for (genvar u = 0; u < int'(Size); u++) begin : g_unit
+    logic            kept;   // of what remains when an item is loaded
+    logic            clear;
+    logic [Unit-1:0] next;
+
+    assign kept = u + 1 < int'(B) && FillW'(u) < place;
+    assign clear = Pad && (load ? !kept && u >= int'(A) && FillW'(u) >= place + FillW'(A) : u + int'(B) >= int'(Size));
+
+    if (u + int'(B) < int'(Size)) begin : g_moved
+      logic enters;
+      assign enters = valid_i && fits && !kept;
+      assign next = enters ? turned[(u%int'(A))*Unit+:Unit] : buffer_q[u+int'(B)];
+    end else begin : g_last
+      assign next = turned[(u%int'(A))*Unit+:Unit];
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (load ? !kept || whole_q : take) buffer_q[u] <= clear ? '0 : next;
     end
   end
 

@@ -6,14 +6,16 @@
 //
 // Function: see rf_mul_barrett (Kind 0) and rf_mul_montgomery (Kind 1).
 // Latency MulLatency, throughput one product per lane and clock. en_i low holds the whole pipeline. q_i and k_i do not
-// change while operands are in flight, or with Moving belong to the operands that enter with them.
+// change while operands are in flight, or with Moving belong to the operands that enter with them. ShortInLuts as in
+// rf_mul_montgomery; other kinds do not have it.
 
 module rf_mod_mul #(
   parameter int unsigned W = 54,
   parameter int unsigned Lanes = 1,
   parameter int unsigned Kind = rf_pkg::MulBarrett,
   parameter bit          Twin = 1'b0,
-  parameter bit          Moving = 1'b0
+  parameter bit          Moving = 1'b0,
+  parameter bit          ShortInLuts = 1'b0
 ) (
   input  logic         clk_i,
   input  logic         en_i,
@@ -27,6 +29,10 @@ module rf_mod_mul #(
     $error("rf_mod_mul: Kind must be MulBarrett or MulMontgomery");
   end
 
+  if (ShortInLuts && Kind != rf_pkg::MulMontgomery) begin : g_luts
+    $error("rf_mod_mul: ShortInLuts is of Montgomery multipliers only");
+  end
+
   if (Twin) begin : g_twin
     rf_mul_twin #(.W(W), .Lanes(Lanes), .Kind(Kind)) u_mul (.clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o);
   end else if (Kind == rf_pkg::MulBarrett) begin : g_barrett
@@ -34,7 +40,7 @@ module rf_mod_mul #(
       .clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o
     );
   end else begin : g_montgomery
-    rf_mul_montgomery #(.W(W), .Lanes(Lanes), .Moving(Moving)) u_mul (
+    rf_mul_montgomery #(.W(W), .Lanes(Lanes), .Moving(Moving), .ShortInLuts(ShortInLuts)) u_mul (
       .clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o
     );
   end

@@ -19,7 +19,10 @@
 // hence -q < t < 2q, and one addition or subtraction of q finishes.
 //
 // (q - 1) / 2^Word has W - Word bits. Its lower TileA bits times m take one DSP slice a round, and the rest another
-// one, or LUTs if ShortInLuts. At W = 54 that is 6 + 3 * 2 = 12 or 6 + 3 = 9 slices.
+// one, or LUTs if ShortInLuts. At W = 54 that is 6 + 3 * 2 = 12 or 6 + 3 = 9 slices. In LUTs the rest is recoded to
+// digits -2 ... 2 of radix 4 (A. D. Booth, 1951; two bits at a time: O. L. MacSorley, Proc. IRE 1961), each of which
+// takes one row of m, 2m or their complements; the bit below it is the sign of the lower part. What complements lack,
+// the next row brings in the two places that it leaves empty.
 //
 // Stages: operands if there is time; 3 for the product; 2 a round (multiply, subtract); 1 for the correction; the rest,
 // if any, delays the result.
@@ -51,6 +54,13 @@ module rf_mul_montgomery #(
   localparam int unsigned Upper = W - Word;
   localparam int unsigned Long = Upper < TileA ? Upper : TileA;
   localparam int unsigned Short = Upper - Long;
+  // In LUTs: the digits, how many of them the first of two sums takes, and where the second one begins in it.
+  localparam bit          Recoded = ShortInLuts && Short > 0;
+  localparam int unsigned Digits = Short > 0 ? (Short + 1) / 2 : 1;
+  localparam int unsigned Half = (Digits + 1) / 2;
+  localparam int unsigned At = 2 * Half - 2;
+  localparam int unsigned Size0 = Word + 2 * Half;
+  localparam int unsigned Size1 = Word + 2 * (Digits - Half) + 2;
 
   if (W < 4 || W > 64 || Lanes < 1 || Word < 2 || Word >= W || Rounds > 4) begin : g_width
     $error("rf_mul_montgomery: Lanes must be at least 1; W between 4 and 64, at least Word + 1 and at most 4 * Word");
@@ -58,6 +68,27 @@ module rf_mul_montgomery #(
   if (Short > TileA) begin : g_tiles
     $error("rf_mul_montgomery: the modulus has more than two tiles");
   end
+
+  // A digit times m, less one if it is negative.
+  function automatic logic signed [Word+1:0] row(logic [2:0] digit, logic signed [Word-1:0] m);
+    logic signed [Word+1:0] one = (Word+2)'(m);
+    logic signed [Word+1:0] size = digit[1] != digit[0] ? one : digit[2] != digit[1] ? one <<< 1 : '0;
+    return size ^ {(Word+2){digit[2]}};
+  endfunction
+
+  // Rows of some digits together, the first one at bit 0, less what the last one lacks.
+  function automatic logic signed [Word+2*Digits-1:0] sum_of(
+    int unsigned from, int unsigned to, logic [2*Digits:0] recoded, logic signed [Word-1:0] m
+  );
+    logic signed [Word+2*Digits-1:0] out = '0;
+    logic signed [Word+3:0]          sum = (Word+4)'(row(recoded[2*from+:3], m));
+    for (int unsigned j = from + 1; j < to; j++) begin
+      sum = sum + {row(recoded[2*j+:3], m), 1'b0, recoded[2*j]};
+      out[2*(j-1-from)+:2] = sum[1:0];
+      sum = sum >>> 2;
+    end
+    return out | ((Word+2*Digits)'(sum) <<< (2 * (to - 1 - from)));
+  endfunction
 
   logic [W-1:0]   a [Lanes];
   logic [W-1:0]   b [Lanes];
@@ -122,12 +153,14 @@ module rf_mul_montgomery #(
     localparam int unsigned Size = Rest < T ? Rest : T;
 
     logic [Upper-1:0]            upper;
+    logic signed [Long:0]        lower;
     logic signed [T-1:0]         shifted_q [Lanes];
     logic signed [Word+Long:0]   long_q [Lanes];
     logic signed [Word+Upper:0]  both [Lanes];
     logic signed [Size-1:0]      t_q [Lanes];
 
     assign upper = q[r][W-1:Word];
+    assign lower = {Recoded && 1'(upper >> Long), upper[Long-1:0]};
 
     always_ff @(posedge clk_i) begin
       if (en_i) begin
@@ -135,7 +168,7 @@ module rf_mul_montgomery #(
         for (int unsigned l = 0; l < Lanes; l++) begin
           automatic logic signed [Word-1:0] m = t[r][l][Word-1:0];
           shifted_q[l] <= (t[r][l] >>> Word) + signed'(T'(t[r][l][Word-1]));
-          long_q[l] <= (Word+Long+1)'(m) * (Word+Long+1)'(signed'({1'b0, upper[Long-1:0]}));
+          long_q[l] <= (Word+Long+1)'(m) * (Word+Long+1)'(lower);
           t_q[l] <= Size'(shifted_q[l]) - Size'(both[l]);
         end
       end
@@ -143,29 +176,45 @@ module rf_mul_montgomery #(
 
     if (Short == 0) begin : g_no_short
       assign both = long_q;
-    end else begin : g_short
-      logic signed [Word+Short:0] short_q [Lanes];
+    end else if (ShortInLuts) begin : g_lut
+      // Digit j is in bits 2j ... 2j+2 of the recoded number.
+      logic [2*Digits:0]           recoded;
+      logic signed [Size0-1:0]     low_q [Lanes];
+      logic signed [Size1-1:0]     high_q [Lanes];
+      logic                        lacks_q;
 
-      if (ShortInLuts) begin : g_lut
-        always_ff @(posedge clk_i) begin
-          if (en_i) begin
-            /* verilator unroll_disable */
-            for (int unsigned l = 0; l < Lanes; l++) begin
-              automatic logic signed [Word+Short:0] m = (Word+Short+1)'(signed'(t[r][l][Word-1:0]));
-              automatic logic signed [Word+Short:0] sum = '0;
-              for (int k = 0; k < int'(Short); k++) sum = sum + (upper[Long+k] ? m <<< k : '0);
-              short_q[l] <= sum;
-            end
+      assign recoded = (2*Digits+1)'(upper >> Long);
+
+      always_ff @(posedge clk_i) begin
+        if (en_i) begin
+          lacks_q <= recoded[2*Half];
+          /* verilator unroll_disable */
+          for (int unsigned l = 0; l < Lanes; l++) begin
+            low_q[l] <= Size0'(sum_of(0, Half, recoded, t[r][l][Word-1:0]));
+            high_q[l] <= Half < Digits ? Size1'(sum_of(Half, Digits, recoded, t[r][l][Word-1:0])) : '0;
           end
         end
-      end else begin : g_dsp
-        always_ff @(posedge clk_i) begin
-          if (en_i) begin
-            /* verilator unroll_disable */
-            for (int unsigned l = 0; l < Lanes; l++) begin
-              automatic logic signed [Word-1:0] m = t[r][l][Word-1:0];
-              short_q[l] <= (Word+Short+1)'(m) * (Word+Short+1)'(signed'({1'b0, upper[Upper-1:Long]}));
-            end
+      end
+
+      always_comb begin
+        /* verilator unroll_disable */
+        for (int unsigned l = 0; l < Lanes; l++) begin
+          automatic logic signed [Word+Short:0] sum =
+              (Word+Short+1)'(low_q[l] >>> At) + (Word+Short+1)'(signed'({high_q[l], 1'b0, lacks_q}));
+          automatic logic signed [Word+Upper:0] short = (Word+Upper+1)'(sum) <<< At;
+          for (int unsigned i = 0; i < At; i++) short[i] = low_q[l][i];
+          both[l] = (Word+Upper+1)'(long_q[l]) + (short <<< (Long + 1));
+        end
+      end
+    end else begin : g_dsp
+      logic signed [Word+Short:0] short_q [Lanes];
+
+      always_ff @(posedge clk_i) begin
+        if (en_i) begin
+          /* verilator unroll_disable */
+          for (int unsigned l = 0; l < Lanes; l++) begin
+            automatic logic signed [Word-1:0] m = t[r][l][Word-1:0];
+            short_q[l] <= (Word+Short+1)'(m) * (Word+Short+1)'(signed'({1'b0, upper[Upper-1:Long]}));
           end
         end
       end

@@ -37,6 +37,7 @@ module matmul_top
     parameter int unsigned FarLines = 256,
     parameter int unsigned Kind = rf_pkg::MulBarrett,
     parameter bit Twin = 1'b0,
+    parameter bit ShortInLuts = 1'b0,
     localparam int unsigned Ports = Pes * (NearPorts + FarPorts)
 ) (
     input  logic                             clk_i,
@@ -136,7 +137,8 @@ module matmul_top
     vector_shared_pe #(
         .W(WordBits), .Lanes(Lanes), .Banks(Banks), .BankRows(BankRows), .TwiddleRows(TwiddleRows), .MinLogN(MinLogN),
         .MaxLogN(MaxLogN), .ModuliEntries(Moduli), .StreamRows(StreamRows), .Pes(Pes),
-        .NearBits($clog2(NearPorts) + SegmentLog), .FarBits($clog2(FarPorts) + FarSegmentLog), .Kind(Kind), .Twin(Twin)
+        .NearBits($clog2(NearPorts) + SegmentLog), .FarBits($clog2(FarPorts) + FarSegmentLog), .Kind(Kind), .Twin(Twin),
+        .ShortInLuts(ShortInLuts)
     ) u_pe (
         .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .index_i(7'(e)), .program_i(program_addr[e]),
         .done_o(done[e]), .error_o(error[e]), .pc_o(pc[e]), .rows_o(rows[e]),

@@ -11,7 +11,8 @@ module vector_in
 #(
     parameter int unsigned W = 54,
     parameter int unsigned Lanes = 16,
-    parameter int unsigned RowBits = 11
+    parameter int unsigned RowBits = 11,
+    parameter bit Reduces = 1'b1  // 0: from_bus_i is always 1
 ) (
     input  logic               clk_i,
     input  logic               rst_ni,
@@ -30,11 +31,12 @@ module vector_in
     output logic [      W-1:0] wr_data_o   [Lanes]
 );
   logic [RowBits:0] got_q;
-  logic busy_q, arrives;
+  logic busy_q, arrives, from_bus;
 
-  assign recv_o = busy_q && from_bus_i && got_q == 0 && !wr_en_o;
-  assign reduce_o = busy_q && !from_bus_i && got_q == 0 && !wr_en_o;
-  assign arrives = from_bus_i ? bus_valid_i : reduce_valid_i;
+  assign from_bus = from_bus_i || !Reduces;
+  assign recv_o = busy_q && from_bus && got_q == 0 && !wr_en_o;
+  assign reduce_o = busy_q && !from_bus && got_q == 0 && !wr_en_o;
+  assign arrives = from_bus ? bus_valid_i : reduce_valid_i;
 
   always_ff @(posedge clk_i) begin
     done_o <= 1'b0;
@@ -60,5 +62,5 @@ module vector_in
   assign wr_row_o = got_q[RowBits-1:0];
 
   always_ff @(posedge clk_i)
-    if (arrives) for (int unsigned l = 0; l < Lanes; l++) wr_data_o[l] <= from_bus_i ? bus_i[l] : reduce_i[l];
+    if (arrives) for (int unsigned l = 0; l < Lanes; l++) wr_data_o[l] <= from_bus ? bus_i[l] : reduce_i[l];
 endmodule

@@ -18,6 +18,7 @@ module vector_load
     parameter int unsigned RowBits = 11,
     parameter int unsigned BurstRows = 32,
     parameter int unsigned LaneW = 64,           // bits of a word in rows from DRAM
+    parameter bit Shifts = 1'b1,                 // 0: shift_i is always 0
     localparam int unsigned DataW = Lanes * LaneW
 ) (
     input  logic               clk_i,
@@ -56,7 +57,7 @@ module vector_load
   assign granted = req_o.valid && req_ready_i;
   assign asked = granted && ask_q == (RowBits + 1)'(beats);
   assign arrived = rsp_valid_i && got_q + 1 == rows_i;
-  assign shift = slot_q[0].bank == vector_isa_pkg::TwiddleBank ? 3'd0 : shift_i;
+  assign shift = !Shifts || slot_q[0].bank == vector_isa_pkg::TwiddleBank ? 3'd0 : shift_i;
 
   always_ff @(posedge clk_i) begin
     done_o <= wr_en_o && last_q;

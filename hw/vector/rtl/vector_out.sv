@@ -16,6 +16,7 @@ module vector_out
     parameter int unsigned RowBits = 11,
     parameter int unsigned BurstRows = 32,
     parameter int unsigned LaneW = 64,           // bits of a word in rows to DRAM
+    parameter bit Shifts = 1'b1,                 // 0: shift_i is always 0
     localparam int unsigned DataW = Lanes * LaneW
 ) (
     input  logic               clk_i,
@@ -121,7 +122,7 @@ module vector_out
 
   always_comb
     for (int unsigned l = 0; l < Lanes; l++) begin
-      in_row[W*l+:W] = rd_data_i[l] >> shift_i;
+      in_row[W*l+:W] = rd_data_i[l] >> (Shifts ? shift_i : 3'd0);
       data_o[LaneW*l+:LaneW] = LaneW'(out_row[W*l+:W]);
     end
   rf_fifo #(.Width(Lanes * W), .Depth(Buffer)) u_buffer (

@@ -21,7 +21,8 @@ module vector_shared_mac
     parameter int unsigned Lanes = 16,
     parameter int unsigned Banks = 4,
     parameter int unsigned RowBits = 7,
-    parameter int unsigned CoreLatency = ButterflyLatency + 1
+    parameter int unsigned CoreLatency = ButterflyLatency + 1,
+    parameter bit Shifts = 1'b1  // 0: shift_i is always 0
 ) (
     input  logic               clk_i,
     input  logic               rst_ni,
@@ -56,6 +57,7 @@ module vector_shared_mac
     output logic               core_valid_o,
     output logic [        1:0] core_mode_o,
     output logic               core_lift_o,
+    output logic               core_adds_o,              // there is an operand c; else the array takes zero
     output logic [      W-1:0] core_q_o,
     output logic [       63:0] core_k_o,
     output logic [      W-1:0] core_p_o,
@@ -84,10 +86,13 @@ module vector_shared_mac
     slot_t row;
   } write_t;
 
+  localparam int unsigned BankIndex = $clog2(Banks);
+
   mac_t next_q, mac_q;            // handed over, being read
   logic next_valid_q, reading_q;
   logic [RowBits-1:0] row_q;
   logic last, advance;
+  logic [2:0] shift;
 
   // Rows on their way from the banks to the array, and through it.
   mac_t on_q[BankLatency];
@@ -166,21 +171,17 @@ module vector_shared_mac
   assign core_valid_o = write_q[BankLatency-1].valid;
   assign core_mode_o = at.pre_sub ? AluSubMul : AluMulAdd;
   assign core_lift_o = at.lift;
+  assign core_adds_o = at.pre_sub || at.post_add;
   assign core_q_o = at.q;
   assign core_k_o = at.k;
   assign core_p_o = at.p;
+  assign shift = Shifts ? shift_i : 3'd0;
   always_comb begin
-    core_a_o = data_i[0];
-    core_b_o = data_i[0];
-    core_c_o = data_i[0];
-    for (int unsigned n = 1; n < Banks; n++) begin
-      if (32'(at.a.bank) == n) core_a_o = data_i[n];
-      if (32'(at.b.bank) == n) core_b_o = data_i[n];
-      if (32'(at.c.bank) == n) core_c_o = data_i[n];
-    end
+    core_a_o = data_i[BankIndex'(at.a.bank)];
+    core_b_o = data_i[BankIndex'(at.b.bank)];
+    core_c_o = data_i[BankIndex'(at.c.bank)];
     for (int unsigned l = 0; l < Lanes; l++) begin
-      core_b_o[l] = at.streams ? stream_q[BankLatency-1][l] : at.slots ? core_b_o[l] >> shift_i : at.imm;
-      if (!at.pre_sub && !at.post_add) core_c_o[l] = '0;
+      core_b_o[l] = at.streams ? stream_q[BankLatency-1][l] : at.slots ? core_b_o[l] >> shift : at.imm;
     end
   end
 

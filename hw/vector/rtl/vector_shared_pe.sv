@@ -44,6 +44,7 @@ module vector_shared_pe
     parameter int unsigned FarBits = 34,
     parameter int unsigned Kind = rf_pkg::MulBarrett,
     parameter bit Twin = 1'b0,
+    parameter bit ShortInLuts = 1'b0,  // as in rf_mul_montgomery
     parameter int unsigned SpnRegisters = 0,     // rf_transform
     localparam int unsigned LineW = Lanes * 64
 ) (
@@ -99,6 +100,8 @@ module vector_shared_pe
   endfunction
   localparam int unsigned MostRows = most();
   localparam int unsigned BankAddr = $clog2(MostRows);
+  localparam int unsigned BankIndex = $clog2(Banks);
+  localparam bit Shifts = Kind != rf_pkg::MulMontgomery;  // the sequencer takes no others
   localparam int unsigned TwiddleAddr = $clog2(TwiddleRows);
   localparam int unsigned CoreLatency = rf_pkg::ButterflyLatency + 1;  // the register before the array included
 
@@ -231,7 +234,11 @@ module vector_shared_pe
     tw_base = TwiddleAddr'(tw_pair ? spn_q.imm[PairTwLsb-ImmLsb+:13] : spn_q.b.row);
   end
 
-  // The sequencer grants each port to one unit at a time.
+  // The sequencer grants each port to one unit at a time. What a bank writes is chosen by a number of two bits: four
+  // words and two bits are the inputs of a LUT.
+  typedef enum logic [1:0] {FromSpn, FromMac, FromIn, FromLoad} source_e;
+  source_e source[Banks];
+
   always_comb
     for (int unsigned n = 0; n < Banks; n++) begin
       re[n] = 1'b0;
@@ -255,23 +262,25 @@ module vector_shared_pe
 
       we[n] = 1'b0;
       waddr[n] = 'x;
-      wdata[n] = spn_wr_data;
+      source[n] = FromSpn;
       if (spn_wr_en && 32'(spn_wr_slot.bank) == n) begin
         we[n] = 1'b1;
         waddr[n] = BankAddr'(spn_wr_slot.row) | BankAddr'(spn_wr_row);
       end else if (mac_wr_en && 32'(mac_wr.bank) == n) begin
         we[n] = 1'b1;
         waddr[n] = BankAddr'(mac_wr.row);
-        wdata[n] = result;
+        source[n] = FromMac;
       end else if (in_wr_en && 32'(in_q.dst.bank) == n) begin
         we[n] = 1'b1;
         waddr[n] = BankAddr'(in_q.dst.row) | BankAddr'(in_wr_row);
-        wdata[n] = in_wr_data;
+        source[n] = FromIn;
       end else if (load_wr_en && 32'(load_wr_slot.bank) == n) begin
         we[n] = 1'b1;
         waddr[n] = BankAddr'(load_wr_slot.row) | BankAddr'(load_wr_row);
-        wdata[n] = load_wr_data;
+        source[n] = FromLoad;
       end
+      // Not a case, of which synthesis makes four enables.
+      wdata[n] = source[n][1] ? (source[n][0] ? load_wr_data : in_wr_data) : source[n][0] ? result : spn_wr_data;
     end
 
   rf_scratchpad #(
@@ -297,11 +306,7 @@ module vector_shared_pe
     spn_bank_q[0] <= spn_rd_slot.bank;
     spn_bank_q[1] <= spn_bank_q[0];
   end
-  always_comb begin
-    spn_rd_data = rdata[0];
-    for (int unsigned n = 1; n < Banks; n++)
-      if (32'(spn_bank_q[rf_pkg::BankLatency-1]) == n) spn_rd_data = rdata[n];
-  end
+  assign spn_rd_data = rdata[BankIndex'(spn_bank_q[rf_pkg::BankLatency-1])];
 
   rf_transform #(
       .W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin), .SpnRegisters(SpnRegisters),
@@ -322,7 +327,7 @@ module vector_shared_pe
   logic stream_valid, stream_ready;
   logic [W-1:0] stream_row[Lanes];
   logic [Lanes*W-1:0] rsp_row;
-  logic mac_core, mac_lift;
+  logic mac_core, mac_lift, mac_adds;
   logic [1:0] mac_mode;
   logic [W-1:0] mac_q, mac_p;
   logic [63:0] mac_k;
@@ -338,13 +343,15 @@ module vector_shared_pe
       .rsp_valid_i(row_valid_i[1]), .rsp_data_i(rsp_row),
       .valid_o(stream_valid), .ready_i(stream_ready), .row_o(stream_row), .idle_o(stream_idle)
   );
-  vector_shared_mac #(.W(W), .Lanes(Lanes), .Banks(Banks), .RowBits(RowBits), .CoreLatency(CoreLatency)) u_mac (
+  vector_shared_mac #(
+      .W(W), .Lanes(Lanes), .Banks(Banks), .RowBits(RowBits), .CoreLatency(CoreLatency), .Shifts(Shifts)
+  ) u_mac (
       .clk_i, .rst_ni, .rows_i(rows), .shift_i(word_shift), .take_i(take_mac), .ready_o(mac_ready), .instr_i(instr),
       .q_i(modulus_q[entry(instr)]), .k_i(constant_q[entry(instr)]), .p_i(modulus_q[src_entry(instr)]),
       .read_done_o(mac_read_done), .done_o(mac_done), .hold_i(spn_core_soon), .rd_en_o(mac_rd_en), .rd_a_o(mac_a),
       .rd_b_o(mac_b), .rd_c_o(mac_c), .rd_b_used_o(mac_rd_b), .rd_c_used_o(mac_rd_c), .data_i(rdata),
       .wr_en_o(mac_wr_en), .wr_o(mac_wr), .stream_valid_i(stream_valid), .stream_ready_o(stream_ready),
-      .stream_i(stream_row), .core_valid_o(mac_core), .core_mode_o(mac_mode), .core_lift_o(mac_lift),
+      .stream_i(stream_row), .core_valid_o(mac_core), .core_mode_o(mac_mode), .core_lift_o(mac_lift), .core_adds_o(mac_adds),
       .core_q_o(mac_q), .core_k_o(mac_k), .core_p_o(mac_p), .core_a_o(mac_core_a), .core_b_o(mac_core_b),
       .core_c_o(mac_core_c)
   );
@@ -374,10 +381,10 @@ module vector_shared_pe
       p_q <= mac_p;
       a_q <= mac_core_a;
       b_q <= mac_core_b;
-      c_q <= mac_core_c;
+      c_q <= mac_adds ? mac_core_c : '{default: '0};
     end
   end
-  rf_alu #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(Twin)) u_alu (
+  rf_alu #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(Twin), .ShortInLuts(ShortInLuts)) u_alu (
       .clk_i, .en_i(flight_q != '0), .mode_i(mode_q), .lift_i(lift_q), .shift_i(word_shift), .q_i(q_q), .k_i(k_q),
       .p_i(p_q), .a_i(a_q), .b_i(b_q), .c_i(c_q), .r_o(result)
   );
@@ -388,25 +395,26 @@ module vector_shared_pe
 
   assign no_row = '{default: '0};
 
-  vector_load #(.W(W), .Lanes(Lanes), .RowBits(RowBits), .BurstRows(2 ** RowBits), .LaneW(W)) u_load (
+  vector_load #(
+      .W(W), .Lanes(Lanes), .RowBits(RowBits), .BurstRows(2 ** RowBits), .LaneW(W), .Shifts(Shifts)
+  ) u_load (
       .clk_i, .rst_ni, .halt_i, .start_i(load_start_q), .addr_i(load_q.addr[AddrW-1:0]), .slot_i(load_q.dst),
       .rows_i(rows), .shift_i(word_shift), .done_o(load_done), .req_o(rd_req_o[LoadClient]),
       .req_ready_i(rd_ready_i[LoadClient]), .rsp_valid_i(row_valid_i[0]), .rsp_data_i(rsp_row),
       .wr_en_o(load_wr_en), .wr_slot_o(load_wr_slot), .wr_row_o(load_wr_row), .wr_data_o(load_wr_data)
   );
   /* verilator lint_off PINCONNECTEMPTY */  // there is no reduction
-  vector_in #(.W(W), .Lanes(Lanes), .RowBits(RowBits)) u_in (
+  vector_in #(.W(W), .Lanes(Lanes), .RowBits(RowBits), .Reduces(1'b0)) u_in (
       .clk_i, .rst_ni, .start_i(in_start_q), .from_bus_i(1'b1), .rows_i(rows), .done_o(in_done),
       .recv_o, .bus_valid_i(recv_valid_i), .bus_i(recv_i), .reduce_o(), .reduce_valid_i(1'b0), .reduce_i(no_row),
       .wr_en_o(in_wr_en), .wr_row_o(in_wr_row), .wr_data_o(in_wr_data)
   );
   assign recv_src_o = in_q.src_pe;
 
-  always_comb begin
-    out_data = rdata[0];
-    for (int unsigned n = 1; n < Banks; n++) if (32'(out_q.a.bank) == n) out_data = rdata[n];
-  end
-  vector_out #(.W(W), .Lanes(Lanes), .RowBits(RowBits), .BurstRows(2 ** RowBits), .LaneW(W)) u_out (
+  assign out_data = rdata[BankIndex'(out_q.a.bank)];
+  vector_out #(
+      .W(W), .Lanes(Lanes), .RowBits(RowBits), .BurstRows(2 ** RowBits), .LaneW(W), .Shifts(Shifts)
+  ) u_out (
       .clk_i, .rst_ni, .halt_i, .start_i(out_start_q), .target_i(out_q.op == OpStore ? 2'd0 : 2'd1),
       .addr_i(out_q.addr[AddrW-1:0]), .rows_i(rows), .shift_i(word_shift),
       .done_o(out_done), .pending_o(stores_pending), .rd_en_o(out_rd_en), .rd_row_o(out_rd_row),

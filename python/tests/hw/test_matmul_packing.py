@@ -115,6 +115,7 @@ def test_what_cannot_be_packed():
         ({"groups": 2}, "groups"),
         ({"burst_rows": 48}, "burst_rows must be a power of two"),
         ({"far_lines_ahead": 32}, "far_burst must be"),
+        ({"short_in_luts": True}, "for montgomery multipliers"),
     ],
 )
 def test_configurations_that_are_refused(tmp_path, change, message):

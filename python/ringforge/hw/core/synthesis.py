@@ -31,6 +31,9 @@ from ringforge.hw.core import build
 from ringforge.hw.core.slices import Slices, Value
 
 FLAGS: Final = "-family xcup -uram -noiopad -noclkbuf -flatten"
+#: Passes that the loops of a block may take together where there are more lanes than these; Yosys' own limit is 4000.
+_UNROLL: Final = 100_000
+_MANY_LANES: Final = 128
 _COUNT: Final = "tee -q -o cells.json stat -json"
 _FLOW: Final = f"synth_xilinx {FLAGS} -top {{top}}\n{_COUNT}"
 #: The same without its first step, which would cut connections of black boxes to the widths of the first of them.
@@ -239,15 +242,19 @@ class Design:
         return found and (Module.make(module.name, found[0]), Module.make(module.name, found[1]), found[2])
 
     def _of_slices(self, module: Module, run: Callable[[Module, str], Run | None]) -> Run | None:
-        """What one slice and two say of a module, and the parts that elaboration finds in all of it."""
+        """What one slice and two say of a module, and the parts, if any, that elaboration finds in all of it."""
         few = self._few(module)
         assert few is not None
         flow = self._flow(module)
-        one, two, whole = run(few[0], flow), run(few[1], flow), run(module, _COUNT)
-        if one is None or two is None or whole is None:
+        one, two = run(few[0], flow), run(few[1], flow)
+        if one is None or two is None:
             return None
         own = one.own + (two.own - one.own) * (few[2] - 1)
-        return Run(module, own, whole.parts, one.seconds + two.seconds + whole.seconds, two.tool)
+        seconds = one.seconds + two.seconds
+        if not self.cut.intersection(self.needed(module.name)) - {module.name}:
+            return Run(module, own, (), seconds, two.tool)
+        whole = run(module, _COUNT)
+        return whole and Run(module, own, whole.parts, seconds + whole.seconds, two.tool)
 
     def _kept(self, module: Module, flow: str) -> Run | None:
         try:
@@ -353,8 +360,12 @@ class Design:
     def _script(self, module: Module, files: Sequence[str], boxes: Sequence[str], flow: str) -> str:
         sets = " ".join(f"-G {k}={written(v)}" for k, v in module.parameters)
         without = " ".join(f"--blackboxed-module {name}" for name in boxes)
+        # Of the widest modules only: runs of others keep their digests.
+        lanes = dict(module.parameters).get("Lanes", 0)
+        most = f"--unroll-limit {_UNROLL} " if isinstance(lanes, int) and lanes > _MANY_LANES else ""
         lines = [
-            f"read_slang -j 1 -D SYNTHESIS {sets} {without} --top {module.name} {' '.join(f'{n}.sv' for n in files)}",
+            f"read_slang -j 1 -D SYNTHESIS {most}{sets} {without} --top {module.name} "
+            f"{' '.join(f'{n}.sv' for n in files)}",
             f"hierarchy -top {module.name}{' -keep_portwidths' if self.resized.intersection(boxes) else ''}",
         ]
         if boxes:

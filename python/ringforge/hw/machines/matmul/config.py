@@ -37,6 +37,8 @@ class FameConfig(VectorConfig):
     shared_alu: ClassVar = True
 
     groups: Literal[1] = 1
+    #: Montgomery multipliers of 9 DSP slices instead of 12, and LUTs for what the others did; the same cycles.
+    short_in_luts: bool = False
     bank_rows: tuple[Annotated[int, Field(ge=1, le=8192)], ...]
     #: Lines of a burst of near memory, a power of two: bursts end at multiples of it.
     burst_rows: Annotated[int, Field(ge=1, le=BURST_BEATS)]
@@ -82,6 +84,14 @@ class FameConfig(VectorConfig):
         return self
 
     @model_validator(mode="after")
+    def _multipliers(self) -> Self:
+        if self.short_in_luts and not self.montgomery:
+            raise ValueError(
+                "short_in_luts is for montgomery multipliers: set multiplier to montgomery, or leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _memories(self) -> Self:
         if self.banks != 4:
             raise ValueError("an element has 4 banks")
@@ -119,6 +129,7 @@ class FameConfig(VectorConfig):
             "FarLines": self.far_lines_ahead,
             "Kind": int(self.montgomery),
             "Twin": int(twin),
+            "ShortInLuts": int(self.short_in_luts),
         }
 
     @property

@@ -16,7 +16,7 @@ from ringforge.hw.machines.matmul.published import MACHINES, RESOURCES, U280
 from ringforge.hw.vector import family
 
 #: DSP slices of a lane, at most, by the kind of multiplier.
-DSP_PER_LANE: Final[Mapping[str, int]] = {"barrett": 17, "montgomery": 12}
+DSP_PER_LANE: Final[Mapping[str, int]] = {"barrett": 17, "montgomery": 12, "montgomery-luts": 9}
 #: Rows above which Yosys makes a bank of ultra RAM.
 _BLOCK_ROWS: Final = 2048
 
@@ -29,16 +29,17 @@ class MatmulFigures(Figures):
         "matmul_top": "barriers",
         "matmul_memory": "of an element",
     }
-    short: ClassVar = {"barrett": "Barrett", "montgomery": "Montg."}
+    short: ClassVar = {"barrett": "Barrett", "montgomery": "Montg.", "montgomery-luts": "in LUTs"}
     inside: ClassVar = family.SHARED_PARTS - {
         "vector_bus", "rf_axi_read", "rf_axi_write", "rf_axil_regs", "rf_fifo", "rf_pack", "rf_unpack"
     }  # fmt: skip
 
     def variants(self, config: FameConfig) -> Mapping[str, FameConfig]:
-        return {
-            kind: config if config.multiplier == kind else config.model_copy(update={"multiplier": kind})
-            for kind in DSP_PER_LANE
-        }
+        found = {}
+        for kind in DSP_PER_LANE:
+            multiplier, _, luts = kind.partition("-")
+            found[kind] = config.model_copy(update={"multiplier": multiplier, "short_in_luts": luts != ""})
+        return found
 
     def element(self, config: FameConfig) -> Module:
         known = resources.design(MACHINE).parameter_names(family.SHARED_ELEMENT)

@@ -38,7 +38,7 @@ BLOCKS: Final = {"bram18": (36, 512), "uram": (72, 4096)}
 #: Rows that the stream buffer holds.
 STREAM_ROWS: Final = 512
 #: DSP slices of a lane: as the paper has it; by Yosys, with Barrett and with Montgomery multipliers.
-DSP_PER_LANE: Final = {"paper": 21, "barrett": 17, "montgomery": 12}
+DSP_PER_LANE: Final = {"paper": 21, "barrett": 17, "montgomery": 12, "montgomery-luts": 9}
 
 
 @dataclass(frozen=True)

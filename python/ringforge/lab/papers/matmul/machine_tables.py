@@ -8,8 +8,12 @@ mean, the best and one latency. Figure 5 is a drawing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
+from ringforge.errors import FormatError
+from ringforge.hw.core.synthesis import Resources
 from ringforge.hw.machines.matmul.stages import Planned
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record
@@ -17,6 +21,7 @@ from ringforge.runs import Record
 from . import machines
 from .counts import product_counts
 from .cycles import cycle_model
+from .machines import MACHINES
 from .memory import MemoryModel
 from .parameters import (
     BENCHMARKS,
@@ -25,6 +30,7 @@ from .parameters import (
     HOST_BYTES_PER_SECOND,
     RESOURCES,
     SETS,
+    U280,
     WORD_BITS,
     Benchmark,
     benchmark,
@@ -85,6 +91,54 @@ def sizes() -> Table:
             "Our program: limbs of ciphertexts that a memory-optimised transform keeps on chip at most.",
         ),
     )
+
+
+def synthesised(results: Path) -> list[Table]:
+    """Table V beside the newest saved synthesis of each machine; none where none is saved.
+
+    Args:
+        results: a folder of saved results.
+
+    Raises:
+        FormatError: a file in it is damaged.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for name in SETS:
+        paper = RESOURCES[name]
+        machine, newest = MACHINES[name][0], sorted(results.glob(f"hw-{MACHINES[name][0]}-synth-*.json"))
+        if not newest:
+            continue
+        try:
+            kinds = json.loads(newest[-1].read_text(encoding="utf-8"))["machines"]
+            # Names of the files end with the date.
+            for kind, found in kinds.items():
+                ours = Resources(**found["total"])
+                pairs = (
+                    (paper.dsp, ours.dsp),
+                    (paper.bram, 2 * ours.bram36),
+                    (paper.uram, ours.uram),
+                    (1000 * paper.kilo_luts, ours.lut),
+                    (1000 * paper.kilo_flip_flops, ours.flip_flops),
+                )
+                rows.append((f"{machine}, {kind}", *(v for p, o in pairs for v in (_paper(p), _derived(o)))))
+        except (ValueError, KeyError, TypeError, AttributeError) as e:
+            raise FormatError(f"{newest[-1]} holds no synthesis: {e}; delete it or save it anew") from None
+    if not rows:
+        return []
+    card = (U280.dsp, 2 * U280.bram36, U280.uram, 1000 * U280.kilo_luts, 1000 * U280.kilo_flip_flops)
+    rows.append(("the card", *(v for c in card for v in (_paper(c), None))))
+    return [
+        Table(
+            "Table V beside syntheses of our machines by Yosys, kinds of multipliers apart",
+            ("machine", *(h for what in ("DSP", "BRAM18", "URAM", "LUT", "FF") for h in (what, "ours"))),
+            tuple(rows),
+            (
+                "Parts are synthesised alone and added up; Yosys packs no adders or registers into DSP slices and "
+                "merges nothing across parts, so LUTs and flip-flops come out too high (hw/README.md).",
+                "montgomery-luts: 9 DSP slices a lane in place of 12, LUTs for the others; the same cycles.",
+            ),
+        )
+    ]
 
 
 def loops() -> Table:

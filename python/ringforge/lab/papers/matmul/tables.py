@@ -443,4 +443,6 @@ def tables(results: Path | None = None, *, plans: bool = True) -> list[Table]:
     ]
     if plans:
         made += machine_tables.planned_tables(records)
+    if results is not None:
+        made += machine_tables.synthesised(results)
     return [*made, measured(records)] if records else made

@@ -62,7 +62,7 @@ def _number(value: Any, unit: str, source: Any) -> Value:
 def _resources(results: Path) -> Table:
     """Table VII beside the newest synthesis of each machine."""
     newest = {}
-    for path in sorted(results.glob("hw-*-synth-*.json")):  # names end with the date
+    for path in sorted(results.glob("hw-matvec-*-synth-*.json")):  # names end with the date
         found = json.loads(path.read_text(encoding="utf-8"))
         newest[found["config"]["name"]] = found
     rows: list[tuple[Cell, ...]] = []
