@@ -1,0 +1,1 @@
+rtl/psi_pkg.sv
