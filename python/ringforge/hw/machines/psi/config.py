@@ -88,7 +88,7 @@ class PsiConfig(MachineConfig):
             if self.ports != 2:
                 raise ValueError("the published pipeline has 2 ports")
         elif self.min_log_n < 2 * (self.lanes.bit_length() - 1):
-            raise ValueError("a polynomial of the streaming pipeline has lanes^2 coefficients at least: raise min_log_n")
+            raise ValueError("the streaming pipeline takes lanes^2 coefficients at least: raise min_log_n")
         return self
 
     def parameters(self, *, twin: bool) -> dict[str, int]:
