@@ -255,7 +255,7 @@ def sim_error(sim: Simulation[PsiConfig]) -> int:
 
 
 SETTINGS = [
-    ("LOG_N", 6), ("LOG_N", 9), ("LOG_N", 256 + 7), ("SHIFT", 1), ("SHIFT", 16), ("SHIFT", 256), ("Q", 0x7FFF800),
+    ("LOG_N", 6), ("LOG_N", 9), ("SHIFT", 1), ("SHIFT", 16), ("Q", 0x7FFF800),
     ("Q_HIGH", 1), ("GADGET_A", 7), ("GADGET_B", 2 << 8), ("GADGET_S", 32 | 1 << 8), ("GADGET_S", 31 | 3 << 8),
 ]  # fmt: skip
 INSTRUCTIONS = [INIT | 6 << 27, INIT | 7 << 27, INIT | 1 << (17 + LWE), SUBSTITUTE | 14 << 26, SUBSTITUTE | 15 << 26]
@@ -266,6 +266,11 @@ COMMANDS = [
     INPUT << 60 | 0x3000_0800,
     OUTPUT << 60 | 1 << 48,
     SET << 60 | 0x1C0 << 48,
+    SET << 60 | AT["LOG_N"] << 48 | 256 + 7,
+    SET << 60 | AT["BOUND_OR"] << 48 | 1024,
+    SET << 60 | AT["GADGET_A"] << 48 | 1 << 6,
+    SET << 60 | AT["KEY_BASE"] << 48 | 4096,
+    SET << 60 | AT["KEY_BASE_HIGH"] << 48 | 1 << 16,
 ]
 
 
@@ -328,6 +333,18 @@ def test_ends_at_any_moment(sim) -> None:
             assert sim_error(sim) == 8
         test_inputs_and_substitutions_enter_the_loop(sim)
     assert ended < 3
+
+
+def test_the_degree_does_not_change_under_an_rlwe(sim) -> None:
+    bench = Bench(sim, seed=9)
+    bench.configure(bootstrap=False)
+    for _ in range(2):
+        bench.give(bench.rlwe())
+    bench.put(EXEC, PRODUCT)
+    bench.take()
+    bench.put(SET, AT["LOG_N"] << 48 | 8)
+    assert failed(bench) == (3, 1)
+    test_inputs_and_substitutions_enter_the_loop(sim)
 
 
 def test_memory_that_is_not_there(sim) -> None:
