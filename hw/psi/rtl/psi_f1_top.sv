@@ -203,8 +203,8 @@ module psi_f1_top
   /* verilator lint_off PINCONNECTEMPTY */
   psi_queue #(.Quiet(16 << MaxLogN), .Memory(1'b0)) u_queue (
       .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]),
-      .bad_i(bad), .polled_i(1'b1), .polled_o(polled), .running_o(running), .error_o(queue_error), .host_valid_i(host_valid),
-      .host_ready_o(host_ready), .host_i(host), .rd_valid_o(), .rd_ready_i(1'b0), .rd_addr_o(), .rsp_valid_i(1'b0),
+      .bad_i(bad), .polled_i(1'b1), .polled_o(polled), .running_o(running), .error_o(queue_error),
+      .host_valid_i(host_valid), .host_ready_o(host_ready), .host_i(host), .rd_valid_o(), .rd_ready_i(1'b0), .rd_addr_o(), .rsp_valid_i(1'b0),
       .rsp_data_i('0), .instr_valid_o(instr_valid), .instr_ready_i(instr_ready), .instr_o(instr), .input_valid_o(),
       .input_ready_i(1'b0), .output_valid_o(), .output_ready_i(1'b0), .tables_valid_o(), .tables_ready_i(1'b0),
       .address_o(), .set_valid_o(), .set_known_i(1'b0), .set_addr_o(), .set_data_o(), .idle_i(idle && !out_valid),
@@ -272,8 +272,8 @@ module psi_f1_top
       .s_axil_arready, .s_axil_rdata, .s_axil_rresp, .s_axil_rvalid, .s_axil_rready,
       .shape_i({8'(Drain), 8'(Intts), 8'(Lanes), 8'(W)}), .range_i({8'(Kind), 8'd0, 8'(MaxLogN), 8'(MinLogN)}),
       .element_rst_no(element_rst_n), .start_o(start), .halt_o(halt), .program_o(program_addr),
-      .done_i(!running && error == ErrorNone), .error_i('{8'(error)}), .pc_i('{instructions}), .idle_i({fifo_idle, key_idle}),
-      .bus_error_i({1'b0, key_error}), .rd_beat_i({1'b0, key_beat}), .wr_beat_i(2'b00), .rd_wait_i({1'b0, key_wait}),
+      .done_i(!running && error == ErrorNone), .error_i('{8'(error)}), .pc_i('{instructions}),
+      .idle_i({fifo_idle, key_idle}), .bus_error_i({1'b0, key_error}), .rd_beat_i({1'b0, key_beat}), .wr_beat_i(2'b00), .rd_wait_i({1'b0, key_wait}),
       .wr_wait_i(2'b00), .amount_i(amount), .own_wr_valid_o(own_wr_valid), .own_rd_valid_o(),
       .own_wr_addr_o(own_wr_addr), .own_rd_addr_o(own_rd_addr), .own_wr_data_o(own_wr_data),
       .own_wr_strb_o(own_wr_strb), .own_wr_known_i(own_wr_known), .own_rd_data_i(own_rd_data),

@@ -10,8 +10,8 @@
 // Latency     command to its unit 1 cycle; a beat of commands as memory answers
 // Throughput  a command per cycle
 // Ranges      addresses are multiples of 4 KiB below 2^AddrW, bits that a command has no use for are 0, and Set names a
-//             setting and a value that it has, and not LOG_N while an RLWE is left; otherwise error_o is ErrorCommand, until reset. ErrorSettings: a command that moves or computes
-//             came while bad_i was high. ErrorStuck: a command waited for Quiet cycles in
+//             setting and a value that it has, and not LOG_N while an RLWE is left; otherwise error_o is ErrorCommand,
+//             until reset. ErrorSettings: a command that moves or computes came while bad_i was high. ErrorStuck: a command waited for Quiet cycles in
 //             which nothing moved while no port had anything outstanding. Memory = 0: no ports, host commands Exec and
 //             End only.
 module psi_queue

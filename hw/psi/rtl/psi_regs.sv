@@ -4,8 +4,8 @@
 // The machine's own registers (registers.json), which hold its settings, give the host's commands, and load twiddles.
 //
 // Function    A write of the host is of a whole word and of bits that the register has, and is refused, as one where no
-//             register is: settings and twiddles while locked_i, commands unless polled_i and the one before has been taken. A queue sets
-//             registers over set_*, up to SUBST_15. bad_o: what all commands need is not what this machine has.
+//             register is: settings and twiddles while locked_i, commands unless polled_i and the one before has been
+//             taken. A queue sets registers over set_*, up to SUBST_15. bad_o: what all commands need is not what this machine has.
 // Latency     a write to what is made from it 2 cycles
 // Throughput  one access per cycle
 // Ranges      Q = q_o / 2^SHIFT is odd and has W - SHIFT bits, SHIFT below 16 (0 and Q = 1 mod 2^MontgomeryWord with
@@ -109,7 +109,8 @@ module psi_regs
   assign is_command = wr_addr_i >= AddrInstruction && wr_addr_i <= AddrFinish;
   assign is_twiddle = wr_addr_i == AddrTwiddleIndex || wr_addr_i == AddrTwiddle || wr_addr_i == AddrTwiddle + 12'd4;
   assign wr_known_o = whole && (is_command ? polled_i && !command_valid_q
-                                           : (setting(wr_addr_i) || is_twiddle) && fits(wr_addr_i, wr_data_i) && !locked_i);
+                                           : (setting(wr_addr_i) || is_twiddle) && !locked_i
+                                             && fits(wr_addr_i, wr_data_i));
   assign set_known_o = setting(set_addr_i) && fits(set_addr_i, set_data_i);
 
   // The queue sets what the host is refused meanwhile.
@@ -188,7 +189,7 @@ module psi_regs
   assign tw_data_o = W'({wr_data_i, word_q});
 
   // ---- What is made from settings, a register later ------------------------------------------------
-  // Do digits end beyond where they may? An offset has three bits more than a residue; plain digits fill 64 bits at most.
+  // Do digits end beyond where they may? An offset has three bits more than a residue, plain digits fill 64 at most.
   // drop + count * log_base by additions: no DSP slice is spent on a check.
   function automatic logic too_far(input gadget_t gadget, input logic [7:0] shift);
     logic [11:0] last = 12'(gadget.drop);
