@@ -9,3 +9,7 @@ rtl/psi_stage.sv
 rtl/psi_ntt.sv
 rtl/psi_mac.sv
 rtl/psi_pipe.sv
+rtl/psi_keys.sv
+rtl/psi_fifo.sv
+rtl/psi_rob.sv
+rtl/psi_core.sv
