@@ -42,7 +42,7 @@ module psi_symmetric_ntt #(
   output logic                                valid_o,
   output logic                                poly_of_o,
   output logic [W-1:0]                        x_o [4],
-  output logic                                done_o
+  output logic                                busy_o
 );
   if (LogN < 7 || LogN > 15) begin : g_check
     $error("psi_symmetric_ntt: LogN must be between 7 and 15");
@@ -79,7 +79,7 @@ module psi_symmetric_ntt #(
   assign soon_o = last_q[Latency-3];
   assign valid_o = last_q[Latency-1];
   assign poly_of_o = wpoly_q;
-  assign done_o = all && last;
+  assign busy_o = state_q != Idle || flow_q != '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
