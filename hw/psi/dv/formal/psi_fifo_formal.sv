@@ -34,16 +34,6 @@ module psi_fifo_formal
     assume (started_q || !rst_ni);
   end
 
-  // The degree.
-  logic               after_q = 1'b0;
-  logic [DegreeW-1:0] was_q;
-  always_ff @(posedge clk_i) begin
-    after_q <= rst_ni;
-    was_q <= log_n_i;
-    assume (log_n_i >= DegreeW'(6) && 32'(log_n_i) <= MaxLogN);
-    if (after_q && (inside_q != '0 || part_q != '0)) assume (log_n_i == was_q);
-  end
-
   // Beats inside, and of the RLWE that comes.
   logic [31:0] length, inside_q, part_q;
   logic        push, pop;
@@ -60,6 +50,16 @@ module psi_fifo_formal
       inside_q <= inside_q + 32'(push) - 32'(pop);
       if (push) part_q <= part_q + 1 == length ? '0 : part_q + 1;
     end
+  end
+
+  // The degree.
+  logic               after_q = 1'b0;
+  logic [DegreeW-1:0] was_q;
+  always_ff @(posedge clk_i) begin
+    after_q <= rst_ni;
+    was_q <= log_n_i;
+    assume (log_n_i >= DegreeW'(6) && 32'(log_n_i) <= MaxLogN);
+    if (after_q && (inside_q != '0 || part_q != '0)) assume (log_n_i == was_q);
   end
 
   always_ff @(posedge clk_i) begin

@@ -168,6 +168,7 @@ module psi_rob_formal
 
   // ---- Surroundings ----------------------------------------------------------------------------------
   always_ff @(posedge clk_i) begin
+    assume (bad_i || 32'(log_n_i) <= 11);
     assume (!loop_whole_i || sent_q != '0);
     assume (!result_i || away_q != '0);
     assume (!send || away_q != '1);

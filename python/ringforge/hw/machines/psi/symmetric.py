@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """The asymmetric pipeline beside symmetric ones of the same throughput: what each takes on the FPGA.
 
-`psi_pipe` has one pipelined forward transform, `psi_symmetric` one that is not for each digit, each with a multiplier of
-a polynomial by a row of the key: "Hardware Acceleration for Third-Generation FHE and PSI Based on It", section 4.4 and
+`psi_pipe` has one pipelined forward transform, `psi_symmetric` one that is not for each digit, each with a multiplier
+of a polynomial by a row of the key: "Hardware Acceleration for Third-Generation FHE and PSI Based on It", section 4.4 and
 Fig. 9. Both are synthesised from the same cells, for one size and width, without FIFOs and key loads, which are alike.
 """
 
@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.files import writing
-from ringforge.hw.core import resources
 from ringforge.hw.core import machine as descriptors
+from ringforge.hw.core import resources
 from ringforge.hw.core.cells import LIBRARIES
 from ringforge.hw.core.machine import COMMON_PARTS, LANE_CELLS
 from ringforge.hw.core.report import Grid
@@ -199,7 +199,7 @@ class Comparison:
             return cls(Size(**values["size"]), sides[0], sides[1], values["tool"])
         except (KeyError, TypeError, ParameterError) as e:
             raise HardwareError(
-                f"the file was not written by this version's `hw symmetric` ({e}): run `ringforge hw symmetric psi` again"
+                f"the file was not written by this version ({e}): run `ringforge hw symmetric psi --save` again"
             ) from None
 
     def grids(self) -> list[Grid]:

@@ -26,8 +26,8 @@ def symmetric_command(
     """What the pipeline takes on the FPGA beside symmetric ones of the same throughput, by Yosys.
 
     A symmetric pipeline has a forward transform that is not pipelined, and a multiplier by a row of the key, for each
-    digit. Both are made from the same cells; FIFOs and key loads are left out. Runs are kept: only what changed runs again. The
-    first time takes some ten minutes.
+    digit. Both are made from the same cells; FIFOs and key loads are left out. Runs are kept: only what changed runs
+    again. The first time takes some ten minutes.
 
     Examples: `ringforge hw symmetric psi`, `ringforge hw symmetric psi --log-n 11 --word-bits 54 --digits 6`
     """
