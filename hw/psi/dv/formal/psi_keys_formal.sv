@@ -41,6 +41,8 @@ module psi_keys_formal
   input logic                  rsp_valid,
   input logic [RoomW-1:0]      rows_count,
   input logic                  rows_ready,
+  input logic [RoomW-1:0]      rows_stored,  // in its memory, and in its two registers
+  input logic [1:0]            rows_held,
   input logic [7:0]            order_mem [KeyBursts],
   input logic [4:0]            order_rptr,
   input logic [4:0]            order_wptr,
@@ -118,6 +120,7 @@ module psi_keys_formal
       alike &= (i + (i < 32'(order_rptr) ? KeyBursts : 0) - 32'(order_rptr) >= 32'(order_count))
           || order_mem[i] == {1'b1, burst_beats};
     stored = 1'b1;
+    for (int unsigned i = 0; i <= Requests; i++) stored &= i >= 32'(count_q) || rows_q[i] != '0;
     for (int unsigned i = 0; i < Requests; i++)
       stored &= i >= 32'(requests_count)
           || requests_mem[(32'(requests_rptr) + i) % Requests] == {keys_q[i+32'(active_q)], rows_q[i+32'(active_q)]};
@@ -140,12 +143,13 @@ module psi_keys_formal
           && (active_q || burst_q == '0)
           && (!active_q || (32'(left_q) == 32'(bursts) - 32'(burst_q) && left_q != '0 && addr_q == expected)));
       // room is what is neither taken nor asked for, or less
-      p_counted: assert (32'(room_q) + 32'(rows_count) + 32'(rsp_valid) + coming <= Depth && 32'(got_q) <= 32'(burst_beats)
-          && (order_count != '0 || got_q == '0));
+      p_counted: assert (32'(room_q) + 32'(rows_count) + 32'(rsp_valid) + coming <= Depth
+          && 32'(got_q) <= 32'(burst_beats) && (order_count != '0 || got_q == '0)
+          && 32'(rows_count) == 32'(rows_stored) + 32'(rows_held[0]) + 32'(rows_held[1]));
       // bursts in flight are alike
       p_alike: assert (alike && 32'(order_count) <= KeyBursts && 32'(order_rptr) < KeyBursts
           && 32'(order_wptr) == (32'(order_rptr) + 32'(order_count)) % KeyBursts);
-      // requests that wait stand in their FIFO
+      // requests that wait stand in their FIFO, none without rows
       p_stored: assert (stored && 32'(requests_count) <= Requests
           && 32'(requests_wptr) == (32'(requests_rptr) + 32'(requests_count)) % Requests);
     end
@@ -153,7 +157,8 @@ module psi_keys_formal
 endmodule
 
 bind psi_keys psi_keys_formal #(.MaxLogN(MaxLogN), .Rows(Rows), .Requests(Requests)) u_formal (
-  .rows_count(u_rows.count_q), .rows_ready(u_rows.ready_o), .order_mem(u_read.u_order.mem),
+  .rows_count(u_rows.count_q), .rows_ready(u_rows.ready_o), .rows_stored(u_rows.g_large.mem_count_q),
+  .rows_held({u_rows.g_large.read_valid_q, u_rows.g_large.valid_q}), .order_mem(u_read.u_order.mem),
   .order_rptr(u_read.u_order.rptr_q), .order_wptr(u_read.u_order.wptr_q), .order_count(u_read.order_count),
   .got_q(u_read.got_q), .requests_count(u_requests.count_q), .requests_mem(u_requests.mem),
   .requests_rptr(u_requests.rptr_q), .requests_wptr(u_requests.wptr_q), .*

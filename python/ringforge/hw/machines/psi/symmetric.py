@@ -3,8 +3,8 @@
 """The asymmetric pipeline beside symmetric ones of the same throughput: what each takes on the FPGA.
 
 `psi_pipe` has one pipelined forward transform, `psi_symmetric` one that is not for each digit, each with a multiplier
-of a polynomial by a row of the key: "Hardware Acceleration for Third-Generation FHE and PSI Based on It", section 4.4 and
-Fig. 9. Both are synthesised from the same cells, for one size and width, without FIFOs and key loads, which are alike.
+of a polynomial by a row of the key ("Hardware Acceleration for Third-Generation FHE and PSI Based on It", section 4.4,
+Fig. 9). Both are synthesised from the same cells, for one size and width, without FIFOs and key loads, which are alike.
 """
 
 from __future__ import annotations
@@ -168,10 +168,10 @@ class Comparison:
         lut = self.asymmetric["forward transform"].lut, self.symmetric["forward transform"].lut * copies
         whole = sum(r.lut for r in self.asymmetric.values()), sum(r.lut for r in self.symmetric.values()) * copies
         return [
-            ("LUTs of forward transforms saved", "23 %", f"{1 - lut[0] / lut[1]:.0%}"),
-            ("LUTs of the pipelines saved", "-", f"{1 - whole[0] / whole[1]:.0%}"),
+            ("LUTs of forward transforms saved", "23 %", _saved(*lut)),
+            ("LUTs of the pipelines saved", "-", _saved(*whole)),
             ("tables of twiddles, times smaller", "log2 N", f"{theirs.twiddles * copies / ours.twiddles:.1f}"),
-            ("buffers of polynomials saved", "50 %", f"{1 - ours.polynomials / (theirs.polynomials * copies):.0%}"),
+            ("buffers of polynomials saved", "50 %", _saved(ours.polynomials, theirs.polynomials * copies)),
             ("multipliers by key rows, times fewer", "log2 N (11 at 2,048)", f"{self.size.digits * copies:.1f}"),
         ]
 
@@ -227,6 +227,10 @@ class Comparison:
 
 def _sum(parts: Mapping[str, Resources]) -> Resources:
     return sum(parts.values(), Resources())
+
+
+def _saved(ours: float, theirs: float) -> str:
+    return f"{round(100 * (1 - ours / theirs))} %"
 
 
 def _text(value: float) -> str:
