@@ -24,5 +24,6 @@ MACHINE: Final = Machine(
         4: "the queue cannot go on: a command waits for what only later ones would do",
     },
     parts=COMMON_PARTS,
+    kernels="ringforge.hw.machines.psi.kernels",
     tests=("python/tests/hw",),
 )
