@@ -64,13 +64,18 @@ module psi_regs
     output logic [W-1:0]        tw_data_o
 );
   // Which setting a word address is; the same for host and queue.
-  function automatic logic setting(input logic [11:0] addr);
-    return addr inside {AddrMode, AddrLogN, AddrQ, AddrQ + 12'd4, AddrBarrett, AddrBarrett + 12'd4, AddrShift, AddrLwe,
+  function automatic logic setting(input logic [11:0] at);
+    return at inside {AddrMode, AddrLogN, AddrQ, AddrQ + 12'd4, AddrBarrett, AddrBarrett + 12'd4, AddrShift, AddrLwe,
                         AddrKeyBase, AddrKeyBase + 12'd4}
-        || (addr >= AddrGadget && addr < AddrGadget + 12'(4 * Gadgets))
-        || (addr >= AddrOffset && addr < AddrOffset + 12'(8 * Gadgets))
-        || (addr >= AddrBound && addr < AddrBound + 12'(4 * Gates))
-        || (addr >= AddrSubst && addr < AddrSubst + 12'(4 * Substitutions));
+        || (at >= AddrGadget && at < AddrGadget + 12'(4 * Gadgets))
+        || (at >= AddrOffset && at < AddrOffset + 12'(8 * Gadgets))
+        || (at >= AddrBound && at < AddrBound + 12'(4 * Gates))
+        || (at >= AddrSubst && at < AddrSubst + 12'(4 * Substitutions));
+  endfunction
+
+  // A number that does not fit is one that the machine does not have.
+  function automatic logic [7:0] clipped(input logic [31:0] value);
+    return value[31:8] != '0 ? 8'hff : value[7:0];
   endfunction
 
   logic [63:0] q_q, k_q, key_base_q;
@@ -144,11 +149,6 @@ module psi_regs
       for (int unsigned i = 0; i < Substitutions; i++) if (addr == AddrSubst + 12'(4 * i)) subst_q[i] <= data;
     end
   end
-
-  // A number that does not fit is one that the machine does not have.
-  function automatic logic [7:0] clipped(input logic [31:0] value);
-    return value[31:8] != '0 ? 8'hff : value[7:0];
-  endfunction
 
   // ---- Commands ------------------------------------------------------------------------------------
   always_comb
