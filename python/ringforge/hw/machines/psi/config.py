@@ -50,7 +50,7 @@ class PsiConfig(MachineConfig):
     #: Inverse transform modules of the published pipeline.
     intts: Annotated[int, Field(ge=1, le=8)] = 4
     #: Cycles that a stage of the published pipeline waits between polynomials.
-    drain: Annotated[int, Field(ge=0, le=63)] = 0
+    drain: Annotated[int, Field(ge=0, le=31)] = 0
     #: Key bursts are followed by a cycle without data, and rows by another.
     key_pauses: bool = False
     #: Rows of keys on chip: those of the key FIFO, or of the streaming pipeline's key file.
@@ -81,8 +81,10 @@ class PsiConfig(MachineConfig):
         if self.pipeline == "paper":
             if self.lanes != PAPER_LANES:
                 raise ValueError(f"the published pipeline takes {PAPER_LANES} coefficients a cycle: set lanes so")
-            if self.max_log_n - self.min_log_n > 1:
-                raise ValueError("the published pipeline leaves out one stage at most: min_log_n must be max_log_n - 1")
+            if self.min_log_n != self.max_log_n - 1:
+                raise ValueError("the published pipeline leaves out one stage or none: min_log_n must be max_log_n - 1")
+            if self.max_log_n < 8:
+                raise ValueError("the published pipeline's stages need max_log_n of at least 8")
             if self.gadgets != 3:
                 raise ValueError("the published pipeline has 3 gadgets")
             if self.ports != 2:
