@@ -62,6 +62,7 @@ module psi_core
     input  logic                  in_valid_i,
     output logic                  in_ready_o,
     input  logic [PortW-1:0]      in_i,
+    output logic                  in_taken_o,    // a beat has left the input FIFO
     output logic                  out_valid_o,
     input  logic                  out_ready_i,
     output logic [PortW-1:0]      out_o,
@@ -105,7 +106,7 @@ module psi_core
   logic [RowsW-1:0] key_rows;
   logic [UnitW-1:0] load_unit, send_unit;
   logic [Intts-1:0] unit_idle;
-  logic [W-1:0]     key[2*Lanes];
+  logic [W-1:0]     key[2*Coefficients];
   job_t             send_job;
 
   psi_rob #(.MaxLogN(MaxLogN), .Depth(Reorder), .Intts(Intts), .LoopSlots(LoopSlots)) u_rob (
@@ -130,10 +131,10 @@ module psi_core
   // ---- FIFOs ---------------------------------------------------------------------------------------
   logic         input_valid, loop_valid, out_whole, input_full, out_full;
   logic         pipe_in_valid[2], pipe_in_ready[2], loop_ready, output_ready, pipe_valid, pipe_ready, pipe_loop, pipe_last;
-  logic [W-1:0] word[2*Lanes], pipe_in[2][2*Lanes], made[2*Lanes], given[2*Lanes];
+  logic [W-1:0] word[2*Coefficients], pipe_in[2][2*Coefficients], made[2*Coefficients], given[2*Coefficients];
 
   always_comb
-    for (int unsigned l = 0; l < 2 * Lanes; l++) begin
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) begin
       word[l] = in_i[64*l+:W];
       out_o[64*l+:64] = 64'(given[l]);
     end
@@ -179,6 +180,7 @@ module psi_core
                    || (out_valid_o && out_ready_i) || key_beat_o;
   assign state_o = {loop_full, !loop_whole, out_full, !out_whole, input_full, !input_whole, !key_req_ready,
                     !key_pending, rob_full, rob_empty};
+  assign in_taken_o = pipe_in_valid[0] && pipe_in_ready[0];
   assign ended_o = result;
   assign key_waits_o = key_ready && !key_valid;
   assign nothing_o = !pipe_busy;
@@ -191,6 +193,6 @@ module psi_core
   logic unused;
   always_comb begin
     unused = 1'b0;
-    for (int unsigned l = 0; l < 2 * Lanes; l++) unused = unused ^ (^in_i[64*l+W+:64-W]);
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) unused = unused ^ (^in_i[64*l+W+:64-W]);
   end
 endmodule

@@ -138,14 +138,14 @@ module psi_rob
   logic [UnitW-1:0]  unit_q [Depth];
   logic [IndexW-1:0] tail_q, issue_q, send_q;
   logic [CountW-1:0] held_q, loaded_q;  // entries; of these loaded
-  job_t              issuing, sending;
-  logic              issue, send, to_issue, there, free, idle_unit;
+  op_e               issuing;
+  logic              issuing_loop, issue, send, to_issue, there, free, idle_unit;
   logic [LoopW-1:0]  loop_q;            // places of the loop FIFO that are taken or promised
   logic [FlightW-1:0] flight_q;         // instructions taken whose result has not left
   logic [31:0]       count_q;
 
-  assign issuing = job_q[issue_q];
-  assign sending = job_q[send_q];
+  assign issuing = job_q[issue_q].op;
+  assign issuing_loop = job_q[issue_q].to_loop;
   assign full_o = held_q == CountW'(Depth);
   assign empty_o = held_q == '0;
   assign loop_full_o = loop_q == LoopW'(LoopSlots);
@@ -153,8 +153,8 @@ module psi_rob
   assign count_o = count_q;
 
   assign to_issue = held_q != loaded_q;
-  assign there = issuing.op == OpInit || (issuing.op == OpStep ? loop_whole_i : input_whole_i);
-  assign free = !issuing.to_loop || issuing.op == OpStep || !loop_full_o;
+  assign there = issuing == OpInit || (issuing == OpStep ? loop_whole_i : input_whole_i);
+  assign free = !issuing_loop || issuing == OpStep || !loop_full_o;
   always_comb begin
     load_unit_o = '0;
     idle_unit = 1'b0;
@@ -164,13 +164,13 @@ module psi_rob
         idle_unit = 1'b1;
       end
   end
-  assign load_valid_o = to_issue && there && free && idle_unit && issuing.op != OpInit;
-  assign load_loop_o = issuing.op == OpStep;
-  assign issue = to_issue && free && (issuing.op == OpInit || (load_valid_o && load_ready_i));
+  assign load_valid_o = to_issue && there && free && idle_unit && issuing != OpInit;
+  assign load_loop_o = issuing == OpStep;
+  assign issue = to_issue && free && (issuing == OpInit || (load_valid_o && load_ready_i));
 
   assign send_valid_o = loaded_q != '0;
   assign send_unit_o = unit_q[send_q];
-  assign send_job_o = sending;
+  assign send_job_o = job_q[send_q];
   assign send = send_valid_o && send_ready_i;
 
   always_ff @(posedge clk_i) begin
@@ -190,7 +190,7 @@ module psi_rob
       held_q <= held_q + CountW'(take) - CountW'(send);
       loaded_q <= loaded_q + CountW'(issue) - CountW'(send);
       // A step gives its place back, and takes it again unless its result leaves the loop.
-      loop_q <= loop_q + LoopW'(issue && issuing.to_loop) - LoopW'(issue && issuing.op == OpStep);
+      loop_q <= loop_q + LoopW'(issue && issuing_loop) - LoopW'(issue && issuing == OpStep);
       flight_q <= flight_q + FlightW'(take) - FlightW'(result_i);
       count_q <= count_q + 32'(take);
     end
