@@ -17,3 +17,5 @@ rtl/psi_regs.sv
 rtl/psi_move.sv
 rtl/psi_queue.sv
 rtl/psi_top.sv
+rtl/psi_window.sv
+rtl/psi_f1_top.sv

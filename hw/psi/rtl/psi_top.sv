@@ -96,8 +96,8 @@ module psi_top
   if (MaxLogN < 8 || MaxLogN > 11 || MinLogN != MaxLogN - 1) begin : g_bad_degrees
     $error("psi_top: degrees 2^%0d to 2^%0d are not two within 2^7 to 2^11", MinLogN, MaxLogN);
   end
-  if (Drain > 31 || Kind > rf_pkg::MulMontgomery || Intts > 8) begin : g_bad_choice
-    $error("psi_top: Drain must be below 32, Kind 0 or 1, Intts at most 8");
+  if ((Drain > 0 && Drain < 13) || Drain > 31 || Kind > rf_pkg::MulMontgomery || Intts > 8) begin : g_bad_choice
+    $error("psi_top: Drain must be 0 or 13 to 31, Kind 0 or 1, Intts at most 8");
   end
 
   // ---- Registers -----------------------------------------------------------------------------------

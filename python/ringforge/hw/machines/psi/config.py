@@ -22,6 +22,8 @@ PORT_BYTES = 64
 PORTS = 2
 #: Primes may be this many bits shorter than the machine's words.
 MAX_SHIFT = 15
+#: Idle cycles of a stage, where it has any: what its pipeline needs to run empty.
+LEAST_DRAIN = 13
 #: Beats of a burst of keys at most, and bursts that may be outstanding.
 KEY_BURST = 64
 KEY_BURSTS = 31
@@ -65,6 +67,8 @@ class PsiConfig(MachineConfig):
             raise ValueError("the pipeline leaves out one stage or none: min_log_n must be max_log_n - 1")
         if self.multiplier == "montgomery" and self.montgomery_word > self.word_bits:
             raise ValueError(f"montgomery_word must be at most word_bits, {self.word_bits}")
+        if 0 < self.drain < LEAST_DRAIN:
+            raise ValueError(f"drain must be 0, where stages hand over to each other, or at least {LEAST_DRAIN}")
         if self.ports != PORTS:
             raise ValueError(f"ports must be {PORTS}: one for keys, one for all else")
         return self
