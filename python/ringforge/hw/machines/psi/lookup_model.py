@@ -4,8 +4,8 @@
 
 Work is counted from the plan of the query (`Plan.counts()`), unit by unit, in cycles of the machine. Two machines:
 
-* :class:`Streaming`, which keeps everything in Eval form, transforms L coefficients a cycle forward and L/2 backward, and
-  takes the algorithm `ringforge`;
+* :class:`Streaming`, which keeps everything in Eval form, transforms L coefficients a cycle forward and L/2 backward,
+  and takes the algorithm `ringforge`;
 * :class:`Chain`, the published pipeline: one substitution or external product after another, everything else on the
   host.
 
@@ -78,9 +78,7 @@ class Work:
         expansion = [(int(plan.groups) << s) * int(plan.outputs) for s in range(stages)]
         digits = [int(c.count) for c in plan.expansion]
         pack_stages = min(stages, int(plan.rotation_bits))
-        packing = [
-            int(plan.replies) << p if p < pack_stages else bins for p in range(int(plan.rotation_bits))
-        ]
+        packing = [int(plan.replies) << p if p < pack_stages else bins for p in range(int(plan.rotation_bits))]
         rebuilt = int(counts.reconstruction)
         work = cls(
             log_n=int(plan.log_n),

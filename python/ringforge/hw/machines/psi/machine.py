@@ -24,5 +24,8 @@ MACHINE: Final = Machine(
         4: "the queue cannot go on: a command waits for what only later ones would do",
     },
     parts=COMMON_PARTS,
+    commands={
+        "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
+    },
     tests=("python/tests/hw",),
 )

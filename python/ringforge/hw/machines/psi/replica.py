@@ -2,12 +2,12 @@
 # Copyright 2026 The Ringforge authors
 """Replica of the published pipeline's timing: the machine's own queue programs, without data.
 
->>> settings = Settings(log_n=10, bootstrap=True, digits_a=3, digits_b=3, digits_s=0)
->>> run(PsiConfig.named("psi-27"), program, settings).cycles  # doctest: +SKIP
+>>> run(chains_job(config, settings, accumulators, numbers, keys)).cycles  # doctest: +SKIP
 
 `replica_units` has inverse transforms, source buffers, stages, keys and sums; here are the queue, the reorder buffer,
 FIFOs of RLWEs, and the port that brings and takes them. Left out: data, what the host does in a polled run, and that
-beats of one burst may wait for each other; memory is of the kind `simple`, and keys have its rate for themselves.
+ports wait for each other, where memory moves less than all of them ask for: the replica is then short by what
+others move while the first keys come. Memory is of the kind `simple`.
 """
 
 from __future__ import annotations
@@ -15,54 +15,42 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Final
-
-import numpy as np
-import numpy.typing as npt
 
 from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.machines.psi.config import KEY_BURST, PORT_BYTES, PsiConfig
-from ringforge.hw.machines.psi.replica_units import BANK, DIGIT, OUT, STAGE, Events, Job, Keys, Source, Stage, Sums
+from ringforge.hw.machines.psi.job import Job
+from ringforge.hw.machines.psi.program import Code, Command, Instruction, Op
+from ringforge.hw.machines.psi.replica_units import (
+    BANK,
+    DIGIT,
+    OUT,
+    STAGE,
+    Events,
+    Keys,
+    Operation,
+    Source,
+    Stage,
+    Sums,
+)
+from ringforge.hw.machines.psi.settings import Settings, addresses
 
 #: Commands in a beat of the queue; addresses of a kind that wait (psi_move); words of the table in a beat.
 COMMANDS: Final = 8
 WAITING: Final = 8
 #: From the start of a run to the queue's first request, from a request's grant to the port, from there to a unit.
-START: Final = 4
+START: Final = 1
 ASK: Final = 1
 GIVE: Final = 2
 #: From a setting to the next command.
 SETTLE: Final = 4
 #: From the last acknowledgement, or the last result, to the end of the run.
-END: Final = 3
-
-_SET: Final = {0x100: "mode", 0x104: "log_n", 0x130: "digits_a", 0x134: "digits_b", 0x138: "digits_s"}
-
-
-class Command(IntEnum):
-    """Commands of the queue, bits 63 to 60."""
-
-    END = 0
-    EXEC = 1
-    INPUT = 2
-    OUTPUT = 3
-    TABLES = 4
-    SET = 5
-
-
-class Operation(IntEnum):
-    """Operations of an instruction, bits 31 and 30."""
-
-    STEP = 0
-    SUBSTITUTE = 1
-    INIT = 2
-    PRODUCT = 3
+END: Final = 1
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Registers that time depends on.
+class Registers:
+    """Those that time depends on.
 
     Attributes:
         log_n: of the degree.
@@ -76,21 +64,22 @@ class Settings:
     digits_b: int
     digits_s: int
 
-    def changed(self, register: int, value: int) -> Settings:
-        """After a write of a register."""
-        match _SET.get(register):
-            case "mode":
-                return replace(self, bootstrap=bool(value & 1))
-            case "log_n":
-                return replace(self, log_n=value)
-            case "digits_a":
-                return replace(self, digits_a=value >> 8 & 15)
-            case "digits_b":
-                return replace(self, digits_b=value >> 8 & 15)
-            case "digits_s":
-                return replace(self, digits_s=value >> 8 & 15)
-            case _:
-                return self
+    @classmethod
+    def of(cls, settings: Settings) -> Registers:
+        """Of a run's settings."""
+        return cls(settings.log_n, settings.bootstrap, settings.a.count, settings.b.count, settings.s.count)
+
+    def changed(self, register: int, value: int) -> Registers:
+        """After a write of one."""
+        names = addresses()
+        if register == names["MODE"]:
+            return replace(self, bootstrap=bool(value & 1))
+        if register == names["LOG_N"]:
+            return replace(self, log_n=value)
+        for gadget in "abs":
+            if register == names[f"GADGET_{gadget.upper()}"]:
+                return replace(self, **{f"digits_{gadget}": value >> 8 & 15})
+        return self
 
 
 @dataclass(frozen=True)
@@ -116,31 +105,29 @@ class Report:
     events: int
 
 
-def run(config: PsiConfig, program: npt.ArrayLike, settings: Settings) -> Report:
-    """Times a queue program.
-
-    Args:
-        config: the machine, with its memory.
-        program: commands of 64 bits, with an End.
-        settings: before the run.
+def run(job: Job) -> Report:
+    """Times a run that works off its queue.
 
     Raises:
-        ParameterError: the machine is no published pipeline, lacks the degree, or has another kind of memory.
-        IllegalInstructionError: no End, no such command, or commands that wait for each other for ever.
+        ParameterError: the machine lacks the degree, or has another kind of memory.
+        IllegalInstructionError: no End, or commands that wait for each other for ever.
     """
-    if config.pipeline != "paper":
-        raise ParameterError(f"the replica is of the published pipeline, {config.name} is not")
+    return run_queue(job.config, job.commands, Registers.of(job.settings))
+
+
+def run_queue(config: PsiConfig, commands: Sequence[Command], registers: Registers) -> Report:
+    """Times commands of a queue on a machine with these registers. Raises as `run`."""
     if config.memory != "simple":
         raise ParameterError(f"the replica of {config.name} has simple memory, not {config.memory}")
-    words = np.asarray(program, np.uint64)
-    if words.ndim != 1 or not any(int(w) >> 60 == Command.END for w in words):
-        raise IllegalInstructionError("a queue is an array of 64-bit commands with an End")
-    return _Machine(config, [int(w) for w in words], settings).run()
+    if not any(c.code is Code.END for c in commands):
+        raise IllegalInstructionError("a queue ends with END")
+    return _Machine(config, commands, registers).run()
 
 
 class _Machine:
-    def __init__(self, config: PsiConfig, commands: Sequence[int], settings: Settings) -> None:
+    def __init__(self, config: PsiConfig, commands: Sequence[Command], registers: Registers) -> None:
         self.config, self.commands = config, commands
+        self.last = next(i for i, c in enumerate(commands) if c.code is Code.END)
         self.events = Events()
         self.read_bytes = self.written_bytes = self.key_bytes = 0
         self.operations = self.polynomials = self.waited = 0
@@ -153,14 +140,14 @@ class _Machine:
         self.inputs_waiting = self.outputs_waiting = 0
         self.unwritten = 0
         self.stepping = False
-        self.build(settings)
+        self.build(registers)
 
-    def build(self, settings: Settings) -> None:
+    def build(self, registers: Registers) -> None:
         """Units for a degree, all of them idle."""
         config, events = self.config, self.events
-        config.check_log_n(settings.log_n)
-        self.settings = settings
-        log_n = settings.log_n
+        config.check_log_n(registers.log_n)
+        self.registers = registers
+        log_n = registers.log_n
         self.quarter = (1 << log_n) // 4
         self.burst = min(KEY_BURST, self.quarter)
         self.source = Source(events, self.quarter)
@@ -176,8 +163,8 @@ class _Machine:
         self.source.freed = self.send
         self.keys.freed = self.step
         # The reorder buffer.
-        self.taken: deque[Job] = deque()  # not loaded
-        self.loaded: deque[tuple[Job, int]] = deque()  # not sent; when their inverse transforms are done
+        self.taken: deque[Operation] = deque()  # not loaded
+        self.loaded: deque[tuple[Operation, int]] = deque()  # not sent; when their inverse transforms are done
         self.flight = 0
         self.take_free = self.issue_free = self.send_free = 0
         self.idle_units, self.loading = config.intts, 0
@@ -189,7 +176,7 @@ class _Machine:
         self.input_left = 0
         self.output_room = (config.output_slots << more) * self.quarter
         self.output_beats, self.output_left, self.sending = 0, 0, False
-        self.results: deque[tuple[Job, int]] = deque()
+        self.results: deque[tuple[Operation, int]] = deque()
         self.giving, self.give_free = False, 0
         self.reading = 0
 
@@ -226,7 +213,7 @@ class _Machine:
         if self.asking or self.beats == 2:
             return
         at = self.pc // COMMANDS + self.beats
-        if any(c >> 60 == Command.END for c in self.commands[: at * COMMANDS]):
+        if at * COMMANDS > self.last:
             return
         self.asking = True
 
@@ -248,8 +235,7 @@ class _Machine:
             if now < self.ready:
                 self.events.once(self.ready, self.step)
                 break
-            word = self.commands[self.pc]
-            taken = self.give(word)
+            taken = self.give(self.commands[self.pc])
             if taken == 0:
                 break
             self.pc += 1
@@ -259,45 +245,43 @@ class _Machine:
                 self.events.once(now + 1, self.fetch)
         self.stepping = False
 
-    def give(self, word: int) -> int:
+    def give(self, command: Command) -> int:
         """Gives a command to its unit; the cycles until the next one can be, 0 if it has to wait."""
-        match word >> 60:
-            case Command.EXEC:
-                return self.take(word & 0xFFFFFFFF)
-            case Command.INPUT:
+        match command.code:
+            case Code.EXEC:
+                return self.take(Instruction.of(command.value))
+            case Code.INPUT:
                 if self.inputs_waiting == WAITING:
                     return 0
                 self.inputs_waiting += 1
                 self.reading += 1
                 self.events.once(self.events.now + 1, self.fill)
-            case Command.OUTPUT:
+            case Code.OUTPUT:
                 if self.outputs_waiting == WAITING:
                     return 0
                 self.outputs_waiting += 1
                 self.unwritten += 1
                 self.events.once(self.events.now + 1, self.drain)
-            case Command.TABLES:
+            case Code.TABLES:
                 if not self.idle:
                     return 0
                 # Bursts of 16 beats, one after the other, and their words one a cycle.
                 at = self.events.now
-                for _ in range((1 << self.settings.log_n) // 128):
+                for _ in range((1 << self.registers.log_n) // 128):
                     at = self.read(16, at + 1) - 15 + 128
                 return at + 1 - self.events.now
-            case Command.SET:
+            case Code.SET:
                 if not self.idle:
                     return 0
-                changed = self.settings.changed((word >> 48 & 0xFFF) & ~3, word & 0xFFFFFFFF)
-                if changed != self.settings:
+                changed = self.registers.changed(command.operand & ~3, command.value)
+                if changed != self.registers:
                     self.collect()
                     self.build(changed)
                 return SETTLE
-            case Command.END:
+            case Code.END:
                 if not self.idle:
                     return 0
                 self.ended = self.events.now + END
-            case code:
-                raise IllegalInstructionError(f"command {self.pc} has the code {code}, which does not exist")
         return 1
 
     @property
@@ -307,15 +291,15 @@ class _Machine:
 
     # ---- the reorder buffer ----
 
-    def take(self, word: int) -> int:
-        """Takes an instruction."""
-        s, op = self.settings, Operation(word >> 30)
+    def take(self, instruction: Instruction) -> int:
+        """Takes an instruction; 0 if it has to wait."""
+        s, op = self.registers, instruction.op
         if len(self.taken) + len(self.loaded) == self.config.reorder or not self.keys.takes():
             return 0
-        product = op != Operation.SUBSTITUTE
+        product = op != Op.SUBSTITUTE
         rows = max(1, s.digits_a) + max(1, s.digits_b) if product else max(1, s.digits_s)
-        to_loop = op == Operation.INIT or (s.bootstrap and not (product and word >> 29 & 1))
-        job = Job(op != Operation.INIT, op == Operation.STEP, to_loop, rows + (not product), rows)
+        to_loop = op == Op.INIT or (s.bootstrap and not (product and instruction.last))
+        job = Operation(op != Op.INIT, op == Op.STEP, to_loop, rows + (not product), rows)
         self.taken.append(job)
         self.flight += 1
         self.operations += 1
@@ -351,7 +335,7 @@ class _Machine:
         self.loop_held += job.to_loop - job.loop
         self.taken.popleft()
         self.issue_free = now + 1
-        stages = self.settings.log_n - 1
+        stages = self.registers.log_n - 1
         done = now + 1 + (self.quarter + stages * 2 * self.quarter if job.unit else 0)
         self.loaded.append((job, done))
         self.events.once(done, self.send)
@@ -397,7 +381,7 @@ class _Machine:
         self.input_left -= self.burst
         come = self.read(self.burst)
         if self.input_left == 0:
-            self.events.at(come + 1, self.came)
+            self.events.at(come, self.came)
         self.events.once(self.read_grant, self.fill)
 
     def came(self) -> None:
@@ -412,7 +396,7 @@ class _Machine:
 
     # ---- results ----
 
-    def finished(self, job: Job, ready: int) -> None:
+    def finished(self, job: Operation, ready: int) -> None:
         """A sum can be read from a cycle on."""
         self.results.append((job, ready))
         self.events.once(ready, self.results_out)

@@ -71,7 +71,7 @@ class Events:
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class Operation:
     """An instruction under way.
 
     Attributes:
@@ -95,7 +95,7 @@ class Source:
         self._events, self._quarter = events, quarter
         self.used = 0
         self.filling = False
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[Operation] = deque()
         self._given = 0  # polynomials of the first job that have started
         self.reader: Callable[[], None] = lambda: None
         self.freed: Callable[[], None] = lambda: None
@@ -104,7 +104,7 @@ class Source:
         """A buffer is free and none is being filled."""
         return not self.filling and self.used < SOURCE_SLOTS
 
-    def fill(self, job: Job) -> None:
+    def fill(self, job: Operation) -> None:
         """Words of an operation that is sent in this cycle."""
         self.used += 1
         self.filling = True
@@ -124,7 +124,7 @@ class Source:
         """A polynomial can be read."""
         return bool(self._jobs)
 
-    def take(self) -> tuple[Job, int]:
+    def take(self) -> tuple[Operation, int]:
         """The next polynomial is read from the next cycle on."""
         job, number = self._jobs[0], self._given
         self._given += 1
@@ -149,7 +149,7 @@ class Stage:
         self._offer = 2 + latency + (quarter - 1 if drain else quarter // 2)
         self._next = 0
         self._used = 0
-        self._ready: deque[tuple[Job, int]] = deque()
+        self._ready: deque[tuple[Operation, int]] = deque()
         self.reader: Callable[[], None] = lambda: None
         self.started = 0
         before.reader = self.start
@@ -159,11 +159,11 @@ class Stage:
         """A polynomial can be read."""
         return bool(self._ready)
 
-    def head(self) -> tuple[Job, int]:
+    def head(self) -> tuple[Operation, int]:
         """It."""
         return self._ready[0]
 
-    def take(self) -> tuple[Job, int]:
+    def take(self) -> tuple[Operation, int]:
         """The next polynomial is read from the next cycle on."""
         return self._ready.popleft()
 
@@ -279,11 +279,11 @@ class Sums:
     """Multiplies digits by key rows, sums, and gives results out."""
 
     def __init__(
-        self, events: Events, last: Stage, keys: Keys, quarter: int, result: Callable[[Job, int], None]
+        self, events: Events, last: Stage, keys: Keys, quarter: int, result: Callable[[Operation, int], None]
     ) -> None:
         """`result` is told of a finished sum and the cycle from which it can be read; `release` ends that."""
         self._events, self._last, self._keys, self._quarter, self._result = events, last, keys, quarter, result
-        self._job: Job | None = None
+        self._job: Operation | None = None
         self._number = 0
         self._bursts = 0  # of the row, still to come
         self._at = 0  # cycle of the next group
