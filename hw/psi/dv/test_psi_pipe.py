@@ -245,7 +245,7 @@ async def streams(dut):
     for length in (log_n, log_n - 1):
         for i, s in enumerate(settings(bench.rng, width, length, montgomery)):
             await bench.setup(s)
-            await bench.stream(s, mixed(s, 8, bench.rng), STALLS[(i + length) % len(STALLS)])
+            await bench.stream(s, mixed(s, 6 if length < log_n else 4, bench.rng), STALLS[(i + length) % len(STALLS)])
 
 
 @cocotb.test()
@@ -256,22 +256,23 @@ async def resets(dut):
     await bench.reset()
     s = settings(bench.rng, width, log_n - 1, montgomery)[0]
     await bench.setup(s)
-    for _ in range(4):
-        await bench.stream(s, mixed(s, 7, bench.rng), bench.rng.choice(STALLS[:3]), bench.rng.randrange(3000))
+    for _ in range(3):
+        stop = bench.rng.randrange(6 * s.ring.n, 12 * s.ring.n)
+        await bench.stream(s, mixed(s, 5, bench.rng), bench.rng.choice(STALLS[:3]), stop)
         await bench.reset(1)
         await bench.stream(s, mixed(s, 2, bench.rng))
 
 
 @cocotb.test()
 async def cycles(dut):
-    """In a full stream a polynomial takes N/4 + 13 cycles with drain, at most N/4 + 8 without, and inverse transforms keep
-    up: also with substitutions, of one digit more than their rows."""
+    """In a full stream a polynomial takes N/4 + 13 cycles with drain, at most N/4 + 8 without, and inverse transforms
+    keep up: also with substitutions, of one polynomial more than their rows."""
     width, log_n, montgomery = parameter("W", 27), parameter("LogN", 8), parameter("Kind", 0) * parameter("Word", 11)
     bench, measured = Bench(dut, 3), []
     await bench.reset()
     count = -(-width // 3)
     digits = Gadget(count, 3), Gadget(count, 3), Gadget(-(-width // 6), 6)
-    for length in (log_n, log_n - 1):
+    for length in (log_n, log_n - 1)[parameter("Short", 0) :]:
         ring = Ring(primes(width, max(2 << length, 1 << montgomery))[0], length, width, montgomery)
         for drain in (13, 0):
             s = Settings(ring, digits, drain, length + 1)
@@ -292,12 +293,14 @@ async def cycles(dut):
 
 
 def test_psi_pipe():
-    run("psi_pipe_bench", {"W": 27, "LogN": 8, "Twin": 1}, __file__)
+    """At both lengths; cycles at the shorter one."""
+    run("psi_pipe_bench", {"W": 27, "LogN": 8, "Twin": 1}, __file__, optimise="-O1", env={"PARAM_Short": "1"})
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "kind", "word"), [(27, 1, 11), (54, 0, 18)])
 def test_psi_pipe_as_hardware(width, kind, word):
+    """Without twins, Montgomery's multiplier among them."""
     run("psi_pipe_bench", {"W": width, "LogN": 8, "Kind": kind, "Word": word, "Twin": 0}, __file__, optimise="-O1")
 
 
