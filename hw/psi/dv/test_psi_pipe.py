@@ -86,7 +86,11 @@ class Bench:
     async def setup(self, s: Settings) -> None:
         ring = s.ring
         for name, value in {
-            "log_n_i": ring.log_n, "shift_i": ring.shift, "q_i": ring.shifted, "k_i": ring.k, "drain_i": s.drain,
+            "log_n_i": ring.log_n,
+            "shift_i": ring.shift,
+            "q_i": ring.shifted,
+            "k_i": ring.k,
+            "drain_i": s.drain,
             "lwe_log_i": s.lwe_log,
         }.items():
             self.set(name, value)
@@ -106,8 +110,9 @@ class Bench:
         p = p or {}
         groups = ring.n // 4
         expected = s.expected(ops)
-        want = deque((beat, loop, g == groups - 1) for rlwe, loop in expected
-                     for g, beat in enumerate(ring.beats(rlwe)))
+        want = deque(
+            (beat, loop, g == groups - 1) for rlwe, loop in expected for g, beat in enumerate(ring.beats(rlwe))
+        )
         keys = deque(beat for op in ops for row in op.rows for beat in ring.beats(row, ring.factor))
         inputs = [deque(beat for op in ops if op.rlwe for beat in ring.beats(op.rlwe)), deque[int]()]
         loads = deque((i, op) for i, op in enumerate(ops) if op.kind != INIT)
@@ -197,16 +202,22 @@ def mixed(s: Settings, count: int, rng: random.Random) -> list[Op]:
         held -= kind == STEP
         to_loop = held < count - i - 1 and rng.random() < 0.4
         held += to_loop
-        ops.append(Op(
-            kind, to_loop, element=rng.randrange(1, 2 * s.ring.n, 2) if kind == SUBSTITUTE else 1,
-            start=rng.randrange(1 << s.lwe_log), rows=rows(s.ring, s.rows(kind), rng),
-            rlwe=(s.ring.random(rng), s.ring.random(rng)) if kind in (SUBSTITUTE, PRODUCT) else None,
-        ))
+        ops.append(
+            Op(
+                kind,
+                to_loop,
+                element=rng.randrange(1, 2 * s.ring.n, 2) if kind == SUBSTITUTE else 1,
+                start=rng.randrange(1 << s.lwe_log),
+                rows=rows(s.ring, s.rows(kind), rng),
+                rlwe=(s.ring.random(rng), s.ring.random(rng)) if kind in (SUBSTITUTE, PRODUCT) else None,
+            )
+        )
     return ops
 
 
 def settings(rng: random.Random, width: int, log_n: int, montgomery: int) -> list[Settings]:
     """Both digit rules, gadgets of all three kinds apart, the shortest and the longest primes."""
+
     def ring(bits: int) -> Ring:
         step = max(2 << log_n, 1 << montgomery)
         return Ring(primes(bits, step)[0], log_n, width, montgomery)
@@ -221,9 +232,11 @@ def settings(rng: random.Random, width: int, log_n: int, montgomery: int) -> lis
     if not montgomery:
         short = ring(width - 15) if log_n < 8 else ring(width - 13)
         bits = short.q.bit_length()
-        most.append(Settings(
-            short, (Gadget(bits, 1, 0, True), Gadget(bits // 2, 2, bits % 2, True), Gadget(4, 4)), lwe_log=log_n + 1
-        ))
+        most.append(
+            Settings(
+                short, (Gadget(bits, 1, 0, True), Gadget(bits // 2, 2, bits % 2, True), Gadget(4, 4)), lwe_log=log_n + 1
+            )
+        )
     rng.shuffle(most)
     return most
 
