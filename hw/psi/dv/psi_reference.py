@@ -101,6 +101,10 @@ class Ring:
         """Entry m + i is psi^brv(m + i); entry 0 is not used."""
         return [pow(self.psi, reverse(i, self.log_n), self.q) for i in range(self.n)]
 
+    @cached_property
+    def inverse_table(self) -> Poly:
+        return [pow(w, -1, self.q) for w in self.table]
+
     def forward(self, poly: Sequence[int]) -> Poly:
         x, q, t, m = list(poly), self.q, self.n // 2, 1
         while t:
@@ -116,7 +120,7 @@ class Ring:
         x, q, t, m = list(values), self.q, 1, self.n // 2
         while m:
             for i in range(m):
-                w = pow(self.table[m + i], -1, q)
+                w = self.inverse_table[m + i]
                 for j in range(2 * i * t, 2 * i * t + t):
                     u, v = x[j], x[j + t]
                     x[j], x[j + t] = (u + v) % q, (u - v) * w % q

@@ -86,7 +86,11 @@ class Bench:
     async def setup(self, s: Settings) -> None:
         ring = s.ring
         for name, value in {
-            "log_n_i": ring.log_n, "shift_i": ring.shift, "q_i": ring.shifted, "k_i": ring.k, "drain_i": s.drain,
+            "log_n_i": ring.log_n,
+            "shift_i": ring.shift,
+            "q_i": ring.shifted,
+            "k_i": ring.k,
+            "drain_i": s.drain,
             "lwe_log_i": s.lwe_log,
         }.items():
             self.set(name, value)
@@ -106,8 +110,9 @@ class Bench:
         p = p or {}
         groups = ring.n // 4
         expected = s.expected(ops)
-        want = deque((beat, loop, g == groups - 1) for rlwe, loop in expected
-                     for g, beat in enumerate(ring.beats(rlwe)))
+        want = deque(
+            (beat, loop, g == groups - 1) for rlwe, loop in expected for g, beat in enumerate(ring.beats(rlwe))
+        )
         keys = deque(beat for op in ops for row in op.rows for beat in ring.beats(row, ring.factor))
         inputs = [deque(beat for op in ops if op.rlwe for beat in ring.beats(op.rlwe)), deque[int]()]
         loads = deque((i, op) for i, op in enumerate(ops) if op.kind != INIT)
@@ -197,16 +202,22 @@ def mixed(s: Settings, count: int, rng: random.Random) -> list[Op]:
         held -= kind == STEP
         to_loop = held < count - i - 1 and rng.random() < 0.4
         held += to_loop
-        ops.append(Op(
-            kind, to_loop, element=rng.randrange(1, 2 * s.ring.n, 2) if kind == SUBSTITUTE else 1,
-            start=rng.randrange(1 << s.lwe_log), rows=rows(s.ring, s.rows(kind), rng),
-            rlwe=(s.ring.random(rng), s.ring.random(rng)) if kind in (SUBSTITUTE, PRODUCT) else None,
-        ))
+        ops.append(
+            Op(
+                kind,
+                to_loop,
+                element=rng.randrange(1, 2 * s.ring.n, 2) if kind == SUBSTITUTE else 1,
+                start=rng.randrange(1 << s.lwe_log),
+                rows=rows(s.ring, s.rows(kind), rng),
+                rlwe=(s.ring.random(rng), s.ring.random(rng)) if kind in (SUBSTITUTE, PRODUCT) else None,
+            )
+        )
     return ops
 
 
 def settings(rng: random.Random, width: int, log_n: int, montgomery: int) -> list[Settings]:
     """Both digit rules, gadgets of all three kinds apart, the shortest and the longest primes."""
+
     def ring(bits: int) -> Ring:
         step = max(2 << log_n, 1 << montgomery)
         return Ring(primes(bits, step)[0], log_n, width, montgomery)
@@ -221,9 +232,11 @@ def settings(rng: random.Random, width: int, log_n: int, montgomery: int) -> lis
     if not montgomery:
         short = ring(width - 15) if log_n < 8 else ring(width - 13)
         bits = short.q.bit_length()
-        most.append(Settings(
-            short, (Gadget(bits, 1, 0, True), Gadget(bits // 2, 2, bits % 2, True), Gadget(4, 4)), lwe_log=log_n + 1
-        ))
+        most.append(
+            Settings(
+                short, (Gadget(bits, 1, 0, True), Gadget(bits // 2, 2, bits % 2, True), Gadget(4, 4)), lwe_log=log_n + 1
+            )
+        )
     rng.shuffle(most)
     return most
 
@@ -245,7 +258,7 @@ async def streams(dut):
     for length in (log_n, log_n - 1):
         for i, s in enumerate(settings(bench.rng, width, length, montgomery)):
             await bench.setup(s)
-            await bench.stream(s, mixed(s, 8, bench.rng), STALLS[(i + length) % len(STALLS)])
+            await bench.stream(s, mixed(s, 6 if length < log_n else 4, bench.rng), STALLS[(i + length) % len(STALLS)])
 
 
 @cocotb.test()
@@ -256,22 +269,23 @@ async def resets(dut):
     await bench.reset()
     s = settings(bench.rng, width, log_n - 1, montgomery)[0]
     await bench.setup(s)
-    for _ in range(4):
-        await bench.stream(s, mixed(s, 7, bench.rng), bench.rng.choice(STALLS[:3]), bench.rng.randrange(3000))
+    for _ in range(3):
+        stop = bench.rng.randrange(6 * s.ring.n, 12 * s.ring.n)
+        await bench.stream(s, mixed(s, 5, bench.rng), bench.rng.choice(STALLS[:3]), stop)
         await bench.reset(1)
         await bench.stream(s, mixed(s, 2, bench.rng))
 
 
 @cocotb.test()
 async def cycles(dut):
-    """In a full stream a polynomial takes N/4 + 13 cycles with drain, at most N/4 + 8 without, and inverse transforms keep
-    up: also with substitutions, of one digit more than their rows."""
+    """In a full stream a polynomial takes N/4 + 13 cycles with drain, at most N/4 + 8 without, and inverse transforms
+    keep up: also with substitutions, of one polynomial more than their rows."""
     width, log_n, montgomery = parameter("W", 27), parameter("LogN", 8), parameter("Kind", 0) * parameter("Word", 11)
     bench, measured = Bench(dut, 3), []
     await bench.reset()
     count = -(-width // 3)
     digits = Gadget(count, 3), Gadget(count, 3), Gadget(-(-width // 6), 6)
-    for length in (log_n, log_n - 1):
+    for length in (log_n, log_n - 1)[parameter("Short", 0) :]:
         ring = Ring(primes(width, max(2 << length, 1 << montgomery))[0], length, width, montgomery)
         for drain in (13, 0):
             s = Settings(ring, digits, drain, length + 1)
@@ -292,12 +306,14 @@ async def cycles(dut):
 
 
 def test_psi_pipe():
-    run("psi_pipe_bench", {"W": 27, "LogN": 8, "Twin": 1}, __file__)
+    """At both lengths; cycles at the shorter one."""
+    run("psi_pipe_bench", {"W": 27, "LogN": 8, "Twin": 1}, __file__, optimise="-O1", env={"PARAM_Short": "1"})
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "kind", "word"), [(27, 1, 11), (54, 0, 18)])
 def test_psi_pipe_as_hardware(width, kind, word):
+    """Without twins, Montgomery's multiplier among them."""
     run("psi_pipe_bench", {"W": width, "LogN": 8, "Kind": kind, "Word": word, "Twin": 0}, __file__, optimise="-O1")
 
 

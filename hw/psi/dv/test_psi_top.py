@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The whole machine, simulated, against Python integers: a queue of every command, a polled run, runs that must fail."""
+"""The whole machine, simulated, against Python integers: queues, polled runs, failures, ends at any moment."""
 
 import random
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from psi_reference import Gadget, Rlwe, Ring, primes
+from psi_reference import Gadget, Ring, Rlwe, primes
 
 from ringforge.errors import HardwareError
 from ringforge.hw.core import registers
@@ -74,6 +74,16 @@ class Bench:
 
     # ---- commands ----
 
+    def configure(self, *, bootstrap: bool, queue: bool = True) -> None:
+        """Settings by the host; with a queue, all but MODE by the queue, and the tables too."""
+        for address, value in self.settings(bootstrap=bootstrap, queue=queue).items():
+            if queue and address != AT["MODE"]:
+                self.put(SET, address << 48 | value)
+            else:
+                self.sim.write(address, value)
+        if queue:
+            self.put(TABLES, TABLE)
+
     def put(self, code: int, value: int) -> None:
         self.commands.append(code << 60 | value)
 
@@ -128,12 +138,7 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Simulation[PsiConfig]]:
 @pytest.mark.parametrize(("log_n", "bits"), [(7, 27), (8, 20)])
 def test_queue_of_products_and_substitutions(sim, log_n: int, bits: int) -> None:
     bench = Bench(sim, log_n, bits)
-    for address, value in bench.settings(bootstrap=False, queue=True).items():
-        if address == AT["MODE"]:
-            sim.write(address, value)
-        else:
-            bench.put(SET, address << 48 | value)
-    bench.put(TABLES, TABLE)
+    bench.configure(bootstrap=False)
     wanted = []
     for k in range(10):
         x = bench.rlwe()
@@ -147,3 +152,183 @@ def test_queue_of_products_and_substitutions(sim, log_n: int, bits: int) -> None
             wanted.append(bench.product(x, k % 8))
     bench.run()
     bench.expect(wanted)
+
+
+@pytest.mark.parametrize(("gates", "steps"), [(1, 1), (12, 3), (16, 2)])
+def test_accumulators_go_round(sim, gates: int, steps: int) -> None:
+    """As many gates interleaved as the loop holds; two results wait at most in the output FIFO."""
+    bench = Bench(sim, seed=gates)
+    bench.configure(bootstrap=True)
+    accs = []
+    for g in range(gates):
+        gate, b = g % 6, bench.rng.randrange(1 << LWE)
+        bench.put(EXEC, INIT | gate << 27 | b << 17 | g % 8)
+        accs.append(bench.started(gate, b, g % 8))
+    for step in range(steps):
+        last = step == steps - 1
+        for g in range(gates):
+            key = bench.rng.randrange(8)
+            if last:
+                bench.take()
+            bench.put(EXEC, STEP | (LAST if last else 0) | key)
+            accs[g] = bench.product(accs[g], key)
+    bench.run()
+    bench.expect(accs)
+
+
+def test_inputs_and_substitutions_enter_the_loop(sim) -> None:
+    bench = Bench(sim, seed=7)
+    bench.configure(bootstrap=True)
+    x, y = bench.rlwe(), bench.rlwe()
+    for rlwe in (x, y):
+        bench.give(rlwe)
+    bench.put(EXEC, PRODUCT | 2)
+    bench.put(EXEC, SUBSTITUTE | 5 << 26)
+    for _ in range(2):
+        bench.take()
+        bench.put(EXEC, STEP | LAST | 1)
+    bench.run()
+    bench.expect([bench.product(bench.product(x, 2), 1), bench.product(bench.substituted(y, 5), 1)])
+
+
+def test_polled_run(sim) -> None:
+    """Commands by registers, one at a time; what comes too early is refused, settings while something goes on too."""
+    bench = Bench(sim, seed=3)
+    bench.configure(bootstrap=False, queue=False)
+    for index, word in enumerate(bench.ring.table):
+        if index:
+            sim.write(AT["TWIDDLE_INDEX"], index)
+            sim.write(AT["TWIDDLE"], word)
+            sim.write(AT["TWIDDLE_HIGH"], word >> 32)
+    x, refused = bench.rlwe(), 0
+    bench.give(x)
+    bench.take()
+    addresses = [c & (1 << 48) - 1 for c in bench.commands]
+    sim.start()
+    for name, value in (
+        ("INPUT", addresses[0] // PAGE), ("OUTPUT", addresses[1] // PAGE), ("INSTRUCTION", PRODUCT | 4), ("FINISH", 0)
+    ):  # fmt: skip
+        while sim.read(AT["FIFO_STATE"]) & STATE["COMMAND"].mask:
+            with pytest.raises(HardwareError):
+                sim.write(AT["INSTRUCTION"], 0)
+            refused += 1
+        sim.write(AT[name], value)
+    state = sim.read(AT["FIFO_STATE"])
+    assert state & STATE["COMMAND"].mask
+    assert not state & STATE["IDLE"].mask
+    with pytest.raises(HardwareError):
+        sim.write(AT["LOG_N"], 8)
+    assert sim.read(AT["LOG_N"]) == 7
+    assert sim.advance(100_000)
+    sim.check()
+    bench.expect([bench.product(x, 4)])
+    assert sim.read(AT["FIFO_STATE"]) & STATE["IDLE"].mask
+    with pytest.raises(HardwareError):
+        sim.write(AT["INSTRUCTION"], 0)
+
+
+# ---- runs that must fail, and what comes after them ------------------------------------------------------
+
+
+def failed(bench: Bench) -> tuple[int, int]:
+    """Code and PC of a run that must fail."""
+    with pytest.raises(HardwareError):
+        bench.run()
+    return sim_error(bench.sim), bench.sim.read(Register.PC)
+
+
+def sim_error(sim: Simulation[PsiConfig]) -> int:
+    return sim.read(Register.ERROR) & 255
+
+
+SETTINGS = [
+    ("LOG_N", 6), ("LOG_N", 9), ("LOG_N", 256 + 7), ("SHIFT", 1), ("SHIFT", 16), ("SHIFT", 256), ("Q", 0x7FFF800),
+    ("Q_HIGH", 1), ("GADGET_A", 7), ("GADGET_B", 2 << 8), ("GADGET_S", 32 | 1 << 8), ("GADGET_S", 31 | 3 << 8),
+]  # fmt: skip
+INSTRUCTIONS = [INIT | 6 << 27, INIT | 7 << 27, INIT | 1 << (17 + LWE), SUBSTITUTE | 14 << 26, SUBSTITUTE | 15 << 26]
+COMMANDS = [
+    6 << 60,
+    15 << 60,
+    EXEC << 60 | 1 << 40,
+    INPUT << 60 | 0x3000_0800,
+    OUTPUT << 60 | 1 << 48,
+    SET << 60 | 0x1C0 << 48,
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "code"), [("settings", SETTINGS, 1), ("instruction", INSTRUCTIONS, 2), ("command", COMMANDS, 3)]
+)
+def test_what_the_machine_does_not_have_is_refused(sim, kind: str, values: list, code: int) -> None:
+    bench = Bench(sim, seed=4)
+    for value in values:
+        bench.configure(bootstrap=True)
+        for entry, element in ((14, 2), (15, 2 * bench.ring.n + 1)):
+            bench.put(SET, AT[f"SUBST_{entry}"] << 48 | element)
+        if kind == "settings":
+            bench.put(SET, AT[value[0]] << 48 | value[1])
+        bench.put(EXEC, INIT | 1 << 17)
+        if kind == "instruction":
+            bench.put(EXEC, value)
+        elif kind == "command":
+            bench.commands.append(value)
+        assert failed(bench) == (code, kind != "settings"), value
+    # After any of them the machine works.
+    test_inputs_and_substitutions_enter_the_loop(sim)
+
+
+@pytest.mark.parametrize("what", ["no input", "no step", "no place", "seventeen"])
+def test_a_queue_that_waits_for_itself_ends(sim, what: str) -> None:
+    bench = Bench(sim, seed=5)
+    bench.configure(bootstrap=True)
+    if what == "no input":
+        bench.put(EXEC, PRODUCT)
+    elif what == "no step":
+        bench.put(EXEC, STEP)
+    elif what == "no place":
+        bench.take()
+    for _ in range(17 if what == "seventeen" else 0):
+        bench.put(EXEC, INIT)
+    assert failed(bench)[0] == 4
+
+
+def test_ends_at_any_moment(sim) -> None:
+    """Aborts and resets while all units are at work; the next run is right, and no burst is left over."""
+    rng = random.Random(6)
+    for index in range(8):
+        bench = Bench(sim, seed=index)
+        bench.configure(bootstrap=False)
+        for _ in range(4):
+            bench.give(bench.rlwe())
+            bench.take()
+            bench.put(EXEC, PRODUCT | rng.randrange(8))
+        bench.put(END, 0)
+        sim.map(QUEUE, np.array(bench.commands + [0] * (-len(bench.commands) % 8), np.uint64))
+        sim.start(QUEUE)
+        sim.advance(rng.randrange(1, 5000))
+        if index % 4 == 3:
+            sim.reset()
+        else:
+            sim.write(Register.COMMAND, 1 + index % 2)
+            assert sim.advance(20_000)
+            assert sim_error(sim) == 8
+        test_inputs_and_substitutions_enter_the_loop(sim)
+
+
+def test_memory_that_is_not_there(sim) -> None:
+    """A key, a ciphertext, a queue or a place for a result outside of memory: error 6 of the port."""
+    for port, address in ((0, None), (1, INPUT), (1, OUTPUT), (1, TABLES)):
+        bench = Bench(sim, seed=8)
+        bench.configure(bootstrap=False)
+        bench.give(bench.rlwe())
+        if address is None:
+            bench.put(SET, AT["KEY_BASE_HIGH"] << 48 | 0x77)
+        else:
+            bench.put(address, 0x66_0000_0000)
+        bench.put(EXEC, PRODUCT)
+        if address != OUTPUT:
+            bench.take()
+        with pytest.raises(HardwareError):
+            bench.run()
+        assert sim.read(Register.ERROR) & 0xFFFF == 6 | port << 8
+    test_inputs_and_substitutions_enter_the_loop(sim)

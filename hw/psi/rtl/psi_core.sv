@@ -36,7 +36,6 @@ module psi_core
     input  logic                  rst_ni,
     input  logic                  halt_i,
     // Settings
-    input  logic                  bad_i,
     input  logic                  bootstrap_i,
     input  logic [DegreeW-1:0]    log_n_i,
     input  logic [W-1:0]          q_i,
@@ -110,7 +109,7 @@ module psi_core
   job_t             send_job;
 
   psi_rob #(.MaxLogN(MaxLogN), .Depth(Reorder), .Intts(Intts), .LoopSlots(LoopSlots)) u_rob (
-      .clk_i, .rst_ni, .bad_i, .bootstrap_i, .log_n_i, .lwe_log_i, .gadget_i, .bound_i, .subst_i, .instr_valid_i,
+      .clk_i, .rst_ni, .bootstrap_i, .log_n_i, .lwe_log_i, .gadget_i, .bound_i, .subst_i, .instr_valid_i,
       .instr_ready_o, .instr_i, .error_o, .count_o, .key_valid_o(key_req), .key_ready_i(key_req_ready),
       .key_o(key_address), .key_rows_o(key_rows), .input_whole_i(input_whole), .loop_whole_i(loop_whole),
       .unit_idle_i(unit_idle), .load_valid_o(load), .load_ready_i(load_ready), .load_unit_o(load_unit),

@@ -199,7 +199,7 @@ module psi_f1_top
   // all results have been read.
   /* verilator lint_off PINCONNECTEMPTY */
   psi_queue #(.Quiet(16 << MaxLogN), .Memory(1'b0)) u_queue (
-      .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]), .polled_i(1'b1),
+      .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]), .bad_i(bad), .polled_i(1'b1),
       .polled_o(polled), .running_o(running), .error_o(queue_error), .host_valid_i(host_valid),
       .host_ready_o(host_ready), .host_i(host), .rd_valid_o(), .rd_ready_i(1'b0), .rd_addr_o(), .rsp_valid_i(1'b0),
       .rsp_data_i('0), .instr_valid_o(instr_valid), .instr_ready_i(instr_ready), .instr_o(instr), .input_valid_o(),
@@ -218,7 +218,7 @@ module psi_f1_top
       .InputSlots(InputSlots), .LoopSlots(LoopSlots), .OutputSlots(OutputSlots), .Reorder(Reorder), .Kind(Kind),
       .MontgomeryWord(MontgomeryWord), .Twin(Twin)
   ) u_core (
-      .clk_i, .rst_ni(unit_rst_n), .halt_i(halt), .bad_i(bad), .bootstrap_i(bootstrap), .log_n_i(log_n), .q_i(q),
+      .clk_i, .rst_ni(unit_rst_n), .halt_i(halt), .bootstrap_i(bootstrap), .log_n_i(log_n), .q_i(q),
       .k_i(k), .shift_i(shift), .lwe_log_i(lwe_log), .key_base_i(key_base), .gadget_i(gadget), .offset_i(offset),
       .bound_i(bound), .subst_i(subst), .tw_valid_i(tw_valid), .tw_addr_i(tw_addr), .tw_data_i(tw), .instr_valid_i(instr_valid), .instr_ready_o(instr_ready),
       .instr_i(instr), .error_o(core_error), .count_o(instructions), .in_valid_i(in_valid), .in_ready_o(in_ready),

@@ -10,7 +10,8 @@
 // Latency     command to its unit 1 cycle; a beat of commands as memory answers
 // Throughput  a command per cycle
 // Ranges      addresses are multiples of 4 KiB below 2^AddrW, bits that a command has no use for are 0, and Set names a
-//             setting; otherwise error_o is ErrorCommand, until reset. ErrorStuck: a command waited for Quiet cycles in
+//             setting; otherwise error_o is ErrorCommand, until reset. ErrorSettings: a command that moves or computes came
+//             while bad_i was high. ErrorStuck: a command waited for Quiet cycles in
 //             which nothing moved while no port had anything outstanding. Memory = 0: no ports, host commands Exec and
 //             End only.
 module psi_queue
@@ -25,6 +26,7 @@ module psi_queue
     input  logic             start_i,
     input  logic             halt_i,
     input  logic [AddrW-1:0] program_i,
+    input  logic             bad_i,         // settings that the machine does not have
     input  logic             polled_i,      // taken at the start
     output logic             polled_o,      // a polled run
     output logic             running_o,
@@ -106,20 +108,22 @@ module psi_queue
   end
 
   // ---- The command ---------------------------------------------------------------------------------
-  logic        valid, good, finish, address_good;
+  logic        valid, lacks, good, finish, address_good;
   logic [63:0] command;
   command_e    code;
   logic [2:0]  settle_q;
 
   assign command = polled_q ? host_i : beat[64*index_q+:64];
   assign code = command_e'(command[63:60]);
+  // Only Set and End make do with any settings.
+  assign lacks = bad_i && code != CommandSet && code != CommandEnd;
   assign valid = running_q && !halt_i && error_q == ErrorNone && settle_q == '0 && (polled_q ? host_valid_i : beat_valid);
   assign address_good = Memory && command[59:48] == '0 && command[11:0] == '0;
   always_comb
     case (code)
       CommandEnd: good = command[59:0] == '0;
-      CommandExec: good = command[59:32] == '0;
-      CommandInput, CommandOutput, CommandTables: good = address_good;
+      CommandExec: good = command[59:32] == '0 && !lacks;
+      CommandInput, CommandOutput, CommandTables: good = address_good && !lacks;
       CommandSet: good = Memory && command[47:32] == '0 && set_known_i;
       default: good = 1'b0;
     endcase
@@ -152,7 +156,7 @@ module psi_queue
       error_q <= ErrorNone;
     end else begin
       if (finish) running_q <= 1'b0;
-      if (valid && !good) error_q <= ErrorCommand;
+      if (valid && !good) error_q <= lacks ? ErrorSettings : ErrorCommand;
       else if (valid && quiet_q == QuietW'(Quiet)) error_q <= ErrorStuck;
     end
     settle_q <= !rst_ni || start_i || set_valid_o ? 3'(Settle) : settle_q != '0 ? settle_q - 1'b1 : '0;

@@ -10,7 +10,7 @@
 // Latency     instruction to load or send 1 cycle
 // Throughput  one instruction, one load, one send per cycle
 // Ranges      settings do not change while idle_o is low. An instruction that names a substitution, gate or number that
-//             does not exist, or that meets settings the machine does not have, ends everything: error_o until reset.
+//             does not exist ends everything: error_o until reset.
 module psi_rob
   import psi_pkg::*;
 #(
@@ -24,7 +24,6 @@ module psi_rob
     input  logic               clk_i,
     input  logic               rst_ni,
     // Settings
-    input  logic               bad_i,        // of those that all instructions need
     input  logic               bootstrap_i,
     input  logic [DegreeW-1:0] log_n_i,
     input  logic [3:0]         lwe_log_i,
@@ -126,12 +125,12 @@ module psi_rob
   error_e error_q;
   assign error_o = error_q;
   assign take = instr_valid_i && instr_ready_o;
-  assign key_valid_o = instr_valid_i && !full_o && !bad_i && good && error_q == ErrorNone;
+  assign key_valid_o = instr_valid_i && !full_o && good && error_q == ErrorNone;
   assign instr_ready_o = key_valid_o && key_ready_i;
 
   always_ff @(posedge clk_i)
     if (!rst_ni) error_q <= ErrorNone;
-    else if (instr_valid_i && error_q == ErrorNone) error_q <= bad_i ? ErrorSettings : good ? ErrorNone : ErrorInstruction;
+    else if (instr_valid_i && error_q == ErrorNone) error_q <= good ? ErrorNone : ErrorInstruction;
 
   // ---- The buffer: entries from send_q on wait for their turn, from issue_q on for their load --------
   job_t              job_q [Depth];
@@ -206,7 +205,7 @@ module psi_rob
     if (rst_ni) begin
       assert (!result_i || flight_q != '0) else $error("a result that no instruction has");
       assert (32'(loop_q) <= LoopSlots) else $error("%0d places of the loop FIFO", loop_q);
-      assert (32'(log_n_i) <= MaxLogN || bad_i) else $error("degree 2^%0d", log_n_i);
+      assert (32'(log_n_i) <= MaxLogN || !instr_valid_i) else $error("degree 2^%0d", log_n_i);
     end
 `endif
 endmodule

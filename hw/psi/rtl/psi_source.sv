@@ -75,6 +75,7 @@ module psi_source #(
   logic              word, commit, take;
   logic [W-1:0]      word_x [4];
   logic [W-1:0]      eighth_q;         // floor(Q/8) + 1
+  logic [W+2:0]      shifted_q [psi_pkg::Gadgets], offset;  // shifted as residues are
   logic              substitution_q [Slots];
   logic              to_loop_q [Slots];
 
@@ -161,7 +162,6 @@ module psi_source #(
   psi_pkg::gadget_t gadget;
   field_t           cut_q, field;
   field_t           field_q [rf_pkg::BankLatency];
-  logic [W+2:0]     shifted_q [psi_pkg::Gadgets], offset;  // shifted as residues are
   logic             substitution, digits_end, buffer_end, release_slot;
   logic [W-1:0]     even [2], odd [2], read [4];
 

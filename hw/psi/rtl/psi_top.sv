@@ -151,7 +151,7 @@ module psi_top
 
   psi_queue #(.Quiet(16 << MaxLogN)) u_queue (
       .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]),
-      .polled_i(!queue_mode), .polled_o(polled), .running_o(running), .error_o(queue_error),
+      .bad_i(bad), .polled_i(!queue_mode), .polled_o(polled), .running_o(running), .error_o(queue_error),
       .host_valid_i(host_valid), .host_ready_o(host_ready), .host_i(host), .rd_valid_o(rd_valid[0]),
       .rd_ready_i(rd_ready[0]), .rd_addr_o(rd_addr[0]), .rsp_valid_i(rsp_valid[0]), .rsp_data_i(rsp_data),
       .instr_valid_o(instr_valid), .instr_ready_i(instr_ready), .instr_o(instr), .input_valid_o(input_valid),
@@ -192,7 +192,7 @@ module psi_top
       .InputSlots(InputSlots), .LoopSlots(LoopSlots), .OutputSlots(OutputSlots), .Reorder(Reorder), .Kind(Kind),
       .MontgomeryWord(MontgomeryWord), .Twin(Twin)
   ) u_core (
-      .clk_i, .rst_ni(unit_rst_n), .halt_i(halt), .bad_i(bad), .bootstrap_i(bootstrap), .log_n_i(log_n), .q_i(q),
+      .clk_i, .rst_ni(unit_rst_n), .halt_i(halt), .bootstrap_i(bootstrap), .log_n_i(log_n), .q_i(q),
       .k_i(k), .shift_i(shift), .lwe_log_i(lwe_log), .key_base_i(key_base), .gadget_i(gadget), .offset_i(offset),
       .bound_i(bound), .subst_i(subst), .tw_valid_i(memory_tw_valid || host_tw_valid),
       .tw_addr_i(memory_tw_valid ? memory_tw_addr : host_tw_addr),

@@ -18,7 +18,6 @@ from ringforge._native import fhew
 from ringforge.devices import Execution, Implementation, KeySet, Preparation, Report, register
 from ringforge.errors import MismatchError, MissingKeyError, ParameterError, ShapeError
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
-from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.job import KeyMemory
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
@@ -28,15 +27,8 @@ from ringforge.hw.machines.psi.settings import Settings
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel
 
 
-def _published(config: PsiConfig) -> None:
-    """Refuses machines of another kind."""
-    if config.pipeline != "paper":
-        raise ParameterError(f"{config.name} is no pipeline of this kind: choose psi-27, psi-37 or psi-54")
-
-
 def _chains(device: Any, params: fhew.GateParameters) -> Settings:
     """Settings for chains of gates; refuses what the machine cannot run."""
-    _published(device.config)
     settings = gate_settings(params)
     settings.check(device.config)
     last = params.n * params.ap_digits * params.ap_base - 1
@@ -154,7 +146,6 @@ class _Substitution(Implementation):
         self._settings(device, kernel)
 
     def _settings(self, device: Any, kernel: SubstitutionKernel) -> Settings:
-        _published(device.config)
         cut = gadget(kernel.cut)
         settings = Settings(kernel.log_n, kernel.modulus, cut, cut, cut, substitutions=((kernel.element, 0),))
         settings.check(device.config)
@@ -195,7 +186,6 @@ class _Lookup(Implementation):
         self.executor = executor
 
     def check(self, device: Any, kernel: LookupKernel) -> None:
-        _published(device.config)
         lookup_settings(device.config, kernel.plan)
 
     def prepare(self, p: Preparation[LookupKernel]) -> Lookup:

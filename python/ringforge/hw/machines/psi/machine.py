@@ -25,5 +25,9 @@ MACHINE: Final = Machine(
     },
     parts=COMMON_PARTS,
     kernels="ringforge.hw.machines.psi.kernels",
+    model="ringforge.hw.machines.psi.model_device",
+    commands={
+        "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
+    },
     tests=("python/tests/hw",),
 )
