@@ -6,6 +6,7 @@ resets at random moments, and the cycles of full streams."""
 import random
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -38,22 +39,26 @@ class Settings:
 
     def expected(self, ops: list[Op]) -> list[tuple[Rlwe, bool]]:
         """Results in order, and whether each goes to the loop."""
-        ring, loop, out = self.ring, deque[Rlwe](), []
-        cut_a, cut_b, cut_s = self.gadgets
+        loop, out = deque[Rlwe](), []
+        done: dict[int, Rlwe] = {}  # of operations on inputs, which may come again
         for op in ops:
-            if op.kind == INIT:
-                rlwe = ring.accumulator(op.start, self.lwe_log)
-            else:
-                a, b = loop.popleft() if op.kind == STEP else op.rlwe
-                rlwe = ring.inverse(a), ring.inverse(b)
-            if op.kind == SUBSTITUTE:
-                result = ring.substitution(rlwe, op.element, op.rows, cut_s)
-            else:
-                result = ring.product(rlwe, op.rows, cut_a, cut_b)
+            result = done.get(id(op)) or self.result(op, loop.popleft() if op.kind == STEP else op.rlwe)
+            if op.kind != STEP:
+                done[id(op)] = result
             if op.to_loop:
                 loop.append(result)
             out.append((result, op.to_loop))
         return out
+
+    def result(self, op: Op, rlwe: Rlwe | None) -> Rlwe:
+        ring, (cut_a, cut_b, cut_s) = self.ring, self.gadgets
+        if rlwe is None:
+            rlwe = ring.accumulator(op.start, self.lwe_log)
+        else:
+            rlwe = ring.inverse(rlwe[0]), ring.inverse(rlwe[1])
+        if op.kind == SUBSTITUTE:
+            return ring.substitution(rlwe, op.element, op.rows, cut_s)
+        return ring.product(rlwe, op.rows, cut_a, cut_b)
 
     def rows(self, kind: int) -> int:
         cut_a, cut_b, cut_s = self.gadgets
@@ -119,7 +124,7 @@ class Bench:
         sends = deque(enumerate(ops))
         units: dict[int, int] = {}  # operation: its inverse transform
         next_unit, ends, begin = 0, [], self.cycle
-        offered = {name: False for name in ("load", "in0", "in1", "send", "key")}
+        offered = dict.fromkeys(("load", "in0", "in1", "send", "key"), False)
 
         def offer(name: str, can: bool) -> bool:
             # What is offered stays until it is taken.
@@ -182,7 +187,10 @@ class Bench:
             await FallingEdge(dut.clk_i)
             self.cycle += 1
             assert self.cycle - begin < 2000 + 200 * groups * len(ops), "the pipeline stands still"
-        assert not keys and not inputs[0] and not sends and not loads
+        assert not keys
+        assert not inputs[0]
+        assert not sends
+        assert not loads
         for _ in range(2):
             await FallingEdge(dut.clk_i)
         assert int(dut.busy_o.value) == 0
@@ -295,7 +303,7 @@ async def cycles(dut):
                 op = Op(kind, False, 5, 0, rows(ring, 6, bench.rng), (ring.random(bench.rng), ring.random(bench.rng)))
                 ends = await bench.stream(s, [op] * 13)
                 # The first ones pass an empty pipeline; from there on each takes as long as the last.
-                gaps = {y - x for x, y in zip(ends[6:], ends[7:], strict=False)}
+                gaps = {y - x for x, y in pairwise(ends[6:])}
                 dut._log.info(f"N = {ring.n}, drain {drain}, kind {kind}: {gaps} cycles for {polys} polynomials")
                 measured.append((drain, gaps, polys, ring.n))
     for drain, gaps, polys, n in measured:
