@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import fhew
@@ -23,6 +22,7 @@ from ringforge.hw.machines.psi.job import KeyMemory
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget, gate_settings
 from ringforge.hw.machines.psi.ring import Words
+from ringforge.hw.machines.psi.runtime import ap_indices
 from ringforge.hw.machines.psi.settings import Settings
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel
 
@@ -120,16 +120,6 @@ class _Level(Implementation):
 
         done = fhew.evaluate(r.state, kinds, sources, wires, targets, r.threads, r.progress, rotate)
         return [wires], pipeline.report({"bootstrap": done})
-
-
-def ap_indices(params: fhew.GateParameters, exponents: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Numbers of the RGSW ciphertexts that turn accumulators by X^-<a, s>: (count, n) exponents modulo R to
-    (count, n d_r), (i d_r + j) B_r + v with v digit j of -a_i to base B_r."""
-    base, digits, modulus = params.ap_base, params.ap_digits, params.rotation_modulus
-    rest = (modulus - exponents.astype(np.int64)) % modulus
-    values = np.stack([rest // base**j % base for j in range(digits)], -1)
-    places = np.arange(params.n)[:, None] * digits + np.arange(digits)
-    return (places * base + values).reshape(len(exponents), -1).astype(np.uint32)
 
 
 class _Substitution(Implementation):

@@ -27,6 +27,8 @@ MACHINE: Final = Machine(
     kernels="ringforge.hw.machines.psi.kernels",
     model="ringforge.hw.machines.psi.model_device",
     commands={
+        "run": "ringforge.hw.machines.psi.run_cli:run_command",
+        "cycles": "ringforge.hw.machines.psi.run_cli:cycles_command",
         "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
     },
     tests=("python/tests/hw",),
