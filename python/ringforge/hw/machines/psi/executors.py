@@ -128,8 +128,12 @@ def polled(sim: Simulation[Any], commands: Sequence[Command]) -> int:
                 value = command.value if command.code is Code.EXEC else command.operand >> _PAGE_LOG
                 sim.write(at[_WRITTEN[command.code]], value)
         _await(sim, lambda: False)
-    except HardwareError:
-        sim.check()  # what the machine says is the cause
+    except BaseException as e:
+        try:
+            if isinstance(e, HardwareError):
+                sim.check()  # what the machine says is the cause
+        finally:
+            sim.reset()
         raise
     sim.check()
     return sim.read(Register.CYCLES) | sim.read(Register.CYCLES_HIGH) << 32
