@@ -9,6 +9,8 @@ from typing import Final
 from ringforge.hw.core.machine import COMMON_PARTS, Machine
 from ringforge.hw.machines.psi.config import PsiConfig
 
+_HERE: Final = "ringforge.hw.machines.psi"
+
 MACHINE: Final = Machine(
     name="psi",
     about="gates and private set intersection: products RLWE x RGSW and substitutions",
@@ -24,8 +26,10 @@ MACHINE: Final = Machine(
         4: "the queue cannot go on: a command waits for what only later ones would do",
     },
     parts=COMMON_PARTS,
+    kernels=f"{_HERE}.kernels",
     commands={
-        "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
+        "cycles": f"{_HERE}.cycles_cli:cycles_command",
+        "validate": f"{_HERE}.validate_cli:validate_command",
     },
     tests=("python/tests/hw",),
 )
