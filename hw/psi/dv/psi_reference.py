@@ -169,8 +169,12 @@ class Ring:
 
     def random(self, rng: random.Random) -> Poly:
         """Residues, extreme ones among them."""
-        return [rng.choice([0, 1, self.q - 1, self.q // 2, self.q // 2 + 1]) if rng.random() < 0.1
-                else rng.randrange(self.q) for _ in range(self.n)]
+        return [
+            rng.choice([0, 1, self.q - 1, self.q // 2, self.q // 2 + 1])
+            if rng.random() < 0.1
+            else rng.randrange(self.q)
+            for _ in range(self.n)
+        ]
 
     def beats(self, rlwe: Rlwe, factor: int = 1) -> list[int]:
         """An RLWE or a row of a key as beats of eight words: four of a, four of b, lowest first."""

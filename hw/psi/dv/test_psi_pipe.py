@@ -6,6 +6,7 @@ resets at random moments, and the cycles of full streams."""
 import random
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -119,7 +120,7 @@ class Bench:
         sends = deque(enumerate(ops))
         units: dict[int, int] = {}  # operation: its inverse transform
         next_unit, ends, begin = 0, [], self.cycle
-        offered = {name: False for name in ("load", "in0", "in1", "send", "key")}
+        offered = dict.fromkeys(("load", "in0", "in1", "send", "key"), False)
 
         def offer(name: str, can: bool) -> bool:
             # What is offered stays until it is taken.
@@ -182,7 +183,7 @@ class Bench:
             await FallingEdge(dut.clk_i)
             self.cycle += 1
             assert self.cycle - begin < 2000 + 200 * groups * len(ops), "the pipeline stands still"
-        assert not keys and not inputs[0] and not sends and not loads
+        assert not (keys or inputs[0] or sends or loads)
         for _ in range(2):
             await FallingEdge(dut.clk_i)
         assert int(dut.busy_o.value) == 0
@@ -295,7 +296,7 @@ async def cycles(dut):
                 op = Op(kind, False, 5, 0, rows(ring, 6, bench.rng), (ring.random(bench.rng), ring.random(bench.rng)))
                 ends = await bench.stream(s, [op] * 13)
                 # The first ones pass an empty pipeline; from there on each takes as long as the last.
-                gaps = {y - x for x, y in zip(ends[6:], ends[7:], strict=False)}
+                gaps = {y - x for x, y in pairwise(ends[6:])}
                 dut._log.info(f"N = {ring.n}, drain {drain}, kind {kind}: {gaps} cycles for {polys} polynomials")
                 measured.append((drain, gaps, polys, ring.n))
     for drain, gaps, polys, n in measured:
