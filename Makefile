@@ -100,7 +100,7 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
-	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
+	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-install: build $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
 	$(VENV)/bin/cmake --build build/tests --target ringforge

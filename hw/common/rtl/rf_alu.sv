@@ -100,8 +100,8 @@ module rf_alu #(
       for (int unsigned j = 0; j < Pairs; j++) begin
         automatic logic [63:0] sum = rf_pkg::twin_add(64'(a_i[2*j]), 64'(a_i[2*j+1]), q);
         automatic logic [63:0] difference = rf_pkg::twin_sub(64'(a_i[2*j+1]), 64'(a_i[2*j]), q);
-        ring_e[slot][j] = W'(rf_pkg::twin_half(sum, q, shift_i));
-        ring_o[slot][j] = W'(multiply(rf_pkg::twin_half(difference, q, shift_i), 64'(b_i[2*j+1])));
+        ring_e[slot][j] = W'(rf_pkg::twin_half(sum, q, 6'(shift_i)));
+        ring_o[slot][j] = W'(multiply(rf_pkg::twin_half(difference, q, 6'(shift_i)), 64'(b_i[2*j+1])));
       end
     endfunction
 

@@ -11,7 +11,7 @@
 // pipeline. inverse_i, shift_i, q_i and k_i do not change while data are in flight.
 //
 // Ranges: x0, x1, y0, y1 < q_i, residues and modulus shifted left by shift_i (0 on Montgomery machines); w_i is an
-// operand b of rf_mod_mul, not shifted.
+// operand b of rf_mod_mul, not shifted. Word is the digit of Montgomery multipliers.
 //
 // Stages: 1 sum and difference (inverse), 2 halving (inverse), then the multiplier, then sum and difference (forward).
 
@@ -19,12 +19,14 @@ module rf_butterfly #(
   parameter int unsigned W = 54,
   parameter int unsigned Lanes = 1,
   parameter int unsigned Kind = rf_pkg::MulBarrett,
-  parameter bit          Twin = 1'b0
+  parameter bit          Twin = 1'b0,
+  parameter int unsigned ShiftWidth = rf_pkg::ShiftWidth,
+  parameter int unsigned Word = rf_pkg::MontgomeryWord
 ) (
   input  logic         clk_i,
   input  logic         en_i,
   input  logic         inverse_i,
-  input  logic [2:0]   shift_i,
+  input  logic [ShiftWidth-1:0] shift_i,
   input  logic [W-1:0] q_i,
   input  logic [63:0]  k_i,
   input  logic [W-1:0] x0_i [Lanes],
@@ -55,7 +57,7 @@ module rf_butterfly #(
     assign y1_o = ring1[slot_q - 4'(rf_pkg::ButterflyLatency)];
 
     function automatic logic [63:0] multiply(logic [63:0] a, logic [63:0] b);
-      return rf_pkg::twin_multiply(Kind, W, rf_pkg::MontgomeryWord, a, b, q, k);
+      return rf_pkg::twin_multiply(Kind, W, Word, a, b, q, k);
     endfunction
 
     function automatic void forward(logic [3:0] slot);
@@ -72,8 +74,8 @@ module rf_butterfly #(
       for (int unsigned i = 0; i < Lanes; i++) begin
         automatic logic [63:0] sum = rf_pkg::twin_add(64'(x0_i[i]), 64'(x1_i[i]), q);
         automatic logic [63:0] difference = rf_pkg::twin_sub(64'(x1_i[i]), 64'(x0_i[i]), q);
-        ring0[slot][i] = W'(rf_pkg::twin_half(sum, q, shift_i));
-        ring1[slot][i] = W'(multiply(rf_pkg::twin_half(difference, q, shift_i), 64'(w_i[i])));
+        ring0[slot][i] = W'(rf_pkg::twin_half(sum, q, 6'(shift_i)));
+        ring1[slot][i] = W'(multiply(rf_pkg::twin_half(difference, q, 6'(shift_i)), 64'(w_i[i])));
       end
     endfunction
 
@@ -98,8 +100,8 @@ module rf_butterfly #(
 
     rf_mod_add #(.W(W), .Lanes(Lanes)) u_pre_add (.a_i(x0_i), .b_i(x1_i), .q_i, .r_o(pre_sum));
     rf_mod_sub #(.W(W), .Lanes(Lanes)) u_pre_sub (.a_i(x1_i), .b_i(x0_i), .q_i, .r_o(pre_difference));
-    rf_mod_half #(.W(W), .Lanes(Lanes)) u_half_u (.x_i(u1_q), .q_i, .shift_i, .r_o(u1_half));
-    rf_mod_half #(.W(W), .Lanes(Lanes)) u_half_v (.x_i(v1_q), .q_i, .shift_i, .r_o(v1_half));
+    rf_mod_half #(.W(W), .Lanes(Lanes), .ShiftWidth(ShiftWidth)) u_half_u (.x_i(u1_q), .q_i, .shift_i, .r_o(u1_half));
+    rf_mod_half #(.W(W), .Lanes(Lanes), .ShiftWidth(ShiftWidth)) u_half_v (.x_i(v1_q), .q_i, .shift_i, .r_o(v1_half));
 
     always_ff @(posedge clk_i) begin
       if (en_i) begin
@@ -114,7 +116,7 @@ module rf_butterfly #(
       end
     end
 
-    rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(1'b0)) u_mul (
+    rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(1'b0), .Word(Word)) u_mul (
       .clk_i, .en_i, .a_i(v2_q), .b_i(w2_q), .q_i, .k_i, .r_o(product)
     );
     rf_delay #(.W(W), .Lanes(Lanes), .Depth(rf_pkg::MulLatency)) u_delay (

@@ -14,7 +14,8 @@ module rf_mac #(
   parameter int unsigned W = 54,
   parameter int unsigned Lanes = 1,
   parameter int unsigned Kind = rf_pkg::MulBarrett,
-  parameter bit          Twin = 1'b0
+  parameter bit          Twin = 1'b0,
+  parameter int unsigned Word = rf_pkg::MontgomeryWord
 ) (
   input  logic         clk_i,
   input  logic         en_i,
@@ -54,7 +55,7 @@ module rf_mac #(
       for (int unsigned i = 0; i < Lanes; i++) begin
         automatic logic [63:0] c = 64'(c_i[i]);
         automatic logic [63:0] a = rf_pkg::twin_sub(64'(a_i[i]), c & minus, q);
-        automatic logic [63:0] p = rf_pkg::twin_multiply(Kind, W, rf_pkg::MontgomeryWord, a, 64'(b_i[i]), q, k);
+        automatic logic [63:0] p = rf_pkg::twin_multiply(Kind, W, Word, a, 64'(b_i[i]), q, k);
         ring[slot][i] = W'(rf_pkg::twin_add(p, c & plus, q));
       end
     endfunction
@@ -85,7 +86,7 @@ module rf_mac #(
       end
     end
 
-    rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(1'b0)) u_mul (
+    rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(1'b0), .Word(Word)) u_mul (
       .clk_i, .en_i, .a_i(a1_q), .b_i(b1_q), .q_i, .k_i, .r_o(product)
     );
     rf_delay #(.W(W), .Lanes(Lanes), .Depth(rf_pkg::MulLatency + 1)) u_delay (

@@ -13,7 +13,8 @@ module rf_mod_mul #(
   parameter int unsigned Lanes = 1,
   parameter int unsigned Kind = rf_pkg::MulBarrett,
   parameter bit          Twin = 1'b0,
-  parameter bit          Moving = 1'b0
+  parameter bit          Moving = 1'b0,
+  parameter int unsigned Word = rf_pkg::MontgomeryWord
 ) (
   input  logic         clk_i,
   input  logic         en_i,
@@ -28,13 +29,13 @@ module rf_mod_mul #(
   end
 
   if (Twin) begin : g_twin
-    rf_mul_twin #(.W(W), .Lanes(Lanes), .Kind(Kind)) u_mul (.clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o);
+    rf_mul_twin #(.W(W), .Lanes(Lanes), .Kind(Kind), .Word(Word)) u_mul (.clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o);
   end else if (Kind == rf_pkg::MulBarrett) begin : g_barrett
     rf_mul_barrett #(.W(W), .Lanes(Lanes), .Moving(Moving)) u_mul (
       .clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o
     );
   end else begin : g_montgomery
-    rf_mul_montgomery #(.W(W), .Lanes(Lanes), .Moving(Moving)) u_mul (
+    rf_mul_montgomery #(.W(W), .Lanes(Lanes), .Word(Word), .Moving(Moving)) u_mul (
       .clk_i, .en_i, .a_i, .b_i, .q_i, .k_i, .r_o
     );
   end

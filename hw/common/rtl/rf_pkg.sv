@@ -27,6 +27,7 @@ package rf_pkg;
   localparam int unsigned SpnLatency = 4;
 
   // Residues may be held shifted left by up to MaxShift bits, so that primes of W-MaxShift to W bits fill the word.
+  // Cells that look at the shift have its width as a parameter; this is the default.
   localparam int unsigned MaxShift = 7;
   localparam int unsigned ShiftWidth = 3;
 
@@ -63,7 +64,7 @@ package rf_pkg;
   endfunction
 
   // See rf_mod_half.
-  function automatic logic [63:0] twin_half(logic [63:0] x, logic [63:0] q, logic [2:0] shift);
+  function automatic logic [63:0] twin_half(logic [63:0] x, logic [63:0] q, logic [5:0] shift);
     return (x + (q & -((x >> shift) & 64'd1))) >> 1;
   endfunction
 

@@ -1,0 +1,15 @@
+rtl/psi_pkg.sv
+rtl/psi_core_pkg.sv
+rtl/psi_buffer.sv
+rtl/psi_intt.sv
+rtl/psi_subs.sv
+rtl/psi_digits.sv
+rtl/psi_source.sv
+rtl/psi_stage.sv
+rtl/psi_ntt.sv
+rtl/psi_mac.sv
+rtl/psi_pipe.sv
+rtl/psi_keys.sv
+rtl/psi_fifo.sv
+rtl/psi_rob.sv
+rtl/psi_core.sv
