@@ -35,9 +35,7 @@ def forward(x: list[int], q: int, psi: int) -> list[int]:
     powers = [1]
     for _ in range(2 * n - 1):
         powers.append(powers[-1] * psi % q)
-    return [
-        sum(c * powers[(2 * reverse(j, bits) + 1) * i % (2 * n)] for i, c in enumerate(x)) % q for j in range(n)
-    ]
+    return [sum(c * powers[(2 * reverse(j, bits) + 1) * i % (2 * n)] for i, c in enumerate(x)) % q for j in range(n)]
 
 
 def tables(q: int, psi: int, log_n: int) -> tuple[list[int], list[int]]:
