@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Descriptor of the streaming accelerator for third-generation schemes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ringforge.hw.core.machine import COMMON_PARTS, Machine
+from ringforge.hw.machines.psi_wide.config import WideConfig
+
+MACHINE: Final = Machine(
+    name="psi_wide",
+    about="gates and private set intersection, streaming: products RLWE x RGSW, substitutions, sums of plain rows",
+    room=WideConfig.room,
+    config=WideConfig,
+    top="psi_wide_top",
+    identity=0x57504652,
+    default="psi-wide",
+    errors={
+        1: "an instruction that it does not know",
+        2: "an instruction names a slot or key rows that it does not have",
+        3: "an instruction has a count of 0, a gadget without digits, an even element, or no such factor or table",
+        4: "a degree or a shift that it does not take",
+    },
+    parts=COMMON_PARTS
+    | {"psi_stream_stage", "psi_stream_commute", "psi_wide_powers", "psi_wide_digits", "psi_wide_issue", "rf_mod_mul"},
+    resized=frozenset({"psi_stream_stage", "psi_stream_commute", "rf_bank", "rf_mod_mul"}),
+    kernels="ringforge.hw.machines.psi_wide.kernels",
+    tests=("python/tests/hw",),
+)
