@@ -29,6 +29,7 @@ MACHINE: Final = Machine(
     kernels=f"{_HERE}.kernels",
     commands={
         "cycles": f"{_HERE}.cycles_cli:cycles_command",
+        "symmetric": f"{_HERE}.symmetric_cli:symmetric_command",
         "validate": f"{_HERE}.validate_cli:validate_command",
     },
     tests=("python/tests/hw",),
