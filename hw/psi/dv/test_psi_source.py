@@ -33,7 +33,7 @@ async def digits(dut):
             balanced = base > 1 and rng.random() < 0.6
             drop = rng.randrange(bits - 1) if balanced else 0
             gadget = Gadget(base, min(-(-(bits - drop) // base), 15), drop, balanced)
-            if gadget.offset << shift >> (width + 3):
+            if base * gadget.count + drop > bits + 2:
                 continue
             j, passed = rng.randrange(gadget.count), rng.random() < 0.1
             x = [rng.choice([0, 1, q - 1, q // 2, q // 2 + 1, rng.randrange(q)]) for _ in range(4)]
