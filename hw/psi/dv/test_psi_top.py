@@ -25,8 +25,6 @@ KEYS, QUEUE, TABLE, DATA = 0x40_0000_0000, 0x1000_0000, 0x2000_0000, 0x3000_0000
 LWE = 6
 BOUNDS = (5 * 8, 7 * 8, 8, 3 * 8, 40, 8)
 
-CUT_A, CUT_B, CUT_S = Gadget(7, 4), Gadget(9, 2, 9, True), Gadget(9, 3, 0, True)
-
 
 class Bench:
     """A machine with keys, a table and the reference."""
@@ -34,7 +32,10 @@ class Bench:
     def __init__(self, sim: Simulation[PsiConfig], log_n: int = 7, bits: int = 27, seed: int = 1):
         self.sim, self.rng = sim, random.Random(seed)
         self.ring = Ring(primes(bits, 2 << log_n)[0], log_n, sim.config.word_bits)
-        self.rlwe_bytes = sim.config.rlwe_bytes(log_n)
+        third = bits // 3
+        self.cut_a = Gadget(-(-bits // 4), 4)
+        self.cut_b = Gadget(third, 2, bits - 2 * third, True)
+        self.cut_s = Gadget(-(-bits // 3), 3, 0, True)
         sim.reset()
         sim.unmap_all()
         self.rows = [self.rlwe() for _ in range(16)]
@@ -58,7 +59,7 @@ class Bench:
     def settings(self, *, bootstrap: bool, queue: bool) -> dict[int, int]:
         wide = {"Q": self.ring.q, "BARRETT": self.ring.k, "KEY_BASE": KEYS}
         found = {"MODE": bootstrap | queue << 1, "LOG_N": self.ring.log_n, "SHIFT": self.ring.shift, "LWE": LWE}
-        for name, cut in (("A", CUT_A), ("B", CUT_B), ("S", CUT_S)):
+        for name, cut in (("A", self.cut_a), ("B", self.cut_b), ("S", self.cut_s)):
             found[f"GADGET_{name}"] = cut.log_base | cut.count << 8 | cut.drop << 16 | cut.balanced << 24
             wide[f"OFFSET_{name}"] = cut.offset
         for name, bound in zip(("OR", "AND", "NOR", "NAND", "XOR", "XNOR"), BOUNDS, strict=True):
@@ -110,18 +111,20 @@ class Bench:
 
     def product(self, rlwe: Rlwe, key: int) -> Rlwe:
         """Of an RLWE in Eval form."""
-        rows = self.rows[key : key + CUT_A.count + CUT_B.count]
-        return self.ring.product((self.ring.inverse(rlwe[0]), self.ring.inverse(rlwe[1])), rows, CUT_A, CUT_B)
+        rows = self.rows[key : key + self.cut_a.count + self.cut_b.count]
+        return self.ring.product((self.ring.inverse(rlwe[0]), self.ring.inverse(rlwe[1])), rows, self.cut_a, self.cut_b)
 
     def substituted(self, rlwe: Rlwe, s: int) -> Rlwe:
-        rows = self.rows[s % 8 : s % 8 + CUT_S.count]
+        rows = self.rows[s % 8 : s % 8 + self.cut_s.count]
         return self.ring.substitution(
-            (self.ring.inverse(rlwe[0]), self.ring.inverse(rlwe[1])), self.element(s), rows, CUT_S
+            (self.ring.inverse(rlwe[0]), self.ring.inverse(rlwe[1])), self.element(s), rows, self.cut_s
         )
 
     def started(self, gate: int, b: int, key: int) -> Rlwe:
-        rows = self.rows[key : key + CUT_A.count + CUT_B.count]
-        return self.ring.product(self.ring.accumulator((b - BOUNDS[gate]) % (1 << LWE), LWE), rows, CUT_A, CUT_B)
+        rows = self.rows[key : key + self.cut_a.count + self.cut_b.count]
+        return self.ring.product(
+            self.ring.accumulator((b - BOUNDS[gate]) % (1 << LWE), LWE), rows, self.cut_a, self.cut_b
+        )
 
     def expect(self, results: list[Rlwe]) -> None:
         assert len(results) == len(self.results)

@@ -8,8 +8,8 @@
 //   loop FIFO ----+-> psi_pipe: inverse transforms -> digits, forward transform -> products and sums -> output FIFO
 //        ^--------------------------------------------------------------------------------+
 //
-// Function    executes instructions (psi_pkg) in their order. Words of RLWEs are canonical; bits from W on of words that
-//             come are ignored.
+// Function    executes instructions (psi_pkg) in their order. Words of RLWEs are canonical; bits from W on of words
+//             that come are ignored.
 // Latency     psi_pipe's
 // Throughput  psi_pipe's; a row of a key each Drain + N/4 cycles or as psi_keys brings it
 // Ranges      settings do not change while idle_o is low. Reset at any
@@ -99,8 +99,8 @@ module psi_core
   localparam int unsigned RowsW = 5;
 
   // ---- Instructions and keys -----------------------------------------------------------------------
-  logic             key_req, key_req_ready, key_pending, key_valid, key_ready, input_whole, loop_whole, load, load_ready;
-  logic             load_loop, send, send_ready, result, rob_idle, rob_empty, rob_full, loop_full, pipe_busy;
+  logic             key_req, key_req_ready, key_pending, key_valid, key_ready, input_whole, loop_whole;
+  logic             load, load_ready, load_loop, send, send_ready, result, rob_idle, rob_empty, rob_full, loop_full, pipe_busy;
   logic [KeyW-1:0]  key_address;
   logic [RowsW-1:0] key_rows;
   logic [UnitW-1:0] load_unit, send_unit;
@@ -129,7 +129,8 @@ module psi_core
 
   // ---- FIFOs ---------------------------------------------------------------------------------------
   logic         input_valid, loop_valid, out_whole, input_full, out_full;
-  logic         pipe_in_valid[2], pipe_in_ready[2], loop_ready, output_ready, pipe_valid, pipe_ready, pipe_loop, pipe_last;
+  logic         pipe_in_valid[2], pipe_in_ready[2], loop_ready, output_ready;
+  logic         pipe_valid, pipe_ready, pipe_loop, pipe_last;
   logic [W-1:0] word[2*Coefficients], pipe_in[2][2*Coefficients], made[2*Coefficients], given[2*Coefficients];
 
   always_comb

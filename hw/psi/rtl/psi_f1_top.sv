@@ -195,8 +195,8 @@ module psi_f1_top
       .m_axi_bresp(m_axi_bresp[1]), .m_axi_bvalid(m_axi_bvalid[1]), .m_axi_bready(m_axi_bready[1])
   );
 
-  // There are no commands for what the windows do, and it is for the host to know what it waits for. The end waits until
-  // all results have been read.
+  // There are no commands for what the windows do, and it is for the host to know what it waits for. The end waits
+  // until all results have been read.
   /* verilator lint_off PINCONNECTEMPTY */
   psi_queue #(.Quiet(16 << MaxLogN), .Memory(1'b0)) u_queue (
       .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]), .bad_i(bad), .polled_i(1'b1),

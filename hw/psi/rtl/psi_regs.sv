@@ -3,13 +3,14 @@
 //
 // The machine's own registers (registers.json), which hold its settings, give the host's commands, and load twiddles.
 //
-// Function    A write of the host is of a whole word, and is refused, as one where no register is: settings and twiddles
-//             while locked_i, commands unless polled_i and the one before has been taken. Reads are of any time. A queue
-//             sets registers over set_*, up to SUBST_15. bad_o: what all instructions need is not what this machine has.
+// Function    A write of the host is of a whole word, and is refused, as one where no register is: settings and
+//             twiddles while locked_i, commands unless polled_i and the one before has been taken. A queue sets
+//             registers over set_*, up to SUBST_15. bad_o: what all commands need is not what this machine has.
 // Latency     a write to what is made from it 2 cycles
 // Throughput  one access per cycle
 // Ranges      Q = q_o / 2^SHIFT is odd and has W - SHIFT bits, SHIFT below 16 (0 and Q = 1 mod 2^MontgomeryWord with
-//             Montgomery multipliers); digits end below bit 64. Otherwise bad_o.
+//             Montgomery multipliers); plain digits end at bit 64 at most, balanced ones two bits above Q's.
+//             Otherwise bad_o.
 module psi_regs
   import psi_pkg::*;
 #(
@@ -64,13 +65,18 @@ module psi_regs
     output logic [W-1:0]        tw_data_o
 );
   // Which setting a word address is; the same for host and queue.
-  function automatic logic setting(input logic [11:0] addr);
-    return addr inside {AddrMode, AddrLogN, AddrQ, AddrQ + 12'd4, AddrBarrett, AddrBarrett + 12'd4, AddrShift, AddrLwe,
+  function automatic logic setting(input logic [11:0] at);
+    return at inside {AddrMode, AddrLogN, AddrQ, AddrQ + 12'd4, AddrBarrett, AddrBarrett + 12'd4, AddrShift, AddrLwe,
                         AddrKeyBase, AddrKeyBase + 12'd4}
-        || (addr >= AddrGadget && addr < AddrGadget + 12'(4 * Gadgets))
-        || (addr >= AddrOffset && addr < AddrOffset + 12'(8 * Gadgets))
-        || (addr >= AddrBound && addr < AddrBound + 12'(4 * Gates))
-        || (addr >= AddrSubst && addr < AddrSubst + 12'(4 * Substitutions));
+        || (at >= AddrGadget && at < AddrGadget + 12'(4 * Gadgets))
+        || (at >= AddrOffset && at < AddrOffset + 12'(8 * Gadgets))
+        || (at >= AddrBound && at < AddrBound + 12'(4 * Gates))
+        || (at >= AddrSubst && at < AddrSubst + 12'(4 * Substitutions));
+  endfunction
+
+  // A number that does not fit is one that the machine does not have.
+  function automatic logic [7:0] clipped(input logic [31:0] value);
+    return value[31:8] != '0 ? 8'hff : value[7:0];
   endfunction
 
   logic [63:0] q_q, k_q, key_base_q;
@@ -145,11 +151,6 @@ module psi_regs
     end
   end
 
-  // A number that does not fit is one that the machine does not have.
-  function automatic logic [7:0] clipped(input logic [31:0] value);
-    return value[31:8] != '0 ? 8'hff : value[7:0];
-  endfunction
-
   // ---- Commands ------------------------------------------------------------------------------------
   always_comb
     case (wr_addr_i)
@@ -177,6 +178,11 @@ module psi_regs
   assign tw_data_o = W'({wr_data_i, word_q});
 
   // ---- What is made from settings, a register later ------------------------------------------------
+  // Where the highest digit may end: an offset has three bits more than a residue; plain digits fill 64 bits at most.
+  function automatic logic [11:0] most(input logic balanced, input logic [7:0] shift);
+    return balanced ? 12'(W + 2) - 12'(shift) : 12'd64;
+  endfunction
+
   logic [63:0] shifted;
   logic [W-1:0] modulus_q;
   logic [W+2:0] offset_shifted_q[Gadgets];
@@ -187,12 +193,13 @@ module psi_regs
     bad_others = log_n_q < 8'(MinLogN) || log_n_q > 8'(MaxLogN);
     for (int unsigned i = 0; i < Gadgets; i++)
       bad_others = bad_others || gadget_q[i].count == '0 || gadget_q[i].log_base == '0 || gadget_q[i].log_base[5]
-                   || 12'(gadget_q[i].drop) + 12'(gadget_q[i].count) * 12'(gadget_q[i].log_base) > 12'd64;
+                   || 12'(gadget_q[i].drop) + 12'(gadget_q[i].count) * 12'(gadget_q[i].log_base)
+                      > most(gadget_q[i].balanced, shift_q);
   end
   always_ff @(posedge clk_i) begin
     modulus_q <= W'(shifted);
     bad_modulus_q <= q_q[63:W] != '0 || (shifted >> (W - 1)) != 64'd1 || !q_q[0] || shift_q > 8'd15
-                     || (Kind == rf_pkg::MulMontgomery && (shift_q != '0 || (q_q & ((64'd1 << MontgomeryWord) - 64'd1)) != 64'd1));
+                     || (Kind == rf_pkg::MulMontgomery && (shift_q != '0 || q_q[MontgomeryWord-1:0] != MontgomeryWord'(1)));
     bad_others_q <= bad_others;
     for (int unsigned i = 0; i < Gadgets; i++) offset_shifted_q[i] <= (W + 3)'(offset_q[i]);
   end
@@ -234,7 +241,8 @@ module psi_regs
     endcase
     for (int unsigned i = 0; i < Gadgets; i++) begin
       if (rd_addr_i == AddrGadget + 12'(4 * i))
-        rd_data_o = {7'd0, gadget_q[i].balanced, 2'd0, gadget_q[i].drop, 4'd0, gadget_q[i].count, 2'd0, gadget_q[i].log_base};
+        rd_data_o = {7'd0, gadget_q[i].balanced, 2'd0, gadget_q[i].drop, 4'd0, gadget_q[i].count, 2'd0,
+                     gadget_q[i].log_base};
       if (rd_addr_i == AddrOffset + 12'(8 * i)) rd_data_o = offset_q[i][31:0];
       if (rd_addr_i == AddrOffset + 12'(8 * i + 4)) rd_data_o = offset_q[i][63:32];
     end

@@ -128,6 +128,7 @@ module psi_window
   logic [2:0]       awsize_q;
   logic [1:0]       awburst_q, bresp_q;
   logic             wr_good_q, wr_beat, wr_taken;
+  logic             sent_q;  // all data have gone to memory; its answer has not come
 
   assign s_axi_awready = wr_q == StateIdle;
   // What cannot go into the FIFO is dropped.
@@ -141,9 +142,6 @@ module psi_window
       default: s_axi_wready = wr_q == StateNowhere;
     endcase
   assign wr_beat = s_axi_wvalid && s_axi_wready;
-
-  // To memory a write is under way until its answer has come.
-  logic sent_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -212,6 +210,9 @@ module psi_window
   logic [2:0]       arsize_q;
   logic [1:0]       arburst_q;
   logic             rd_good_q, rd_open, rd_last, rd_beat;
+  // A beat that is offered stays: it is taken off the FIFO first. So does a refusal.
+  logic             offer_q, refused_q;
+  logic [PortW-1:0] offered_q;
 
   assign s_axi_arready = rd_q == StateIdle;
   assign rd_open = rd_good_q && open_i;
@@ -237,10 +238,6 @@ module psi_window
     endcase
   end
   assign rd_beat = s_axi_rvalid && s_axi_rready;
-
-  // A beat that is offered stays: it is taken off the FIFO first. So does a refusal.
-  logic             offer_q, refused_q;
-  logic [PortW-1:0] offered_q;
 
   assign out_ready_o = rd_q == StateFifo && rd_open && !refused_q && (!offer_q || (s_axi_rready && !rd_last));
   always_ff @(posedge clk_i) begin
