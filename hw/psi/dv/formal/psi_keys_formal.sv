@@ -132,8 +132,9 @@ module psi_keys_formal
       p_room: assert (!granted || 32'(rows_count) + 32'(rsp_valid) + coming + 32'(burst_beats) <= Depth);
       // the row FIFO takes every beat that comes
       p_taken: assert (!rsp_valid || rows_ready);
-      // bursts are asked for in the order of requests and of addresses, each once, for the whole of each row
-      p_sequence: assert (!ask || (count_q != '0 && addr_q == expected && burst_q < bursts));
+      // bursts are asked for in the order of requests and of addresses, each once, all of each row
+      p_sequence: assert ((!ask || active_q) && (!granted || ask)
+          && (!active_q || (count_q != '0 && addr_q == expected && burst_q < bursts)));
       // nothing new is asked for while halted
       p_halt: assert (!halt_i || !granted);
       // it tells of a request that waits or is being read
@@ -141,7 +142,7 @@ module psi_keys_formal
       // bursts to ask for are those of the oldest request that were not
       p_left: assert (32'(count_q) == 32'(requests_count) + 32'(active_q) && (count_q != '0 || burst_q == '0)
           && (active_q || burst_q == '0)
-          && (!active_q || (32'(left_q) == 32'(bursts) - 32'(burst_q) && left_q != '0 && addr_q == expected)));
+          && (!active_q || (32'(left_q) == 32'(bursts) - 32'(burst_q) && left_q != '0)));
       // room is what is neither taken nor asked for, or less
       p_counted: assert (32'(room_q) + 32'(rows_count) + 32'(rsp_valid) + coming <= Depth
           && 32'(got_q) <= 32'(burst_beats) && (order_count != '0 || got_q == '0)

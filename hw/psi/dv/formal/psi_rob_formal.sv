@@ -19,7 +19,6 @@ module psi_rob_formal
 ) (
   input logic               clk_i,
   input logic               rst_ni,
-  input logic               bad_i,
   input logic               bootstrap_i,
   input logic [DegreeW-1:0] log_n_i,
   input logic [3:0]         lwe_log_i,
@@ -168,7 +167,7 @@ module psi_rob_formal
 
   // ---- Surroundings ----------------------------------------------------------------------------------
   always_ff @(posedge clk_i) begin
-    assume (bad_i || 32'(log_n_i) <= 11);
+    assume (!instr_valid_i || 32'(log_n_i) <= 11);
     assume (!loop_whole_i || sent_q != '0);
     assume (!result_i || away_q != '0);
     assume (!send || away_q != '1);
@@ -182,7 +181,7 @@ module psi_rob_formal
   job_t   job_was_q;
   always_ff @(posedge clk_i) begin
     error_q <= error_o;
-    offended_q <= instr_valid_i && (bad_i || !legal);
+    offended_q <= instr_valid_i && !legal;
     unsent_q <= send_valid_o && !send_ready_i;
     job_was_q <= send_job_o;
   end
@@ -191,10 +190,10 @@ module psi_rob_formal
     if (checked) begin
       // an instruction is taken with its key's request, both or neither
       p_take: assert (take == (key_valid_o && key_ready_i));
-      // only legal instructions are taken, with settings that the machine has, and none after an error
-      p_legal: assert (!key_valid_o || (instr_valid_i && legal && !bad_i && error_o == ErrorNone));
+      // only legal instructions are taken, and none after an error
+      p_legal: assert (!key_valid_o || (instr_valid_i && legal && error_o == ErrorNone));
       // such an instruction is taken whenever there is room and its key's request is
-      p_taken: assert (take || !(instr_valid_i && legal && !bad_i && error_o == ErrorNone && key_ready_i)
+      p_taken: assert (take || !(instr_valid_i && legal && error_o == ErrorNone && key_ready_i)
                        || 32'(count_q) == Depth);
       // its key's address and rows are those that it names
       p_key: assert (!key_valid_o || (key_o == key && key_rows_o == rows));
@@ -221,7 +220,7 @@ module psi_rob_formal
       p_promised: assert (32'(loop_q) == 32'(promised) && loop_full_o == (32'(promised) == LoopSlots));
       // it is idle exactly while no instruction is inside and no result on its way
       p_idle: assert (idle_o == (count_q == '0 && away_q == '0) && 32'(flight) == 32'(count_q) + 32'(away_q));
-      // an error comes from an instruction that is not legal, or meets settings that are not, and stays
+      // an error comes from an instruction that is not legal, and stays
       p_error: assert (!after_q || (error_o != ErrorNone) == (error_q != ErrorNone || offended_q));
       // the list is what stands in the buffer
       p_stored: assert (held_q == count_q && loaded_q == done_q && same && 32'(send_q) < Depth
