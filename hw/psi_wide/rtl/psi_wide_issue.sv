@@ -4,7 +4,7 @@
 // Takes instructions in order and starts each when nothing in flight stands against it.
 //
 // Function    An instruction in flight has an entry with the places that it reads and writes. One starts when no entry
-//             writes what it touches, or touches what it writes, when its unit takes it, and when all that it will need
+//             writes what it touches, or touches what it writes, when no store is in flight if it has the bit `fence`, when its unit takes it, and when all that it will need
 //             on its way has been reserved: places for polynomials between the transforms, for the b beside them, for
 //             the lines of a linear instruction. So nothing that has started ever waits for something that has not.
 // Latency     3 from an instruction to its start
@@ -134,7 +134,7 @@ module psi_wide_issue
       if (ready_o) held_valid_q <= valid_i && error == ErrorNone;
       if (start_i) error_q <= ErrorNone;
       else if (ready_o && valid_i) error_q <= error;
-      clear_q <= held_valid_q && !issue && !collision;
+      clear_q <= held_valid_q && !issue && !collision && !(held_q.fence && storing);
       if (start_i) count_q <= '0;
       else if (issue) count_q <= count_q + 1'b1;
     end
@@ -148,15 +148,19 @@ module psi_wide_issue
   claim_t             entry_q [Entries];
   logic [Entries-1:0] used_q, ended;
   logic [3:0]         free_id;
+  logic               storing;
   logic               free_there;
 
   always_comb begin
     collision = 1'b0;
+    storing = 1'b0;
     free_id = '0;
     free_there = 1'b0;
     ended = '0;
     for (int unsigned e = 0; e < Entries; e++) begin
       if (used_q[e] && collides(entry_q[e], claim_q)) collision = 1'b1;
+      // Only stores read slots as their source.
+      if (used_q[e] && entry_q[e].source.valid && !entry_q[e].source.row) storing = 1'b1;
       for (int unsigned d = 0; d < 4; d++) if (done_i[d] && done_id_i[d] == 4'(e)) ended[e] = 1'b1;
       if (!used_q[Entries-1-e]) begin
         free_id = 4'(Entries - 1 - e);

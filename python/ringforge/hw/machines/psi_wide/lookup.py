@@ -96,8 +96,8 @@ class LookupMachine:
         ):
             if have < need:
                 raise ParameterError(
-                    f"{config.name} has {have} {what}, and the plan needs {need}: take another configuration, or a plan "
-                    "with fewer selectors"
+                    f"{config.name} has {have} {what}, and the plan needs {need}: take another configuration, "
+                    "or a plan with fewer selectors"
                 )
         #: Cycles of the last answer; None where nothing counts them.
         self.cycles: int | None = None
@@ -169,9 +169,9 @@ class _Maker:
         if stage >= skipped:
             self._pack(self.halves[stage], stage - skipped)
 
-    def _key(self, stage: int) -> None:
+    def _key(self, stage: int, *, fence: bool = False) -> None:
         count = self.plan.expansion[stage].count
-        self.program.load(self.stage_keys[stage], first=self.places.stage, count=count, to_row=True)
+        self.program.load(self.stage_keys[stage], first=self.places.stage, count=count, to_row=True, fence=fence)
 
     def _substitute(self, s1: int, stage: int, *, init: int, target: int, s2: int = 0, take: Take = Take.ONE) -> None:
         """target = init + the image of what is taken under X -> X^(N/2^stage + 1)."""
@@ -183,7 +183,7 @@ class _Maker:
 
     def _expand(self, node: int, child: int, stage: int) -> None:
         p, order = self.program, 2 << self.plan.log_n
-        self._key(stage)
+        self._key(stage, fence=True)
         # A second child needs the first one: it is made some products later, so that nothing waits for it.
         late: list[tuple[int, int]] = []
 
@@ -204,7 +204,7 @@ class _Maker:
 
     def _pack(self, halves: int, stage: int) -> None:
         p, here = self.program, self.places.current
-        p.load(halves, first=0, count=2)
+        p.load(halves, first=0, count=2, fence=True)
         self._key(stage)
         p.linear(1, power=1 << stage, target=1)
         p.linear(0, s2=1, take=Take.SUM, target=2)
@@ -214,7 +214,7 @@ class _Maker:
         """The bin's cell, scaled for packing, in the current slot."""
         plan, p, places = self.plan, self.program, self.places
         selectors, d, here = 1 << plan.log_onehot, plan.gadget.count, places.current
-        p.load(node, first=places.selectors, count=selectors, to_row=True)
+        p.load(node, first=places.selectors, count=selectors, to_row=True, fence=True)
         for bit in range(plan.rgsw_bits):
             from_ = node + (selectors + bit * d) * self.size
             p.load(from_, first=places.rgsw(bit) + d, count=d, to_row=True)
