@@ -10,8 +10,8 @@
 // Latency     3 from an instruction to its start
 // Throughput  one instruction in three cycles
 // Ranges      error_o: ErrorOperation for an unknown one; ErrorPlace for slots and key rows that there are not;
-//             ErrorOperand for a count or a gadget without digits, an even element, b beside digits of b, or no such
-//             factor or table. An instruction that is refused and all behind it do not start.
+//             ErrorOperand for a count or a gadget without digits, an even element, b beside digits of b, no such
+//             factor or table, or a linear instruction that maps a slot onto itself, line by line. An instruction that is refused and all behind it do not start.
 
 module psi_wide_issue
   import psi_wide_pkg::*;
@@ -63,8 +63,8 @@ module psi_wide_issue
   end
 
   // ---- What an instruction touches -----------------------------------------------------------------
-  function automatic places_t places(logic valid, logic row, logic [IndexW-1:0] first, logic [IndexW:0] count);
-    return '{valid: valid, row: row, first: {1'b0, first}, last: {1'b0, first} + count};
+  function automatic places_t places(logic valid, logic row, logic [IndexW-1:0] first, logic [IndexW:0] size);
+    return '{valid: valid, row: row, first: {1'b0, first}, last: {1'b0, first} + size};
   endfunction
 
   function automatic logic outside(places_t p);
@@ -111,13 +111,15 @@ module psi_wide_issue
     if ((op == OpProduct || op == OpPlain) && instruction_i.beside == 2'd3) error = ErrorOperand;
     if (op == OpProduct && instruction_i.both && instruction_i.beside != BesideNone) error = ErrorOperand;
     if (op == OpPlain && instruction_i.beside != BesideNone) error = ErrorOperand;
+    if (op == OpLinear && instruction_i.element != ElementW'(1) &&
+        (meets(claim.target, claim.slot[0]) || meets(claim.target, claim.slot[1]))) error = ErrorOperand;
     if (op == OpNone || op > OpPlain) error = ErrorOperation;
   end
 
   // ---- The instruction at hand ---------------------------------------------------------------------
   instruction_t held_q;
   op_e          held_op;
-  logic         held_valid_q, clear_q, collision, issue, resources, beside;
+  logic         held_valid_q, clear_q, collision, storing, issue, resources, beside;
   logic [7:0]   error_q;
   logic [31:0]  count_q;
 
@@ -148,7 +150,6 @@ module psi_wide_issue
   claim_t             entry_q [Entries];
   logic [Entries-1:0] used_q, ended;
   logic [3:0]         free_id;
-  logic               storing;
   logic               free_there;
 
   always_comb begin

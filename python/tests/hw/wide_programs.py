@@ -73,7 +73,10 @@ def case(config: WideConfig, q: int, log_n: int, seed: int, length: int) -> Case
                 **gathered(),
             )  # fmt: skip
         elif kind < 0.7:
-            program.linear(rng.randrange(slots), target=target, to_row=to_row, **gathered())
+            values = gathered()
+            if not to_row and target in (slot, values["s2"]):
+                values["element"] = 1
+            program.linear(slot, target=target, to_row=to_row, **values)
         elif kind < 0.8:
             count = rng.randrange(1, 8)
             numbers = draw.integers(0, 1 << 16, (count, ring.degree))

@@ -146,6 +146,9 @@ class Interpreter:
 
     def _linear(self, i: Instruction) -> None:
         self._needs(Table.POWERS)
+        sources = [i.s1] if i.take == Take.ONE else [i.s1, i.s2]
+        if i.element != 1 and not i.to_row and i.target in sources:
+            raise HardwareError("maps a slot onto itself")
         self._put(i, self._gather(i)[0])
 
     def _product(self, i: Instruction) -> None:

@@ -20,7 +20,7 @@ MACHINE: Final = Machine(
     errors={
         1: "an instruction that it does not know",
         2: "an instruction names a slot or key rows that it does not have",
-        3: "an instruction has a count of 0, a gadget without digits, an even element, or no such factor or table",
+        3: "an instruction has a count of 0, a gadget without digits, an even element, or what it cannot combine",
         4: "a degree or a shift that it does not take",
     },
     parts=COMMON_PARTS

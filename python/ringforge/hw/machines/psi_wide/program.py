@@ -218,7 +218,7 @@ class Program:
         power: int = 0,
         times: Times = Times.POWER,
     ) -> None:
-        """target = what is gathered."""
+        """target = what is gathered: not one of its own slots, if element is not 1."""
         self._add(
             Op.LINEAR, take=take, s1=s1, s2=s2, element=element, power=power, times=times, target=target, to_row=to_row
         )
