@@ -76,8 +76,8 @@ class Table(IntEnum):
 #: Fields and their widths, from bit 0 on; "" is a gap.
 _LAYOUT: Final = (
     ("op", 4), ("take", 2), ("times", 2), ("s1", 8), ("s2", 8), ("element", 12), ("power", 12), ("gadget_a", 4),
-    ("gadget_b", 4), ("both", 1), ("negate", 1), ("has_init", 1), ("beside", 2), ("to_row", 1), ("fence", 1), ("", 1), ("init", 8),
-    ("row", 8), ("target", 8), ("beat", 40),
+    ("gadget_b", 4), ("both", 1), ("negate", 1), ("has_init", 1), ("beside", 2), ("to_row", 1), ("fence", 1), ("", 1),
+    ("init", 8), ("row", 8), ("target", 8), ("beat", 40),
 )  # fmt: skip
 
 
