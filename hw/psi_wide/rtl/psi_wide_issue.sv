@@ -4,14 +4,14 @@
 // Takes instructions in order and starts each when nothing in flight stands against it.
 //
 // Function    An instruction in flight has an entry with the places that it reads and writes. One starts when no entry
-//             writes what it touches, or touches what it writes, when its unit takes it, and when all that it will need
+//             writes what it touches, or touches what it writes, when no store is in flight if it has the bit `fence`, when its unit takes it, and when all that it will need
 //             on its way has been reserved: places for polynomials between the transforms, for the b beside them, for
 //             the lines of a linear instruction. So nothing that has started ever waits for something that has not.
 // Latency     3 from an instruction to its start
 // Throughput  one instruction in three cycles
 // Ranges      error_o: ErrorOperation for an unknown one; ErrorPlace for slots and key rows that there are not;
-//             ErrorOperand for a count or a gadget without digits, an even element, b beside digits of b, or no such
-//             factor or table. An instruction that is refused and all behind it do not start.
+//             ErrorOperand for a count or a gadget without digits, an even element, b beside digits of b, no such
+//             factor or table, or a linear instruction that maps a slot onto itself, line by line. An instruction that is refused and all behind it do not start.
 
 module psi_wide_issue
   import psi_wide_pkg::*;
@@ -63,8 +63,8 @@ module psi_wide_issue
   end
 
   // ---- What an instruction touches -----------------------------------------------------------------
-  function automatic places_t places(logic valid, logic row, logic [IndexW-1:0] first, logic [IndexW:0] count);
-    return '{valid: valid, row: row, first: {1'b0, first}, last: {1'b0, first} + count};
+  function automatic places_t places(logic valid, logic row, logic [IndexW-1:0] first, logic [IndexW:0] size);
+    return '{valid: valid, row: row, first: {1'b0, first}, last: {1'b0, first} + size};
   endfunction
 
   function automatic logic outside(places_t p);
@@ -111,13 +111,15 @@ module psi_wide_issue
     if ((op == OpProduct || op == OpPlain) && instruction_i.beside == 2'd3) error = ErrorOperand;
     if (op == OpProduct && instruction_i.both && instruction_i.beside != BesideNone) error = ErrorOperand;
     if (op == OpPlain && instruction_i.beside != BesideNone) error = ErrorOperand;
+    if (op == OpLinear && instruction_i.element != ElementW'(1) &&
+        (meets(claim.target, claim.slot[0]) || meets(claim.target, claim.slot[1]))) error = ErrorOperand;
     if (op == OpNone || op > OpPlain) error = ErrorOperation;
   end
 
   // ---- The instruction at hand ---------------------------------------------------------------------
   instruction_t held_q;
   op_e          held_op;
-  logic         held_valid_q, clear_q, collision, issue, resources, beside;
+  logic         held_valid_q, clear_q, collision, storing, issue, resources, beside;
   logic [7:0]   error_q;
   logic [31:0]  count_q;
 
@@ -134,7 +136,7 @@ module psi_wide_issue
       if (ready_o) held_valid_q <= valid_i && error == ErrorNone;
       if (start_i) error_q <= ErrorNone;
       else if (ready_o && valid_i) error_q <= error;
-      clear_q <= held_valid_q && !issue && !collision;
+      clear_q <= held_valid_q && !issue && !collision && !(held_q.fence && storing);
       if (start_i) count_q <= '0;
       else if (issue) count_q <= count_q + 1'b1;
     end
@@ -152,11 +154,14 @@ module psi_wide_issue
 
   always_comb begin
     collision = 1'b0;
+    storing = 1'b0;
     free_id = '0;
     free_there = 1'b0;
     ended = '0;
     for (int unsigned e = 0; e < Entries; e++) begin
       if (used_q[e] && collides(entry_q[e], claim_q)) collision = 1'b1;
+      // Only stores read slots as their source.
+      if (used_q[e] && entry_q[e].source.valid && !entry_q[e].source.row) storing = 1'b1;
       for (int unsigned d = 0; d < 4; d++) if (done_i[d] && done_id_i[d] == 4'(e)) ended[e] = 1'b1;
       if (!used_q[Entries-1-e]) begin
         free_id = 4'(Entries - 1 - e);

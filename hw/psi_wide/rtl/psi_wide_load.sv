@@ -69,13 +69,13 @@ module psi_wide_load
   end
 
   function automatic logic [UnitW-1:0] unit_beats(logic [3:0] op);
-    automatic logic [UnitW-1:0] whole;
+    automatic logic [UnitW-1:0] beats;
     case (op)
-      OpPlain: whole = UnitW'((1 << LineW) / RowLines);
-      OpTable: whole = UnitW'((1 << MaxLogN) / Words);
-      default: whole = UnitW'(LineBeats << LineW);
+      OpPlain: beats = UnitW'((1 << LineW) / RowLines);
+      OpTable: beats = UnitW'((1 << MaxLogN) / Words);
+      default: beats = UnitW'(LineBeats << LineW);
     endcase
-    return short_i ? whole >> 1 : whole;
+    return short_i ? beats >> 1 : beats;
   endfunction
 
   // A table is one unit; its count says which one.

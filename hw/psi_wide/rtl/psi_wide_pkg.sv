@@ -57,7 +57,8 @@ package psi_wide_pkg;
     logic [IndexW-1:0]   target;
     logic [IndexW-1:0]   row;
     logic [IndexW-1:0]   init;
-    logic [1:0]          spare;
+    logic                spare;
+    logic                fence;    // what was stored before is in memory
     logic                to_row;   // the target, or what is loaded, is a key row
     logic [1:0]          beside;
     logic                has_init;

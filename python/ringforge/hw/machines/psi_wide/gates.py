@@ -4,8 +4,8 @@
 
 A rotation is a chain of acc <- acc + (X^r - 1) acc (x) RGSW(s_i), one product for each number of the LWE key, two for a
 ternary key. Gates are interleaved: every key is loaded once and used by all of them before the next one, and while one
-gate's product is on its way the others fill the pipeline. The host makes the first accumulators, and does extraction and
-key switch; the key's rows lie in memory in the order in which they are used.
+gate's product is on its way the others fill the pipeline. The host makes the first accumulators, and does extraction
+and key switch; the key's rows lie in memory in the order in which they are used.
 """
 
 from __future__ import annotations
@@ -40,26 +40,23 @@ class Level:
 
 
 class GinxMachine:
-    """An evaluation key of method ginx in a machine's memory.
+    """An evaluation key of method ginx in a machine's memory; threads may share it.
 
     Args:
         config: the machine.
         key: the evaluation key.
-        executor: what runs programs.
         steps: of the chain, from the first on; None: all.
 
     Raises:
         MissingKeyError: the key is of another method.
-        ParameterError: the machine does not take the key's ring or gadgets, or holds too few ciphertexts or rows.
+        ParameterError: the machine does not take the key's ring or gadgets, or holds too few rows of keys.
     """
 
-    def __init__(
-        self, config: WideConfig, key: fhew.EvaluationKey, executor: Executor, *, steps: int | None = None
-    ) -> None:
+    def __init__(self, config: WideConfig, key: fhew.EvaluationKey, *, steps: int | None = None) -> None:
         if key.method != fhew.Method.GINX:
             raise MissingKeyError("the machine runs gates with an evaluation key of method ginx: make one with it")
         p = key.params
-        self.config, self.params, self.executor = config, p, executor
+        self.config, self.params = config, p
         self.ring = Ring.of(p.modulus, p.log_n)
         self.setup = Setup(self.ring, [_gadget(p.a), _gadget(p.b)])
         self.setup.check(config)
@@ -73,25 +70,40 @@ class GinxMachine:
         self.steps = p.n if steps is None else steps
         indices = np.arange(self.steps * self.each, dtype=np.uint32)
         self.keys = image(config, _native.fhew.rgsw_rows(key, indices))
-        #: What the rotations so far took.
-        self.levels: list[Level] = []
 
     @property
     def batch(self) -> int:
         """Gates that a run interleaves, at most."""
         return self.config.slots
 
-    def rotate(self, accumulators: npt.NDArray[np.unsignedinteger], exponents: npt.NDArray[np.uint32]) -> None:
-        """Turns accumulators (count, 2, N), coefficients, in place, by exponents (count, n + 1) modulo 2N / step.
+    def rotate(
+        self,
+        executor: Executor,
+        accumulators: npt.NDArray[np.unsignedinteger],
+        exponents: npt.NDArray[np.uint32],
+    ) -> list[Level]:
+        """Turns accumulators (count, 2, N), coefficients, in place, by exponents (count, n + 1) of the LWE ciphertexts.
+
+        Args:
+            executor: what runs programs.
+
+        Returns:
+            what each batch took.
 
         Raises:
             HardwareError: the machine stops with an error.
         """
+        levels = []
         for first in range(0, len(accumulators), self.batch):
             some = slice(first, first + self.batch)
-            accumulators[some] = self._batch(self.ring.forward(accumulators[some].astype(np.uint64)), exponents[some])
+            turned, level = self._batch(
+                executor, self.ring.forward(accumulators[some].astype(np.uint64)), exponents[some]
+            )
+            accumulators[some] = turned
+            levels.append(level)
+        return levels
 
-    def _batch(self, accumulators: Words, exponents: npt.NDArray[np.uint32]) -> Words:
+    def _batch(self, executor: Executor, accumulators: Words, exponents: npt.NDArray[np.uint32]) -> tuple[Words, Level]:
         count, log_n = len(accumulators), self.ring.log_n
         memory, program = Memory(self.config), Program()
         load_tables(program, memory, self.setup)
@@ -102,8 +114,8 @@ class GinxMachine:
         program.load(source, first=0, count=count)
         products = self._chain(program, self._turns(exponents), keys)
         program.store(target, first=0, count=count)
-        self.levels.append(Level(products, self.executor.run(self.setup, program, memory)))
-        return self.ring.inverse(ciphertexts(self.config, result, log_n))
+        level = Level(products, executor.run(self.setup, program, memory))
+        return self.ring.inverse(ciphertexts(self.config, result, log_n)), level
 
     def _turns(self, exponents: npt.NDArray[np.uint32]) -> list[list[int]]:
         """r of every product: for each key in turn, for each gate; 0 where nothing turns."""

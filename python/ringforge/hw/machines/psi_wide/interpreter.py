@@ -43,6 +43,8 @@ class Interpreter:
         #: Operations so far: transforms of both directions.
         self.counts = {"product": 0, "ntt": 0, "intt": 0}
         self._tables: set[Table] = set()
+        # Addresses that were stored and may not have arrived.
+        self._stored: list[tuple[int, int]] = []
         # Position j holds the value at psi^exponent[j].
         self._exponent = 2 * reversed_bits(self.ring.log_n) + 1
         self._position = np.empty(2 * n, np.intp)
@@ -87,11 +89,16 @@ class Interpreter:
         places[i.target] = value
 
     def _bytes(self, beat: int, size: int) -> Words:
-        return self.memory.read(beat * BEAT_BYTES, size // 8)
+        address = beat * BEAT_BYTES
+        if any(first < address + size and address < last for first, last in self._stored):
+            raise HardwareError(f"reads {address:#x}, which was stored with no fence in between")
+        return self.memory.read(address, size // 8)
 
     # ---- instructions ----
 
     def _step(self, i: Instruction) -> None:
+        if i.fence:
+            self._stored.clear()
         if i.op in (Op.LOAD, Op.STORE, Op.PLAIN) and i.s1 == 0:
             raise HardwareError("a count of 0")
         {
@@ -114,7 +121,9 @@ class Interpreter:
 
     def _store(self, i: Instruction) -> None:
         found = np.stack([self._slot(i.target + k) for k in range(i.s1)])
-        self.memory.write(i.beat * BEAT_BYTES, image(self.config, found))
+        words = image(self.config, found)
+        self.memory.write(i.beat * BEAT_BYTES, words)
+        self._stored.append((i.beat * BEAT_BYTES, i.beat * BEAT_BYTES + words.nbytes))
 
     def _gather(self, i: Instruction) -> tuple[Words, Words]:
         """What is gathered, after the factor, and before it."""
@@ -137,6 +146,9 @@ class Interpreter:
 
     def _linear(self, i: Instruction) -> None:
         self._needs(Table.POWERS)
+        sources = [i.s1] if i.take == Take.ONE else [i.s1, i.s2]
+        if i.element != 1 and not i.to_row and i.target in sources:
+            raise HardwareError("maps a slot onto itself")
         self._put(i, self._gather(i)[0])
 
     def _product(self, i: Instruction) -> None:

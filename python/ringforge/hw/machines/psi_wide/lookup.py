@@ -32,7 +32,7 @@ _EXPANDING = 12
 
 
 @dataclass(frozen=True)
-class _Places:
+class Places:
     """Key rows and slots of a plan.
 
     Attributes:
@@ -89,15 +89,15 @@ class LookupMachine:
         gadgets = [_gadget(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
         self.setup = Setup(self.ring, gadgets, pow(1 << plan.rotation_bits, -1, plan.modulus))
         self.setup.check(config)
-        self.places = _Places(plan)
+        self.places = Places(plan)
         for what, have, need in (
             ("slots", config.slots, self.places.slots),
             ("key rows", config.key_rows, self.places.rows),
         ):
             if have < need:
                 raise ParameterError(
-                    f"{config.name} has {have} {what}, and the plan needs {need}: take another configuration, or a plan "
-                    "with fewer selectors"
+                    f"{config.name} has {have} {what}, and the plan needs {need}: take another configuration, "
+                    "or a plan with fewer selectors"
                 )
         #: Cycles of the last answer; None where nothing counts them.
         self.cycles: int | None = None
@@ -108,17 +108,22 @@ class LookupMachine:
         Raises:
             HardwareError: the machine stops with an error.
         """
-        maker = _Maker(self.config, self.plan, self.keys, self.setup, self.places, request, table)
+        opened = _native.psi.open_request(self.plan, request)
+        maker = Maker(self.config, self.plan, self.keys, self.setup, self.places, opened, table)
         maker.make()
         self.cycles = self.executor.run(self.setup, maker.program, maker.memory)
         return self.ring.inverse(ciphertexts(self.config, maker.replies, self.plan.log_n))
 
 
-class _Maker:
-    """The program of one answer."""
+class Maker:
+    """The program of one answer.
+
+    Args:
+        opened: the request's ciphertexts, (groups, outputs, 2, N), in Eval order.
+    """
 
     def __init__(
-        self, config: WideConfig, plan: Plan, keys: SessionKeys, setup: Setup, places: _Places, request: bytes,
+        self, config: WideConfig, plan: Plan, keys: SessionKeys, setup: Setup, places: Places, opened: Words,
         table: Arrays,
     ) -> None:  # fmt: skip
         self.config, self.plan, self.places, self.table = config, plan, places, table
@@ -128,7 +133,6 @@ class _Maker:
         load_tables(self.program, self.memory, setup)
         self.stage_keys = [self.memory.put(image(config, keys.substitution_rows(s))) for s in range(self.stages)]
         self.rebuilding = self.memory.put(image(config, keys.reconstruction_rows()))
-        opened = _native.psi.open_request(plan, request)
         # The first child of a node takes its place.
         self.roots = [self.memory.put(image(config, group), writable=True) for group in opened]
         self.depth = min(plan.log_bins, plan.log_n)
@@ -139,13 +143,17 @@ class _Maker:
         self.pack_stages = min(self.depth, plan.rotation_bits)
 
     def make(self) -> None:
-        """Writes it."""
-        p, rebuilding = self.program, self.plan.reconstruction.count
-        p.load(self.rebuilding, first=self.places.rebuilding, count=rebuilding, to_row=True)
+        """Writes all of it."""
+        self.begin()
         for group, node in enumerate(self.roots):
             self._descend(node, 0, 0, group)
             if self.pack_stages == self.depth:
                 self._reply(group)
+
+    def begin(self) -> None:
+        """Loads the key that all bins use."""
+        count = self.plan.reconstruction.count
+        self.program.load(self.rebuilding, first=self.places.rebuilding, count=count, to_row=True)
 
     def _reply(self, number: int) -> None:
         """Stores what is current as a reply."""
@@ -154,11 +162,11 @@ class _Maker:
     def _descend(self, node: int, stage: int, prefix: int, group: int) -> None:
         """Answers all bins below a node; their packed result is current afterwards."""
         if stage == self.depth:
-            self._lookup(node, (group << self.depth) + prefix)
+            self.lookup(node, (group << self.depth) + prefix)
             return
         skipped = self.depth - self.pack_stages
         child = self.nodes[stage]
-        self._expand(node, child, stage)
+        self.expand(node, child, stage)
         for which, below in enumerate((node, child)):
             number = prefix | which << stage
             self._descend(below, stage + 1, number, group)
@@ -167,11 +175,11 @@ class _Maker:
             elif stage + 1 == skipped:
                 self._reply((group << skipped) + number)
         if stage >= skipped:
-            self._pack(self.halves[stage], stage - skipped)
+            self.pack(self.halves[stage], stage - skipped)
 
-    def _key(self, stage: int) -> None:
+    def _key(self, stage: int, *, fence: bool = False) -> None:
         count = self.plan.expansion[stage].count
-        self.program.load(self.stage_keys[stage], first=self.places.stage, count=count, to_row=True)
+        self.program.load(self.stage_keys[stage], first=self.places.stage, count=count, to_row=True, fence=fence)
 
     def _substitute(self, s1: int, stage: int, *, init: int, target: int, s2: int = 0, take: Take = Take.ONE) -> None:
         """target = init + the image of what is taken under X -> X^(N/2^stage + 1)."""
@@ -181,9 +189,10 @@ class _Maker:
             negate=True, init=init, target=target,
         )  # fmt: skip
 
-    def _expand(self, node: int, child: int, stage: int) -> None:
+    def expand(self, node: int, child: int, stage: int) -> None:
+        """Both children of a node, the first in its place."""
         p, order = self.program, 2 << self.plan.log_n
-        self._key(stage)
+        self._key(stage, fence=True)
         # A second child needs the first one: it is made some products later, so that nothing waits for it.
         late: list[tuple[int, int]] = []
 
@@ -202,19 +211,20 @@ class _Maker:
         for entry in late:
             finish(*entry)
 
-    def _pack(self, halves: int, stage: int) -> None:
+    def pack(self, halves: int, stage: int) -> None:
+        """Joins two halves of a reply, in the current slot."""
         p, here = self.program, self.places.current
-        p.load(halves, first=0, count=2)
+        p.load(halves, first=0, count=2, fence=True)
         self._key(stage)
         p.linear(1, power=1 << stage, target=1)
         p.linear(0, s2=1, take=Take.SUM, target=2)
         self._substitute(0, stage, s2=1, take=Take.DIFFERENCE, init=2, target=here)
 
-    def _lookup(self, node: int, bin_number: int) -> None:
+    def lookup(self, node: int, bin_number: int) -> None:
         """The bin's cell, scaled for packing, in the current slot."""
         plan, p, places = self.plan, self.program, self.places
         selectors, d, here = 1 << plan.log_onehot, plan.gadget.count, places.current
-        p.load(node, first=places.selectors, count=selectors, to_row=True)
+        p.load(node, first=places.selectors, count=selectors, to_row=True, fence=True)
         for bit in range(plan.rgsw_bits):
             from_ = node + (selectors + bit * d) * self.size
             p.load(from_, first=places.rgsw(bit) + d, count=d, to_row=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ringforge.hw.core.machine import COMMON_PARTS, Machine
+from ringforge.hw.core.machine import COMMON_PARTS, LANE_CELLS, Machine
 from ringforge.hw.machines.psi_wide.config import WideConfig
 
 MACHINE: Final = Machine(
@@ -20,12 +20,14 @@ MACHINE: Final = Machine(
     errors={
         1: "an instruction that it does not know",
         2: "an instruction names a slot or key rows that it does not have",
-        3: "an instruction has a count of 0, a gadget without digits, an even element, or no such factor or table",
+        3: "an instruction has a count of 0, a gadget without digits, an even element, or what it cannot combine",
         4: "a degree or a shift that it does not take",
     },
     parts=COMMON_PARTS
-    | {"psi_stream_stage", "psi_stream_commute", "psi_wide_powers", "psi_wide_digits", "psi_wide_issue", "rf_mod_mul"},
-    resized=frozenset({"psi_stream_stage", "psi_stream_commute", "rf_bank", "rf_mod_mul"}),
+    | {"rf_mod_mul", "psi_stream_ntt", "psi_stream_intt", "psi_wide_gather", "psi_wide_digits", "psi_wide_issue"},
+    lane_cells=LANE_CELLS | {"rf_mod_mul"},
+    resized=frozenset({"rf_bank"}),
     kernels="ringforge.hw.machines.psi_wide.kernels",
+    figures="ringforge.hw.machines.psi_wide.figures:FIGURES",
     tests=("python/tests/hw",),
 )

@@ -76,8 +76,8 @@ class Table(IntEnum):
 #: Fields and their widths, from bit 0 on; "" is a gap.
 _LAYOUT: Final = (
     ("op", 4), ("take", 2), ("times", 2), ("s1", 8), ("s2", 8), ("element", 12), ("power", 12), ("gadget_a", 4),
-    ("gadget_b", 4), ("both", 1), ("negate", 1), ("has_init", 1), ("beside", 2), ("to_row", 1), ("", 2), ("init", 8),
-    ("row", 8), ("target", 8), ("beat", 40),
+    ("gadget_b", 4), ("both", 1), ("negate", 1), ("has_init", 1), ("beside", 2), ("to_row", 1), ("fence", 1), ("", 1),
+    ("init", 8), ("row", 8), ("target", 8), ("beat", 40),
 )  # fmt: skip
 
 
@@ -94,6 +94,7 @@ class Instruction:
         has_init, init: a slot that the sum begins with. beside: and what of the gathered b.
         to_row, target: where the result goes, or the first slot or row that is loaded or stored.
         row: the first key row.
+        fence: it starts when all that was stored before is in memory.
         beat: address in units of 64 bytes.
     """
 
@@ -111,6 +112,7 @@ class Instruction:
     has_init: bool = False
     beside: Beside = Beside.NONE
     to_row: bool = False
+    fence: bool = False
     init: int = 0
     row: int = 0
     target: int = 0
@@ -168,9 +170,9 @@ class Program:
         """Loads a table of N words."""
         self._add(Op.TABLE, s1=int(which), beat=_beat(address))
 
-    def load(self, address: int, *, first: int, count: int = 1, to_row: bool = False) -> None:
-        """Loads ciphertexts into consecutive slots or key rows."""
-        self._add(Op.LOAD, beat=_beat(address), target=first, s1=count, to_row=to_row)
+    def load(self, address: int, *, first: int, count: int = 1, to_row: bool = False, fence: bool = False) -> None:
+        """Loads ciphertexts into consecutive slots or key rows; after a fence, what was stored before it."""
+        self._add(Op.LOAD, beat=_beat(address), target=first, s1=count, to_row=to_row, fence=fence)
 
     def store(self, address: int, *, first: int, count: int = 1) -> None:
         """Stores consecutive slots."""
@@ -216,7 +218,7 @@ class Program:
         power: int = 0,
         times: Times = Times.POWER,
     ) -> None:
-        """target = what is gathered."""
+        """target = what is gathered: not one of its own slots, if element is not 1."""
         self._add(
             Op.LINEAR, take=take, s1=s1, s2=s2, element=element, power=power, times=times, target=target, to_row=to_row
         )
