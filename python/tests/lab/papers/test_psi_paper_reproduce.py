@@ -137,7 +137,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(x) measured" in text
     assert main(["reproduce", "psi", "--no-measure", "--table", "5", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [t["title"][:7] for t in document["tables"]] == ["Table 5"]
+    assert [t["title"].split(":")[0] for t in document["tables"]] == ["Table 5", "Table 5, our machines"]
     assert document["contradictions"] == []
     assert main(["reproduce", "psi", "--no-measure", "--all"]) != 0
 
