@@ -100,7 +100,8 @@ module psi_core
 
   // ---- Instructions and keys -----------------------------------------------------------------------
   logic             key_req, key_req_ready, key_pending, key_valid, key_ready, input_whole, loop_whole;
-  logic             load, load_ready, load_loop, send, send_ready, result, rob_idle, rob_empty, rob_full, loop_full, pipe_busy;
+  logic             load, load_ready, load_loop, send, send_ready, result;
+  logic             rob_idle, rob_empty, rob_full, loop_full, pipe_busy;
   logic [KeyW-1:0]  key_address;
   logic [RowsW-1:0] key_rows;
   logic [UnitW-1:0] load_unit, send_unit;

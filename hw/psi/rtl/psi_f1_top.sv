@@ -199,12 +199,13 @@ module psi_f1_top
   // until all results have been read.
   /* verilator lint_off PINCONNECTEMPTY */
   psi_queue #(.Quiet(16 << MaxLogN), .Memory(1'b0)) u_queue (
-      .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]), .bad_i(bad), .polled_i(1'b1),
-      .polled_o(polled), .running_o(running), .error_o(queue_error), .host_valid_i(host_valid),
+      .clk_i, .rst_ni(element_rst_n), .start_i(start), .halt_i(halt), .program_i(program_addr[0]),
+      .bad_i(bad), .polled_i(1'b1), .polled_o(polled), .running_o(running), .error_o(queue_error), .host_valid_i(host_valid),
       .host_ready_o(host_ready), .host_i(host), .rd_valid_o(), .rd_ready_i(1'b0), .rd_addr_o(), .rsp_valid_i(1'b0),
       .rsp_data_i('0), .instr_valid_o(instr_valid), .instr_ready_i(instr_ready), .instr_o(instr), .input_valid_o(),
       .input_ready_i(1'b0), .output_valid_o(), .output_ready_i(1'b0), .tables_valid_o(), .tables_ready_i(1'b0),
-      .address_o(), .set_valid_o(), .set_known_i(1'b0), .set_addr_o(), .set_data_o(), .idle_i(idle && !out_valid), .moved_i(1'b1)
+      .address_o(), .set_valid_o(), .set_known_i(1'b0), .set_addr_o(), .set_data_o(), .idle_i(idle && !out_valid),
+      .moved_i(1'b1)
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
@@ -220,7 +221,8 @@ module psi_f1_top
   ) u_core (
       .clk_i, .rst_ni(unit_rst_n), .halt_i(halt), .bootstrap_i(bootstrap), .log_n_i(log_n), .q_i(q),
       .k_i(k), .shift_i(shift), .lwe_log_i(lwe_log), .key_base_i(key_base), .gadget_i(gadget), .offset_i(offset),
-      .bound_i(bound), .subst_i(subst), .tw_valid_i(tw_valid), .tw_addr_i(tw_addr), .tw_data_i(tw), .instr_valid_i(instr_valid), .instr_ready_o(instr_ready),
+      .bound_i(bound), .subst_i(subst), .tw_valid_i(tw_valid), .tw_addr_i(tw_addr), .tw_data_i(tw),
+      .instr_valid_i(instr_valid), .instr_ready_o(instr_ready),
       .instr_i(instr), .error_o(core_error), .count_o(instructions), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .in_i(in_beat), .in_taken_o(), .out_valid_o(out_valid), .out_ready_i(out_ready), .out_o(out_beat),
       .out_count_o(), .idle_o(core_idle), .moved_o(), .state_o(state), .busy_units_o(busy_units),

@@ -5,8 +5,8 @@
 //
 // Function    input_*: an RLWE at an address, into the input FIFO. output_*: the next result of the output FIFO, to an
 //             address. tables_*: N words at an address to the core's tables, one a cycle; ready when all are there.
-//             Addresses wait, Waiting of a kind, and RLWEs go in their order. Bursts are asked for when there is room for
-//             them, written when they are whole, so that what was granted before a halt can always be carried through.
+//             Addresses wait, Waiting of a kind, and RLWEs go in their order. Bursts are asked for when there is room
+//             for them, written when they are whole, so that what was granted before a halt is always carried through.
 // Latency     -
 // Throughput  one beat in and one beat out per cycle; a table word per cycle
 // Ranges      addresses are multiples of 4 KiB; log_n_i 7 ... MaxLogN and does not change while idle_o is low
@@ -19,7 +19,7 @@ module psi_move
     parameter int unsigned OutputSlots = 2,
     parameter int unsigned Waiting = 8,
     localparam int unsigned OutW = $clog2((OutputSlots << (MaxLogN - 2)) + 1),
-    localparam int unsigned BurstLog = 6,
+    localparam int unsigned BurstLog = 6,  // log2 of the beats of a burst
     localparam int unsigned BeatsW = BurstLog + 1
 ) (
     input  logic               clk_i,
@@ -66,6 +66,7 @@ module psi_move
   localparam int unsigned BeatW = MaxLogN - 2;            // beats of an RLWE: 2^BeatW at most
   localparam int unsigned Room = InputSlots << BeatW;
   localparam int unsigned RoomW = $clog2(Room + 1);
+  localparam int unsigned BeatBytes = PortW / 8;
   localparam int unsigned TableBurst = 16;                // beats; a table of N = 128 is one burst
 
   if (MaxLogN < 7 || MaxLogN > MostLogN) begin : g_bad_degree
@@ -117,7 +118,7 @@ module psi_move
       in_addr_q <= in_address;
       in_left_q <= beats;
     end else if (in_grant) begin
-      in_addr_q <= in_addr_q + (AddrW'(burst) << BurstLog);
+      in_addr_q <= in_addr_q + AddrW'(burst) * AddrW'(BeatBytes);
       in_left_q <= in_left_q - (BeatW + 1)'(burst);
     end
   end
@@ -172,7 +173,7 @@ module psi_move
       entry_q <= '0;
     end else if (state_q == StateWords && line_valid) begin
       entry_q <= entry_q + 1'b1;
-      if (last_of_burst) table_addr_q <= table_addr_q + AddrW'(TableBurst * PortW / 8);
+      if (last_of_burst) table_addr_q <= table_addr_q + AddrW'(TableBurst * BeatBytes);
     end
   end
 
@@ -217,7 +218,7 @@ module psi_move
       out_addr_q <= out_address;
       out_left_q <= beats;
     end else if (out_grant) begin
-      out_addr_q <= out_addr_q + (AddrW'(burst) << BurstLog);
+      out_addr_q <= out_addr_q + AddrW'(burst) * AddrW'(BeatBytes);
       out_left_q <= out_left_q - (BeatW + 1)'(burst);
     end
     if (out_grant) sent_q <= '0;

@@ -10,8 +10,8 @@
 // Latency     command to its unit 1 cycle; a beat of commands as memory answers
 // Throughput  a command per cycle
 // Ranges      addresses are multiples of 4 KiB below 2^AddrW, bits that a command has no use for are 0, and Set names a
-//             setting; otherwise error_o is ErrorCommand, until reset. ErrorSettings: a command that moves or computes came
-//             while bad_i was high. ErrorStuck: a command waited for Quiet cycles in
+//             setting; otherwise error_o is ErrorCommand, until reset. ErrorSettings: a command that moves or computes
+//             came while bad_i was high. ErrorStuck: a command waited for Quiet cycles in
 //             which nothing moved while no port had anything outstanding. Memory = 0: no ports, host commands Exec and
 //             End only.
 module psi_queue
@@ -117,7 +117,8 @@ module psi_queue
   assign code = command_e'(command[63:60]);
   // Only Set and End make do with any settings.
   assign lacks = bad_i && code != CommandSet && code != CommandEnd;
-  assign valid = running_q && !halt_i && error_q == ErrorNone && settle_q == '0 && (polled_q ? host_valid_i : beat_valid);
+  assign valid = running_q && !halt_i && error_q == ErrorNone && settle_q == '0
+                 && (polled_q ? host_valid_i : beat_valid);
   assign address_good = Memory && command[59:48] == '0 && command[11:0] == '0;
   always_comb
     case (code)

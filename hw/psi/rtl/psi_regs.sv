@@ -168,7 +168,8 @@ module psi_regs
   end
   always_ff @(posedge clk_i)
     if (wr_valid_i && wr_known_o && is_command)
-      command_q <= {code, code == CommandExec ? {28'd0, wr_data_i} : {16'd0, wr_data_i, 12'd0}};
+      command_q <= {code, code == CommandExec ? {28'd0, wr_data_i}
+                          : code == CommandEnd ? 60'd0 : {16'd0, wr_data_i, 12'd0}};
   assign command_valid_o = command_valid_q;
   assign command_o = command_q;
 
@@ -199,7 +200,8 @@ module psi_regs
   always_ff @(posedge clk_i) begin
     modulus_q <= W'(shifted);
     bad_modulus_q <= q_q[63:W] != '0 || (shifted >> (W - 1)) != 64'd1 || !q_q[0] || shift_q > 8'd15
-                     || (Kind == rf_pkg::MulMontgomery && (shift_q != '0 || q_q[MontgomeryWord-1:0] != MontgomeryWord'(1)));
+                     || (Kind == rf_pkg::MulMontgomery
+                         && (shift_q != '0 || q_q[MontgomeryWord-1:0] != MontgomeryWord'(1)));
     bad_others_q <= bad_others;
     for (int unsigned i = 0; i < Gadgets; i++) offset_shifted_q[i] <= (W + 3)'(offset_q[i]);
   end

@@ -3,8 +3,8 @@
 //
 // The FHEW accelerator: one element that works off a queue of commands, or those of the host, over two memory ports.
 //
-// Control  rf_shell_control (docs/hw/registers.md; ID "RFPI") and the registers and counters of registers.json. SHAPE holds
-//          word width, coefficients of a beat, inverse transform modules, drain; RANGE least and largest log2 N, 0,
+// Control  rf_shell_control (docs/hw/registers.md; ID "RFPI") and the registers and counters of registers.json. SHAPE
+//          holds word width, coefficients of a beat, inverse transform modules, drain; RANGE least and largest log2 N, 0,
 //          multiplier kind, a byte each. PC counts instructions.
 // Data     AXI4 masters of 512 bits at the core clock: port 0 reads keys; port 1 reads commands, RLWEs and tables, and
 //          writes results. A run begins with empty FIFOs; tables and registers stay.

@@ -9,7 +9,11 @@ from typing import Final
 from ringforge.hw.core.machine import COMMON_PARTS, Machine
 from ringforge.hw.machines.psi.config import PsiConfig
 
-_HERE: Final = "ringforge.hw.machines.psi"
+#: Modules at which synthesis cuts the machine.
+PARTS: Final = COMMON_PARTS | {
+    "psi_intt", "psi_source", "psi_digits", "psi_stage", "psi_mac", "psi_buffer", "psi_keys", "psi_fifo", "psi_rob",
+    "psi_regs", "psi_queue", "psi_move", "rf_fifo", "rf_shell_control",
+}  # fmt: skip
 
 MACHINE: Final = Machine(
     name="psi",
@@ -25,12 +29,7 @@ MACHINE: Final = Machine(
         3: "no such command, an address that is not aligned, or a register that no command sets",
         4: "the queue cannot go on: a command waits for what only later ones would do",
     },
-    parts=COMMON_PARTS,
-    kernels=f"{_HERE}.kernels",
-    commands={
-        "cycles": f"{_HERE}.cycles_cli:cycles_command",
-        "symmetric": f"{_HERE}.symmetric_cli:symmetric_command",
-        "validate": f"{_HERE}.validate_cli:validate_command",
-    },
+    parts=PARTS,
+    resized=frozenset({"psi_stage", "psi_buffer", "psi_fifo", "rf_bank", "rf_fifo"}),
     tests=("python/tests/hw",),
 )
