@@ -12,7 +12,7 @@ import pytest
 from ringforge.cli import main
 from ringforge.errors import ParameterError
 from ringforge.hw.machines.psi.config import PsiConfig
-from ringforge.hw.machines.psi.measure import SYSTEM, streams
+from ringforge.hw.machines.psi.streams import SYSTEM, streams
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, lookup_time, machine_tables, protocol, sizes, structures
 from ringforge.lab.tables import Value

@@ -2,7 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """Our machines beside the paper's: cycles in RTL where they are saved, else by the replica that RTL was held against.
 
-`ringforge hw cycles psi`, `hw validate psi` and `hw symmetric psi` save what is read here.
+`ringforge hw streams psi`, `hw validate psi` and `hw symmetric psi` save what is read here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ringforge.hw.core.synthesis import Resources
 from ringforge.hw.machines.psi import symmetric as synthesised
 from ringforge.hw.machines.psi.closed_form import Timing
 from ringforge.hw.machines.psi.config import PsiConfig
-from ringforge.hw.machines.psi.measure import SYSTEM, Stream, streams
+from ringforge.hw.machines.psi.streams import SYSTEM, Stream, streams
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record

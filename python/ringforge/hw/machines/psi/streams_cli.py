@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""`ringforge hw cycles psi`: what an operation takes in RTL, at the published sizes."""
+"""`ringforge hw streams psi`: what an operation takes in RTL, at the published sizes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ringforge import runs
 from ringforge.cli.console import say
 from ringforge.hw.core import provenance
 from ringforge.hw.machines.psi.config import PsiConfig
-from ringforge.hw.machines.psi.measure import streams
+from ringforge.hw.machines.psi.streams import streams
 
 
-def cycles_command(
+def streams_command(
     config: Annotated[str, typer.Option("--config", help="Configuration of the published pipeline.")] = "psi-27",
     as_json: Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")] = False,
     save: Annotated[
@@ -29,12 +29,12 @@ def cycles_command(
 
     Takes a minute, once the machine is built.
 
-    Example: `ringforge hw cycles psi --config psi-54 --save bench/results`
+    Example: `ringforge hw streams psi --config psi-54 --save bench/results`
     """
     records = []
     for stream in streams(config):
         record = stream.measured()
-        made = provenance.of_run(PsiConfig.named(config), f"cycles psi --config {config}")
+        made = provenance.of_run(PsiConfig.named(config), f"streams psi --config {config}")
         records.append(replace(record, extra={**record.extra, **made}))
         each, model = record.extra["operation_cycles"], stream.modelled()
         if as_json:
@@ -45,5 +45,5 @@ def cycles_command(
                 f"{1e6 * record.seconds:,.2f} us; replica {100 * (model / each - 1):+.3f} %"
             )
     if save is not None:
-        name = f"hw-{config}-cycles-{datetime.now(UTC).date()}"
+        name = f"hw-{config}-streams-{datetime.now(UTC).date()}"
         say(f"written to {runs.save(records, save, name, runs.environment())}")
