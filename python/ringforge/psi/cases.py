@@ -27,7 +27,9 @@ def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
     if kernel is LookupKernel:
         plans = [planner.choose("direct", 64, 2, 0, 0, 3, 16, name).native() for name in ("ringforge", "paper")]
-        return [_lookup(plan, plan.algorithm) for plan in [*plans[:1], _small()]] + [_lookup(plans[1], "paper, 54 bits")]
+        return [_lookup(plan, plan.algorithm) for plan in [*plans[:1], _small()]] + [
+            _lookup(plans[1], "paper, 54 bits")
+        ]
     return [_substitution(10, 26, 6, 3, 8), _substitution(10, 54, 9, 6, 0), _substitution(8, 27, 9, 3, 0)]
 
 

@@ -23,19 +23,22 @@ from ringforge.hw.machines.psi.ring import Ring, Words, added, multiplied, negat
 from ringforge.hw.machines.psi.settings import Settings
 
 _QUEUE_BEAT: Final = 8
+#: Instructions that are computed together.
+_AT_ONCE: Final = 64
 
 
-def external_product(ring: Ring, settings: Settings, operand: Words, rows: Words) -> Words:
-    """(a, b) (x) RGSW: coefficients (2, N) and rows (digits, 2, N) in Eval order to the product in Eval order."""
-    digits = np.concatenate([settings.a.cut(operand[0], ring.q), settings.b.cut(operand[1], ring.q)])
+def external_products(ring: Ring, settings: Settings, operands: Words, rows: Words) -> Words:
+    """(a, b) (x) RGSW: coefficients (count, 2, N) and rows (count, digits, 2, N) in Eval order to Eval order."""
+    digits = np.concatenate([settings.a.cut(operands[:, 0], ring.q), settings.b.cut(operands[:, 1], ring.q)])
     return _dot(ring, ring.forward(digits), rows)
 
 
-def substituted(ring: Ring, settings: Settings, operand: Words, element: int, rows: Words) -> Words:
+def substituted(ring: Ring, settings: Settings, operands: Words, element: int, rows: Words) -> Words:
     """(0, b') - sum_j digit_j(a') key_j, ' the map X -> X^element: coefficients and rows to Eval order."""
-    a, b = ring.mapped(operand, element)
-    total = _dot(ring, ring.forward(settings.s.cut(a, ring.q)), rows)
-    return np.stack([negated(total[0], ring.q), subtracted(ring.forward(b), total[1], ring.q)])
+    mapped = ring.mapped(operands, element)
+    total = _dot(ring, ring.forward(settings.s.cut(mapped[:, 0], ring.q)), rows)
+    b = subtracted(ring.forward(mapped[:, 1]), total[:, 1], ring.q)
+    return np.stack([negated(total[:, 0], ring.q), b], 1)
 
 
 def accumulator(ring: Ring, settings: Settings, gate: int, b: int) -> Words:
@@ -50,9 +53,10 @@ def accumulator(ring: Ring, settings: Settings, gate: int, b: int) -> Words:
 
 
 def _dot(ring: Ring, digits: Words, rows: Words) -> Words:
-    total = np.zeros((2, ring.degree), np.uint64)
-    for digit, row in zip(digits, rows, strict=True):
-        total = added(total, multiplied(row, digit, ring.q), ring.q)
+    """Sums over digits (digits, count, N) of each times its row."""
+    total = np.zeros((len(rows), 2, ring.degree), np.uint64)
+    for j, digit in enumerate(digits):
+        total = added(total, multiplied(rows[:, j], digit[:, None], ring.q), ring.q)
     return total
 
 
@@ -116,38 +120,57 @@ class Interpreter:
                 raise self._stop("twiddles of another root of unity, which the reference does not take")
         else:
             raise self._stop("a setting changes, which the reference does not take")
-        self._move()
 
     def finish(self) -> None:
-        """END: all results that were asked for are in memory. Raises as `run`."""
+        """END: works off all instructions; results that were asked for are in memory. Raises as `run`."""
+        self._move()
         if self._waiting or self._places:
             raise self._stop("the queue cannot go on: a command waits for what only later ones would do")
 
-    def execute(self, instruction: Instruction, operand: Words, rows: Words) -> Words:
-        """One instruction by itself: operand (2, N) in Eval order, which OpInit leaves alone; so is the result."""
-        if instruction.op is Op.INIT:
-            coefficients = accumulator(self.ring, self.settings, instruction.gate, instruction.b)
-        else:
-            coefficients = self.ring.inverse(operand)
-        if instruction.op is Op.SUBSTITUTE:
-            element, _ = self.settings.substitutions[instruction.entry]
-            return substituted(self.ring, self.settings, coefficients, element, rows)
-        return external_product(self.ring, self.settings, coefficients, rows)
+    def execute(self, instructions: Sequence[Instruction], operands: Words) -> Words:
+        """Instructions by themselves, each on its operand: (count, 2, N) to (count, 2, N) in Eval order. Of INIT the
+        operand does not count. Raises as `run`."""
+        rows = [self._key(instruction) for instruction in instructions]
+        coefficients = self.ring.inverse(operands)
+        out = np.empty_like(operands)
+        alike: dict[int, list[int]] = {}
+        for at, instruction in enumerate(instructions):
+            if instruction.op is Op.INIT:
+                coefficients[at] = accumulator(self.ring, self.settings, instruction.gate, instruction.b)
+            alike.setdefault(instruction.entry if instruction.op is Op.SUBSTITUTE else -1, []).append(at)
+        for entry, at_all in alike.items():
+            keys = np.stack([rows[at] for at in at_all])
+            if entry < 0:
+                out[at_all] = external_products(self.ring, self.settings, coefficients[at_all], keys)
+            else:
+                element, _ = self.settings.substitutions[entry]
+                out[at_all] = substituted(self.ring, self.settings, coefficients[at_all], element, keys)
+        return out
+
+    def _ready(self) -> list[Instruction]:
+        """Instructions whose operands are there already, from the first on."""
+        found: list[Instruction] = []
+        inputs, loop = len(self.inputs), len(self.loop)
+        for instruction in self._waiting:
+            inputs -= instruction.op in (Op.SUBSTITUTE, Op.PRODUCT)
+            loop -= instruction.op is Op.STEP
+            if min(inputs, loop) < 0 or len(found) == _AT_ONCE:
+                break
+            found.append(instruction)
+        return found
 
     def _move(self) -> None:
         """Works off what can be worked off."""
-        while self._waiting:
-            instruction = self._waiting[0]
-            source = self.loop if instruction.op is Op.STEP else self.inputs
-            if instruction.op is not Op.INIT and not source:
-                break
-            self._waiting.popleft()
-            rows = self._key(instruction)
-            operand = np.zeros((2, self.ring.degree), np.uint64) if instruction.op is Op.INIT else source.popleft()
-            result = self.execute(instruction, operand, rows)
-            stays = instruction.op is Op.INIT or (self.settings.bootstrap and not instruction.last)
-            (self.loop if stays else self.outputs).append(result)
-            self.count += 1
+        while batch := self._ready():
+            operands = np.zeros((len(batch), 2, self.ring.degree), np.uint64)
+            for at, instruction in enumerate(batch):
+                if instruction.op is not Op.INIT:
+                    operands[at] = (self.loop if instruction.op is Op.STEP else self.inputs).popleft()
+            for instruction, result in zip(batch, self.execute(batch, operands), strict=True):
+                self._waiting.popleft()
+                stays = instruction.op is Op.INIT or (self.settings.bootstrap and not instruction.last)
+                (self.loop if stays else self.outputs).append(result)
+            self.count += len(batch)
         while self._places and self.outputs:
             self.memory.write(self._places.popleft(), image(self.outputs.popleft()))
 

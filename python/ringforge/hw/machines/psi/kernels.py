@@ -11,32 +11,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import fhew
 from ringforge.devices import Execution, Implementation, KeySet, Preparation, Report, register
 from ringforge.errors import MismatchError, MissingKeyError, ParameterError, ShapeError
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
-from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.job import KeyMemory
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget, gate_settings
 from ringforge.hw.machines.psi.ring import Words
+from ringforge.hw.machines.psi.runtime import ap_indices
 from ringforge.hw.machines.psi.settings import Settings
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel
 
 
-def _published(config: PsiConfig) -> None:
-    """Refuses machines of another kind."""
-    if config.pipeline != "paper":
-        raise ParameterError(f"{config.name} is no pipeline of this kind: choose psi-27, psi-37 or psi-54")
-
-
 def _chains(device: Any, params: fhew.GateParameters) -> Settings:
     """Settings for chains of gates; refuses what the machine cannot run."""
-    _published(device.config)
     settings = gate_settings(params)
     settings.check(device.config)
     last = params.n * params.ap_digits * params.ap_base - 1
@@ -130,16 +122,6 @@ class _Level(Implementation):
         return [wires], pipeline.report({"bootstrap": done})
 
 
-def ap_indices(params: fhew.GateParameters, exponents: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Numbers of the RGSW ciphertexts that turn accumulators by X^-<a, s>: (count, n) exponents modulo R to
-    (count, n d_r), (i d_r + j) B_r + v with v digit j of -a_i to base B_r."""
-    base, digits, modulus = params.ap_base, params.ap_digits, params.rotation_modulus
-    rest = (modulus - exponents.astype(np.int64)) % modulus
-    values = np.stack([rest // base**j % base for j in range(digits)], -1)
-    places = np.arange(params.n)[:, None] * digits + np.arange(digits)
-    return (places * base + values).reshape(len(exponents), -1).astype(np.uint32)
-
-
 class _Substitution(Implementation):
     """Substitutions of a batch.
 
@@ -154,7 +136,6 @@ class _Substitution(Implementation):
         self._settings(device, kernel)
 
     def _settings(self, device: Any, kernel: SubstitutionKernel) -> Settings:
-        _published(device.config)
         cut = gadget(kernel.cut)
         settings = Settings(kernel.log_n, kernel.modulus, cut, cut, cut, substitutions=((kernel.element, 0),))
         settings.check(device.config)
@@ -195,7 +176,6 @@ class _Lookup(Implementation):
         self.executor = executor
 
     def check(self, device: Any, kernel: LookupKernel) -> None:
-        _published(device.config)
         lookup_settings(device.config, kernel.plan)
 
     def prepare(self, p: Preparation[LookupKernel]) -> Lookup:

@@ -12,6 +12,7 @@ multiplies residues: the plain difference times g, whose only digit is the last,
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget
 from ringforge.hw.machines.psi.ring import Words, added, multiplied, subtracted
+from ringforge.hw.machines.psi.runtime import expanded, rebuilt
 from ringforge.hw.machines.psi.settings import Settings
 from ringforge.psi.kernels import LookupTable
 
@@ -54,7 +56,7 @@ def lookup_settings(config: PsiConfig, plan: _native.psi.Plan) -> Settings:
 
 def _delta(plan: _native.psi.Plan) -> int:
     """What a plain word is multiplied by: a power of two next to Q/T."""
-    return 1 << (round(np.log2(float(plan.modulus))) - plan.log_t)
+    return 1 << (round(math.log2(plan.modulus)) - int(plan.log_t))
 
 
 def _leaf_parts(plan: _native.psi.Plan) -> int:
@@ -146,11 +148,10 @@ class _Answer:
                 raise Error("cancelled")
 
     def _expanded(self, nodes: Words, stage: int) -> tuple[Words, Words]:
-        """Both children of nodes (m, outputs, 2, N): c + u, and X^(-2^stage) (c - u), u the substituted c."""
-        flat = nodes.reshape(-1, 2, self.ring.degree)
-        u = self._substituted(flat, stage)
-        turned = multiplied(subtracted(flat, u, self.q), self.ring.monomial(-(1 << stage)), self.q)
-        return added(flat, u, self.q).reshape(nodes.shape), turned.reshape(nodes.shape)
+        """Both children of nodes (m, outputs, 2, N)."""
+        self.counts["substitution"] += nodes.shape[0] * nodes.shape[1]
+        rows, cut = self.keys.substitution_rows(stage), gadget(self.plan.expansion[stage])
+        return expanded(self.pipeline, nodes, stage, rows, cut)
 
     def _substituted(self, x: Words, stage: int) -> Words:
         self.counts["substitution"] += len(x)
@@ -171,10 +172,8 @@ class _Answer:
         plan, n = self.plan, self.ring.degree
         m, bits, d = len(bins), plan.rgsw_bits, plan.gadget.count
         rows = nodes.reshape(m, bits, d, 2, n)
-        flat = rows.reshape(-1, 2, n)
-        rebuilt = self.pipeline.products(flat, [0] * len(flat), self.keys.reconstruction_rows()[None])
-        self.counts["external_product"] += len(flat)
-        keys = np.concatenate([rebuilt.reshape(rows.shape), rows], 2).reshape(m * bits, 2 * d, 2, n)
+        keys = rebuilt(self.pipeline, rows, self.keys.reconstruction_rows()).reshape(m * bits, 2 * d, 2, n)
+        self.counts["external_product"] += m * bits * d
         x = self._tree(bins, keys)
         for bit in range(plan.rotation_bits):
             factor = subtracted(self.ring.monomial(2 * n - (1 << bit)), np.ones(n, np.uint64), self.q)

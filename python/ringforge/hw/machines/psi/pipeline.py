@@ -54,25 +54,30 @@ class Pipeline:
     Args:
         device: with the attribute `config`. executor: runs its jobs.
         settings: of all runs, but for what they say otherwise.
+        polled: the host writes commands one by one, instead of a queue.
 
     Raises:
         ParameterError: the machine does not take the settings.
     """
 
-    def __init__(self, device: Any, executor: Executor, settings: Settings) -> None:
+    def __init__(self, device: Any, executor: Executor, settings: Settings, *, polled: bool = False) -> None:
         settings.check(device.config)
+        self.polled = polled
         self.device, self.executor, self.settings = device, executor, settings
         self.config = device.config
         self.ring = Ring.of(settings.q, settings.log_n)
         #: Instructions run.
         self.instructions = 0
+        #: Bytes of keys that its runs had in memory, each run's own.
+        self.uploaded = 0
         self._seconds, self._bytes = 0.0, dict[str, int]()
         self._cycles: int | None = None
 
     def run(self, job: Job) -> Words:
         """Results of a job. Raises HardwareError as `Executor.run`."""
-        made = self.executor.run(self.device, job)
+        made = self.executor.run(self.device, job.polled() if self.polled else job)
         self.instructions += len(job.instructions)
+        self.uploaded += sum(piece.words.nbytes for piece in job.pieces if piece.entity == "keys")
         self._seconds += made.seconds
         if made.cycles is not None:
             self._cycles = (self._cycles or 0) + made.cycles
@@ -174,4 +179,4 @@ class Pipeline:
     def _length(self, chains: int) -> int:
         """Products of each chain in one run, so that keys fit the host's memory."""
         each = self.config.key_bytes(self.settings.log_n, self.settings.a.count + self.settings.b.count)
-        return max(2, _KEY_ROOM // (each * chains))
+        return max(2, int(_KEY_ROOM // (each * chains)))

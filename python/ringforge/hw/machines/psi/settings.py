@@ -17,7 +17,8 @@ from ringforge.hw.machines.psi.ring import Gadget
 
 _MAX_LOG_BASE: Final = 31
 _MAX_DIGITS: Final = 15
-_OFFSET_BITS: Final = 3
+#: Bits that balanced digits may cover beyond those of the modulus.
+_BEYOND: Final = 2
 #: Half circles of the gates by their numbers in instructions: eighths of the circle at which phases begin to mean 1.
 HALF_CIRCLES: Final[Mapping[str, int]] = {"OR": 1, "AND": 3, "NOR": 5, "NAND": 7, "XOR": 2, "XNOR": 6}
 
@@ -63,6 +64,7 @@ class Settings:
             ParameterError: with what is out of range, the limit, and what to do.
         """
         config.check_log_n(self.log_n)
+        shift = config.shift(self.q)
         if self.q % (2 << self.log_n) != 1:
             raise ParameterError(
                 f"{self.q} has no transform of degree 2^{self.log_n}: take a prime that is 1 modulo 2N"
@@ -89,7 +91,7 @@ class Settings:
             raise ParameterError(f"there are {GATES} bounds of gates, below the LWE modulus 2^{self.log_lwe}")
         if self.key_base % KEY_UNIT:
             raise ParameterError(f"keys begin at a multiple of {KEY_UNIT} bytes, not at {self.key_base:#x}")
-        return config.shift(self.q)
+        return shift
 
     def registers(self, config: PsiConfig) -> dict[int, int]:
         """Values by address, words of 32 bits.
@@ -129,7 +131,8 @@ def check_gadget(config: PsiConfig, gadget: Gadget, q: int, what: str) -> None:
             f"gadget {what}: {gadget.count} digits of {gadget.log_base} bits; {config.name} takes 1 to {_MAX_DIGITS} "
             f"digits of 1 to {_MAX_LOG_BASE} bits: choose other digits, or device cpu"
         )
-    if not gadget.covers(q) or gadget.offset >> (config.word_bits + _OFFSET_BITS - config.shift(q)):
+    reach = gadget.drop + gadget.count * gadget.log_base
+    if not gadget.covers(q) or (gadget.balanced and reach > q.bit_length() + _BEYOND):
         raise ParameterError(
             f"gadget {what}: {gadget.count} digits of {gadget.log_base} bits above 2^{gadget.drop} do not fit residues "
             f"of {q.bit_length()} bits on {config.name}: choose digits that just cover them, or device cpu"
