@@ -194,8 +194,8 @@ def test_the_interpreter_refuses_what_the_machine_refuses():
 
     refused("never written: slot 5", s1=5)
     refused("never written: key row 4", row=3)
-    refused("no slot 40", s1=40)
-    refused("no place 64", op=Op.LINEAR, to_row=True, target=64)
+    refused("no slot 96", s1=96)
+    refused("no place 128", op=Op.LINEAR, to_row=True, target=128)
     refused("even element", element=2)
     refused("gadget without digits", gadget_a=9)
     refused("b beside digits", both=True, beside=Beside.B)

@@ -80,7 +80,7 @@ class LookupCost:
 def lookup_cost(config: WideConfig, fields: PlanFields, executor: Executor, log_bins: int = 2) -> LookupCost:
     """Queries of 2^log_bins bins and of twice as many, on an empty table, with the plan's gadgets.
 
-    All stages of the expansion have the digits of the last one, which does half of a query's substitutions. Results
+    All stages of the expansion have the digits of the last one, which does half of a query's substitutions. Replies
     of few bins are packed by traces, which a whole query does not need: a bin is a little dearer here.
 
     Raises:
