@@ -4,7 +4,7 @@
 // Slots to memory, in the format of psi_wide_load.
 //
 // Function    Commands are worked off in order, of `count` slots each; done_o when memory has acknowledged all of one.
-// Throughput  LineBeats beats in LineBeats + 1 cycles, if the file's read port gives lines and memory takes beats
+// Throughput  a beat a cycle, if the file's read port gives lines and memory takes beats
 // Ranges      addresses in beats of 64 bytes; bursts end at 4 KiB, and are asked for when their data are at hand. halt_i:
 //             asks for no more. The read port answers 2 cycles after store_read_o met store_ready_i.
 
@@ -69,31 +69,34 @@ module psi_wide_store
   assign taken = head_valid && !busy_q;
 
   // ---- Reading lines -------------------------------------------------------------------------------
+  localparam int unsigned Ahead = 4;  // lines that were asked for and not yet cut into beats
+  localparam int unsigned LineBits = LineBeats * PortW;
   logic [IndexW-1:0] slots_q;     // to be read
   logic [IndexW-1:0] slot_q;
   logic [LineW-1:0]  line_q, last_line;
   logic [1:0]        coming_q;    // a line was asked for, and is here
-  logic              sending_q, read, beats_ready, last_sub;
+  logic [2:0]        room_q;
+  logic              read, beats_ready, line_valid, last_sub, cut;
   logic [SubW-1:0]   sub_q;
-  logic [LineBeats*PortW-1:0] whole_q;
+  logic [LineBits-1:0] arrived, whole;
 
   assign last_line = short_i ? {1'b0, {(LineW-1){1'b1}}} : '1;
   assign last_sub = sub_q == SubW'(LineBeats - 1);
-  assign store_read_o = busy_q && slots_q != '0 && coming_q == '0 && (!sending_q || (last_sub && beats_ready));
+  assign store_read_o = busy_q && slots_q != '0 && room_q != '0;
   assign store_slot_o = slot_q;
   assign store_line_o = line_q;
   assign read = store_read_o && store_ready_i;
+  assign cut = line_valid && beats_ready;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       coming_q <= '0;
-      sending_q <= 1'b0;
       sub_q <= '0;
+      room_q <= 3'(Ahead);
     end else begin
       coming_q <= {coming_q[0], read};
-      if (coming_q[1]) sending_q <= 1'b1;
-      else if (sending_q && beats_ready && last_sub) sending_q <= 1'b0;
-      if (sending_q && beats_ready) sub_q <= last_sub ? '0 : sub_q + 1'b1;
+      if (cut) sub_q <= last_sub ? '0 : sub_q + 1'b1;
+      room_q <= room_q + 3'(cut && last_sub) - 3'(read);
     end
     if (taken) begin
       slots_q <= head.count;
@@ -106,13 +109,19 @@ module psi_wide_store
         slots_q <= slots_q - 1'b1;
       end
     end
-    if (coming_q[1]) begin
-      whole_q <= '0;
-      for (int unsigned l = 0; l < 2 * Lanes; l++) whole_q[l*WordBits+:W] <= line_i[l] >> shift_i;
-    end else if (sending_q && beats_ready) begin
-      whole_q <= whole_q >> (LineBeats > 1 ? PortW : 0);
-    end
   end
+
+  always_comb begin
+    arrived = '0;
+    if (coming_q[1]) for (int unsigned l = 0; l < 2 * Lanes; l++) arrived[l*WordBits+:W] = line_i[l] >> shift_i;
+  end
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  rf_fifo #(.Width(LineBits), .Depth(Ahead)) u_lines (
+    .clk_i, .rst_ni, .valid_i(coming_q[1]), .ready_o(), .data_i(arrived), .valid_o(line_valid),
+    .ready_i(beats_ready && last_sub), .data_o(whole), .count_o()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
 
   // ---- Bursts --------------------------------------------------------------------------------------
   logic [CountW-1:0] stored, promised_q;   // beats at hand; of these, in bursts that were granted
@@ -124,7 +133,8 @@ module psi_wide_store
   logic [BeatsW-1:0] burst;
 
   rf_fifo #(.Width(PortW), .Depth(Depth)) u_beats (
-    .clk_i, .rst_ni, .valid_i(sending_q), .ready_o(beats_ready), .data_i(whole_q[PortW-1:0]), .valid_o(beat_valid),
+    .clk_i, .rst_ni, .valid_i(line_valid), .ready_o(beats_ready),
+    .data_i(whole[32'(sub_q)*PortW+:PortW]), .valid_o(beat_valid),
     .ready_i(sent), .data_o(data_o), .count_o(stored)
   );
 

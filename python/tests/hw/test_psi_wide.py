@@ -58,12 +58,15 @@ def run_gates(name: str, config: WideConfig, executor: Executor, steps: int, gat
     return sum(cycles) / sum(level.products for level in levels) if cycles else None
 
 
-def lookup_plan(log_n: int, modulus: int, log_bins: int, cell_bits: int, log_cell: int, log_onehot: int) -> psi.Plan:
+def lookup_plan(
+    log_n: int, modulus: int, log_bins: int, cell_bits: int, log_cell: int, log_onehot: int,
+    algorithm: str = "ringforge",
+) -> psi.Plan:  # fmt: skip
     bits = modulus.bit_length()
     third, half = fhew.Cut(-(-bits // 3), 3), fhew.Cut(-(-bits // 2), 2)
     expansion = [third, half] * (log_n // 2) + [third] * (log_n % 2)
     return psi.Plan(
-        "ringforge", log_n, modulus, log_bins, cell_bits, log_cell, 3, log_onehot, fhew.Cut(9, 2, bits - 18), expansion,
+        algorithm, log_n, modulus, log_bins, cell_bits, log_cell, 3, log_onehot, fhew.Cut(9, 2, bits - 18), expansion,
         half, 13, "a test",
     )  # fmt: skip
 
@@ -191,8 +194,8 @@ def test_the_interpreter_refuses_what_the_machine_refuses():
 
     refused("never written: slot 5", s1=5)
     refused("never written: key row 4", row=3)
-    refused("no slot 40", s1=40)
-    refused("no place 64", op=Op.LINEAR, to_row=True, target=64)
+    refused("no slot 96", s1=96)
+    refused("no place 128", op=Op.LINEAR, to_row=True, target=128)
     refused("even element", element=2)
     refused("gadget without digits", gadget_a=9)
     refused("b beside digits", both=True, beside=Beside.B)

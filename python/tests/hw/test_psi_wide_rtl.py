@@ -11,13 +11,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from ringforge.errors import HardwareError
+from ringforge._native import psi
+from ringforge.devices import KeySet, open_device
+from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core.registers import Register
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Program, Times
 from ringforge.hw.machines.psi_wide.runner import Interpreted, Simulated
-from tests.hw.test_psi_wide import SMALL_PRIME, lookup_plan, run_gates, run_lookup
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
+from ringforge.psi.table import Arrays
+from tests.hw.test_psi_wide import SMALL_PRIME, lookup_plan, run_gates, run_lookup, seed
 from tests.hw.wide_programs import case
 
 #: A run without a beat for so many cycles has come to a stand.
@@ -34,8 +38,8 @@ def small(request: pytest.FixtureRequest) -> Iterator[Simulation[WideConfig]]:
         yield sim
 
 
-def compare(sim: Simulation[WideConfig], q: int, log_n: int, seed: int, length: int) -> None:
-    want, got = (case(sim.config, q, log_n, seed, length) for _ in range(2))
+def compare(sim: Simulation[WideConfig], q: int, log_n: int, number: int, length: int) -> None:
+    want, got = (case(sim.config, q, log_n, number, length) for _ in range(2))
     Interpreted().run(want.setup, want.program, want.memory)
     Simulated(sim, silence=_SILENCE).run(got.setup, got.program, got.memory)
     np.testing.assert_array_equal(got.result, want.result)
@@ -43,15 +47,15 @@ def compare(sim: Simulation[WideConfig], q: int, log_n: int, seed: int, length: 
 
 @pytest.mark.parametrize(("q", "log_n"), _RINGS)
 def test_random_programs(small, q, log_n):
-    for seed in range(2):
-        compare(small, q, log_n, seed, 40)
+    for number in range(2):
+        compare(small, q, log_n, number, 40)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("q", "log_n"), _RINGS)
 def test_many_random_programs(small, q, log_n):
-    for seed in range(100, 130):
-        compare(small, q, log_n, seed, 120)
+    for number in range(100, 130):
+        compare(small, q, log_n, number, 120)
 
 
 def test_an_empty_program_ends(small):
@@ -62,9 +66,9 @@ def test_an_empty_program_ends(small):
 @pytest.mark.parametrize(
     ("instruction", "message"),
     [
-        ({"op": Op.PRODUCT, "s1": 32, "element": 1}, "a slot or key rows that it does not have"),
-        ({"op": Op.PRODUCT, "row": 62, "element": 1}, "a slot or key rows that it does not have"),
-        ({"op": Op.LINEAR, "to_row": True, "target": 64, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.PRODUCT, "s1": 96, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.PRODUCT, "row": 126, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.LINEAR, "to_row": True, "target": 128, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.PRODUCT, "element": 2}, "a count of 0"),
         ({"op": Op.PRODUCT, "element": 1, "gadget_a": 12}, "a count of 0"),
         ({"op": Op.PRODUCT, "element": 1, "both": True, "beside": Beside.B}, "a count of 0"),
@@ -109,11 +113,11 @@ def test_memory_that_is_not_there(small):
 
 def test_aborts_at_random_moments(small):
     rng = random.Random(1)
-    for seed in range(4):
-        given = case(small.config, SMALL_PRIME, 9, seed, 40)
+    for number in range(4):
+        given = case(small.config, SMALL_PRIME, 9, number, 40)
         with pytest.raises(HardwareError, match="was not done after"):
             Simulated(small, limit=rng.randrange(50, 12_000)).run(given.setup, given.program, given.memory)
-        compare(small, SMALL_PRIME, 8, seed, 10)
+        compare(small, SMALL_PRIME, 8, number, 10)
 
 
 def test_a_product_leaves_every_interval(small):
@@ -152,6 +156,22 @@ def test_two_threads_do_not_share_it(small):
 
 def test_a_lookup_is_that_of_the_library(small):
     assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, Simulated(small, silence=_SILENCE))
+
+
+def test_a_device_answers_queries():
+    plan = lookup_plan(8, SMALL_PRIME, 1, 9, 0, 1)
+    client = psi.ClientKey(plan, seed(1))
+    words = np.array([[5], [3], [6]], np.uint16)
+    arrays = Arrays(np.array([0, 2, 3], np.uint64), np.array([7, 300, 511], np.uint32), words, np.zeros(0, np.uint16))
+    device = open_device("rtl:psi-wide-small")
+    keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
+    handle = device.prepare(LookupKernel(plan), keys, LookupTable(plan, arrays))
+    (reply,), report = device.run(handle, [client.query(np.array([300, 510], np.uint32))])
+    assert client.decode(reply).tolist() == [[3], [0]]
+    assert report.cycles
+    assert report.seconds == report.cycles / 125e6
+    with pytest.raises(ParameterError, match="algorithm ringforge"):
+        device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)
 
 
 @pytest.mark.long

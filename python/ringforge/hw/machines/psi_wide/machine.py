@@ -28,6 +28,7 @@ MACHINE: Final = Machine(
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
     resized=frozenset({"rf_bank"}),
     kernels="ringforge.hw.machines.psi_wide.kernels",
+    commands={"cycles": "ringforge.hw.machines.psi_wide.cli:cycles_command"},
     figures="ringforge.hw.machines.psi_wide.figures:FIGURES",
     tests=("python/tests/hw",),
 )

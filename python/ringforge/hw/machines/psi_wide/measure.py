@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Cycles of gates and of look-ups in RTL: what a gate takes amortised, and a query piece by piece."""
+"""Cycles of gates and of look-ups in RTL, amortised."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +14,10 @@ from ringforge.errors import HardwareError
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.gates import GinxMachine
-from ringforge.hw.machines.psi_wide.lookup import LookupMachine, Maker
+from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.runner import Executor
+from ringforge.psi.info import PlanFields
 from ringforge.psi.table import Arrays
-
-if TYPE_CHECKING:
-    from ringforge._native.psi import Plan
 
 
 @dataclass(frozen=True)
@@ -67,50 +63,39 @@ def run_gates(config: WideConfig, key: fhew.EvaluationKey, secret: fhew.SecretKe
 
 @dataclass(frozen=True)
 class LookupCost:
-    """Cycles of a query's pieces.
+    """Cycles of a query, by two small ones.
 
     Attributes:
-        expansions: of a node, by stage. lookup: of a bin, packing not counted. pack: of two halves of a reply.
-        total: of the query, by the pieces' numbers. transforms: of these, cycles of the forward transform alone.
+        bins: of both. cycles: of both.
+        each: cycles of a bin: the difference over the bins that one has more.
+        transforms: of these, cycles of the forward transform.
     """
 
-    expansions: tuple[int, ...]
-    lookup: int
-    pack: int
-    total: int
-    transforms: int
+    bins: tuple[int, int]
+    cycles: tuple[int, int]
+    each: float
+    transforms: float
 
 
-def lookup_cost(config: WideConfig, plan: Plan, executor: Executor) -> LookupCost:
-    """Runs every kind of piece by itself on an empty table, and adds them up; loading of tables is not counted.
+def lookup_cost(config: WideConfig, fields: PlanFields, executor: Executor, log_bins: int = 2) -> LookupCost:
+    """Queries of 2^log_bins bins and of twice as many, on an empty table, with the plan's gadgets.
+
+    All stages of the expansion have the digits of the last one, which does half of a query's substitutions. Replies
+    of few bins are packed by traces, which a whole query does not need: a bin is a little dearer here.
 
     Raises:
         HardwareError: the machine stops with an error.
     """
-    keys = _native.psi.SessionKeys(plan, _native.psi.ClientKey(plan).evaluation_keys())
-    machine = LookupMachine(config, keys, executor)
-    words = np.zeros((0, plan.cell_words), np.uint16)
-    table = Arrays(np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), words, np.zeros(0, np.uint16))
-    opened = np.zeros((1, plan.outputs, 2, 1 << plan.log_n), np.uint64)
-
-    def piece(write: Callable[[Maker], None]) -> int:
-        maker = Maker(config, plan, keys, machine.setup, machine.places, opened, table)
-        maker.begin()
-        write(maker)
-        return (executor.run(machine.setup, maker.program, maker.memory) or 0) - idle
-
-    def loaded() -> int:
-        maker = Maker(config, plan, keys, machine.setup, machine.places, opened, table)
-        maker.begin()
-        return executor.run(machine.setup, maker.program, maker.memory) or 0
-
-    idle = loaded()
-    stages = min(plan.log_bins, plan.log_n)
-    packing = min(stages, plan.rotation_bits)
-    expansions = tuple(piece(lambda m, s=s: m.expand(m.roots[0], m.nodes[s], s)) for s in range(stages))  # type: ignore[misc]
-    lookup = piece(lambda m: m.lookup(m.roots[0], 0))
-    pack = piece(lambda m: m.pack(m.halves[0], stages - packing)) if packing else 0
-    total = plan.groups * sum(cycles << stage for stage, cycles in enumerate(expansions))
-    total += plan.bins * lookup + (plan.bins - plan.replies) * pack
-    transforms = int(plan.counts().ntt) * config.lines(plan.log_n)
-    return LookupCost(expansions, lookup, pack, total, transforms)
+    found = []
+    for log in (log_bins, log_bins + 1):
+        last = [fields.expansion[-1]] * len(fields.expansion)
+        plan = fields.model_copy(update={"log_bins": log, "expansion": last}).native()
+        client = _native.psi.ClientKey(plan)
+        words = np.zeros((0, plan.cell_words), np.uint16)
+        table = Arrays(np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), words, np.zeros(0, np.uint16))
+        machine = LookupMachine(config, _native.psi.SessionKeys(plan, client.evaluation_keys()), executor)
+        machine.results(client.query(np.zeros(plan.bins, np.uint32)), table)
+        found.append((plan.bins, machine.cycles or 0, int(plan.counts().ntt) * config.lines(plan.log_n)))
+    (few, short, _), (many, long, _) = found
+    transforms = (found[1][2] - found[0][2]) / (many - few)
+    return LookupCost((few, many), (short, long), (long - short) / (many - few), transforms)
