@@ -17,6 +17,7 @@ from .figures import (
     IN_FLIGHT,
     PRODUCT,
     PSI_DEGREE,
+    PSI_DIGITS,
     PSI_LOG_MODULUS,
     PSI_ROWS,
     PSI_SIGMA,
