@@ -43,9 +43,9 @@ def psi(
 
     Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured here, (r) cycles or
     resources of our RTL, (d) derived from others. Our machines come after the paper's tables: cycles saved by
-    `ringforge hw streams`, `validate` and `symmetric`, else by the model that RTL was held against. Measuring takes some
-    minutes: NAND by AP at MEDIUM and STD128_AP, substitution and external product, and a few bins for each row of
-    Table 4, whose whole times are scaled and say so.
+    `ringforge hw streams`, `validate` and `symmetric`, else by the model that RTL was held against. Measuring takes
+    some minutes: NAND by AP at MEDIUM and STD128_AP, substitution and external product, and a few bins for each row
+    of Table 4, whose whole times are scaled and say so.
 
     Examples: `ringforge reproduce psi --no-measure`, `ringforge reproduce psi --table 2 --all`
     """

@@ -144,7 +144,7 @@ def _structure() -> list[str]:
             f"({row.bits}, {row.log_bins}): software is {parts[3] / row.seconds:.2%}, the stated {SOFTWARE_SHARE:.0%}."
         ),
         (
-            f"log2(N)/dc inverse transforms are {ours.inverses} for dc = {PSI_DIGITS}, which is enough for products. A "
+            f"By log2(N)/dc there are {ours.inverses} inverse transforms for dc = {PSI_DIGITS}, enough for products. A "
             f"substitution, {PSI_DIGITS} digits and b, has {(PSI_DIGITS + 1) * stage_cycles(PSI_DEGREE):,} cycles, in "
             "which "
             f"two do not end ({inverse // 2:,}): four are needed, as built."
