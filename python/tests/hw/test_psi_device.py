@@ -20,13 +20,13 @@ from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError,
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
 from ringforge.hw.machines.psi.measure import GateBench, Query, RingBench, lookup_plan
 from ringforge.hw.machines.psi.model_device import Modelled
 from ringforge.hw.machines.psi.pipeline import Pipeline
-from ringforge.hw.machines.psi.ring import Gadget
 from ringforge.psi import planner
 from ringforge.psi.info import CutFields, PlanFields
 from ringforge.psi.kernels import LookupKernel, LookupKeys, SubstitutionKernel

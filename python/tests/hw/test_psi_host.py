@@ -18,6 +18,7 @@ from ringforge._native import fhew, kernels
 from ringforge.arrays import aligned_copy
 from ringforge.errors import HardwareError, ParameterError, ShapeError
 from ringforge.hw.core.dram import Dram
+from ringforge.hw.core.small_ring import Gadget, Ring, multiplied
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Interpreted
 from ringforge.hw.machines.psi.interpreter import Interpreter
@@ -43,7 +44,6 @@ from ringforge.hw.machines.psi.program import (
     step,
     substitution,
 )
-from ringforge.hw.machines.psi.ring import Gadget, Ring, multiplied
 from ringforge.hw.machines.psi.runtime import ap_indices
 from ringforge.hw.machines.psi.settings import Settings, addresses, bounds
 

@@ -16,11 +16,11 @@ from ringforge.errors import HardwareError
 from ringforge.hw.core.dram import Dram
 from ringforge.hw.core.registers import Register
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.core.small_ring import Words
 from ringforge.hw.machines.psi.interpreter import Interpreter, execute_all
 from ringforge.hw.machines.psi.job import ENTITIES, Job
 from ringforge.hw.machines.psi.layout import ciphertexts
 from ringforge.hw.machines.psi.program import Code, Command
-from ringforge.hw.machines.psi.ring import Words
 from ringforge.hw.machines.psi.settings import addresses
 
 #: Bit of FIFO_STATE: a command waits, so that no other may be written.

@@ -18,11 +18,11 @@ from ringforge import _native
 from ringforge._native import fhew
 from ringforge.arrays import aligned_copy
 from ringforge.gates.kinds import GateKind
+from ringforge.hw.core.small_ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
 from ringforge.hw.machines.psi.pipeline import Pipeline, gate_settings
-from ringforge.hw.machines.psi.ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.runtime import (
     BATCHES,
     ap_indices,

@@ -23,11 +23,11 @@ from ringforge.gates.kinds import GateKind
 from ringforge.hw.core import provenance
 from ringforge.hw.core.device import RtlDevice
 from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.measure import GateBench, Query, Timed, cycles, lookup_plan
 from ringforge.hw.machines.psi.model_device import Modelled
-from ringforge.hw.machines.psi.ring import Gadget
 
 Machine = Annotated[str, typer.Option(help="Configuration in hw/psi/config; `ringforge hw list` shows them.")]
 ParameterSet = Annotated[str, typer.Option(help="Set of gates, its keys by method ap: gates-toy, paper-medium, ...")]
