@@ -12,10 +12,10 @@ import pytest
 from ringforge import gates
 from ringforge._native import kernels
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.core.small_ring import Gadget, Words
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.job import Job, KeyMemory, bootstraps_job
 from ringforge.hw.machines.psi.layout import ciphertexts
-from ringforge.hw.machines.psi.ring import Gadget, Words
 from ringforge.hw.machines.psi.settings import Settings, bounds
 
 #: RGSW ciphertexts that chains draw from.

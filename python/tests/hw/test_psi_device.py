@@ -5,34 +5,49 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ringforge import _native, gates
+from ringforge import _native, gates, psi
 from ringforge._native import fhew
+from ringforge.cli import main
 from ringforge.devices import Device, KeySet, conformance, open_device
 from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError, ParameterError
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
-from ringforge.hw.machines.psi.measure import GateBench, RingBench
+from ringforge.hw.machines.psi.measure import GateBench, Query, RingBench, lookup_plan
 from ringforge.hw.machines.psi.model_device import Modelled
 from ringforge.hw.machines.psi.pipeline import Pipeline
-from ringforge.hw.machines.psi.ring import Gadget
+from ringforge.psi import planner
+from ringforge.psi.info import CutFields, PlanFields
 from ringforge.psi.kernels import LookupKernel, LookupKeys, SubstitutionKernel
-from tests.hw.psi_devices import SEED, Asked, QuickDevice
-from tests.test_cli import Run, run
+from tests.hw.psi_devices import QuickDevice
+from tests.psi.running import encrypted
 
-__all__ = ["run"]
+Run = Callable[..., str]
 
-#: Of the slow kernels, levels of gates, one check is quick enough for every run.
-_QUICK = "results are those of cpu"
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command that must succeed, and returns what it printed."""
+
+    def go(words: str) -> str:
+        capsys.readouterr()
+        code = main(shlex.split(words))
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return out
+
+    return go
 
 
 @functools.cache
@@ -45,26 +60,14 @@ def bench() -> GateBench:
     return GateBench("gates-toy", "tests")
 
 
-def suite(target: Device, *, all_of_it: bool) -> list[tuple[str, Callable[[], None]]]:
-    conformance.import_kernels()
-    found = list(conformance.checks(target))
-    return [(n, c) for n, c in found if all_of_it or not n.startswith(("GateLevel", "Lookup")) or _QUICK in n]
-
-
-@pytest.mark.parametrize("kind", ["model", "rtl"])
-def test_conformance(kind: str) -> None:
-    checks = suite(device(kind)[0], all_of_it=False)
-    kernels = {name.partition(" ")[0] for name, _ in checks}
-    assert kernels >= {"AccumulateKernel", "GateLevelKernel", "LookupKernel", "SubstitutionKernel"}
-    for name, check in checks:
-        if kind == "model" or not name.startswith("GateLevel"):
-            check()
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["model", "rtl"])
-def test_whole_conformance(kind: str) -> None:
-    for _, check in suite(device(kind)[0], all_of_it=True):
+def test_conformance(kind: str) -> None:
+    conformance.import_kernels()
+    checks = list(conformance.checks(device(kind)[0]))
+    kernels = {name.partition(" ")[0] for name, _ in checks}
+    assert kernels >= {"AccumulateKernel", "GateLevelKernel", "LookupKernel", "SubstitutionKernel"}
+    for _, check in checks:
         check()
 
 
@@ -103,31 +106,37 @@ def test_streams_and_expansions(kind: str) -> None:
         assert made.exact, made.what
 
 
+def asked(log_bins: int, cell_bits: int, log_cell: int = 0) -> Query:
+    """A query in a ring of degree 256."""
+    return Query(lookup_plan(PsiConfig.named("psi-small"), log_bins, cell_bits, log_cell))
+
+
 @pytest.mark.parametrize(
-    ("kind", "shape"), [("model", (2, 10, 0)), ("model", (3, 9, 1)), ("model", (1, 8, 0)), ("rtl", (1, 9, 0))]
+    ("kind", "shape"), [("model", (1, 10, 0)), ("model", (2, 9, 1)), ("model", (0, 8, 0)), ("rtl", (0, 9, 0))]
 )
 def test_replies_are_the_processors_word_for_word(kind: str, shape: tuple[int, int, int]) -> None:
-    target, executor = device(kind)
-    asked = Asked(*shape)
-    pipeline = Pipeline(target, executor, lookup_settings(PsiConfig.named("psi-small"), asked.plan))
-    seen: list[float] = []
-    reply, counts = Lookup(asked.keys, asked.table).answer(pipeline, asked.request, seen.append, SEED)
-    assert reply == asked.reply
-    assert counts == {name: getattr(asked.counts, name) for name in counts}
+    query = asked(*shape)
+    assert query.run(*device(kind)).exact
+    query.client.decode(query.reply)
+
+
+def test_look_ups_report_and_stop() -> None:
+    target, executor = device("model")
+    query, seen = asked(1, 8), list[float]()
+    pipeline = Pipeline(target, executor, lookup_settings(PsiConfig.named("psi-small"), query.plan))
+    lookup = Lookup(query.keys, query.table)
+    lookup.answer(pipeline, query.request, seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1
     with pytest.raises(Error, match="cancelled"):
-        Lookup(asked.keys, asked.table).answer(pipeline, asked.request, lambda _: False)
+        lookup.answer(pipeline, query.request, lambda _: False)
     with pytest.raises(FormatError):
-        Lookup(asked.keys, asked.table).answer(pipeline, asked.request[:-1])
+        lookup.answer(pipeline, query.request[:-1])
 
 
 def test_an_expansion_that_does_not_fit_goes_depth_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ringforge.hw.machines.psi.lookup._MOST", 100)
-    target, executor = device("model")
-    asked = Asked(3, 9)
-    pipeline = Pipeline(target, executor, lookup_settings(PsiConfig.named("psi-small"), asked.plan))
-    assert Lookup(asked.keys, asked.table).answer(pipeline, asked.request, None, SEED)[0] == asked.reply
+    assert asked(2, 9).run(*device("model")).exact
 
 
 def test_chains_in_parts_and_without_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +183,6 @@ def test_kernels_that_do_not_fit_are_refused_with_a_remedy() -> None:
 
 
 def _plan(algorithm: str) -> Any:
-    from ringforge.psi import planner
-
     return planner.choose("direct", 64, 2, 0, 0, 3, 16, algorithm).native()
 
 
@@ -186,10 +193,10 @@ def test_keys_of_others_are_refused() -> None:
     other = KeySet(own=(fhew.SubstitutionKey.make(secret, 3, cut),))
     with pytest.raises(MismatchError, match="the kernel needs"):
         target.prepare(SubstitutionKernel(8, p.modulus, 5, cut, 1), other)
-    asked = Asked(1, 8)
-    kernel = LookupKernel(Asked(2, 8).plan)
+    query = asked(0, 8)
+    kernel = LookupKernel(lookup_plan(PsiConfig.named("psi-small"), 1, 8))
     with pytest.raises(MismatchError, match="different plans"):
-        target.prepare(kernel, KeySet(own=(LookupKeys(asked.client.evaluation_keys()),)), asked.table)
+        target.prepare(kernel, KeySet(own=(LookupKeys(query.client.evaluation_keys()),)), query.table)
 
 
 # ---- as users see it --------------------------------------------------------------------------------
@@ -207,6 +214,27 @@ def test_bits_are_evaluated_on_it(kind: str) -> None:
     assert evaluator.bootstraps == 2
 
 
+@pytest.mark.parametrize("kind", ["model", "rtl"])
+def test_an_intersection_is_found_on_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Table, client and server as ever, but for a plan in a small ring."""
+
+    def small(mode: str, capacity: int, log_bins: int, *others: Any) -> PlanFields:  # noqa: ARG001
+        digits, log_n = CutFields(log_base=4, count=7, drop=0), 8
+        return PlanFields(
+            algorithm="paper", log_n=log_n, modulus=bench().params.modulus, log_bins=log_bins, cell_bits=8, log_cell=0,
+            log_t=1, log_onehot=0, gadget=digits, expansion=[CutFields(log_base=3, count=9, drop=0)] * log_n,
+            log_reply=10, insecure="tests",
+        )  # fmt: skip
+
+    monkeypatch.setattr("ringforge.psi.planner.choose", small)
+    held = range(0, 256, 7)
+    server = psi.Server.build(
+        held, mode="direct", bits=8, log_bins=0, hashes=1, algorithm="paper", device=device(kind)[0]
+    )
+    for element in (7, 8):
+        assert set(encrypted(server, [element]).matches) == {element} & set(held)
+
+
 def test_commands(run: Run) -> None:
     text = run('hw run psi --model --count 2 --products 6 --insecure "tests"')
     assert "same bits as the CPU" in text
@@ -222,3 +250,11 @@ def test_paper_sets_in_rtl() -> None:
     for params, machine in (("paper-medium", "psi-27"), ("paper-std192", "psi-37")):
         found = GateBench(params, "tests").gates(QuickDevice(machine), Simulated(), count=12, products=64)
         assert found.exact, params
+
+
+@pytest.mark.long
+def test_a_bin_of_the_published_look_up_in_rtl() -> None:
+    """One bin of 2^18 cells, as at 32 bits and 2^14 bins, N = 2,048, 54 bits."""
+    made = Query(lookup_plan(PsiConfig.named("psi-54"), 0, 18)).run(QuickDevice("psi-54"), Simulated())
+    assert made.exact
+    assert made.cycles

@@ -37,6 +37,7 @@ MACHINE: Final = Machine(
         "run": "ringforge.hw.machines.psi.run_cli:run_command",
         "cycles": "ringforge.hw.machines.psi.run_cli:cycles_command",
         "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
+        "streams": "ringforge.hw.machines.psi.streams_cli:streams_command",
         "symmetric": "ringforge.hw.machines.psi.symmetric_cli:symmetric_command",
     },
     tests=("python/tests/hw",),

@@ -76,9 +76,13 @@ class Registers:
             return replace(self, bootstrap=bool(value & 1))
         if register == names["LOG_N"]:
             return replace(self, log_n=value)
-        for gadget in "abs":
-            if register == names[f"GADGET_{gadget.upper()}"]:
-                return replace(self, **{f"digits_{gadget}": value >> 8 & 15})
+        count = value >> 8 & 15
+        if register == names["GADGET_A"]:
+            return replace(self, digits_a=count)
+        if register == names["GADGET_B"]:
+            return replace(self, digits_b=count)
+        if register == names["GADGET_S"]:
+            return replace(self, digits_s=count)
         return self
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Polynomials modulo X^N + 1 and one prime in numpy, exact: the transform of the FHEW accelerator.
+"""Polynomials modulo X^N + 1 and one prime in numpy, exact: the rings of third-generation schemes, for machines.
 
 Values at the odd powers of psi, a primitive 2N-th root of unity modulo the prime q, in bit-reversed order (Longa,
 Naehrig, CANS 2016): the Eval order of the library, whose psi, the smallest one, is taken. Arrays have polynomials in
