@@ -7,15 +7,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ringforge._native import psi
 from ringforge.cli import main
 from ringforge.errors import ParameterError
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.streams import SYSTEM, streams
 from ringforge.hw.machines.psi_wide.config import WideConfig
+from ringforge.hw.machines.psi_wide.layout import Setup
+from ringforge.hw.machines.psi_wide.lookup import LookupMachine
+from ringforge.hw.machines.psi_wide.program import Op, Program
+from ringforge.hw.machines.psi_wide.runner import Executor, Memory
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, lookup_time, machine_tables, protocol, sizes, structures
 from ringforge.lab.tables import Value
+from ringforge.psi.table import Arrays
 from ringforge.runs import Record
 
 
@@ -75,16 +82,47 @@ def test_the_lookup_keeps_its_times() -> None:
     assert streaming.dsp(11) <= 3420
 
 
-def test_a_unit_for_rows_is_bound_by_memory() -> None:
-    """It takes rows off the transform, which then does not bind; reading rows does."""
+def test_a_unit_for_rows_is_too_large_and_powers_are_not() -> None:
     work = lookup_time.Work.of(sizes.plan(PSI_ROWS[0], "ringforge"))
     config = WideConfig.named("psi-wide-54")
-    unit, seconds = lookup_time.Streaming(config, row_unit=True).seconds(work)
-    assert unit == "memory reads"
-    assert seconds < lookup_time.Streaming(config).seconds(work)[1]
-    assert lookup_time.Streaming(config, row_unit=True).dsp(11) > 3420
+    rows = lookup_time.Streaming(config, row_unit=True)
     sparse = lookup_time.Streaming(config, sparse=sizes.entries(PSI_ROWS[0], "ringforge"))
-    assert sparse.seconds(work)[1] < 10
+    for machine in (rows, sparse):
+        assert machine.seconds(work)[1] < 10 < lookup_time.Streaming(config).seconds(work)[1]
+    assert rows.seconds(work)[0] == "unit for rows"
+    assert sparse.dsp(11) <= 3420 < rows.dsp(11)
+
+
+class _Kept(Executor):
+    """Keeps the program and runs nothing."""
+
+    program: Program
+
+    def run(self, setup: Setup, program: Program, memory: Memory) -> int | None:
+        del setup, memory
+        self.program = program
+
+
+@pytest.mark.parametrize("log_bins", [3, 5])
+def test_work_is_what_the_machine_is_told_to_do(log_bins: int) -> None:
+    """Instructions of a whole query of few bins, by unit."""
+    fields = sizes.plan_fields(28, 12, "ringforge").model_copy(update={"log_bins": log_bins})
+    plan = fields.native()
+    client = psi.ClientKey(plan)
+    kept = _Kept()
+    machine = LookupMachine(WideConfig.named("psi-wide-54"), psi.SessionKeys(plan, client.evaluation_keys()), kept)
+    none = np.zeros((0, plan.cell_words), np.uint16)
+    table = Arrays(np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), none, np.zeros(0, np.uint16))
+    machine.results(client.query(np.zeros(plan.bins, np.uint32)), table)
+    work, told = lookup_time.Work.of(plan), kept.program.instructions
+
+    def units(*operations: Op) -> int:
+        return sum(i.s1 for i in told if i.op in operations)
+
+    assert (units(Op.LOAD), units(Op.STORE), units(Op.PLAIN)) == (work.loads, work.stores, work.rows)
+    products = [i for i in told if i.op is Op.PRODUCT]
+    assert sum(1 + i.both for i in products) == work.inverse
+    assert sum(i.op is Op.LINEAR for i in told) == work.linear
 
 
 def test_chain_bounds_of_our_machine_deny_three_rows_of_table_5(tmp_path: Path) -> None:

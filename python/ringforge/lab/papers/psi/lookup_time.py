@@ -35,10 +35,11 @@ class Work:
         log_n, bins: of the plan.
         expansion, rebuilt, packing: substitutions, key switches that rebuild rows, substitutions of the packing.
         expansion_digits, rebuilt_digits, packing_digits: digits that they transform, summed.
+        last: substitutions of the expansion's last stage.
         stage_rows: rows of keys that the nodes of the expansion and the packing need, summed.
         products, product_digits: external products, and digits that they transform.
-        rows, leaves: plain rows, and leaves of all trees.
-        outputs: ciphertexts expanded for a bin.
+        rows: plain rows. rebuilding_rows: rows of the key that rebuilds.
+        outputs: ciphertexts expanded for a bin. replies: packed ones.
     """
 
     log_n: int
@@ -51,10 +52,12 @@ class Work:
     product_digits: int
     packing: int
     packing_digits: int
+    last: int
     stage_rows: int
     rows: int
-    leaves: int
+    rebuilding_rows: int
     outputs: int
+    replies: int
 
     @classmethod
     def of(cls, plan: Any) -> Work:
@@ -83,10 +86,12 @@ class Work:
             product_digits=products * 2 * int(plan.gadget.count),
             packing=sum(joins),
             packing_digits=sum(n * d for n, d in zip(joins, digits, strict=False)),
+            last=expansion[-1] if expansion else 0,
             stage_rows=sum(n * d for work in (nodes, joins) for n, d in zip(work, digits, strict=False)),
             rows=int(counts.row),
-            leaves=bins << int(plan.tree_bits),
+            rebuilding_rows=int(plan.reconstruction.count),
             outputs=int(plan.outputs),
+            replies=int(plan.replies),
         )
         # The replies' masks are the host's.
         assert work.expansion + work.packing == counts.substitution
@@ -105,8 +110,19 @@ class Work:
 
     @property
     def linear(self) -> int:
-        """Passes that only add, turn or scale: the second child of a node, two of a join, one that scales a bin."""
-        return self.expansion + 2 * self.packing + self.bins
+        """Passes that only add, turn, scale or copy: the second child of a node, a bin's ciphertexts as rows of keys,
+        one that scales a bin, two of a join."""
+        return self.expansion + self.bins * self.outputs + self.bins + 2 * (self.bins - self.replies)
+
+    @property
+    def loads(self) -> int:
+        """Ciphertexts and rows of keys from memory: nodes of the expansion, keys of stages and of what is rebuilt."""
+        return self.expansion + self.stage_rows + self.rebuilding_rows
+
+    @property
+    def stores(self) -> int:
+        """Ciphertexts to memory: children, but for those of the last stage, which stay on chip, and replies."""
+        return 2 * (self.expansion - self.last) + self.replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +152,20 @@ class Streaming:
     def cycles(self, work: Work) -> dict[str, int]:
         """Cycles of each unit in a query: 2 lines of the gather unit for a polynomial, 4 for two, 2 for a linear pass.
 
-        Memory: a node of the expansion is read and both its children are written; a bin's ciphertexts are read as rows,
-        those that are rebuilt once more; rows have 16 bits a coefficient.
+        Plain rows have 16 bits a coefficient in memory.
         """
         config, n = self.config, 1 << work.log_n
         line = config.lines(work.log_n)
         ciphertext = config.rlwe_bytes(work.log_n) // PORT_BYTES
         plain = 0 if self.sparse or self.row_unit else work.rows
-        reads = work.expansion + work.stage_rows + work.bins * work.outputs + work.rebuilt + 2 * work.packing
         table = work.bins * self.sparse * 4 // PORT_BYTES if self.sparse else work.rows * n * 2 // PORT_BYTES
         units = {
             "forward transform": (work.forward + plain) * line,
             "inverse transform": work.inverse * 2 * line,
             "gather": (2 * (work.expansion + work.rebuilt + work.packing + work.linear) + 4 * work.products) * line,
             "products and sums": (work.forward + plain + work.bins * self.sparse) * line,
-            "memory reads": reads * ciphertext + table,
-            "memory writes": (2 * work.expansion + work.bins) * ciphertext,
+            "memory reads": work.loads * ciphertext + table,
+            "memory writes": work.stores * ciphertext,
         }
         return units | {"unit for rows": work.rows * line} if self.row_unit else units
 
