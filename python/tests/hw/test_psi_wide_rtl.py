@@ -73,6 +73,8 @@ def test_an_empty_program_ends(small):
         ({"op": Op.PRODUCT, "element": 1, "gadget_a": 12}, "a count of 0"),
         ({"op": Op.PRODUCT, "element": 1, "both": True, "beside": Beside.B}, "a count of 0"),
         ({"op": Op.STORE}, "a count of 0"),
+        ({"op": Op.CELLS, "s1": 3}, "a count of 0"),
+        ({"op": Op.CELLS, "s1": 3, "s2": 100, "row": 40}, "a slot or key rows that it does not have"),
         ({"op": Op.TABLE, "s1": 3}, "a count of 0"),
     ],
 )
@@ -87,7 +89,7 @@ def test_refusals(small, instruction, message):
 
 def test_unknown_operations_and_degrees(small):
     given = case(small.config, SMALL_PRIME, 8, 1, 0)
-    words = np.array([7, 0] + [0] * 6, np.uint64)
+    words = np.array([8, 0] + [0] * 6, np.uint64)
 
     def run(change: dict[int, int]) -> None:
         small.unmap_all()
@@ -155,7 +157,9 @@ def test_two_threads_do_not_share_it(small):
 
 
 def test_a_lookup_is_that_of_the_library(small):
-    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, Simulated(small, silence=_SILENCE))
+    executor = Simulated(small, silence=_SILENCE)
+    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, executor)
+    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 12, 0, 1), small.config, executor, ones=True)
 
 
 def test_a_device_answers_queries():
