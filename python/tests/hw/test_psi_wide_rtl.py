@@ -11,9 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from ringforge._native import psi
+from ringforge._native import fhew, psi
 from ringforge.devices import KeySet, open_device
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.gates.kernels import GateLevelKernel
+from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.registers import Register
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.config import WideConfig
@@ -21,7 +23,7 @@ from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Prog
 from ringforge.hw.machines.psi_wide.runner import Interpreted, Simulated
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
-from tests.hw.test_psi_wide import SMALL_PRIME, lookup_plan, run_gates, run_lookup, seed
+from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed
 from tests.hw.wide_programs import case
 
 #: A run without a beat for so many cycles has come to a stand.
@@ -176,6 +178,27 @@ def test_a_device_answers_queries():
     assert report.seconds == report.cycles / 125e6
     with pytest.raises(ParameterError, match="algorithm ringforge"):
         device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)
+
+
+@pytest.mark.long
+def test_a_device_runs_gates_of_every_kind():
+    secret, key = gate_key("gates-128")
+    kinds = np.array(list(GateKind), np.uint8)
+    gates = len(kinds)
+    wires = np.zeros((3 + gates, secret.params.n + 1), np.uint32)
+    wires[:3] = secret.encrypt(np.array([1, 0, 1], np.uint8))
+    sources = np.full((gates, 3), -1, np.int32)
+    for row, kind in zip(sources, GateKind, strict=True):
+        row[: kind.arity] = np.arange(kind.arity)
+    targets = np.arange(3, 3 + gates, dtype=np.int32)
+    want = wires.copy()
+    rotations = fhew.evaluate(key, kinds, sources, want, targets)
+    device = open_device("rtl:psi-wide")
+    handle = device.prepare(GateLevelKernel(secret.params), KeySet(own=(key,)))
+    (got,), report = device.run(handle, [kinds, sources, wires, targets])
+    np.testing.assert_array_equal(got, want)
+    assert report.operations["bootstrap"] == rotations
+    assert report.cycles
 
 
 @pytest.mark.long
