@@ -197,6 +197,7 @@ def test_what_a_machine_does_not_take():
         ({"min_log_n": 9, "max_log_n": 11}, "one less"),
         ({"lanes": 32}, "32 lines"),
         ({"polys": 6}, "power of two"),
+        ({"slots": 96}, "power of two"),
         ({"ports": 2}, "1 port"),
     ],
 )
@@ -222,7 +223,7 @@ def test_the_interpreter_refuses_what_the_machine_refuses():
 
     refused("never written: slot 5", s1=5)
     refused("never written: key row 4", row=3)
-    refused("no slot 96", s1=96)
+    refused("no slot 130", s1=130)
     refused("no place 128", op=Op.LINEAR, to_row=True, target=128)
     refused("even element", element=2)
     refused("gadget without digits", gadget_a=9)

@@ -68,7 +68,7 @@ def test_an_empty_program_ends(small):
 @pytest.mark.parametrize(
     ("instruction", "message"),
     [
-        ({"op": Op.PRODUCT, "s1": 96, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.PRODUCT, "s1": 128, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.PRODUCT, "row": 126, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.LINEAR, "to_row": True, "target": 128, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.PRODUCT, "element": 2}, "a count of 0"),

@@ -16,7 +16,7 @@ from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.measure import lookup_cost, run_gates
 from ringforge.hw.machines.psi_wide.runner import Simulated
-from ringforge.psi.planner import choose
+from ringforge.psi.planner import choose, shape
 
 #: A run without a beat for so many cycles has come to a stand.
 _SILENCE = 1_000_000
@@ -58,10 +58,11 @@ def cycles_command(
             table.add_row("keys", f"{rate / 1e9:.2f} GB/s")
         else:
             fields = choose("direct", 1 << 20, bins, 0, 0, 3, 32, "ringforge")
-            cost = lookup_cost(config, fields, executor)
+            entries = shape("direct", 1 << 20, bins, 0, 0, 3, 32, fields.log_t).entries
+            cost = lookup_cost(config, fields, entries, executor)
             for count, cycles in zip(cost.bins, cost.cycles, strict=True):
                 table.add_row(f"query of {count} bins, cycles", f"{cycles:,}")
             table.add_row("a bin more", f"{cost.each:,.0f}")
-            table.add_row("of these forward transforms", f"{cost.transforms:,.0f}")
+            table.add_row("of these multipliers at work", f"{cost.transforms:,.0f}")
             table.add_row(f"2^{bins} bins", f"{cost.each * (1 << bins) / config.clock_hz:.1f} s")
         console().print(table)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ringforge._native.psi import Plan, SessionKeys
     from ringforge.psi.table import Arrays
 
-#: Ciphertexts that are on their way through a stage of the expansion at a time.
-_EXPANDING = 6
+#: Ciphertexts that are on their way through a stage of the expansion, and how many more are loaded ahead.
+_EXPANDING, _FETCHED = 6, 4
 #: Bins whose RGSW ciphertexts are held at a time, at most and at least.
 _BINS, _FEWEST = 4, 2
 #: Monomials of an instruction.
@@ -292,7 +292,12 @@ class _Maker:
         """The bins below a node in order; gives the value of their packed result."""
         if stage == self.depth:
             index = (group << self.depth) + prefix
-            slots = None if stage == 0 else (prefix >> (stage - 1)) * self.places.pool // 2
+            slots = None
+            if stage > 0:
+                # Children of a node that was in slots itself have changed places.
+                second = prefix >> (stage - 1) == 1
+                swapped = stage > 1 and prefix >> (stage - 2) & 1 == 0
+                slots = self.places.pool // 2 if second != swapped else 0
             prepare, self.waiting = [*self.waiting, *self._rows(self.begun, node, slots)], []
             found = _Bin(self.begun, index, prepare)
             self.begun += 1
@@ -325,30 +330,42 @@ class _Maker:
         )  # fmt: skip
 
     def _expand(self, node: int, child: int, stage: int) -> list[Callable[[], None]]:
-        """Both children of a node: of the last stage in slots, else in memory, the first in the node's place."""
-        half, last = self.places.pool // 2, stage + 1 == self.depth
+        """Both children of a node. Those of the last stage stay in slots, so does the first one of the stage before it,
+        which is expanded next; others go to memory, the first child in the node's place.
+        """
+        half, last, near = self.places.pool // 2, stage + 1 == self.depth, stage + 2 == self.depth
+        # The node itself: in slots if it is such a first child.
+        here = last and stage > 0 and node != self.nodes[stage - 1]
+        steps: list[Callable[[], None]] = [partial(self._key, stage, 0, fence=not here)]
+
+        def places(output: int) -> tuple[int, int]:
+            """Slots of the node's ciphertext, which becomes the second child, and of the first child."""
+            if here:
+                return output, half + output
+            turn = output % (2 * _EXPANDING)
+            return half + (output if last else turn), output if last or near else turn
+
+        def fetch(output: int) -> None:
+            if not here:
+                self.program.load(node + output * self.size, first=places(output)[0])
 
         def begin(output: int) -> None:
-            first = output if last else output % (2 * _EXPANDING)
-            self.program.load(node + output * self.size, first=half + first)
-            self._substitute(half + first, stage, row=0, init=half + first, target=first)
+            parent, first = places(output)
+            self._substitute(parent, stage, row=0, init=parent, target=first)
 
         def finish(output: int) -> None:
-            first = output if last else output % (2 * _EXPANDING)
-            self.program.linear(
-                half + first, s2=first, take=Take.REFLECTION, power=self.order - (1 << stage), target=half + first
-            )
+            second, first = places(output)
+            self.program.linear(second, s2=first, take=Take.REFLECTION, power=self.order - (1 << stage), target=second)
             if not last:
-                self.program.store(node + output * self.size, first=first)
-                self.program.store(child + output * self.size, first=half + first)
+                self.program.store(child + output * self.size, first=second)
+                if not near:
+                    self.program.store(node + output * self.size, first=first)
 
-        steps: list[Callable[[], None]] = [partial(self._key, stage, 0, fence=True)]
-        # A second child needs the first one: it is made some products later, so that nothing waits for it.
-        for output in range(self.plan.outputs + _EXPANDING):
-            if output >= _EXPANDING:
-                steps.append(partial(finish, output - _EXPANDING))
-            if output < self.plan.outputs:
-                steps.append(partial(begin, output))
+        # Nothing waits for what comes before it: ciphertexts are loaded and first children made some products earlier.
+        for output in range(-_FETCHED, self.plan.outputs + _EXPANDING):
+            for step, at in ((finish, output - _EXPANDING), (fetch, output + _FETCHED), (begin, output)):
+                if 0 <= at < self.plan.outputs:
+                    steps.append(partial(step, at))
         return steps
 
     def _rows(self, number: int, node: int, slots: int | None) -> list[Callable[[], None]]:
@@ -435,8 +452,10 @@ class _Maker:
         def name() -> None:
             this.result.slot = here.slot
 
-        steps = [partial(rotate, bit) for bit in range(plan.rotation_bits)]
-        traces = [partial(trace, stage) for stage in reversed(range(self.pack_stages, plan.rotation_bits))]
+        steps: list[Callable[[], None]] = [partial(rotate, bit) for bit in range(plan.rotation_bits)]
+        traces: list[Callable[[], None]] = [
+            partial(trace, stage) for stage in reversed(range(self.pack_stages, plan.rotation_bits))
+        ]
         chain.steps += [_Step([here], write) for write in (*steps, end, *traces, name)]
         return chain
 
