@@ -73,24 +73,24 @@ def test_the_lookup_keeps_its_times() -> None:
         moved = lookup_time.Chain(PsiConfig.named(name)).moved(same)
         assert moved.overlapped <= 280
         assert moved.in_turns > moved.overlapped > max(moved.to_card, moved.from_card, moved.card_memory)
-    streaming = lookup_time.Streaming(WideConfig.named("psi-wide-54"))
-    work = lookup_time.Work.of(better)
-    unit, seconds = streaming.seconds(work)
+    config, work = WideConfig.named("psi-wide-54"), lookup_time.Work.of(better)
+    rows = lookup_time.Streaming(config)
+    unit, seconds = rows.seconds(work)
     assert unit == "forward transform"
     assert seconds == pytest.approx((better.counts().ntt - better.replies) * 128 / 125e6)
-    assert seconds <= 20
-    assert streaming.dsp(11) <= 3420
-
-
-def test_a_unit_for_rows_is_too_large_and_powers_are_not() -> None:
-    work = lookup_time.Work.of(sizes.plan(PSI_ROWS[0], "ringforge"))
-    config = WideConfig.named("psi-wide-54")
-    rows = lookup_time.Streaming(config, row_unit=True)
-    sparse = lookup_time.Streaming(config, sparse=sizes.entries(PSI_ROWS[0], "ringforge"))
-    for machine in (rows, sparse):
-        assert machine.seconds(work)[1] < 10 < lookup_time.Streaming(config).seconds(work)[1]
-    assert rows.seconds(work)[0] == "unit for rows"
-    assert sparse.dsp(11) <= 3420 < rows.dsp(11)
+    assert 10 < seconds <= 20
+    cells = lookup_time.Streaming.of(config, better, sizes.entries(PSI_ROWS[0], "ringforge"))
+    unit, seconds = cells.seconds(work)
+    assert unit == "products and sums"
+    assert seconds <= 10
+    assert cells.dsp(11) == rows.dsp(11) <= 3420
+    # Full tables, and words above 1, are summed by rows.
+    assert lookup_time.Streaming.of(config, better, 512).cells == 0
+    # A second transform is as fast and does not fit.
+    more = lookup_time.Streaming(config, row_unit=True)
+    assert more.seconds(work)[0] == "unit for rows"
+    assert more.seconds(work)[1] < 10
+    assert more.dsp(11) > 3420
 
 
 class _Kept(Executor):
@@ -106,20 +106,24 @@ class _Kept(Executor):
 @pytest.mark.parametrize("log_bins", [3, 5])
 def test_work_is_what_the_machine_is_told_to_do(log_bins: int) -> None:
     """Instructions of a whole query of few bins, by unit."""
-    fields = sizes.plan_fields(28, 12, "ringforge").model_copy(update={"log_bins": log_bins})
+    fields = sizes.plan_fields(32, 14, "ringforge").model_copy(update={"log_bins": log_bins})
     plan = fields.native()
     client = psi.ClientKey(plan)
     kept = _Kept()
     machine = LookupMachine(WideConfig.named("psi-wide-54"), psi.SessionKeys(plan, client.evaluation_keys()), kept)
-    none = np.zeros((0, plan.cell_words), np.uint16)
-    table = Arrays(np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), none, np.zeros(0, np.uint16))
+    # Every leaf has a cell, and bins hold `full` or fewer.
+    full, stride = 40, 1 << plan.rotation_bits
+    cells = np.concatenate([np.arange(full - (b == 1), dtype=np.uint32) * stride for b in range(plan.bins)])
+    offsets = np.cumsum([0, *(full - (b == 1) for b in range(plan.bins))]).astype(np.uint64)
+    table = Arrays(offsets, cells, np.ones((len(cells), plan.cell_words), np.uint16), np.zeros(0, np.uint16))
     machine.results(client.query(np.zeros(plan.bins, np.uint32)), table)
     work, told = lookup_time.Work.of(plan), kept.program.instructions
 
     def units(*operations: Op) -> int:
         return sum(i.s1 for i in told if i.op in operations)
 
-    assert (units(Op.LOAD), units(Op.STORE), units(Op.PLAIN)) == (work.loads, work.stores, work.rows)
+    assert (units(Op.LOAD), units(Op.STORE), units(Op.PLAIN)) == (work.loads, work.stores, 0)
+    assert units(Op.CELLS) == plan.bins * full
     products = [i for i in told if i.op is Op.PRODUCT]
     assert sum(1 + i.both for i in products) == work.inverse
     assert sum(i.op is Op.LINEAR for i in told) == work.linear

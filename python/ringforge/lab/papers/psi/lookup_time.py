@@ -35,10 +35,10 @@ class Work:
         log_n, bins: of the plan.
         expansion, rebuilt, packing: substitutions, key switches that rebuild rows, substitutions of the packing.
         expansion_digits, rebuilt_digits, packing_digits: digits that they transform, summed.
-        last: substitutions of the expansion's last stage.
+        last, near: substitutions of the expansion's last stage, and of the one before it.
         stage_rows: rows of keys that the nodes of the expansion and the packing need, summed.
         products, product_digits: external products, and digits that they transform.
-        rows: plain rows. rebuilding_rows: rows of the key that rebuilds.
+        rows, leaves: plain rows, and leaves of all trees. rebuilding_rows: rows of the key that rebuilds.
         outputs: ciphertexts expanded for a bin. replies: packed ones.
     """
 
@@ -53,8 +53,10 @@ class Work:
     packing: int
     packing_digits: int
     last: int
+    near: int
     stage_rows: int
     rows: int
+    leaves: int
     rebuilding_rows: int
     outputs: int
     replies: int
@@ -86,9 +88,11 @@ class Work:
             product_digits=products * 2 * int(plan.gadget.count),
             packing=sum(joins),
             packing_digits=sum(n * d for n, d in zip(joins, digits, strict=False)),
-            last=expansion[-1] if expansion else 0,
+            last=expansion[-1],
+            near=expansion[-2],
             stage_rows=sum(n * d for work in (nodes, joins) for n, d in zip(work, digits, strict=False)),
             rows=int(counts.row),
+            leaves=bins << int(plan.tree_bits),
             rebuilding_rows=int(plan.reconstruction.count),
             outputs=int(plan.outputs),
             replies=int(plan.replies),
@@ -116,13 +120,15 @@ class Work:
 
     @property
     def loads(self) -> int:
-        """Ciphertexts and rows of keys from memory: nodes of the expansion, keys of stages and of what is rebuilt."""
-        return self.expansion + self.stage_rows + self.rebuilding_rows
+        """Ciphertexts and rows of keys from memory: nodes of the expansion, but for first children that the last stage
+        goes on with; keys of stages and of what is rebuilt; one ciphertext that stands for nothing."""
+        return self.expansion - self.near + self.stage_rows + self.rebuilding_rows + 1
 
     @property
     def stores(self) -> int:
-        """Ciphertexts to memory: children, but for those of the last stage, which stay on chip, and replies."""
-        return 2 * (self.expansion - self.last) + self.replies
+        """Ciphertexts to memory: children, but for those of the last stage and first ones of the stage before, which
+        stay on chip; replies."""
+        return 2 * (self.expansion - self.last) - self.near + self.replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +137,20 @@ class Streaming:
 
     Attributes:
         config: which one.
+        cells: cells that are set in a bin, filled up to the same number, if leaves are summed over them, each a power
+            of X times a selector; 0: leaves are sums of plain rows. The machine does both.
         row_unit: with a second forward transform and multipliers of its own for plain rows, which it does not have.
-        sparse: cells that may be set in a bin, if leaves are summed over them (a power of X times a selector) in place
-            of rows, which it does not do either; 0: rows.
     """
 
     config: WideConfig
+    cells: int = 0
     row_unit: bool = False
-    sparse: int = 0
+
+    @classmethod
+    def of(cls, config: WideConfig, plan: Any, entries: int) -> Streaming:
+        """Takes a plan as the machine does whose tables have words that are 1: by cells where they are fewer than "
+        "rows."""
+        return cls(config, entries if plan.log_t == 1 and entries < 1 << plan.row_bits else 0)
 
     def multipliers(self, log_n: int) -> int:
         """Modular multipliers; a unit for rows only selects in its first stage."""
@@ -152,18 +164,18 @@ class Streaming:
     def cycles(self, work: Work) -> dict[str, int]:
         """Cycles of each unit in a query: 2 lines of the gather unit for a polynomial, 4 for two, 2 for a linear pass.
 
-        Plain rows have 16 bits a coefficient in memory.
+        Plain rows have 16 bits a coefficient in memory; cells of a leaf take the place of one of them.
         """
         config, n = self.config, 1 << work.log_n
         line = config.lines(work.log_n)
         ciphertext = config.rlwe_bytes(work.log_n) // PORT_BYTES
-        plain = 0 if self.sparse or self.row_unit else work.rows
-        table = work.bins * self.sparse * 4 // PORT_BYTES if self.sparse else work.rows * n * 2 // PORT_BYTES
+        plain = 0 if self.cells or self.row_unit else work.rows
+        table = (work.leaves + work.bins if self.cells else work.rows) * n * 2 // PORT_BYTES
         units = {
             "forward transform": (work.forward + plain) * line,
             "inverse transform": work.inverse * 2 * line,
             "gather": (2 * (work.expansion + work.rebuilt + work.packing + work.linear) + 4 * work.products) * line,
-            "products and sums": (work.forward + plain + work.bins * self.sparse) * line,
+            "products and sums": (work.forward + plain + work.bins * self.cells) * line,
             "memory reads": work.loads * ciphertext + table,
             "memory writes": work.stores * ciphertext,
         }
@@ -182,7 +194,7 @@ class Streaming:
 
     def table_bytes(self, work: Work) -> int:
         """Bytes of the table in the card's memory, put there once."""
-        return work.rows * (2 << work.log_n)
+        return (work.leaves + work.bins if self.cells else work.rows) * (2 << work.log_n)
 
 
 @dataclass(frozen=True, slots=True)
