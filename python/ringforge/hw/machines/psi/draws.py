@@ -98,7 +98,7 @@ class Draw:
         """The run: ciphertexts and keys of zeros."""
         config, n = self.config, 1 << self.log_n
         q = int(kernels.primes_below(config.word_bits, 1, 2 * n)[0])
-        a, b, s = (Gadget(-(-config.word_bits // d), d) for d in self.digits)
+        a, b, s = (Gadget(config.word_bits // d, d, config.word_bits % d) for d in self.digits)
         lwe = min(9, self.log_n + 1)
         looped = self.kind in ("gates", "chains")
         settings = Settings(self.log_n, q, a, b, s, bootstrap=looped, log_lwe=lwe, bounds=bounds(lwe))
