@@ -219,13 +219,14 @@ module psi_source #(
     for (int unsigned d = 1; d < rf_pkg::BankLatency; d++) field_q[d] <= field_q[d-1];
   end
 
+  // Before the first reset addresses may be anything.
   rf_bank #(.W(W), .Lanes(2), .Rows(Rows)) u_even (
-    .clk_i, .re_i, .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(even),
-    .we_i(map_we), .waddr_i(RowW'({map_at_q, map_row[0]})), .wdata_i(map_even)
+    .clk_i, .re_i(re_i && rst_ni), .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(even),
+    .we_i(map_we && rst_ni), .waddr_i(RowW'({map_at_q, map_row[0]})), .wdata_i(map_even)
   );
   rf_bank #(.W(W), .Lanes(2), .Rows(Rows)) u_odd (
-    .clk_i, .re_i, .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(odd),
-    .we_i(map_we), .waddr_i(RowW'({map_at_q, map_row[1]})), .wdata_i(map_odd)
+    .clk_i, .re_i(re_i && rst_ni), .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(odd),
+    .we_i(map_we && rst_ni), .waddr_i(RowW'({map_at_q, map_row[1]})), .wdata_i(map_odd)
   );
 
   always_comb begin

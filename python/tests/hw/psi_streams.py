@@ -17,6 +17,7 @@ import numpy as np
 from ringforge.errors import ParameterError
 from ringforge.hw.core.dram import Dram
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.core.small_ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.config import KEY_UNIT, PAGE, PsiConfig
 from ringforge.hw.machines.psi.executors import polled
 from ringforge.hw.machines.psi.interpreter import Interpreter
@@ -34,7 +35,6 @@ from ringforge.hw.machines.psi.program import (
     step,
     substitution,
 )
-from ringforge.hw.machines.psi.ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.settings import Settings, check_gadget
 
 QUEUE: Final = 0

@@ -20,17 +20,17 @@ from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError,
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
-from ringforge.hw.machines.psi.measure import GateBench, RingBench
+from ringforge.hw.machines.psi.measure import GateBench, Query, RingBench, lookup_plan
 from ringforge.hw.machines.psi.model_device import Modelled
 from ringforge.hw.machines.psi.pipeline import Pipeline
-from ringforge.hw.machines.psi.ring import Gadget
 from ringforge.psi import planner
 from ringforge.psi.info import CutFields, PlanFields
 from ringforge.psi.kernels import LookupKernel, LookupKeys, SubstitutionKernel
-from tests.hw.psi_devices import SEED, Asked, QuickDevice
+from tests.hw.psi_devices import QuickDevice
 from tests.psi.running import encrypted
 
 Run = Callable[..., str]
@@ -78,9 +78,8 @@ def test_gates_side_by_side_queued_and_polled(kind: str) -> None:
     polled = bench().gates(target, executor, GateKind.XOR, count=16, products=4, polled=True)
     assert queued.exact
     assert polled.exact
-    assert queued.cycles
-    assert polled.cycles
-    assert queued.cycles <= polled.cycles
+    # A host that answers in some cycles keeps the pipeline as full as a queue does.
+    assert abs((queued.cycles or 0) - (polled.cycles or 0)) < 0.01 * (queued.cycles or 0)
     # One at a time waits for itself: side by side each product takes a fraction of that.
     alone = bench().gates(target, executor, GateKind.NAND, count=1, products=4)
     assert alone.exact
@@ -106,31 +105,37 @@ def test_streams_and_expansions(kind: str) -> None:
         assert made.exact, made.what
 
 
+def asked(log_bins: int, cell_bits: int, log_cell: int = 0) -> Query:
+    """A query in a ring of degree 256."""
+    return Query(lookup_plan(PsiConfig.named("psi-small"), log_bins, cell_bits, log_cell))
+
+
 @pytest.mark.parametrize(
     ("kind", "shape"), [("model", (1, 10, 0)), ("model", (2, 9, 1)), ("model", (0, 8, 0)), ("rtl", (0, 9, 0))]
 )
 def test_replies_are_the_processors_word_for_word(kind: str, shape: tuple[int, int, int]) -> None:
-    target, executor = device(kind)
-    asked = Asked(*shape)
-    pipeline = Pipeline(target, executor, lookup_settings(PsiConfig.named("psi-small"), asked.plan))
-    seen: list[float] = []
-    reply, counts = Lookup(asked.keys, asked.table).answer(pipeline, asked.request, seen.append, SEED)
-    assert reply == asked.reply
-    assert counts == {name: getattr(asked.counts, name) for name in counts}
+    query = asked(*shape)
+    assert query.run(*device(kind)).exact
+    query.client.decode(query.reply)
+
+
+def test_look_ups_report_and_stop() -> None:
+    target, executor = device("model")
+    query, seen = asked(1, 8), list[float]()
+    pipeline = Pipeline(target, executor, lookup_settings(PsiConfig.named("psi-small"), query.plan))
+    lookup = Lookup(query.keys, query.table)
+    lookup.answer(pipeline, query.request, seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1
     with pytest.raises(Error, match="cancelled"):
-        Lookup(asked.keys, asked.table).answer(pipeline, asked.request, lambda _: False)
+        lookup.answer(pipeline, query.request, lambda _: False)
     with pytest.raises(FormatError):
-        Lookup(asked.keys, asked.table).answer(pipeline, asked.request[:-1])
+        lookup.answer(pipeline, query.request[:-1])
 
 
 def test_an_expansion_that_does_not_fit_goes_depth_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ringforge.hw.machines.psi.lookup._MOST", 100)
-    target, executor = device("model")
-    asked = Asked(3, 9)
-    pipeline = Pipeline(target, executor, lookup_settings(PsiConfig.named("psi-small"), asked.plan))
-    assert Lookup(asked.keys, asked.table).answer(pipeline, asked.request, None, SEED)[0] == asked.reply
+    assert asked(2, 9).run(*device("model")).exact
 
 
 def test_chains_in_parts_and_without_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,10 +192,10 @@ def test_keys_of_others_are_refused() -> None:
     other = KeySet(own=(fhew.SubstitutionKey.make(secret, 3, cut),))
     with pytest.raises(MismatchError, match="the kernel needs"):
         target.prepare(SubstitutionKernel(8, p.modulus, 5, cut, 1), other)
-    asked = Asked(1, 8)
-    kernel = LookupKernel(Asked(2, 8).plan)
+    query = asked(0, 8)
+    kernel = LookupKernel(lookup_plan(PsiConfig.named("psi-small"), 1, 8))
     with pytest.raises(MismatchError, match="different plans"):
-        target.prepare(kernel, KeySet(own=(LookupKeys(asked.client.evaluation_keys()),)), asked.table)
+        target.prepare(kernel, KeySet(own=(LookupKeys(query.client.evaluation_keys()),)), query.table)
 
 
 # ---- as users see it --------------------------------------------------------------------------------
@@ -221,11 +226,11 @@ def test_an_intersection_is_found_on_it(kind: str, monkeypatch: pytest.MonkeyPat
         )  # fmt: skip
 
     monkeypatch.setattr("ringforge.psi.planner.choose", small)
-    held, asked = range(0, 256, 7), [7, 8]
+    held = range(0, 256, 7)
     server = psi.Server.build(
         held, mode="direct", bits=8, log_bins=0, hashes=1, algorithm="paper", device=device(kind)[0]
     )
-    for element in asked:
+    for element in (7, 8):
         assert set(encrypted(server, [element]).matches) == {element} & set(held)
 
 
@@ -239,8 +244,18 @@ def test_commands(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_paper_sets_in_rtl() -> None:
-    """Reduced chains at the sets of Table 1 that the paper runs, all accumulators real."""
-    for params, machine in (("paper-medium", "psi-27"), ("paper-std192", "psi-37")):
-        found = GateBench(params, "tests").gates(QuickDevice(machine), Simulated(), count=12, products=64)
-        assert found.exact, params
+def test_gates_of_a_published_set_in_rtl() -> None:
+    """Chains of 64 products with real keys, all twelve accumulators real."""
+    found = GateBench("paper-medium", "tests").gates(QuickDevice("psi-27"), Simulated(), count=12, products=64)
+    assert found.exact
+    assert found.each_us is not None
+    # N/4 + 13 cycles a polynomial at 125 MHz, and the chains' beginning and end.
+    assert 6 * 269 / 125 <= found.each_us <= 1.02 * 6 * 269 / 125
+
+
+@pytest.mark.long
+def test_a_bin_of_the_published_look_up_in_rtl() -> None:
+    """One bin of 2^18 cells, as at 32 bits and 2^14 bins, N = 2,048, 54 bits."""
+    made = Query(lookup_plan(PsiConfig.named("psi-54"), 0, 18)).run(QuickDevice("psi-54"), Simulated())
+    assert made.exact
+    assert made.cycles

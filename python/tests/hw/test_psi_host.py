@@ -16,8 +16,10 @@ import pytest
 from ringforge import _native
 from ringforge._native import fhew, kernels
 from ringforge.arrays import aligned_copy
-from ringforge.errors import HardwareError, ParameterError, ShapeError
+from ringforge.errors import FormatError, HardwareError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.hw.core.dram import Dram
+from ringforge.hw.core.small_ring import Gadget, Ring, multiplied
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Interpreted
 from ringforge.hw.machines.psi.interpreter import Interpreter
@@ -30,6 +32,7 @@ from ringforge.hw.machines.psi.job import (
     substitutions_job,
 )
 from ringforge.hw.machines.psi.layout import ciphertexts, image
+from ringforge.hw.machines.psi.measure import Query, lookup_plan
 from ringforge.hw.machines.psi.pipeline import gate_settings
 from ringforge.hw.machines.psi.program import (
     Code,
@@ -43,7 +46,6 @@ from ringforge.hw.machines.psi.program import (
     step,
     substitution,
 )
-from ringforge.hw.machines.psi.ring import Gadget, Ring, multiplied
 from ringforge.hw.machines.psi.runtime import ap_indices
 from ringforge.hw.machines.psi.settings import Settings, addresses, bounds
 
@@ -130,6 +132,27 @@ def test_rows_of_keys_are_those_that_the_processor_multiplies_by() -> None:
     assert np.array_equal(RING.inverse(run(job)), out)
     with pytest.raises(ShapeError, match="of 2944"):
         fhew.rgsw_rows(key, np.array([64 * 2 * base], np.uint32))
+
+
+def test_the_ends_of_an_answer_refuse_what_is_none() -> None:
+    query = Query(lookup_plan(SMALL, 0, 8))
+    keys, plan = query.keys, query.plan
+    rows = _native.psi.open_request(plan, query.request)
+    assert rows.shape == (1, plan.outputs, 2, 256)
+    for wrong in (query.request[:-1], query.reply):
+        with pytest.raises(FormatError):
+            _native.psi.open_request(plan, wrong)
+    results = np.zeros((1, 2, 256), np.uint64)
+    assert len(_native.psi.seal_reply(keys, results)) == plan.reply_bytes
+    assert _native.psi.seal_reply(keys, results) != _native.psi.seal_reply(keys, results), "each reply is masked afresh"
+    with pytest.raises(ShapeError, match="packed results"):
+        _native.psi.seal_reply(keys, results[:, :1].copy())
+    with pytest.raises(RingforgeValueError, match="not below"):
+        _native.psi.seal_reply(keys, results + np.uint64(plan.modulus))
+    assert keys.substitution_rows(7).shape == (9, 2, 256)
+    assert keys.reconstruction_rows().shape == (14, 2, 256)
+    with pytest.raises(ParameterError, match="stage 8 of 8"):
+        keys.substitution_rows(8)
 
 
 # ---- instructions -----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 
 from ringforge._native import kernels
 from ringforge.hw.core.simulator import Simulation, Traffic
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.closed_form import Timing
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.job import (
@@ -28,7 +29,6 @@ from ringforge.hw.machines.psi.job import (
     products_job,
     substitutions_job,
 )
-from ringforge.hw.machines.psi.ring import Gadget
 from ringforge.hw.machines.psi.settings import Settings, bounds
 
 FITTED_SEED: Final = 18

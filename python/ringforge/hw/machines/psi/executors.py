@@ -16,11 +16,11 @@ from ringforge.errors import HardwareError
 from ringforge.hw.core.dram import Dram
 from ringforge.hw.core.registers import Register
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.core.small_ring import Words
 from ringforge.hw.machines.psi.interpreter import Interpreter, execute_all
 from ringforge.hw.machines.psi.job import ENTITIES, Job
 from ringforge.hw.machines.psi.layout import ciphertexts
 from ringforge.hw.machines.psi.program import Code, Command
-from ringforge.hw.machines.psi.ring import Words
 from ringforge.hw.machines.psi.settings import addresses
 
 #: Bit of FIFO_STATE: a command waits, so that no other may be written.
@@ -128,8 +128,12 @@ def polled(sim: Simulation[Any], commands: Sequence[Command]) -> int:
                 value = command.value if command.code is Code.EXEC else command.operand >> _PAGE_LOG
                 sim.write(at[_WRITTEN[command.code]], value)
         _await(sim, lambda: False)
-    except HardwareError:
-        sim.check()  # what the machine says is the cause
+    except BaseException as e:
+        try:
+            if isinstance(e, HardwareError):
+                sim.check()  # what the machine says is the cause
+        finally:
+            sim.reset()
         raise
     sim.check()
     return sim.read(Register.CYCLES) | sim.read(Register.CYCLES_HIGH) << 32

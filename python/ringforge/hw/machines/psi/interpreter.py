@@ -16,10 +16,10 @@ import numpy as np
 
 from ringforge.errors import HardwareError
 from ringforge.hw.core.dram import Dram
+from ringforge.hw.core.small_ring import Ring, Words, added, multiplied, negated, subtracted
 from ringforge.hw.machines.psi.config import KEY_UNIT, PAGE, PsiConfig
 from ringforge.hw.machines.psi.layout import ciphertexts, image
 from ringforge.hw.machines.psi.program import GATES, Code, Command, Instruction, Op
-from ringforge.hw.machines.psi.ring import Ring, Words, added, multiplied, negated, subtracted
 from ringforge.hw.machines.psi.settings import Settings
 
 _QUEUE_BEAT: Final = 8

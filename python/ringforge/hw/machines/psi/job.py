@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ringforge.errors import ParameterError, ShapeError
 from ringforge.hw.core.dram import ALIGNMENT
+from ringforge.hw.core.small_ring import Ring, Words
 from ringforge.hw.machines.psi.config import KEY_UNIT, PsiConfig
 from ringforge.hw.machines.psi.layout import image, tables
 from ringforge.hw.machines.psi.program import (
@@ -30,7 +31,6 @@ from ringforge.hw.machines.psi.program import (
     step,
     substitution,
 )
-from ringforge.hw.machines.psi.ring import Ring, Words
 from ringforge.hw.machines.psi.settings import Settings
 
 #: Where keys begin: above everything else, and their 2^34 bytes end within the configurations' memory.

@@ -17,11 +17,11 @@ from ringforge._native import fhew
 from ringforge.devices import Execution, Implementation, KeySet, Preparation, Report, register
 from ringforge.errors import MismatchError, MissingKeyError, ParameterError, ShapeError
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
+from ringforge.hw.core.small_ring import Words
 from ringforge.hw.machines.psi.executors import Executor, Simulated
 from ringforge.hw.machines.psi.job import KeyMemory
 from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget, gate_settings
-from ringforge.hw.machines.psi.ring import Words
 from ringforge.hw.machines.psi.runtime import ap_indices
 from ringforge.hw.machines.psi.settings import Settings
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel

@@ -22,9 +22,9 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge.devices import Progress
 from ringforge.errors import Error, ParameterError
+from ringforge.hw.core.small_ring import Words, added, multiplied, subtracted
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget
-from ringforge.hw.machines.psi.ring import Words, added, multiplied, subtracted
 from ringforge.hw.machines.psi.runtime import expanded, rebuilt
 from ringforge.hw.machines.psi.settings import Settings
 from ringforge.psi.kernels import LookupTable

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Gates, products, substitutions and expansions on a device of the FHEW accelerator, timed and held against the CPU."""
+"""What a device of the FHEW accelerator takes for gates, products, substitutions, expansions and look-ups.
+
+All results are held against the processor's, word by word.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,11 @@ from ringforge import _native
 from ringforge._native import fhew
 from ringforge.arrays import aligned_copy
 from ringforge.gates.kinds import GateKind
+from ringforge.hw.core.small_ring import Gadget, Ring, Words
+from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor
+from ringforge.hw.machines.psi.lookup import Lookup, lookup_settings
 from ringforge.hw.machines.psi.pipeline import Pipeline, gate_settings
-from ringforge.hw.machines.psi.ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.runtime import (
     BATCHES,
     ap_indices,
@@ -28,9 +33,14 @@ from ringforge.hw.machines.psi.runtime import (
     upload_cycles,
 )
 from ringforge.hw.machines.psi.settings import Settings, bounds
+from ringforge.psi import planner
+from ringforge.psi.kernels import LookupTable
+from ringforge.psi.table import Arrays
 
 #: Operations of a stream, enough for its ends not to count for much.
 STREAM: Final = 24
+#: log2 N of the published look-up.
+PAPER_LOG_N: Final = 11
 _WHY: Final = "measurement on a simulated accelerator"
 _SEED: Final = bytes([18]) * 32
 
@@ -280,6 +290,69 @@ class RingBench:
             turned[..., -(1 << stage) :] = (q - turned[..., -(1 << stage) :]) % q
             found = np.concatenate([left, turned])
         return found
+
+
+# ---- look-ups --------------------------------------------------------------------------------------
+
+
+def lookup_plan(config: PsiConfig, log_bins: int, cell_bits: int, log_cell: int = 0) -> _native.psi.Plan:
+    """A plan of the published algorithm: with its parameters, or, on machines for tests, in a small ring.
+
+    Raises:
+        ParameterError: there is no such plan.
+    """
+    if config.max_log_n >= PAPER_LOG_N:
+        digits = fhew.Cut(9, 6, 0, True)
+        shape = (PAPER_LOG_N, planner.PAPER_MODULUS, log_bins, cell_bits, log_cell, 3, 0)
+        return _native.psi.Plan("paper", *shape, digits, [digits] * PAPER_LOG_N, None, 12, planner.PAPER_REASON)
+    log_n = config.max_log_n
+    q = int(_native.kernels.primes_below(config.word_bits, 1, 2 << log_n)[0])
+    finer = [fhew.Cut(3, 9, 0, True)] * log_n
+    shape = (log_n, q, log_bins, cell_bits, log_cell, 1, 0)
+    return _native.psi.Plan("paper", *shape, fhew.Cut(4, 7, 0, True), finer, None, 13, _WHY)
+
+
+class Query:
+    """A client's keys and request, a random table with five cells set in each bin, and the processor's reply.
+
+    Args:
+        plan: of all. seed: of the reply's mask.
+    """
+
+    def __init__(self, plan: _native.psi.Plan, seed: _native.TestSeed | None = None) -> None:
+        self.plan, self.seed = plan, seed or _native.TestSeed(_SEED)
+        rng = np.random.default_rng(4)
+        cells = np.array([np.sort(rng.choice(plan.cells, 5, replace=False)) for _ in range(plan.bins)], np.uint32)
+        words = rng.integers(0, 1 << plan.log_t, (cells.size, plan.cell_words)).astype(np.uint16)
+        offsets = np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(5)
+        self.table = LookupTable(plan, Arrays(offsets, cells.reshape(-1), words, np.zeros(0, np.uint16)))
+        self.client = _native.psi.ClientKey(plan, _native.TestSeed(_SEED))
+        self.keys = _native.psi.SessionKeys(plan, self.client.evaluation_keys())
+        # Every other bin is asked for a cell that is set, the rest for one that is not, or is by chance.
+        asked = np.where(np.arange(plan.bins) % 2 == 0, cells[:, 2], (cells[:, 2] + 1) % plan.cells)
+        self.request = self.client.query(asked.astype(np.uint32))
+        self.counts = _native.psi.Counts()
+        self.reply = _native.psi.evaluate(
+            self.keys, self.request, self.table.native, counts=self.counts, fixed_seed_for_tests=self.seed
+        )
+
+    def run(self, device: Any, executor: Executor) -> Timed:
+        """The look-up of all bins; the reply is held against the processor's, with one mask.
+
+        Raises:
+            ParameterError: the machine cannot run the plan. HardwareError: it stops with an error.
+        """
+        pipeline = Pipeline(device, executor, lookup_settings(device.config, self.plan))
+        counts: dict[str, int] = {}
+
+        def run() -> bool:
+            reply, found = Lookup(self.keys, self.table).answer(pipeline, self.request, None, self.seed)
+            counts.update(found)
+            return reply == self.reply and all(getattr(self.counts, name) == n for name, n in found.items())
+
+        p = self.plan
+        made = timed(f"look-up in {p.bins} bins of {p.cells} cells", p.bins, pipeline, run)
+        return replace(made, facts={**made.facts, **counts})
 
 
 def cycles(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ringforge._native import fhew
 from ringforge.devices import Report
 from ringforge.errors import ParameterError
+from ringforge.hw.core.small_ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.executors import Executor
 from ringforge.hw.machines.psi.job import (
     Job,
@@ -26,7 +27,6 @@ from ringforge.hw.machines.psi.job import (
     products_job,
     substitutions_job,
 )
-from ringforge.hw.machines.psi.ring import Gadget, Ring, Words
 from ringforge.hw.machines.psi.settings import Settings
 
 Rows = npt.NDArray[np.unsignedinteger[Any]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""`ringforge hw run psi` and `ringforge hw cycles psi`: gates and RLWE operations on the simulated machine."""
+"""`ringforge hw run psi` and `ringforge hw cycles psi`: gates, look-ups, RLWE operations on the simulated machine."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ringforge.gates.kinds import GateKind
 from ringforge.hw.core import provenance
 from ringforge.hw.core.device import RtlDevice
 from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.executors import Executor, Simulated
-from ringforge.hw.machines.psi.measure import GateBench, Timed, cycles
+from ringforge.hw.machines.psi.measure import GateBench, Query, Timed, cycles, lookup_plan
 from ringforge.hw.machines.psi.model_device import Modelled
-from ringforge.hw.machines.psi.ring import Gadget
 
 Machine = Annotated[str, typer.Option(help="Configuration in hw/psi/config; `ringforge hw list` shows them.")]
 ParameterSet = Annotated[str, typer.Option(help="Set of gates, its keys by method ap: gates-toy, paper-medium, ...")]
@@ -108,6 +108,10 @@ def run_command(
     gate: Annotated[str, typer.Option(help=f"Kind: {', '.join(_GATES)}.")] = "nand",
     count: Annotated[int, typer.Option(help="Gates side by side, up to the loop FIFO's depth.", min=1, max=64)] = 12,
     products: Annotated[int, typer.Option(help="Products of each chain; 0: all of a gate.", min=0)] = 0,
+    cells: Annotated[
+        int, typer.Option(help="A look-up in bins of 2^CELLS cells instead, by the published algorithm.", min=0, max=20)
+    ] = 0,
+    bins: Annotated[int, typer.Option(help="2^BINS bins of the look-up.", min=0, max=11)] = 0,
     polled: Annotated[
         bool, typer.Option("--polled", help="The host polls, as the published one; else a queue.")
     ] = False,
@@ -118,25 +122,42 @@ def run_command(
     save: Save = None,
 ) -> None:
     """Gates of one kind, bootstrapped side by side: accumulators made and turned by the machine, all else on the host.
+    Or a look-up: every product and substitution by the machine.
 
-    Accumulators, and the ciphertexts of whole gates, are held against the processor's, word by word.
+    Accumulators, ciphertexts of whole gates, and replies are held against the processor's, word by word.
 
     Example: `ringforge hw run psi --insecure "a trial"`
+
+    Example: `ringforge hw run psi --machine psi-54 --cells 18`
 
     Example: `ringforge hw run psi --params paper-medium --machine psi-27 --products 64 --insecure "a trial"`
     """
     if gate.lower() not in _GATES:
         raise ParameterError(f'there is no gate "{gate}" here; there are {", ".join(_GATES)}')
     kind = GateKind[gate.upper()]
-    PsiConfig.named(machine)
-    bench = GateBench(params, insecure)
+    config = PsiConfig.named(machine)
+    if cells:
+        params = "paper, 54 bits" if config.max_log_n > 10 else "a small ring"
+        query = Query(lookup_plan(config, bins, cells))
+    else:
+        bench = GateBench(params, insecure)
     with _opened(machine, model) as (device, executor):
-        made = bench.gates(device, executor, kind, count, products or None, polled=polled)
+        if cells:
+            made = query.run(device, executor)
+        else:
+            made = bench.gates(device, executor, kind, count, products or None, polled=polled)
     if not as_json:
+        each = 1e-3 * (made.each_us or 0)
+        times = {"time of a bin": f"{each:.3f} ms"}
+        if not cells:
+            times = {
+                "time of a product": f"{1e3 * each:.3f} µs",
+                "time of a gate": f"{each * made.facts['products']:.3f} ms",
+            }
         facts = {
             "cycles": "" if made.cycles is None else f"{made.cycles:,}",
-            "time of a product": f"{made.each_us or 0:.3f} µs",
-            "time of a gate": f"{1e-3 * (made.each_us or 0) * made.facts['products']:.3f} ms",
+            **times,
+            "instructions": f"{made.facts['instructions']:,}",
             "memory": ", ".join(f"{name} {size_text(moved)}" for name, moved in made.bytes.items() if moved),
             "keys put into memory": f"{size_text(made.facts['bytes of keys'])}",
             "same bits as the CPU": "yes" if made.exact else "NO",
@@ -145,8 +166,13 @@ def run_command(
             facts["decrypted right"] = made.facts["decrypted right"]
         facts["wall clock"] = f"{made.seconds:.1f} s"
         console().print(properties(f"{made.what}, {params}, {made.device}", facts))
-    command = f"run psi --params {params} --gate {gate} --count {count} --products {products} --machine {machine}"
-    _finish([made], params, as_json, save, f"hw-{machine}-{gate}-{params}", command + " --polled" * polled)
+    command = f"run psi --machine {machine} "
+    if cells:
+        command += f"--cells {cells} --bins {bins}"
+    else:
+        command += f"--params {params} --gate {gate} --count {count} --products {products}" + " --polled" * polled
+    name = "lookup" if cells else f"{gate}-{params}"
+    _finish([made], params, as_json, save, f"hw-{machine}-{name}", command)
 
 
 def cycles_command(

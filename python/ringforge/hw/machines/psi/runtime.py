@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from ringforge._native import fhew
 from ringforge.errors import ParameterError, ShapeError
+from ringforge.hw.core.small_ring import Gadget, Words, added, multiplied, subtracted
 from ringforge.hw.machines.psi.config import PORT_BYTES
 from ringforge.hw.machines.psi.pipeline import Pipeline, Rows
-from ringforge.hw.machines.psi.ring import Gadget, Words, added, multiplied, subtracted
 from ringforge.hw.machines.psi.settings import HALF_CIRCLES
 
 #: Bootstraps that the published host runs side by side.

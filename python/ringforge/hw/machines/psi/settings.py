@@ -11,9 +11,9 @@ from typing import Final
 
 from ringforge.errors import ParameterError
 from ringforge.hw.core.registers import own
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi.config import KEY_UNIT, PsiConfig
 from ringforge.hw.machines.psi.program import GATES, KEY_BITS, LWE_BITS, SUBSTITUTIONS
-from ringforge.hw.machines.psi.ring import Gadget
 
 _MAX_LOG_BASE: Final = 31
 _MAX_DIGITS: Final = 15
