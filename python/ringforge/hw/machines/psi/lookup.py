@@ -7,13 +7,15 @@ in Eval order: arithmetic modulo a prime is exact, so that results before maskin
 the machine: every substitution and every product. On the host: additions, powers of X, plain rows, the reply.
 
 The first level of the tree multiplies plain numbers by RLWE(bit g) alone, g the largest gadget element. The machine
-multiplies residues: the plain difference times g, whose only digit is the last, cut into parts below Q/2 so that it is.
+does that by a product with one digit each of a, which is 0, and of b: the plain difference, held above the low bits
+that its gadget leaves out, times the key's last row.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge.devices import Progress
 from ringforge.errors import Error, ParameterError
-from ringforge.hw.core.small_ring import Words, added, multiplied, subtracted
+from ringforge.hw.core.small_ring import Gadget, Words, added, multiplied, subtracted
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget
 from ringforge.hw.machines.psi.runtime import expanded, rebuilt
@@ -50,7 +52,7 @@ def lookup_settings(config: PsiConfig, plan: _native.psi.Plan) -> Settings:
     for expansion in plan.expansion:
         settings = Settings(plan.log_n, plan.modulus, cut, cut, gadget(expansion))
         settings.check(config)
-    _leaf_parts(plan)
+    replace(settings, a=_leaf_cut(plan), b=_leaf_cut(plan)).check(config)
     return settings
 
 
@@ -59,16 +61,22 @@ def _delta(plan: _native.psi.Plan) -> int:
     return 1 << (round(math.log2(plan.modulus)) - int(plan.log_t))
 
 
-def _leaf_parts(plan: _native.psi.Plan) -> int:
-    """Parts that differences of plain rows are cut into, so that each, times its gadget element, is below Q/2."""
+def _leaf_cut(plan: _native.psi.Plan) -> Gadget:
+    """The gadget whose one digit is a difference of plain rows in units of Delta over the largest gadget element.
+
+    Raises:
+        ParameterError: Delta is no multiple of that element.
+    """
     largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
     steps, most = divmod(_delta(plan), largest)
     if most:
         raise ParameterError(
             f"words of {plan.log_t} bits leave no room above the gadget's last digit: take smaller words or digits"
         )
+    # A difference above the low bits stays below Q/2, so that it is the same number when it is centred.
     widest = ((1 << plan.log_t) - 1) * steps
-    return next(p for p in range(1, widest + 2) if -(-widest // p) * largest <= plan.modulus // 2)
+    log_base = widest.bit_length() + 2
+    return Gadget(log_base, 1, plan.modulus.bit_length() - log_base)
 
 
 class Lookup:
@@ -183,13 +191,13 @@ class _Answer:
             x = added(x, self._substituted(x, stage), self.q)
         return x
 
-    def _product(self, x: Words, keys: Words, bit: int) -> Words:
-        """Products (m, ..., 2, N) with bit number `bit` of each bin."""
+    def _product(self, x: Words, keys: Words, bit: int, cuts: tuple[Gadget, Gadget] | None = None) -> Words:
+        """Products (m, ..., 2, N) with bit number `bit` of each bin; cut as the settings say, or otherwise."""
         flat = x.reshape(-1, 2, self.ring.degree)
         each = len(flat) // len(x)
         numbers = [i // each * self.plan.rgsw_bits + bit for i in range(len(flat))]
         self.counts["external_product"] += len(flat)
-        return self.pipeline.products(flat, numbers, keys).reshape(x.shape)
+        return self.pipeline.products(flat, numbers, keys, cuts).reshape(x.shape)
 
     def _tree(self, bins: npt.NDArray[np.intp], keys: Words) -> Words:
         """The asked row of each bin, (m, 2, N)."""
@@ -201,14 +209,11 @@ class _Answer:
         left, right = plain[:, 0::2], plain[:, 1::2]
         largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
         rest = (right - left) * (_delta(plan) // largest)
-        x = self._plain(left * _delta(plan))
-        count = _leaf_parts(plan)
-        for part in range(count):
-            # Parts are rounded towards 0, and what is left is for the others.
-            some = np.sign(rest) * (np.abs(rest) // (count - part))
-            rest = rest - some
-            x = added(x, self._product(self._plain(some * largest), keys, 0), self.q)
-        self.counts["external_product"] -= (count - 1) * left.shape[0] * left.shape[1]
+        cut = _leaf_cut(plan)
+        # Rows for a meet the digit of 0: any will do.
+        row = keys[:, [-1, -1]]
+        products = self._product(self._plain(rest << cut.drop), row, 0, (cut, cut))
+        x = added(self._plain(left * _delta(plan)), products, self.q)
         for level in range(1, plan.tree_bits):
             low, high = x[:, 0::2], x[:, 1::2]
             x = added(low, self._product(subtracted(high, low, self.q), keys, level), self.q)
