@@ -5,15 +5,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ringforge._native import psi
+from ringforge._native import kernels, psi
 from ringforge.cli import main
 from ringforge.errors import ParameterError
+from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.machines.psi import program as psi_program
 from ringforge.hw.machines.psi.config import PsiConfig
+from ringforge.hw.machines.psi.executors import Interpreted, Run
+from ringforge.hw.machines.psi.job import Job
+from ringforge.hw.machines.psi.measure import Query
+from ringforge.hw.machines.psi.program import Instruction
 from ringforge.hw.machines.psi.streams import SYSTEM, streams
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.layout import Setup
@@ -22,6 +30,7 @@ from ringforge.hw.machines.psi_wide.program import Op, Program
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, lookup_time, machine_tables, protocol, sizes, structures
 from ringforge.lab.tables import Value
+from ringforge.psi.info import CutFields, PlanFields
 from ringforge.psi.table import Arrays
 from ringforge.runs import Record
 
@@ -91,6 +100,37 @@ def test_the_lookup_keeps_its_times() -> None:
     assert more.seconds(work)[0] == "unit for rows"
     assert more.seconds(work)[1] < 10
     assert more.dsp(11) > 3420
+
+
+class _Counted(Interpreted):
+    """Counts instructions by digits of products, and substitutions."""
+
+    def __init__(self) -> None:
+        self.found: Counter[int] = Counter()
+
+    def run(self, device: Any, job: Job) -> Run:
+        for word in job.instructions:
+            digits = job.settings.a.count + job.settings.b.count
+            self.found[0 if Instruction.of(word).op is psi_program.Op.SUBSTITUTE else digits] += 1
+        return super().run(device, job)
+
+
+def test_the_published_look_up_runs_as_counted() -> None:
+    """Instructions of a whole query of four bins: substitutions, products of all digits, and of one."""
+    digits, config = CutFields(log_base=4, count=7, drop=0), PsiConfig.named("psi-small")
+    plan = PlanFields(
+        algorithm="paper", log_n=8, modulus=int(kernels.primes_below(27, 1, 512)[0]), log_bins=2, cell_bits=10,
+        log_cell=0, log_t=1, log_onehot=0, gadget=digits, expansion=[CutFields(log_base=3, count=9, drop=0)] * 8,
+        log_reply=10, insecure="tests",
+    ).native()  # fmt: skip
+    query, counted = Query(plan), _Counted()
+    assert query.run(ModelDevice("psi-small"), counted).exact
+    counts, first = plan.counts(), lookup_time.first_level(plan)
+    wanted = {0: counts.substitution, 2: first, 14: counts.external_product - first}
+    assert dict(counted.found) == wanted
+    seconds = lookup_time.Chain(config).moved(plan)
+    each = lookup_time.Chain(config).operation(plan)
+    assert seconds.products == pytest.approx((wanted[14] * each[1] + first * each[2]) / config.clock_hz)
 
 
 class _Kept(Executor):

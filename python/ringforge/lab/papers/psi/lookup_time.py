@@ -23,7 +23,7 @@ from ringforge.hw.machines.psi_wide.config import PORT_BYTES, WideConfig
 
 #: Bytes a second that a card's link moves each way: PCIe 3.0 x16, of whose 15.75 GB/s DMA gets about three quarters.
 LINK_BYTES: Final = 12e9
-#: DSP slices of a modular multiplier by bits of a word, Barrett, as Yosys maps it (docs/hw/psi.md).
+#: DSP slices of a modular multiplier by bits of a word: Barrett in tiles, as Yosys maps it (`ringforge hw cells`).
 DSP_PER_MULTIPLIER: Final = {27: 6, 54: 17}
 
 
@@ -230,23 +230,25 @@ class Chain:
 
     config: PsiConfig
 
-    def operation(self, plan: Any) -> tuple[float, float]:
-        """Cycles of a substitution and of a product; b passes through a substitution."""
+    def operation(self, plan: Any) -> tuple[float, float, float]:
+        """Cycles of a substitution, through which b passes, of a product, and of one of the tree's first level: plain
+        numbers have one digit."""
         timing, digits = Timing(self.config, int(plan.log_n)), int(plan.gadget.count)
-        return timing.operation(digits + 1, digits), timing.operation(2 * digits, 2 * digits)
+        return timing.operation(digits + 1, digits), timing.operation(2 * digits, 2 * digits), timing.operation(2, 2)
 
     def moved(self, plan: Any) -> Moved:
         """A query by a plan of the algorithm `paper`: every operand and result crosses link and memory, in words of 64
         bits, and every RGSW ciphertext goes to the card once, both halves."""
         counts, clock = plan.counts(), self.config.clock_hz
-        substitution, product = self.operation(plan)
+        substitution, product, leaf = self.operation(plan)
+        first = first_level(plan)
         operations = int(counts.substitution + counts.external_product)
         size = self.config.rlwe_bytes(int(plan.log_n))
         rebuilt = int(plan.bins) * int(plan.rgsw_bits) * int(plan.gadget.count)
         to_card = operations * size + rebuilt * 2 * size
         return Moved(
             substitutions=int(counts.substitution) * substitution / clock,
-            products=int(counts.external_product) * product / clock,
+            products=((int(counts.external_product) - first) * product + first * leaf) / clock,
             to_card=to_card / LINK_BYTES,
             from_card=operations * size / LINK_BYTES,
             card_memory=operations * size / (self.config.port_bytes * clock),
@@ -266,6 +268,11 @@ class Chain:
         """Bytes a second of keys in a full stream of products."""
         timing = Timing(self.config, log_n)
         return self.config.rlwe_bytes(log_n) * self.config.clock_hz / max(timing.interval, timing.row)
+
+
+def first_level(plan: Any) -> int:
+    """Products of a query by `paper` whose operands are differences of plain rows."""
+    return int(plan.bins) << int(plan.tree_bits) >> 1
 
 
 def passes(plan: Any) -> int:

@@ -206,7 +206,8 @@ def table4(cycles: Cycles) -> Table:
         ),
         tuple(rows),
         (
-            "`paper`: substitutions and products at the machine's cycles; 32 KiB to the card and 32 KiB back for each "
+            "`paper`: substitutions and products at the machine's cycles, the tree's first level with one digit, its "
+            "inverse transforms the bound; 32 KiB to the card and 32 KiB back for each "
             "over "
             f"PCIe ({link:.0f} GB/s each way), 64 KiB more for each digit of an RGSW ciphertext. The queue hides this "
             "behind the pipeline (link alone: the busier way). Sums and turns are the host's, "
