@@ -23,7 +23,7 @@ from ringforge.hw.machines.psi_wide.config import PORT_BYTES, WideConfig
 
 #: Bytes a second that a card's link moves each way: PCIe 3.0 x16, of whose 15.75 GB/s DMA gets about three quarters.
 LINK_BYTES: Final = 12e9
-#: DSP slices of a modular multiplier by bits of a word: Barrett in tiles, as Yosys maps it (`ringforge hw cells`).
+#: DSP slices of a modular multiplier by bits of a word: Barrett in tiles, as Yosys maps it (`ringforge hw report psi`).
 DSP_PER_MULTIPLIER: Final = {27: 6, 54: 17}
 
 

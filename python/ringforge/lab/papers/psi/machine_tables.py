@@ -103,7 +103,7 @@ def table2(cycles: Cycles) -> Table:
         for lean in (False, True):
             each = intervals[_machine(row, lean)]
             milliseconds = row.products * 2 * row.digits * each.number / CLOCK_HZ * 1e3
-            line += [each, _value(milliseconds, "ms", each.source)]
+            line += [each, _value(milliseconds, "ms", "derived" if each.source == "rtl" else "model")]
         assert isinstance(line[3], Value)
         rows.append((*line, f"{100 * (line[3].number * 1e3 / row.processing_us - 1):+.2f} % (d)"))
     return Table(
