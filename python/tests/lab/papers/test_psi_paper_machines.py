@@ -141,6 +141,7 @@ class _Kept(Executor):
     def run(self, setup: Setup, program: Program, memory: Memory) -> int | None:
         del setup, memory
         self.program = program
+        return None
 
 
 @pytest.mark.parametrize("log_bins", [3, 5])
