@@ -244,6 +244,12 @@ def test_commands(run: Run) -> None:
 
 
 @pytest.mark.long
+def test_a_machine_with_montgomery_multipliers_in_rtl() -> None:
+    config = PsiConfig.named("psi-small").model_copy(update={"multiplier": "montgomery", "montgomery_word": 11})
+    assert bench().gates(QuickDevice(config), Simulated(), GateKind.NOR, count=3, products=8).exact
+
+
+@pytest.mark.long
 def test_gates_of_a_published_set_in_rtl() -> None:
     """Chains of 64 products with real keys, all twelve accumulators real."""
     found = GateBench("paper-medium", "tests").gates(QuickDevice("psi-27"), Simulated(), count=12, products=64)

@@ -6,9 +6,14 @@ The steps are those of `cpp/circuits/psi_server.cpp` and docs/psi-algorithm.md, 
 in Eval order: arithmetic modulo a prime is exact, so that results before masking are the processor's, word for word. On
 the machine: every substitution and every product. On the host: additions, powers of X, plain rows, the reply.
 
+<<<<<<< HEAD
 The first level of the tree multiplies plain numbers by RLWE(bit g) alone, g the largest gadget element. The machine
 does that by a product with one digit each of a, which is 0, and of b: the plain difference, held above the low bits
 that its gadget leaves out, times the key's last row.
+=======
+The first level of the tree multiplies small numbers by RLWE(bit g) alone, g the largest gadget element: on the machine,
+products of one digit each, which is the number itself.
+>>>>>>> prog18
 """
 
 from __future__ import annotations
@@ -52,7 +57,11 @@ def lookup_settings(config: PsiConfig, plan: _native.psi.Plan) -> Settings:
     for expansion in plan.expansion:
         settings = Settings(plan.log_n, plan.modulus, cut, cut, gadget(expansion))
         settings.check(config)
+<<<<<<< HEAD
     replace(settings, a=_leaf_cut(plan), b=_leaf_cut(plan)).check(config)
+=======
+    _leaf_step(plan)
+>>>>>>> prog18
     return settings
 
 
@@ -61,6 +70,7 @@ def _delta(plan: _native.psi.Plan) -> int:
     return 1 << (round(math.log2(plan.modulus)) - int(plan.log_t))
 
 
+<<<<<<< HEAD
 def _leaf_cut(plan: _native.psi.Plan) -> Gadget:
     """The gadget whose one digit is a difference of plain rows in units of Delta over the largest gadget element.
 
@@ -77,6 +87,20 @@ def _leaf_cut(plan: _native.psi.Plan) -> Gadget:
     widest = ((1 << plan.log_t) - 1) * steps
     log_base = widest.bit_length() + 2
     return Gadget(log_base, 1, plan.modulus.bit_length() - log_base)
+=======
+def _leaf_step(plan: _native.psi.Plan) -> int:
+    """What a plain word is in units of the gadget's largest element.
+
+    Raises:
+        ParameterError: less than one.
+    """
+    step, rest = divmod(_delta(plan), 1 << plan.gadget.log_base * (plan.gadget.count - 1))
+    if rest:
+        raise ParameterError(
+            f"words of {plan.log_t} bits leave no room above the gadget's last digit: take smaller words or digits"
+        )
+    return step
+>>>>>>> prog18
 
 
 class Lookup:
@@ -207,6 +231,7 @@ class _Answer:
         if plan.tree_bits == 0:
             return self._plain(plain[:, 0] * _delta(plan))
         left, right = plain[:, 0::2], plain[:, 1::2]
+<<<<<<< HEAD
         largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
         rest = (right - left) * (_delta(plan) // largest)
         cut = _leaf_cut(plan)
@@ -214,10 +239,26 @@ class _Answer:
         row = keys[:, [-1, -1]]
         products = self._product(self._plain(rest << cut.drop), row, 0, (cut, cut))
         x = added(self._plain(left * _delta(plan)), products, self.q)
+=======
+        x = added(self._plain(left * _delta(plan)), self._leaves((right - left) * _leaf_step(plan), keys), self.q)
+>>>>>>> prog18
         for level in range(1, plan.tree_bits):
             low, high = x[:, 0::2], x[:, 1::2]
             x = added(low, self._product(subtracted(high, low, self.q), keys, level), self.q)
         return x.reshape(-1, 2, n)
+
+    def _leaves(self, numbers: npt.NDArray[np.int64], keys: Words) -> Words:
+        """Products (m, pairs, 2, N) of small polynomials and the last row of bit 0 of each bin: RLWE(bit g).
+
+        The machine takes the pair of zero and the polynomial, one digit each, and the last two rows."""
+        digit = Gadget(self.plan.gadget.log_base, 1)
+        settings = replace(self.pipeline.settings, a=digit, b=digit, small=True)
+        last = keys[:: self.plan.rgsw_bits, -2:]
+        self.counts["external_product"] += numbers.shape[0] * numbers.shape[1]
+        bins = np.repeat(np.arange(len(last)), numbers.shape[1]).tolist()
+        operands = self._plain(numbers)
+        made = self.pipeline.products(operands.reshape(-1, 2, self.ring.degree), bins, last, settings)
+        return made.reshape(operands.shape)
 
     def _plain(self, coefficients: npt.NDArray[np.int64]) -> Words:
         """Ciphertexts (0, x) of signed polynomials x."""

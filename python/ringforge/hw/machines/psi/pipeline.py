@@ -95,6 +95,7 @@ class Pipeline:
 
     # ---- operations ----
 
+<<<<<<< HEAD
     def products(
         self, operands: Words, numbers: Sequence[int], keys: Rows, cuts: tuple[Gadget, Gadget] | None = None
     ) -> Words:
@@ -103,6 +104,11 @@ class Pipeline:
         found, settings = [], self.settings
         if cuts is not None:
             settings = replace(settings, a=cuts[0], b=cuts[1])
+=======
+    def products(self, operands: Words, numbers: Sequence[int], keys: Rows, settings: Settings | None = None) -> Words:
+        """Each operand times the RGSW ciphertext `keys[number]`, (count, rows, 2, N); by other settings if given."""
+        found, settings = [], settings or self.settings
+>>>>>>> prog18
         for first in range(0, len(operands), _MOST):
             some = slice(first, first + _MOST)
             used = sorted(set(numbers[some]))
