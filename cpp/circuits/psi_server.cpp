@@ -61,8 +61,8 @@ std::vector<SecretSeed> draw_masks(const PsiPlan& plan, Randomness& rng) {
   return seeds;
 }
 
-// Adds a fresh encryption of zero, switches the modulus, and writes reply ciphertext number `r` of a body; `acc` is used
-// up, `t` has room for 2n words.
+// Adds a fresh encryption of zero, switches the modulus, and writes reply ciphertext number `r` of a body; `acc` is
+// used up, `t` has room for 2n words.
 void finish_reply(std::uint8_t* body, std::size_t r, u64* acc, const PsiSessionKeys& keys, const SmallRing<u64>& ring,
                   const std::vector<SecretSeed>& seeds, u64* t) {
   const auto& k = ring.kernels();
@@ -481,9 +481,8 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
   for (auto& x : nodes) x = WordArray<u64>(query.node_words());
   for (auto& x : results) x = WordArray<u64>(2 * 2 * n);
   for (std::size_t group = 0; group < plan.groups(); ++group) {
-    parallel_for(threads, outputs, [&](std::size_t o) {
-      open_row(nodes[0].data() + o * 2 * n, ring, src, group * outputs + o);
-    });
+    parallel_for(threads, outputs,
+                 [&](std::size_t o) { open_row(nodes[0].data() + o * 2 * n, ring, src, group * outputs + o); });
     for (unsigned s = 0; s < top; ++s)
       parallel_for(threads, (std::size_t{1} << s) * outputs, [&](std::size_t job) {
         const std::size_t j = job / outputs;

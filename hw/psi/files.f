@@ -13,3 +13,9 @@ rtl/psi_keys.sv
 rtl/psi_fifo.sv
 rtl/psi_rob.sv
 rtl/psi_core.sv
+rtl/psi_regs.sv
+rtl/psi_move.sv
+rtl/psi_queue.sv
+rtl/psi_top.sv
+rtl/psi_window.sv
+rtl/psi_f1_top.sv

@@ -47,7 +47,8 @@ GateKind gate_kind(unsigned kind) {
 // Memory of the caller as an array, for a call to Python.
 template <class T, std::size_t D>
 nb::object borrowed(T* data, const std::array<std::size_t, D>& shape) {
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<D>>(data, D, shape.data(), nb::handle()), nb::rv_policy::reference);
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<D>>(data, D, shape.data(), nb::handle()),
+                  nb::rv_policy::reference);
 }
 
 // Blind rotations by Python: rotate(accumulators, exponents), arrays that live during the call.
@@ -240,7 +241,8 @@ void bind_gates(nb::module_& m) {
       "key"_a, "kinds"_a, "inputs"_a, "wires"_a, "outputs"_a, "threads"_a = 1, "progress"_a = nb::none(),
       "rotate"_a = nb::none(),
       "Runs one level of gates in place on rows of `wires`; returns the blind rotations that it took, fewer than the "
-      "gates have where inputs are equal, complementary or known. `rotate(accumulators, exponents)` runs blind rotations "
+      "gates have where inputs are equal, complementary or known. `rotate(accumulators, exponents)` runs blind "
+      "rotations "
       "elsewhere: it turns (count, 2, N) accumulators in place, by exponents (count, n + 1), the last column unused.");
   g.def(
       "trace",
@@ -269,7 +271,8 @@ void bind_gates(nb::module_& m) {
       "key"_a, "indices"_a,
       nb::sig("def rgsw_rows(key: EvaluationKey, indices: numpy.typing.NDArray[numpy.uint32]) -> "
               "numpy.typing.NDArray[numpy.unsignedinteger]"),
-      "RGSW ciphertexts of the bootstrapping key, (count, rows, 2, N) in Eval form, read-only: rows for the digits of a, "
+      "RGSW ciphertexts of the bootstrapping key, (count, rows, 2, N) in Eval form, read-only: rows for the digits of "
+      "a, "
       "then of b, each a then b. Indices of a key of method ap are those of `accumulate`, v = 0 the gadget itself.");
   const auto chain = [&g]<class W>(std::type_identity<W>) {
     g.def(

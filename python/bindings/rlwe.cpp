@@ -175,10 +175,9 @@ void bind_rlwe(nb::module_& fhew) {
       .def_ro("log_n", &SubstitutionKey::log_n)
       .def_ro("element", &SubstitutionKey::element)
       .def_ro("cut", &SubstitutionKey::cut)
-      .def_prop_ro("bytes",
-                   [](const SubstitutionKey& k) {
-                     return std::visit([](const auto& rows) { return rows.bytes(); }, k.rows);
-                   })
+      .def_prop_ro(
+          "bytes",
+          [](const SubstitutionKey& k) { return std::visit([](const auto& rows) { return rows.bytes(); }, k.rows); })
       .def(
           "rows",
           [](const SubstitutionKey& k) {

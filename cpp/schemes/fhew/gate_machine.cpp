@@ -384,8 +384,8 @@ void GateMachine<W>::export_rgsw(void* dst, const u32* indices, std::size_t coun
     std::fill_n(to, words, W{0});
     for (unsigned r = 0; r < params.rows(); ++r) {
       const bool of_b = r >= params.a.count;
-      const u64 g = of_b ? gadget_element(params.b, r - params.a.count, ring_->q())
-                         : gadget_element(params.a, r, ring_->q());
+      const u64 g =
+          of_b ? gadget_element(params.b, r - params.a.count, ring_->q()) : gadget_element(params.a, r, ring_->q());
       std::fill_n(to + r * 2 * n + (of_b ? n : 0), n, static_cast<W>(g));
     }
   }

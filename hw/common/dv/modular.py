@@ -66,7 +66,7 @@ class Modulus:
         return self.operand(rng) << self.shift
 
 
-def moduli(width: int, kind: int = BARRETT, word: int = 18) -> Iterator[Modulus]:
+def moduli(width: int, kind: int = BARRETT, word: int = 18, shifts: tuple[int, ...] = (0, 7, 3)) -> Iterator[Modulus]:
     """Extreme and random moduli of `width` bits, and for Barrett also shorter ones, held shifted."""
     rng = random.Random(width)
     if kind == MONTGOMERY:
@@ -75,7 +75,7 @@ def moduli(width: int, kind: int = BARRETT, word: int = 18) -> Iterator[Modulus]
         for m in (low, high - 1, rng.randrange(low, high)):
             yield Modulus(m * step + 1, width, 0, kind, word)
         return
-    for shift in (0, 7, 3):
+    for shift in shifts:
         low, high = 1 << (width - shift - 1), 1 << (width - shift)
         for q in (low + 1, high - 1, rng.randrange(low, high) | 1):
             yield Modulus(q, width, shift, kind)

@@ -8,8 +8,8 @@ A test file holds its cocotb tests and a plain pytest function that calls `run`:
         run("rf_fifo", {"Width": 8, "Depth": 4}, __file__)
 
 Every build is also a lint run: `-Wall`, and a warning is an error. Modules that a source instantiates are found by
-name in the rtl folders of hw/common, hw/shell and hw/vector (up to the test's own), in the one beside the test's, and
-beside the test.
+name in the rtl folders of hw/common, hw/shell and hw/vector (up to the test's own; the last only if the test's room
+names its modules), in the one beside the test's, and beside the test.
 Builds are kept under build/hw/dv/<top>-<parameters> and are redone only where something changed.
 """
 
@@ -121,6 +121,9 @@ def find(
     """The files to give to Verilator and the arguments by which it finds the rest."""
     own = folder.parent / "rtl"
     libraries = LIBRARIES[: LIBRARIES.index(own)] if own in LIBRARIES else LIBRARIES
+    # A room that is not of the vector family has no use for its packages, and unused parameters are warnings.
+    if not any("vector_" in f.read_text() for room in (own, folder) for f in room.glob("*.sv")):
+        libraries = [f for f in libraries if f.parent.name != "vector"]
     folders = [*libraries, own, folder]
     files = [Path(s).resolve() for s in sources]
     if not files:

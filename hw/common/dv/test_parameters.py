@@ -10,7 +10,7 @@ from runner import HERE, ROOT, environment, find
 REFUSED = [
     ("rf_mod_add", {"W": 1}, "W must be"),
     ("rf_mod_sub", {"W": 1}, "W must be"),
-    ("rf_mod_half", {"W": 7}, "MaxShift"),
+    ("rf_mod_half", {"W": 7}, "more than the largest shift"),
     ("rf_mod_lift", {"W": 1}, "W must be"),
     ("rf_delay", {"Depth": 0}, "Depth must be"),
     ("rf_mul_tiled", {"Hi": 4, "Lo": 4}, "Hi above Lo"),

@@ -12,10 +12,11 @@ from runner import run
 
 @cocotb.test()
 async def butterflies(dut):
-    width, lanes, kind = parameter("W", 54), parameter("Lanes", 1), parameter("Kind", 0)
+    width, lanes, kind, word = (parameter(*p) for p in (("W", 54), ("Lanes", 1), ("Kind", 0), ("Word", 18)))
+    top = (1 << parameter("ShiftWidth", 3)) - 1
     rng = random.Random(1)
     start_clock(dut)
-    for modulus in moduli(width, kind):
+    for modulus in moduli(width, kind, word, (0, top, 3)):
         q = modulus.shifted
 
         def forward(modulus=modulus, q=q):
@@ -46,3 +47,12 @@ async def butterflies(dut):
 )
 def test_rf_butterfly(kind, twin):
     run("rf_butterfly", {"W": 54, "Lanes": 2 if twin else 1, "Kind": kind, "Twin": twin}, __file__)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("twin", [0, 1])
+@pytest.mark.parametrize(("kind", "word", "shift_width"), [(BARRETT, 18, 4), (MONTGOMERY, 11, 3)])
+def test_wider_shifts_and_short_words(kind, word, shift_width, twin):
+    """As the FHEW accelerator has them."""
+    parameters = {"W": 27, "Lanes": 2, "Kind": kind, "Word": word, "ShiftWidth": shift_width, "Twin": twin}
+    run("rf_butterfly", parameters, __file__)

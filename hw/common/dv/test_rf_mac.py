@@ -13,10 +13,10 @@ from runner import run
 
 @cocotb.test()
 async def functions(dut):
-    width, lanes, kind = parameter("W", 54), parameter("Lanes", 1), parameter("Kind", 0)
+    width, lanes, kind, word = (parameter(*p) for p in (("W", 54), ("Lanes", 1), ("Kind", 0), ("Word", 18)))
     rng = random.Random(1)
     start_clock(dut)
-    for modulus, pre_sub, post_add in product(moduli(width, kind), (0, 1), (0, 1)):
+    for modulus, pre_sub, post_add in product(moduli(width, kind, word), (0, 1), (0, 1)):
         q = modulus.shifted
 
         def sample(modulus=modulus, pre_sub=pre_sub, post_add=post_add, q=q):
@@ -33,3 +33,9 @@ async def functions(dut):
 @pytest.mark.parametrize(("kind", "twin"), [(BARRETT, 1), (MONTGOMERY, 0)])
 def test_rf_mac(kind, twin):
     run("rf_mac", {"W": 54, "Lanes": 2 if twin else 1, "Kind": kind, "Twin": twin}, __file__)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("twin", [0, 1])
+def test_short_words(twin):
+    run("rf_mac", {"W": 27, "Lanes": 2, "Kind": MONTGOMERY, "Word": 11, "Twin": twin}, __file__)

@@ -5,6 +5,7 @@
 import random
 
 import cocotb
+import pytest
 from modular import check_combinational, moduli, parameter
 from runner import run
 
@@ -14,7 +15,8 @@ async def halves(dut):
     width, lanes = parameter("W", 54), parameter("Lanes", 1)
     rng = random.Random(1)
     vectors = []
-    for modulus in moduli(width):
+    top = (1 << parameter("ShiftWidth", 3)) - 1
+    for modulus in moduli(width, shifts=(0, top, 3)):
         q = modulus.shifted
         half = (modulus.q + 1) // 2
         for _ in range(100):
@@ -26,3 +28,8 @@ async def halves(dut):
 
 def test_rf_mod_half():
     run("rf_mod_half", {"W": 64, "Lanes": 3}, __file__)
+
+
+@pytest.mark.long
+def test_wider_shifts():
+    run("rf_mod_half", {"W": 27, "Lanes": 2, "ShiftWidth": 4}, __file__)

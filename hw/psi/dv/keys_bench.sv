@@ -36,7 +36,7 @@ module keys_bench
   logic [1:0]            part_q;
   logic [31:0]           clock_q, random;
   logic                  rst_nq, halt, idle, error, req_valid, req_ready, key_valid, key_ready, pending;
-  logic [W-1:0]          key[2*Lanes];
+  logic [W-1:0]          key[2*Coefficients];
   logic                  arvalid, arready, rvalid, rready, rlast, rid, arid, beat, waiting;
   logic [AddrW-1:0]      araddr;
   logic [7:0]            arlen;

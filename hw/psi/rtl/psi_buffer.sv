@@ -70,11 +70,4 @@ module psi_buffer #(
   rf_bank #(.W(W), .Lanes(2), .Rows(Rows)) u_odd (
     .clk_i, .re_i, .raddr_i(rrow[1]), .rdata_o(odd_r), .we_i, .waddr_i(wrow[1]), .wdata_i(odd_w)
   );
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (re_i) assert (^rline_i[0] != ^rline_i[1]) else $error("lines %0d, %0d in one bank", rline_i[0], rline_i[1]);
-    if (we_i) assert (^wline_i[0] != ^wline_i[1]) else $error("lines %0d, %0d in one bank", wline_i[0], wline_i[1]);
-  end
-`endif
 endmodule

@@ -8,8 +8,8 @@
 //   loop FIFO ----+-> psi_pipe: inverse transforms -> digits, forward transform -> products and sums -> output FIFO
 //        ^--------------------------------------------------------------------------------+
 //
-// Function    executes instructions (psi_pkg) in their order. Words of RLWEs are canonical; bits from W on of words that
-//             come are ignored.
+// Function    executes instructions (psi_pkg) in their order. Words of RLWEs are canonical; bits from W on of words
+//             that come are ignored.
 // Latency     psi_pipe's
 // Throughput  psi_pipe's; a row of a key each Drain + N/4 cycles or as psi_keys brings it
 // Ranges      settings do not change while idle_o is low. Reset at any
@@ -36,7 +36,6 @@ module psi_core
     input  logic                  rst_ni,
     input  logic                  halt_i,
     // Settings
-    input  logic                  bad_i,
     input  logic                  bootstrap_i,
     input  logic [DegreeW-1:0]    log_n_i,
     input  logic [W-1:0]          q_i,
@@ -62,6 +61,7 @@ module psi_core
     input  logic                  in_valid_i,
     output logic                  in_ready_o,
     input  logic [PortW-1:0]      in_i,
+    output logic                  in_taken_o,    // a beat has left the input FIFO
     output logic                  out_valid_o,
     input  logic                  out_ready_i,
     output logic [PortW-1:0]      out_o,
@@ -99,17 +99,18 @@ module psi_core
   localparam int unsigned RowsW = 5;
 
   // ---- Instructions and keys -----------------------------------------------------------------------
-  logic             key_req, key_req_ready, key_pending, key_valid, key_ready, input_whole, loop_whole, load, load_ready;
-  logic             load_loop, send, send_ready, result, rob_idle, rob_empty, rob_full, loop_full, pipe_busy;
+  logic             key_req, key_req_ready, key_pending, key_valid, key_ready, input_whole, loop_whole;
+  logic             load, load_ready, load_loop, send, send_ready, result;
+  logic             rob_idle, rob_empty, rob_full, loop_full, pipe_busy;
   logic [KeyW-1:0]  key_address;
   logic [RowsW-1:0] key_rows;
   logic [UnitW-1:0] load_unit, send_unit;
   logic [Intts-1:0] unit_idle;
-  logic [W-1:0]     key[2*Lanes];
+  logic [W-1:0]     key[2*Coefficients];
   job_t             send_job;
 
   psi_rob #(.MaxLogN(MaxLogN), .Depth(Reorder), .Intts(Intts), .LoopSlots(LoopSlots)) u_rob (
-      .clk_i, .rst_ni, .bad_i, .bootstrap_i, .log_n_i, .lwe_log_i, .gadget_i, .bound_i, .subst_i, .instr_valid_i,
+      .clk_i, .rst_ni, .bootstrap_i, .log_n_i, .lwe_log_i, .gadget_i, .bound_i, .subst_i, .instr_valid_i,
       .instr_ready_o, .instr_i, .error_o, .count_o, .key_valid_o(key_req), .key_ready_i(key_req_ready),
       .key_o(key_address), .key_rows_o(key_rows), .input_whole_i(input_whole), .loop_whole_i(loop_whole),
       .unit_idle_i(unit_idle), .load_valid_o(load), .load_ready_i(load_ready), .load_unit_o(load_unit),
@@ -129,11 +130,12 @@ module psi_core
 
   // ---- FIFOs ---------------------------------------------------------------------------------------
   logic         input_valid, loop_valid, out_whole, input_full, out_full;
-  logic         pipe_in_valid[2], pipe_in_ready[2], loop_ready, output_ready, pipe_valid, pipe_ready, pipe_loop, pipe_last;
-  logic [W-1:0] word[2*Lanes], pipe_in[2][2*Lanes], made[2*Lanes], given[2*Lanes];
+  logic         pipe_in_valid[2], pipe_in_ready[2], loop_ready, output_ready;
+  logic         pipe_valid, pipe_ready, pipe_loop, pipe_last;
+  logic [W-1:0] word[2*Coefficients], pipe_in[2][2*Coefficients], made[2*Coefficients], given[2*Coefficients];
 
   always_comb
-    for (int unsigned l = 0; l < 2 * Lanes; l++) begin
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) begin
       word[l] = in_i[64*l+:W];
       out_o[64*l+:64] = 64'(given[l]);
     end
@@ -179,6 +181,7 @@ module psi_core
                    || (out_valid_o && out_ready_i) || key_beat_o;
   assign state_o = {loop_full, !loop_whole, out_full, !out_whole, input_full, !input_whole, !key_req_ready,
                     !key_pending, rob_full, rob_empty};
+  assign in_taken_o = pipe_in_valid[0] && pipe_in_ready[0];
   assign ended_o = result;
   assign key_waits_o = key_ready && !key_valid;
   assign nothing_o = !pipe_busy;
@@ -191,6 +194,6 @@ module psi_core
   logic unused;
   always_comb begin
     unused = 1'b0;
-    for (int unsigned l = 0; l < 2 * Lanes; l++) unused = unused ^ (^in_i[64*l+W+:64-W]);
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) unused = unused ^ (^in_i[64*l+W+:64-W]);
   end
 endmodule

@@ -12,8 +12,9 @@
 // C++ kernels (struct Cut), which add B/2 for each digit in turn.
 // Latency     DigitLatency
 // Throughput  one digit per lane and cycle; the fields belong to the words that enter with them
-// Ranges      x_i < q_i, shifted left; offset_i shifted left as residues are, below 2^(W+3). Digits are below q if the
-//             gadget covers the modulus; else results are wrong, and nothing else happens.
+// Ranges      x_i < q_i, shifted left; offset_i shifted left as residues are, below 2^(W+2): drop + count * log_base at
+//             most 2 more than the bits of q. Digits are below q if the gadget covers the modulus; else results are
+//             wrong, and nothing else happens
 //
 // Stages: 1 centre, 2 offset, 3 shift right, 4 subtract B/2, shift left, make a residue.
 

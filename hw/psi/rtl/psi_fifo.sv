@@ -21,10 +21,10 @@ module psi_fifo
     input  logic [DegreeW-1:0] log_n_i,
     input  logic               valid_i,
     output logic               ready_o,
-    input  logic [W-1:0]       data_i [2*Lanes],
+    input  logic [W-1:0]       data_i [2*Coefficients],
     output logic               valid_o,
     input  logic               ready_i,
-    output logic [W-1:0]       data_o [2*Lanes],
+    output logic [W-1:0]       data_o [2*Coefficients],
     output logic               whole_o,
     output logic               full_o,
     output logic [CountW-1:0]  count_o             // beats inside
@@ -35,18 +35,18 @@ module psi_fifo
 
   localparam int unsigned BeatW = MaxLogN - 2;
 
-  logic [2*Lanes*W-1:0] in, out;
+  logic [2*Coefficients*W-1:0] in, out;
   logic [BeatW-1:0]     in_q, out_q, last;  // beats of the RLWE that comes, of the one that goes
   logic [CountW-1:0]    whole_q;            // RLWEs whose last beat has come and not gone
   logic                 push, pop, came, went;
 
   always_comb
-    for (int unsigned l = 0; l < 2 * Lanes; l++) begin
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) begin
       in[W*l+:W] = data_i[l];
       data_o[l] = out[W*l+:W];
     end
 
-  rf_fifo #(.Width(2 * Lanes * W), .Depth(Depth)) u_beats (
+  rf_fifo #(.Width(2 * Coefficients * W), .Depth(Depth)) u_beats (
       .clk_i, .rst_ni, .valid_i, .ready_o, .data_i(in), .valid_o, .ready_i, .data_o(out), .count_o
   );
 

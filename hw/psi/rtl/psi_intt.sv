@@ -60,7 +60,6 @@ module psi_intt #(
 
   // An access of the pipeline: which polynomial, which group of which stage.
   typedef struct packed {
-    logic              valid;
     logic              last;  // of the last stage: goes out
     logic              poly;
     logic [3:0]        stage;
@@ -74,7 +73,9 @@ module psi_intt #(
   logic [GroupW-1:0] group_last;
   logic [3:0]        stage_last;
   access_t           issue;
+  logic              issued;
   access_t           pipe_q [Latency];
+  logic [Latency-1:0] valid_q;  // accesses in it
   access_t           back;
   logic              load_word;
 
@@ -132,18 +133,18 @@ module psi_intt #(
     end
   end
 
-  assign issue = '{
-    valid: state_q == Run || state_q == Last, last: state_q == Last, poly: poly_q, stage: stage_q, group: group_q
-  };
+  assign issued = state_q == Run || state_q == Last;
+  assign issue = '{last: state_q == Last, poly: poly_q, stage: stage_q, group: group_q};
   assign back = pipe_q[Latency-1];
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      for (int unsigned d = 0; d < Latency; d++) pipe_q[d] <= '0;
-    end else begin
-      pipe_q[0] <= issue;
-      for (int unsigned d = 1; d < Latency; d++) pipe_q[d] <= pipe_q[d-1];
-    end
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= {valid_q[Latency-2:0], issued};
+  end
+
+  always_ff @(posedge clk_i) begin
+    pipe_q[0] <= issue;
+    for (int unsigned d = 1; d < Latency; d++) pipe_q[d] <= pipe_q[d-1];
   end
 
   // The lower line of a group: within a line (stage 0) or between neighbours (stage 1) lines 2c and 2c + 1; above, c
@@ -179,12 +180,12 @@ module psi_intt #(
   end
 
   psi_buffer #(.W(W), .LogN(LogN), .Slots(1)) u_a (
-    .clk_i, .re_i(issue.valid && !issue.poly), .rslot_i(1'b0), .rline_i(rline), .x_o(read_a),
-    .we_i(load_word || (back.valid && !back.last && !back.poly)), .wslot_i(1'b0), .wline_i(wline), .x_i(write_a)
+    .clk_i, .re_i(issued && !issue.poly), .rslot_i(1'b0), .rline_i(rline), .x_o(read_a),
+    .we_i(load_word || (valid_q[Latency-1] && !back.last && !back.poly)), .wslot_i(1'b0), .wline_i(wline), .x_i(write_a)
   );
   psi_buffer #(.W(W), .LogN(LogN), .Slots(1)) u_b (
-    .clk_i, .re_i(issue.valid && issue.poly), .rslot_i(1'b0), .rline_i(rline), .x_o(read_b),
-    .we_i(load_word || (back.valid && !back.last && back.poly)), .wslot_i(1'b0), .wline_i(wline), .x_i(write_b)
+    .clk_i, .re_i(issued && issue.poly), .rslot_i(1'b0), .rline_i(rline), .x_o(read_b),
+    .we_i(load_word || (valid_q[Latency-1] && !back.last && back.poly)), .wslot_i(1'b0), .wline_i(wline), .x_i(write_b)
   );
 
   // Twiddles: entry 2h - 1 - i of group i of the stage with h groups; in stage 0 a row of the table has both.
@@ -206,11 +207,11 @@ module psi_intt #(
   end
 
   rf_bank #(.W(W), .Lanes(1), .Rows(1 << (LogN - 1))) u_even (
-    .clk_i, .re_i(issue.valid), .raddr_i(entry[LogN-1:1]), .rdata_o(even),
+    .clk_i, .re_i(issued), .raddr_i(entry[LogN-1:1]), .rdata_o(even),
     .we_i(tw_we_i && !tw_addr_i[0]), .waddr_i(tw_addr_i[LogN-1:1]), .wdata_i(data)
   );
   rf_bank #(.W(W), .Lanes(1), .Rows(1 << (LogN - 1))) u_odd (
-    .clk_i, .re_i(issue.valid), .raddr_i(entry[LogN-1:1]), .rdata_o(odd),
+    .clk_i, .re_i(issued), .raddr_i(entry[LogN-1:1]), .rdata_o(odd),
     .we_i(tw_we_i && tw_addr_i[0]), .waddr_i(tw_addr_i[LogN-1:1]), .wdata_i(data)
   );
 
@@ -236,6 +237,6 @@ module psi_intt #(
     .clk_i, .en_i(1'b1), .inverse_i(1'b1), .shift_i, .q_i, .k_i, .x0_i(x0), .x1_i(x1), .w_i(w), .y0_o(y0), .y1_o(y1)
   );
 
-  assign valid_o = back.valid && back.last;
+  assign valid_o = valid_q[Latency-1] && back.last;
   assign x_o = result;
 endmodule

@@ -36,7 +36,7 @@ module psi_keys
 
     output logic                  key_valid_o,
     input  logic                  key_ready_i,
-    output logic [W-1:0]          key_o [2*Lanes],
+    output logic [W-1:0]          key_o [2*Coefficients],
 
     output logic                  idle_o,
     output logic                  error_o,
@@ -157,17 +157,17 @@ module psi_keys
   end
 
   // ---- Rows ----------------------------------------------------------------------------------------
-  logic [2*Lanes*W-1:0] coming, oldest;
+  logic [2*Coefficients*W-1:0] coming, oldest;
 
   always_comb
-    for (int unsigned l = 0; l < 2 * Lanes; l++) begin
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) begin
       coming[W*l+:W] = rsp_data[64*l+:W];
       key_o[l] = oldest[W*l+:W];
     end
 
   // There is room: it was looked for before the burst was asked for.
   /* verilator lint_off PINCONNECTEMPTY */
-  rf_fifo #(.Width(2 * Lanes * W), .Depth(Depth)) u_rows (
+  rf_fifo #(.Width(2 * Coefficients * W), .Depth(Depth)) u_rows (
       .clk_i, .rst_ni, .valid_i(rsp_valid), .ready_o(), .data_i(coming), .valid_o(key_valid_o), .ready_i(key_ready_i),
       .data_o(oldest), .count_o()
   );
@@ -177,7 +177,7 @@ module psi_keys
   logic unused;
   always_comb begin
     unused = 1'b0;
-    for (int unsigned l = 0; l < 2 * Lanes; l++) unused = unused ^ (^rsp_data[64*l+W+:64-W]);
+    for (int unsigned l = 0; l < 2 * Coefficients; l++) unused = unused ^ (^rsp_data[64*l+W+:64-W]);
   end
 
 `ifndef SYNTHESIS

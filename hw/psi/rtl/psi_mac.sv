@@ -70,7 +70,6 @@ module psi_mac #(
   } meta_t;
 
   typedef struct packed {
-    logic              valid;
     logic              slot;
     logic              substitution;
     logic              pass;
@@ -90,6 +89,7 @@ module psi_mac #(
   logic              issue;
   access_t           access;
   access_t           pipe_q [Product+1];
+  logic [Product:0]  valid_q;      // accesses in it
 
   assign group_last = long_i ? '1 : {1'b0, {(GroupW - 1){1'b1}}};
   assign up_meta = up_meta_i;
@@ -128,17 +128,18 @@ module psi_mac #(
   end
 
   assign access = '{
-    valid: issue, slot: slot_q, substitution: substitution_q, pass: pass_q, first: first_q,
+    slot: slot_q, substitution: substitution_q, pass: pass_q, first: first_q,
     end_of: last_q && up_done_o, group: group_q
   };
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      for (int unsigned d = 0; d <= Product; d++) pipe_q[d] <= '0;
-    end else begin
-      pipe_q[0] <= access;
-      for (int unsigned d = 1; d <= Product; d++) pipe_q[d] <= pipe_q[d-1];
-    end
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= {valid_q[Product-1:0], issue};
+  end
+
+  always_ff @(posedge clk_i) begin
+    pipe_q[0] <= access;
+    for (int unsigned d = 1; d <= Product; d++) pipe_q[d] <= pipe_q[d-1];
   end
 
   // Products: lanes 0 to 3 for a, 4 to 7 for b.
@@ -173,16 +174,15 @@ module psi_mac #(
   logic              out_slot_q;
   logic [GroupW-1:0] out_group_q;
 
-
   for (genvar s = 0; s < 2; s++) begin : g_held
     logic              mine, give;
     logic [GroupW-1:0] raddr;
-    assign mine = pipe_q[Fetch].valid && !pipe_q[Fetch].first && pipe_q[Fetch].slot == 1'(s);
+    assign mine = valid_q[Fetch] && !pipe_q[Fetch].first && pipe_q[Fetch].slot == 1'(s);
     assign give = read_out && out_slot_q == 1'(s);
     assign raddr = give ? out_group_q : pipe_q[Fetch].group;
     rf_bank #(.W(W), .Lanes(8), .Rows(1 << GroupW)) u_bank (
       .clk_i, .re_i(mine || give), .raddr_i(raddr), .rdata_o(held[s]),
-      .we_i(pipe_q[Sum+1].valid && pipe_q[Sum+1].slot == 1'(s)), .waddr_i(pipe_q[Sum+1].group), .wdata_i(sum_q)
+      .we_i(valid_q[Sum+1] && pipe_q[Sum+1].slot == 1'(s)), .waddr_i(pipe_q[Sum+1].group), .wdata_i(sum_q)
     );
   end
 
@@ -210,13 +210,13 @@ module psi_mac #(
   logic [2:0]         credit_q;
   logic               out_done, pop;
   logic [1:0]         side_q [rf_pkg::BankLatency];
-  logic               valid_q [rf_pkg::BankLatency];
+  logic               given_q [rf_pkg::BankLatency];  // read groups on their way to the FIFO
   logic               slot_out_q [rf_pkg::BankLatency];
   logic [8*W+1:0]     row_in, row_out;
   logic               row_ready;
   logic [2:0]         row_count;
 
-  assign finish = pipe_q[Sum+1].valid && pipe_q[Sum+1].end_of;
+  assign finish = valid_q[Sum+1] && pipe_q[Sum+1].end_of;
   assign pop = out_valid_o && out_ready_i;
   assign read_out = ready_q != '0 && credit_q != 3'(Credits);
   assign out_done = read_out && out_group_q == group_last;
@@ -228,14 +228,14 @@ module psi_mac #(
       credit_q <= '0;
       out_slot_q <= 1'b0;
       out_group_q <= '0;
-      for (int unsigned d = 0; d < rf_pkg::BankLatency; d++) valid_q[d] <= 1'b0;
+      for (int unsigned d = 0; d < rf_pkg::BankLatency; d++) given_q[d] <= 1'b0;
     end else begin
       ready_q <= ready_q + 2'(finish) - 2'(out_done);
       credit_q <= credit_q + 3'(read_out) - 3'(pop);
       if (read_out) out_group_q <= out_done ? '0 : out_group_q + 1'b1;
       if (out_done) out_slot_q <= !out_slot_q;
-      valid_q[0] <= read_out;
-      for (int unsigned d = 1; d < rf_pkg::BankLatency; d++) valid_q[d] <= valid_q[d-1];
+      given_q[0] <= read_out;
+      for (int unsigned d = 1; d < rf_pkg::BankLatency; d++) given_q[d] <= given_q[d-1];
     end
   end
 
@@ -259,7 +259,7 @@ module psi_mac #(
   end
 
   rf_fifo #(.Width(8 * W + 2), .Depth(Credits)) u_out (
-    .clk_i, .rst_ni, .valid_i(valid_q[rf_pkg::BankLatency-1]), .ready_o(row_ready), .data_i(row_in),
+    .clk_i, .rst_ni, .valid_i(given_q[rf_pkg::BankLatency-1]), .ready_o(row_ready), .data_i(row_in),
     .valid_o(out_valid_o), .ready_i(out_ready_i), .data_o(row_out), .count_o(row_count)
   );
 
@@ -267,7 +267,7 @@ module psi_mac #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (rst_ni) assert (!valid_q[rf_pkg::BankLatency-1] || row_ready) else $error("no room for a result");
+    if (rst_ni) assert (!given_q[rf_pkg::BankLatency-1] || row_ready) else $error("no room for a result");
   end
 `endif
   logic unused_count;

@@ -10,7 +10,7 @@ package psi_pkg;
 
   localparam int unsigned AddrW = 48;
   localparam int unsigned PortW = 512;
-  localparam int unsigned Lanes = 4;         // coefficients of each polynomial in a beat
+  localparam int unsigned Coefficients = 4;  // of each polynomial in a beat
   localparam int unsigned DegreeW = 4;       // bits of log2 N
   localparam int unsigned MostLogN = 12;
   localparam int unsigned ElementW = 12;     // bits of X -> X^k's k, as SUBST has them

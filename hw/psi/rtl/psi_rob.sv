@@ -10,7 +10,7 @@
 // Latency     instruction to load or send 1 cycle
 // Throughput  one instruction, one load, one send per cycle
 // Ranges      settings do not change while idle_o is low. An instruction that names a substitution, gate or number that
-//             does not exist, or that meets settings the machine does not have, ends everything: error_o until reset.
+//             does not exist ends everything: error_o until reset.
 module psi_rob
   import psi_pkg::*;
 #(
@@ -24,7 +24,6 @@ module psi_rob
     input  logic               clk_i,
     input  logic               rst_ni,
     // Settings
-    input  logic               bad_i,        // of those that all instructions need
     input  logic               bootstrap_i,
     input  logic [DegreeW-1:0] log_n_i,
     input  logic [3:0]         lwe_log_i,
@@ -126,26 +125,26 @@ module psi_rob
   error_e error_q;
   assign error_o = error_q;
   assign take = instr_valid_i && instr_ready_o;
-  assign key_valid_o = instr_valid_i && !full_o && !bad_i && good && error_q == ErrorNone;
+  assign key_valid_o = instr_valid_i && !full_o && good && error_q == ErrorNone;
   assign instr_ready_o = key_valid_o && key_ready_i;
 
   always_ff @(posedge clk_i)
     if (!rst_ni) error_q <= ErrorNone;
-    else if (instr_valid_i && error_q == ErrorNone) error_q <= bad_i ? ErrorSettings : good ? ErrorNone : ErrorInstruction;
+    else if (instr_valid_i && error_q == ErrorNone) error_q <= good ? ErrorNone : ErrorInstruction;
 
   // ---- The buffer: entries from send_q on wait for their turn, from issue_q on for their load --------
   job_t              job_q [Depth];
   logic [UnitW-1:0]  unit_q [Depth];
   logic [IndexW-1:0] tail_q, issue_q, send_q;
   logic [CountW-1:0] held_q, loaded_q;  // entries; of these loaded
-  job_t              issuing, sending;
-  logic              issue, send, to_issue, there, free, idle_unit;
+  op_e               issuing;
+  logic              issuing_loop, issue, send, to_issue, there, free, idle_unit;
   logic [LoopW-1:0]  loop_q;            // places of the loop FIFO that are taken or promised
   logic [FlightW-1:0] flight_q;         // instructions taken whose result has not left
   logic [31:0]       count_q;
 
-  assign issuing = job_q[issue_q];
-  assign sending = job_q[send_q];
+  assign issuing = job_q[issue_q].op;
+  assign issuing_loop = job_q[issue_q].to_loop;
   assign full_o = held_q == CountW'(Depth);
   assign empty_o = held_q == '0;
   assign loop_full_o = loop_q == LoopW'(LoopSlots);
@@ -153,8 +152,8 @@ module psi_rob
   assign count_o = count_q;
 
   assign to_issue = held_q != loaded_q;
-  assign there = issuing.op == OpInit || (issuing.op == OpStep ? loop_whole_i : input_whole_i);
-  assign free = !issuing.to_loop || issuing.op == OpStep || !loop_full_o;
+  assign there = issuing == OpInit || (issuing == OpStep ? loop_whole_i : input_whole_i);
+  assign free = !issuing_loop || issuing == OpStep || !loop_full_o;
   always_comb begin
     load_unit_o = '0;
     idle_unit = 1'b0;
@@ -164,13 +163,13 @@ module psi_rob
         idle_unit = 1'b1;
       end
   end
-  assign load_valid_o = to_issue && there && free && idle_unit && issuing.op != OpInit;
-  assign load_loop_o = issuing.op == OpStep;
-  assign issue = to_issue && free && (issuing.op == OpInit || (load_valid_o && load_ready_i));
+  assign load_valid_o = to_issue && there && free && idle_unit && issuing != OpInit;
+  assign load_loop_o = issuing == OpStep;
+  assign issue = to_issue && free && (issuing == OpInit || (load_valid_o && load_ready_i));
 
   assign send_valid_o = loaded_q != '0;
   assign send_unit_o = unit_q[send_q];
-  assign send_job_o = sending;
+  assign send_job_o = job_q[send_q];
   assign send = send_valid_o && send_ready_i;
 
   always_ff @(posedge clk_i) begin
@@ -190,7 +189,7 @@ module psi_rob
       held_q <= held_q + CountW'(take) - CountW'(send);
       loaded_q <= loaded_q + CountW'(issue) - CountW'(send);
       // A step gives its place back, and takes it again unless its result leaves the loop.
-      loop_q <= loop_q + LoopW'(issue && issuing.to_loop) - LoopW'(issue && issuing.op == OpStep);
+      loop_q <= loop_q + LoopW'(issue && issuing_loop) - LoopW'(issue && issuing == OpStep);
       flight_q <= flight_q + FlightW'(take) - FlightW'(result_i);
       count_q <= count_q + 32'(take);
     end
@@ -206,7 +205,7 @@ module psi_rob
     if (rst_ni) begin
       assert (!result_i || flight_q != '0) else $error("a result that no instruction has");
       assert (32'(loop_q) <= LoopSlots) else $error("%0d places of the loop FIFO", loop_q);
-      assert (32'(log_n_i) <= MaxLogN || bad_i) else $error("degree 2^%0d", log_n_i);
+      assert (32'(log_n_i) <= MaxLogN || !instr_valid_i) else $error("degree 2^%0d", log_n_i);
     end
 `endif
 endmodule

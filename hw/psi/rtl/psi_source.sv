@@ -13,7 +13,7 @@
 // lowest digit first; a count of 0 counts as 1. Buffers: Slots RLWEs.
 // Latency     an operation can be read 1 cycle after its last word came; reads SourceLatency
 // Throughput  four words in and four words out per cycle; an accumulator is made in N/2 cycles
-// Ranges      N = 2^LogN if long_i, else half of it; gadgets as psi_digits, offset_i not shifted, below 2^(W+3-shift)
+// Ranges      N = 2^LogN if long_i, else half of it; gadgets as psi_digits, offset_i not shifted
 //
 // Reader: avail_o says that a polynomial can be read, meta_o describes it. start_i takes it; from the next cycle on
 // re_i and group_i read its words 2r, 2r + 1, 2r + N/2, 2r + 1 + N/2 for r = group_i. done_i comes with the last read.
@@ -59,6 +59,7 @@ module psi_source #(
   localparam int unsigned UsedW = $clog2(Slots + 1);
   localparam int unsigned Rows = (2 * Slots) << GroupW;
   localparam int unsigned RowW = $clog2(Rows);
+  localparam int unsigned Cut = rf_pkg::BankLatency - 1;  // the fields of the words that have been read
 
   function automatic logic [SlotW-1:0] next(logic [SlotW-1:0] slot);
     return slot == SlotW'(Slots - 1) ? '0 : slot + 1'b1;
@@ -75,6 +76,7 @@ module psi_source #(
   logic              word, commit, take;
   logic [W-1:0]      word_x [4];
   logic [W-1:0]      eighth_q;         // floor(Q/8) + 1
+  logic [W+2:0]      shifted_q [psi_pkg::Gadgets], offset;  // shifted as residues are
   logic              substitution_q [Slots];
   logic              to_loop_q [Slots];
 
@@ -161,7 +163,6 @@ module psi_source #(
   psi_pkg::gadget_t gadget;
   field_t           cut_q, field;
   field_t           field_q [rf_pkg::BankLatency];
-  logic [W+2:0]     shifted_q [psi_pkg::Gadgets], offset;  // shifted as residues are
   logic             substitution, digits_end, buffer_end, release_slot;
   logic [W-1:0]     even [2], odd [2], read [4];
 
@@ -218,27 +219,26 @@ module psi_source #(
     for (int unsigned d = 1; d < rf_pkg::BankLatency; d++) field_q[d] <= field_q[d-1];
   end
 
+  // Before the first reset addresses may be anything.
   rf_bank #(.W(W), .Lanes(2), .Rows(Rows)) u_even (
-    .clk_i, .re_i, .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(even),
-    .we_i(map_we), .waddr_i(RowW'({map_at_q, map_row[0]})), .wdata_i(map_even)
+    .clk_i, .re_i(re_i && rst_ni), .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(even),
+    .we_i(map_we && rst_ni), .waddr_i(RowW'({map_at_q, map_row[0]})), .wdata_i(map_even)
   );
   rf_bank #(.W(W), .Lanes(2), .Rows(Rows)) u_odd (
-    .clk_i, .re_i, .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(odd),
-    .we_i(map_we), .waddr_i(RowW'({map_at_q, map_row[1]})), .wdata_i(map_odd)
+    .clk_i, .re_i(re_i && rst_ni), .raddr_i(RowW'({cut_slot_q, cut_q.poly, group_i})), .rdata_o(odd),
+    .we_i(map_we && rst_ni), .waddr_i(RowW'({map_at_q, map_row[1]})), .wdata_i(map_odd)
   );
 
   always_comb begin
-    if (field_q[rf_pkg::BankLatency-1].own) offset = shifted_q[psi_pkg::GadgetS];
-    else offset = shifted_q[psi_pkg::GadgetA+32'(field_q[rf_pkg::BankLatency-1].poly)];
+    if (field_q[Cut].own) offset = shifted_q[psi_pkg::GadgetS];
+    else offset = shifted_q[psi_pkg::GadgetA+32'(field_q[Cut].poly)];
   end
 
   assign read = '{even[0], odd[0], even[1], odd[1]};
 
   psi_digits #(.W(W), .Lanes(4)) u_digits (
-    .clk_i, .shift_i, .q_i,
-    .pass_i(field_q[rf_pkg::BankLatency-1].pass), .balanced_i(field_q[rf_pkg::BankLatency-1].balanced),
-    .last_i(field_q[rf_pkg::BankLatency-1].last), .log_base_i(field_q[rf_pkg::BankLatency-1].log_base),
-    .right_i(field_q[rf_pkg::BankLatency-1].right), .offset_i(offset),
+    .clk_i, .shift_i, .q_i, .pass_i(field_q[Cut].pass), .balanced_i(field_q[Cut].balanced),
+    .last_i(field_q[Cut].last), .log_base_i(field_q[Cut].log_base), .right_i(field_q[Cut].right), .offset_i(offset),
     .x_i(read), .x_o
   );
 endmodule

@@ -31,6 +31,10 @@ module psi_subs #(
   output logic [W-1:0]    even_o [2],
   output logic [W-1:0]    odd_o [2]
 );
+  if (LogN < 4) begin : g_check
+    $error("psi_subs: LogN must be at least 4");
+  end
+
   logic [LogN:0] element;
   logic [LogN:0] next_q;     // i * element, modulo 2^(LogN + 1), of the group to come
   logic [LogN:0] place [4];  // i * element modulo 2N, of the four words

@@ -16,6 +16,7 @@ from ringforge._native import Context
 from ringforge.cli import main
 from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.core.validation import Validated
 from ringforge.hw.machines.matmul.bounds import bounds
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.draws import (
@@ -33,7 +34,6 @@ from ringforge.hw.machines.matmul.replica_units import Alu
 from ringforge.hw.machines.matmul.target import target_of
 from ringforge.hw.machines.matmul.validation import closed_form, validate_draw
 from ringforge.hw.vector.isa import Instruction, Opcode, encode, slot
-from ringforge.hw.vector.validation import Validated
 
 #: Largest errors of the replica, and of the closed form in nine cases of ten and in any.
 REPLICA, CLOSED, WORST = 0.006, 0.05, 0.1

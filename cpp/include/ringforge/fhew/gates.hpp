@@ -203,9 +203,9 @@ void accumulate(const GateEvaluationKey& key, void* accumulators, std::size_t co
 /// The end of a gate: `count` accumulators, as `accumulate` leaves them, to LWE ciphertexts of n + 1 words.
 void extract(const GateEvaluationKey& key, u32* dst, const void* accumulators, std::size_t count);
 
-/// Rows of `count` RGSW ciphertexts of the bootstrapping key: for each, a.count + b.count rows of 2N words, a then b, in
-/// Eval form. Indices are those of `accumulate` with an AP key, v = 0 being the gadget itself, RGSW(1); with the others
-/// the order of the key: 2i and 2i + 1 are s_i = 1 and s_i = -1 of a ternary secret (GINX), else i is s_i.
+/// Rows of `count` RGSW ciphertexts of the bootstrapping key: for each, a.count + b.count rows of 2N words, a then b,
+/// in Eval form. Indices are those of `accumulate` with an AP key, v = 0 being the gadget itself, RGSW(1); with the
+/// others the order of the key: 2i and 2i + 1 are s_i = 1 and s_i = -1 of a ternary secret (GINX), else i is s_i.
 /// @throws ShapeError for an index that stands for no key.
 void export_rgsw(const GateEvaluationKey& key, void* dst, const u32* indices, std::size_t count);
 

@@ -98,7 +98,8 @@ class Ring:
             root = next((r for r in candidates if pow(r, order // 2, q) == q - 1), 0)
         if not root:
             raise ParameterError(
-                f"{q} has no transform of degree 2^{log_n} here: take a prime that is 1 modulo {order}, below 2^{MAX_BITS}"
+                f"{q} has no transform of degree 2^{log_n} here: take a prime that is 1 modulo {order}, below "
+                f"2^{MAX_BITS}"
             )
         # All primitive roots are odd powers of one.
         step, power, smallest = root * root % q, root, root

@@ -18,10 +18,12 @@ from ringforge.hw.core.config import WORD_BYTES, MachineConfig, room
 
 #: Bytes of a beat of each of the machine's ports.
 PORT_BYTES = 64
-#: Coefficients of a polynomial that the published pipeline takes in a cycle.
-PAPER_LANES = 4
+#: Ports: for keys, and for all else.
+PORTS = 2
 #: Primes may be this many bits shorter than the machine's words.
 MAX_SHIFT = 15
+#: Idle cycles of a stage, where it has any: what its pipeline needs to run empty.
+LEAST_DRAIN = 13
 #: Beats of a burst of keys at most, and bursts that may be outstanding.
 KEY_BURST = 64
 KEY_BURSTS = 31
@@ -32,70 +34,47 @@ PAGE = 4096
 
 
 class PsiConfig(MachineConfig):
-    """One configuration of the FHEW accelerator: the published pipeline, or a streaming one."""
+    """One configuration of the FHEW accelerator: a pipeline as published, or the same without its idle cycles."""
 
     room: ClassVar = room("psi")
 
-    #: "paper": four coefficients a cycle, a memory behind each stage, inverse transforms in modules of their own.
-    #: "streaming": delay commutators, `lanes` coefficients a cycle.
-    pipeline: Literal["paper", "streaming"]
     #: Coefficients of a polynomial that the forward transform takes in a cycle.
-    lanes: Annotated[int, Field(ge=4, le=64)]
+    lanes: Literal[4] = 4
     word_bits: Annotated[int, Field(ge=24, le=54)]
     multiplier: Literal["barrett", "montgomery"]
     #: Bits of a round of the word-wise Montgomery multiplier: primes are 1 modulo 2^montgomery_word.
     montgomery_word: Annotated[int, Field(ge=8, le=18)] = 11
-    min_log_n: Annotated[int, Field(ge=6, le=11)]
-    max_log_n: Annotated[int, Field(ge=6, le=11)]
-    #: Inverse transform modules of the published pipeline.
+    min_log_n: Annotated[int, Field(ge=7, le=10)]
+    max_log_n: Annotated[int, Field(ge=8, le=11)]
+    #: Inverse transform modules.
     intts: Annotated[int, Field(ge=1, le=8)] = 4
-    #: Cycles that a stage of the published pipeline waits between polynomials.
+    #: Cycles that a stage waits between polynomials.
     drain: Annotated[int, Field(ge=0, le=31)] = 0
     #: Key bursts are followed by a cycle without data, and rows by another.
     key_pauses: bool = False
-    #: Rows of keys on chip: those of the key FIFO, or of the streaming pipeline's key file.
-    key_rows: Annotated[int, Field(ge=2, le=4096)] = 8
+    #: Rows of keys that the key FIFO holds.
+    key_rows: Annotated[int, Field(ge=2, le=64)] = 8
     #: RLWEs that the FIFOs of inputs, of the loop and of outputs hold.
     input_slots: Annotated[int, Field(ge=1, le=64)] = 4
     loop_slots: Annotated[int, Field(ge=1, le=64)] = 16
     output_slots: Annotated[int, Field(ge=1, le=64)] = 2
     #: Instructions that the reorder buffer holds.
     reorder: Annotated[int, Field(ge=2, le=32)] = 8
-    #: RLWEs that the accumulator file of the streaming pipeline holds.
-    slots: Annotated[int, Field(ge=1, le=256)] = 1
-    #: Entries of the table of gadgets.
-    gadgets: Annotated[int, Field(ge=1, le=16)] = 3
 
     @model_validator(mode="after")
-    def _degrees(self) -> Self:
-        if self.lanes & (self.lanes - 1):
-            raise ValueError("lanes must be a power of two")
-        if self.max_log_n < self.min_log_n:
-            raise ValueError("max_log_n must be at least min_log_n")
+    def _consistent(self) -> Self:
+        if self.min_log_n != self.max_log_n - 1:
+            raise ValueError("the pipeline leaves out one stage or none: min_log_n must be max_log_n - 1")
         if self.multiplier == "montgomery" and self.montgomery_word > self.word_bits:
             raise ValueError(f"montgomery_word must be at most word_bits, {self.word_bits}")
-        return self
-
-    @model_validator(mode="after")
-    def _pipeline(self) -> Self:
-        if self.pipeline == "paper":
-            if self.lanes != PAPER_LANES:
-                raise ValueError(f"the published pipeline takes {PAPER_LANES} coefficients a cycle: set lanes so")
-            if self.min_log_n != self.max_log_n - 1:
-                raise ValueError("the published pipeline leaves out one stage or none: min_log_n must be max_log_n - 1")
-            if self.max_log_n < 8:
-                raise ValueError("the published pipeline's stages need max_log_n of at least 8")
-            if self.gadgets != 3:
-                raise ValueError("the published pipeline has 3 gadgets")
-            if self.ports != 2:
-                raise ValueError("the published pipeline has 2 ports")
-        elif self.min_log_n < 2 * (self.lanes.bit_length() - 1):
-            raise ValueError("the streaming pipeline takes lanes^2 coefficients at least: raise min_log_n")
+        if 0 < self.drain < LEAST_DRAIN:
+            raise ValueError(f"drain must be 0, where stages hand over to each other, or at least {LEAST_DRAIN}")
+        if self.ports != PORTS:
+            raise ValueError(f"ports must be {PORTS}: one for keys, one for all else")
         return self
 
     def parameters(self, *, twin: bool) -> dict[str, int]:
         return {
-            "Streaming": int(self.pipeline == "streaming"),
             "W": self.word_bits,
             "Lanes": self.lanes,
             "MinLogN": self.min_log_n,
@@ -108,8 +87,6 @@ class PsiConfig(MachineConfig):
             "LoopSlots": self.loop_slots,
             "OutputSlots": self.output_slots,
             "Reorder": self.reorder,
-            "Slots": self.slots,
-            "GadgetEntries": self.gadgets,
             "Ports": self.ports,
             "Kind": int(self.montgomery),
             "MontgomeryWord": self.montgomery_word,
@@ -142,21 +119,17 @@ class PsiConfig(MachineConfig):
         return f"{self.lanes} coefficients a cycle, {self.multiplier} multipliers of {self.word_bits} bits"
 
     def facts(self) -> dict[str, str]:
-        degrees = " or ".join(f"{1 << log_n:,}" for log_n in range(self.min_log_n, self.max_log_n + 1))
-        facts = {
+        pauses = "a cycle after each burst and each row" if self.key_pauses else "none"
+        return {
             **super().facts(),
-            "pipeline": f"{self.pipeline}, {self.shape}",
-            "degrees": degrees,
+            "pipeline": self.shape,
+            "degrees": f"{1 << self.min_log_n:,} and {1 << self.max_log_n:,}",
             "primes": f"{self.min_prime_bits} to {self.max_prime_bits} bits",
+            "inverse transforms": f"{self.intts} modules",
+            "idle cycles": f"{self.drain} a stage and polynomial; of keys: {pauses}",
+            "FIFOs, in RLWEs": f"input {self.input_slots}, loop {self.loop_slots}, output {self.output_slots}, "
+            f"keys {self.key_rows}",
         }
-        if self.pipeline == "paper":
-            facts["inverse transforms"] = f"{self.intts} modules"
-            facts["FIFOs, in RLWEs"] = (
-                f"input {self.input_slots}, loop {self.loop_slots}, output {self.output_slots}, keys {self.key_rows}"
-            )
-        else:
-            facts["on chip"] = f"{self.slots} RLWEs, {self.key_rows} rows of keys"
-        return facts
 
     # ---- sizes and cycles ----
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import ShapeError
-from ringforge.hw.machines.psi.ring import Ring, Words
+from ringforge.hw.core.small_ring import Ring, Words
 
 _LANES = 4
 

@@ -9,6 +9,12 @@ from typing import Final
 from ringforge.hw.core.machine import COMMON_PARTS, Machine
 from ringforge.hw.machines.psi.config import PsiConfig
 
+#: Modules at which synthesis cuts the machine.
+PARTS: Final = COMMON_PARTS | {
+    "psi_intt", "psi_source", "psi_digits", "psi_stage", "psi_mac", "psi_buffer", "psi_keys", "psi_fifo", "psi_rob",
+    "psi_regs", "psi_queue", "psi_move", "rf_fifo", "rf_shell_control",
+}  # fmt: skip
+
 MACHINE: Final = Machine(
     name="psi",
     about="gates and private set intersection: products RLWE x RGSW and substitutions",
@@ -23,6 +29,16 @@ MACHINE: Final = Machine(
         3: "no such command, an address that is not aligned, or a register that no command sets",
         4: "the queue cannot go on: a command waits for what only later ones would do",
     },
-    parts=COMMON_PARTS,
+    parts=PARTS,
+    resized=frozenset({"psi_stage", "psi_buffer", "psi_fifo", "rf_bank", "rf_fifo"}),
+    kernels="ringforge.hw.machines.psi.kernels",
+    model="ringforge.hw.machines.psi.model_device",
+    commands={
+        "run": "ringforge.hw.machines.psi.run_cli:run_command",
+        "cycles": "ringforge.hw.machines.psi.run_cli:cycles_command",
+        "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
+        "streams": "ringforge.hw.machines.psi.streams_cli:streams_command",
+        "symmetric": "ringforge.hw.machines.psi.symmetric_cli:symmetric_command",
+    },
     tests=("python/tests/hw",),
 )

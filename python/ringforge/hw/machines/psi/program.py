@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 
 from ringforge.errors import ParameterError
-from ringforge.hw.machines.psi.ring import Words
+from ringforge.hw.core.small_ring import Words
 
 KEY_BITS: Final = 20
 INIT_KEY_BITS: Final = 17
