@@ -32,7 +32,6 @@ from ringforge.hw.machines.psi_wide.program import Beside, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, load_tables
 
 if TYPE_CHECKING:
-    from ringforge._native.fhew import Cut
     from ringforge._native.psi import Plan, SessionKeys
     from ringforge.psi.table import Arrays
 
@@ -119,7 +118,7 @@ class LookupMachine:
             raise ParameterError(f"{config.name} runs plans of the algorithm ringforge, not of {plan.algorithm}")
         self.config, self.plan, self.keys, self.executor = config, plan, keys, executor
         self.ring = Ring.of(plan.modulus, plan.log_n)
-        gadgets = [_gadget(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
+        gadgets = [Gadget.of(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
         self.setup = Setup(self.ring, gadgets, pow(1 << plan.rotation_bits, -1, plan.modulus))
         self.setup.check(config)
         self.places = Places(plan, config.key_rows)
@@ -556,7 +555,3 @@ class _Maker:
             values = 1 if table.words is None else table.words[first:last, word]
             rows[cells // stride, cells % stride + word * stride] = values
         return rows
-
-
-def _gadget(cut: Cut) -> Gadget:
-    return Gadget(cut.log_base, cut.count, cut.drop, cut.balanced)
