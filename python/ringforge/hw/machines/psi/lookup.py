@@ -6,14 +6,8 @@ The steps are those of `cpp/circuits/psi_server.cpp` and docs/psi-algorithm.md, 
 in Eval order: arithmetic modulo a prime is exact, so that results before masking are the processor's, word for word. On
 the machine: every substitution and every product. On the host: additions, powers of X, plain rows, the reply.
 
-<<<<<<< HEAD
-The first level of the tree multiplies plain numbers by RLWE(bit g) alone, g the largest gadget element. The machine
-does that by a product with one digit each of a, which is 0, and of b: the plain difference, held above the low bits
-that its gadget leaves out, times the key's last row.
-=======
 The first level of the tree multiplies small numbers by RLWE(bit g) alone, g the largest gadget element: on the machine,
 products of one digit each, which is the number itself.
->>>>>>> prog18
 """
 
 from __future__ import annotations
@@ -57,11 +51,7 @@ def lookup_settings(config: PsiConfig, plan: _native.psi.Plan) -> Settings:
     for expansion in plan.expansion:
         settings = Settings(plan.log_n, plan.modulus, cut, cut, gadget(expansion))
         settings.check(config)
-<<<<<<< HEAD
-    replace(settings, a=_leaf_cut(plan), b=_leaf_cut(plan)).check(config)
-=======
     _leaf_step(plan)
->>>>>>> prog18
     return settings
 
 
@@ -70,24 +60,6 @@ def _delta(plan: _native.psi.Plan) -> int:
     return 1 << (round(math.log2(plan.modulus)) - int(plan.log_t))
 
 
-<<<<<<< HEAD
-def _leaf_cut(plan: _native.psi.Plan) -> Gadget:
-    """The gadget whose one digit is a difference of plain rows in units of Delta over the largest gadget element.
-
-    Raises:
-        ParameterError: Delta is no multiple of that element.
-    """
-    largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
-    steps, most = divmod(_delta(plan), largest)
-    if most:
-        raise ParameterError(
-            f"words of {plan.log_t} bits leave no room above the gadget's last digit: take smaller words or digits"
-        )
-    # A difference above the low bits stays below Q/2, so that it is the same number when it is centred.
-    widest = ((1 << plan.log_t) - 1) * steps
-    log_base = widest.bit_length() + 2
-    return Gadget(log_base, 1, plan.modulus.bit_length() - log_base)
-=======
 def _leaf_step(plan: _native.psi.Plan) -> int:
     """What a plain word is in units of the gadget's largest element.
 
@@ -100,7 +72,6 @@ def _leaf_step(plan: _native.psi.Plan) -> int:
             f"words of {plan.log_t} bits leave no room above the gadget's last digit: take smaller words or digits"
         )
     return step
->>>>>>> prog18
 
 
 class Lookup:
@@ -215,13 +186,13 @@ class _Answer:
             x = added(x, self._substituted(x, stage), self.q)
         return x
 
-    def _product(self, x: Words, keys: Words, bit: int, cuts: tuple[Gadget, Gadget] | None = None) -> Words:
-        """Products (m, ..., 2, N) with bit number `bit` of each bin; cut as the settings say, or otherwise."""
+    def _product(self, x: Words, keys: Words, bit: int) -> Words:
+        """Products (m, ..., 2, N) with bit number `bit` of each bin."""
         flat = x.reshape(-1, 2, self.ring.degree)
         each = len(flat) // len(x)
         numbers = [i // each * self.plan.rgsw_bits + bit for i in range(len(flat))]
         self.counts["external_product"] += len(flat)
-        return self.pipeline.products(flat, numbers, keys, cuts).reshape(x.shape)
+        return self.pipeline.products(flat, numbers, keys).reshape(x.shape)
 
     def _tree(self, bins: npt.NDArray[np.intp], keys: Words) -> Words:
         """The asked row of each bin, (m, 2, N)."""
@@ -231,17 +202,7 @@ class _Answer:
         if plan.tree_bits == 0:
             return self._plain(plain[:, 0] * _delta(plan))
         left, right = plain[:, 0::2], plain[:, 1::2]
-<<<<<<< HEAD
-        largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
-        rest = (right - left) * (_delta(plan) // largest)
-        cut = _leaf_cut(plan)
-        # Rows for a meet the digit of 0: any will do.
-        row = keys[:, [-1, -1]]
-        products = self._product(self._plain(rest << cut.drop), row, 0, (cut, cut))
-        x = added(self._plain(left * _delta(plan)), products, self.q)
-=======
         x = added(self._plain(left * _delta(plan)), self._leaves((right - left) * _leaf_step(plan), keys), self.q)
->>>>>>> prog18
         for level in range(1, plan.tree_bits):
             low, high = x[:, 0::2], x[:, 1::2]
             x = added(low, self._product(subtracted(high, low, self.q), keys, level), self.q)

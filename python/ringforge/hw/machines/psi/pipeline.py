@@ -95,20 +95,9 @@ class Pipeline:
 
     # ---- operations ----
 
-<<<<<<< HEAD
-    def products(
-        self, operands: Words, numbers: Sequence[int], keys: Rows, cuts: tuple[Gadget, Gadget] | None = None
-    ) -> Words:
-        """Each operand times the RGSW ciphertext `keys[number]`: keys (count, rows, 2, N); a and b are cut as the
-        settings say, or otherwise."""
-        found, settings = [], self.settings
-        if cuts is not None:
-            settings = replace(settings, a=cuts[0], b=cuts[1])
-=======
     def products(self, operands: Words, numbers: Sequence[int], keys: Rows, settings: Settings | None = None) -> Words:
         """Each operand times the RGSW ciphertext `keys[number]`, (count, rows, 2, N); by other settings if given."""
         found, settings = [], settings or self.settings
->>>>>>> prog18
         for first in range(0, len(operands), _MOST):
             some = slice(first, first + _MOST)
             used = sorted(set(numbers[some]))
