@@ -11,7 +11,7 @@ from runner import run
 
 END, EXEC, INPUT, OUTPUT, TABLES, SET = range(6)
 NONE, SETTINGS, COMMAND, STUCK = 0, 1, 3, 4
-PROGRAM, QUIET, KNOWN = 0x5000, 200, 0x104
+PROGRAM, QUIET, KNOWN, LOG_N = 0x5000, 200, 0x108, 0x104
 UNITS = {EXEC: "instr", INPUT: "input", OUTPUT: "output", TABLES: "tables"}
 
 
@@ -28,7 +28,17 @@ class Bench:
         self.read: list[int] = []
         self.idle, self.give = 1.0, 0.5
         dut.rst_ni.value = 0
-        for name in ("start_i", "halt_i", "host_valid_i", "rd_ready_i", "rsp_valid_i", "moved_i", "idle_i", "bad_i"):
+        for name in (
+            "start_i",
+            "halt_i",
+            "host_valid_i",
+            "rd_ready_i",
+            "rsp_valid_i",
+            "moved_i",
+            "idle_i",
+            "bad_i",
+            "empty_i",
+        ):
             getattr(dut, name).value = 0
         for name in UNITS.values():
             getattr(dut, f"{name}_ready_i").value = 0
@@ -70,7 +80,7 @@ class Bench:
             dut.set_known_i.value = 0
             # Combinational outputs settle within the half cycle.
             await Timer(1, "ns")
-            dut.set_known_i.value = int(dut.set_addr_o.value) == KNOWN
+            dut.set_known_i.value = int(dut.set_addr_o.value) in (KNOWN, LOG_N)
             await Timer(1, "ns")
             taking = False
             for code, name in UNITS.items():
@@ -79,7 +89,7 @@ class Bench:
                     self.taken.append((code, int(value.value)))
                     taking = True
             if int(dut.set_valid_o.value):
-                assert int(dut.set_addr_o.value) == KNOWN
+                assert int(dut.set_addr_o.value) in (KNOWN, LOG_N)
                 self.taken.append((SET, int(dut.set_data_o.value)))
                 taking = True
             if int(dut.host_ready_o.value):
@@ -131,7 +141,7 @@ async def refusals(dut):
     bench = await begin(dut, 2)
     bad = [
         word(6), word(15, 1), word(END, 1), word(EXEC, 1 << 32), word(INPUT, 0x800), word(OUTPUT, 1 << 48 | 0x1000),
-        word(TABLES, 64), word(SET, 0x108 << 48), word(SET, KNOWN << 48 | 1 << 40),
+        word(TABLES, 64), word(SET, 0x110 << 48), word(SET, KNOWN << 48 | 1 << 40),
     ]  # fmt: skip
     for command in bad:
         before = program(bench.rng, 3)
@@ -144,6 +154,12 @@ async def refusals(dut):
         bench.expect([word(SET, KNOWN << 48)])
         await bench.reset()
     dut.bad_i.value = 0
+    # The degree does not change while an RLWE is left.
+    assert await bench.run([word(EXEC, 1), word(SET, LOG_N << 48 | 8), word(END)]) == COMMAND
+    bench.expect([word(EXEC, 1)])
+    await bench.reset()
+    dut.empty_i.value = 1
+    assert await bench.run([word(SET, LOG_N << 48 | 8), word(END)]) == NONE
     # What a run has left does not end the next one.
     assert await bench.run([word(EXEC, 5), word(END)]) == NONE
 

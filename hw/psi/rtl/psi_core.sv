@@ -68,6 +68,7 @@ module psi_core
     output logic [OutW-1:0]       out_count_o,   // beats in the output FIFO
     // State
     output logic                  idle_o,        // no instruction is under way, no key is being read
+    output logic                  empty_o,       // no FIFO holds anything
     output logic                  moved_o,       // something has moved in this cycle
     output logic [9:0]            state_o,       // FIFO_STATE
     output logic [3:0]            busy_units_o,
@@ -132,6 +133,8 @@ module psi_core
   logic         input_valid, loop_valid, out_whole, input_full, out_full;
   logic         pipe_in_valid[2], pipe_in_ready[2], loop_ready, output_ready;
   logic         pipe_valid, pipe_ready, pipe_loop, pipe_last;
+  logic [$clog2((InputSlots << (MaxLogN - 2)) + 1)-1:0] input_count;
+  logic [$clog2((LoopSlots << (MaxLogN - 2)) + 1)-1:0]  loop_count;
   logic [W-1:0] word[2*Coefficients], pipe_in[2][2*Coefficients], made[2*Coefficients], given[2*Coefficients];
 
   always_comb
@@ -143,16 +146,16 @@ module psi_core
   assign pipe_ready = pipe_loop ? loop_ready : output_ready;
   assign result = pipe_valid && pipe_ready && pipe_last;
 
-  // Nobody asks what is left out here: where RLWEs end, how many beats there are, whether the loop's FIFO is full.
+  // Whether the loop's FIFO is full is known by promises.
   /* verilator lint_off PINCONNECTEMPTY */
   psi_fifo #(.W(W), .MaxLogN(MaxLogN), .Slots(InputSlots)) u_input (
       .clk_i, .rst_ni, .log_n_i, .valid_i(in_valid_i), .ready_o(in_ready_o), .data_i(word), .valid_o(input_valid),
-      .ready_i(pipe_in_ready[0]), .data_o(pipe_in[0]), .whole_o(input_whole), .full_o(input_full), .count_o()
+      .ready_i(pipe_in_ready[0]), .data_o(pipe_in[0]), .whole_o(input_whole), .full_o(input_full), .count_o(input_count)
   );
   psi_fifo #(.W(W), .MaxLogN(MaxLogN), .Slots(LoopSlots)) u_loop (
       .clk_i, .rst_ni, .log_n_i, .valid_i(pipe_valid && pipe_loop), .ready_o(loop_ready), .data_i(made),
       .valid_o(loop_valid), .ready_i(pipe_in_ready[1]), .data_o(pipe_in[1]), .whole_o(loop_whole), .full_o(),
-      .count_o()
+      .count_o(loop_count)
   );
   psi_fifo #(.W(W), .MaxLogN(MaxLogN), .Slots(OutputSlots)) u_output (
       .clk_i, .rst_ni, .log_n_i, .valid_i(pipe_valid && !pipe_loop), .ready_o(output_ready), .data_i(made),
@@ -175,6 +178,7 @@ module psi_core
   );
 
   // ---- State ---------------------------------------------------------------------------------------
+  assign empty_o = input_count == '0 && loop_count == '0 && out_count_o == '0;
   assign idle_o = rob_idle && !key_pending && key_idle_o && !pipe_busy;
   assign moved_o = (instr_valid_i && instr_ready_o) || (load && load_ready) || (send && send_ready)
                    || (key_valid && key_ready) || (pipe_valid && pipe_ready) || (in_valid_i && in_ready_o)

@@ -132,6 +132,7 @@ module psi_f1_top
   logic [31:0]        own_wr_data, own_rd_data, instructions;
   logic [3:0]         own_wr_strb, shift, lwe_log, busy_units;
   logic               host_valid, host_ready, polled, running, bad, bootstrap, idle;
+  logic               core_empty, locked;
   logic [63:0]        host, k;
   logic [9:0]         state;
   logic [DegreeW-1:0] log_n;
@@ -153,7 +154,7 @@ module psi_f1_top
       .wr_strb_i(own_wr_strb), .wr_known_o(own_wr_known), .rd_addr_i(own_rd_addr), .rd_data_o(own_rd_data),
       .rd_known_o(own_rd_known), .set_valid_i(1'b0), .set_addr_i('0), .set_data_i('0),
       .set_known_o(), .clear_i(!unit_rst_n), .polled_i(polled && !halt), .command_valid_o(host_valid),
-      .command_ready_i(host_ready), .command_o(host), .locked_i(start || (running && !polled) || !idle),
+      .command_ready_i(host_ready), .command_o(host), .locked_i(locked),
       .fifo_state_i({18'd0, idle, 3'b000, state}), .bad_o(bad), .bootstrap_o(bootstrap),
       .queue_o(), .log_n_o(log_n), .q_o(q), .k_o(k), .shift_o(shift), .lwe_log_o(lwe_log),
       .key_base_o(key_base), .gadget_o(gadget), .offset_o(offset), .bound_o(bound), .subst_o(subst),
@@ -167,6 +168,8 @@ module psi_f1_top
   logic [31:0]      instr;
   logic [AddrW-1:0] program_addr[1];
 
+  // Settings hold while anything is under way or waits, and throughout a run with a queue.
+  assign locked = start || (running && (!polled || !idle || !core_empty));
   // A run begins with empty FIFOs.
   assign unit_rst_n = element_rst_n && !start;
   assign idle = core_idle;
@@ -205,7 +208,7 @@ module psi_f1_top
       .rsp_data_i('0), .instr_valid_o(instr_valid), .instr_ready_i(instr_ready), .instr_o(instr), .input_valid_o(),
       .input_ready_i(1'b0), .output_valid_o(), .output_ready_i(1'b0), .tables_valid_o(), .tables_ready_i(1'b0),
       .address_o(), .set_valid_o(), .set_known_i(1'b0), .set_addr_o(), .set_data_o(), .idle_i(idle && !out_valid),
-      .moved_i(1'b1)
+      .empty_i(core_empty), .moved_i(1'b1)
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
@@ -225,7 +228,7 @@ module psi_f1_top
       .instr_valid_i(instr_valid), .instr_ready_o(instr_ready),
       .instr_i(instr), .error_o(core_error), .count_o(instructions), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .in_i(in_beat), .in_taken_o(), .out_valid_o(out_valid), .out_ready_i(out_ready), .out_o(out_beat),
-      .out_count_o(), .idle_o(core_idle), .moved_o(), .state_o(state), .busy_units_o(busy_units),
+      .out_count_o(), .idle_o(core_idle), .empty_o(core_empty), .moved_o(), .state_o(state), .busy_units_o(busy_units),
       .ended_o(ended), .key_waits_o(key_waits), .nothing_o(nothing), .key_idle_o(key_idle),
       .key_error_o(key_error), .key_beat_o(key_beat), .key_wait_o(key_wait),
       .m_axi_arid(m_axi_arid[0]), .m_axi_araddr(m_axi_araddr[0]), .m_axi_arlen(m_axi_arlen[0]),

@@ -10,7 +10,7 @@
 // Latency     command to its unit 1 cycle; a beat of commands as memory answers
 // Throughput  a command per cycle
 // Ranges      addresses are multiples of 4 KiB below 2^AddrW, bits that a command has no use for are 0, and Set names a
-//             setting; otherwise error_o is ErrorCommand, until reset. ErrorSettings: a command that moves or computes
+//             setting and a value that it has, and not LOG_N while an RLWE is left; otherwise error_o is ErrorCommand, until reset. ErrorSettings: a command that moves or computes
 //             came while bad_i was high. ErrorStuck: a command waited for Quiet cycles in
 //             which nothing moved while no port had anything outstanding. Memory = 0: no ports, host commands Exec and
 //             End only.
@@ -58,6 +58,7 @@ module psi_queue
     output logic [31:0]      set_data_o,
     // All before has ended; something moved in this cycle, or a port has something outstanding
     input  logic             idle_i,
+    input  logic             empty_i,       // no RLWE is left in a FIFO
     input  logic             moved_i
 );
   localparam int unsigned Commands = PortW / 64;
@@ -125,7 +126,8 @@ module psi_queue
       CommandEnd: good = command[59:0] == '0;
       CommandExec: good = command[59:32] == '0 && !lacks;
       CommandInput, CommandOutput, CommandTables: good = address_good && !lacks;
-      CommandSet: good = Memory && command[47:32] == '0 && set_known_i;
+      CommandSet:
+        good = Memory && command[47:32] == '0 && set_known_i && !(set_addr_o == AddrLogN && idle_i && !empty_i);
       default: good = 1'b0;
     endcase
 

@@ -3,8 +3,8 @@
 //
 // The machine's own registers (registers.json), which hold its settings, give the host's commands, and load twiddles.
 //
-// Function    A write of the host is of a whole word, and is refused, as one where no register is: settings and
-//             twiddles while locked_i, commands unless polled_i and the one before has been taken. A queue sets
+// Function    A write of the host is of a whole word and of bits that the register has, and is refused, as one where no
+//             register is: settings and twiddles while locked_i, commands unless polled_i and the one before has been taken. A queue sets
 //             registers over set_*, up to SUBST_15. bad_o: what all commands need is not what this machine has.
 // Latency     a write to what is made from it 2 cycles
 // Throughput  one access per cycle
@@ -74,9 +74,18 @@ module psi_regs
         || (at >= AddrSubst && at < AddrSubst + 12'(4 * Substitutions));
   endfunction
 
-  // A number that does not fit is one that the machine does not have.
-  function automatic logic [7:0] clipped(input logic [31:0] value);
-    return value[31:8] != '0 ? 8'hff : value[7:0];
+  // Does it have all bits of a value? Others would act as another value.
+  function automatic logic fits(input logic [11:0] at, input logic [31:0] value);
+    case (at)
+      AddrMode: return value[31:2] == '0;
+      AddrLogN, AddrShift, AddrLwe: return value[31:8] == '0;
+      AddrKeyBase: return value[KeyUnitLog-1:0] == '0;
+      AddrKeyBase + 12'd4: return value[31:AddrW-32] == '0;
+      AddrTwiddleIndex: return value[31:MaxLogN] == '0;
+      default: ;
+    endcase
+    if (at >= AddrGadget && at < AddrGadget + 12'(4 * Gadgets)) return (value & ~32'h013f_0f3f) == '0;
+    return !(at >= AddrBound && at < AddrBound + 12'(4 * Gates)) || value[31:LweW] == '0;
   endfunction
 
   logic [63:0] q_q, k_q, key_base_q;
@@ -100,8 +109,8 @@ module psi_regs
   assign is_command = wr_addr_i >= AddrInstruction && wr_addr_i <= AddrFinish;
   assign is_twiddle = wr_addr_i == AddrTwiddleIndex || wr_addr_i == AddrTwiddle || wr_addr_i == AddrTwiddle + 12'd4;
   assign wr_known_o = whole && (is_command ? polled_i && !command_valid_q
-                                           : (setting(wr_addr_i) || is_twiddle) && !locked_i);
-  assign set_known_o = setting(set_addr_i);
+                                           : (setting(wr_addr_i) || is_twiddle) && fits(wr_addr_i, wr_data_i) && !locked_i);
+  assign set_known_o = setting(set_addr_i) && fits(set_addr_i, set_data_i);
 
   // The queue sets what the host is refused meanwhile.
   assign write = set_valid_i ? set_known_o : wr_valid_i && wr_known_o && !is_command;
@@ -126,15 +135,15 @@ module psi_regs
     end else if (write) begin
       case (addr)
         AddrMode: mode_q <= data[1:0];
-        AddrLogN: log_n_q <= clipped(data);
+        AddrLogN: log_n_q <= data[7:0];
         AddrQ: q_q[31:0] <= data;
         AddrQ + 12'd4: q_q[63:32] <= data;
         AddrBarrett: k_q[31:0] <= data;
         AddrBarrett + 12'd4: k_q[63:32] <= data;
-        AddrShift: shift_q <= clipped(data);
-        AddrLwe: lwe_q <= clipped(data);
-        AddrKeyBase: key_base_q[31:0] <= data & ~32'((1 << KeyUnitLog) - 1);
-        AddrKeyBase + 12'd4: key_base_q[63:32] <= 32'(data[AddrW-33:0]);
+        AddrShift: shift_q <= data[7:0];
+        AddrLwe: lwe_q <= data[7:0];
+        AddrKeyBase: key_base_q[31:0] <= data;
+        AddrKeyBase + 12'd4: key_base_q[63:32] <= data;
         AddrTwiddleIndex: index_q <= MaxLogN'(data);
         AddrTwiddle: word_q <= data;
         AddrTwiddle + 12'd4: index_q <= index_q + 1'b1;
@@ -195,7 +204,7 @@ module psi_regs
     for (int unsigned i = 0; i < Gadgets; i++)
       bad_others = bad_others || gadget_q[i].count == '0 || gadget_q[i].log_base == '0 || gadget_q[i].log_base[5]
                    || 12'(gadget_q[i].drop) + 12'(gadget_q[i].count) * 12'(gadget_q[i].log_base)
-                      > most(gadget_q[i].balanced, shift_q);
+                      > most(gadget_q[i].balanced, shift_q) || (offset_q[i] >> (W + 3)) != '0;
   end
   always_ff @(posedge clk_i) begin
     modulus_q <= W'(shifted);

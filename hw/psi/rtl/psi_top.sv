@@ -106,6 +106,7 @@ module psi_top
   logic [31:0]        own_wr_data, own_rd_data, set_data, instructions;
   logic [3:0]         own_wr_strb, shift, lwe_log, busy_units;
   logic               set_valid, set_known, host_valid, host_ready, polled, running, bad, bootstrap, queue_mode, idle;
+  logic               core_empty, locked;
   logic [63:0]        host, k;
   logic [9:0]         state;
   logic [DegreeW-1:0] log_n;
@@ -125,7 +126,7 @@ module psi_top
       .wr_strb_i(own_wr_strb), .wr_known_o(own_wr_known), .rd_addr_i(own_rd_addr), .rd_data_o(own_rd_data),
       .rd_known_o(own_rd_known), .set_valid_i(set_valid), .set_addr_i(set_addr), .set_data_i(set_data),
       .set_known_o(set_known), .clear_i(!unit_rst_n), .polled_i(polled && !halt), .command_valid_o(host_valid),
-      .command_ready_i(host_ready), .command_o(host), .locked_i(start || (running && !polled) || !idle),
+      .command_ready_i(host_ready), .command_o(host), .locked_i(locked),
       .fifo_state_i({18'd0, idle, writing, reading, 1'b0, state}), .bad_o(bad), .bootstrap_o(bootstrap),
       .queue_o(queue_mode), .log_n_o(log_n), .q_o(q), .k_o(k), .shift_o(shift), .lwe_log_o(lwe_log),
       .key_base_o(key_base), .gadget_o(gadget), .offset_o(offset), .bound_o(bound), .subst_o(subst),
@@ -144,6 +145,8 @@ module psi_top
   logic [PortW-1:0]  rsp_data, wr_data;
   logic              wr_valid, wr_ready, wr_data_valid, wr_data_ready, wr_done;
 
+  // Settings hold while anything is under way or waits, and throughout a run with a queue.
+  assign locked = start || (running && (!polled || !idle || !core_empty));
   // A run begins with empty FIFOs.
   assign unit_rst_n = element_rst_n && !start;
   assign idle = core_idle && !reading && !writing;
@@ -157,7 +160,8 @@ module psi_top
       .instr_valid_o(instr_valid), .instr_ready_i(instr_ready), .instr_o(instr), .input_valid_o(input_valid),
       .input_ready_i(input_ready), .output_valid_o(output_valid), .output_ready_i(output_ready),
       .tables_valid_o(tables_valid), .tables_ready_i(tables_ready), .address_o(address), .set_valid_o(set_valid),
-      .set_known_i(set_known), .set_addr_o(set_addr), .set_data_o(set_data), .idle_i(idle), .moved_i(moved)
+      .set_known_i(set_known), .set_addr_o(set_addr), .set_data_o(set_data), .idle_i(idle), .empty_i(core_empty),
+      .moved_i(moved)
   );
   assign rd_beats[0] = BeatsW'(1);
 
@@ -199,7 +203,7 @@ module psi_top
       .tw_data_i(memory_tw_valid ? memory_tw : host_tw), .instr_valid_i(instr_valid), .instr_ready_o(instr_ready),
       .instr_i(instr), .error_o(core_error), .count_o(instructions), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .in_i(in_beat), .in_taken_o(in_taken), .out_valid_o(out_valid), .out_ready_i(out_ready), .out_o(out_beat),
-      .out_count_o(out_count), .idle_o(core_idle), .moved_o(core_moved), .state_o(state), .busy_units_o(busy_units),
+      .out_count_o(out_count), .idle_o(core_idle), .empty_o(core_empty), .moved_o(core_moved), .state_o(state), .busy_units_o(busy_units),
       .ended_o(ended), .key_waits_o(key_waits), .nothing_o(nothing), .key_idle_o(key_idle),
       .key_error_o(port_error[0]), .key_beat_o(rd_beat[0]), .key_wait_o(rd_wait[0]),
       .m_axi_arid(m_axi_arid[0]), .m_axi_araddr(m_axi_araddr[0]), .m_axi_arlen(m_axi_arlen[0]),

@@ -228,7 +228,9 @@ class Draw:
         table[:n] = tables(Ring.of(self.q, self.log_n))
         self.met |= {f"{'balanced' if g.balanced else 'plain'} {w}" for g, w in
                      ((self.settings.a, "a"), (self.settings.b, "b"), (self.settings.s, "s"))}  # fmt: skip
-        self.met |= {"dropped bits"} if self.settings.a.drop else set()
+        self.met |= (
+            {"dropped bits"} if any(g.drop for g in (self.settings.a, self.settings.b, self.settings.s)) else set()
+        )
         self.met |= {"bootstrap" if self.settings.bootstrap else "one by one"}
         pieces = {TABLE: table, INPUTS: operands.reshape(-1), KEYS: keys}
         return Stream(self.config, self.settings, commands, pieces, len(outputs), self.met)

@@ -8,7 +8,7 @@
 module psi_move_formal
   import psi_pkg::*;
 #(
-  parameter int unsigned MaxLogN = 7,
+  parameter int unsigned MaxLogN = 9,
   parameter int unsigned InputSlots = 1,
   parameter int unsigned OutputSlots = 1,
   parameter int unsigned Waiting = 2,
@@ -78,10 +78,10 @@ module psi_move_formal
   // ---- Lists of addresses, oldest first: the first is that of the RLWE that moves -----------------------
   logic [AddrW-1:0] ins_q [Waiting+1], outs_q [Waiting+1];
   logic [2:0]       ins_count_q, outs_count_q;
-  logic [31:0]      length, burst, asked_q, granted_q;  // beats: of an RLWE, of a burst; asked for of the first
+  logic [9:0]       length, burst, asked_q, granted_q;  // beats: of an RLWE, of a burst; asked for of the first
   logic             take_in, take_out, ask, grant, in_ends, out_ends;
 
-  assign length = 32'd1 << (log_n_i - DegreeW'(2));
+  assign length = 10'd1 << (log_n_i - DegreeW'(2));
   assign burst = length < 64 ? length : 64;
   assign take_in = input_valid_i && input_ready_o;
   assign take_out = output_valid_i && output_ready_o;
@@ -111,7 +111,7 @@ module psi_move_formal
   end
 
   // ---- Beats: on their way from memory, in the input FIFO; of the burst that is written, in the output FIFO --
-  logic [31:0] coming_count_q, inside_q, owed_q, ready_q;
+  logic [9:0] coming_count_q, inside_q, owed_q;
   logic [4:0]  unanswered_q;
 
   always_ff @(posedge clk_i) begin
@@ -121,9 +121,9 @@ module psi_move_formal
       owed_q <= '0;
       unanswered_q <= '0;
     end else begin
-      coming_count_q <= coming_count_q + (ask ? burst : 0) - 32'(in_valid_o);
-      inside_q <= inside_q + 32'(in_valid_o) - 32'(in_taken_i);
-      owed_q <= owed_q + (grant ? burst : 0) - 32'(data_valid_o && data_ready_i);
+      coming_count_q <= coming_count_q + (ask ? burst : '0) - 10'(in_valid_o);
+      inside_q <= inside_q + 10'(in_valid_o) - 10'(in_taken_i);
+      owed_q <= owed_q + (grant ? burst : '0) - 10'(data_valid_o && data_ready_i);
       unanswered_q <= unanswered_q + 5'(grant) - 5'(wr_done_i);
     end
   end
@@ -164,14 +164,14 @@ module psi_move_formal
     if (checked) begin
       // bursts of operands are asked for in the order of their addresses, all of each, once
       p_in_order: assert (!rd_valid_o[0] || (ins_count_q != '0 && rd_addr_o[0] == ins_q[0] + (AddrW'(asked_q) << 6)
-          && 32'(rd_beats_o[0]) == burst && asked_q < length));
+          && 10'(rd_beats_o[0]) == burst && asked_q < length));
       // the input FIFO has room for every beat that comes
-      p_in_room: assert (inside_q + coming_count_q <= Room);
+      p_in_room: assert (32'(inside_q) + 32'(coming_count_q) <= Room);
       // bursts of results are written in the order of their addresses, all of each, once
       p_out_order: assert (!wr_valid_o || (outs_count_q != '0 && wr_addr_o == outs_q[0] + (AddrW'(granted_q) << 6)
-          && 32'(wr_beats_o) == burst && granted_q < length));
+          && 10'(wr_beats_o) == burst && granted_q < length));
       // what was granted for writing is in the output FIFO, and is offered until all of it is written, halted or not
-      p_carried: assert (32'(out_count_i) >= owed_q && data_valid_o == (owed_q != '0 && out_valid_i));
+      p_carried: assert (10'(out_count_i) >= owed_q && data_valid_o == (owed_q != '0 && out_valid_i));
       // no beat leaves the output FIFO but those that are written
       p_taken: assert (out_ready_o == (owed_q != '0 && data_ready_i));
       // nothing new is asked for while halted
@@ -180,16 +180,16 @@ module psi_move_formal
       p_busy: assert (reading_o == (ins_count_q != '0 || coming_count_q != '0)
           && writing_o == (outs_count_q != '0 || owed_q != '0 || unanswered_q != '0));
       // counts inside are those of the beats
-      p_counted: assert (32'(room_q) + inside_q + coming_count_q == Room && 32'(coming_q) == coming_count_q
+      p_counted: assert (32'(room_q) + 32'(inside_q) + 32'(coming_count_q) == Room && 10'(coming_q) == coming_count_q
           && 5'(unwritten_q) == unanswered_q && 32'(unanswered_q) >= 32'(owed_q != '0)
-          && sending_q == (owed_q != '0) && (!sending_q || 32'(sent_q) + owed_q == burst));
+          && sending_q == (owed_q != '0) && (!sending_q || 10'(sent_q) + owed_q == burst));
       // the RLWEs that move are the first of the lists
       p_left: assert (32'(ins_count_q) == 32'(in_count) + 32'(in_active_q) && (in_active_q || asked_q == '0)
           && 32'(outs_count_q) == 32'(out_count) + 32'(out_active_q) && (out_active_q || granted_q == '0)
-          && (!in_active_q || (32'(in_left_q) == length - asked_q && asked_q < length
-                               && in_addr_q == ins_q[0] + (AddrW'(asked_q) << 6) && asked_q % burst == 0))
-          && (!out_active_q || (32'(out_left_q) == length - granted_q && granted_q < length
-                                && out_addr_q == outs_q[0] + (AddrW'(granted_q) << 6) && granted_q % burst == 0)));
+          && (!in_active_q || (10'(in_left_q) == length - asked_q && asked_q < length
+                               && in_addr_q == ins_q[0] + (AddrW'(asked_q) << 6) && (asked_q & (burst - 1)) == 0))
+          && (!out_active_q || (10'(out_left_q) == length - granted_q && granted_q < length
+                                && out_addr_q == outs_q[0] + (AddrW'(granted_q) << 6) && (granted_q & (burst - 1)) == 0)));
       // addresses that wait stand in their FIFOs
       p_stored: assert (stored && 32'(in_count) <= Waiting && 32'(out_count) <= Waiting
           && 32'(in_wptr) == (32'(in_rptr) + 32'(in_count)) % Waiting

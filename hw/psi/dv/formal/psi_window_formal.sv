@@ -222,7 +222,7 @@ module psi_window_formal
       p_idle: assert (fifo_idle_o == !((write_q && w_to_q == Fifo && !w_done_q) || (read_q && r_from_q == Fifo)));
       // states are those of the accesses
       p_state: assert ((wr_q != Idle) == write_q && (rd_q != Idle) == read_q && wr_q <= Answer && rd_q <= Nowhere
-          && (wr_q != Address || (w_to_q == Memory && !w_done_q && !m_aw_q)) && (wr_q != Answer || w_done_q)
+          && (wr_q != Address || (w_to_q == Memory && !w_done_q && !m_aw_q && !sent_q)) && (wr_q != Answer || w_done_q)
           && (wr_q != Memory || (w_to_q == Memory && m_aw_q && sent_q == w_done_q))
           && (wr_q != Fifo || (w_to_q == Fifo && !w_done_q && s_axi_bresp == (dropped_q ? 2'b10 : 2'b00)))
           && (wr_q != Nowhere || (w_to_q == Nowhere && !w_done_q && s_axi_bresp == 2'b11))

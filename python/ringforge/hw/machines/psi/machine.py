@@ -26,7 +26,8 @@ MACHINE: Final = Machine(
     errors={
         1: "a register holds what this machine does not have",
         2: "an instruction names a substitution, gate or number that does not exist",
-        3: "no such command, an address that is not aligned, or a register that no command sets",
+        3: "no such command, an address that is not aligned, a register or value that is not set so, or LOG_N while an "
+        "RLWE is left in a FIFO",
         4: "the queue cannot go on: a command waits for what only later ones would do",
     },
     parts=PARTS,
