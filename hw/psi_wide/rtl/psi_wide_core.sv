@@ -148,7 +148,8 @@ module psi_wide_core
   psi_wide_mac #(
     .W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Polys(Polys), .Kind(Kind), .Twin(Twin), .Packed(Packed)
   ) u_mac (
-    .clk_i, .rst_ni, .short_i, .q_i, .k_i, .pass_valid_i(pass_valid), .pass_i(pass), .start_i(forward_start),
+    .clk_i, .rst_ni, .short_i, .shift_i, .q_i, .k_i, .table_we_i(table_we[2]), .table_addr_i(table_addr),
+    .table_data_i(table_data), .pass_valid_i(pass_valid), .pass_i(pass), .start_i(forward_start),
     .line_i(forward), .beside_we_i(beside_valid), .beside_line_i(beside_line), .beside_i(beside),
     .beside_free_o(beside_free), .row_read_o(mac_row_read), .row_o(mac_row), .slot_read_o(mac_slot_read),
     .slot_o(mac_slot), .line_o(mac_line), .row_i(key), .slot_i(slot), .result_valid_o(result_valid),

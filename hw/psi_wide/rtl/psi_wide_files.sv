@@ -9,7 +9,7 @@
 //             and lines from memory. Slots hold shifted residues, key rows such as they are.
 // Latency     reads 2 cycles; a line is read as written from the next cycle on
 // Throughput  one line per port and cycle
-// Ranges      Slots, Rows 2 ... 256. Linear instructions in flight: at most LinearDepth; who starts one says so with its
+// Ranges      Slots, Rows powers of two, 2 ... 256. Linear instructions in flight: at most LinearDepth; who starts one says so with its
 //             place (linear_begin_i), in the order of their lines.
 
 module psi_wide_files
@@ -72,8 +72,9 @@ module psi_wide_files
   localparam int unsigned SlotW = $clog2(Slots);
   localparam int unsigned RowW = $clog2(Rows);
 
-  if (Slots < 2 || Slots > 256 || Rows < 2 || Rows > 256) begin : g_check
-    $error("psi_wide_files: Slots and Rows must be between 2 and 256");
+  if (Slots < 2 || Slots > 256 || (Slots & (Slots - 1)) != 0 || Rows < 2 || Rows > 256 ||
+      (Rows & (Rows - 1)) != 0) begin : g_check
+    $error("psi_wide_files: Slots and Rows must be powers of two from 2 to 256");
   end
 
   // ---- Linear instructions -------------------------------------------------------------------------

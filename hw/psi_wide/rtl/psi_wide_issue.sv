@@ -72,7 +72,7 @@ module psi_wide_issue
   endfunction
 
   op_e              op;
-  logic             gathers;
+  logic             gathers, sums;
   logic [IndexW:0]  count, digits;
   claim_t           claim, claim_q;
   logic [7:0]       error;
@@ -80,6 +80,7 @@ module psi_wide_issue
 
   assign op = op_e'(instruction_i.op);
   assign gathers = op == OpProduct || op == OpLinear;
+  assign sums = op == OpPlain || op == OpCells;
   assign count_a = gadget_i[instruction_i.gadget_a].count;
   assign count_b = gadget_i[instruction_i.gadget_b].count;
   assign count = {1'b0, instruction_i.s1};
@@ -88,42 +89,45 @@ module psi_wide_issue
   always_comb begin
     claim = '0;
     claim.all = op == OpTable;
-    claim.target = places(gathers || op == OpPlain || op == OpLoad, instruction_i.to_row, instruction_i.target,
+    claim.target = places(gathers || sums || op == OpLoad, instruction_i.to_row, instruction_i.target,
                           op == OpLoad ? count : (IndexW+1)'(1));
     case (op)
       OpProduct: claim.source = places(1'b1, 1'b1, instruction_i.row, digits);
       OpPlain: claim.source = places(1'b1, 1'b1, instruction_i.row, count);
+      OpCells: claim.source = places(1'b1, 1'b1, instruction_i.row, {1'b0, instruction_i.s2});
       OpStore: claim.source = places(1'b1, 1'b0, instruction_i.target, count);
       default: claim.source = '0;
     endcase
     claim.slot[0] = places(gathers, 1'b0, instruction_i.s1, (IndexW+1)'(1));
     claim.slot[1] = places(gathers && instruction_i.take != TakeOne, 1'b0, instruction_i.s2, (IndexW+1)'(1));
-    claim.slot[2] = places((op == OpProduct || op == OpPlain) && instruction_i.has_init, 1'b0, instruction_i.init,
+    claim.slot[2] = places((op == OpProduct || sums) && instruction_i.has_init, 1'b0, instruction_i.init,
                            (IndexW+1)'(1));
 
     error = ErrorNone;
     if (outside(claim.target) || outside(claim.source) || outside(claim.slot[0]) || outside(claim.slot[1]) ||
         outside(claim.slot[2])) error = ErrorPlace;
-    if ((op == OpLoad || op == OpStore || op == OpPlain) && count == '0) error = ErrorOperand;
+    if ((op == OpLoad || op == OpStore || sums) && count == '0) error = ErrorOperand;
+    if (op == OpCells && instruction_i.s2 == '0) error = ErrorOperand;
     if (op == OpTable && instruction_i.s1 > IndexW'(2)) error = ErrorOperand;
     if (gathers && (!instruction_i.element[0] || instruction_i.times == 2'd3)) error = ErrorOperand;
     if (op == OpProduct && (count_a == '0 || (instruction_i.both && count_b == '0))) error = ErrorOperand;
-    if ((op == OpProduct || op == OpPlain) && instruction_i.beside == 2'd3) error = ErrorOperand;
+    if ((op == OpProduct || sums) && instruction_i.beside == 2'd3) error = ErrorOperand;
     if (op == OpProduct && instruction_i.both && instruction_i.beside != BesideNone) error = ErrorOperand;
-    if (op == OpPlain && instruction_i.beside != BesideNone) error = ErrorOperand;
+    if (sums && instruction_i.beside != BesideNone) error = ErrorOperand;
     if (op == OpLinear && instruction_i.element != ElementW'(1) &&
         (meets(claim.target, claim.slot[0]) || meets(claim.target, claim.slot[1]))) error = ErrorOperand;
-    if (op == OpNone || op > OpPlain) error = ErrorOperation;
+    if (op == OpNone || op > OpCells) error = ErrorOperation;
   end
 
   // ---- The instruction at hand ---------------------------------------------------------------------
   instruction_t held_q;
   op_e          held_op;
-  logic         held_valid_q, clear_q, collision, storing, issue, resources, beside;
+  logic         held_sums, held_valid_q, clear_q, collision, storing, issue, resources, beside;
   logic [7:0]   error_q;
   logic [31:0]  count_q;
 
   assign held_op = op_e'(held_q.op);
+  assign held_sums = held_op == OpPlain || held_op == OpCells;
   assign ready_o = (!held_valid_q || issue) && error_q == ErrorNone;
 
   always_ff @(posedge clk_i) begin
@@ -206,7 +210,7 @@ module psi_wide_issue
     case (held_op)
       OpProduct: resources = gather_ready_i && job_ready_i && polys_q >= (PolyW+1)'(need) && (!beside || besides_q != '0);
       OpLinear: resources = gather_ready_i && linears_q != '0;
-      OpPlain: resources = job_ready_i && load_ready_i;
+      OpPlain, OpCells: resources = job_ready_i && load_ready_i;
       OpStore: resources = store_ready_i;
       default: resources = load_ready_i;
     endcase
@@ -215,19 +219,20 @@ module psi_wide_issue
 
   assign gather_go_o = issue && (held_op == OpProduct || held_op == OpLinear);
   assign linear_go_o = issue && held_op == OpLinear;
-  assign job_valid_o = issue && (held_op == OpProduct || held_op == OpPlain);
-  assign load_valid_o = issue && (held_op == OpTable || held_op == OpLoad || held_op == OpPlain);
+  assign job_valid_o = issue && (held_op == OpProduct || held_sums);
+  assign load_valid_o = issue && (held_op == OpTable || held_op == OpLoad || held_sums);
   assign store_valid_o = issue && held_op == OpStore;
   assign issued_o = held_q;
   assign id_o = free_id;
 
   assign job_o = '{
-    id: free_id, plain: held_op == OpPlain, both: held_q.both, negate: held_q.negate, gadget_a: held_q.gadget_a,
+    id: free_id, plain: held_sums, cells: held_op == OpCells, both: held_q.both, negate: held_q.negate, gadget_a: held_q.gadget_a,
     gadget_b: held_q.gadget_b, rows: held_q.s1, row: held_q.row, has_init: held_q.has_init, init: held_q.init,
     beside: held_q.beside, to_row: held_q.to_row, target: held_q.target
   };
   assign move_o = '{
-    id: free_id, op: held_q.op, to_row: held_q.to_row, first: held_q.target, count: held_q.s1, address: held_q.address
+    id: free_id, op: held_op == OpCells ? OpPlain : held_q.op, to_row: held_q.to_row, first: held_q.target,
+    count: held_op == OpCells ? IndexW'(1) : held_q.s1, address: held_q.address
   };
 
   assign idle_o = !held_valid_q && used_q == '0;

@@ -5,8 +5,8 @@
 //
 // Function    result = init + sum of line * (row.a, row.b), lane by lane. The first transform of a job begins with a slot,
 //             with the gathered b beside it as (0, b) or (b, 0), with both added, or with zero; the last one gives the
-//             result, line by line, and done_o with its last line.
-// Latency     18 from a line to its result
+//             result, line by line, and done_o with its last line. For a monomial X^power takes the place of the line.
+// Latency     19 from a line to its result
 // Throughput  one line per clock
 // Ranges      lines, slots, results < q_i, shifted by shift_i; rows of keys < q, not shifted. A polynomial has at least 32
 //             lines, so that a sum has been written when it is read again.
@@ -26,8 +26,12 @@ module psi_wide_mac
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              short_i,
+  input  logic [2:0]        shift_i,
   input  logic [W-1:0]      q_i,
   input  logic [63:0]       k_i,
+  input  logic              table_we_i,     // powers of psi
+  input  logic [MaxLogN-1:0] table_addr_i,
+  input  logic [W-1:0]      table_data_i,
 
   input  logic              pass_valid_i,   // with the first line that goes into the transform
   input  pass_t             pass_i,
@@ -87,17 +91,47 @@ module psi_wide_mac
     line_q <= line + 1'b1;
   end
 
-  assign row_read_o = active;
-  assign row_o = now.row;
-  assign slot_read_o = active && now.first && now.has_init;
-  assign slot_o = now.init;
-  assign line_o = line;
+  // Powers take two clocks more than what is read.
+  typedef struct packed {
+    logic              valid;
+    logic              end_line;
+    logic [LineW-1:0]  line;
+    pass_t             pass;
+  } token_t;
+  token_t early_q [2], read;
+
+  always_ff @(posedge clk_i) begin
+    early_q[0] <= '{valid: active, end_line: end_line, line: line, pass: now};
+    early_q[1] <= early_q[0];
+    if (!rst_ni) for (int i = 0; i < 2; i++) early_q[i].valid <= 1'b0;
+  end
+  assign read = early_q[1];
+
+  function automatic logic [LineW-1:0] reversed(logic [LineW-1:0] from);
+    for (int unsigned b = 0; b < LineW; b++) reversed[b] = from[LineW-1-b];
+    if (short_i) reversed = reversed >> 1;
+  endfunction
+
+  logic [W-1:0] powers [Lanes];
+  for (genvar h = 0; h < 2; h++) begin : g_powers
+    psi_wide_powers #(.W(W), .Lanes(Lanes / 2), .MaxLogN(MaxLogN)) u_powers (
+      .clk_i, .en_i(1'b1), .short_i, .q_i(q_i >> shift_i), .scalar_i('0), .we_i(table_we_i), .waddr_i(table_addr_i),
+      .wdata_i(table_data_i), .line_i(reversed(line)), .upper_i(h == 1), .times_i(TimesPower), .power_i(now.power),
+      .factor_o(powers[h*Lanes/2+:Lanes/2])
+    );
+  end
+
+  assign row_read_o = read.valid;
+  assign row_o = read.pass.row;
+  assign slot_read_o = read.valid && read.pass.first && read.pass.has_init;
+  assign slot_o = read.pass.init;
+  assign line_o = read.line;
 
   // ---- The gathered b ------------------------------------------------------------------------------
   logic [PolyW-1:0] beside_to_q, beside_from_q;
   logic [W-1:0]     beside [Lanes];
 
-  assign beside_free_o = end_line && now.first && now.beside != BesideNone;
+  assign beside_free_o = read.valid && read.end_line && read.pass.first && read.pass.beside != BesideNone;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       beside_to_q <= '0;
@@ -109,33 +143,27 @@ module psi_wide_mac
   end
 
   rf_bank #(.W(W), .Lanes(Lanes), .Rows(Polys << LineW), .Packed(Packed)) u_beside (
-    .clk_i, .re_i(active && now.first), .raddr_i({beside_from_q, line}), .rdata_o(beside), .we_i(beside_we_i),
+    .clk_i, .re_i(read.valid && read.pass.first), .raddr_i({beside_from_q, read.line}), .rdata_o(beside), .we_i(beside_we_i),
     .waddr_i({beside_to_q, beside_line_i}), .wdata_i(beside_i)
   );
 
   // ---- Sums ----------------------------------------------------------------------------------------
-  typedef struct packed {
-    logic              valid;
-    logic              end_line;
-    logic [LineW-1:0]  line;
-    pass_t             pass;
-  } token_t;
   token_t       token_q [Latency];
   logic [W-1:0] x [Lanes], zero [2*Lanes], sum [2*Lanes], start [2*Lanes], more [2*Lanes], begun [2*Lanes];
   logic [W-1:0] x_q [2*Lanes], row_q [2*Lanes], c_q [2*Lanes];
 
   always_ff @(posedge clk_i) begin
-    token_q[0] <= '{valid: active, end_line: end_line, line: line, pass: now};
+    token_q[0] <= read;
     for (int unsigned i = 1; i < Latency; i++) token_q[i] <= token_q[i-1];
     if (!rst_ni) for (int unsigned i = 0; i < Latency; i++) token_q[i].valid <= 1'b0;
   end
 
   rf_bank #(.W(W), .Lanes(2 * Lanes), .Rows(1 << LineW), .Packed(Packed)) u_sums (
-    .clk_i, .re_i(active && !now.first), .raddr_i(line), .rdata_o(sum),
+    .clk_i, .re_i(read.valid && !read.pass.first), .raddr_i(read.line), .rdata_o(sum),
     .we_i(token_q[Latency-1].valid && !token_q[Latency-1].pass.last), .waddr_i(token_q[Latency-1].line),
     .wdata_i(result_o)
   );
-  rf_delay #(.W(W), .Lanes(Lanes), .Depth(2)) u_line (.clk_i, .en_i(1'b1), .x_i(line_i), .x_o(x));
+  rf_delay #(.W(W), .Lanes(Lanes), .Depth(4)) u_line (.clk_i, .en_i(1'b1), .x_i(line_i), .x_o(x));
 
   always_comb begin
     for (int unsigned l = 0; l < Lanes; l++) begin
@@ -150,8 +178,9 @@ module psi_wide_mac
 
   always_ff @(posedge clk_i) begin
     for (int unsigned l = 0; l < Lanes; l++) begin
-      x_q[l] <= x[l];
-      x_q[Lanes+l] <= x[l];
+      automatic logic [W-1:0] taken = token_q[1].pass.monomial ? powers[l] << shift_i : x[l];
+      x_q[l] <= taken;
+      x_q[Lanes+l] <= taken;
     end
     row_q <= row_i;
     c_q <= token_q[1].pass.first ? begun : sum;

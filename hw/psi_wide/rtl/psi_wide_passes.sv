@@ -5,7 +5,8 @@
 // forward one a digit or a row at a time.
 //
 // Function    Polynomials lie in a ring in the order of their arrival; jobs take them in that order, one or two each, and
-//             read one once for each digit. A job of rows takes rows instead, one digit each. With the first line of a
+//             read one once for each digit. A job of rows takes rows instead, one digit each; a job of monomials takes one
+//             row, which holds a pair of numbers for each, power and key row, and has as many digits as monomials. With the first line of a
 //             transform goes what psi_wide_mac has to know of it (pass_o).
 // Latency     6 from a polynomial's last half line to the first digit's first line, if none is before it
 // Throughput  a line per clock: transforms follow each other at once, while polynomials are there
@@ -114,7 +115,7 @@ module psi_wide_passes
   logic              part_last;
 
   assign there = job_i.plain ? row_waiting_q != '0 : waiting_q != '0;
-  assign part_last = job_i.plain ? part_q + 1'b1 == job_i.rows : part_q[0] || !job_i.both;
+  assign part_last = job_i.plain ? job_i.cells || part_q + 1'b1 == job_i.rows : part_q[0] || !job_i.both;
   assign take = job_valid_i && there && !next_valid_q;
   assign claim = take && !job_i.plain;
   assign row_claim = take && job_i.plain;
@@ -122,7 +123,7 @@ module psi_wide_passes
 
   // ---- Passes --------------------------------------------------------------------------------------
   logic              active_q, begin_part, end_line, end_part;
-  logic [4:0]        digit_q;
+  logic [IndexW-1:0] digit_q;
   logic [5:0]        right_q;
   logic [LineW-1:0]  line_q;
   logic [IndexW-1:0] row_q;    // key row
@@ -130,7 +131,8 @@ module psi_wide_passes
   logic [RowW-1:0]   row_from_q;
   logic              digit_last;
 
-  assign digit_last = now_q.job.plain || digit_q + 1'b1 == now_q.gadget.count;
+  assign digit_last = now_q.job.cells ? digit_q + 1'b1 == now_q.job.rows :
+                      now_q.job.plain || digit_q + 1'b1 == IndexW'(now_q.gadget.count);
   assign end_line = active_q && line_q == last_line;
   assign end_part = end_line && digit_last;
   assign begin_part = next_valid_q && (!active_q || end_part);
@@ -169,20 +171,47 @@ module psi_wide_passes
     line_q <= begin_part || end_line ? '0 : line_q + 1'b1;
   end
 
+  // Monomials: the first one of a row was kept when it came, the others are read while the one before is under way.
+  typedef struct packed {
+    logic [IndexW-1:0]   row;
+    logic [ElementW-1:0] power;
+  } cell_t;
+  localparam int unsigned PairW = $clog2(Half);
+  cell_t             first_q [Rows], cell_q;
+  logic [RowW-1:0]   row_next;
+  logic [IndexW-1:0] digit_next;
+  logic [LineW-1:0]  cell_line;
+  logic [PlainBits-1:0] row [Lanes];
+
+  assign row_next = row_from_q + RowW'(end_part && now_q.job.plain);
+  assign digit_next = digit_q + 1'b1;
+  assign cell_line = LineW'(digit_next >> PairW);
+
+  always_ff @(posedge clk_i) begin
+    if (row_we_i && row_line_q == '0)
+      first_q[row_to_q] <= '{row: row_i[1][IndexW-1:0], power: row_i[0][ElementW-1:0]};
+    if (begin_part) begin
+      cell_q <= first_q[row_next];
+    end else if (end_line) begin
+      cell_q <= '{row: row[{digit_next[PairW-1:0], 1'b1}][IndexW-1:0],
+                  power: row[{digit_next[PairW-1:0], 1'b0}][ElementW-1:0]};
+    end
+  end
+
   assign free_o = end_part && !now_q.job.plain;
   assign row_free_o = end_part && now_q.job.plain;
 
   assign busy_o = active_q;
   assign pass_valid_o = active_q && line_q == '0;
   assign pass_o = '{
-    id: now_q.job.id, first: now_q.first && digit_q == '0, last: now_q.last && digit_last, row: row_q,
+    id: now_q.job.id, first: now_q.first && digit_q == '0, last: now_q.last && digit_last,
+    monomial: now_q.job.cells, power: cell_q.power, row: now_q.job.cells ? now_q.job.row + cell_q.row : row_q,
     has_init: now_q.job.has_init, init: now_q.job.init, beside: now_q.job.beside, to_row: now_q.job.to_row,
     target: now_q.job.target
   };
 
   // ---- Reading, digits -----------------------------------------------------------------------------
   logic [W-1:0]         lower [Half], upper [Half], x [Lanes];
-  logic [PlainBits-1:0] row [Lanes];
 
   rf_bank #(.W(W), .Lanes(Half), .Rows(Polys << LineW), .Packed(Packed)) u_lower (
     .clk_i, .re_i(active_q), .raddr_i({from_q, line_q}), .rdata_o(lower), .we_i(filling && !clock[0]),
@@ -193,7 +222,7 @@ module psi_wide_passes
     .waddr_i({to_q, clock[LineW:1]}), .wdata_i(half_i)
   );
   rf_bank #(.W(PlainBits), .Lanes(Lanes), .Rows(Rows << LineW), .Packed(Packed)) u_rows (
-    .clk_i, .re_i(active_q), .raddr_i({row_from_q, line_q}), .rdata_o(row), .we_i(row_we_i),
+    .clk_i, .re_i(active_q), .raddr_i({row_from_q, now_q.job.cells ? cell_line : line_q}), .rdata_o(row), .we_i(row_we_i),
     .waddr_i({row_to_q, row_line_q}), .wdata_i(row_i)
   );
 

@@ -26,7 +26,8 @@ package psi_wide_pkg;
     OpStore = 4'd3,
     OpProduct = 4'd4,
     OpLinear = 4'd5,
-    OpPlain = 4'd6
+    OpPlain = 4'd6,
+    OpCells = 4'd7
   } op_e;
 
   // What the gather unit reads.
@@ -112,12 +113,13 @@ package psi_wide_pkg;
   // A product's or a sum of rows' way through the second half of the machine.
   typedef struct packed {
     logic [3:0]         id;
-    logic               plain;
+    logic               plain;    // rows of numbers
+    logic               cells;    // monomials: a row of numbers says which
     logic               both;
     logic               negate;
     logic [GadgetW-1:0] gadget_a;
     logic [GadgetW-1:0] gadget_b;
-    logic [IndexW-1:0]  rows;     // of a sum
+    logic [IndexW-1:0]  rows;     // of a sum, or its monomials
     logic [IndexW-1:0]  row;
     logic               has_init;
     logic [IndexW-1:0]  init;
@@ -131,6 +133,8 @@ package psi_wide_pkg;
     logic [3:0]        id;
     logic              first;
     logic              last;
+    logic              monomial;  // X^power in place of what comes out of the transform
+    logic [ElementW-1:0] power;
     logic [IndexW-1:0] row;
     logic              has_init;
     logic [IndexW-1:0] init;

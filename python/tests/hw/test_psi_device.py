@@ -78,9 +78,8 @@ def test_gates_side_by_side_queued_and_polled(kind: str) -> None:
     polled = bench().gates(target, executor, GateKind.XOR, count=16, products=4, polled=True)
     assert queued.exact
     assert polled.exact
-    assert queued.cycles
-    assert polled.cycles
-    assert queued.cycles <= polled.cycles
+    # A host that answers in some cycles keeps the pipeline as full as a queue does.
+    assert abs((queued.cycles or 0) - (polled.cycles or 0)) < 0.01 * (queued.cycles or 0)
     # One at a time waits for itself: side by side each product takes a fraction of that.
     alone = bench().gates(target, executor, GateKind.NAND, count=1, products=4)
     assert alone.exact
@@ -245,11 +244,19 @@ def test_commands(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_paper_sets_in_rtl() -> None:
-    """Reduced chains at the sets of Table 1 that the paper runs, all accumulators real."""
-    for params, machine in (("paper-medium", "psi-27"), ("paper-std192", "psi-37")):
-        found = GateBench(params, "tests").gates(QuickDevice(machine), Simulated(), count=12, products=64)
-        assert found.exact, params
+def test_a_machine_with_montgomery_multipliers_in_rtl() -> None:
+    config = PsiConfig.named("psi-small").model_copy(update={"multiplier": "montgomery", "montgomery_word": 11})
+    assert bench().gates(QuickDevice(config), Simulated(), GateKind.NOR, count=3, products=8).exact
+
+
+@pytest.mark.long
+def test_gates_of_a_published_set_in_rtl() -> None:
+    """Chains of 64 products with real keys, all twelve accumulators real."""
+    found = GateBench("paper-medium", "tests").gates(QuickDevice("psi-27"), Simulated(), count=12, products=64)
+    assert found.exact
+    assert found.each_us is not None
+    # N/4 + 13 cycles a polynomial at 125 MHz, and the chains' beginning and end.
+    assert 6 * 269 / 125 <= found.each_us <= 1.02 * 6 * 269 / 125
 
 
 @pytest.mark.long

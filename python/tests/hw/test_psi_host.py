@@ -290,6 +290,7 @@ def test_programs_that_stop_it() -> None:
         ({"b": Gadget(2, 16)}, "choose other digits"),
         ({"a": Gadget(9, 2)}, "just cover"),
         ({"s": Gadget(15, 2)}, "just cover"),
+        ({"a": Gadget(31, 3, 0, False)}, "just cover"),
         ({"substitutions": [(4, 0)]}, "odd number"),
         ({"substitutions": [(513, 0)]}, "odd number"),
         ({"substitutions": [(3, 1 << 20)]}, "out of reach"),
@@ -313,6 +314,23 @@ def test_registers_hold_the_settings() -> None:
     assert values[at["MODE"]] == 3
     assert values[at["BARRETT"]] == (1 << 54) // Q
     assert set(values) <= set(at.values())
+
+
+def test_montgomery_machines_have_keys_and_tables_in_their_form() -> None:
+    """In memory they carry 2^(11 ceil(27/11)); what the machine computes is the same."""
+    config = SMALL.model_copy(update={"multiplier": "montgomery", "montgomery_word": 11})
+    x, keys = random(Q, 2, 2, 256), random(Q, 1, 6, 2, 256)
+    plain, formed = (KeyMemory(c, LOG_N, 6) for c in (SMALL, config))
+    for memory in (plain, formed):
+        memory.put([0], keys)
+    jobs = [products_job(c, SETTINGS, x, [0, 0], m) for c, m in ((SMALL, plain), (config, formed))]
+    assert np.array_equal(run(jobs[0]), run(jobs[1]))
+    words = [next(p.words for p in job.pieces if p.entity == "keys") for job in jobs]
+    assert [int(w) for w in words[1]] == [int(w) * 2**33 % Q for w in words[0]]
+    tables = [job.pieces[0].words for job in jobs]
+    assert [int(w) for w in tables[1]] == [int(w) * 2**33 % Q for w in tables[0]]
+    with pytest.raises(ParameterError, match="modulo 2\\^11"):
+        replace(SETTINGS, q=134212097).check(config)
 
 
 def test_jobs_that_do_not_fit_are_refused() -> None:

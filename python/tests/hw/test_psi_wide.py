@@ -32,6 +32,16 @@ def seed(number: int) -> _native.TestSeed:
     return _native.TestSeed(bytes([number]) * 32)
 
 
+class Counting(Interpreted):
+    """Keeps the last program."""
+
+    program: Program
+
+    def run(self, setup: Setup, program: Program, memory: Memory) -> int | None:
+        self.program = program
+        return super().run(setup, program, memory)
+
+
 @cache
 def gate_key(name: str, method: fhew.Method = fhew.Method.GINX) -> tuple[fhew.SecretKey, fhew.EvaluationKey]:
     secret = fhew.SecretKey(fhew.parameters(name, "" if name == "gates-128" else "a test"), seed(5))
@@ -71,8 +81,12 @@ def lookup_plan(
     )  # fmt: skip
 
 
-def run_lookup(plan: psi.Plan, config: WideConfig, executor: Executor) -> int | None:
-    """A query on a random table, on a machine and by the library: the reply's bytes are equal. Returns cycles."""
+def run_lookup(plan: psi.Plan, config: WideConfig, executor: Executor, *, ones: bool = False) -> int | None:
+    """A query on a random table, on a machine and by the library: the reply's bytes are equal. Returns cycles.
+
+    Args:
+        ones: all words are 1, so that monomials are fewer than rows.
+    """
     rng = np.random.default_rng(3)
     client = psi.ClientKey(plan, seed(1))
     keys = psi.SessionKeys(plan, client.evaluation_keys())
@@ -80,6 +94,8 @@ def run_lookup(plan: psi.Plan, config: WideConfig, executor: Executor) -> int | 
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
     cells = np.concatenate([np.sort(rng.choice(plan.cells, c, replace=False)) for c in counts]).astype(np.uint32)
     words = rng.integers(0, 1 << plan.log_t, (len(cells), plan.cell_words)).astype(np.uint16)
+    if ones:
+        words[:] = 1
     request = client.query(cells[offsets[:-1].astype(np.int64)].copy())
     want = psi.evaluate(keys, request, psi.Table(plan, offsets, cells, words), fixed_seed_for_tests=seed(9))
     machine = LookupMachine(config, keys, executor)
@@ -138,6 +154,18 @@ def test_lookups_are_those_of_the_library(log_bins, cell_bits, log_cell, log_one
     assert run_lookup(plan, WideConfig.named("psi-wide-small"), Interpreted()) is None
 
 
+@pytest.mark.parametrize(("log_bins", "cell_bits", "log_cell", "log_onehot"), [(2, 12, 0, 2), (1, 11, 1, 0)])
+def test_lookups_by_monomials_are_those_of_the_library(log_bins, cell_bits, log_cell, log_onehot):
+    plan = lookup_plan(8, SMALL_PRIME, log_bins, cell_bits, log_cell, log_onehot)
+    executor = Counting()
+    run_lookup(plan, WideConfig.named("psi-wide-small"), executor, ones=True)
+    monomials = [i.s1 for i in executor.program.instructions if i.op == Op.CELLS]
+    assert not any(i.op == Op.PLAIN for i in executor.program.instructions)
+    # As many for every bin, whatever it holds.
+    assert sum(monomials) % plan.bins == 0
+    assert sum(monomials) // plan.bins <= 8 * plan.cell_words
+
+
 @pytest.mark.long
 def test_lookups_of_several_groups_are_those_of_the_library():
     plan = lookup_plan(8, SMALL_PRIME, 9, 8, 0, 0)
@@ -169,6 +197,7 @@ def test_what_a_machine_does_not_take():
         ({"min_log_n": 9, "max_log_n": 11}, "one less"),
         ({"lanes": 32}, "32 lines"),
         ({"polys": 6}, "power of two"),
+        ({"slots": 96}, "power of two"),
         ({"ports": 2}, "1 port"),
     ],
 )
@@ -194,7 +223,7 @@ def test_the_interpreter_refuses_what_the_machine_refuses():
 
     refused("never written: slot 5", s1=5)
     refused("never written: key row 4", row=3)
-    refused("no slot 96", s1=96)
+    refused("no slot 130", s1=130)
     refused("no place 128", op=Op.LINEAR, to_row=True, target=128)
     refused("even element", element=2)
     refused("gadget without digits", gadget_a=9)

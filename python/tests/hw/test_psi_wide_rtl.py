@@ -11,9 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from ringforge._native import psi
+from ringforge._native import fhew, psi
 from ringforge.devices import KeySet, open_device
 from ringforge.errors import HardwareError, ParameterError
+from ringforge.gates.kernels import GateLevelKernel
+from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.registers import Register
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.config import WideConfig
@@ -21,7 +23,7 @@ from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Prog
 from ringforge.hw.machines.psi_wide.runner import Interpreted, Simulated
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
-from tests.hw.test_psi_wide import SMALL_PRIME, lookup_plan, run_gates, run_lookup, seed
+from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed
 from tests.hw.wide_programs import case
 
 #: A run without a beat for so many cycles has come to a stand.
@@ -66,13 +68,15 @@ def test_an_empty_program_ends(small):
 @pytest.mark.parametrize(
     ("instruction", "message"),
     [
-        ({"op": Op.PRODUCT, "s1": 96, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.PRODUCT, "s1": 128, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.PRODUCT, "row": 126, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.LINEAR, "to_row": True, "target": 128, "element": 1}, "a slot or key rows that it does not have"),
         ({"op": Op.PRODUCT, "element": 2}, "a count of 0"),
         ({"op": Op.PRODUCT, "element": 1, "gadget_a": 12}, "a count of 0"),
         ({"op": Op.PRODUCT, "element": 1, "both": True, "beside": Beside.B}, "a count of 0"),
         ({"op": Op.STORE}, "a count of 0"),
+        ({"op": Op.CELLS, "s1": 3}, "a count of 0"),
+        ({"op": Op.CELLS, "s1": 3, "s2": 100, "row": 40}, "a slot or key rows that it does not have"),
         ({"op": Op.TABLE, "s1": 3}, "a count of 0"),
     ],
 )
@@ -87,7 +91,7 @@ def test_refusals(small, instruction, message):
 
 def test_unknown_operations_and_degrees(small):
     given = case(small.config, SMALL_PRIME, 8, 1, 0)
-    words = np.array([7, 0] + [0] * 6, np.uint64)
+    words = np.array([8, 0] + [0] * 6, np.uint64)
 
     def run(change: dict[int, int]) -> None:
         small.unmap_all()
@@ -155,7 +159,9 @@ def test_two_threads_do_not_share_it(small):
 
 
 def test_a_lookup_is_that_of_the_library(small):
-    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, Simulated(small, silence=_SILENCE))
+    executor = Simulated(small, silence=_SILENCE)
+    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, executor)
+    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 12, 0, 1), small.config, executor, ones=True)
 
 
 def test_a_device_answers_queries():
@@ -172,6 +178,27 @@ def test_a_device_answers_queries():
     assert report.seconds == report.cycles / 125e6
     with pytest.raises(ParameterError, match="algorithm ringforge"):
         device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)
+
+
+@pytest.mark.long
+def test_a_device_runs_gates_of_every_kind():
+    secret, key = gate_key("gates-128")
+    kinds = np.array(list(GateKind), np.uint8)
+    gates = len(kinds)
+    wires = np.zeros((3 + gates, secret.params.n + 1), np.uint32)
+    wires[:3] = secret.encrypt(np.array([1, 0, 1], np.uint8))
+    sources = np.full((gates, 3), -1, np.int32)
+    for row, kind in zip(sources, GateKind, strict=True):
+        row[: kind.arity] = np.arange(kind.arity)
+    targets = np.arange(3, 3 + gates, dtype=np.int32)
+    want = wires.copy()
+    rotations = fhew.evaluate(key, kinds, sources, want, targets)
+    device = open_device("rtl:psi-wide")
+    handle = device.prepare(GateLevelKernel(secret.params), KeySet(own=(key,)))
+    (got,), report = device.run(handle, [kinds, sources, wires, targets])
+    np.testing.assert_array_equal(got, want)
+    assert report.operations["bootstrap"] == rotations
+    assert report.cycles
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ import numpy as np
 
 from ringforge.hw.core.small_ring import Gadget, Ring
 from ringforge.hw.machines.psi_wide.config import WideConfig
-from ringforge.hw.machines.psi_wide.layout import Setup, Words, image, plain
+from ringforge.hw.machines.psi_wide.layout import Setup, Words, cells, image, plain
 from ringforge.hw.machines.psi_wide.program import Beside, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Memory, load_tables
 
@@ -77,12 +77,17 @@ def case(config: WideConfig, q: int, log_n: int, seed: int, length: int) -> Case
             if not to_row and target in (slot, values["s2"]):
                 values["element"] = 1
             program.linear(slot, target=target, to_row=to_row, **values)
-        elif kind < 0.8:
+        elif kind < 0.75:
             count = rng.randrange(1, 8)
             numbers = draw.integers(0, 1 << 16, (count, ring.degree))
             program.plain(
                 memory.put(plain(config, numbers)), count=count, row=rng.randrange(rows - count), target=slot, init=init
             )
+        elif kind < 0.8:
+            count = rng.choice((1, 2, rng.randrange(1, 40)))
+            powers = [rng.randrange(2 * ring.degree) for _ in range(count)]
+            address = memory.put(cells(log_n, powers, [rng.randrange(5) for _ in range(count)]))
+            program.cells(address, count=count, row=rng.randrange(rows - 5), rows=5, target=slot, init=init)
         elif kind < 0.9:
             program.load(
                 pool + rng.randrange(slots + rows - 1) * size, first=rng.randrange(slots - 1), count=2,

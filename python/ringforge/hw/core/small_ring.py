@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ringforge._native.fhew import Cut
 
 Words = npt.NDArray[np.uint64]
 
@@ -166,6 +169,11 @@ class Gadget:
     count: int
     drop: int = 0
     balanced: bool = True
+
+    @classmethod
+    def of(cls, cut: Cut) -> Gadget:
+        """The library's cut."""
+        return cls(cut.log_base, cut.count, cut.drop, cut.balanced)
 
     @property
     def offset(self) -> int:

@@ -5,17 +5,33 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from ringforge._native import kernels, psi
 from ringforge.cli import main
 from ringforge.errors import ParameterError
+from ringforge.hw.core.model import ModelDevice
+from ringforge.hw.machines.psi import program as psi_program
 from ringforge.hw.machines.psi.config import PsiConfig
+from ringforge.hw.machines.psi.executors import Interpreted, Run
+from ringforge.hw.machines.psi.job import Job
+from ringforge.hw.machines.psi.measure import Query
+from ringforge.hw.machines.psi.program import Instruction
 from ringforge.hw.machines.psi.streams import SYSTEM, streams
 from ringforge.hw.machines.psi_wide.config import WideConfig
+from ringforge.hw.machines.psi_wide.layout import Setup
+from ringforge.hw.machines.psi_wide.lookup import LookupMachine
+from ringforge.hw.machines.psi_wide.program import Op, Program
+from ringforge.hw.machines.psi_wide.runner import Executor, Memory
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, lookup_time, machine_tables, protocol, sizes, structures
 from ringforge.lab.tables import Value
+from ringforge.psi.info import CutFields, PlanFields
+from ringforge.psi.table import Arrays
 from ringforge.runs import Record
 
 
@@ -66,25 +82,92 @@ def test_the_lookup_keeps_its_times() -> None:
         moved = lookup_time.Chain(PsiConfig.named(name)).moved(same)
         assert moved.overlapped <= 280
         assert moved.in_turns > moved.overlapped > max(moved.to_card, moved.from_card, moved.card_memory)
-    streaming = lookup_time.Streaming(WideConfig.named("psi-wide-54"))
-    work = lookup_time.Work.of(better)
-    unit, seconds = streaming.seconds(work)
+    config, work = WideConfig.named("psi-wide-54"), lookup_time.Work.of(better)
+    rows = lookup_time.Streaming(config)
+    unit, seconds = rows.seconds(work)
     assert unit == "forward transform"
     assert seconds == pytest.approx((better.counts().ntt - better.replies) * 128 / 125e6)
-    assert seconds <= 20
-    assert streaming.dsp(11) <= 3420
+    assert 10 < seconds <= 20
+    cells = lookup_time.Streaming.of(config, better, sizes.entries(PSI_ROWS[0], "ringforge"))
+    unit, seconds = cells.seconds(work)
+    assert unit == "products and sums"
+    assert seconds <= 10
+    assert cells.dsp(11) == rows.dsp(11) <= 3420
+    # Full tables, and words above 1, are summed by rows.
+    assert lookup_time.Streaming.of(config, better, 512).cells == 0
+    # A second transform is as fast and does not fit.
+    more = lookup_time.Streaming(config, row_unit=True)
+    assert more.seconds(work)[0] == "unit for rows"
+    assert more.seconds(work)[1] < 10
+    assert more.dsp(11) > 3420
 
 
-def test_a_unit_for_rows_is_bound_by_memory() -> None:
-    """It takes rows off the transform, which then does not bind; reading rows does."""
-    work = lookup_time.Work.of(sizes.plan(PSI_ROWS[0], "ringforge"))
-    config = WideConfig.named("psi-wide-54")
-    unit, seconds = lookup_time.Streaming(config, row_unit=True).seconds(work)
-    assert unit == "memory reads"
-    assert seconds < lookup_time.Streaming(config).seconds(work)[1]
-    assert lookup_time.Streaming(config, row_unit=True).dsp(11) > 3420
-    sparse = lookup_time.Streaming(config, sparse=sizes.entries(PSI_ROWS[0], "ringforge"))
-    assert sparse.seconds(work)[1] < 10
+class _Counted(Interpreted):
+    """Counts instructions by digits of products, and substitutions."""
+
+    def __init__(self) -> None:
+        self.found: Counter[int] = Counter()
+
+    def run(self, device: Any, job: Job) -> Run:
+        for word in job.instructions:
+            digits = job.settings.a.count + job.settings.b.count
+            self.found[0 if Instruction.of(word).op is psi_program.Op.SUBSTITUTE else digits] += 1
+        return super().run(device, job)
+
+
+def test_the_published_look_up_runs_as_counted() -> None:
+    """Instructions of a whole query of four bins: substitutions, products of all digits, and of one."""
+    digits, config = CutFields(log_base=4, count=7, drop=0), PsiConfig.named("psi-small")
+    plan = PlanFields(
+        algorithm="paper", log_n=8, modulus=int(kernels.primes_below(27, 1, 512)[0]), log_bins=2, cell_bits=10,
+        log_cell=0, log_t=1, log_onehot=0, gadget=digits, expansion=[CutFields(log_base=3, count=9, drop=0)] * 8,
+        log_reply=10, insecure="tests",
+    ).native()  # fmt: skip
+    query, counted = Query(plan), _Counted()
+    assert query.run(ModelDevice("psi-small"), counted).exact
+    counts, first = plan.counts(), lookup_time.first_level(plan)
+    wanted = {0: counts.substitution, 2: first, 14: counts.external_product - first}
+    assert dict(counted.found) == wanted
+    seconds = lookup_time.Chain(config).moved(plan)
+    each = lookup_time.Chain(config).operation(plan)
+    assert seconds.products == pytest.approx((wanted[14] * each[1] + first * each[2]) / config.clock_hz)
+
+
+class _Kept(Executor):
+    """Keeps the program and runs nothing."""
+
+    program: Program
+
+    def run(self, setup: Setup, program: Program, memory: Memory) -> int | None:
+        del setup, memory
+        self.program = program
+        return None
+
+
+@pytest.mark.parametrize("log_bins", [3, 5])
+def test_work_is_what_the_machine_is_told_to_do(log_bins: int) -> None:
+    """Instructions of a whole query of few bins, by unit."""
+    fields = sizes.plan_fields(32, 14, "ringforge").model_copy(update={"log_bins": log_bins})
+    plan = fields.native()
+    client = psi.ClientKey(plan)
+    kept = _Kept()
+    machine = LookupMachine(WideConfig.named("psi-wide-54"), psi.SessionKeys(plan, client.evaluation_keys()), kept)
+    # Every leaf has a cell, and bins hold `full` or fewer.
+    full, stride = 40, 1 << plan.rotation_bits
+    cells = np.concatenate([np.arange(full - (b == 1), dtype=np.uint32) * stride for b in range(plan.bins)])
+    offsets = np.cumsum([0, *(full - (b == 1) for b in range(plan.bins))]).astype(np.uint64)
+    table = Arrays(offsets, cells, np.ones((len(cells), plan.cell_words), np.uint16), np.zeros(0, np.uint16))
+    machine.results(client.query(np.zeros(plan.bins, np.uint32)), table)
+    work, told = lookup_time.Work.of(plan), kept.program.instructions
+
+    def units(*operations: Op) -> int:
+        return sum(i.s1 for i in told if i.op in operations)
+
+    assert (units(Op.LOAD), units(Op.STORE), units(Op.PLAIN)) == (work.loads, work.stores, 0)
+    assert units(Op.CELLS) == plan.bins * full
+    products = [i for i in told if i.op is Op.PRODUCT]
+    assert sum(1 + i.both for i in products) == work.inverse
+    assert sum(i.op is Op.LINEAR for i in told) == work.linear
 
 
 def test_chain_bounds_of_our_machine_deny_three_rows_of_table_5(tmp_path: Path) -> None:

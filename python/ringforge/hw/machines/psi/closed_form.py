@@ -59,6 +59,12 @@ class Timing:
         share = self.inverse / self.config.intts if inverse else 0.0
         return max(polynomials * self.interval, rows * self.row, share, 2 * self.quarter + STAGE + 1)
 
+    def following(self, count: int, polynomials: int, rows: int) -> float:
+        """Cycles by which the last of so many operations is behind the first; inverse transforms begin all at once."""
+        pace = self.operation(polynomials, rows, inverse=False)
+        turns, rest = divmod(count - 1, self.config.intts)
+        return max((count - 1) * pace, turns * self.inverse + rest * pace)
+
     def forward(self) -> int:
         """Cycles from a polynomial's start to where sums can take it: all stages, one behind the other."""
         half = self.quarter // 2 if self.config.drain == 0 else self.quarter - 1
@@ -87,9 +93,9 @@ class Timing:
         step = self.operation(rows, rows)
         first = self.latency(rows, rows, inverse=not made) + (0 if made else self.bring())
         turn = max(count * step, self.latency(rows, rows))
-        return self.start + first + (products - 1) * turn + (count - 1) * step + self.bring()
+        return self.start + first + (products - 1) * turn + self.following(count, rows, rows) + self.bring()
 
     def stream(self, count: int, polynomials: int, rows: int) -> float:
         """Cycles of so many operations on RLWEs that come from memory and go there."""
         first = self.bring() + self.latency(polynomials, rows)
-        return self.start + first + (count - 1) * self.operation(polynomials, rows) + self.bring()
+        return self.start + first + self.following(count, polynomials, rows) + self.bring()

@@ -37,6 +37,9 @@ FRESH_SEED: Final = 2029
 FRESH: Final = 24
 #: Machines, each of which has to be built once.
 MACHINES: Final = ("psi-small", "psi-small-lean")
+#: Machines of the published sizes, with some cases of fewer operations, and how many of each.
+LARGE: Final = ("psi-27", "psi-54")
+LARGE_CASES: Final = 3
 
 Kind = Literal["gates", "chains", "products", "substitutions"]
 
@@ -95,7 +98,7 @@ class Draw:
         """The run: ciphertexts and keys of zeros."""
         config, n = self.config, 1 << self.log_n
         q = int(kernels.primes_below(config.word_bits, 1, 2 * n)[0])
-        a, b, s = (Gadget(-(-config.word_bits // d), d) for d in self.digits)
+        a, b, s = (Gadget(config.word_bits // d, d, config.word_bits % d) for d in self.digits)
         lwe = min(9, self.log_n + 1)
         looped = self.kind in ("gates", "chains")
         settings = Settings(self.log_n, q, a, b, s, bootstrap=looped, log_lwe=lwe, bounds=bounds(lwe))
@@ -122,12 +125,13 @@ class Draw:
         return timing.stream(self.count, s + 1, s)
 
 
-def _draw(rng: np.random.Generator, number: int, fitted: bool) -> Draw:
-    config = PsiConfig.named(str(rng.choice(MACHINES)))
+def _draw(rng: np.random.Generator, number: int, fitted: bool, machine: str | None = None, most: int = 90) -> Draw:
+    """A case of at most so many operations, of a machine or of one of `MACHINES`."""
+    config = PsiConfig.named(machine or str(rng.choice(MACHINES)))
     kind: Kind = ("gates", "chains", "products", "substitutions")[rng.integers(4)]
     looped = kind in ("gates", "chains")
-    count = int(rng.choice((1, 2, 3, 4, 6, 8, 12, 16))) if looped else int(rng.integers(1, 60))
-    products = int(rng.integers(2, max(3, 90 // count))) if looped else 1
+    count = int(rng.choice((1, 2, 3, 4, 6, 8, 12, 16))) if looped else int(rng.integers(1, most * 2 // 3))
+    products = int(rng.integers(2, max(3, most // count))) if looped else 1
     return Draw(
         number,
         config.name,
@@ -146,7 +150,12 @@ def _draw(rng: np.random.Generator, number: int, fitted: bool) -> Draw:
 def cases() -> tuple[Draw, ...]:
     """All cases, in order."""
     found = [_draw(np.random.default_rng((FITTED_SEED, i)), i, True) for i in range(FITTED)]
-    return (*found, *(_draw(np.random.default_rng((FRESH_SEED, i)), FITTED + i, False) for i in range(FRESH)))
+    found += [_draw(np.random.default_rng((FRESH_SEED, i)), FITTED + i, False) for i in range(FRESH)]
+    for machine in LARGE:
+        for _ in range(LARGE_CASES):
+            number = len(found)
+            found.append(_draw(np.random.default_rng((FRESH_SEED, number)), number, False, machine, 24))
+    return tuple(found)
 
 
 def simulate(sim: Simulation[PsiConfig], job: Job) -> tuple[int, dict[str, Traffic]]:

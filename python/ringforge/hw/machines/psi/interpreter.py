@@ -20,7 +20,7 @@ from ringforge.hw.core.small_ring import Ring, Words, added, multiplied, negated
 from ringforge.hw.machines.psi.config import KEY_UNIT, PAGE, PsiConfig
 from ringforge.hw.machines.psi.layout import ciphertexts, image
 from ringforge.hw.machines.psi.program import GATES, Code, Command, Instruction, Op
-from ringforge.hw.machines.psi.settings import Settings
+from ringforge.hw.machines.psi.settings import Settings, form
 
 _QUEUE_BEAT: Final = 8
 #: Instructions that are computed together.
@@ -76,6 +76,7 @@ class Interpreter:
         settings.check(config)
         self.config, self.settings, self.memory = config, settings, memory
         self.ring = Ring.of(settings.q, settings.log_n)
+        self._form = form(config, settings.q)
         self.inputs: deque[Words] = deque()
         self.loop: deque[Words] = deque()
         self.outputs: deque[Words] = deque()
@@ -116,7 +117,8 @@ class Interpreter:
             self._places.append(command.operand)
         elif command.code is Code.TABLES:
             self._aligned(command.operand)
-            if not np.array_equal(self.memory.read(command.operand, self.ring.degree), self.ring.twiddles):
+            wanted = multiplied(self.ring.twiddles, np.uint64(self._form), self.ring.q)
+            if not np.array_equal(self.memory.read(command.operand, self.ring.degree), wanted):
                 raise self._stop("twiddles of another root of unity, which the reference does not take")
         else:
             raise self._stop("a setting changes, which the reference does not take")
@@ -187,7 +189,8 @@ class Interpreter:
                 raise self._stop("an instruction names a gate or number that does not exist")
             address, count = instruction.key, s.a.count + s.b.count
         words = self.memory.read(s.key_base + address * KEY_UNIT, count * 2 * self.ring.degree)
-        return np.stack([self._residues(row) for row in words.reshape(count, -1)])
+        rows = np.stack([self._residues(row) for row in words.reshape(count, -1)])
+        return multiplied(rows, np.uint64(pow(self._form, -1, self.ring.q)), self.ring.q) if self._form != 1 else rows
 
     def _residues(self, words: Words) -> Words:
         found = ciphertexts(words)

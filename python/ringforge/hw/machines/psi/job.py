@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ringforge.errors import ParameterError, ShapeError
 from ringforge.hw.core.dram import ALIGNMENT
-from ringforge.hw.core.small_ring import Ring, Words
+from ringforge.hw.core.small_ring import Ring, Words, multiplied
 from ringforge.hw.machines.psi.config import KEY_UNIT, PsiConfig
 from ringforge.hw.machines.psi.layout import image, tables
 from ringforge.hw.machines.psi.program import (
@@ -31,7 +31,7 @@ from ringforge.hw.machines.psi.program import (
     step,
     substitution,
 )
-from ringforge.hw.machines.psi.settings import Settings
+from ringforge.hw.machines.psi.settings import Settings, form
 
 #: Where keys begin: above everything else, and their 2^34 bytes end within the configurations' memory.
 KEYS: Final = 1 << 35
@@ -173,7 +173,8 @@ class JobWriter:
         results = sum(leaves for _, _, leaves in self._steps)
         commands = 2 + len(self._inputs) + len(self._steps) + results
         first = _aligned(8 * (commands + 16))
-        table = tables(self._ring)
+        factor = np.uint64(form(self.config, self.settings.q))
+        table = multiplied(tables(self._ring), factor, self.settings.q)
         inputs = first + _aligned(table.nbytes)
         output = inputs + size * len(self._inputs)
         if output + size * results > KEYS:
@@ -193,7 +194,9 @@ class JobWriter:
             words = np.zeros((len(self._inputs), size // 8), np.uint64)
             words[:, : 2 << self.settings.log_n] = self._inputs
             pieces.append(Piece(inputs, words, "input"))
-        return Job(self.config, self.settings, written.end(), [*pieces, *keys], output, results)
+        # Factors that are held in memory are in the multipliers' form; what they multiply is canonical.
+        formed = (replace(k, words=multiplied(k.words, factor, self.settings.q)) for k in keys) if factor != 1 else keys
+        return Job(self.config, self.settings, written.end(), [*pieces, *formed], output, results)
 
 
 def _aligned(size: int) -> int:

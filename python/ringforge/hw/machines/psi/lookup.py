@@ -6,14 +6,15 @@ The steps are those of `cpp/circuits/psi_server.cpp` and docs/psi-algorithm.md, 
 in Eval order: arithmetic modulo a prime is exact, so that results before masking are the processor's, word for word. On
 the machine: every substitution and every product. On the host: additions, powers of X, plain rows, the reply.
 
-The first level of the tree multiplies plain numbers by RLWE(bit g) alone, g the largest gadget element. The machine
-multiplies residues: the plain difference times g, whose only digit is the last, cut into parts below Q/2 so that it is.
+The first level of the tree multiplies small numbers by RLWE(bit g) alone, g the largest gadget element: on the machine,
+products of one digit each, which is the number itself.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge.devices import Progress
 from ringforge.errors import Error, ParameterError
-from ringforge.hw.core.small_ring import Words, added, multiplied, subtracted
+from ringforge.hw.core.small_ring import Gadget, Words, added, multiplied, subtracted
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.pipeline import Pipeline, gadget
 from ringforge.hw.machines.psi.runtime import expanded, rebuilt
@@ -50,7 +51,7 @@ def lookup_settings(config: PsiConfig, plan: _native.psi.Plan) -> Settings:
     for expansion in plan.expansion:
         settings = Settings(plan.log_n, plan.modulus, cut, cut, gadget(expansion))
         settings.check(config)
-    _leaf_parts(plan)
+    _leaf_step(plan)
     return settings
 
 
@@ -59,16 +60,18 @@ def _delta(plan: _native.psi.Plan) -> int:
     return 1 << (round(math.log2(plan.modulus)) - int(plan.log_t))
 
 
-def _leaf_parts(plan: _native.psi.Plan) -> int:
-    """Parts that differences of plain rows are cut into, so that each, times its gadget element, is below Q/2."""
-    largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
-    steps, most = divmod(_delta(plan), largest)
-    if most:
+def _leaf_step(plan: _native.psi.Plan) -> int:
+    """What a plain word is in units of the gadget's largest element.
+
+    Raises:
+        ParameterError: less than one.
+    """
+    step, rest = divmod(_delta(plan), 1 << plan.gadget.log_base * (plan.gadget.count - 1))
+    if rest:
         raise ParameterError(
             f"words of {plan.log_t} bits leave no room above the gadget's last digit: take smaller words or digits"
         )
-    widest = ((1 << plan.log_t) - 1) * steps
-    return next(p for p in range(1, widest + 2) if -(-widest // p) * largest <= plan.modulus // 2)
+    return step
 
 
 class Lookup:
@@ -199,20 +202,24 @@ class _Answer:
         if plan.tree_bits == 0:
             return self._plain(plain[:, 0] * _delta(plan))
         left, right = plain[:, 0::2], plain[:, 1::2]
-        largest = 1 << plan.gadget.log_base * (plan.gadget.count - 1)
-        rest = (right - left) * (_delta(plan) // largest)
-        x = self._plain(left * _delta(plan))
-        count = _leaf_parts(plan)
-        for part in range(count):
-            # Parts are rounded towards 0, and what is left is for the others.
-            some = np.sign(rest) * (np.abs(rest) // (count - part))
-            rest = rest - some
-            x = added(x, self._product(self._plain(some * largest), keys, 0), self.q)
-        self.counts["external_product"] -= (count - 1) * left.shape[0] * left.shape[1]
+        x = added(self._plain(left * _delta(plan)), self._leaves((right - left) * _leaf_step(plan), keys), self.q)
         for level in range(1, plan.tree_bits):
             low, high = x[:, 0::2], x[:, 1::2]
             x = added(low, self._product(subtracted(high, low, self.q), keys, level), self.q)
         return x.reshape(-1, 2, n)
+
+    def _leaves(self, numbers: npt.NDArray[np.int64], keys: Words) -> Words:
+        """Products (m, pairs, 2, N) of small polynomials and the last row of bit 0 of each bin: RLWE(bit g).
+
+        The machine takes the pair of zero and the polynomial, one digit each, and the last two rows."""
+        digit = Gadget(self.plan.gadget.log_base, 1)
+        settings = replace(self.pipeline.settings, a=digit, b=digit, small=True)
+        last = keys[:: self.plan.rgsw_bits, -2:]
+        self.counts["external_product"] += numbers.shape[0] * numbers.shape[1]
+        bins = np.repeat(np.arange(len(last)), numbers.shape[1]).tolist()
+        operands = self._plain(numbers)
+        made = self.pipeline.products(operands.reshape(-1, 2, self.ring.degree), bins, last, settings)
+        return made.reshape(operands.shape)
 
     def _plain(self, coefficients: npt.NDArray[np.int64]) -> Words:
         """Ciphertexts (0, x) of signed polynomials x."""

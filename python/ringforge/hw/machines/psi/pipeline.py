@@ -95,16 +95,16 @@ class Pipeline:
 
     # ---- operations ----
 
-    def products(self, operands: Words, numbers: Sequence[int], keys: Rows) -> Words:
-        """Each operand times the RGSW ciphertext `keys[number]`: keys (count, rows, 2, N)."""
-        found = []
+    def products(self, operands: Words, numbers: Sequence[int], keys: Rows, settings: Settings | None = None) -> Words:
+        """Each operand times the RGSW ciphertext `keys[number]`, (count, rows, 2, N); by other settings if given."""
+        found, settings = [], settings or self.settings
         for first in range(0, len(operands), _MOST):
             some = slice(first, first + _MOST)
             used = sorted(set(numbers[some]))
             memory = KeyMemory(self.config, self.settings.log_n, keys.shape[1])
             memory.put(range(len(used)), keys[used])
             places = [used.index(number) for number in numbers[some]]
-            found.append(self.run(products_job(self.config, self.settings, operands[some], places, memory)))
+            found.append(self.run(products_job(self.config, settings, operands[some], places, memory)))
         return np.concatenate(found) if found else operands
 
     def substitutions(self, operands: Words, element: int, rows: Rows, cut: Gadget | None = None) -> Words:

@@ -170,7 +170,7 @@ class _Machine:
         self.taken: deque[Operation] = deque()  # not loaded
         self.loaded: deque[tuple[Operation, int]] = deque()  # not sent; when their inverse transforms are done
         self.flight = 0
-        self.take_free = self.issue_free = self.send_free = 0
+        self.issue_free = self.send_free = 0
         self.idle_units, self.loading = config.intts, 0
         self.loop_held = 0
         # FIFOs, in RLWEs and in beats.
@@ -180,6 +180,7 @@ class _Machine:
         self.input_left = 0
         self.output_room = (config.output_slots << more) * self.quarter
         self.output_beats, self.output_left, self.sending = 0, 0, False
+        self.pushing = 0  # bursts of the sum that is given which the output FIFO has no room for yet
         self.results: deque[tuple[Operation, int]] = deque()
         self.giving, self.give_free = False, 0
         self.reading = 0
@@ -450,8 +451,6 @@ class _Machine:
             self.events.at(now + self.burst, lambda: self.push(left - 1))
         else:
             self.events.at(now + self.burst, self.given)
-
-    pushing = 0
 
     def given(self) -> None:
         """A sum has been read."""

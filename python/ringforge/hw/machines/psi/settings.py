@@ -17,8 +17,9 @@ from ringforge.hw.machines.psi.program import GATES, KEY_BITS, LWE_BITS, SUBSTIT
 
 _MAX_LOG_BASE: Final = 31
 _MAX_DIGITS: Final = 15
-#: Bits that balanced digits may cover beyond those of the modulus.
+#: Bits that balanced digits may cover beyond those of the modulus, and bits that plain ones may cover.
 _BEYOND: Final = 2
+_WORD: Final = 64
 #: Half circles of the gates by their numbers in instructions: eighths of the circle at which phases begin to mean 1.
 HALF_CIRCLES: Final[Mapping[str, int]] = {"OR": 1, "AND": 3, "NOR": 5, "NAND": 7, "XOR": 2, "XNOR": 6}
 
@@ -43,6 +44,7 @@ class Settings:
         log_lwe: log2 of the modulus of LWE ciphertexts, and
         bounds: where the half circle of each gate that means 0 begins; for accumulators made on chip.
         key_base: where keys begin, a multiple of 16 KiB.
+        small: operands of products are small numbers, so that digits need not hold every residue.
     """
 
     log_n: int
@@ -56,6 +58,7 @@ class Settings:
     log_lwe: int = 0
     bounds: Sequence[int] = (0,) * GATES
     key_base: int = 0
+    small: bool = False
 
     def check(self, config: PsiConfig) -> int:
         """Holds them against a machine; returns its shift of residues.
@@ -70,7 +73,7 @@ class Settings:
                 f"{self.q} has no transform of degree 2^{self.log_n}: take a prime that is 1 modulo 2N"
             )
         for name, gadget in (("of a", self.a), ("of b", self.b), ("of substitutions", self.s)):
-            check_gadget(config, gadget, self.q, name)
+            check_gadget(config, gadget, self.q, name, small=self.small)
         if len(self.substitutions) > SUBSTITUTIONS:
             raise ParameterError(
                 f"{len(self.substitutions)} substitutions; the table has {SUBSTITUTIONS} entries: run them apart"
@@ -88,9 +91,13 @@ class Settings:
                 f"2^{min(LWE_BITS, self.log_n + 1)}: make accumulators on the host"
             )
         if len(self.bounds) != GATES or any(not 0 <= x < 1 << self.log_lwe for x in self.bounds):
-            raise ParameterError(f"there are {GATES} bounds of gates, below the LWE modulus 2^{self.log_lwe}")
+            raise ParameterError(
+                f"there are {GATES} bounds of gates, below the LWE modulus 2^{self.log_lwe}: take those of `bounds`"
+            )
         if self.key_base % KEY_UNIT:
-            raise ParameterError(f"keys begin at a multiple of {KEY_UNIT} bytes, not at {self.key_base:#x}")
+            raise ParameterError(
+                f"keys begin at a multiple of {KEY_UNIT} bytes, not at {self.key_base:#x}: round it up"
+            )
         return shift
 
     def registers(self, config: PsiConfig) -> dict[int, int]:
@@ -124,19 +131,27 @@ class Settings:
         return {at[name]: value for name, value in found.items()}
 
 
-def check_gadget(config: PsiConfig, gadget: Gadget, q: int, what: str) -> None:
-    """Raises ParameterError for a gadget that the machine's registers or digits have no room for."""
+def check_gadget(config: PsiConfig, gadget: Gadget, q: int, what: str, *, small: bool = False) -> None:
+    """Raises ParameterError for a gadget that the machine's registers or digits have no room for, or whose digits do
+    not hold every residue unless those are small."""
     if not (1 <= gadget.log_base <= _MAX_LOG_BASE and 1 <= gadget.count <= _MAX_DIGITS):
         raise ParameterError(
             f"gadget {what}: {gadget.count} digits of {gadget.log_base} bits; {config.name} takes 1 to {_MAX_DIGITS} "
             f"digits of 1 to {_MAX_LOG_BASE} bits: choose other digits, or device cpu"
         )
     reach = gadget.drop + gadget.count * gadget.log_base
-    if not gadget.covers(q) or (gadget.balanced and reach > q.bit_length() + _BEYOND):
+    if not (small or gadget.covers(q)) or reach > (q.bit_length() + _BEYOND if gadget.balanced else _WORD):
         raise ParameterError(
             f"gadget {what}: {gadget.count} digits of {gadget.log_base} bits above 2^{gadget.drop} do not fit residues "
             f"of {q.bit_length()} bits on {config.name}: choose digits that just cover them, or device cpu"
         )
+
+
+def form(config: PsiConfig, q: int) -> int:
+    """What words of keys and tables are multiplied by in memory, modulo q: 1, or a Montgomery multiplier's radix."""
+    if not config.montgomery:
+        return 1
+    return pow(2, config.montgomery_word * -(-config.word_bits // config.montgomery_word), q)
 
 
 def bounds(log_lwe: int) -> tuple[int, ...]:

@@ -55,8 +55,10 @@ class WideConfig(MachineConfig):
             raise ValueError("the transforms leave out one stage or none: min_log_n must be max_log_n or one less")
         if 1 << self.min_log_n < MIN_LINES * self.lanes:
             raise ValueError(f"polynomials have {MIN_LINES} lines at least: raise min_log_n, or take fewer lanes")
-        if self.polys & (self.polys - 1):
-            raise ValueError("polys must be a power of two")
+        for name in ("polys", "slots", "key_rows"):
+            value = getattr(self, name)
+            if value & (value - 1):
+                raise ValueError(f"{name} must be a power of two")
         if 2 * self.lanes * self.word_bytes < PORT_BYTES:
             raise ValueError(f"a line must be a beat of {PORT_BYTES} bytes at least: take more lanes")
         if self.ports != 1:

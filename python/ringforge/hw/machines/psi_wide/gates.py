@@ -58,7 +58,7 @@ class GinxMachine:
         p = key.params
         self.config, self.params = config, p
         self.ring = Ring.of(p.modulus, p.log_n)
-        self.setup = Setup(self.ring, [_gadget(p.a), _gadget(p.b)])
+        self.setup = Setup(self.ring, [Gadget.of(p.a), Gadget.of(p.b)])
         self.setup.check(config)
         self.rows = p.a.count + p.b.count
         if config.key_rows < 2 * self.rows:
@@ -152,7 +152,3 @@ class GinxMachine:
                 fetch(number + ahead)
             products += len(used)
         return products
-
-
-def _gadget(cut: fhew.Cut) -> Gadget:
-    return Gadget(cut.log_base, cut.count, cut.drop, cut.balanced)

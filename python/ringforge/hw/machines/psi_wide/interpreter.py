@@ -99,11 +99,11 @@ class Interpreter:
     def _step(self, i: Instruction) -> None:
         if i.fence:
             self._stored.clear()
-        if i.op in (Op.LOAD, Op.STORE, Op.PLAIN) and i.s1 == 0:
+        if i.op in (Op.LOAD, Op.STORE, Op.PLAIN, Op.CELLS) and i.s1 == 0:
             raise HardwareError("a count of 0")
         {
             Op.TABLE: self._table, Op.LOAD: self._load, Op.STORE: self._store, Op.PRODUCT: self._product,
-            Op.LINEAR: self._linear, Op.PLAIN: self._plain,
+            Op.LINEAR: self._linear, Op.PLAIN: self._plain, Op.CELLS: self._cells,
         }[i.op](i)  # fmt: skip
 
     def _table(self, i: Instruction) -> None:
@@ -174,6 +174,17 @@ class Interpreter:
         self._needs(Table.FORWARD)
         rows = plain_rows(self.config, self._bytes(i.beat, i.s1 * 2 * self.ring.degree), self.ring.log_n)
         self._put(i, self._dot(self._start(i), rows, i.row))
+
+    def _cells(self, i: Instruction) -> None:
+        self._needs(Table.POWERS)
+        pairs = self._bytes(i.beat, 2 * self.ring.degree).view(np.uint16).reshape(-1, 2)[: i.s1].astype(np.intp)
+        start, q = self._start(i), self.ring.q
+        for power, row in pairs:
+            if row >= i.s2:
+                raise HardwareError(f"a monomial names key row {row} of {i.s2}")
+            factor = self._powers[self._exponent * power % (2 * self.ring.degree)]
+            start = added(start, multiplied(np.broadcast_to(factor, start.shape), self._row(i.row + row), q), q)
+        self._put(i, start)
 
     def _start(self, i: Instruction) -> Words:
         return self._slot(i.init).copy() if i.has_init else np.zeros((2, self.ring.degree), np.uint64)

@@ -5,7 +5,8 @@
 A word has 32 bits, 64 on machines of more than 32 bits. A ciphertext or a row of a key is 2N words in Eval order, by
 lines: as many of a as the machine has lanes, then as many of b. Residues are canonical. A table is N words. A plain row
 is N numbers of 16 bits in the order in which the forward transform takes them: of the lower half of the coefficients
-and of the upper half, half a line of each in turns.
+and of the upper half, half a line of each in turns. Monomials are pairs of numbers of 16 bits, power and key row, in as
+much memory as a plain row takes.
 """
 
 from __future__ import annotations
@@ -69,6 +70,20 @@ def plain(config: WideConfig, rows: npt.NDArray[np.integer]) -> Words:
     halves = rows.reshape(count, 2, n // config.lanes, config.lanes // 2)
     lines = np.ascontiguousarray(np.moveaxis(halves, 1, 2), np.uint16)
     return lines.reshape(-1).view(np.uint64)
+
+
+def cells(log_n: int, powers: Sequence[int], rows: Sequence[int]) -> Words:
+    """Memory of monomials: a plain row's size, a power and a key row for each.
+
+    Raises:
+        ShapeError: a plain row does not hold so many.
+    """
+    if len(powers) != len(rows) or 2 * len(powers) > 1 << log_n:
+        raise ShapeError(f"a row holds {1 << log_n >> 1} monomials, not {len(powers)}")
+    found = np.zeros(1 << log_n, np.uint16)
+    found[0 : 2 * len(powers) : 2] = powers
+    found[1 : 2 * len(rows) : 2] = rows
+    return found.view(np.uint64)
 
 
 def plain_rows(config: WideConfig, words: Words, log_n: int) -> Words:

@@ -6,9 +6,10 @@ The order is the library's: depth first through the expansion, one bin after the
 nodes of the expansion lie in memory, the last stage's children in slots; a bin's selectors and RGSW ciphertexts are key
 rows. The host opens requests, puts the table's cells into plain rows, and masks the packed results.
 
-Sums of plain rows fill the forward transform. Between them go, a few instructions at a time, what prepares the next bin
-(expansion, rows) and what finishes the ones before it (tree, rotation, packing: chains, each step of which needs the
-one before), so that no instruction has to wait long for another.
+Sums of plain rows fill the forward transform; in tables whose bins have fewer cells than rows, sums of monomials take
+their place, X^i times a selector for each cell, as many for every bin. Between them go, a few instructions at a time,
+what prepares the next bin (expansion, rows) and what finishes the ones before it (tree, rotation, packing: chains, each
+step of which needs the one before), so that no instruction has to wait long for another.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ringforge import _native
 from ringforge.errors import ParameterError
 from ringforge.hw.core.small_ring import Gadget, Ring
 from ringforge.hw.machines.psi_wide.config import WideConfig
-from ringforge.hw.machines.psi_wide.layout import Setup, Words, ciphertexts, image, plain
+from ringforge.hw.machines.psi_wide.layout import Setup, Words, cells, ciphertexts, image, plain
 from ringforge.hw.machines.psi_wide.program import Beside, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, load_tables
 
 if TYPE_CHECKING:
-    from ringforge._native.fhew import Cut
     from ringforge._native.psi import Plan, SessionKeys
     from ringforge.psi.table import Arrays
 
-#: Ciphertexts that are on their way through a stage of the expansion at a time.
-_EXPANDING = 6
+#: Ciphertexts that are on their way through a stage of the expansion, and how many more are loaded ahead.
+_EXPANDING, _FETCHED = 6, 4
 #: Bins whose RGSW ciphertexts are held at a time, at most and at least.
 _BINS, _FEWEST = 4, 2
+#: Monomials of an instruction.
+_MOST_MONOMIALS = 255
 #: Chains that are taken on by a step after each sum of rows.
 _CHAINS = 2
 
@@ -78,7 +81,7 @@ class Places:
         found = {
             "packing": packing, "rebuilding": rebuilding, "selectors": selectors, "bits": bits, "pool": pool,
             "bins": min(_BINS, (self.key_rows - bits) // self._of_bin), "rows": bits + _FEWEST * self._of_bin,
-            "slots": pool + min(plan.log_bins, plan.log_n) + plan.tree_bits + 2 * _CHAINS + 4,
+            "slots": pool + min(plan.log_bins, plan.log_n) + plan.tree_bits + 2 * _CHAINS + 5,
         }  # fmt: skip
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -115,7 +118,7 @@ class LookupMachine:
             raise ParameterError(f"{config.name} runs plans of the algorithm ringforge, not of {plan.algorithm}")
         self.config, self.plan, self.keys, self.executor = config, plan, keys, executor
         self.ring = Ring.of(plan.modulus, plan.log_n)
-        gadgets = [_gadget(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
+        gadgets = [Gadget.of(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
         self.setup = Setup(self.ring, gadgets, pow(1 << plan.rotation_bits, -1, plan.modulus))
         self.setup.check(config)
         self.places = Places(plan, config.key_rows)
@@ -220,15 +223,19 @@ class _Maker:
         self.replies = np.zeros(plan.replies * self.size // 8, np.uint64)
         self.target = self.memory.put(self.replies, writable=True)
         self.pack_stages = min(self.depth, plan.rotation_bits)
-        self.free = deque(range(self.places.pool, config.slots))
+        # Sums that only take time go to a slot of their own.
+        self.spare = self.places.pool
+        self.free = deque(range(self.places.pool + 1, config.slots))
         self.chains: list[_Chain] = []
         self.begun = 0  # bins
+        self.cells = self._most_cells()
         self.waiting: list[Callable[[], None]] = []  # what has to be written before the next bin
 
     def make(self) -> None:
         """Writes it."""
         count = self.plan.reconstruction.count
         self.program.load(self.rebuilding, first=self.places.rebuilding, count=count, to_row=True)
+        self.program.load(self.roots[0], first=self.spare)
         bins = self._bins()
         this = next(bins, None)
         for write in this.prepare if this else ():
@@ -284,7 +291,12 @@ class _Maker:
         """The bins below a node in order; gives the value of their packed result."""
         if stage == self.depth:
             index = (group << self.depth) + prefix
-            slots = None if stage == 0 else (prefix >> (stage - 1)) * self.places.pool // 2
+            slots = None
+            if stage > 0:
+                # Children of a node that was in slots itself have changed places.
+                second = prefix >> (stage - 1) == 1
+                swapped = stage > 1 and prefix >> (stage - 2) & 1 == 0
+                slots = self.places.pool // 2 if second != swapped else 0
             prepare, self.waiting = [*self.waiting, *self._rows(self.begun, node, slots)], []
             found = _Bin(self.begun, index, prepare)
             self.begun += 1
@@ -317,30 +329,42 @@ class _Maker:
         )  # fmt: skip
 
     def _expand(self, node: int, child: int, stage: int) -> list[Callable[[], None]]:
-        """Both children of a node: of the last stage in slots, else in memory, the first in the node's place."""
-        half, last = self.places.pool // 2, stage + 1 == self.depth
+        """Both children of a node. Those of the last stage stay in slots, so does the first one of the stage before it,
+        which is expanded next; others go to memory, the first child in the node's place.
+        """
+        half, last, near = self.places.pool // 2, stage + 1 == self.depth, stage + 2 == self.depth
+        # The node itself: in slots if it is such a first child.
+        here = last and stage > 0 and node != self.nodes[stage - 1]
+        steps: list[Callable[[], None]] = [partial(self._key, stage, 0, fence=not here)]
+
+        def places(output: int) -> tuple[int, int]:
+            """Slots of the node's ciphertext, which becomes the second child, and of the first child."""
+            if here:
+                return output, half + output
+            turn = output % (2 * _EXPANDING)
+            return half + (output if last else turn), output if last or near else turn
+
+        def fetch(output: int) -> None:
+            if not here:
+                self.program.load(node + output * self.size, first=places(output)[0])
 
         def begin(output: int) -> None:
-            first = output if last else output % (2 * _EXPANDING)
-            self.program.load(node + output * self.size, first=half + first)
-            self._substitute(half + first, stage, row=0, init=half + first, target=first)
+            parent, first = places(output)
+            self._substitute(parent, stage, row=0, init=parent, target=first)
 
         def finish(output: int) -> None:
-            first = output if last else output % (2 * _EXPANDING)
-            self.program.linear(
-                half + first, s2=first, take=Take.REFLECTION, power=self.order - (1 << stage), target=half + first
-            )
+            second, first = places(output)
+            self.program.linear(second, s2=first, take=Take.REFLECTION, power=self.order - (1 << stage), target=second)
             if not last:
-                self.program.store(node + output * self.size, first=first)
-                self.program.store(child + output * self.size, first=half + first)
+                self.program.store(child + output * self.size, first=second)
+                if not near:
+                    self.program.store(node + output * self.size, first=first)
 
-        steps: list[Callable[[], None]] = [partial(self._key, stage, 0, fence=True)]
-        # A second child needs the first one: it is made some products later, so that nothing waits for it.
-        for output in range(self.plan.outputs + _EXPANDING):
-            if output >= _EXPANDING:
-                steps.append(partial(finish, output - _EXPANDING))
-            if output < self.plan.outputs:
-                steps.append(partial(begin, output))
+        # Nothing waits for what comes before it: ciphertexts are loaded and first children made some products earlier.
+        for output in range(-_FETCHED, self.plan.outputs + _EXPANDING):
+            for step, at in ((finish, output - _EXPANDING), (fetch, output + _FETCHED), (begin, output)):
+                if 0 <= at < self.plan.outputs:
+                    steps.append(partial(step, at))
         return steps
 
     def _rows(self, number: int, node: int, slots: int | None) -> list[Callable[[], None]]:
@@ -371,15 +395,14 @@ class _Maker:
 
     def _look_up(self, this: _Bin, beside: list[Callable[[], None]]) -> None:
         """A bin's sums of rows, and between them `beside` and steps of chains, its own too."""
-        plan, leaves = self.plan, 1 << self.plan.tree_bits
+        leaves = 1 << self.plan.tree_bits
         values = [_Value() for _ in range(leaves)]
         self.chains.append(self._chain(this, values))
-        rows = self._plain(this.index)
+        write_leaf = self._cells_of(this) if self.cells else self._rows_of(this)
         written = 0
         for leaf, value in enumerate(values):
             slot = self._take()
-            address = self.memory.put(plain(self.config, rows[leaf::leaves]))
-            self.program.plain(address, count=1 << plan.log_onehot, row=self.places.selector(this.number), target=slot)
+            write_leaf(leaf, slot)
             value.slot = slot
             self._advance(_CHAINS)
             upto = len(beside) * (leaf + 1) // leaves
@@ -428,8 +451,10 @@ class _Maker:
         def name() -> None:
             this.result.slot = here.slot
 
-        steps = [partial(rotate, bit) for bit in range(plan.rotation_bits)]
-        traces = [partial(trace, stage) for stage in reversed(range(self.pack_stages, plan.rotation_bits))]
+        steps: list[Callable[[], None]] = [partial(rotate, bit) for bit in range(plan.rotation_bits)]
+        traces: list[Callable[[], None]] = [
+            partial(trace, stage) for stage in reversed(range(self.pack_stages, plan.rotation_bits))
+        ]
         chain.steps += [_Step([here], write) for write in (*steps, end, *traces, name)]
         return chain
 
@@ -467,6 +492,58 @@ class _Maker:
 
         self.chains.append(_Chain(self.begun - 1, deque([_Step([result], store)])))
 
+    # ---- leaves ----
+
+    def _most_cells(self) -> int:
+        """Monomials of the fullest bin, which all bins are filled up to; 0: rows are fewer."""
+        offsets = self.table.offsets.astype(np.int64)
+        words = np.ones(int(offsets[-1]), np.int64) if self.table.words is None else self.table.words.sum(1, np.int64)
+        sums = np.concatenate([[0], np.cumsum(words)])
+        most = int((sums[offsets[1:]] - sums[offsets[:-1]]).max(initial=0))
+        return max(most, 1) if max(most, 1) < 1 << self.plan.row_bits else 0
+
+    def _rows_of(self, this: _Bin) -> Callable[[int, int], None]:
+        """Writes sums of rows to slots, by leaf."""
+        rows, leaves = self._plain(this.index), 1 << self.plan.tree_bits
+
+        def write(leaf: int, slot: int) -> None:
+            address = self.memory.put(plain(self.config, rows[leaf::leaves]))
+            count = 1 << self.plan.log_onehot
+            self.program.plain(address, count=count, row=self.places.selector(this.number), target=slot)
+
+        return write
+
+    def _cells_of(self, this: _Bin) -> Callable[[int, int], None]:
+        """Writes sums of monomials to slots, by leaf; the last leaf is followed by what fills the bin up."""
+        rows, leaves = self._plain(this.index), 1 << self.plan.tree_bits
+        row, at = np.nonzero(rows)
+        repeated = rows[row, at].astype(np.intp)
+        row, at = np.repeat(row, repeated), np.repeat(at, repeated)
+        rest = self.cells - len(row)
+
+        def add(powers: npt.NDArray[np.intp], selectors: npt.NDArray[np.intp], slot: int) -> None:
+            each = min(_MOST_MONOMIALS, 1 << self.plan.log_n >> 1)
+            for first in range(0, len(powers), each):
+                some = slice(first, first + each)
+                words = cells(self.plan.log_n, powers[some].tolist(), selectors[some].tolist())
+                self.program.cells(
+                    self.memory.put(words), count=len(powers[some]), row=self.places.selector(this.number),
+                    rows=1 << self.plan.log_onehot, target=slot, init=slot if first else None,
+                )  # fmt: skip
+
+        def write(leaf: int, slot: int) -> None:
+            mine = row % leaves == leaf
+            if mine.any():
+                add(at[mine], row[mine] // leaves, slot)
+            else:
+                # Nothing: a ciphertext less itself.
+                self.program.linear(self.spare, s2=self.spare, take=Take.DIFFERENCE, target=slot)
+            if leaf + 1 == leaves and rest:
+                nothing = np.zeros(rest, np.intp)
+                add(nothing, nothing, self.spare)
+
+        return write
+
     def _plain(self, index: int) -> Words:
         """A bin's rows, (rows, N)."""
         plan, table = self.plan, self.table
@@ -478,7 +555,3 @@ class _Maker:
             values = 1 if table.words is None else table.words[first:last, word]
             rows[cells // stride, cells % stride + word * stride] = values
         return rows
-
-
-def _gadget(cut: Cut) -> Gadget:
-    return Gadget(cut.log_base, cut.count, cut.drop, cut.balanced)

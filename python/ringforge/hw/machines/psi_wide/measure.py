@@ -68,7 +68,7 @@ class LookupCost:
     Attributes:
         bins: of both. cycles: of both.
         each: cycles of a bin: the difference over the bins that one has more.
-        transforms: of these, cycles of the forward transform.
+        transforms: of these, cycles in which a polynomial, or a monomial in its place, goes to the multipliers.
     """
 
     bins: tuple[int, int]
@@ -77,25 +77,39 @@ class LookupCost:
     transforms: float
 
 
-def lookup_cost(config: WideConfig, fields: PlanFields, executor: Executor, log_bins: int = 2) -> LookupCost:
-    """Queries of 2^log_bins bins and of twice as many, on an empty table, with the plan's gadgets.
+def lookup_cost(
+    config: WideConfig, fields: PlanFields, entries: int, executor: Executor, log_bins: int = 2
+) -> LookupCost:
+    """Queries of 2^log_bins bins and of twice as many, with the plan's gadgets.
 
     All stages of the expansion have the digits of the last one, which does half of a query's substitutions. Replies
     of few bins are packed by traces, which a whole query does not need: a bin is a little dearer here.
 
+    Args:
+        entries: cells of every bin, the fullest one's.
+
     Raises:
-        HardwareError: the machine stops with an error.
+        HardwareError: the machine stops with an error, or its reply differs from the library's.
     """
-    found = []
+    rng, found = np.random.default_rng(1), []
     for log in (log_bins, log_bins + 1):
         last = [fields.expansion[-1]] * len(fields.expansion)
         plan = fields.model_copy(update={"log_bins": log, "expansion": last}).native()
-        client = _native.psi.ClientKey(plan)
-        words = np.zeros((0, plan.cell_words), np.uint16)
-        table = Arrays(np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), words, np.zeros(0, np.uint16))
-        machine = LookupMachine(config, _native.psi.SessionKeys(plan, client.evaluation_keys()), executor)
-        machine.results(client.query(np.zeros(plan.bins, np.uint32)), table)
-        found.append((plan.bins, machine.cycles or 0, int(plan.counts().ntt) * config.lines(plan.log_n)))
-    (few, short, _), (many, long, _) = found
-    transforms = (found[1][2] - found[0][2]) / (many - few)
-    return LookupCost((few, many), (short, long), (long - short) / (many - few), transforms)
+        client, fixed = _native.psi.ClientKey(plan), _native.TestSeed(bytes(32))
+        offsets = np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(entries)
+        cells = np.concatenate([np.sort(rng.choice(plan.cells, entries, replace=False)) for _ in range(plan.bins)])
+        words = np.ones((len(cells), plan.cell_words), np.uint16)
+        arrays = Arrays(offsets, cells.astype(np.uint32), words, np.zeros(0, np.uint16))
+        keys = _native.psi.SessionKeys(plan, client.evaluation_keys())
+        machine = LookupMachine(config, keys, executor)
+        request = client.query(np.zeros(plan.bins, np.uint32))
+        results = np.ascontiguousarray(machine.results(request, arrays))
+        table = _native.psi.Table(plan, arrays.offsets, arrays.cells, arrays.words)
+        want = _native.psi.evaluate(keys, request, table, fixed_seed_for_tests=fixed)
+        if _native.psi.seal_reply(keys, results, fixed_seed_for_tests=fixed) != want:
+            raise HardwareError("the machine's reply differs from the library's")
+        counts, rows = plan.counts(), 1 << plan.row_bits
+        polynomials = int(counts.ntt) - max(rows - entries * plan.cell_words, 0) * plan.bins
+        found.append((plan.bins, machine.cycles or 0, polynomials * config.lines(plan.log_n)))
+    (few, short, less), (many, long, more) = found
+    return LookupCost((few, many), (short, long), (long - short) / (many - few), (more - less) / (many - few))

@@ -38,6 +38,7 @@ class Op(IntEnum):
     PRODUCT = 4
     LINEAR = 5
     PLAIN = 6
+    CELLS = 7
 
 
 class Take(IntEnum):
@@ -88,7 +89,7 @@ class Instruction:
     Attributes:
         op: what it does.
         take, s1, s2, element, times, power: what the gather unit makes: x of slots, x(X^element), times a factor. s1 is
-            the count of LOAD, STORE and PLAIN, and the table of TABLE.
+            the count of LOAD, STORE, PLAIN and CELLS, and the table of TABLE; s2 is how many key rows CELLS may name.
         gadget_a, gadget_b, both: entries of the table of gadgets, for a, and for b if both are cut.
         negate: the sum of products is subtracted.
         has_init, init: a slot that the sum begins with. beside: and what of the gathered b.
@@ -228,6 +229,13 @@ class Program:
         self._add(
             Op.PLAIN, beat=_beat(address), s1=count, row=row, target=target, has_init=init is not None, init=init or 0
         )
+
+    def cells(self, address: int, *, count: int, row: int, rows: int, target: int, init: int | None = None) -> None:
+        """target = init + the sum of `count` monomials, each times one of `rows` key rows from `row` on."""
+        self._add(
+            Op.CELLS, beat=_beat(address), s1=count, s2=rows, row=row, target=target, has_init=init is not None,
+            init=init or 0,
+        )  # fmt: skip
 
     def words(self) -> Words:
         """Its memory, filled up to whole beats.

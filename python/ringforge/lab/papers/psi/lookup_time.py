@@ -23,7 +23,7 @@ from ringforge.hw.machines.psi_wide.config import PORT_BYTES, WideConfig
 
 #: Bytes a second that a card's link moves each way: PCIe 3.0 x16, of whose 15.75 GB/s DMA gets about three quarters.
 LINK_BYTES: Final = 12e9
-#: DSP slices of a modular multiplier by bits of a word, Barrett, as Yosys maps it (docs/hw/psi.md).
+#: DSP slices of a modular multiplier by bits of a word: Barrett in tiles, as Yosys maps it (`ringforge hw report psi`).
 DSP_PER_MULTIPLIER: Final = {27: 6, 54: 17}
 
 
@@ -35,10 +35,11 @@ class Work:
         log_n, bins: of the plan.
         expansion, rebuilt, packing: substitutions, key switches that rebuild rows, substitutions of the packing.
         expansion_digits, rebuilt_digits, packing_digits: digits that they transform, summed.
+        last, near: substitutions of the expansion's last stage, and of the one before it.
         stage_rows: rows of keys that the nodes of the expansion and the packing need, summed.
         products, product_digits: external products, and digits that they transform.
-        rows, leaves: plain rows, and leaves of all trees.
-        outputs: ciphertexts expanded for a bin.
+        rows, leaves: plain rows, and leaves of all trees. rebuilding_rows: rows of the key that rebuilds.
+        outputs: ciphertexts expanded for a bin. replies: packed ones.
     """
 
     log_n: int
@@ -51,10 +52,14 @@ class Work:
     product_digits: int
     packing: int
     packing_digits: int
+    last: int
+    near: int
     stage_rows: int
     rows: int
     leaves: int
+    rebuilding_rows: int
     outputs: int
+    replies: int
 
     @classmethod
     def of(cls, plan: Any) -> Work:
@@ -83,10 +88,14 @@ class Work:
             product_digits=products * 2 * int(plan.gadget.count),
             packing=sum(joins),
             packing_digits=sum(n * d for n, d in zip(joins, digits, strict=False)),
+            last=expansion[-1],
+            near=expansion[-2],
             stage_rows=sum(n * d for work in (nodes, joins) for n, d in zip(work, digits, strict=False)),
             rows=int(counts.row),
             leaves=bins << int(plan.tree_bits),
+            rebuilding_rows=int(plan.reconstruction.count),
             outputs=int(plan.outputs),
+            replies=int(plan.replies),
         )
         # The replies' masks are the host's.
         assert work.expansion + work.packing == counts.substitution
@@ -105,8 +114,21 @@ class Work:
 
     @property
     def linear(self) -> int:
-        """Passes that only add, turn or scale: the second child of a node, two of a join, one that scales a bin."""
-        return self.expansion + 2 * self.packing + self.bins
+        """Passes that only add, turn, scale or copy: the second child of a node, a bin's ciphertexts as rows of keys,
+        one that scales a bin, two of a join."""
+        return self.expansion + self.bins * self.outputs + self.bins + 2 * (self.bins - self.replies)
+
+    @property
+    def loads(self) -> int:
+        """Ciphertexts and rows of keys from memory: nodes of the expansion, but for first children that the last stage
+        goes on with; keys of stages and of what is rebuilt; one ciphertext that stands for nothing."""
+        return self.expansion - self.near + self.stage_rows + self.rebuilding_rows + 1
+
+    @property
+    def stores(self) -> int:
+        """Ciphertexts to memory: children, but for those of the last stage and first ones of the stage before, which
+        stay on chip; replies."""
+        return 2 * (self.expansion - self.last) - self.near + self.replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +137,20 @@ class Streaming:
 
     Attributes:
         config: which one.
+        cells: cells that are set in a bin, filled up to the same number, if leaves are summed over them, each a power
+            of X times a selector; 0: leaves are sums of plain rows. The machine does both.
         row_unit: with a second forward transform and multipliers of its own for plain rows, which it does not have.
-        sparse: cells that may be set in a bin, if leaves are summed over them (a power of X times a selector) in place
-            of rows, which it does not do either; 0: rows.
     """
 
     config: WideConfig
+    cells: int = 0
     row_unit: bool = False
-    sparse: int = 0
+
+    @classmethod
+    def of(cls, config: WideConfig, plan: Any, entries: int) -> Streaming:
+        """Takes a plan as the machine does whose tables have words that are 1: by cells where they are fewer than "
+        "rows."""
+        return cls(config, entries if plan.log_t == 1 and entries < 1 << plan.row_bits else 0)
 
     def multipliers(self, log_n: int) -> int:
         """Modular multipliers; a unit for rows only selects in its first stage."""
@@ -136,22 +164,20 @@ class Streaming:
     def cycles(self, work: Work) -> dict[str, int]:
         """Cycles of each unit in a query: 2 lines of the gather unit for a polynomial, 4 for two, 2 for a linear pass.
 
-        Memory: a node of the expansion is read and both its children are written; a bin's ciphertexts are read as rows,
-        those that are rebuilt once more; rows have 16 bits a coefficient.
+        Plain rows have 16 bits a coefficient in memory; cells of a leaf take the place of one of them.
         """
         config, n = self.config, 1 << work.log_n
         line = config.lines(work.log_n)
         ciphertext = config.rlwe_bytes(work.log_n) // PORT_BYTES
-        plain = 0 if self.sparse or self.row_unit else work.rows
-        reads = work.expansion + work.stage_rows + work.bins * work.outputs + work.rebuilt + 2 * work.packing
-        table = work.bins * self.sparse * 4 // PORT_BYTES if self.sparse else work.rows * n * 2 // PORT_BYTES
+        plain = 0 if self.cells or self.row_unit else work.rows
+        table = (work.leaves + work.bins if self.cells else work.rows) * n * 2 // PORT_BYTES
         units = {
             "forward transform": (work.forward + plain) * line,
             "inverse transform": work.inverse * 2 * line,
             "gather": (2 * (work.expansion + work.rebuilt + work.packing + work.linear) + 4 * work.products) * line,
-            "products and sums": (work.forward + plain + work.bins * self.sparse) * line,
-            "memory reads": reads * ciphertext + table,
-            "memory writes": (2 * work.expansion + work.bins) * ciphertext,
+            "products and sums": (work.forward + plain + work.bins * self.cells) * line,
+            "memory reads": work.loads * ciphertext + table,
+            "memory writes": work.stores * ciphertext,
         }
         return units | {"unit for rows": work.rows * line} if self.row_unit else units
 
@@ -168,7 +194,7 @@ class Streaming:
 
     def table_bytes(self, work: Work) -> int:
         """Bytes of the table in the card's memory, put there once."""
-        return work.rows * (2 << work.log_n)
+        return (work.leaves + work.bins if self.cells else work.rows) * (2 << work.log_n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,23 +230,25 @@ class Chain:
 
     config: PsiConfig
 
-    def operation(self, plan: Any) -> tuple[float, float]:
-        """Cycles of a substitution and of a product; b passes through a substitution."""
+    def operation(self, plan: Any) -> tuple[float, float, float]:
+        """Cycles of a substitution, through which b passes, of a product, and of one of the tree's first level: plain
+        numbers have one digit."""
         timing, digits = Timing(self.config, int(plan.log_n)), int(plan.gadget.count)
-        return timing.operation(digits + 1, digits), timing.operation(2 * digits, 2 * digits)
+        return timing.operation(digits + 1, digits), timing.operation(2 * digits, 2 * digits), timing.operation(2, 2)
 
     def moved(self, plan: Any) -> Moved:
         """A query by a plan of the algorithm `paper`: every operand and result crosses link and memory, in words of 64
         bits, and every RGSW ciphertext goes to the card once, both halves."""
         counts, clock = plan.counts(), self.config.clock_hz
-        substitution, product = self.operation(plan)
+        substitution, product, leaf = self.operation(plan)
+        first = first_level(plan)
         operations = int(counts.substitution + counts.external_product)
         size = self.config.rlwe_bytes(int(plan.log_n))
         rebuilt = int(plan.bins) * int(plan.rgsw_bits) * int(plan.gadget.count)
         to_card = operations * size + rebuilt * 2 * size
         return Moved(
             substitutions=int(counts.substitution) * substitution / clock,
-            products=int(counts.external_product) * product / clock,
+            products=((int(counts.external_product) - first) * product + first * leaf) / clock,
             to_card=to_card / LINK_BYTES,
             from_card=operations * size / LINK_BYTES,
             card_memory=operations * size / (self.config.port_bytes * clock),
@@ -240,6 +268,11 @@ class Chain:
         """Bytes a second of keys in a full stream of products."""
         timing = Timing(self.config, log_n)
         return self.config.rlwe_bytes(log_n) * self.config.clock_hz / max(timing.interval, timing.row)
+
+
+def first_level(plan: Any) -> int:
+    """Products of a query by `paper` whose operands are differences of plain rows."""
+    return int(plan.bins) << int(plan.tree_bits) >> 1
 
 
 def passes(plan: Any) -> int:

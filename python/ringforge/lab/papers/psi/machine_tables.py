@@ -103,7 +103,7 @@ def table2(cycles: Cycles) -> Table:
         for lean in (False, True):
             each = intervals[_machine(row, lean)]
             milliseconds = row.products * 2 * row.digits * each.number / CLOCK_HZ * 1e3
-            line += [each, _value(milliseconds, "ms", each.source)]
+            line += [each, _value(milliseconds, "ms", "derived" if each.source == "rtl" else "model")]
         assert isinstance(line[3], Value)
         rows.append((*line, f"{100 * (line[3].number * 1e3 / row.processing_us - 1):+.2f} % (d)"))
     return Table(
@@ -164,7 +164,7 @@ def table3(cycles: Cycles) -> Table:
 def table4(cycles: Cycles) -> Table:
     """The sender's time on our machines, with what has to move."""
     chains = {name: lookup_time.Chain(PsiConfig.named(name)) for name in ("psi-54", "psi-54-lean")}
-    streaming = lookup_time.Streaming(WideConfig.named(_WIDE))
+    config = WideConfig.named(_WIDE)
     bin_cycles = cycles.wide.get(_WIDE, {}).get("bin_cycles")
     rows: list[tuple[Cell, ...]] = []
     for row in PSI_ROWS:
@@ -178,11 +178,13 @@ def table4(cycles: Cycles) -> Table:
                     _value(moved.in_turns, "s", "model"),
                     _value(max(moved.to_card, moved.from_card), "s", "model"),
                 ]
+        streaming = lookup_time.Streaming.of(config, better, sizes.entries(row, "ringforge"))
         unit, seconds = streaming.seconds(lookup_time.Work.of(better))
         rows.append((*line, _value(seconds, "s", "model"), unit))
     first = PSI_ROWS[0]
     same, better = sizes.plan(first, "paper"), sizes.plan(first, "ringforge")
     chain = chains["psi-54"]
+    streaming = lookup_time.Streaming.of(config, better, sizes.entries(first, "ringforge"))
     link, card = lookup_time.LINK_BYTES / 1e9, streaming.table_bytes(lookup_time.Work.of(better)) / 1e9
     host, once = lookup_time.passes(same) / same.bins, sum(streaming.link_bytes(better)) / 2**20
     moving = 2 * sizes.CIPHERTEXT / (chain.operation(same)[0] / CLOCK_HZ) / 1e9
@@ -204,15 +206,17 @@ def table4(cycles: Cycles) -> Table:
         ),
         tuple(rows),
         (
-            "`paper`: substitutions and products at the machine's cycles; 32 KiB to the card and 32 KiB back for each "
+            "`paper`: substitutions and products at the machine's cycles, the tree's first level with one digit, its "
+            "inverse transforms the bound; 32 KiB to the card and 32 KiB back for each "
             "over "
             f"PCIe ({link:.0f} GB/s each way), 64 KiB more for each digit of an RGSW ciphertext. The queue hides this "
             "behind the pipeline (link alone: the busier way). Sums and turns are the host's, "
             f"{host:,.0f} passes over 2,048 words in a bin of (32, 14).",
             "`ringforge`: cycles of the busiest unit by the counts of the plan, everything in Eval form, "
-            f"{streaming.config.lanes} coefficients a cycle. The table's rows lie in the card's memory ({card:.0f} GB "
-            "at "
-            f"(32, 14)); request and replies cross the link once, {once:.0f} MiB.",
+            f"{config.lanes} coefficients a cycle; leaves are sums over the {streaming.cells} cells that a bin may "
+            "have "
+            "set, or over rows where they are fewer. The table lies in the card's memory "
+            f"({card:.1f} GB at (32, 14)); request and replies cross the link once, {once:.0f} MiB.",
             f"DSP slices of multipliers: {chain.dsp} and {streaming.dsp(_LOG_N):,}. Keys of psi-54 take "
             f"{chain.key_rate(_LOG_N) / 1e9:.1f} GB/s, its ciphertexts {moving:.1f} GB/s in a stream of substitutions; "
             f"{_WIDE}'s one port 8 GB/s each way.",
@@ -226,9 +230,9 @@ def units(row: PsiRow = PSI_ROWS[0]) -> Table:
     plan = sizes.plan(row, "ringforge")
     work, config = lookup_time.Work.of(plan), WideConfig.named(_WIDE)
     machines = {
+        "cells": lookup_time.Streaming.of(config, plan, sizes.entries(row, "ringforge")),
         "rows": lookup_time.Streaming(config),
         "unit for rows": lookup_time.Streaming(config, row_unit=True),
-        "powers of X": lookup_time.Streaming(config, sparse=sizes.entries(row, "ringforge")),
     }
     counted = {name: m.cycles(work) for name, m in machines.items()}
     names = list(dict.fromkeys(unit for c in counted.values() for unit in c))
@@ -245,11 +249,12 @@ def units(row: PsiRow = PSI_ROWS[0]) -> Table:
         tuple(rows),
         (
             f"A bin: {(work.forward + work.rows) / work.bins:.0f} forward transforms, {work.rows / work.bins:.0f} of "
-            "them "
-            f"of plain rows, and {work.inverse / work.bins:.0f} inverse ones. Rows: as the machine is. Unit for rows: "
-            "a "
-            "second transform and multipliers for them. Powers of X: leaves summed over the cells that are set, "
-            f"{machines['powers of X'].sparse} in every bin, filled up; pays while a bin has fewer cells than rows.",
+            f"them of plain rows, and {work.inverse / work.bins:.0f} inverse ones. Cells: leaves are summed over the "
+            "cells "
+            f"that are set, powers of X times selectors, {machines['cells'].cells} in every bin, filled up. Rows: as "
+            "the "
+            "machine does where more cells are set than there are rows, or words are not 1. Unit for rows: a second "
+            "transform and multipliers for them, which the machine does not have.",
         ),
     )
 
