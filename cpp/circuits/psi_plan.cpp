@@ -43,7 +43,7 @@ void PsiPlan::check() const {
       refuse(std::string(what) + " is " + std::to_string(x) + ", it must be " + std::to_string(low) + " ... " +
              std::to_string(high));
   };
-  range("log_n", log_n, 10, 12);
+  range("log_n", log_n, 8, 12);
   range("log_bins", log_bins, 0, 20);
   range("log_cell", log_cell, 0, 6);
   range("cell_bits", cell_bits, rotation_bits(), 26);

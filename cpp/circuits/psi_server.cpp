@@ -53,17 +53,67 @@ void check_table(const PsiPlan& plan, const PsiTable& table) {
 
 namespace {
 
+// What every reply ciphertext is masked by: seeds of u and of the errors.
+std::vector<SecretSeed> draw_masks(const PsiPlan& plan, Randomness& rng) {
+  std::vector<SecretSeed> seeds;
+  seeds.reserve(2 * plan.replies());
+  for (std::size_t i = 0; i < 2 * plan.replies(); ++i) seeds.push_back(rng.next_seed());
+  return seeds;
+}
+
+// Adds a fresh encryption of zero, switches the modulus, and writes reply ciphertext number `r` of a body; `acc` is
+// used up, `t` has room for 2n words.
+void finish_reply(std::uint8_t* body, std::size_t r, u64* acc, const PsiSessionKeys& keys, const SmallRing<u64>& ring,
+                  const std::vector<SecretSeed>& seeds, u64* t) {
+  const auto& k = ring.kernels();
+  const PsiPlan& plan = keys.plan();
+  const std::size_t n = ring.n(), each = packed_bytes(n, plan.log_reply);
+  u64* u = t;
+  u64* v = u + n;
+  const SmallPoly mask = sample_ternary(n, seeds[2 * r], StreamObject::mask);
+  for (std::size_t i = 0; i < n; ++i) u[i] = ring.lift_secret(mask.coeffs()[i]);
+  ring.forward(u, u);
+  std::uint8_t* dst = body + r * 2 * each;
+  for (unsigned part = 0; part < 2; ++part) {
+    u64* x = acc + part * n;
+    k.mul(v, u, keys.zero() + part * n, ring.table());
+    ring.inverse(v, v);
+    k.add(x, x, v, ring.table());
+    const SmallPoly e = sample_error(n, seeds[2 * r + 1], part);
+    for (std::size_t i = 0; i < n; ++i) {
+      u64 y = x[i] + static_cast<u64>(e.coeffs()[i] + static_cast<i64>(plan.modulus));
+      y %= plan.modulus;
+      x[i] =
+          static_cast<u64>(((static_cast<unsigned __int128>(y) << plan.log_reply) + plan.modulus / 2) / plan.modulus) &
+          ((u64{1} << plan.log_reply) - 1);
+    }
+    pack_bits(dst + part * each, x, n, plan.log_reply);
+  }
+  wipe(u, 2 * n * sizeof(u64));  // the mask, and its product with what the client encrypted
+}
+
+// Row `index` of a request's body, in Eval form: a from the seed, b as it was sent.
+void open_row(u64* row, const SmallRing<u64>& ring, const std::uint8_t* body, std::size_t index) {
+  Seed seed;
+  std::memcpy(seed.data(), body, seed.size());
+  expand_row(row, ring, seed, static_cast<u32>(index));
+  const std::size_t each = packed_bytes(ring.n(), ring.bits());
+  unpack_residues(row + ring.n(), body + seed.size() + index * each, ring.n(), ring.bits(), ring.q());
+}
+
 // Everything that one query shares between threads.
 class Query {
  public:
-  Query(const PsiSessionKeys& keys, const PsiTable& table, const PsiProgress& progress, std::uint8_t* reply)
+  Query(const PsiSessionKeys& keys, const PsiTable& table, const PsiProgress& progress, std::uint8_t* reply,
+        Randomness& rng)
       : plan(keys.plan()),
         ring(*ring_holder_),
         n(plan.n()),
         keys(keys),
         table(table),
         reply_(reply),
-        reports_(progress, keys.plan().bins()) {
+        reports_(progress, keys.plan().bins()),
+        seeds_(draw_masks(keys.plan(), rng)) {
     // X^(-2^s) in Eval form, one for each stage, and where its substitution takes slots from.
     monomials_ = WordArray<u64>(plan.stages() * n);
     monomials_.zero();
@@ -80,9 +130,6 @@ class Query {
     delta = ring.power(2, log_delta);
     leaf_scale = ring.invert(ring.power(2, top));
     unscale_ = ring.invert(u64{1} << plan.rotation_bits());
-    seeds_.reserve(2 * plan.replies());
-    Randomness rng;
-    for (std::size_t i = 0; i < 2 * plan.replies(); ++i) seeds_.push_back(rng.next_seed());
   }
 
   const PsiPlan& plan;
@@ -103,8 +150,9 @@ class Query {
   const u32* index(unsigned stage) const noexcept { return index_[stage]->data(); }
   u64 unscale() const noexcept { return unscale_; }
 
-  /// Adds a fresh encryption of zero, switches the modulus, and writes reply ciphertext number `r`.
-  void finish(std::size_t r, u64* acc, Workspace<u64>& w);
+  void finish(std::size_t r, u64* acc, Workspace<u64>& w) {
+    finish_reply(reply_, r, acc, keys, ring, seeds_, w.t.data());
+  }
   void step(std::size_t bins, const PsiCounts& counts) {
     {
       const std::lock_guard lock(mutex_);
@@ -124,34 +172,6 @@ class Query {
   std::mutex mutex_;
   PsiCounts counts_;
 };
-
-void Query::finish(std::size_t r, u64* acc, Workspace<u64>& w) {
-  const auto& k = ring.kernels();
-  const auto& t = ring.table();
-  u64* u = w.t.data();
-  u64* v = u + n;
-  const SmallPoly mask = sample_ternary(n, seeds_[2 * r], StreamObject::mask);
-  for (std::size_t i = 0; i < n; ++i) u[i] = ring.lift_secret(mask.coeffs()[i]);
-  ring.forward(u, u);
-  const std::size_t each = packed_bytes(n, plan.log_reply);
-  std::uint8_t* dst = reply_ + r * 2 * each;
-  for (unsigned part = 0; part < 2; ++part) {
-    u64* x = acc + part * n;
-    k.mul(v, u, keys.zero() + part * n, t);
-    ring.inverse(v, v);
-    k.add(x, x, v, t);
-    const SmallPoly e = sample_error(n, seeds_[2 * r + 1], part);
-    for (std::size_t i = 0; i < n; ++i) {
-      u64 y = x[i] + static_cast<u64>(e.coeffs()[i] + static_cast<i64>(plan.modulus));
-      y %= plan.modulus;
-      x[i] =
-          static_cast<u64>(((static_cast<unsigned __int128>(y) << plan.log_reply) + plan.modulus / 2) / plan.modulus) &
-          ((u64{1} << plan.log_reply) - 1);
-    }
-    pack_bits(dst + part * each, x, n, plan.log_reply);
-  }
-  wipe(u, 2 * n * sizeof(u64));  // the mask, and its product with what the client encrypted
-}
 
 // One thread's part of a query: buffers, and the recursion over a subtree.
 class Worker {
@@ -432,16 +452,13 @@ void Worker::lookup(const u64* node, std::size_t bin, u64* result) {
 
 std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const std::uint8_t> request,
                                      const PsiTable& table, unsigned threads, const PsiProgress& progress,
-                                     PsiCounts* counts) {
+                                     PsiCounts* counts, Randomness& rng) {
   const PsiPlan& plan = keys.plan();
   const std::uint8_t* src = open_message(request, plan.request_bytes(), kPsiRequestType, plan);
   std::vector<std::uint8_t> reply(plan.reply_bytes());
-  Query query(keys, table, progress, io::begin_record(reply, kPsiReplyType, plan.hash()));
+  Query query(keys, table, progress, io::begin_record(reply, kPsiReplyType, plan.hash()), rng);
   const SmallRing<u64>& ring = query.ring;
-  const std::size_t n = plan.n(), each = packed_bytes(n, ring.bits());
-  Seed seed;
-  std::memcpy(seed.data(), src, seed.size());
-  src += seed.size();
+  const std::size_t n = plan.n();
 
   const unsigned top = psi_top_stages(plan, threads), skipped = plan.stages() - plan.pack_stages();
   const std::size_t subtrees = std::size_t{1} << top, outputs = plan.outputs();
@@ -464,12 +481,8 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
   for (auto& x : nodes) x = WordArray<u64>(query.node_words());
   for (auto& x : results) x = WordArray<u64>(2 * 2 * n);
   for (std::size_t group = 0; group < plan.groups(); ++group) {
-    parallel_for(threads, outputs, [&](std::size_t o) {
-      const std::size_t index = group * outputs + o;
-      u64* row = nodes[0].data() + o * 2 * n;
-      expand_row(row, ring, seed, static_cast<u32>(index));
-      unpack_residues(row + n, src + index * each, n, ring.bits(), plan.modulus);
-    });
+    parallel_for(threads, outputs,
+                 [&](std::size_t o) { open_row(nodes[0].data() + o * 2 * n, ring, src, group * outputs + o); });
     for (unsigned s = 0; s < top; ++s)
       parallel_for(threads, (std::size_t{1} << s) * outputs, [&](std::size_t job) {
         const std::size_t j = job / outputs;
@@ -498,6 +511,39 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
   }
   io::seal_record(reply);
   if (counts != nullptr) *counts += query.counts();
+  return reply;
+}
+
+std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const std::uint8_t> request,
+                                     const PsiTable& table, unsigned threads, const PsiProgress& progress,
+                                     PsiCounts* counts) {
+  Randomness rng;
+  return psi_answer(keys, request, table, threads, progress, counts, rng);
+}
+
+void psi_open_request(u64* dst, const PsiPlan& plan, std::span<const std::uint8_t> request) {
+  const std::uint8_t* src = open_message(request, plan.request_bytes(), kPsiRequestType, plan);
+  const auto ring = SmallRing<u64>::get(plan.modulus, plan.log_n);
+  for (std::size_t i = 0; i < plan.groups() * plan.outputs(); ++i) open_row(dst + i * 2 * plan.n(), *ring, src, i);
+}
+
+std::vector<std::uint8_t> psi_seal_reply(const PsiSessionKeys& keys, const u64* results, Randomness& rng) {
+  const PsiPlan& plan = keys.plan();
+  const std::size_t n = plan.n();
+  const auto ring = SmallRing<u64>::get(plan.modulus, plan.log_n);
+  const std::vector<SecretSeed> seeds = draw_masks(plan, rng);
+  std::vector<std::uint8_t> reply(plan.reply_bytes());
+  std::uint8_t* body = io::begin_record(reply, kPsiReplyType, plan.hash());
+  WordArray<u64> acc(2 * n), t(2 * n);
+  for (std::size_t r = 0; r < plan.replies(); ++r) {
+    for (std::size_t i = 0; i < 2 * n; ++i) {
+      const u64 x = results[r * 2 * n + i];
+      if (x >= plan.modulus) throw ValueError("coefficient " + std::to_string(x) + " is not below the plan's modulus");
+      acc.data()[i] = x;
+    }
+    finish_reply(body, r, acc.data(), keys, *ring, seeds, t.data());
+  }
+  io::seal_record(reply);
   return reply;
 }
 

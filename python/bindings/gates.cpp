@@ -44,6 +44,26 @@ GateKind gate_kind(unsigned kind) {
   return static_cast<GateKind>(kind);
 }
 
+// Memory of the caller as an array, for a call to Python.
+template <class T, std::size_t D>
+nb::object borrowed(T* data, const std::array<std::size_t, D>& shape) {
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<D>>(data, D, shape.data(), nb::handle()),
+                  nb::rv_policy::reference);
+}
+
+// Blind rotations by Python: rotate(accumulators, exponents), arrays that live during the call.
+using RotateCallback = std::optional<std::function<void(nb::object, nb::object)>>;
+Rotator with_gil(const RotateCallback& callback, const GateParameters& p) {
+  if (!callback) return {};
+  return [&callback, &p](void* accumulators, const u32* exponents, std::size_t count) {
+    const nb::gil_scoped_acquire lock;
+    const std::array<std::size_t, 3> shape{count, 2, p.degree()};
+    nb::object accs = p.modulus < u64{1} << 31 ? borrowed(static_cast<u32*>(accumulators), shape)
+                                               : borrowed(static_cast<u64*>(accumulators), shape);
+    (*callback)(std::move(accs), borrowed(exponents, std::array<std::size_t, 2>{count, std::size_t{p.n} + 1}));
+  };
+}
+
 // A secret key with the randomness that its encryptions draw from.
 struct SecretKey {
   GateSecretKey key;
@@ -208,18 +228,22 @@ void bind_gates(nb::module_& m) {
       [](const GateEvaluationKey& key, const Bits& kinds,
          const nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& inputs, const Wires& wires,
          const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& outputs, unsigned threads,
-         const ProgressCallback& progress) {
+         const ProgressCallback& progress, const RotateCallback& rotate) {
         check_width(key.params(), wires.shape(1));
         if (inputs.shape(0) != kinds.size() || inputs.shape(1) != 3 || outputs.size() != kinds.size())
           throw ShapeError("a level of g gates has g kinds, g x 3 inputs and g outputs");
         const GateLevel level{kinds.data(), inputs.data(), outputs.data(), kinds.size()};
         const auto report = with_gil(progress);
+        const auto elsewhere = with_gil(rotate, key.params());
         nb::gil_scoped_release release;
-        return evaluate(key, level, wires.data(), wires.shape(0), threads, report);
+        return evaluate(key, level, wires.data(), wires.shape(0), threads, report, elsewhere);
       },
       "key"_a, "kinds"_a, "inputs"_a, "wires"_a, "outputs"_a, "threads"_a = 1, "progress"_a = nb::none(),
+      "rotate"_a = nb::none(),
       "Runs one level of gates in place on rows of `wires`; returns the blind rotations that it took, fewer than the "
-      "gates have where inputs are equal, complementary or known.");
+      "gates have where inputs are equal, complementary or known. `rotate(accumulators, exponents)` runs blind "
+      "rotations "
+      "elsewhere: it turns (count, 2, N) accumulators in place, by exponents (count, n + 1), the last column unused.");
   g.def(
       "trace",
       [](const GateEvaluationKey& key, const SecretKey& secret, unsigned kind, const Cells& inputs) {
@@ -230,6 +254,26 @@ void bind_gates(nb::module_& m) {
       },
       "key"_a, "secret"_a, "kind"_a, "inputs"_a, GilReleased(),
       "Noise of one gate at its stages: sum rounded (1/R), blind rotation (1/Q), result (1/q).");
+  g.def(
+      "rgsw_rows",
+      [](const GateEvaluationKey& key,
+         const nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>& indices) {
+        const GateParameters& p = key.params();
+        const auto copied = [&]<class W>(std::type_identity<W>) -> nb::object {
+          const std::array<std::size_t, 4> shape{indices.size(), p.rows(), 2, p.degree()};
+          auto* kept = new std::vector<W>(shape[0] * shape[1] * shape[2] * shape[3]);
+          nb::capsule owner(kept, [](void* x) noexcept { delete static_cast<std::vector<W>*>(x); });
+          unlocked([&] { export_rgsw(key, kept->data(), indices.data(), indices.size()); });
+          return nb::cast(nb::ndarray<nb::numpy, const W, nb::ndim<4>>(kept->data(), 4, shape.data(), owner));
+        };
+        return p.modulus < u64{1} << 31 ? copied(std::type_identity<u32>{}) : copied(std::type_identity<u64>{});
+      },
+      "key"_a, "indices"_a,
+      nb::sig("def rgsw_rows(key: EvaluationKey, indices: numpy.typing.NDArray[numpy.uint32]) -> "
+              "numpy.typing.NDArray[numpy.unsignedinteger]"),
+      "RGSW ciphertexts of the bootstrapping key, (count, rows, 2, N) in Eval form, read-only: rows for the digits of "
+      "a, "
+      "then of b, each a then b. Indices of a key of method ap are those of `accumulate`, v = 0 the gadget itself.");
   const auto chain = [&g]<class W>(std::type_identity<W>) {
     g.def(
         "accumulate",

@@ -22,6 +22,13 @@ nb::bytes to_bytes(const std::vector<std::uint8_t>& v) {
   return nb::bytes(reinterpret_cast<const char*>(v.data()), v.size());
 }
 
+// A copy of rows of 2n words, read-only.
+nb::ndarray<nb::numpy, const u64, nb::ndim<3>> rows(const u64* data, std::size_t count, std::size_t n) {
+  auto* kept = new std::vector<u64>(data, data + count * 2 * n);
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<u64>*>(p); });
+  return nb::ndarray<nb::numpy, const u64, nb::ndim<3>>(kept->data(), {count, 2, n}, owner);
+}
+
 // A table over numpy arrays, which it keeps alive.
 struct Table {
   PsiPlan plan;
@@ -181,7 +188,26 @@ void bind_psi(nb::module_& m) {
             unlocked([&] { new (self) PsiSessionKeys(plan, bytes, threads); });
           },
           "plan"_a, "data"_a, "threads"_a = 1)
-      .def_prop_ro("bytes", &PsiSessionKeys::bytes);
+      .def_prop_ro("bytes", &PsiSessionKeys::bytes)
+      .def_prop_ro(
+          "plan", [](const PsiSessionKeys& k) { return k.plan(); }, "What they were made for.")
+      .def(
+          "substitution_rows",
+          [](const PsiSessionKeys& k, unsigned stage) {
+            const PsiPlan& plan = k.plan();
+            if (stage >= plan.expansion.size())
+              throw ParameterError("stage " + std::to_string(stage) + " of " + std::to_string(plan.expansion.size()));
+            return rows(k.substitution(stage), plan.expansion[stage].count, plan.n());
+          },
+          "stage"_a, "The key of X -> X^(N/2^stage + 1): rows (d, 2, N), a then b, in Eval form.")
+      .def(
+          "reconstruction_rows",
+          [](const PsiSessionKeys& k) {
+            const PsiPlan& plan = k.plan();
+            return rows(k.reconstruction(), plan.onehot() ? plan.reconstruction.count : 2 * plan.gadget.count,
+                        plan.n());
+          },
+          "RLWE'(z^2), or RGSW(-z) of a plan of the paper: rows (d, 2, N), a then b, in Eval form.");
 
   nb::class_<Table>(p, "Table", "The server's table, over arrays that it keeps alive.")
       .def(
@@ -202,18 +228,48 @@ void bind_psi(nb::module_& m) {
   p.def(
       "evaluate",
       [](const PsiSessionKeys& keys, const nb::bytes& request, const Table& table, unsigned threads,
-         const ProgressCallback& progress, PsiCounts* counts) {
+         const ProgressCallback& progress, PsiCounts* counts, const std::optional<TestSeed>& seed) {
         if (keys.plan().hash() != table.plan.hash()) throw MismatchError("keys and table belong to different plans");
         const auto report = with_gil(progress);
         std::vector<std::uint8_t> reply;
         {
           nb::gil_scoped_release release;
-          reply = psi_answer(keys, view(request), table.table, threads, report, counts);
+          Randomness rng = randomness(seed);
+          reply = psi_answer(keys, view(request), table.table, threads, report, counts, rng);
         }
         return to_bytes(reply);
       },
       "keys"_a, "request"_a, "table"_a, "threads"_a = 1, "progress"_a = nb::none(), "counts"_a = nb::none(),
+      "fixed_seed_for_tests"_a = nb::none(),
       "The reply to one request; a progress callback that returns False cancels.");
+  p.def(
+      "open_request",
+      [](const PsiPlan& plan, const nb::bytes& request) {
+        auto* out = new std::vector<u64>(plan.groups() * plan.outputs() * 2 * plan.n());
+        nb::capsule owner(out, [](void* x) noexcept { delete static_cast<std::vector<u64>*>(x); });
+        unlocked([&, bytes = view(request)] { psi_open_request(out->data(), plan, bytes); });
+        return nb::ndarray<nb::numpy, u64, nb::ndim<4>>(out->data(), {plan.groups(), plan.outputs(), 2, plan.n()},
+                                                        owner);
+      },
+      "plan"_a, "request"_a, "A request's ciphertexts: (groups, outputs, 2, N), a then b, in Eval form.");
+  p.def(
+      "seal_reply",
+      [](const PsiSessionKeys& keys, const nb::ndarray<const u64, nb::ndim<3>, nb::c_contig, nb::device::cpu>& results,
+         const std::optional<TestSeed>& seed) {
+        const PsiPlan& plan = keys.plan();
+        if (results.shape(0) != plan.replies() || results.shape(1) != 2 || results.shape(2) != plan.n())
+          throw ShapeError("packed results are (" + std::to_string(plan.replies()) + ", 2, " +
+                           std::to_string(plan.n()) + ")");
+        std::vector<std::uint8_t> reply;
+        {
+          nb::gil_scoped_release release;
+          Randomness rng = randomness(seed);
+          reply = psi_seal_reply(keys, results.data(), rng);
+        }
+        return to_bytes(reply);
+      },
+      "keys"_a, "results"_a, "fixed_seed_for_tests"_a = nb::none(),
+      "The reply of packed results (replies, 2, N), coefficients: masked, and switched to the reply's modulus.");
 }
 
 }  // namespace bindings

@@ -49,10 +49,10 @@ void check_residues(const W* data, std::size_t count, W q) {
     if (data[i] >= q) throw ValueError("coefficient " + std::to_string(data[i]) + " is not below " + std::to_string(q));
 }
 
-template <class T, std::size_t D>
-nb::ndarray<nb::numpy, T, nb::ndim<D>> owned(std::vector<T>&& data, const std::array<std::size_t, D>& shape) {
-  auto* kept = new std::vector<T>(std::move(data));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, std::size_t D, class V = std::vector<std::remove_const_t<T>>>
+nb::ndarray<nb::numpy, T, nb::ndim<D>> owned(V&& data, const std::array<std::size_t, D>& shape) {
+  auto* kept = new V(std::move(data));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<V*>(p); });
   return nb::ndarray<nb::numpy, T, nb::ndim<D>>(kept->data(), D, shape.data(), owner);
 }
 
@@ -175,9 +175,22 @@ void bind_rlwe(nb::module_& fhew) {
       .def_ro("log_n", &SubstitutionKey::log_n)
       .def_ro("element", &SubstitutionKey::element)
       .def_ro("cut", &SubstitutionKey::cut)
-      .def_prop_ro("bytes", [](const SubstitutionKey& k) {
-        return std::visit([](const auto& rows) { return rows.bytes(); }, k.rows);
-      });
+      .def_prop_ro(
+          "bytes",
+          [](const SubstitutionKey& k) { return std::visit([](const auto& rows) { return rows.bytes(); }, k.rows); })
+      .def(
+          "rows",
+          [](const SubstitutionKey& k) {
+            return std::visit(
+                [&]<class W>(const WordArray<W>& rows) {
+                  const std::size_t n = std::size_t{1} << k.log_n;
+                  std::vector<W> copy(rows.data(), rows.data() + k.cut.count * 2 * n);
+                  return nb::cast(owned<const W, 3>(std::move(copy), {k.cut.count, 2, n}));
+                },
+                k.rows);
+          },
+          nb::sig("def rows(self) -> numpy.typing.NDArray[numpy.unsignedinteger]"),
+          "RLWE'(s(X^element)): rows (d, 2, N), a then b, in Eval form, read-only.");
   bind_words<u32>(secret, key);
   bind_words<u64>(secret, key);
 }

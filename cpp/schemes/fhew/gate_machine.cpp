@@ -283,7 +283,7 @@ void GateMachine<W>::switch_key(u32* out, const W* lwe, u64* sums) const {
 }
 
 template <class W>
-void GateMachine<W>::run(const Job* jobs, std::size_t count) const {
+void GateMachine<W>::run(const Job* jobs, std::size_t count, const Rotator& elsewhere) const {
   const std::size_t n = ring_->n();
   std::vector<const Rotation*> rotations;
   for (std::size_t i = 0; i < count; ++i) {
@@ -296,7 +296,10 @@ void GateMachine<W>::run(const Job* jobs, std::size_t count) const {
     exponents(e, *rotations[g]);
     start(s.accs.data() + g * 2 * n, e[params.n], rotations[g]->decision.start);
   }
-  rotate(s.accs.data(), s.exps.data(), rotations.size(), s.work);
+  if (elsewhere)
+    elsewhere(s.accs.data(), s.exps.data(), rotations.size());
+  else
+    rotate(s.accs.data(), s.exps.data(), rotations.size(), s.work);
   for (std::size_t i = 0, g = 0; i < count; ++i) {
     s.lwe.zero();
     extract_add(s.lwe.data(), s.accs.data() + g++ * 2 * n);
@@ -359,6 +362,32 @@ void GateMachine<W>::extract(u32* dst, const void* accumulators, std::size_t cou
     s.lwe.zero();
     extract_add(s.lwe.data(), static_cast<const W*>(accumulators) + c * 2 * ring_->n());
     switch_key(dst + c * (params.n + 1), s.lwe.data(), s.sums.data());
+  }
+}
+
+template <class W>
+void GateMachine<W>::export_rgsw(void* dst, const u32* indices, std::size_t count) const {
+  const std::size_t n = ring_->n(), words = params.rows() * 2 * n;
+  const bool ap = method == Method::ap;
+  const std::size_t limit = ap ? std::size_t{params.n} * params.ap_digits() * params.ap_base : rgsw_count();
+  for (std::size_t c = 0; c < count; ++c)
+    if (indices[c] >= limit)
+      throw ShapeError("key index " + std::to_string(indices[c]) + " of " + std::to_string(limit));
+  for (std::size_t c = 0; c < count; ++c) {
+    W* to = static_cast<W*>(dst) + c * words;
+    const u32 index = indices[c], v = ap ? index % params.ap_base : 0;
+    if (!ap || v != 0) {
+      std::copy_n(rgsw(ap ? index / params.ap_base * (params.ap_base - 1) + v - 1 : index), words, to);
+      continue;
+    }
+    // RGSW(1) without noise: a constant has the same value in every slot.
+    std::fill_n(to, words, W{0});
+    for (unsigned r = 0; r < params.rows(); ++r) {
+      const bool of_b = r >= params.a.count;
+      const u64 g =
+          of_b ? gadget_element(params.b, r - params.a.count, ring_->q()) : gadget_element(params.a, r, ring_->q());
+      std::fill_n(to + r * 2 * n + (of_b ? n : 0), n, static_cast<W>(g));
+    }
   }
 }
 

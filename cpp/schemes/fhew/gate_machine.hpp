@@ -37,11 +37,13 @@ struct GateEvaluationKey::Impl {
   virtual void read(io::RecordReader& in, unsigned threads) = 0;
   virtual std::size_t bootstrap_bytes() const noexcept = 0;
   virtual std::size_t switch_bytes() const noexcept = 0;
-  virtual void run(const Job* jobs, std::size_t count) const = 0;
+  /// `rotate`: runs the blind rotations, instead of this processor.
+  virtual void run(const Job* jobs, std::size_t count, const Rotator& rotate) const = 0;
   virtual StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const = 0;
   virtual void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
                           unsigned threads) const = 0;
   virtual void extract(u32* dst, const void* accumulators, std::size_t count) const = 0;
+  virtual void export_rgsw(void* dst, const u32* indices, std::size_t count) const = 0;
 
   static std::unique_ptr<Impl> make(GateParameters params, Method method);
 };
@@ -69,11 +71,12 @@ class GateMachine final : public GateEvaluationKey::Impl {
   void read(io::RecordReader& in, unsigned threads) override;
   std::size_t bootstrap_bytes() const noexcept override { return rows_.bytes(); }
   std::size_t switch_bytes() const noexcept override { return table16_.bytes() + table_.bytes(); }
-  void run(const Job* jobs, std::size_t count) const override;
+  void run(const Job* jobs, std::size_t count, const Rotator& rotate) const override;
   StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const override;
   void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
                   unsigned threads) const override;
   void extract(u32* dst, const void* accumulators, std::size_t count) const override;
+  void export_rgsw(void* dst, const u32* indices, std::size_t count) const override;
 
  private:
   struct Scratch;

@@ -19,6 +19,8 @@ namespace {
 
 // Rotations that one thread runs side by side, so that a row of the key is read from memory once for all of them.
 constexpr std::size_t kBatch = 8;
+// Rotations that are handed to another place at once: several fillings of any accelerator, and a few MiB.
+constexpr std::size_t kElsewhere = 256;
 
 }  // namespace
 
@@ -285,13 +287,22 @@ struct Chained {
   u32* out;
 };
 
-void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned threads, Reports<bool>& reports) {
+void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned threads, Reports<bool>& reports,
+              const Rotator& rotate) {
   if (pass.jobs.empty()) return;
+  if (rotate) {
+    for (std::size_t i = 0; i < pass.jobs.size(); i += kElsewhere) {
+      const std::size_t count = std::min(kElsewhere, pass.jobs.size() - i);
+      impl.run(pass.jobs.data() + i, count, rotate);
+      reports.add(count);
+    }
+    return;
+  }
   const std::size_t share = (pass.jobs.size() + threads - 1) / std::max(threads, 1u);
   const std::size_t batch = std::clamp<std::size_t>(share, 1, kBatch);
   parallel_for(threads, (pass.jobs.size() + batch - 1) / batch, [&](std::size_t i) {
     const std::size_t count = std::min(batch, pass.jobs.size() - i * batch);
-    impl.run(pass.jobs.data() + i * batch, count);
+    impl.run(pass.jobs.data() + i * batch, count, {});
     reports.add(count);
   });
 }
@@ -299,7 +310,7 @@ void run_pass(const GateEvaluationKey::Impl& impl, const Pass& pass, unsigned th
 }  // namespace
 
 std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, std::size_t wire_count,
-                     unsigned threads, const Progress& progress) {
+                     unsigned threads, const Progress& progress, const Rotator& rotate) {
   const GateParameters& p = key.params();
   const std::size_t words = p.n + 1;
   const u32 mask = (1u << p.log_q) - 1, quarter = 1u << (p.log_q - 2);
@@ -405,12 +416,12 @@ std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* 
     }
   }
   Reports<bool> reports(progress, first.jobs.size() + chains.size());
-  run_pass(key.impl(), first, threads, reports);
+  run_pass(key.impl(), first, threads, reports, rotate);
   // The first half's result may be its other input once more: both come of the same gate.
   for (const Chained& c : chains)
     if (!reduced(c.kind, c.in, c.out, second)) second.add({{decision(c.kind), c.in}, {}, false, c.out});
   if (chains.size() > second.jobs.size()) reports.add(chains.size() - second.jobs.size());
-  run_pass(key.impl(), second, threads, reports);
+  run_pass(key.impl(), second, threads, reports, rotate);
   return first.rotations + second.rotations;
 }
 
@@ -444,6 +455,10 @@ void accumulate(const GateEvaluationKey& key, void* accumulators, std::size_t co
 
 void extract(const GateEvaluationKey& key, u32* dst, const void* accumulators, std::size_t count) {
   key.impl().extract(dst, accumulators, count);
+}
+
+void export_rgsw(const GateEvaluationKey& key, void* dst, const u32* indices, std::size_t count) {
+  key.impl().export_rgsw(dst, indices, count);
 }
 
 }  // namespace ringforge::fhew

@@ -312,7 +312,7 @@ class Evaluator:
             raise ParameterError(f"threads = {threads}: take at least 1")
         self.key = key
         self.device = open_device(device) if isinstance(device, str) else device
-        self._handle = self.device.prepare(GateLevelKernel(key.params), KeySet(own=(key,)), threads=threads)
+        self._handle = self.device.prepare(GateLevelKernel(key.params, key.method), KeySet(own=(key,)), threads=threads)
         self.params: GateParameters = key.params
         self.threads = threads
         #: Gates asked for so far, by kind.

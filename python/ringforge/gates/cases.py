@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Cases of the conformance suite: a level with a gate of every kind, accumulation chains."""
+"""Cases of the conformance suite: a level with a gate of every kind, accumulation chains; of each also a small one,
+for devices that are simulated."""
 
 from __future__ import annotations
 
@@ -18,23 +19,25 @@ from ringforge.gates.clear import ClearKey
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.gates.kinds import GateKind
 
-_SEED = bytes([5]) * 32
+_SEED, _WHY = bytes([5]) * 32, "conformance of devices"
 
 
 @functools.cache
 def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
-    return [_level()] if kernel is GateLevelKernel else [_chains()]
+    if kernel is GateLevelKernel:
+        return [_level("gates-128", fhew.Method.GINX), _level("gates-toy", fhew.Method.AP)]
+    return [_chains("paper-medium", 40), _chains("gates-toy", 12)]
 
 
 def _words(x: Any) -> list[Any]:
     return [np.asarray(x)]
 
 
-def _level() -> Case:
-    secret = fhew.SecretKey(fhew.parameters("gates-128"), _native.TestSeed(_SEED))
-    params, key = secret.params, fhew.EvaluationKey.make(secret, fhew.Method.GINX)
-    bare = ClearKey(params)
+def _level(name: str, method: fhew.Method) -> Case:
+    secret = fhew.SecretKey(fhew.parameters(name, _WHY), _native.TestSeed(_SEED))
+    params, key = secret.params, fhew.EvaluationKey.make(secret, method)
+    bare = ClearKey(params, method)
     kinds = np.array(list(GateKind), np.uint8)
     gates, bits = len(kinds), np.array([1, 0, 1, 1, 0, 0], np.uint8)
     first = len(bits)
@@ -59,12 +62,12 @@ def _level() -> Case:
     def reveal(owner: Any) -> Any:
         return lambda results: np.array([owner.decrypt(np.ascontiguousarray(w[first:])) for w in results], np.float64)
 
-    kernel, keys = GateLevelKernel(params), KeySet(own=(key,))
+    kernel, keys = GateLevelKernel(params, method), KeySet(own=(key,))
     given = Given(keys, None, lambda: inputs(encrypted), reveal(secret))
     outside = targets.copy()
     outside[0] = 1000
     return Case(
-        "with every kind",
+        f"with every kind, {name}",
         kernel,
         given,
         Given(KeySet(own=(bare,)), None, lambda: inputs(bare.encrypt(bits)), reveal(bare)),
@@ -89,10 +92,10 @@ def _level() -> Case:
     )
 
 
-def _chains() -> Case:
-    secret = fhew.SecretKey(fhew.parameters("paper-medium", "conformance of devices"), _native.TestSeed(_SEED))
+def _chains(name: str, length: int) -> Case:
+    secret = fhew.SecretKey(fhew.parameters(name, _WHY), _native.TestSeed(_SEED))
     params, key = secret.params, fhew.EvaluationKey.make(secret, fhew.Method.AP)
-    rng, length, degree = np.random.default_rng(3), 40, 1 << params.log_n
+    rng, degree = np.random.default_rng(3), 1 << params.log_n
     dtype = np.uint32 if params.modulus < 1 << 31 else np.uint64
     accumulators: Any = rng.integers(0, params.modulus, (3, 2, degree)).astype(dtype)
     indices = rng.integers(0, params.n * params.ap_digits * params.ap_base, (3, length)).astype(np.uint32)
@@ -104,7 +107,7 @@ def _chains() -> Case:
     given = Given(keys, None, lambda: [accumulators, indices], phases)
     beyond = indices + np.uint32(params.n * params.ap_digits * params.ap_base)
     return Case(
-        "of 40 products",
+        f"of {length} products",
         kernel,
         given,
         None,

@@ -20,7 +20,7 @@ from ringforge.gates.clear import ClearKey, bits_of, words_of
 from ringforge.gates.kinds import GateKind
 
 if TYPE_CHECKING:
-    from ringforge._native.fhew import EvaluationKey, GateParameters
+    from ringforge._native.fhew import EvaluationKey, GateParameters, Method
 
 Words = npt.NDArray[np.uint32]
 
@@ -36,9 +36,11 @@ class GateLevelKernel:
 
     Attributes:
         params: parameters of the gates.
+        method: of the evaluation key, where it is known already: a device that runs one method alone can say so.
     """
 
     params: GateParameters
+    method: Method | None = None
 
     def needs(self) -> Needs:
         """What it asks of a device."""

@@ -26,12 +26,23 @@ _SEED = bytes([6]) * 32
 def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
     if kernel is LookupKernel:
-        return [_lookup(name) for name in ("ringforge", "paper")]
-    return [_substitution(26, 6, 3, 8), _substitution(54, 9, 6, 0)]
+        plans = [planner.choose("direct", 64, 2, 0, 0, 3, 16, name).native() for name in ("ringforge", "paper")]
+        return [_lookup(plan, plan.algorithm) for plan in [*plans[:1], _small()]] + [
+            _lookup(plans[1], "paper, 54 bits")
+        ]
+    return [_substitution(10, 26, 6, 3, 8), _substitution(10, 54, 9, 6, 0), _substitution(8, 27, 9, 3, 0)]
 
 
-def _lookup(algorithm: str) -> Case:
-    plan = planner.choose("direct", 64, 2, 0, 0, 3, 16, algorithm).native()
+def _small() -> Any:
+    """A plan of the paper's algorithm in a small ring, for devices that are simulated."""
+    digits, log_n = fhew.Cut(4, 7, 0, True), 8
+    modulus = int(_native.kernels.primes_below(27, 1, 2 << log_n)[0])
+    return _native.psi.Plan(
+        "paper", log_n, modulus, 1, 9, 0, 1, 0, digits, [fhew.Cut(3, 9, 0, True)] * log_n, insecure="conformance"
+    )
+
+
+def _lookup(plan: Any, name: str) -> Case:
     rng = np.random.default_rng(4)
     cells = np.array([np.sort(rng.choice(plan.cells, 5, replace=False)) for _ in range(plan.bins)], np.uint32)
     arrays = Arrays(
@@ -51,7 +62,7 @@ def _lookup(algorithm: str) -> Case:
     given = of(_native.psi.ClientKey(plan, _native.TestSeed(_SEED)))
     (request,) = given.inputs()
     return Case(
-        algorithm,
+        name,
         LookupKernel(plan),
         given,
         of(ClearKey(plan)),
@@ -74,8 +85,8 @@ def _lookup(algorithm: str) -> Case:
     )
 
 
-def _substitution(bits: int, log_base: int, count: int, drop: int) -> Case:
-    log_n, element, rng = 10, 5, np.random.default_rng(bits)
+def _substitution(log_n: int, bits: int, log_base: int, count: int, drop: int) -> Case:
+    element, rng = 5, np.random.default_rng(bits)
     modulus = int(_native.kernels.primes_below(bits, 1, 2 << log_n)[0])
     cut = fhew.Cut(log_base, count, drop, True)
     secret = fhew.RingSecret(modulus, log_n, _native.TestSeed(_SEED))
@@ -91,7 +102,7 @@ def _substitution(bits: int, log_base: int, count: int, drop: int) -> Case:
 
     given = Given(keys, None, lambda: [encrypted], lambda r: rounded(secret.phase(r[0])))
     return Case(
-        f"of {bits} bits",
+        f"of {bits} bits, N = {1 << log_n}",
         kernel,
         given,
         Given(KeySet(), None, lambda: [bare], lambda r: rounded(r[0][:, 1])),

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
+from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.simulator import Simulation
-from ringforge.hw.machines.matmul.config import FameConfig
-from ringforge.hw.machines.matvec.config import MatvecConfig
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +21,7 @@ def machines() -> Iterator[Callable[[str], Simulation[Any]]]:
 
     def get(name: str) -> Simulation:
         if name not in opened:
-            family = FameConfig if name.startswith("fame") else MatvecConfig
+            family = descriptors.of_configuration(name).config
             opened[name] = Simulation(family.named(name), optimise="-O1")
         return opened[name]
 

@@ -16,6 +16,7 @@ from ringforge._native import Context
 from ringforge.cli import main
 from ringforge.errors import IllegalInstructionError, ParameterError
 from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.core.validation import Validated
 from ringforge.hw.machines.matmul.bounds import bounds
 from ringforge.hw.machines.matmul.closed_form import Gadget, Primitives
 from ringforge.hw.machines.matmul.config import FameConfig
@@ -37,7 +38,6 @@ from ringforge.hw.machines.matmul.replica_units import Alu
 from ringforge.hw.machines.matmul.target import target_of
 from ringforge.hw.machines.matmul.validation import closed_form, validate_draw
 from ringforge.hw.vector.isa import Instruction, Opcode, encode, slot
-from ringforge.hw.vector.validation import Validated
 
 #: Largest errors of the replica, and of the closed form.
 REPLICA, CLOSED = 0.006, 0.05

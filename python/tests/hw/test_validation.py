@@ -12,13 +12,13 @@ from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge.cli import main
 from ringforge.hw.core.memory import KINDS
+from ringforge.hw.core.validation import Validated, summary
 from ringforge.hw.machines.matvec import closed_form
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import FITTED, SHAPES, Draw, cases
 from ringforge.hw.machines.matvec.layers import layer_kernel
 from ringforge.hw.machines.matvec.validation import validate_draw
 from ringforge.hw.vector.closed_form import Primitives
-from ringforge.hw.vector.validation import Validated, summary
 
 REPLICA = 0.005
 #: Of the closed form: any case, nine of ten, and the median.

@@ -166,9 +166,22 @@ void check_table(const PsiPlan& plan, const PsiTable& table);
 using PsiProgress = std::function<bool(double)>;
 
 /// Answers one query; the reply has plan.reply_bytes() bytes. Memory beyond the request: plan.query_bytes(threads).
+/// `rng` is what replies are masked by; two seeds for each reply ciphertext are drawn from it.
 /// @throws FormatError for a request that is none; Error("cancelled").
+std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const std::uint8_t> request,
+                                     const PsiTable& table, unsigned threads, const PsiProgress& progress,
+                                     PsiCounts* counts, Randomness& rng);
+/// The same with fresh randomness.
 std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const std::uint8_t> request,
                                      const PsiTable& table, unsigned threads = 1, const PsiProgress& progress = {},
                                      PsiCounts* counts = nullptr);
+
+/// The beginning and the end of an answer, for those who compute what is between elsewhere: the query's ciphertexts,
+/// groups() * outputs() rows of 2N words in Eval form, those of a group together;
+/// @throws FormatError for a request that is none.
+void psi_open_request(u64* dst, const PsiPlan& plan, std::span<const std::uint8_t> request);
+/// and the reply of packed results, replies() ciphertexts of 2N words in coefficient form, masked as `psi_answer` does.
+/// @throws ValueError for a coefficient that is not below the modulus.
+std::vector<std::uint8_t> psi_seal_reply(const PsiSessionKeys& keys, const u64* results, Randomness& rng);
 
 }  // namespace ringforge::circuits

@@ -159,6 +159,10 @@ class GateEvaluationKey {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Turns `count` accumulators of 2N words, a then b, coefficients, in place: accumulator g by X^-<a, s>, the a's the
+/// first n of its n + 1 words in `exponents`, modulo R. For those who run the chain elsewhere.
+using Rotator = std::function<void(void* accumulators, const u32* exponents, std::size_t count)>;
+
 /// One level of a circuit: gate i reads wires inputs[3i ...] (unused: -1) and writes wire outputs[i]. No gate may read
 /// a wire that another of the level writes. Wires are rows of n + 1 words.
 struct GateLevel {
@@ -173,10 +177,12 @@ struct GateLevel {
 /// Ciphertexts are told apart by their words: a gate with inputs that are equal, one another's NOT, or constants is
 /// replaced by the gate, wire or constant that is left of it, so that every sum is one of different ciphertexts, whose
 /// noise is independent. An output that is a wire is a copy of it, as noisy as that input.
+/// With `rotate` the blind rotations are another's, many at once, and everything else is done here.
 /// @returns the blind rotations that were run, at most those of `bootstraps` for each gate.
-/// @throws ParameterError for an unknown kind, ShapeError for a wire out of range, Error when `progress` returns false.
+/// @throws ParameterError for an unknown kind, ShapeError for a wire out of range, Error when `progress` returns false,
+/// what `rotate` throws.
 std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* wires, std::size_t wire_count,
-                     unsigned threads = 1, const Progress& progress = {});
+                     unsigned threads = 1, const Progress& progress = {}, const Rotator& rotate = {});
 
 /// Noise at each stage of one bootstrap of a gate, for validating the model: phase minus its exact value. The gate is
 /// run as it stands: equal and complementary inputs are not replaced.
@@ -196,5 +202,11 @@ void accumulate(const GateEvaluationKey& key, void* accumulators, std::size_t co
                 std::size_t length, unsigned threads = 1);
 /// The end of a gate: `count` accumulators, as `accumulate` leaves them, to LWE ciphertexts of n + 1 words.
 void extract(const GateEvaluationKey& key, u32* dst, const void* accumulators, std::size_t count);
+
+/// Rows of `count` RGSW ciphertexts of the bootstrapping key: for each, a.count + b.count rows of 2N words, a then b,
+/// in Eval form. Indices are those of `accumulate` with an AP key, v = 0 being the gadget itself, RGSW(1); with the
+/// others the order of the key: 2i and 2i + 1 are s_i = 1 and s_i = -1 of a ternary secret (GINX), else i is s_i.
+/// @throws ShapeError for an index that stands for no key.
+void export_rgsw(const GateEvaluationKey& key, void* dst, const u32* indices, std::size_t count);
 
 }  // namespace ringforge::fhew

@@ -24,6 +24,7 @@ ABOUT: Final = {
     "layers": "Latency of whole workloads by the cycle model.",
     "generate": "Configurations for parameter sets, from models and a card.",
     "isa": "The instruction set as a document.",
+    "symmetric": "What a pipeline takes on the FPGA beside another arrangement of as many transforms.",
     "job": "Something to compute as a job file, for the host program of a card.",
 }
 

@@ -53,6 +53,8 @@ class Machine:
         slices: parts that are synthesised with one slice and with two: what the second one adds counts for all others.
         resized: parts that one module may instantiate with several sizes.
         kernels: module that registers how its devices run kernels (kind `rtl:NAME`); "" if it runs none.
+        model: module that registers how devices `model:CONFIG` run kernels (kind `model:NAME`); "" if nothing models
+            its timing.
         commands: functions "MODULE:FUNCTION" for Typer, by the command: `ringforge hw COMMAND NAME` calls one.
         figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.resources.Figures`; "" for none.
         tests: folders of tests in a checkout, next to the benches in `dv` of the room and of the libraries.
@@ -72,6 +74,7 @@ class Machine:
     slices: Mapping[str, Slices] = field(default_factory=dict)
     resized: frozenset[str] = frozenset()
     kernels: str = ""
+    model: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     figures: str = ""
     tests: tuple[str, ...] = ()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,9 @@ import typer
 from ringforge.cli.console import console, say
 from ringforge.errors import ParameterError
 from ringforge.lab.papers import psi as paper
+from ringforge.lab.papers.psi import machine_tables
 from ringforge.lab.tables import render, to_json
+from ringforge.runs import saved_results
 
 
 def psi(
@@ -28,12 +31,21 @@ def psi(
         typer.Option("--all", help="Gates of all six sets, where 80 % of free memory holds the key: up to 15 GiB."),
     ] = False,
     threads: Annotated[int, typer.Option(min=1, max=1024, help="For batches of gates and for queries.")] = 2,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of saved results of `ringforge hw`; default: bench/results here, or in the source tree that "
+            "this is run from."
+        ),
+    ] = None,
 ) -> None:
-    """The paper on third-generation FHE and private set intersection: Tables 1 to 5, its contradictions.
+    """The paper on third-generation FHE and private set intersection: Tables 1 to 5, Figure 10, its contradictions.
 
-    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured here, (d) derived from
-    others. Measuring takes some minutes: NAND by AP at MEDIUM and STD128_AP, substitution and external product, and a
-    few bins for each row of Table 4, whose whole times are scaled and say so.
+    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured here, (r) cycles or
+    resources of our RTL, (d) derived from others. Our machines come after the paper's tables: cycles saved by
+    `ringforge hw streams`, `validate` and `symmetric`, else by the model that RTL was held against. Measuring takes
+    some minutes: NAND by AP at MEDIUM and STD128_AP, substitution and external product, and a few bins for each row
+    of Table 4, whose whole times are scaled and say so.
 
     Examples: `ringforge reproduce psi --no-measure`, `ringforge reproduce psi --table 2 --all`
     """
@@ -47,7 +59,7 @@ def psi(
             console(stderr=True).print(f"measuring {what} ...", style="dim")
 
     found = paper.measure(wanted, threads, every_set, tell) if measured else None
-    tables = paper.tables(wanted, found)
+    tables = paper.tables(wanted, found) + machine_tables.tables(saved_results(results), wanted)
     sentences = paper.contradictions() if table is None else []
     if as_json:
         document = {

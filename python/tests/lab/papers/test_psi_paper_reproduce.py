@@ -70,6 +70,8 @@ def test_sentences_state_the_checked_numbers() -> None:
         assert part in together
     for part in ("135 s < 147 s", "97 s < 117 s", "33 s < 37 s", "4.1, 3.8, 3.4 MiB", "41.7%", "2^24.9", "T = 8"):
         assert part in together
+    for part in ("49.99%", "3,675", "0% saved"):
+        assert part in together
 
 
 def test_few_bins_are_scaled_by_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +139,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(x) measured" in text
     assert main(["reproduce", "psi", "--no-measure", "--table", "5", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [t["title"][:7] for t in document["tables"]] == ["Table 5"]
+    assert [t["title"].split(":")[0] for t in document["tables"]] == ["Table 5", "Table 5, our machines"]
     assert document["contradictions"] == []
     assert main(["reproduce", "psi", "--no-measure", "--all"]) != 0
 

@@ -27,6 +27,7 @@ MACHINE: Final = Machine(
     slices=family.SHARED_SLICES,
     resized=family.SHARED_RESIZED | {"rf_line_read"},
     kernels=f"{_HERE}.kernels",
+    model="ringforge.hw.machines.matmul.model_device",
     commands={
         "run": f"{_HERE}.run_cli:run_command",
         "cycles": f"{_HERE}.run_cli:cycles_command",

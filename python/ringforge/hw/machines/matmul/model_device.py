@@ -13,41 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ringforge.devices import Device, Execution, Implementation, KeySet, Preparation, Report, register, register_device
+from ringforge.devices import Execution, Implementation, KeySet, Preparation, Report, register
 from ringforge.devices.base import implementation
 from ringforge.errors import ParameterError
+from ringforge.hw.core.model import ModelDevice
 from ringforge.hw.machines.matmul import replica
-from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.job import Program
 from ringforge.hw.machines.matmul.kernels import kernel_program
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 
 KIND = "model:matmul"
-
-
-class ModelDevice(Device):
-    """A configuration of the matmul machine by its model.
-
-    Args:
-        config: name of a configuration.
-
-    Raises:
-        ParameterError: no such configuration.
-    """
-
-    def __init__(self, config: str) -> None:
-        self.config = FameConfig.named(config)
-        self.name = f"model:{config}"
-        self.max_degree, self.max_prime_bits = self.config.max_degree, self.config.max_prime_bits
-
-    @property
-    def kind(self) -> str:
-        """Devices of one machine are of one kind."""
-        return KIND
-
-    @property
-    def description(self) -> str:
-        return f"{self.config.about}; {self.config.shape}; computed here, timed by the model"
 
 
 @dataclass(frozen=True)
@@ -108,4 +83,3 @@ class _Modelled(Implementation):
 
 for _kernel in (HltKernel, PairSumKernel, MultiplyKernel):
     register(_kernel, KIND, _Modelled(_kernel))
-register_device("model", ModelDevice, lambda: [f"model:{name}" for name in FameConfig.names()])

@@ -12,11 +12,11 @@ import time
 from ringforge import runs
 from ringforge.hw.core.build import library
 from ringforge.hw.core.simulator import Simulation, Traffic
+from ringforge.hw.core.validation import Validated
 from ringforge.hw.machines.matmul.closed_form import Gadget, Primitives
 from ringforge.hw.machines.matmul.config import FameConfig
 from ringforge.hw.machines.matmul.draws import Draw, simulate
 from ringforge.hw.machines.matmul.replica import run
-from ringforge.hw.vector.validation import Validated
 
 
 def closed_form(draw: Draw) -> float:

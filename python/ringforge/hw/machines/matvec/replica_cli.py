@@ -15,13 +15,13 @@ from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
+from ringforge.hw.core.validation import Validated, summary
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import cases
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
 from ringforge.hw.machines.matvec.replica_layers import STEADY, LayerLatency, layer_latency
 from ringforge.hw.machines.matvec.run_cli import AsJson, Memory, Save, counting, finish, with_memory
 from ringforge.hw.machines.matvec.validation import CASES, validate_draw, validate_layer
-from ringforge.hw.vector.validation import Validated, summary
 
 
 def validate_command(

@@ -15,12 +15,12 @@ from ringforge import _native, runs
 from ringforge import params as parameter_sets
 from ringforge.hw.core.build import library
 from ringforge.hw.core.simulator import Simulation, Traffic
+from ringforge.hw.core.validation import Validated
 from ringforge.hw.machines.matvec import Options, closed_form, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import Draw, simulate
 from ringforge.hw.machines.matvec.layers import layer_kernel, run_layer
 from ringforge.hw.vector.replica import run
-from ringforge.hw.vector.validation import Validated
 from ringforge.matvec.kernels import MatvecKernel
 
 

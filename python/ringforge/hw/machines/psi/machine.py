@@ -32,5 +32,14 @@ MACHINE: Final = Machine(
     },
     parts=PARTS,
     resized=frozenset({"psi_stage", "psi_buffer", "psi_fifo", "rf_bank", "rf_fifo"}),
+    kernels="ringforge.hw.machines.psi.kernels",
+    model="ringforge.hw.machines.psi.model_device",
+    commands={
+        "run": "ringforge.hw.machines.psi.run_cli:run_command",
+        "cycles": "ringforge.hw.machines.psi.run_cli:cycles_command",
+        "validate": "ringforge.hw.machines.psi.validate_cli:validate_command",
+        "streams": "ringforge.hw.machines.psi.streams_cli:streams_command",
+        "symmetric": "ringforge.hw.machines.psi.symmetric_cli:symmetric_command",
+    },
     tests=("python/tests/hw",),
 )

@@ -136,3 +136,15 @@ PSI_ROWS: tuple[PsiRow, ...] = (
     PsiRow(28, 12, 287, 6.0, 64, 47),
     PsiRow(28, 10, 102, 1.7, 16, 17),
 )
+
+
+# ---- the structure (Sections 4.2 to 4.4) ----------------------------------------------------------
+
+#: Butterflies in an inverse transform and in a stage of the forward one; multipliers of a digit by a row of a key.
+BUTTERFLIES, ROW_MULTIPLIERS = 2, 8
+#: LUTs that the pipelined transform saves; how many times fewer multipliers by rows at N = 2048; how many times less
+#: twiddle memory "in practice"; share of polynomial buffers saved.
+SAVED_LUTS, FEWER_MULTIPLIERS, LESS_TWIDDLES, SAVED_BUFFERS = 0.23, 11, 10, 0.5
+
+#: The parts of Figure 10. It is a drawing whose numbers are not in the text, but for "about 50 %" of the last one.
+PARTS = ("RLWE substitution", "RLWE x RGSW", "RGSW transfer", "software post process")

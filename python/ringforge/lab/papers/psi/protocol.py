@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .cycles import product_bound_us, substitution_bound_us
-from .figures import PRODUCT, PSI_DEGREE, PSI_DIGITS, SOFTWARE_FACTOR, SUBSTITUTION, PsiRow
+from .figures import PRODUCT, PSI_DEGREE, PSI_DIGITS, SOFTWARE_FACTOR, STREAMING_US, SUBSTITUTION, PsiRow
 
 #: Microseconds for each digit of each bit of each element: expansion, reconstruction, upload of RGSW ciphertexts and
 #: software; and for each product of the lookup with its software. Both fitted to Table 4.
@@ -62,6 +62,16 @@ def table3_seconds(row: PsiRow) -> float:
 def chain_bound(row: PsiRow) -> float:
     """No streaming, no upload, no software: the compute chain alone, by its own initiation interval."""
     return operations(row).seconds(substitution_bound_us(), product_bound_us())
+
+
+def breakdown(row: PsiRow) -> tuple[float, float, float, float]:
+    """Seconds of Figure 10's parts: operations at Table 3's times; RGSW ciphertexts, a column of two RLWEs for each
+    digit, as fast as the text says that two RLWEs are streamed; software is what remains of Table 4."""
+    counts = operations(row)
+    substitutions = counts.substitutions * SUBSTITUTION.accelerator_us / 1e6
+    products = counts.products * PRODUCT.accelerator_us / 1e6
+    transfer = counts.reconstruction * STREAMING_US / 1e6
+    return substitutions, products, transfer, row.seconds - substitutions - products - transfer
 
 
 def sixth(row: PsiRow) -> int:

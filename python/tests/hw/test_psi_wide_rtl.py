@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The streaming accelerator in RTL: random programs against the interpreter, refusals, aborts, gates and look-ups."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from ringforge._native import fhew, psi
+from ringforge.devices import KeySet, open_device
+from ringforge.errors import HardwareError, ParameterError
+from ringforge.gates.kernels import GateLevelKernel
+from ringforge.gates.kinds import GateKind
+from ringforge.hw.core.registers import Register
+from ringforge.hw.core.simulator import Simulation
+from ringforge.hw.machines.psi_wide.config import WideConfig
+from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Program, Times
+from ringforge.hw.machines.psi_wide.runner import Interpreted, Simulated
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
+from ringforge.psi.table import Arrays
+from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed
+from tests.hw.wide_programs import case
+
+#: A run without a beat for so many cycles has come to a stand.
+_SILENCE = 20_000
+#: Primes of 27 and of 24 bits, and the degrees that both have.
+_RINGS = [(SMALL_PRIME, 8), (SMALL_PRIME, 9), (16760833, 9)]
+
+
+@pytest.fixture(scope="module", params=[0, 40])
+def small(request: pytest.FixtureRequest) -> Iterator[Simulation[WideConfig]]:
+    """The small machine, with memory that answers at once or stalls."""
+    config = WideConfig.named("psi-wide-small")
+    with Simulation(config, optimise="-O1", stall_percent=request.param, seed=7) as sim:
+        yield sim
+
+
+def compare(sim: Simulation[WideConfig], q: int, log_n: int, number: int, length: int) -> None:
+    want, got = (case(sim.config, q, log_n, number, length) for _ in range(2))
+    Interpreted().run(want.setup, want.program, want.memory)
+    Simulated(sim, silence=_SILENCE).run(got.setup, got.program, got.memory)
+    np.testing.assert_array_equal(got.result, want.result)
+
+
+@pytest.mark.parametrize(("q", "log_n"), _RINGS)
+def test_random_programs(small, q, log_n):
+    for number in range(2):
+        compare(small, q, log_n, number, 40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("q", "log_n"), _RINGS)
+def test_many_random_programs(small, q, log_n):
+    for number in range(100, 130):
+        compare(small, q, log_n, number, 120)
+
+
+def test_an_empty_program_ends(small):
+    given = case(small.config, SMALL_PRIME, 8, 1, 0)
+    assert Simulated(small).run(given.setup, Program(), given.memory) < 100
+
+
+@pytest.mark.parametrize(
+    ("instruction", "message"),
+    [
+        ({"op": Op.PRODUCT, "s1": 128, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.PRODUCT, "row": 126, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.LINEAR, "to_row": True, "target": 128, "element": 1}, "a slot or key rows that it does not have"),
+        ({"op": Op.PRODUCT, "element": 2}, "a count of 0"),
+        ({"op": Op.PRODUCT, "element": 1, "gadget_a": 12}, "a count of 0"),
+        ({"op": Op.PRODUCT, "element": 1, "both": True, "beside": Beside.B}, "a count of 0"),
+        ({"op": Op.STORE}, "a count of 0"),
+        ({"op": Op.CELLS, "s1": 3}, "a count of 0"),
+        ({"op": Op.CELLS, "s1": 3, "s2": 100, "row": 40}, "a slot or key rows that it does not have"),
+        ({"op": Op.TABLE, "s1": 3}, "a count of 0"),
+    ],
+)
+def test_refusals(small, instruction, message):
+    given = case(small.config, SMALL_PRIME, 8, 1, 5)
+    at = len(given.program.instructions)
+    given.program.instructions += [Instruction(**instruction), *given.program.instructions]
+    with pytest.raises(HardwareError, match=f"element 0, after {at} instructions: .*{message}"):
+        Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
+    compare(small, SMALL_PRIME, 8, 2, 5)
+
+
+def test_unknown_operations_and_degrees(small):
+    given = case(small.config, SMALL_PRIME, 8, 1, 0)
+    words = np.array([8, 0] + [0] * 6, np.uint64)
+
+    def run(change: dict[int, int]) -> None:
+        small.unmap_all()
+        small.map(0x1000, words)
+        for register, value in given.setup.writes(small.config, 1):
+            small.write(register, change.get(register, value))
+        small.run(0x1000, silence=_SILENCE)
+
+    with pytest.raises(HardwareError, match="an instruction that it does not know"):
+        run({})
+    for register, value in ((0x110, 10), (0x110, 7), (0x114, 8)):
+        with pytest.raises(HardwareError, match="a degree or a shift"):
+            run({register: value})
+
+
+def test_memory_that_is_not_there(small):
+    given = case(small.config, SMALL_PRIME, 8, 1, 5)
+    given.program.load(given.memory.end + (1 << 24), first=0)
+    with pytest.raises(HardwareError, match="bus error"):
+        Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
+    compare(small, SMALL_PRIME, 8, 3, 5)
+
+
+def test_aborts_at_random_moments(small):
+    rng = random.Random(1)
+    for number in range(4):
+        given = case(small.config, SMALL_PRIME, 9, number, 40)
+        with pytest.raises(HardwareError, match="was not done after"):
+            Simulated(small, limit=rng.randrange(50, 12_000)).run(given.setup, given.program, given.memory)
+        compare(small, SMALL_PRIME, 8, number, 10)
+
+
+def test_a_product_leaves_every_interval(small):
+    """Products of gates follow each other without a pause: 4 polynomials of 64 lines each."""
+    runs = []
+    for products in (20, 60):
+        given = case(small.config, SMALL_PRIME, 9, 1, 0)
+        store = given.program.instructions.pop()
+        for number in range(products):
+            given.program.product(
+                number % 6, row=number % 3, gadgets=(4, 5), init=number % 6, target=number % 6, power=number,
+                times=Times.POWER_LESS,
+            )  # fmt: skip
+        given.program.instructions.append(store)
+        runs.append(Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory))
+    assert small.read(Register.STATUS) & 4 == 0
+    per_product = (runs[1] - runs[0]) / 40
+    assert per_product <= 4 * 64 * 1.35
+
+
+def test_two_threads_do_not_share_it(small):
+    found = []
+
+    def other() -> None:
+        try:
+            small.read(Register.ID)
+        except HardwareError as e:
+            found.append(str(e))
+
+    with small._alone():
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert "another thread" in found[0]
+
+
+def test_a_lookup_is_that_of_the_library(small):
+    executor = Simulated(small, silence=_SILENCE)
+    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, executor)
+    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 12, 0, 1), small.config, executor, ones=True)
+
+
+def test_a_device_answers_queries():
+    plan = lookup_plan(8, SMALL_PRIME, 1, 9, 0, 1)
+    client = psi.ClientKey(plan, seed(1))
+    words = np.array([[5], [3], [6]], np.uint16)
+    arrays = Arrays(np.array([0, 2, 3], np.uint64), np.array([7, 300, 511], np.uint32), words, np.zeros(0, np.uint16))
+    device = open_device("rtl:psi-wide-small")
+    keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
+    handle = device.prepare(LookupKernel(plan), keys, LookupTable(plan, arrays))
+    (reply,), report = device.run(handle, [client.query(np.array([300, 510], np.uint32))])
+    assert client.decode(reply).tolist() == [[3], [0]]
+    assert report.cycles
+    assert report.seconds == report.cycles / 125e6
+    with pytest.raises(ParameterError, match="algorithm ringforge"):
+        device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)
+
+
+@pytest.mark.long
+def test_a_device_runs_gates_of_every_kind():
+    secret, key = gate_key("gates-128")
+    kinds = np.array(list(GateKind), np.uint8)
+    gates = len(kinds)
+    wires = np.zeros((3 + gates, secret.params.n + 1), np.uint32)
+    wires[:3] = secret.encrypt(np.array([1, 0, 1], np.uint8))
+    sources = np.full((gates, 3), -1, np.int32)
+    for row, kind in zip(sources, GateKind, strict=True):
+        row[: kind.arity] = np.arange(kind.arity)
+    targets = np.arange(3, 3 + gates, dtype=np.int32)
+    want = wires.copy()
+    rotations = fhew.evaluate(key, kinds, sources, want, targets)
+    device = open_device("rtl:psi-wide")
+    handle = device.prepare(GateLevelKernel(secret.params), KeySet(own=(key,)))
+    (got,), report = device.run(handle, [kinds, sources, wires, targets])
+    np.testing.assert_array_equal(got, want)
+    assert report.operations["bootstrap"] == rotations
+    assert report.cycles
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("log_n", "log_bins", "cell_bits", "log_cell"), [(8, 2, 9, 1), (9, 2, 11, 2), (9, 0, 10, 0)])
+def test_lookups_are_those_of_the_library(small, log_n, log_bins, cell_bits, log_cell):
+    plan = lookup_plan(log_n, SMALL_PRIME, log_bins, cell_bits, log_cell, 1)
+    run_lookup(plan, small.config, Simulated(small, silence=_SILENCE))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "parameters", "steps", "gates", "most"),
+    [
+        ("psi-wide", "gates-128", 64, 16, 288),
+        ("psi-wide", "gates-128", 687, 16, 288),
+        ("psi-wide", "paper-medium", 8, 8, 432),
+        ("psi-wide-32", "gates-128", 64, 16, 144),
+    ],
+)
+def test_gates_are_those_of_the_library(name, parameters, steps, gates, most):
+    config = WideConfig.named(name)
+    with Simulation(config, optimise="-O1") as sim:
+        cycles = run_gates(parameters, config, Simulated(sim, silence=_SILENCE), steps, gates)
+    assert cycles is not None
+    assert cycles <= most
