@@ -108,9 +108,11 @@ class Bench:
             await FallingEdge(self.dut.clk_i)
         self.set("tw_we_i", 0)
 
-    async def stream(self, s: Settings, ops: list[Op], p: dict[str, float] | None = None, stop: int | None = None):
+    async def stream(
+        self, s: Settings, ops: list[Op], p: dict[str, float] | None = None, stop: tuple[int, int] | None = None
+    ) -> list[int]:
         """Runs operations with a chance for each stream to move in a cycle; checks results; gives the cycles in which
-        their last words came. `stop` leaves after so many cycles."""
+        their last words came. `stop` (k, c) leaves c cycles after k beats of keys have been taken."""
         dut, rng, ring = self.dut, self.rng, s.ring
         p = p or {}
         groups = ring.n // 4
@@ -122,6 +124,7 @@ class Bench:
         inputs = [deque(beat for op in ops if op.rlwe for beat in ring.beats(op.rlwe)), deque[int]()]
         loads = deque((i, op) for i, op in enumerate(ops) if op.kind != INIT)
         sends = deque(enumerate(ops))
+        beats = len(keys)
         units: dict[int, int] = {}  # operation: its inverse transform
         next_unit, ends, begin = 0, [], self.cycle
         offered = dict.fromkeys(("load", "in0", "in1", "send", "key"), False)
@@ -132,8 +135,10 @@ class Bench:
             return offered[name]
 
         while want:
-            if stop is not None and self.cycle - begin >= stop:
-                return ends
+            if stop is not None and beats - len(keys) >= stop[0]:
+                if stop[1] == 0:
+                    return ends
+                stop = stop[0], stop[1] - 1
             load = offer("load", bool(loads) and next_unit not in units.values())
             if load:
                 self.set("load_unit_i", next_unit)
@@ -277,11 +282,15 @@ async def resets(dut):
     await bench.reset()
     s = settings(bench.rng, width, log_n - 1, montgomery)[0]
     await bench.setup(s)
-    for _ in range(3):
-        stop = bench.rng.randrange(6 * s.ring.n, 12 * s.ring.n)
-        await bench.stream(s, mixed(s, 5, bench.rng), bench.rng.choice(STALLS[:3]), stop)
+    for i in range(6):
+        ops = mixed(s, 4, bench.rng)
+        # Somewhere, or when the last words of a result are between the keys and the sums.
+        later = bench.rng.randrange(14)
+        row = s.ring.n // 4
+        stop = ((row * len(ops[0].rows), later), (row * bench.rng.randrange(1, 8), later), (0, 100 * later))[i % 3]
+        await bench.stream(s, ops, bench.rng.choice(STALLS[:2]), stop)
         await bench.reset(1)
-        await bench.stream(s, mixed(s, 2, bench.rng))
+        await bench.stream(s, mixed(s, 2, bench.rng), STALLS[2])
 
 
 @cocotb.test()
