@@ -6,6 +6,7 @@ import itertools
 import random
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, with_timeout
 from cocotbext.axi import (
@@ -212,5 +213,6 @@ async def refusals(dut):
     assert await bench.end() == 0
 
 
+@pytest.mark.long
 def test_psi_f1():
     run("psi_f1_bench", {}, __file__, build_args=["-Wno-UNUSEDPARAM"], optimise="-O1")

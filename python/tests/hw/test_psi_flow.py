@@ -98,7 +98,7 @@ def test_the_kernel_has_no_lint_warning(tmp_path: Path) -> None:
     package(PSI, SMALL, tmp_path / "kernel", Card())
     rtl = tmp_path / "kernel" / "rtl"
     files = [*(rtl / p.name for p in PSI.files()), rtl / "psi_small.v"]
-    command = [build.verilator(), "--lint-only", "-Wall", "--top-module", "psi_small", *map(str, files)]
+    command = [str(build.verilator()), "--lint-only", "-Wall", "--top-module", "psi_small", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "%Warning" not in done.stderr
