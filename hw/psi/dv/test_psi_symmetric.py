@@ -115,7 +115,7 @@ async def products(dut):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"W": 27, "LogN": 8, "Digits": 3, "Twin": 1},
+        {"W": 27, "LogN": 8, "Digits": 2, "Twin": 1},
         pytest.param({"W": 27, "LogN": 8, "Digits": 4, "Twin": 0}, marks=pytest.mark.long),
         pytest.param({"W": 27, "LogN": 10, "Digits": 3, "Twin": 1}, marks=pytest.mark.long),
     ],

@@ -73,7 +73,7 @@ class _Accumulate(Implementation):
         out, indices = r.kernel.checked(r.inputs)
         limit = p.n * p.ap_digits * p.ap_base
         if indices.max(initial=0) >= limit:
-            raise ShapeError(f"key index {int(indices.max())} of {limit}")
+            raise ShapeError(f"key index {int(indices.max())} of {limit}: take (i d_r + j) B_r + v, i below n")
         pipeline = Pipeline(r.device, self.executor, _chains(r.device, p))
         made = pipeline.chains(pipeline.ring.forward(out.astype(np.uint64)), indices, r.state)
         out[:] = pipeline.ring.inverse(made)
@@ -184,7 +184,7 @@ class _Lookup(Implementation):
             raise MissingKeyError("a lookup needs the evaluation keys of the client that asks: it sends them first")
         table: LookupTable | None = p.operands
         if table is None:
-            raise ShapeError("a lookup needs its table")
+            raise ShapeError("a lookup needs its table: give a LookupTable as operands")
         if table.plan.hash != p.kernel.plan.hash:
             raise MismatchError("keys and table belong to different plans")
         return Lookup(_native.psi.SessionKeys(p.kernel.plan, given.data, p.threads), table)

@@ -91,9 +91,13 @@ class Settings:
                 f"2^{min(LWE_BITS, self.log_n + 1)}: make accumulators on the host"
             )
         if len(self.bounds) != GATES or any(not 0 <= x < 1 << self.log_lwe for x in self.bounds):
-            raise ParameterError(f"there are {GATES} bounds of gates, below the LWE modulus 2^{self.log_lwe}")
+            raise ParameterError(
+                f"there are {GATES} bounds of gates, below the LWE modulus 2^{self.log_lwe}: take those of `bounds`"
+            )
         if self.key_base % KEY_UNIT:
-            raise ParameterError(f"keys begin at a multiple of {KEY_UNIT} bytes, not at {self.key_base:#x}")
+            raise ParameterError(
+                f"keys begin at a multiple of {KEY_UNIT} bytes, not at {self.key_base:#x}: round it up"
+            )
         return shift
 
     def registers(self, config: PsiConfig) -> dict[int, int]:
