@@ -211,13 +211,14 @@ class Comparison:
             other = _sum(self.symmetric) if role == "all" else self.symmetric[role]
             row = [role]
             for name in ("lut", "dsp", "flip_flops", "bram36"):
-                row += [_text(getattr(one, name)), _text(getattr(other, name)), _text(getattr(other, name) * copies)]
+                row += [_text(getattr(one, name)), _text(getattr(other, name) * copies)]
             rows.append(row)
-        kinds = ("asymmetric", "symmetric", f"x {copies:.2f}")
+        kinds = ("1", f"{copies:.2f}")
         labels = ("", *(f"{kind}\n{name}" for name in ("LUT", "DSP", "FF", "BRAM36") for kind in kinds))
         size = self.size
         title = f"N = {1 << size.log_n:,}, words of {size.word_bits} bits, {size.digits} digits: "
-        title += f"a product in {size.asymmetric_cycles:,} and {size.symmetric_cycles:,} cycles"
+        title += f"1 asymmetric pipeline, {size.asymmetric_cycles:,} cycles a product, beside "
+        title += f"{copies:.2f} symmetric ones, {size.symmetric_cycles:,} each"
         claims = [list(claim) for claim in self.claims()]
         return [
             Grid(title, labels, rows, sections=frozenset({len(rows) - 2})),
