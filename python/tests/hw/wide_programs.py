@@ -39,7 +39,7 @@ def case(config: WideConfig, q: int, log_n: int, seed: int, length: int) -> Case
     setup = Setup(ring, GADGETS, rng.randrange(q))
     memory, program = Memory(config), Program()
     load_tables(program, memory, setup)
-    slots, rows = 6, 14
+    slots, rows = 6, 20
 
     def residues(count: int) -> Words:
         values = draw.integers(0, q, (count, 2, ring.degree), np.uint64)
@@ -67,7 +67,7 @@ def case(config: WideConfig, q: int, log_n: int, seed: int, length: int) -> Case
         if kind < 0.5:
             both = rng.random() < 0.5
             program.product(
-                rng.randrange(slots), row=rng.randrange(rows - 6),
+                rng.randrange(slots), row=rng.randrange(8),
                 gadgets=tuple(rng.randrange(len(GADGETS)) for _ in range(1 + both)), target=target, to_row=to_row,
                 init=init, beside=Beside.NONE if both else rng.choice(list(Beside)), negate=rng.random() < 0.5,
                 **gathered(),
