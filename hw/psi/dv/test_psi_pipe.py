@@ -310,7 +310,7 @@ async def cycles(dut):
             for kind, polys in ((PRODUCT, 6), (SUBSTITUTE, 7)):
                 # The same RLWE and key again and again: what matters here is time.
                 op = Op(kind, False, 5, 0, rows(ring, 6, bench.rng), (ring.random(bench.rng), ring.random(bench.rng)))
-                ends = await bench.stream(s, [op] * 13)
+                ends = await bench.stream(s, [op] * parameter("Operations", 13))
                 # The first ones pass an empty pipeline; from there on each takes as long as the last.
                 gaps = {y - x for x, y in pairwise(ends[6:])}
                 dut._log.info(f"N = {ring.n}, drain {drain}, kind {kind}: {gaps} cycles for {polys} polynomials")
@@ -335,6 +335,9 @@ def test_psi_pipe_as_hardware(width, kind, word):
 
 
 @pytest.mark.long
-def test_psi_pipe_at_full_length():
+@pytest.mark.parametrize("testcase", ["streams", "cycles"])
+def test_psi_pipe_at_full_length(testcase):
     """N = 2,048 and 1,024, 54 bits."""
-    run("psi_pipe_bench", {"W": 54, "LogN": 11, "Twin": 1}, __file__, optimise="-O1")
+    parameters = {"W": 54, "LogN": 11, "Twin": 1}
+    env = {"PARAM_Operations": "9"}
+    run("psi_pipe_bench", parameters, __file__, optimise="-O1", testcase=testcase, env=env)
