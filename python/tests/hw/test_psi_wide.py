@@ -250,7 +250,10 @@ def test_registers_have_the_fields_of_the_setup():
     config = WideConfig.named("psi-wide-small")
     setup = Setup(Ring.of(SMALL_PRIME, 8), [Gadget(8, 2, 11)], 77)
     names = {e.address: e.name for e in own(config.room / "registers.json").entries}
-    found = {names[address]: value for address, value in setup.writes(config, 9)}
+    writes = setup.writes(config, 9)
+    # The last entries of the table of gadgets have no digits.
+    assert [value for address, value in writes if names[address] == "GADGET"][1:] == [i << 28 for i in range(1, 16)]
+    found = {names[address]: value for address, value in writes[:-15]}
     want = {"Q": SMALL_PRIME, "LOG_N": 8, "SHIFT": 0, "SCALAR": 77, "INSTRUCTIONS": 9}
     want |= {"GADGET": 8 | 2 << 8 | 11 << 16 | 1 << 24, "OFFSET": (1 << 10) + (1 << 18) + (1 << 26)}
     assert {name: found[name] for name in want} == want

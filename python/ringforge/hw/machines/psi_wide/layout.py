@@ -151,6 +151,9 @@ class Setup:
             }  # fmt: skip
             put("OFFSET", gadget.offset, wide=True)
             put("GADGET", sum(value << parts[name].lsb for name, value in values.items()))
+        for index in range(len(self.gadgets), GADGETS):
+            # Without digits: instructions that name it are refused.
+            put("GADGET", index << parts["INDEX"].lsb)
         return found
 
 
