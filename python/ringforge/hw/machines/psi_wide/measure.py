@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,11 @@ def run_gates(config: WideConfig, key: fhew.EvaluationKey, secret: fhew.SecretKe
     kinds = np.full(gates, int(GateKind.NAND), np.uint8)
     want, got, levels = wires.copy(), wires.copy(), []
     fhew.evaluate(key, kinds, sources, want, targets)
-    fhew.evaluate(key, kinds, sources, got, targets, rotate=lambda a, e: levels.extend(machine.rotate(executor, a, e)))
+
+    def rotate(accumulators: Any, exponents: Any) -> None:
+        levels.extend(machine.rotate(executor, accumulators, exponents))
+
+    fhew.evaluate(key, kinds, sources, got, targets, rotate=rotate)
     if not np.array_equal(got, want):
         raise HardwareError("the machine's gates differ from the library's")
     cycles = sum(level.cycles or 0 for level in levels)
