@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,10 +19,12 @@ from ringforge.hw.core.registers import own
 from ringforge.hw.core.small_ring import Gadget, Ring
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.gates import GinxMachine
+from ringforge.hw.machines.psi_wide.kernels import _Lookups
 from ringforge.hw.machines.psi_wide.layout import Setup, ciphertexts, image, plain, plain_rows
 from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Interpreted, Memory, load_tables
+from ringforge.psi.kernels import LookupKernel
 from ringforge.psi.table import Arrays
 from tests.hw.wide_programs import GADGETS, case
 
@@ -257,3 +260,11 @@ def test_registers_have_the_fields_of_the_setup():
     want = {"Q": SMALL_PRIME, "LOG_N": 8, "SHIFT": 0, "SCALAR": 77, "INSTRUCTIONS": 9}
     want |= {"GADGET": 8 | 2 << 8 | 11 << 16 | 1 << 24, "OFFSET": (1 << 10) + (1 << 18) + (1 << 26)}
     assert {name: found[name] for name in want} == want
+
+
+def test_queries_beyond_the_simulated_memory_are_refused() -> None:
+    device = SimpleNamespace(config=WideConfig.named("psi-wide-54"))
+    modulus = 18014398509404161
+    _Lookups().check(device, LookupKernel(lookup_plan(11, modulus, 12, 20, 0, 5)))
+    with pytest.raises(ParameterError, match="fewer bins"):
+        _Lookups().check(device, LookupKernel(lookup_plan(11, modulus, 14, 20, 0, 5)))

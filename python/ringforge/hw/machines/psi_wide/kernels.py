@@ -9,7 +9,7 @@ rows, and masks results of look-ups. What it hands over is public: ciphertexts, 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.program import Program
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, Simulated
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
+
+#: Bytes of plain rows that a query may put into the simulated memory.
+MAX_ROW_BYTES: Final = 8 << 30
 
 
 class _Turns(Executor):
@@ -80,6 +83,12 @@ class _Lookups(Implementation):
         device.config.check_ring(kernel.plan.modulus, kernel.plan.log_n)
         if kernel.plan.algorithm != "ringforge":
             raise ParameterError(f"{device.config.name} runs plans of the algorithm ringforge: plan the table so")
+        rows = 2 << (kernel.plan.log_bins + kernel.plan.row_bits + kernel.plan.log_n)
+        if rows > MAX_ROW_BYTES:
+            raise ParameterError(
+                f"a query has {rows >> 20} MiB of plain rows, the simulated memory at most {MAX_ROW_BYTES >> 20}: "
+                "plan the table with fewer bins or cells, or answer on cpu"
+            )
 
     def prepare(self, p: Preparation[LookupKernel]) -> tuple[_native.psi.SessionKeys, LookupTable]:
         if p.operands is None:
