@@ -165,7 +165,7 @@ class _Machine:
         depth = LINEARS * self.config.lines(config.max_log_n)
         self.linear = Linear(events, self.lines, 3 if depth >= 128 else 1, self.results, self.linear_done)
         self.port = ReadPort(events, self.latency)
-        self.fetch = Fetch(events, self.port, len(instructions), self.came)
+        self.fetch = Fetch(self.port, len(instructions), self.came)
         self.load = Load(
             events, self.port, most=config.load_beats, line_beats=self.line_beats, row_lines=self.row_lines,
             words=self.words, lines=self.lines, rows=ROWS, busy=self.results, linear=self.linear, done=self.finish,

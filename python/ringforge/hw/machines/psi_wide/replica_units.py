@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Units of the streaming accelerator in the replica: memory ports, fetch, loads, stores, lines of linear instructions.
 
-Times are cycles in which a signal of the SystemVerilog has its value; "from t on" is what registers show one cycle after
-an event. Constants are counted in the sources that they name.
+Times are cycles in which a signal of the SystemVerilog has its value; what registers show of an event comes one cycle
+later. Constants are counted in the sources that they name.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Fetch:
         came: called when beats come, with their first cycle.
     """
 
-    def __init__(self, events: Events, port: ReadPort, count: int, came: Callable[[int], None]) -> None:
+    def __init__(self, port: ReadPort, count: int, came: Callable[[int], None]) -> None:
         self.port, self.came = port, came
         self.left = -(-count // PER_BEAT)
         self._room = FETCH_DEPTH
@@ -167,7 +167,7 @@ class Fetch:
             self._room += 1
         return min(self.left, FETCH_BEATS) if self._room >= FETCH_BEATS else 0
 
-    def granted(self, time: int, first: int, beats: int) -> None:
+    def granted(self, _: int, first: int, beats: int) -> None:
         """A burst comes."""
         self.left -= beats
         self._room -= beats
@@ -189,7 +189,7 @@ class Load:
     """From memory to slots, key rows, plain rows, tables (psi_wide_load).
 
     Args:
-        most: beats of a burst. line_beats: of a line. row_lines: lines of a plain row in a beat. words: of a table in one.
+        most: beats of a burst. line_beats: of a line. row_lines, words: of a plain row, of a table, in a beat.
         lines: of a polynomial. rows: places for plain rows.
         busy: when results are written to slots and to key rows. linear: lines of linear instructions.
         done, row, room: called when an instruction ends, a plain row is there, a command was taken.
