@@ -28,7 +28,10 @@ MACHINE: Final = Machine(
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
     resized=frozenset({"rf_bank"}),
     kernels="ringforge.hw.machines.psi_wide.kernels",
-    commands={"cycles": "ringforge.hw.machines.psi_wide.cli:cycles_command"},
+    commands={
+        "cycles": "ringforge.hw.machines.psi_wide.cli:cycles_command",
+        "validate": "ringforge.hw.machines.psi_wide.validate_cli:validate_command",
+    },
     figures="ringforge.hw.machines.psi_wide.figures:FIGURES",
     tests=("python/tests/hw",),
 )
