@@ -13,6 +13,7 @@ import pytest
 
 from ringforge import _native
 from ringforge._native import fhew, psi
+from ringforge.devices import Progress
 from ringforge.errors import FormatError, HardwareError, MissingKeyError, ParameterError
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.registers import own
@@ -40,9 +41,9 @@ class Counting(Interpreted):
 
     program: Program
 
-    def run(self, setup: Setup, program: Program, memory: Memory) -> int | None:
+    def run(self, setup: Setup, program: Program, memory: Memory, progress: Progress | None = None) -> int | None:
         self.program = program
-        return super().run(setup, program, memory)
+        return super().run(setup, program, memory, progress)
 
 
 @cache
