@@ -4,19 +4,42 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from ringforge._native import psi
+from ringforge.devices import KeySet, Progress, open_device
 from ringforge.errors import IllegalInstructionError, ParameterError
+from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.closed_form import Timing
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.draws import FITTED, LARGE, LATENCIES, SMALL, Draw, cases
+from ringforge.hw.machines.psi_wide.layout import Setup
+from ringforge.hw.machines.psi_wide.model_device import Modelled
 from ringforge.hw.machines.psi_wide.program import Program
 from ringforge.hw.machines.psi_wide.replica import run
+from ringforge.hw.machines.psi_wide.runner import Executor, Memory, Simulated
 from ringforge.hw.machines.psi_wide.validation import validate_draw
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
+from ringforge.psi.table import Arrays
+from tests.hw.test_psi_wide import SMALL_PRIME, lookup_plan, run_gates, run_lookup, seed
 
 DRAWN = cases()
 #: Largest error of the closed form, where it claims to hold. The replica is to be right to the cycle.
 CLOSED = 0.05
+
+
+class Kept(Executor):
+    """What an executor says of the last run."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.said: tuple[int | None, dict[str, int]] = None, {}
+
+    def run(self, setup: Setup, program: Program, memory: Memory, progress: Progress | None = None) -> int | None:
+        cycles = self.executor.run(setup, program, memory, progress)
+        self.said = cycles, memory.moved
+        return cycles
 
 
 def replica(draw: Draw) -> int:
@@ -97,3 +120,41 @@ def test_what_the_replica_does_not_time() -> None:
     program.product(0, row=0, gadgets=(1,), target=0)
     with pytest.raises(IllegalInstructionError, match="gadget 1 of 1"):
         run(config, 8, (2,), program)
+
+
+def test_a_modelled_lookup_takes_what_it_takes_in_rtl() -> None:
+    """Cycles, and bytes by what they are of, of a program of all instructions; results are the library's on both."""
+    config, plan = WideConfig.named(SMALL), lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1)
+    with Simulation(config, optimise="-O1") as sim:
+        simulated, modelled = Kept(Simulated(sim)), Kept(Modelled())
+        for executor in (simulated, modelled):
+            run_lookup(plan, config, executor)
+    assert modelled.said == simulated.said
+    assert modelled.said[1]["keys"] > 0
+
+
+@pytest.mark.long
+def test_modelled_gates_take_what_they_take_in_rtl() -> None:
+    config = WideConfig.named("psi-wide")
+    with Simulation(config, optimise="-O1") as sim:
+        simulated, modelled = Kept(Simulated(sim)), Kept(Modelled())
+        for executor in (simulated, modelled):
+            run_gates("gates-128", config, executor, 6, 5)
+    assert modelled.said == simulated.said
+
+
+def test_a_model_answers_queries() -> None:
+    plan = lookup_plan(8, SMALL_PRIME, 1, 9, 0, 1)
+    client = psi.ClientKey(plan, seed(1))
+    words = np.array([[5], [3], [6]], np.uint16)
+    arrays = Arrays(np.array([0, 2, 3], np.uint64), np.array([7, 300, 511], np.uint32), words, np.zeros(0, np.uint16))
+    device = open_device("model:psi-wide-small")
+    keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
+    handle = device.prepare(LookupKernel(plan), keys, LookupTable(plan, arrays))
+    (reply,), report = device.run(handle, [client.query(np.array([300, 510], np.uint32))])
+    assert len(reply) == plan.reply_bytes
+    assert report.device == "model:psi-wide-small"
+    assert report.cycles
+    assert report.seconds == report.cycles / 125e6
+    with pytest.raises(ParameterError, match="algorithm ringforge"):
+        device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)

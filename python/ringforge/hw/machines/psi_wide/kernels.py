@@ -11,7 +11,7 @@ its table; what of the table others may not know does not change the program.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -62,7 +62,18 @@ def _key(keys: KeySet, params: fhew.GateParameters, method: fhew.Method, device:
     return key
 
 
-class _Levels(Implementation):
+class _Runs(Implementation):
+    """Kernels as programs.
+
+    Args:
+        executor: makes what runs them, of a device.
+    """
+
+    def __init__(self, executor: Callable[[Any], Executor]) -> None:
+        self.executor = executor
+
+
+class _Levels(_Runs):
     """Levels of gates."""
 
     def check(self, device: Any, kernel: GateLevelKernel) -> None:
@@ -86,7 +97,7 @@ class _Levels(Implementation):
         if len(r.inputs) != 4:
             raise ShapeError(f"{len(r.inputs)} inputs, where a level of gates has kinds, sources, wires and targets")
         (key, machine), (kinds, sources, wires, targets) = r.state, r.inputs
-        start, executor, levels = time.perf_counter(), _Turns(r.device), list[Level]()
+        start, executor, levels = time.perf_counter(), self.executor(r.device), list[Level]()
 
         def rotate(accumulators: Any, exponents: Any) -> None:
             levels.extend(machine.rotate(executor, accumulators, exponents))
@@ -98,7 +109,7 @@ class _Levels(Implementation):
         return int(state[1].keys.nbytes)
 
 
-class _Accumulate(Implementation):
+class _Accumulate(_Runs):
     """Chains of products."""
 
     def check(self, device: Any, kernel: AccumulateKernel) -> None:
@@ -119,11 +130,11 @@ class _Accumulate(Implementation):
         if indices.max(initial=0) >= limit:
             raise ShapeError(f"key index {int(indices.max())} of {limit}: take (i d_r + j) B_r + v, i below n")
         accumulators = out.astype(np.uint64)
-        out[:], levels = chains(r.device.config, r.state, _Turns(r.device), accumulators, indices, r.progress)
+        out[:], levels = chains(r.device.config, r.state, self.executor(r.device), accumulators, indices, r.progress)
         return [out], _of_levels(r, start, levels, {})
 
 
-class _Substitution(Implementation):
+class _Substitution(_Runs):
     """Substitutions of a batch."""
 
     def check(self, device: Any, kernel: SubstitutionKernel) -> None:
@@ -152,7 +163,7 @@ class _Substitution(Implementation):
         """
         start, out = time.perf_counter(), r.kernel.checked(r.inputs)
         setup, given = self._setup(r.device, r.kernel), out.astype(np.uint64)
-        executor, element = _Turns(r.device), r.kernel.element
+        executor, element = self.executor(r.device), r.kernel.element
         out[:], levels = substitutions(r.device.config, setup, executor, given, element, r.state, r.progress)
         return [out], _report(r, start, levels, {"substitution": r.kernel.batch})
 
@@ -160,7 +171,7 @@ class _Substitution(Implementation):
         return int(state.nbytes)
 
 
-class _Lookups(Implementation):
+class _Lookups(_Runs):
     """Look-ups."""
 
     def check(self, device: Any, kernel: LookupKernel) -> None:
@@ -194,7 +205,7 @@ class _Lookups(Implementation):
         if len(r.inputs) != 1 or not isinstance(r.inputs[0], bytes):
             raise ShapeError(f"{len(r.inputs)} inputs, where a lookup takes the bytes of one request")
         (keys, table), start = r.state, time.perf_counter()
-        machine = LookupMachine(r.device.config, keys, _Turns(r.device))
+        machine = LookupMachine(r.device.config, keys, self.executor(r.device))
         results = machine.results(r.inputs[0], table.arrays, most=table.most, progress=r.progress)
         reply = _native.psi.seal_reply(keys, np.ascontiguousarray(results))
         took = Level(0, machine.cycles, bytes=machine.bytes)
@@ -220,7 +231,12 @@ def _report(r: Execution[Any, Any], start: float, levels: Sequence[Level], opera
     return Report(r.device.name, seconds, cycles or None, hz if cycles else None, moved, operations)
 
 
-register(GateLevelKernel, "rtl:psi_wide", _Levels())
-register(AccumulateKernel, "rtl:psi_wide", _Accumulate())
-register(SubstitutionKernel, "rtl:psi_wide", _Substitution())
-register(LookupKernel, "rtl:psi_wide", _Lookups())
+def register_kernels(kind: str, executor: Callable[[Any], Executor]) -> None:
+    """What devices of a kind run, by executors made of the device."""
+    register(GateLevelKernel, kind, _Levels(executor))
+    register(AccumulateKernel, kind, _Accumulate(executor))
+    register(SubstitutionKernel, kind, _Substitution(executor))
+    register(LookupKernel, kind, _Lookups(executor))
+
+
+register_kernels("rtl:psi_wide", _Turns)

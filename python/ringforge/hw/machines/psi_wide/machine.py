@@ -28,6 +28,7 @@ MACHINE: Final = Machine(
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
     resized=frozenset({"rf_bank"}),
     kernels="ringforge.hw.machines.psi_wide.kernels",
+    model="ringforge.hw.machines.psi_wide.model_device",
     commands={
         "cycles": "ringforge.hw.machines.psi_wide.cli:cycles_command",
         "validate": "ringforge.hw.machines.psi_wide.validate_cli:validate_command",

@@ -127,6 +127,15 @@ def run(config: WideConfig, log_n: int, digits: Sequence[int], program: Program)
     return _Machine(config, log_n, digits, program.instructions).run()
 
 
+def size(config: WideConfig, log_n: int, i: Instruction) -> tuple[int, int]:
+    """Units that an instruction moves from or to memory, and beats of each."""
+    if i.op == Op.TABLE:
+        return 1, (config.word_bytes << log_n) // PORT_BYTES
+    if i.op in (Op.PLAIN, Op.CELLS):
+        return i.s1 if i.op == Op.PLAIN else 1, (PLAIN_BITS // 8 << log_n) // PORT_BYTES
+    return i.s1 if i.op in (Op.LOAD, Op.STORE) else 0, config.rlwe_bytes(log_n) // PORT_BYTES
+
+
 class _Machine:
     def __init__(
         self, config: WideConfig, log_n: int, digits: Sequence[int], instructions: Sequence[Instruction]
@@ -317,12 +326,7 @@ class _Machine:
     def move(self, i: Instruction, id_: int, time: int) -> Move:
         """The transfer of an instruction that starts."""
         plain, table = i.op in (Op.PLAIN, Op.CELLS), i.op == Op.TABLE
-        beats = self.lines * self.line_beats
-        if plain:
-            beats = self.lines // self.row_lines
-        elif table:
-            beats = (1 << self.log_n) // self.words
-        units = 1 if table or i.op == Op.CELLS else i.s1
+        units, beats = size(self.config, self.log_n, i)
         return Move(id_, plain, table, i.to_row, units, beats, i.beat, time + 1)
 
     def linear_done(self, time: int, id_: int) -> None:
