@@ -118,8 +118,13 @@ def test_what_the_replica_does_not_time() -> None:
         with pytest.raises(ParameterError, match="take device rtl:psi-wide-small"):
             run(config.model_copy(update=change), 8, (2,), program)
     program.product(0, row=0, gadgets=(1,), target=0)
-    with pytest.raises(IllegalInstructionError, match="gadget 1 of 1"):
-        run(config, 8, (2,), program)
+    for digits in ((2,), (2, 0)):
+        with pytest.raises(IllegalInstructionError, match="gadget 1 of"):
+            run(config, 8, digits, program)
+    nothing = Program()
+    nothing.load(0, first=0, count=0)
+    with pytest.raises(IllegalInstructionError, match="instruction 0, LOAD: a count of 0"):
+        run(config, 8, (2,), nothing)
 
 
 def test_a_modelled_lookup_takes_what_it_takes_in_rtl() -> None:

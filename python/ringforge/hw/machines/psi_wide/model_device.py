@@ -26,9 +26,10 @@ class Modelled(Interpreted):
         pass
 
     def run(self, setup: Setup, program: Program, memory: Memory, progress: Progress | None = None) -> int | None:
-        # What the replica does not time is refused before the work.
-        timed = replica.run(memory.config, setup.ring.log_n, [g.count for g in setup.gadgets], program)
+        # What the replica does not time is refused before the work, what the machine refuses by the interpreter.
+        replica.check(memory.config, setup.ring.log_n)
         super().run(setup, program, memory, progress)
+        timed = replica.run(memory.config, setup.ring.log_n, [g.count for g in setup.gadgets], program)
         moved = dict.fromkeys(ENTITIES, 0)
         starts = [segment.address for segment in memory.dram]
         for i in program.instructions:

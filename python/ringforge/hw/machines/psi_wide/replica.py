@@ -106,16 +106,11 @@ class _Claim:
         return bool(self.all or other.all or self.writes & (other.writes | other.reads) or self.reads & other.writes)
 
 
-def run(config: WideConfig, log_n: int, digits: Sequence[int], program: Program) -> Report:
-    """Times a program.
-
-    Args:
-        log_n: of the degree.
-        digits: of the entries of the table of gadgets.
+def check(config: WideConfig, log_n: int) -> None:
+    """Whether the replica times a machine at a degree.
 
     Raises:
         ParameterError: the machine lacks the degree, or has another kind of memory, or a slower one.
-        IllegalInstructionError: an instruction names a gadget that there is not.
     """
     if not config.min_log_n <= log_n <= config.max_log_n:
         raise ParameterError(f"{config.name} takes degrees 2^{config.min_log_n} to 2^{config.max_log_n}, not 2^{log_n}")
@@ -124,6 +119,20 @@ def run(config: WideConfig, log_n: int, digits: Sequence[int], program: Program)
             f"the replica of {config.name} has simple memory of {PORT_BYTES} bytes a cycle at least: take device "
             f"rtl:{config.name}"
         )
+
+
+def run(config: WideConfig, log_n: int, digits: Sequence[int], program: Program) -> Report:
+    """Times a program.
+
+    Args:
+        log_n: of the degree.
+        digits: of the entries of the table of gadgets.
+
+    Raises:
+        ParameterError: as `check`.
+        IllegalInstructionError: an instruction has a count of 0, or names a gadget without digits.
+    """
+    check(config, log_n)
     return _Machine(config, log_n, digits, program.instructions).run()
 
 
@@ -227,6 +236,10 @@ class _Machine:
             return ((1 << count) - 1) << first + (_ROW if row else 0)
 
         gathers, sums = i.op in (Op.PRODUCT, Op.LINEAR), i.op in (Op.PLAIN, Op.CELLS)
+        if (sums or i.op in (Op.LOAD, Op.STORE)) and i.s1 == 0:
+            raise IllegalInstructionError(
+                f"instruction {self.pc - 1}, {i.op.name}: a count of 0, which no machine takes"
+            )
         writes = reads = 0
         if gathers or sums or i.op == Op.LOAD:
             writes = places(i.target, i.s1 if i.op == Op.LOAD else 1, i.to_row)
@@ -245,8 +258,11 @@ class _Machine:
     def cuts(self, i: Instruction) -> tuple[int, ...]:
         """Digits of a product's polynomials."""
         chosen = (i.gadget_a, i.gadget_b) if i.both else (i.gadget_a,)
-        if max(chosen) >= len(self.digits):
-            raise IllegalInstructionError(f"a product names gadget {max(chosen)} of {len(self.digits)}")
+        if max(chosen) >= len(self.digits) or not all(self.digits[g] for g in chosen):
+            raise IllegalInstructionError(
+                f"instruction {self.pc - 1}, a product, names gadget {max(chosen)} of {len(self.digits)}, or one "
+                "without digits"
+            )
         return tuple(self.digits[g] for g in chosen)
 
     # ---- hazards and room ----
