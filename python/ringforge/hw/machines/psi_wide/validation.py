@@ -14,7 +14,7 @@ from ringforge.hw.core.build import library
 from ringforge.hw.core.simulator import MAX_ENTITIES, Simulation
 from ringforge.hw.core.validation import Validated
 from ringforge.hw.machines.psi_wide.config import WideConfig
-from ringforge.hw.machines.psi_wide.draws import Draw
+from ringforge.hw.machines.psi_wide.draws import SMALL, Draw
 from ringforge.hw.machines.psi_wide.replica import run
 from ringforge.hw.machines.psi_wide.runner import Simulated
 
@@ -22,9 +22,11 @@ from ringforge.hw.machines.psi_wide.runner import Simulated
 def validate_draw(draw: Draw) -> tuple[Validated, runs.Record]:
     """A drawn case, on a simulated machine of its own memory."""
     made = draw.made()
-    library(draw.config, optimise="-O1")
+    # Large machines as `hw cycles` builds them.
+    optimise = "-O1" if draw.machine == SMALL else "-O3"
+    library(draw.config, optimise=optimise)
     start = time.process_time()
-    with Simulation[WideConfig](draw.config, optimise="-O1") as sim:
+    with Simulation[WideConfig](draw.config, optimise=optimise) as sim:
         sim.clear_traffic()
         cycles = Simulated(sim).run(made.setup, made.program, made.memory) or 0
         moved = sim.traffic({str(n): n for n in range(MAX_ENTITIES)}).values()
