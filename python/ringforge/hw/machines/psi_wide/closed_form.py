@@ -8,7 +8,7 @@ many, each for itself when they are few, all for keys where memory brings them l
 
 >>> timing = Timing(WideConfig.named("psi-wide"), 10)
 >>> timing.operation((2, 2)), timing.chains(16, 687, (2, 2)) / (16 * 687)
-(256, 256.8...)
+(256, 256.78...)
 """
 
 from __future__ import annotations
