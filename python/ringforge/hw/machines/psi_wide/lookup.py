@@ -8,7 +8,7 @@ rows. The host opens requests, puts the table's cells into plain rows, and masks
 
 Sums of plain rows fill the forward transform, or sums of monomials take their place (leaves.py). Between them go, a few
 instructions at a time, what prepares the next bin (expansion, rows) and what finishes the ones before it (tree,
-rotation, packing: chains, each step of which needs the one before), so that no instruction has to wait long for another.
+rotation, packing: chains, each step of which needs the one before), so that no instruction waits long for another.
 
 Instructions, with their addresses, are a function of the plan and of the table's public bound alone.
 """
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Ciphertexts that are on their way through a stage of the expansion, and how many more are loaded ahead.
 _EXPANDING, _FETCHED = 6, 4
+#: X
+_MORE = 0
 #: Bins whose RGSW ciphertexts are held at a time, at most and at least.
 _BINS, _FEWEST = 4, 2
 #: Chains that are taken on by a step after each sum of rows.
@@ -460,7 +462,7 @@ class _Maker:
 
     # ---- a bin ----
 
-    def _look_up(self, this: _Bin, beside: list[Callable[[], None]]) -> None:
+    def _look_up(self, this: _Bin, beside: list[Callable[[], None] | None]) -> None:
         """A bin's sums of rows, and between them `beside` and steps of chains, its own too."""
         leaves = 1 << self.plan.tree_bits
         values = [_Value() for _ in range(leaves)]
@@ -470,7 +472,7 @@ class _Maker:
         for leaf, words in enumerate(memory):
             slot = self._take()
             # Loads behind a sum would wait for its rows, and all that follows for them.
-            self.program.loads_last(self.settled, self.digits, self.size)
+            self.program.loads_late(self.settled, self.digits, self.size, self.config.polys + _MORE)
             self._leaf(this, words, slot)
             self.settled = len(self.program.instructions)
             # A sum takes long: what needs it comes after the next one, beside which it then waits.
