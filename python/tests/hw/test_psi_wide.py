@@ -32,7 +32,7 @@ from ringforge.hw.machines.psi_wide.runner import Executor, Interpreted, Memory,
 from ringforge.psi.kernels import LookupKernel, SubstitutionKernel
 from ringforge.psi.planner import choose
 from ringforge.psi.table import Arrays
-from tests.hw.wide_programs import GADGETS, case
+from tests.hw.wide_programs import GADGETS, case, with_monomials
 
 SMALL_PRIME = 134215681  # 27 bits, 1 modulo 2^11
 
@@ -406,6 +406,18 @@ def test_the_interpreter_refuses_what_the_machine_refuses():
     refused("b beside digits", both=True, beside=Beside.B)
     refused("count of 0", op=Op.STORE)
     refused("FORWARD was not loaded", tables=False)
+    refused("count of 0", op=Op.CELLS, s1=1)
+    refused("129 monomials, but a row of numbers holds 128", op=Op.CELLS, s1=129, s2=1)
+    refused("no key row 128", op=Op.CELLS, s1=1, s2=3, row=126)
+
+
+@pytest.mark.parametrize("row", [2, 3, 255, 256, 1 << 15])
+@pytest.mark.parametrize("at", [0, 1, 6])
+def test_monomials_that_name_no_key_row_are_refused(row, at):
+    config = WideConfig.named("psi-wide-small")
+    given = with_monomials(config, SMALL_PRIME, 8, [0] * at + [row])
+    with pytest.raises(HardwareError, match=f"names key row {row} of 2"):
+        Interpreted().run(given.setup, given.program, given.memory)
 
 
 def test_loads_of_what_was_stored_need_a_fence():

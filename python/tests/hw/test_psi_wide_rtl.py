@@ -25,7 +25,7 @@ from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
 from tests.hw.psi_devices import QuickDevice
 from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed, tables
-from tests.hw.wide_programs import case
+from tests.hw.wide_programs import case, with_monomials
 
 #: A run without a beat for so many cycles has come to a stand.
 _SILENCE = 20_000
@@ -78,6 +78,7 @@ def test_an_empty_program_ends(small):
         ({"op": Op.STORE}, "a count of 0"),
         ({"op": Op.CELLS, "s1": 3}, "a count of 0"),
         ({"op": Op.CELLS, "s1": 3, "s2": 100, "row": 40}, "a slot or key rows that it does not have"),
+        ({"op": Op.CELLS, "s1": 129, "s2": 1}, "a count of 0"),
         ({"op": Op.TABLE, "s1": 3}, "a count of 0"),
     ],
 )
@@ -88,6 +89,26 @@ def test_refusals(small, instruction, message):
     with pytest.raises(HardwareError, match=f"element 0, after {at} instructions: .*{message}"):
         Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
     compare(small, SMALL_PRIME, 8, 2, 5)
+
+
+@pytest.mark.parametrize("rows", [[2], [0, 255], [1, 0, 256], [0] * 9 + [1 << 15]])
+def test_monomials_that_name_no_key_row(small, rows):
+    """They end the run, whatever is wrong with instructions behind, and before anything of them is stored."""
+    given = with_monomials(small.config, SMALL_PRIME, 8, rows)
+    given.program.instructions.append(Instruction(Op.STORE))
+    with pytest.raises(HardwareError, match="a monomial in memory names a key row that its instruction has not"):
+        Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
+    assert not given.result.any()
+
+
+def test_monomials_as_many_as_a_row_holds(small):
+    """Powers count modulo 2N, and the last key row is one."""
+    for log_n in (8, 9):
+        rows = [i % 2 for i in range(min(255, 1 << log_n - 1))]
+        want, got = (with_monomials(small.config, SMALL_PRIME, log_n, rows) for _ in range(2))
+        Interpreted().run(want.setup, want.program, want.memory)
+        Simulated(small, silence=_SILENCE).run(got.setup, got.program, got.memory)
+        np.testing.assert_array_equal(got.result, want.result)
 
 
 def test_unknown_operations_and_degrees(small):
@@ -106,6 +127,32 @@ def test_unknown_operations_and_degrees(small):
     for register, value in ((0x110, 10), (0x110, 7), (0x114, 8)):
         with pytest.raises(HardwareError, match="a degree or a shift"):
             run({register: value})
+
+
+def test_its_own_registers_hold_during_a_run(small):
+    """Writes are refused from start to end and change nothing; then they are taken again."""
+    want, got = (case(small.config, SMALL_PRIME, 9, 5, 30) for _ in range(2))
+    Interpreted().run(want.setup, want.program, want.memory)
+    small.unmap_all()
+    small.map_dram(got.memory.dram)
+    small.map(got.memory.end, got.program.words())
+    writes = got.setup.writes(small.config, len(got.program.instructions))
+    for register, value in writes:
+        small.write(register, value)
+    held = {register: small.read(register) for register, _ in writes}
+    small.start(got.memory.end)
+    refused = 0
+    while not small.advance(500):
+        for register in held:
+            with pytest.raises(HardwareError, match="with an error to writing"):
+                small.write(register, 0)
+            refused += 1
+    small.check()
+    assert refused > len(held)
+    assert held == {register: small.read(register) for register in held}
+    np.testing.assert_array_equal(got.result, want.result)
+    small.write(writes[0][0], 12345)
+    assert small.read(writes[0][0]) == 12345
 
 
 def test_memory_that_is_not_there(small):
@@ -263,7 +310,7 @@ def test_lookups_are_those_of_the_library(small, log_n, log_bins, cell_bits, log
     [
         ("psi-wide", "gates-128", 64, 16, 288),
         ("psi-wide", "gates-128", 687, 16, 288),
-        ("psi-wide", "paper-medium", 8, 8, 432),
+        ("psi-wide", "paper-medium", 8, 8, 440),
         ("psi-wide-32", "gates-128", 64, 16, 144),
     ],
 )

@@ -22,6 +22,7 @@ MACHINE: Final = Machine(
         2: "an instruction names a slot or key rows that it does not have",
         3: "an instruction has a count of 0, a gadget without digits, an even element, or what it cannot combine",
         4: "a degree or a shift that it does not take",
+        5: "a monomial in memory names a key row that its instruction has not",
     },
     parts=COMMON_PARTS
     | {"rf_mod_mul", "psi_stream_ntt", "psi_stream_intt", "psi_wide_gather", "psi_wide_digits", "psi_wide_issue"},

@@ -90,7 +90,8 @@ class Instruction:
     Attributes:
         op: what it does.
         take, s1, s2, element, times, power: what the gather unit makes: x of slots, x(X^element), times a factor. s1 is
-            the count of LOAD, STORE, PLAIN and CELLS, and the table of TABLE; s2 is how many key rows CELLS may name.
+            the count of LOAD, STORE, PLAIN and CELLS, and the table of TABLE; s2 is how many key rows CELLS may name;
+            it has N/2 monomials at most.
         gadget_a, gadget_b, both: entries of the table of gadgets, for a, and for b if both are cut.
         negate: the sum of products is subtracted.
         has_init, init: a slot that the sum begins with. beside: and what of the gathered b.
