@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 #: Ciphertexts that are on their way through a stage of the expansion, and how many more are loaded ahead.
 _EXPANDING, _FETCHED = 6, 4
-#: X
-_MORE = 0
 #: Bins whose RGSW ciphertexts are held at a time, at most and at least.
 _BINS, _FEWEST = 4, 2
 #: Chains that are taken on by a step after each sum of rows.
@@ -471,8 +469,8 @@ class _Maker:
         written = before = 0
         for leaf, words in enumerate(memory):
             slot = self._take()
-            # Loads behind a sum would wait for its rows, and all that follows for them.
-            self.program.loads_late(self.settled, self.digits, self.size, self.config.polys + _MORE)
+            # A load waits for the rows of the sum before it, and what follows for the load: products go first.
+            self.program.loads_late(self.settled, self.digits, self.size, self.config.polys)
             self._leaf(this, words, slot)
             self.settled = len(self.program.instructions)
             # A sum takes long: what needs it comes after the next one, beside which it then waits.
