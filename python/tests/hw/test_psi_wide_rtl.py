@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ringforge._native import fhew, psi
-from ringforge.devices import KeySet, open_device
-from ringforge.errors import HardwareError, ParameterError
+from ringforge.devices import KeySet, conformance, open_device
+from ringforge.errors import Error, HardwareError, ParameterError
 from ringforge.gates.kernels import GateLevelKernel
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.registers import Register
@@ -23,7 +23,8 @@ from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Prog
 from ringforge.hw.machines.psi_wide.runner import Interpreted, Simulated
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
-from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed
+from tests.hw.psi_devices import QuickDevice
+from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed, tables
 from tests.hw.wide_programs import case, with_monomials
 
 #: A run without a beat for so many cycles has come to a stand.
@@ -208,10 +209,41 @@ def test_two_threads_do_not_share_it(small):
 def test_a_lookup_is_that_of_the_library(small):
     executor = Simulated(small, silence=_SILENCE)
     assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, executor)
-    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 12, 0, 1), small.config, executor, ones=True)
 
 
-def test_a_device_answers_queries():
+@pytest.mark.parametrize(("most", "log_t"), [(8, 1), (None, 3)])
+def test_time_does_not_tell_what_a_table_holds(small, most, log_t):
+    """By monomials, and by rows: cycles are the same for all tables, and so is what crosses the port."""
+    plan = lookup_plan(8, SMALL_PRIME, 1, 11 if most else 9, 0, 3 if most else 1, log_t=log_t)
+    executor, found = Simulated(small, silence=_SILENCE), set()
+    for table in tables(plan):
+        cycles = run_lookup(plan, small.config, executor, table, most)
+        found.add((cycles, small.read(Register.READ_BEATS), small.read(Register.WRITE_BEATS)))
+    assert len(found) == 1
+
+
+def test_bytes_are_those_of_the_port(small):
+    """Bytes by what they are of, the machine's own counters, and what the program says."""
+    given = case(small.config, SMALL_PRIME, 8, 4, 40)
+    Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
+    read, written = (small.read(r) * 64 for r in (Register.READ_BEATS, Register.WRITE_BEATS))
+    assert sum(given.memory.moved.values()) == read + written
+    # Programs are fetched by whole beats.
+    assert 0 <= read - given.program.read_bytes(8, small.config.word_bytes) < 64
+    assert given.memory.moved["tables"] == 3 * 256 * small.config.word_bytes
+
+
+@pytest.mark.long
+def test_conformance() -> None:
+    conformance.import_kernels()
+    checks = list(conformance.checks(QuickDevice("psi-wide-small")))
+    kernels = {name.partition(" ")[0] for name, _ in checks}
+    assert kernels >= {"AccumulateKernel", "GateLevelKernel", "LookupKernel", "SubstitutionKernel"}
+    for _, check in checks:
+        check()
+
+
+def test_a_device_answers_queries(monkeypatch):
     plan = lookup_plan(8, SMALL_PRIME, 1, 9, 0, 1)
     client = psi.ClientKey(plan, seed(1))
     words = np.array([[5], [3], [6]], np.uint16)
@@ -219,12 +251,27 @@ def test_a_device_answers_queries():
     device = open_device("rtl:psi-wide-small")
     keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
     handle = device.prepare(LookupKernel(plan), keys, LookupTable(plan, arrays))
-    (reply,), report = device.run(handle, [client.query(np.array([300, 510], np.uint32))])
+    request, seen = client.query(np.array([300, 510], np.uint32)), list[float]()
+    (reply,), report = device.run(handle, [request], progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
     # A ring this small has no room for its noise: that results are the library's, the tests above say.
     assert len(reply) == plan.reply_bytes
     assert client.decode(reply).shape == (2, 1)
     assert report.cycles
     assert report.seconds == report.cycles / 125e6
+    counts = plan.counts()
+    assert {x: getattr(counts, x) for x in ("substitution", "external_product", "reconstruction", "row")} == {
+        x: count for x, count in report.operations.items() if x != "instruction"
+    }
+    assert report.bytes["table"] == counts.row * 512
+    # In the middle of a run, and before it.
+    monkeypatch.setattr("ringforge.hw.core.simulator._STEP", 2_000)
+    for stop in (lambda fraction: fraction < 0.5, lambda _: False):
+        with pytest.raises(Error, match="cancelled"):
+            device.run(handle, [request], progress=stop)
+    (again,), _ = device.run(handle, [request])
+    assert client.decode(again).tolist() == client.decode(reply).tolist()
     with pytest.raises(ParameterError, match="algorithm ringforge"):
         device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)
 

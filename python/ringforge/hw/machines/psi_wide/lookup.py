@@ -8,7 +8,7 @@ rows. The host opens requests, puts the table's cells into plain rows, and masks
 
 Sums of plain rows fill the forward transform, or sums of monomials take their place (leaves.py). Between them go, a few
 instructions at a time, what prepares the next bin (expansion, rows) and what finishes the ones before it (tree,
-rotation, packing: chains, each step of which needs the one before), so that no instruction has to wait long for another.
+rotation, packing: chains, each step of which needs the one before), so that no instruction waits long for another.
 
 Instructions, with their addresses, are a function of the plan and of the table's public bound alone.
 """
@@ -460,7 +460,7 @@ class _Maker:
 
     # ---- a bin ----
 
-    def _look_up(self, this: _Bin, beside: list[Callable[[], None]]) -> None:
+    def _look_up(self, this: _Bin, beside: list[Callable[[], None] | None]) -> None:
         """A bin's sums of rows, and between them `beside` and steps of chains, its own too."""
         leaves = 1 << self.plan.tree_bits
         values = [_Value() for _ in range(leaves)]
@@ -469,8 +469,8 @@ class _Maker:
         written = before = 0
         for leaf, words in enumerate(memory):
             slot = self._take()
-            # Loads behind a sum would wait for its rows, and all that follows for them.
-            self.program.loads_last(self.settled, self.digits, self.size)
+            # A load waits for the rows of the sum before it, and what follows for the load: products go first.
+            self.program.loads_late(self.settled, self.digits, self.size, self.config.polys)
             self._leaf(this, words, slot)
             self.settled = len(self.program.instructions)
             # A sum takes long: what needs it comes after the next one, beside which it then waits.

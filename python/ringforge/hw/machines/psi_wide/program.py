@@ -239,22 +239,29 @@ class Program:
             init=init or 0,
         )  # fmt: skip
 
-    def loads_last(self, first: int, digits: Sequence[int], size: int) -> None:
-        """Moves loads from instruction `first` on to the end, as far as what lies between does not need them.
+    def loads_late(self, first: int, digits: Sequence[int], size: int, polys: int) -> None:
+        """Moves loads from instruction `first` on back, as far as what follows does not need them: behind products of
+        `polys` polynomials, and one behind each product from there on.
 
         Args:
             digits: of each gadget. size: bytes of a ciphertext.
         """
         stay: list[Instruction] = []
-        last: list[Instruction] = []
+        moved: list[tuple[int, Instruction]] = []  # and how many that stay follow where it was
         kept = False  # whether a load has kept its place
         for i in reversed(self.instructions[first:]):
             if i.op is not Op.LOAD or (i.fence and kept) or any(_meet(i, other, digits, size) for other in stay):
                 kept |= i.op is Op.LOAD
                 stay.append(i)
             else:
-                last.append(i)
-        self.instructions[first:] = [*reversed(stay), *reversed(last)]
+                moved.append((len(stay), i))
+        del self.instructions[first:]
+        for number, i in enumerate(reversed(stay), start=1):
+            self.instructions.append(i)
+            polys -= (1 + i.both) if i.op is Op.PRODUCT else 0
+            if polys <= 0 and i.op is Op.PRODUCT and moved and len(stay) - number <= moved[-1][0]:
+                self.instructions.append(moved.pop()[1])
+        self.instructions += [i for _, i in reversed(moved)]
 
     def read_bytes(self, log_n: int, word_bytes: int) -> int:
         """Bytes that it reads from memory, itself included."""
