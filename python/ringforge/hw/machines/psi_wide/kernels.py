@@ -66,10 +66,10 @@ class _Runs(Implementation):
     """Kernels as programs.
 
     Args:
-        executor: makes what runs them, of a device.
+        executor: makes what runs them, of a device; default: its simulation.
     """
 
-    def __init__(self, executor: Callable[[Any], Executor]) -> None:
+    def __init__(self, executor: Callable[[Any], Executor] = _Turns) -> None:
         self.executor = executor
 
 
