@@ -337,6 +337,16 @@ def test_what_a_machine_does_not_take():
         LookupMachine(small.model_copy(update={"key_rows": 16}), keys, Interpreted())
 
 
+@pytest.mark.parametrize("log_n", [8, 9])
+def test_plans_in_small_rings_need_a_reason(log_n: int) -> None:
+    given = lookup_plan(log_n, SMALL_PRIME, 1, 9, 0, 0)
+    expansion, cut = list(given.expansion), given.gadget
+    shape = (log_n, SMALL_PRIME, 1, 9, 0, 3, 0, cut, expansion, given.reconstruction, 13)
+    assert psi.Plan("ringforge", *shape, "a test").insecure == "a test"
+    with pytest.raises(ParameterError, match="state a reason"):
+        psi.Plan("ringforge", *shape)
+
+
 def _cut(log_base: int, count: int, drop: int = 0) -> fhew.Cut:
     return fhew.Cut(log_base, count, drop, True)
 
