@@ -211,6 +211,7 @@ def test_a_lookup_is_that_of_the_library(small):
     assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, executor)
 
 
+@pytest.mark.parametrize("small", [0], indirect=True)  # random stalls are others in every run
 @pytest.mark.parametrize(("most", "log_t"), [(8, 1), (None, 3)])
 def test_time_does_not_tell_what_a_table_holds(small, most, log_t):
     """By monomials, and by rows: cycles are the same for all tables, and so is what crosses the port."""
