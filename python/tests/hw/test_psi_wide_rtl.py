@@ -249,7 +249,7 @@ def test_a_device_answers_queries(monkeypatch):
     client = psi.ClientKey(plan, seed(1))
     words = np.array([[5], [3], [6]], np.uint16)
     arrays = Arrays(np.array([0, 2, 3], np.uint64), np.array([7, 300, 511], np.uint32), words, np.zeros(0, np.uint16))
-    device = open_device("rtl:psi-wide-small")
+    device = QuickDevice("psi-wide-small")
     keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
     handle = device.prepare(LookupKernel(plan), keys, LookupTable(plan, arrays))
     request, seen = client.query(np.array([300, 510], np.uint32)), list[float]()
