@@ -79,7 +79,7 @@ async def loads(dut):
             answer = bool(coming) and rng.random() < max(eager, 0.3)
             dut.rsp_valid_i.value = int(answer)
             dut.rsp_data_i.value = memory.beats[coming.popleft()] if answer else rng.getrandbits(512)
-            frees = rows_out > 0 and rng.random() < eager
+            frees = rows_out > 0 and rng.random() < 0.03
             dut.row_free_i.value = int(frees)
             rows_out -= frees
             await ReadOnly()
