@@ -1,0 +1,1 @@
+rtl/omr_pkg.sv
