@@ -1,1 +1,9 @@
 rtl/omr_pkg.sv
+rtl/omr_read.sv
+rtl/omr_write.sv
+rtl/omr_memory.sv
+rtl/omr_fetch.sv
+rtl/omr_check.sv
+rtl/omr_queue.sv
+rtl/omr_issue.sv
+rtl/omr_top.sv

@@ -91,6 +91,7 @@ package omr_pkg;
     logic [Units-1:0][CounterW-1:0] count;
   } waits_t;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // instructions have spare bits
   function automatic instr_t instruction_of(logic [InstructionW-1:0] raw);
     return '{
       op: raw[3:0], dst: raw[11:4], src: raw[19:12], mod: raw[27:20], k: raw[43:28], bank: raw[51:44], part: raw[55:52],
@@ -103,6 +104,7 @@ package omr_pkg;
   function automatic waits_t waits_of(logic [InstructionW-1:0] raw);
     return '{need: raw[248+:Units], count: raw[256+:Units*CounterW]};
   endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   function automatic logic [UnitW-1:0] unit_of(logic [3:0] op);
     case (op)
