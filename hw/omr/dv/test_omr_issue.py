@@ -57,13 +57,12 @@ class Bench:
     def __init__(self, dut, seed: int):
         self.dut, self.rng = dut, random.Random(seed)
         self.row_bits = 64 * parameter("Lanes", 4)
-        dut.rst_ni.value = 0
-        for name in ("start_i", "halt_i", "req_ready_i", "row_valid_i", "row_i", "cmd_ready_i", "done_i"):
-            getattr(dut, name).value = 0
         dut.log_n_i.value = SIZES.log_n
         dut.program_i.value = PROGRAM
 
     async def reset(self):
+        for name in ("start_i", "halt_i", "req_ready_i", "row_valid_i", "row_i", "cmd_ready_i", "done_i"):
+            getattr(self.dut, name).value = 0
         for level in (0, 1):
             self.dut.rst_ni.value = level
             await FallingEdge(self.dut.clk_i)
