@@ -1,4 +1,16 @@
 rtl/omr_pkg.sv
+rtl/omr_buffer.sv
+rtl/omr_banks.sv
+rtl/omr_sources.sv
+rtl/omr_tables.sv
+rtl/omr_load.sv
+rtl/omr_store.sv
+rtl/omr_xform.sv
+rtl/omr_scale.sv
+rtl/omr_conv.sv
+rtl/omr_kmac.sv
+rtl/omr_final.sv
+rtl/omr_rot.sv
 rtl/omr_read.sv
 rtl/omr_write.sv
 rtl/omr_memory.sv
