@@ -1,4 +1,7 @@
 rtl/omr_pkg.sv
+rtl/omr_ccadd.sv
+rtl/omr_pcmul.sv
+rtl/omr_sum.sv
 rtl/omr_read.sv
 rtl/omr_write.sv
 rtl/omr_memory.sv
