@@ -11,6 +11,9 @@ rtl/omr_conv.sv
 rtl/omr_kmac.sv
 rtl/omr_final.sv
 rtl/omr_rot.sv
+rtl/omr_ccadd.sv
+rtl/omr_pcmul.sv
+rtl/omr_sum.sv
 rtl/omr_read.sv
 rtl/omr_write.sv
 rtl/omr_memory.sv
