@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from ringforge.errors import ParameterError
 from ringforge.hw.core.config import WORD_BYTES, MachineConfig, room
 
-#: Primes may be this many bits shorter than the machine's words, where its multipliers are Barrett's.
+#: Primes may be this many bits shorter than the machine's words.
 MAX_SHIFT: Final = 7
 #: Primes are 1 modulo this, where they are Montgomery's.
 MONTGOMERY_STEP: Final = 1 << 18
@@ -115,7 +115,7 @@ class OmrConfig(MachineConfig):
     @property
     def min_prime_bits(self) -> int:
         """Bits of the shortest prime that it takes."""
-        return self.word_bits if self.montgomery else self.word_bits - MAX_SHIFT
+        return self.word_bits - MAX_SHIFT
 
     @property
     def montgomery(self) -> bool:
@@ -166,7 +166,7 @@ class OmrConfig(MachineConfig):
     # ---- what it takes ----
 
     def shift(self, q: int) -> int:
-        """Bits by which residues modulo q stand left in a word.
+        """Bits by which a word is longer than q; Barrett multipliers take residues shifted left by them.
 
         Raises:
             ParameterError: a modulus that the machine does not take; the message says what it takes.
