@@ -12,9 +12,13 @@ from units import Bench
 
 @cocotb.test()
 async def sources(dut):
-    bench = Bench(dut, 1)
+    bench = Bench(dut, 1, scale=True)
     width, rng, twin = bench.width, bench.rng, parameter("Twin", 0)
     await bench.reset()
+
+    def short(way: int) -> int:
+        return width - bench.modulus(way).q.bit_length()
+
     for number in range(10):
         bench.extreme = number == 4
         log_n = rng.randrange(bench.lanes.bit_length() - 1, bench.max_log_n + 1)
@@ -25,13 +29,12 @@ async def sources(dut):
         fields["init"] = rng.randrange(2)
         k = fields["k"]
         for v in range(bench.ways):
-            # Bit W may be there or not; with Montgomery the host computes it for this.
-            bench.constants[v][k + 1] = (1 << 2 * width) // bench.modulus(v).shifted
+            bench.constants[v][k + 1] = (1 << 2 * width) // (bench.modulus(v).q << short(v))
         if number == 7:
             await bench.run(fields, log_n, stop=rng.randrange(1, 30))
             bench.fill(mod, log_n)
             for v in range(bench.ways):
-                bench.constants[v][k + 1] = (1 << 2 * width) // bench.modulus(v).shifted
+                bench.constants[v][k + 1] = (1 << 2 * width) // (bench.modulus(v).q << short(v))
         d, v_sums = [list(limb) for limb in bench.d], [list(limb) for limb in bench.v]
         total = [0 if fields["init"] else x for x in v_sums[fields["dst"]]]
         for v in range(bench.ways):
@@ -40,9 +43,9 @@ async def sources(dut):
             modulus, constants = bench.modulus(v), bench.constants[v]
             y = [modulus.multiply(x, constants[k]) for x in bench.x[fields["src"]][v]]
             d[fields["bank"] + v] = [x >> modulus.shift for x in y]
-            for i, x in enumerate(y):
-                fraction = x * constants[k + 1] >> width
-                assert 0 <= (x << width) // modulus.shifted - fraction <= 1
+            for i, x in enumerate(d[fields["bank"] + v]):
+                fraction = (x << short(v)) * constants[k + 1] >> width
+                assert 0 <= (x << width) // modulus.q - fraction <= 1
                 total[i] += fraction
         v_sums[fields["dst"]] = [x % (1 << width + 6) for x in total]
         cycles = await bench.run(fields, log_n)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""What is around an arithmetic unit: tables, banks, streams, as Python lists, answering in the cycles that are promised.
+"""What is around an arithmetic unit: tables, banks, streams, as Python lists that answer in the promised cycles.
 
 Words that nobody has asked for are random, so a unit that looks at the wrong cycle gets the wrong result.
 """
@@ -11,7 +11,7 @@ from collections import deque
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 from instructions import FIELDS, command
-from modular import Modulus, moduli, parameter
+from modular import MONTGOMERY, Modulus, moduli, parameter
 
 PAIRS, PARTS, QUOTIENTS = 2, 2, 4
 
@@ -24,7 +24,7 @@ class Memory:
 
     def rows(self, addr: int, count: int, lanes: int) -> list[list[int]]:
         if addr not in self.limbs:
-            self.limbs[addr] = self.draw(addr, count * lanes)
+            self.limbs[addr] = self.draw(count * lanes)
         limb = self.limbs[addr]
         assert len(limb) == count * lanes, f"{count} rows are asked for at {addr:#x}, not {len(limb) // lanes}"
         return [limb[i : i + lanes] for i in range(0, len(limb), lanes)]
@@ -35,7 +35,7 @@ class Streams:
 
     def __init__(self, bench: "Bench", request: str, row: str):
         self.bench, self.request, self.row = bench, request, row
-        self.memory = [Memory(lambda addr, words, v=v: bench.limb(v, words)) for v in range(bench.ways)]
+        self.memory = [Memory(lambda words, v=v: bench.limb(v, words)) for v in range(bench.ways)]
         self.stall = 0.0
         self.reset()
 
@@ -78,7 +78,7 @@ class Streams:
 class Bench:
     """One unit with all storage that any unit has."""
 
-    def __init__(self, dut, seed: int):
+    def __init__(self, dut, seed: int, scale: bool = False):
         self.dut, self.rng = dut, random.Random(seed)
         names = {"W": 54, "Lanes": 4, "Ways": 1, "Sources": 1, "Buffers": 6, "Banks": 48, "MaxLogN": 6, "Kind": 0}
         values = {name: parameter(name, default) for name, default in names.items()}
@@ -89,7 +89,14 @@ class Bench:
         self.v_width = self.width + 6
         self.extreme = False
         self.n = 1 << self.max_log_n
-        choice = list(moduli(self.width, self.kind))
+        # Montgomery's residues are not shifted, however long its primes are; only SCALE is told how long.
+        kind = values["Kind"]
+        choice = list(moduli(self.width, kind))
+        if kind == MONTGOMERY:
+            lengths = range(max(self.width - 7, 20), self.width)
+            choice += [Modulus((self.rng.getrandbits(n) | 1 << n - 1) >> 18 << 18 | 1, n, 0, kind) for n in lengths]
+            choice = [Modulus(m.q, self.width, 0, kind) for m in choice]
+        self.told = [self.width - m.q.bit_length() if scale else m.shift for m in choice]
         self.moduli = [[choice[(i + v) % len(choice)] for i in range(64)] for v in range(self.ways)]
         self.constants = [[0] * 2048 for _ in range(self.ways)]
         self.streams = {
@@ -161,7 +168,7 @@ class Bench:
         index, constant = self.held
         dut.modulus_q_i.value = [self.moduli[v][index].shifted for v in range(self.ways)]
         dut.modulus_k_i.value = [self.moduli[v][index].k for v in range(self.ways)]
-        dut.modulus_shift_i.value = [self.moduli[v][index].shift for v in range(self.ways)]
+        dut.modulus_shift_i.value = [self.told[(index + v) % len(self.told)] for v in range(self.ways)]
         if hasattr(dut, "constant_i"):
             dut.constant_i.value = [self.constants[v][constant] & (1 << self.width) - 1 for v in range(self.ways)]
         for name, outer, width in (
@@ -234,21 +241,21 @@ class Bench:
         await FallingEdge(self.dut.clk_i)
 
     async def run(self, fields: dict[str, int], log_n: int, stop: int | None = None) -> int:
-        """Gives an instruction and waits until it is done; the cycles from one to the other. `stop`: reset after some."""
+        """Gives an instruction and waits until it is done; the cycles in between. `stop`: reset after so many."""
         dut = self.dut
         self.written = 0
         for streams in self.streams.values():
             streams.asked = [0] * self.ways
         dut.log_n_i.value, dut.cmd_i.value, dut.cmd_valid_i.value = log_n, command(fields), 1
         await self.cycle()
-        assert self.ready and not self.busy, "a unit that is idle takes an instruction"
+        assert (self.ready, self.busy) == (1, 0), "a unit that is idle takes an instruction"
         dut.cmd_valid_i.value = self.rng.randrange(2)
         dut.cmd_i.value = self.rng.getrandbits(sum(FIELDS[name][1] for name in fields))
         cycles = 0
         while True:
             await self.cycle()
             cycles += 1
-            assert self.busy and not self.ready
+            assert (self.ready, self.busy) == (0, 1)
             if self.done:
                 break
             if cycles == stop:
