@@ -6,6 +6,11 @@ rtl/omr_tables.sv
 rtl/omr_load.sv
 rtl/omr_store.sv
 rtl/omr_xform.sv
+rtl/omr_pass.sv
+rtl/omr_ask.sv
+rtl/omr_fraction.sv
+rtl/omr_dot.sv
+rtl/omr_reduce.sv
 rtl/omr_scale.sv
 rtl/omr_conv.sv
 rtl/omr_kmac.sv
@@ -21,13 +26,4 @@ rtl/omr_fetch.sv
 rtl/omr_check.sv
 rtl/omr_queue.sv
 rtl/omr_issue.sv
-rtl/omr_pass.sv
-rtl/omr_ask.sv
-rtl/omr_fraction.sv
-rtl/omr_dot.sv
-rtl/omr_reduce.sv
-rtl/omr_scale.sv
-rtl/omr_conv.sv
-rtl/omr_kmac.sv
-rtl/omr_final.sv
 rtl/omr_top.sv
