@@ -1,6 +1,4 @@
 rtl/omr_pkg.sv
-rtl/omr_pass.sv
-rtl/omr_ask.sv
 rtl/omr_buffer.sv
 rtl/omr_banks.sv
 rtl/omr_sources.sv
@@ -8,10 +6,12 @@ rtl/omr_tables.sv
 rtl/omr_load.sv
 rtl/omr_store.sv
 rtl/omr_xform.sv
+rtl/omr_pass.sv
+rtl/omr_ask.sv
 rtl/omr_fraction.sv
-rtl/omr_scale.sv
 rtl/omr_dot.sv
 rtl/omr_reduce.sv
+rtl/omr_scale.sv
 rtl/omr_conv.sv
 rtl/omr_kmac.sv
 rtl/omr_final.sv
