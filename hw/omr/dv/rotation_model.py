@@ -104,8 +104,10 @@ def centred(residues: list[list[int]], moduli: list[int]) -> list[int]:
     """The integers of least magnitude with these residues, coefficient by coefficient."""
     product = prod(moduli)
     terms = [(product // q, pow(product // q, -1, q), q) for q in moduli]
-    values = [sum(c * inv % q * big for c, (big, inv, q) in zip(cs, terms, strict=True)) % product
-              for cs in zip(*residues, strict=True)]
+    values = [
+        sum(c * inv % q * big for c, (big, inv, q) in zip(cs, terms, strict=True)) % product
+        for cs in zip(*residues, strict=True)
+    ]
     return [v - product if 2 * v >= product else v for v in values]
 
 
