@@ -152,7 +152,8 @@ class Machine:
                 running[u].append(heads[u].popleft())
             self.cycles += 1
         await FallingEdge(dut.clk_i)
-        assert not any(self.queues) and self.writes == [None] * self.ways, "rows that nobody took"
+        assert not any(self.queues), "rows that nobody took"
+        assert self.writes == [None] * self.ways, "rows that nobody gave"
         return self.cycles - start
 
     def chance(self) -> bool:

@@ -112,7 +112,7 @@ def centred(residues: list[list[int]], moduli: list[int]) -> list[int]:
 
 
 def rotate(rings, special, digits, c0, c1, keys, g):
-    """A rotation: the key switch of c1 with digits of limbs, then the division by the special primes, c0 added, the map.
+    """A rotation: the key switch of c1 with digits of limbs, the division by the special primes, c0 added, the map.
 
     `rings` of the ciphertext's limbs, `special` those of the key's further ones; `digits` lists of limb numbers;
     keys[d][part][limb] in evaluation form over both. Returns [part][limb] in evaluation form.
