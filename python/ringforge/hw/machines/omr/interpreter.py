@@ -7,6 +7,7 @@ Programs run in program order; `check_waits` says whether their waits make any o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -88,8 +89,11 @@ class Interpreter:
         #: Operations so far, by name, of all ways.
         self.counts: dict[str, int] = {}
 
-    def run(self, program: Program) -> None:
+    def run(self, program: Program, progress: Callable[[int], None] | None = None) -> None:
         """Works a program off.
+
+        Args:
+            progress: called with the instructions that are done, after each.
 
         Raises:
             HardwareError: the machine would refuse an instruction, it reads what was never written, or its waits do not
@@ -103,6 +107,8 @@ class Interpreter:
                 self._step(i, program)
             except HardwareError as e:
                 raise HardwareError(f"instruction {number}, {i.op.name}: {e}") from None
+            if progress is not None:
+                progress(number + 1)
 
     # ---- places ----
 

@@ -330,6 +330,21 @@ class Memory:
         self._advance(entity, address, size)
         return address
 
+    def blocks(self, entity: str, blocks: Sequence[Words], stride: int, align: int = ALIGNMENT) -> int:
+        """Places arrays at equal distances, without copies; the address of the first.
+
+        Raises:
+            ParameterError: they do not fit, or one is longer than the distance.
+        """
+        first = self._next(align)
+        for number, words in enumerate(blocks):
+            if words.nbytes > stride:
+                raise ParameterError(f"a block of {words.nbytes} bytes every {stride}")
+            self.dram.map(first + number * stride, words)
+            self.entities[first + number * stride] = ENTITIES.index(entity)
+        self._advance(entity, first, len(blocks) * stride)
+        return first
+
     def view(self, address: int, words: int) -> Words:
         """Words that lie there, whoever wrote them."""
         for segment in self.dram:

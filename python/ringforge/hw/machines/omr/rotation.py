@@ -12,7 +12,7 @@ that the first limbs to be stored are the first to be needed, and take the banks
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -294,26 +294,16 @@ class Core:
         self._x.give(x)
 
 
-def rotate(core: Core, rotations: Iterable[Rotation], beside: Iterable[Callable[[], None]] = ()) -> None:
-    """Rotations, one after the other; what is beside them is written between their limbs."""
-    others = iter(beside)
-
-    def other() -> None:
-        for write in others:
-            write()
-            return
-
+def rotate(core: Core, rotations: Iterable[Rotation]) -> None:
+    """Rotations, one after the other: the front of each is written between the limbs of the one before."""
     back: Iterator[None] = iter(())
     for r in rotations:
         digits: dict[int, Sources] = {}
         front = core.front(r.source.parts[1], digits)
         for _ in back:
-            other()
             next(front, None)
         for _ in front:
             pass
         back = core.back(r, digits, core.middle(r.key, digits))
     for _ in back:
-        other()
-    for write in others:
-        write()
+        pass
