@@ -287,8 +287,8 @@ module omr_rot
   );
 
   omr_scale #(
-      .W(W), .Lanes(Lanes), .Ways(Ways), .Buffers(Buffers), .Banks(Banks), .MinLogN(MinLogN), .MaxLogN(MaxLogN),
-      .Kind(Kind), .Twin(Twin)
+      .W(W), .Lanes(Lanes), .Ways(Ways), .Buffers(Buffers), .Banks(Banks), .MaxLogN(MaxLogN), .Kind(Kind),
+      .Twin(Twin)
   ) u_scale (
       .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i[UnitScale]), .cmd_ready_o(cmd_ready_o[UnitScale]),
       .cmd_i(cmd_i[UnitScale]), .done_o(done_o[UnitScale]), .busy_o(busy_o[UnitScale]),
@@ -301,26 +301,25 @@ module omr_rot
   );
 
   omr_conv #(
-      .W(W), .Lanes(Lanes), .Ways(Ways), .Sources(Sources), .Buffers(Buffers), .Banks(Banks), .MinLogN(MinLogN),
-      .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin)
+      .W(W), .Lanes(Lanes), .Ways(Ways), .Sources(Sources), .Buffers(Buffers), .Banks(Banks), .MaxLogN(MaxLogN),
+      .Kind(Kind), .Twin(Twin)
   ) u_conv (
       .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i[UnitConv]), .cmd_ready_o(cmd_ready_o[UnitConv]),
       .cmd_i(cmd_i[UnitConv]), .done_o(done_o[UnitConv]), .busy_o(busy_o[UnitConv]),
       .modulus_index_o(modulus_index[UnitConv]), .modulus_q_i(q[UnitConv]), .modulus_k_i(k[UnitConv]),
-      .modulus_shift_i(shift[UnitConv]), .constant_index_o(constant_index[1]), .constant_i(constant[1]),
+      .modulus_shift_i(move[UnitConv]), .constant_index_o(constant_index[1]), .constant_i(constant[1]),
       .d_re_o(d_re), .d_bank_o(d_bank), .d_row_o(d_row), .d_i(d_rdata),
       .v_re_o(conv_v_re), .v_index_o(conv_v_index), .v_row_o(conv_v_row), .v_i(v_rdata[1]),
       .x_we_o(conv_we), .x_wbuffer_o(conv_buffer), .x_wrow_o(conv_row), .x_data_o(conv_data)
   );
 
   omr_kmac #(
-      .W(W), .Lanes(Lanes), .Ways(Ways), .Buffers(Buffers), .Banks(Banks), .MinLogN(MinLogN), .MaxLogN(MaxLogN),
-      .Kind(Kind), .Twin(Twin)
+      .W(W), .Lanes(Lanes), .Ways(Ways), .Buffers(Buffers), .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin)
   ) u_kmac (
       .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i[UnitKmac]), .cmd_ready_o(cmd_ready_o[UnitKmac]),
       .cmd_i(cmd_i[UnitKmac]), .done_o(done_o[UnitKmac]), .busy_o(busy_o[UnitKmac]),
       .modulus_index_o(modulus_index[UnitKmac]), .modulus_q_i(q[UnitKmac]), .modulus_k_i(k[UnitKmac]),
-      .modulus_shift_i(shift[UnitKmac]),
+      .modulus_shift_i(move[UnitKmac]),
       .x_re_o(kmac_re), .x_buffer_o(kmac_buffer), .x_row_o(kmac_row), .x_i(kmac_x),
       .acc_re_o(kmac_acc_re), .acc_pair_o(kmac_acc_pair), .acc_part_o(kmac_acc_part), .acc_row_o(kmac_acc_row),
       .acc_i(kmac_acc), .acc_we_o(acc_we), .acc_wpair_o(acc_wpair), .acc_wpart_o(acc_wpart), .acc_wrow_o(acc_wrow),
@@ -334,13 +333,12 @@ module omr_rot
   );
 
   omr_final #(
-      .W(W), .Lanes(Lanes), .Ways(Ways), .Buffers(Buffers), .Banks(Banks), .MinLogN(MinLogN), .MaxLogN(MaxLogN),
-      .Kind(Kind), .Twin(Twin)
+      .W(W), .Lanes(Lanes), .Ways(Ways), .Buffers(Buffers), .MaxLogN(MaxLogN), .Kind(Kind), .Twin(Twin)
   ) u_final (
       .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i[UnitFinal]), .cmd_ready_o(cmd_ready_o[UnitFinal]),
       .cmd_i(cmd_i[UnitFinal]), .done_o(done_o[UnitFinal]), .busy_o(busy_o[UnitFinal]),
       .modulus_index_o(modulus_index[UnitFinal]), .modulus_q_i(q[UnitFinal]), .modulus_k_i(k[UnitFinal]),
-      .modulus_shift_i(shift[UnitFinal]), .constant_index_o(constant_index[2]), .constant_i(constant[2]),
+      .modulus_shift_i(move[UnitFinal]), .constant_index_o(constant_index[2]), .constant_i(constant[2]),
       .x_re_o(final_re), .x_buffer_o(final_buffer), .x_row_o(final_row), .x_i(final_x),
       .acc_re_o(final_acc_re), .acc_pair_o(final_acc_pair), .acc_part_o(final_acc_part), .acc_row_o(final_acc_row),
       .acc_i(final_acc), .x_we_o(final_we), .x_wbuffer_o(final_wbuffer), .x_wrow_o(final_wrow), .x_data_o(final_data),
