@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +97,7 @@ def babies(target: Target, key: Words, given: Words, count: int) -> Job:
     size = 2 * target.limbs * target.limb_bytes
     results = _pairs(target, memory.reserve("output", max(count, 1) * size, _align(target)), count)
     chain = [source, *results]
-    rotate(core, [Rotation(x, y, placed, 5) for x, y in zip(chain, chain[1:], strict=False)])
+    rotate(core, [Rotation(x, y, placed, 5) for x, y in pairwise(chain)])
     return finished(b, target.config, memory, results)
 
 
@@ -195,36 +196,36 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
         first = last - 1
         while first and last - first < config.rows and diagonals.terms(first - 1) == diagonals.terms(last - 1):
             first -= 1
-        for l in range(g.outputs):
-            matrix = l if diagonals.matrices > 1 else 0
-            from_term = 0 if diagonals.matrices > 1 else l
+        for clue in range(g.outputs):
+            matrix = clue if diagonals.matrices > 1 else 0
+            from_term = 0 if diagonals.matrices > 1 else clue
             for j, entry in enumerate(target.sum_entries[:limbs]):
                 for part in range(0, 2, config.cols):
                     b.add(
                         Op.SUM, src=last - first, mod=entry, count=diagonals.terms(first), ways=1,
                         addr0=babies_at + from_term * pair + part * strides.ct_col + j * lb,
                         addr1=matrix_at + (first * diagonals.matrices + matrix) * block + j * lb,
-                        stride0=sums_at + (first * g.outputs + l) * pair + part * strides.out_col + j * lb,
+                        stride0=sums_at + (first * g.outputs + clue) * pair + part * strides.out_col + j * lb,
                     )  # fmt: skip
         last = first
 
     def sum_of(giant: int, output: int) -> Pair:
         return sums[giant * g.outputs + output]
 
-    results = [sum_of(0, l) for l in range(g.outputs)]
+    results = [sum_of(0, clue) for clue in range(g.outputs)]
     if diagonals.giants > 1:
         if g.key is None:
             raise ParameterError("giant steps need the key of their rotation")
         key = place_key(target, memory, g.key)
         held = _pairs(target, memory.reserve("partial sums", 2 * g.outputs * pair, _align(target)), 2 * g.outputs)
         made = _pairs(target, memory.reserve("output", g.outputs * pair, _align(target)), g.outputs)
-        at = [sum_of(diagonals.giants - 1, l) for l in range(g.outputs)]
+        at = [sum_of(diagonals.giants - 1, clue) for clue in range(g.outputs)]
         steps = []
         for giant in reversed(range(diagonals.giants - 1)):
-            for l in range(g.outputs):
-                to = made[l] if giant == 0 else held[2 * l + giant % 2]
-                steps.append(Rotation(at[l], to, key, g.element, sum_of(giant, l)))
-                at[l] = to
+            for clue in range(g.outputs):
+                to = made[clue] if giant == 0 else held[2 * clue + giant % 2]
+                steps.append(Rotation(at[clue], to, key, g.element, sum_of(giant, clue)))
+                at[clue] = to
         rotate(core, steps)
         results = made
     return finished(b, config, memory, results)

@@ -113,11 +113,6 @@ class Target:
             c.shift(q)
         if not self.p:
             raise ParameterError(f"{c.name} switches keys with special primes, and the set has none: take another")
-        if len(self.digits) + 2 > QUOTIENTS:
-            raise ParameterError(
-                f"{len(self.digits)} digits of {self.alpha} limbs; {c.name} has accumulators for the quotients of "
-                f"{QUOTIENTS - 2}: take a set with longer digits"
-            )
         if len(self.q) + 2 * len(self.p) > c.banks:
             raise ParameterError(
                 f"{len(self.q)} limbs and twice {len(self.p)} special ones; {c.name} holds {c.banks}: take another "
@@ -127,6 +122,19 @@ class Target:
             raise ParameterError(f"{c.name} has {c.buffers} buffers; rotations take {MIN_BUFFERS}")
         if len(self.sum_entries) and max(self.sum_entries) >= MODULI:
             raise ParameterError(f"{len(self.ext)} primes; {c.name} has tables of {MODULI} moduli")
+
+    def check_rotations(self) -> None:
+        """Whether the machine rotates whole ciphertexts.
+
+        Raises:
+            ParameterError: it does not; the message says why.
+        """
+        c = self.config
+        if len(self.digits) + 2 > QUOTIENTS:
+            raise ParameterError(
+                f"{len(self.digits)} digits of {self.alpha} limbs; {c.name} has accumulators for the quotients of "
+                f"{QUOTIENTS - 2}: take a set with longer digits"
+            )
 
     @property
     def limbs(self) -> int:
@@ -308,14 +316,27 @@ class Memory:
     def __post_init__(self) -> None:
         self.dram = Dram(self.config.dram_bytes)
 
-    def put(self, entity: str, words: Words, align: int = ALIGNMENT) -> int:
+    def begin(self, align: int) -> int:
+        """Address of what is placed next with this alignment."""
+        return self._next(align)
+
+    def place(self, entity: str, address: int, size: int) -> None:
+        """Places `size` bytes that are written later right behind what was placed last.
+
+        Raises:
+            ParameterError: they do not fit.
+        """
+        self.dram.reserve(address, size)
+        self._advance(entity, address, size)
+
+    def put(self, entity: str, words: Words, align: int = ALIGNMENT, *, writable: bool = False) -> int:
         """Places an array, without a copy, and gives its address, a multiple of `align`.
 
         Raises:
             ParameterError: it does not fit.
         """
         address = self._next(align)
-        self.dram.map(address, words)
+        self.dram.map(address, words, writable=writable)
         self._advance(entity, address, words.size * WORD_BYTES)
         return address
 
