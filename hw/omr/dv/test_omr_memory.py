@@ -292,5 +292,14 @@ async def errors(dut):
 
 
 def test_omr_memory() -> None:
-    parameters = {"Lanes": 2, "Ways": 2, "Rows": 2, "Cols": 1, "Groups": 1, "MaxLogN": 6, "BurstRows": 8, "ReadRows": 16}
+    parameters = {
+        "Lanes": 2,
+        "Ways": 2,
+        "Rows": 2,
+        "Cols": 1,
+        "Groups": 1,
+        "MaxLogN": 6,
+        "BurstRows": 8,
+        "ReadRows": 16,
+    }
     run("omr_memory", parameters, __file__)

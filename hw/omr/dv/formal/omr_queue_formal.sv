@@ -54,7 +54,6 @@ module omr_queue_formal
     whole_q <= rst_ni ? whole : '0;
     for (int unsigned u = 0; u < Units; u++) begin
       assume (completed_i[u] == was_q[u] || completed_i[u] == was_q[u] + 1'b1 || !after_q);
-      assume (whole[u] < WholeW'(3 << (WholeW - 2)));
       if (rst_ni && !after_q) assume (completed_i[u] == '0);
     end
   end
@@ -85,10 +84,6 @@ module omr_queue_formal
     end
     size_q <= rst_ni ? size_q + SizeW'(push) - SizeW'(pop) : '0;
     for (int unsigned u = 0; u < Units; u++) begin
-      // Counts before the first are none that could be waited for.
-      assume (!push || !waits_i.need[u] || completed_i[u] - waits_i.count[u] <= CounterW'(whole[u])
-              || WholeW'(CounterW'(completed_i[u] - waits_i.count[u])) <= whole[u]
-              || waits_i.count[u] - completed_i[u] < CounterW'(1 << (CounterW - 1)));
       for (int unsigned i = 0; i < Depth; i++)
         if (i < 32'(size_q) && need_q[i][u])
           assume (signed'(whole[u] - target_q[i][u]) < signed'(WholeW'(1 << (CounterW - 1))));
@@ -98,13 +93,12 @@ module omr_queue_formal
   // ---- What is stored, and whether the oldest's time has come --------------------------------------------
   logic stored, told, come, same;
   always_comb begin
-    stored = 32'(fifo_count) <= Depth && fifo_count == size_q && 32'(fifo_rptr) < Depth
-        && 32'(fifo_wptr) == (32'(fifo_rptr) + 32'(fifo_count)) % Depth;
+    stored = 32'(fifo_count) <= Depth && fifo_count == size_q && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
     told = 1'b1;
     for (int unsigned i = 0; i < Depth; i++)
       if (i < 32'(size_q)) begin
         automatic waits_t waits = waits_t'(item_q[i][$bits(waits_t)-1:0]);
-        stored &= fifo_mem[(32'(fifo_rptr) + i) % Depth] == item_q[i];
+        stored &= fifo_mem[fifo_rptr + PtrW'(i)] == item_q[i];
         told &= need_q[i] == waits.need;
         for (int unsigned u = 0; u < Units; u++)
           told &= target_q[i][u][CounterW-1:0] == waits.count[u]
