@@ -304,11 +304,13 @@ class Memory:
     """A machine's memory, filled from its beginning on.
 
     Attributes:
-        config: the machine. dram: what lies where. end: address behind what was placed last.
+        config: the machine. backed: it holds words; else it is only a plan of what would lie where, for models.
+        dram: what lies where. end: address behind what was placed last.
         entities: numbers in `ENTITIES`, by the address of a segment.
     """
 
     config: OmrConfig
+    backed: bool = True
     dram: Dram = field(init=False)
     end: int = ALIGNMENT
     entities: dict[int, int] = field(default_factory=dict)
@@ -326,7 +328,8 @@ class Memory:
         Raises:
             ParameterError: they do not fit.
         """
-        self.dram.reserve(address, size)
+        if self.backed:
+            self.dram.reserve(address, size)
         self._advance(entity, address, size)
 
     def put(self, entity: str, words: Words, align: int = ALIGNMENT, *, writable: bool = False) -> int:
@@ -336,7 +339,8 @@ class Memory:
             ParameterError: it does not fit.
         """
         address = self._next(align)
-        self.dram.map(address, words, writable=writable)
+        if self.backed:
+            self.dram.map(address, words, writable=writable)
         self._advance(entity, address, words.size * WORD_BYTES)
         return address
 
@@ -347,12 +351,13 @@ class Memory:
             ParameterError: they do not fit.
         """
         address = self._next(align)
-        self.dram.reserve(address, size)
+        if self.backed:
+            self.dram.reserve(address, size)
         self._advance(entity, address, size)
         return address
 
-    def blocks(self, entity: str, blocks: Sequence[Words], stride: int, align: int = ALIGNMENT) -> int:
-        """Places arrays at equal distances, without copies; the address of the first.
+    def blocks(self, entity: str, blocks: Sequence[Words], count: int, stride: int, align: int = ALIGNMENT) -> int:
+        """Places arrays at equal distances, room for `count`, without copies; the address of the first.
 
         Raises:
             ParameterError: they do not fit, or one is longer than the distance.
@@ -363,7 +368,7 @@ class Memory:
                 raise ParameterError(f"a block of {words.nbytes} bytes every {stride}")
             self.dram.map(first + number * stride, words)
             self.entities[first + number * stride] = ENTITIES.index(entity)
-        self._advance(entity, first, len(blocks) * stride)
+        self._advance(entity, first, count * stride)
         return first
 
     def view(self, address: int, words: int) -> Words:
@@ -380,6 +385,11 @@ class Memory:
     def _advance(self, entity: str, address: int, size: int) -> None:
         self.entities[address] = ENTITIES.index(entity)
         self.end = -(-(address + size) // ALIGNMENT) * ALIGNMENT
+        if self.end > self.config.dram_bytes:
+            raise ParameterError(
+                f"{self.config.name} has {self.config.dram_bytes >> 20} MiB of memory, {self.end >> 20} MiB are "
+                "needed: take fewer giant steps at once, or fewer limbs"
+            )
 
 
 def padded(config: OmrConfig, words: Sequence[int]) -> Words:

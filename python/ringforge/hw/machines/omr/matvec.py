@@ -288,7 +288,7 @@ class _Product:
         full = np.zeros((block.diagonals, self.ext, 1 << self.target.log_n), np.uint64)
         full[:, : words.shape[1]] = words
         rows = [np.ascontiguousarray(full[g * block.baby : (g + 1) * block.baby]) for g in range(block.giants)]
-        return self.memory.blocks("matrix", rows, self.diagonal_row, self.align)
+        return self.memory.blocks("matrix", rows, len(rows), self.diagonal_row, self.align)
 
     def block(self, babies: int, row: int, column: int, result: Pair, *, accumulate: bool) -> None:
         """A column block's part of a row block's result."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ringforge.errors import HardwareError
+from ringforge.hw.core.dram import ALIGNMENT
 from ringforge.hw.machines.omr.config import ACCUMULATORS, QUOTIENTS, TWIDDLES
 from ringforge.hw.machines.omr.layout import Group, Key, Limbs, Memory, Pair, Tables, Target, padded, twiddles
 from ringforge.hw.machines.omr.program import Builder, Op
@@ -148,7 +149,9 @@ class Core:
             words = tables.moduli[way]
             address = memory.put("tables", padded(config, words))
             builder.add(Op.LOADM, src=way, addr0=address, count=len(words) // 4)
-        at = memory.put("tables", twiddles(target), target.limb_bytes)
+        size = len(target.ext) * target.limb_bytes
+        align = max(target.limb_bytes, ALIGNMENT)
+        at = memory.put("tables", twiddles(target), align) if memory.backed else memory.reserve("tables", size, align)
         return cls(builder, target, tables, Limbs(at, target.limb_bytes))
 
     # ---- pieces ----
