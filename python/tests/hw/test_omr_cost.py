@@ -59,12 +59,18 @@ def test_counts_of_a_rotation_are_those_of_its_stages(chain):
     assert busy["kmac"] == pytest.approx(counts["keys"] * rows, rel=0.02)
     if chain.digit >= 9:  # else a row waits for the shared reduction
         assert busy["conv"] == pytest.approx(counts["conversions"] * rows, rel=0.02)
-    assert cost.rotation_cycles(config, chain) >= cost.rotation_bound(config, chain) == max(busy.values())
+    assert cost.rotation_bound(config, chain) == max(busy.values())
+    assert (
+        cost.rotation_bound(config, chain)
+        <= cost.rotation_chained(config, chain)
+        <= cost.rotation_cycles(config, chain)
+    )
 
 
 def test_a_full_rotation_is_below_its_targets():
     paper, ours = OmrConfig.named("omr-paper"), OmrConfig.named("omr-u55c")
-    assert cost.rotation_cycles(paper, PUBLISHED_CHAIN) < 3.3e6
+    # 3,226,658 cycles in RTL.
+    assert cost.rotation_cycles(paper, PUBLISHED_CHAIN) == pytest.approx(3_226_658, rel=0.01)
     point = cost.matmul(ours, Chain(16, 24, 12, 12))
     assert point.ms < 400
     assert cost.matmul(ours, Chain(16, 24, 12, 12), Sum(outputs=2)).ms < 600
