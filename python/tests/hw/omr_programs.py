@@ -45,7 +45,7 @@ def _is_prime(q: int) -> bool:
 
 def registers() -> dict[str, int]:
     """Addresses of the machine's own registers."""
-    return {r.name: r.address for r in own(OmrConfig.room / "registers.json").registers}
+    return {e.name: e.address for e in own(OmrConfig.room / "registers.json").entries}
 
 
 @dataclass
