@@ -28,8 +28,8 @@ _TO_UNIT: Final = 3
 #: From a unit's completion to its next instruction at the earliest.
 _AGAIN: Final = 2
 #: From the start of a run to the first instruction at hand, besides memory's latency; from the last end to the run's.
-_START: Final = 12
-_END: Final = 8
+_START: Final = 4
+_END: Final = 4
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Replica:
             i = self.program.instructions[what]
             if kind == "rows":
                 work = self.timing.of(i)
-                if work.shares:
+                if work.shared:
                     self._flow(at)
                     self._flows[i.unit] = _Flow(what, work.rows, 1 / work.pace)
                     self._share()
