@@ -78,8 +78,10 @@ class BabiesOn(Implementation):
     def prepare(self, p: Preparation[BabiesKernel]) -> _Babies:
         shape = p.kernel.shape
         target, galois = target_of(p.device.config, shape), p.keys.galois
-        turns = shape.layout.rotations > 1
-        key = galois_key(target, galois, shape.native.baby_element) if turns else np.zeros(0, np.uint64)
+        element, key = shape.native.baby_element, np.zeros(0, np.uint64)
+        if shape.layout.rotations > 1:
+            shape.context.check_key(galois, element, shape.limbs)
+            key = galois_key(target, galois, element)
         return _Babies(target, key, galois)
 
     def run(self, r: Execution[BabiesKernel, _Babies]) -> tuple[list[Any], Report]:
@@ -124,7 +126,10 @@ class AffineOn(Implementation):
         packed = kernel.checked(p.operands)
         target, galois = target_of(p.device.config, shape), p.keys.galois
         element = shape.native.giant_element
-        key = galois_key(target, galois, element) if kernel.count > 1 else None
+        key = None
+        if kernel.count > 1:
+            shape.context.check_key(galois, element, shape.limbs)
+            key = galois_key(target, galois, element)
         diagonals = Diagonals.of(target, packed, shape.context.params.t, shape.layout.matrices)
         return _Giants(target, Giants(key, element, shape.outputs, shape.babies), diagonals, galois)
 
