@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -137,9 +138,7 @@ class AffineOn(Implementation):
         start, kernel, state = time.perf_counter(), r.kernel, r.state
         given, native = _one(r.inputs, Babies, "rotations of a key"), kernel.shape.native
         native.check_run(given, kernel.first, kernel.count, state.galois)
-        rotations = np.stack(
-            [words_of(lambda part, i, at=at: given.limb(at, part, i), state.target) for at in range(len(given))]
-        )
+        rotations = np.stack([words_of(partial(given.limb, at), state.target) for at in range(len(given))])
         job = giants(state.target, state.giants, state.diagonals, rotations)
         run = worked(self.executor(r.device), job, r.progress)
         made = native.assemble(given, kernel.first, kernel.count, job.limbs(state.target))
