@@ -28,7 +28,7 @@ from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Target
 from ringforge.hw.machines.omr.matvec_kernel import MatvecOn
 from ringforge.hw.machines.omr.runner import Executor
-from ringforge.hw.machines.omr.running import Turns, report_of, words_of, worked
+from ringforge.hw.machines.omr.running import Turns, report_of, rotations_of, transforms_of, words_of, worked
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel
 
 Words = npt.NDArray[np.uint64]
@@ -93,7 +93,8 @@ class BabiesOn(Implementation):
         job = babies(r.state.target, r.state.key, words_of(given.limb, r.state.target), count)
         run = worked(self.executor(r.device), job, r.progress)
         made = shape.native.assemble_babies(given, job.limbs(r.state.target))
-        return [made], report_of(r.device, start, run, job.program, count, 0)
+        operations = {**transforms_of(job.program), **rotations_of(count), "plain_mul": 0}
+        return [made], report_of(r.device, start, run, operations)
 
     def storage(self, state: _Babies) -> int:
         return state.key.nbytes
@@ -144,7 +145,8 @@ class AffineOn(Implementation):
         made = native.assemble(given, kernel.first, kernel.count, job.limbs(state.target))
         count = kernel.shape.outputs * (kernel.count - 1)
         products = kernel.shape.outputs * sum(state.diagonals.terms(g) for g in range(kernel.count))
-        return list(made), report_of(r.device, start, run, job.program, count, products)
+        # Diagonals were transformed by `prepare`: the machine's own transforms are not all of the kernel's.
+        return list(made), report_of(r.device, start, run, {**rotations_of(count), "plain_mul": products})
 
     def storage(self, state: _Giants) -> int:
         return state.diagonals.nbytes + (state.giants.key.nbytes if state.giants.key is not None else 0)
