@@ -34,5 +34,5 @@ def test_a_bulletin_in_the_interpreter(name):
 
 @pytest.mark.long
 def test_a_bulletin_in_rtl():
-    """Some minutes: 36 million cycles."""
-    detected("rtl:omr-small")
+    """Some minutes: 17 million cycles."""
+    detected("rtl:omr-small-wide")
