@@ -228,9 +228,11 @@ def rotation(m: Bench, c0: int, c1: int, key: int, inner: int, out: int, g: int)
 
 @cocotb.test()
 async def whole_rotation(dut):
+    """Without stalls; with them; and again with them behind a reset in the midst of the one before."""
     m = Bench(dut, 11)
     log_n = parameter("MaxLogN", 7)
-    for stall in (0.0, 0.4):
+    last = 0
+    for stall, aborted in ((0.0, False), (0.4, True), (0.4, False)):
         await m.begin(log_n)
         m.stall = stall
         random_limbs = lambda count: [m.poly(p.q) for p in m.primes[:count]]  # noqa: E731
@@ -248,7 +250,10 @@ async def whole_rotation(dut):
         args = [m.limbs(c0), m.limbs(c1), m.place(pairs), m.limbs(inner[0] + inner[1]), out, g]
         program = rotation(m, *args)
         await m.run(m.moduli() + m.load_constants())
-        cycles = await m.run(program)
+        if aborted:
+            await m.run(program, stop=m.rng.randrange(last // 3, last))
+            continue
+        cycles = last = await m.run(program)
         dut._log.info(f"{len(program)} instructions, {cycles} cycles, busy {m.busy}")
         rings, special = m.rings[:LIMBS], m.rings[LIMBS:]
         digits = [list(range(ALPHA)), list(range(ALPHA, LIMBS))]
