@@ -5,6 +5,7 @@
 #include <nanobind/operators.h>
 
 #include "bindings.hpp"
+#include "pair_views.hpp"
 #include "progress.hpp"
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/circuits/integer_matvec.hpp"

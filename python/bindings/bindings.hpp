@@ -51,20 +51,6 @@ inline ringforge::Randomness randomness(const std::optional<TestSeed>& fixed_for
   return ringforge::TestRandomness(fixed_for_tests->value);
 }
 
-/// Views of ciphertexts' limbs: [ciphertext][part][limb]. @throws ShapeError unless each has two parts.
-using PairViews = std::vector<std::array<std::vector<std::span<const ringforge::u64>>, 2>>;
-inline PairViews pair_views(const std::vector<std::vector<std::vector<Words>>>& parts) {
-  PairViews views;
-  for (const auto& pair : parts) {
-    if (pair.size() != 2)
-      throw ringforge::ShapeError("a result has two parts, not " + std::to_string(pair.size()));
-    auto& view = views.emplace_back();
-    for (std::size_t i = 0; i < 2; ++i)
-      for (const auto& limb : pair[i]) view[i].emplace_back(limb.data(), limb.size());
-  }
-  return views;
-}
-
 /// What f returns, which it computes without the interpreter's lock: f touches no Python object.
 template <class F>
 auto unlocked(F&& f) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "bindings.hpp"
+#include "pair_views.hpp"
 #include "progress.hpp"
 
 namespace bindings {

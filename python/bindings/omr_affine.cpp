@@ -3,6 +3,7 @@
 #include "ringforge/circuits/omr_affine.hpp"
 
 #include "bindings.hpp"
+#include "pair_views.hpp"
 #include "progress.hpp"
 
 namespace bindings {

@@ -7,7 +7,7 @@
 //   is not read),
 //   V[dst] = (init ? 0 : V[dst]) + the sum of f over the active ways, modulo 2^(W+6).
 //
-// Latency     15 from the read of a row to the write of D, 20 to that of V; 4 more from a command to the first row
+// Latency     15 from the read of a row to the write of D, 20 to that of V; 3 more from a command to the first row
 // Throughput  a row of Lanes words a cycle
 // Ranges      modulus_shift_i = W - bits of q. X below q, both shifted by it, with Montgomery neither; constants[k] is an
 //             operand b of rf_mod_mul. Tables are read in the cycle after their index, banks two cycles after theirs.

@@ -16,6 +16,7 @@ from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.omr.config import CONSTANTS, MODULI, QUOTIENTS, OmrConfig
 from ringforge.hw.machines.omr.layout import modulus_entry, quotient_constant, twiddles_of
 from ringforge.hw.machines.omr.program import Builder, Op, Program, SumStrides
+from ringforge.hw.machines.omr.runner import setup
 
 Words = npt.NDArray[np.uint64]
 
@@ -45,7 +46,7 @@ def _is_prime(q: int) -> bool:
 
 def registers() -> dict[str, int]:
     """Addresses of the machine's own registers."""
-    return {r.name: r.address for r in own(OmrConfig.room / "registers.json").registers}
+    return {e.name: e.address for e in own(OmrConfig.room / "registers.json").entries}
 
 
 @dataclass
@@ -65,13 +66,9 @@ class Case:
         sim.map_dram(self.memory)
         if words.size:
             sim.map(self.at, words)
-        places = registers()
-        settings = {"LOG_N": self.program.log_n, "INSTRUCTIONS": words.size // 8}
-        for name, value in vars(self.program.sums).items():
-            settings[f"SUM_{name.upper()}"] = value & 0xFFFFFFFF
-            settings[f"SUM_{name.upper()}_HIGH"] = value >> 32
-        for name, value in settings.items():
-            sim.write(places[name], value)
+        for register, value in setup(self.config, self.program):
+            sim.write(register, value)
+        sim.write(registers()["INSTRUCTIONS"], words.size // 8)
 
     def run(self, sim: Simulation[OmrConfig], silence: int = 20_000) -> int:
         """Runs it on the machine; its cycles."""

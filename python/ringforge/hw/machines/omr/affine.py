@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge._native import GaloisKeys, kernels
-from ringforge.errors import ParameterError
 from ringforge.hw.core.dram import ALIGNMENT
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Key, Memory, Pair, Target, key_words, multiplier
 from ringforge.hw.machines.omr.program import Builder, Op, Program, SumStrides
 from ringforge.hw.machines.omr.rotation import Core, Rotation, rotate
-from ringforge.hw.machines.omr.schedule import estimate, schedule
+from ringforge.hw.machines.omr.schedule import schedule
+from ringforge.hw.machines.omr.timing import Timing
 
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -54,7 +55,7 @@ class Job:
 
 def finished(b: Builder, config: OmrConfig, memory: Memory, results: Sequence[Pair]) -> Job:
     """The job of a builder's instructions, in the order of their estimated starts."""
-    s = schedule(b, estimate(config, b.log_n))
+    s = schedule(b, Timing(config, b.log_n).cycles)
     return Job(b.program(s.order), memory, results, s.cycles)
 
 
@@ -68,9 +69,11 @@ def galois_key(target: Target, keys: GaloisKeys, element: int) -> Words:
     return key_words(target, lambda part, digit, limb: keys.limb(element, part, digit, limb), limbs)
 
 
-def place_key(target: Target, memory: Memory, words: Words) -> Key:
-    """Puts a key into memory."""
-    at = memory.put("keys", words, _align(target))
+def place_key(target: Target, memory: Memory, words: Words | None) -> Key:
+    """Puts a key into memory, or only leaves room for it."""
+    size = 2 * len(target.digits) * len(target.ext) * target.limb_bytes
+    align = _align(target)
+    at = memory.put("keys", words, align) if words is not None else memory.reserve("keys", size, align)
     return Key(at, len(target.ext), target.limb_bytes)
 
 
@@ -83,20 +86,22 @@ def _pairs(target: Target, address: int, count: int) -> list[Pair]:
     return [Pair.at(address + i * size, target.limbs, target.limb_bytes) for i in range(count)]
 
 
-def babies(target: Target, key: Words, given: Words, count: int) -> Job:
+def babies(target: Target, key: Words | None, given: Words | None, count: int) -> Job:
     """`count` rotations of a ciphertext by one step each from the one before.
 
     Args:
-        key: as `galois_key`, of element 5. given: the ciphertext, (2, limbs, N).
+        key: as `galois_key`, of element 5. given: the ciphertext, (2, limbs, N); None: only a plan, for models.
     """
-    memory, b = Memory(target.config), Builder(target.log_n)
+    memory, b = Memory(target.config, given is not None), Builder(target.log_n)
+    pair = 2 * target.limbs * target.limb_bytes
     core = Core.begin(b, target, memory)
     placed = place_key(target, memory, key)
-    source = Pair.at(memory.put("input", given, _align(target)), target.limbs, target.limb_bytes)
-    size = 2 * target.limbs * target.limb_bytes
-    results = _pairs(target, memory.reserve("output", max(count, 1) * size, _align(target)), count)
+    align = _align(target)
+    at = memory.put("input", given, align) if given is not None else memory.reserve("input", pair, align)
+    source = Pair.at(at, target.limbs, target.limb_bytes)
+    results = _pairs(target, memory.reserve("output", max(count, 1) * pair, align), count)
     chain = [source, *results]
-    rotate(core, [Rotation(x, y, placed, 5) for x, y in zip(chain, chain[1:], strict=False)])
+    rotate(core, [Rotation(x, y, placed, 5) for x, y in pairwise(chain)])
     return finished(b, target.config, memory, results)
 
 
@@ -105,21 +110,22 @@ class Diagonals:
     """Diagonals of giant steps in memory's form.
 
     Attributes:
-        blocks: of each giant step and matrix (terms, limbs, N), as second operands of multipliers.
-        matrices: of a giant step.
+        counts: of each giant step and matrix. matrices: of a giant step.
+        blocks: of each giant step and matrix (terms, limbs, N), as second operands of multipliers; none for models.
     """
 
-    blocks: Sequence[Words]
+    counts: Sequence[int]
     matrices: int
+    blocks: Sequence[Words] = ()
 
     @property
     def giants(self) -> int:
         """Giant steps."""
-        return len(self.blocks) // self.matrices
+        return len(self.counts) // self.matrices
 
     def terms(self, giant: int) -> int:
         """Of a giant step."""
-        return int(self.blocks[giant * self.matrices].shape[0])
+        return self.counts[giant * self.matrices]
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +148,7 @@ class Diagonals:
                         made_limb = kernels.ntt_packed(kernels.active(), data, bits, t, n, q)
                         block[term, limb] = multiplier(target.config, made_limb, q)
                 made.append(block)
-        return cls(made, matrices)
+        return cls([len(block) for block in made], matrices, made)
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,8 @@ class Giants:
     """What the giant steps need besides diagonals.
 
     Attributes:
-        key: as `galois_key`, of the giant step; None where there is only one. element: of the giant step.
+        key: as `galois_key`, of the giant step; None where there is only one, and for models.
+        element: of the giant step.
         outputs: clues. baby: baby steps of a giant one.
     """
 
@@ -172,7 +179,7 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
         ParameterError: it does not fit into memory.
     """
     config, limbs, lb = target.config, target.limbs, target.limb_bytes
-    memory = Memory(config)
+    memory = Memory(config, rotations is not None)
     pair = 2 * limbs * lb
     block = -(-g.baby * limbs * lb // ALIGNMENT) * ALIGNMENT
     strides = SumStrides(limbs * lb, pair, diagonals.matrices * block, limbs * lb, g.outputs * pair, limbs * lb)
@@ -185,7 +192,7 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
         if rotations is not None
         else memory.reserve("input", count * pair, _align(target))
     )
-    matrix_at = memory.blocks("matrix", diagonals.blocks, block, _align(target))
+    matrix_at = memory.blocks("matrix", diagonals.blocks, len(diagonals.counts), block, _align(target))
     sums_at = memory.reserve("partial sums", diagonals.giants * g.outputs * pair, _align(target))
     sums = _pairs(target, sums_at, diagonals.giants * g.outputs)
 
@@ -195,36 +202,34 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
         first = last - 1
         while first and last - first < config.rows and diagonals.terms(first - 1) == diagonals.terms(last - 1):
             first -= 1
-        for l in range(g.outputs):
-            matrix = l if diagonals.matrices > 1 else 0
-            from_term = 0 if diagonals.matrices > 1 else l
+        for clue in range(g.outputs):
+            matrix = clue if diagonals.matrices > 1 else 0
+            from_term = 0 if diagonals.matrices > 1 else clue
             for j, entry in enumerate(target.sum_entries[:limbs]):
                 for part in range(0, 2, config.cols):
                     b.add(
                         Op.SUM, src=last - first, mod=entry, count=diagonals.terms(first), ways=1,
                         addr0=babies_at + from_term * pair + part * strides.ct_col + j * lb,
                         addr1=matrix_at + (first * diagonals.matrices + matrix) * block + j * lb,
-                        stride0=sums_at + (first * g.outputs + l) * pair + part * strides.out_col + j * lb,
+                        stride0=sums_at + (first * g.outputs + clue) * pair + part * strides.out_col + j * lb,
                     )  # fmt: skip
         last = first
 
     def sum_of(giant: int, output: int) -> Pair:
         return sums[giant * g.outputs + output]
 
-    results = [sum_of(0, l) for l in range(g.outputs)]
+    results = [sum_of(0, clue) for clue in range(g.outputs)]
     if diagonals.giants > 1:
-        if g.key is None:
-            raise ParameterError("giant steps need the key of their rotation")
         key = place_key(target, memory, g.key)
         held = _pairs(target, memory.reserve("partial sums", 2 * g.outputs * pair, _align(target)), 2 * g.outputs)
         made = _pairs(target, memory.reserve("output", g.outputs * pair, _align(target)), g.outputs)
-        at = [sum_of(diagonals.giants - 1, l) for l in range(g.outputs)]
+        at = [sum_of(diagonals.giants - 1, clue) for clue in range(g.outputs)]
         steps = []
         for giant in reversed(range(diagonals.giants - 1)):
-            for l in range(g.outputs):
-                to = made[l] if giant == 0 else held[2 * l + giant % 2]
-                steps.append(Rotation(at[l], to, key, g.element, sum_of(giant, l)))
-                at[l] = to
+            for clue in range(g.outputs):
+                to = made[clue] if giant == 0 else held[2 * clue + giant % 2]
+                steps.append(Rotation(at[clue], to, key, g.element, sum_of(giant, clue)))
+                at[clue] = to
         rotate(core, steps)
         results = made
     return finished(b, config, memory, results)

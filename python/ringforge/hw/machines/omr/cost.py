@@ -389,9 +389,10 @@ def sum_cycles(config: OmrConfig, log_n: int, count: int) -> int:
     rows = config.limb_rows(log_n)
     streams = config.groups * (config.rows + config.cols) * config.port_bytes
     slower = max(1.0, streams * config.clock_hz / config.dram_bytes_per_second)
-    levels = (config.groups - 1).bit_length()
-    fill = max(config.rows, config.cols) + config.groups + _MUL + levels + 4 + 2 * config.dram_latency
-    return ceil(-(-count // config.groups) * rows * slower) + fill + (config.cols - 1) * (rows + config.dram_latency)
+    through = _MUL + (config.groups - 1).bit_length() + 4
+    fill = max(config.rows, config.cols) + config.groups + through + 2 * config.dram_latency
+    again = rows + through + config.dram_latency
+    return ceil(-(-count // config.groups) * rows * slower) + fill + (config.cols - 1) * again
 
 
 def inner_sums(config: OmrConfig, chain: Chain, size: Sum) -> int:

@@ -19,7 +19,14 @@ from ringforge.hw.core.dram import Dram
 from ringforge.hw.machines.omr.config import CONSTANTS, MODULI, QUOTIENT_BITS, QUOTIENTS, OmrConfig
 from ringforge.hw.machines.omr.layout import modulus_entry, radix, twiddles_of
 from ringforge.hw.machines.omr.program import (
-    UNDER_WAY, Conflicts, Instruction, Op, Program, Unit, effects, name_of,
+    UNDER_WAY,
+    Conflicts,
+    Instruction,
+    Op,
+    Program,
+    Unit,
+    effects,
+    name_of,
 )  # fmt: skip
 
 Words = npt.NDArray[np.uint64]

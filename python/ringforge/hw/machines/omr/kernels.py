@@ -19,36 +19,18 @@ import numpy.typing as npt
 from ringforge._native import GaloisKeys
 from ringforge._native.bfv import Ciphertext
 from ringforge._native.omr import Babies
-from ringforge.devices import Execution, Implementation, Preparation, Progress, Report, register
-from ringforge.errors import Error, MismatchError, ShapeError
-from ringforge.hw.machines.omr.affine import Diagonals, Giants, Job, babies, galois_key, giants
+from ringforge.bfv.kernels import IntegerMatvecKernel
+from ringforge.devices import Execution, Implementation, Preparation, Report, register
+from ringforge.errors import MismatchError, ShapeError
+from ringforge.hw.machines.omr.affine import Diagonals, Giants, babies, galois_key, giants
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Target
-from ringforge.hw.machines.omr.program import Op, Program
-from ringforge.hw.machines.omr.runner import Executor, Run, Simulated
+from ringforge.hw.machines.omr.matvec_kernel import MatvecOn
+from ringforge.hw.machines.omr.runner import Executor
+from ringforge.hw.machines.omr.running import Turns, report_of, words_of, worked
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel
 
 Words = npt.NDArray[np.uint64]
-
-
-class Turns(Executor):
-    """The simulated machine of a device, a program at a time."""
-
-    def __init__(self, device: Any) -> None:
-        self.device = device
-
-    def run(self, program: Program, memory: Any, progress: Callable[[int], None] | None = None) -> Run:
-        def told(cycles: int) -> None:
-            if self.device.cycles is not None:
-                self.device.cycles(cycles)
-            if progress is not None:
-                progress(cycles)
-
-        with self.device.turn():
-            try:
-                return Simulated(self.device.simulation()).run(program, memory, told)
-            finally:
-                self.device.end_waves()
 
 
 def target_of(config: OmrConfig, shape: AffineShape) -> Target:
@@ -58,48 +40,9 @@ def target_of(config: OmrConfig, shape: AffineShape) -> Target:
         ParameterError: the machine cannot hold it.
     """
     p = shape.context.params
-    return Target(config, p.log_n, tuple(p.q[: shape.limbs]), tuple(p.p), p.limbs_per_digit)
-
-
-def words_of(limb: Callable[[int, int], Words], target: Target) -> Words:
-    """A ciphertext's words, (2, limbs, N), by part and limb."""
-    return np.stack([np.stack([limb(part, i) for i in range(target.limbs)]) for part in (0, 1)])
-
-
-def worked(executor: Executor, job: Job, progress: Progress | None) -> Run:
-    """A run of a job that tells how far it is.
-
-    Raises:
-        Error: "cancelled", if it is told so.
-    """
-    if progress is None:
-        return executor.run(job.program, job.memory)
-    total = max(job.cycles, len(job.program.instructions), 1)
-
-    def told(done: int) -> None:
-        if progress(min(done / total, 0.99)) is False:
-            raise Error("cancelled")
-
-    run = executor.run(job.program, job.memory, told)
-    if progress(1.0) is False:
-        raise Error("cancelled")
-    return run
-
-
-def report_of(device: Any, start: float, run: Run, program: Program, rotations: int, products: int) -> Report:
-    """What a run took."""
-    done = {Op.NTT: 0, Op.INTT: 0}
-    for i in program.instructions:
-        if i.op in done:
-            done[i.op] += i.ways.bit_count()
-    operations = {
-        "ntt": done[Op.NTT], "intt": done[Op.INTT], "mod_up": rotations, "mod_down": 2 * rotations,
-        "key_switch": rotations, "rotation": rotations, "plain_mul": products,
-    }  # fmt: skip
-    if run.cycles is None:
-        return Report(device.name, time.perf_counter() - start, bytes=run.bytes, operations=operations)
-    clock = device.config.clock_hz
-    return Report(device.name, run.cycles / clock, run.cycles, clock, run.bytes, operations)
+    target = Target(config, p.log_n, tuple(p.q[: shape.limbs]), tuple(p.p), p.limbs_per_digit)
+    target.check_rotations()
+    return target
 
 
 def _one(inputs: Sequence[Any], kind: type, what: str) -> Any:
@@ -207,6 +150,7 @@ def register_kernels(kind: str, executor: Callable[[Any], Executor]) -> None:
     """Says how devices of a kind run the kernels; the devices have the attribute `config`."""
     register(BabiesKernel, kind, BabiesOn(executor))
     register(AffineKernel, kind, AffineOn(executor))
+    register(IntegerMatvecKernel, kind, MatvecOn(executor))
 
 
 register_kernels("rtl:omr", Turns)
