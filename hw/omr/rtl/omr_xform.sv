@@ -4,7 +4,7 @@
 // XFORM unit of one way, with the wide buffers and the twiddle tables that it works on.
 //
 // Function    NTT, INTT (with the factor 1/N) of X[src] into X[dst] with twiddle table `bank`, modulo the modulus of
-//             entry `mod`; AUTO: X[dst] = X[src] under X -> X^element in evaluation form, dst not src. All ways are given
+//             entry `mod`; AUTO: X[dst] = X[src] under X -> X^element in evaluation form, dst not src. All ways get
 //             the same commands and stay in step; one that is not active writes nothing. Other units read and write
 //             rows of Lanes words: Readers read ports, Writers write ports, each with its buffer's number.
 // Latency     rows of the buffers come 2 cycles after they are asked for
