@@ -23,7 +23,8 @@ from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Key, Memory, Pair, Target, key_words, multiplier
 from ringforge.hw.machines.omr.program import Builder, Op, Program, SumStrides
 from ringforge.hw.machines.omr.rotation import Core, Rotation, rotate
-from ringforge.hw.machines.omr.schedule import estimate, schedule
+from ringforge.hw.machines.omr.schedule import schedule
+from ringforge.hw.machines.omr.timing import Timing
 
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -54,7 +55,7 @@ class Job:
 
 def finished(b: Builder, config: OmrConfig, memory: Memory, results: Sequence[Pair]) -> Job:
     """The job of a builder's instructions, in the order of their estimated starts."""
-    s = schedule(b, estimate(config, b.log_n))
+    s = schedule(b, Timing(config, b.log_n).cycles)
     return Job(b.program(s.order), memory, results, s.cycles)
 
 

@@ -29,5 +29,10 @@ MACHINE: Final = Machine(
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
     resized=frozenset({"rf_bank", "rf_axi_read", "omr_banks"}),
     kernels="ringforge.hw.machines.omr.kernels",
+    model="ringforge.hw.machines.omr.model_device",
+    commands={
+        "cycles": "ringforge.hw.machines.omr.cli:cycles_command",
+        "validate": "ringforge.hw.machines.omr.validate_cli:validate_command",
+    },
     tests=("python/tests/hw",),
 )

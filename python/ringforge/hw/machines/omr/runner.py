@@ -87,7 +87,7 @@ class Simulated(Executor):
         cycles = sim.run(memory.end, progress=progress, **self.limits)
         busy = {name: _count(sim, memory.config, f"{name}_CYCLES") for name in BUSY}
         traffic = sim.traffic({name: number for number, name in enumerate(ENTITIES)})
-        moved = {name: t.read + t.written for name, t in traffic.items()}
+        moved = {name: t.read + t.written for name, t in traffic.items() if t.read + t.written}
         return Run(time.perf_counter() - start, cycles, busy, moved)
 
 
