@@ -2,8 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // Properties of omr_write, beside counts of what was asked for, sent and acknowledged. Surroundings: requests have
-// rows; rows are their numbers; rf_axi_write takes the rows of what it granted, in order, and acknowledges bursts that were
-// granted, once each.
+// rows; rows are their numbers; rf_axi_write takes the rows of what it granted, in order, and acknowledges bursts that
+// were granted, once each.
 
 module omr_write_formal
   import omr_pkg::*;
