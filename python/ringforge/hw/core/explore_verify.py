@@ -58,9 +58,7 @@ def verify(found: Found, point: Point) -> Verified:
 
 def report(found: Found, count: int) -> None:
     """Synthesises the cells of the first points, and prints what the models are off by."""
-    table = Table(
-        title=f"cells by {yosys.version()}, {found.card.family}", title_justify="left", box=box.SIMPLE_HEAD
-    )
+    table = Table(title=f"cells by {yosys.version()}, {found.card.family}", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("point", "DSP", "synthesised", "error", "BRAM36", "synthesised", "URAM", "synthesised"):
         table.add_column(head, justify="right")
     for n, point in enumerate(found.fitting[:count], 1):

@@ -57,8 +57,8 @@ class Machine:
             its timing.
         commands: functions "MODULE:FUNCTION" for Typer, by the command: `ringforge hw COMMAND NAME` calls one.
         figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.resources.Figures`; "" for none.
-        spaces: functions "MODULE:FUNCTION" that give a :class:`ringforge.hw.core.explore.Space`, by the word for it, the
-            usual one first: `ringforge explore NAME` searches it.
+        spaces: functions "MODULE:FUNCTION" that give a :class:`ringforge.hw.core.explore.Space`, by a word for its
+            models, the usual ones first: `ringforge explore NAME` searches it.
         tests: folders of tests in a checkout, next to the benches in `dv` of the room and of the libraries.
     """
 

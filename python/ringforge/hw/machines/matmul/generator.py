@@ -248,7 +248,9 @@ def candidate(
             "dram_bytes_per_second": card.memory_bytes_per_second,
         }
     )
-    config = config.model_copy(update={"ports": config.near_ports + config.far_ports})
+    near = config.pes * config.near_ports
+    ports = {"ports": near + config.pes * config.far_ports, "segment_bytes": config.dram_bytes // near}
+    config = config.model_copy(update=ports)
     seconds = float("inf")
     if not refused:
         seconds = price(config, parameters, (_side(parameters, side),) * 3, "fame").seconds

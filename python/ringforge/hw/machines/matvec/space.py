@@ -44,8 +44,8 @@ class MatvecSpace(Space):
     machine: ClassVar = "matvec"
     workload = "A plain 512 x 1,344 layer (rnnt-fc0) times an encrypted vector at set-b, by the paper's diagonals."
     models = (
-        "Time by the closed form of `ringforge hw validate matvec`; DSP slices, block and ultra RAMs by counts of lanes "
-        "and banks, as Yosys finds them for matvec-a and matvec-b."
+        "Time by the closed form of `ringforge hw validate matvec`; DSP slices, block and ultra RAMs by counts of "
+        "lanes and banks, as Yosys finds them for matvec-a and matvec-b."
     )
 
     @property

@@ -25,8 +25,8 @@ class PsiSpace(Space):
     machine: ClassVar = "psi"
     workload = "A NAND at STD128_AP, 1,024 products RLWE x RGSW, several gates in turns; time for each."
     models = (
-        "Time by the closed form (within 0.6 % of RTL on the saved cases); DSP slices, block and ultra RAMs by counts of "
-        "butterflies, multipliers and banks."
+        "Time by the closed form (within 0.6 % of RTL on the saved cases); DSP slices, block and ultra RAMs by counts "
+        "of butterflies, multipliers and banks."
     )
 
     @property
@@ -60,7 +60,9 @@ class PsiSpace(Space):
         cycles = Timing(config, _LOG_N).chains(gates, _PRODUCTS, _ROWS) / gates
         seconds = cycles / clock_hz
         keys = _PRODUCTS * config.key_bytes(_LOG_N, _ROWS)
-        refused = [] if config.key_rows * config.key_beats(_LOG_N) >= 2 * KEY_BURST else ["no room for two bursts of keys"]
+        refused = (
+            [] if config.key_rows * config.key_beats(_LOG_N) >= 2 * KEY_BURST else ["no room for two bursts of keys"]
+        )
         return Point(
             values, seconds, clock_hz, _DSP * self._multipliers(config), self._blocks(config, card), keys / seconds,
             config.model_dump(mode="json"), tuple(refused),
