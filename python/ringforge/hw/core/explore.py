@@ -13,9 +13,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any, ClassVar, Final
+
+import numpy as np
 
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core.cards import Blocks, Card
@@ -28,7 +31,7 @@ Progress = Callable[[float], None]
 #: Bits of an ultra RAM in 36-kbit block RAMs: what `Point.memory` counts.
 URAM_IN_BRAM36: Final = 8
 #: Spaces up to so many points are enumerated.
-ENUMERATED: Final = 6000
+ENUMERATED: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ class Found:
     points: tuple[Point, ...]
     published: Point | None
 
-    @property
+    @cached_property
     def fitting(self) -> tuple[Point, ...]:
         """Points that can be built."""
         return tuple(p for p in self.points if not p.refused)
@@ -168,7 +171,7 @@ class Found:
             )
         return self.fitting[0]
 
-    @property
+    @cached_property
     def front(self) -> tuple[Point, ...]:
         """The Pareto front over latency, DSP slices, memory and bandwidth."""
         return pareto(self.fitting)
@@ -189,17 +192,19 @@ class Found:
         }
 
 
-def dominates(a: Point, b: Point) -> bool:
-    """Whether a is nowhere behind b, and somewhere ahead."""
-    return a.objectives != b.objectives and all(x <= y for x, y in zip(a.objectives, b.objectives, strict=True))
-
-
 def pareto(points: Iterable[Point]) -> tuple[Point, ...]:
     """Points that no other one dominates, by rank; of equal ones the first."""
     front: list[Point] = []
+    held = np.empty((1024, 4))
+    # In this order no later point dominates an earlier one.
     for point in sorted(points, key=lambda p: p.objectives):
-        if not any(dominates(f, point) or f.objectives == point.objectives for f in front):
-            front.append(point)
+        row, count = np.array(point.objectives), len(front)
+        if (held[:count] <= row).all(axis=1).any():
+            continue
+        if count == len(held):
+            held = np.concatenate([held, np.empty_like(held)])
+        held[count] = row
+        front.append(point)
     return tuple(sorted(front, key=lambda p: p.rank))
 
 

@@ -26,5 +26,9 @@ MACHINE: Final = Machine(
     parts=COMMON_PARTS | {"rf_mod_mul", "omr_issue", "omr_read", "omr_write"},
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
     resized=frozenset({"rf_bank", "rf_axi_read"}),
+    spaces={
+        "ours": "ringforge.hw.machines.omr.space:OmrSpace",
+        "paper": "ringforge.hw.machines.omr.space:PublishedSpace",
+    },
     tests=("python/tests/hw",),
 )
