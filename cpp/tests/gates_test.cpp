@@ -355,6 +355,59 @@ TEST(Gates, KeysRoundTripAndGiveTheSameBits) {
   }
 }
 
+// Rows for those who run the chain elsewhere: products with them are the chain's, word for word.
+template <class W>
+void exported_rows(const GateParameters& p) {
+  TestRandomness rng(seed(6));
+  const GateSecretKey secret(p, rng);
+  const GateEvaluationKey key = GateEvaluationKey::make(secret, Method::ap, rng, 2);
+  const auto ring = SmallRing<W>::get(p.modulus, p.log_n);
+  const std::size_t n = ring->n(), words = p.rows() * 2 * n;
+  // The first key, the last one, one in between, and RGSW(1).
+  const u32 last = static_cast<u32>(p.n) * p.ap_digits() * p.ap_base - 1;
+  const u32 indices[] = {1, last, 5 * p.ap_base + 3, 7 * p.ap_base};
+  WordArray<W> rows(4 * words), chain(2 * n), want(2 * n);
+  export_rgsw(key, rows.data(), indices, 4);
+  for (std::size_t i = 0; i < 2 * n; ++i) chain.data()[i] = want.data()[i] = static_cast<W>(i * 40503 * i % p.modulus);
+  const WordArray<W> before = chain;
+  Workspace<W> space(n, p.rows());
+  for (std::size_t i = 0; i < 3; ++i)
+    external_product(chain.data(), chain.data(), rows.data() + i * words, p.a, p.b, *ring, space);
+  accumulate(key, want.data(), 1, indices, 3);
+  EXPECT_TRUE(std::equal(chain.data(), chain.data() + 2 * n, want.data()));
+  EXPECT_FALSE(std::equal(chain.data(), chain.data() + 2 * n, before.data()));
+  if (p.a.drop == 0 && p.b.drop == 0) {
+    // Digits that hold all of a residue: the gadget itself changes nothing.
+    external_product(chain.data(), chain.data(), rows.data() + 3 * words, p.a, p.b, *ring, space);
+    EXPECT_TRUE(std::equal(chain.data(), chain.data() + 2 * n, want.data()));
+  }
+  const u32 beyond = last + 1;
+  EXPECT_THROW(export_rgsw(key, rows.data(), &beyond, 1), ShapeError);
+}
+
+TEST(Gates, ExportedRowsMakeTheChain) {
+  exported_rows<u32>(small_set());
+  exported_rows<u32>(small_paper_set());
+  exported_rows<u64>(small_wide_set());
+}
+
+TEST(Gates, OtherMethodsExportTheirKeysInOrder) {
+  for (const auto& [p, count] : {std::pair{small_set(), 64u}, std::pair{small_paper_set(), 128u}}) {
+    TestRandomness rng(seed(7));
+    const GateSecretKey secret(p, rng);
+    const GateEvaluationKey key = GateEvaluationKey::make(secret, Method::ginx, rng, 2);
+    const std::size_t words = p.rows() * 2 * p.degree();
+    std::vector<u32> all(count * words), one(words), indices(count);
+    for (u32 i = 0; i < count; ++i) indices[i] = i;
+    export_rgsw(key, all.data(), indices.data(), count);
+    export_rgsw(key, one.data(), &indices[count - 1], 1);
+    EXPECT_TRUE(std::equal(one.begin(), one.end(), all.end() - static_cast<std::ptrdiff_t>(words)));
+    EXPECT_FALSE(std::equal(one.begin(), one.end(), all.begin()));
+    EXPECT_LT(*std::max_element(all.begin(), all.end()), p.modulus);
+    EXPECT_THROW(export_rgsw(key, one.data(), &count, 1), ShapeError);
+  }
+}
+
 TEST(Gates, LevelsAreChecked) {
   const GateParameters p = small_set();
   TestRandomness rng(seed(4));

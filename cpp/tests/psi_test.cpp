@@ -121,6 +121,81 @@ TEST(Psi, BitmapByThePaper) {
   lookups(paper_plan(2, 11), 1);
 }
 
+// What a request opens to, decrypted with the secret that the client drew: every bin's selectors and bits, divided by
+// the number of bins that share a ciphertext.
+TEST(Psi, RequestsOpenToSelectorsAndBits) {
+  const PsiPlan plan = ringforge_plan(4, 14, 0, 1, 2);
+  TestRandomness rng(Seed{5}), again(Seed{5});
+  PsiClientKey key(plan, rng);
+  const auto ring = SmallRing<u64>::get(plan.modulus, plan.log_n);
+  const RingSecret<u64> secret(ring, again);
+  std::mt19937_64 random(1);
+  std::vector<u32> cells(plan.bins());
+  for (auto& c : cells) c = static_cast<u32>(random() % plan.cells());
+  std::vector<std::uint8_t> request(plan.request_bytes());
+  key.query(request.data(), cells.data());
+  const std::size_t n = plan.n(), selectors = 4;
+  ASSERT_EQ(plan.groups(), 1u);
+  WordArray<u64> rows(plan.outputs() * 2 * n), phase(n);
+  psi_open_request(rows.data(), plan, request);
+  const u64 q = plan.modulus, share = ring->invert(plan.bins());
+  const auto times = [&](u64 a, u64 b) { return static_cast<u64>(static_cast<unsigned __int128>(a) * b % q); };
+  std::size_t set = 0;
+  for (std::size_t o = 0; o < plan.outputs(); ++o) {
+    secret.phase(phase.data(), rows.data() + o * 2 * n);
+    for (std::size_t i = 0; i < n; ++i) {
+      u64 want = 0;
+      if (i < plan.bins() && o < selectors) {
+        want = cells[i] >> (plan.cell_bits - 2) == o ? times(q / 2 + 1, share) : 0;
+      } else if (i < plan.bins()) {
+        // Bits of the tree come first, then those of the rotation: cells have one word.
+        const std::size_t bit = (o - selectors) / plan.gadget.count;
+        const std::size_t at = bit < plan.tree_bits() ? plan.log_n + bit : bit - plan.tree_bits();
+        const auto digit = static_cast<unsigned>((o - selectors) % plan.gadget.count);
+        want = cells[i] >> at & 1 ? times(gadget_element(plan.gadget, digit, q), share) : 0;
+      }
+      const u64 off = (phase.data()[i] + q - want) % q;
+      ASSERT_LT(std::min(off, q - off), 64u) << "output " << o << ", coefficient " << i;
+      set += want != 0;
+    }
+  }
+  EXPECT_GT(set, 16u);
+  std::vector<std::uint8_t> bad(request.begin(), request.end() - 1);
+  EXPECT_THROW(psi_open_request(rows.data(), plan, bad), FormatError);
+  EXPECT_THROW(psi_open_request(rows.data(), ringforge_plan(4, 14, 0, 1, 1), request), Error);
+}
+
+// Results that anybody can make, words without noise, become the reply that a client reads; each is masked afresh.
+TEST(Psi, RepliesAreSealedFromResults) {
+  const PsiPlan plan = ringforge_plan(11, 12, 0, 1, 0);
+  TestRandomness rng(Seed{6});
+  PsiClientKey key(plan, rng);
+  std::vector<std::uint8_t> keys(plan.key_bytes());
+  key.evaluation_keys(keys.data(), 2);
+  const PsiSessionKeys session(plan, keys, 2);
+  const std::size_t n = plan.n();
+  ASSERT_EQ(plan.bins(), n);
+  ASSERT_EQ(plan.replies(), 1u);
+  std::mt19937_64 random(2);
+  std::vector<u64> results(2 * n);
+  std::vector<std::uint16_t> want(n), got(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    want[i] = static_cast<std::uint16_t>(random() & 1);
+    results[n + i] = want[i] * (plan.modulus / 2 + 1);
+  }
+  TestRandomness once(Seed{8}), same(Seed{8}), other(Seed{9});
+  const auto reply = psi_seal_reply(session, results.data(), once);
+  key.decode(got.data(), reply);
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(psi_seal_reply(session, results.data(), same), reply);
+  const auto masked = psi_seal_reply(session, results.data(), other);
+  EXPECT_NE(masked, reply);
+  key.decode(got.data(), masked);
+  EXPECT_EQ(got, want);
+  results[7] = plan.modulus;
+  EXPECT_THROW(psi_seal_reply(session, results.data(), other), ValueError);
+}
+
 TEST(Psi, RefusesForeignBytes) {
   const PsiPlan plan = ringforge_plan(2, 12, 0, 1, 0);
   TestRandomness rng(Seed{9});

@@ -75,19 +75,30 @@ module psi_wide_core
   logic         move_load, move_load_ready, move_store, move_store_ready, load_idle, store_idle, issue_idle;
   logic         poly_free, row_free, beside_free, mac_done, linear_done, load_done, store_done;
   logic [3:0]   mac_id, linear_id, load_id, store_id;
+  logic [7:0]   issue_error;
+  logic         cell_bad, cell_bad_q;
   job_t         job_pushed, job;
   move_t        move;
 
-  psi_wide_issue #(.Slots(Slots), .Rows(Rows), .Polys(Polys), .LinearDepth(LinearDepth)) u_issue (
-    .clk_i, .rst_ni, .start_i, .halt_i, .gadget_i, .valid_i, .ready_o, .instruction_i, .gather_go_o(gather_go),
+  psi_wide_issue #(
+    .Slots(Slots), .Rows(Rows), .MaxLogN(MaxLogN), .Polys(Polys), .LinearDepth(LinearDepth)
+  ) u_issue (
+    .clk_i, .rst_ni, .start_i, .halt_i, .short_i, .gadget_i, .valid_i, .ready_o, .instruction_i, .gather_go_o(gather_go),
     .gather_ready_i(gather_ready), .linear_go_o(linear_go), .job_valid_o(job_push), .job_ready_i(job_room),
     .job_o(job_pushed), .load_valid_o(move_load), .load_ready_i(move_load_ready), .store_valid_o(move_store),
     .store_ready_i(move_store_ready), .move_o(move), .issued_o(issued), .id_o(id), .poly_free_i(poly_free),
     .beside_free_i(beside_free), .done_i({store_done, load_done, linear_done, mac_done}),
     .done_id_i('{mac_id, linear_id, load_id, store_id}), .linear_done_i(linear_done), .idle_o(issue_idle),
-    .waiting_o, .error_o, .count_o
+    .waiting_o, .error_o(issue_error), .count_o
   );
   assign idle_o = issue_idle && load_idle && store_idle;
+
+  // What an instruction reads from memory is known when it is under way.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || start_i) cell_bad_q <= 1'b0;
+    else if (cell_bad) cell_bad_q <= 1'b1;
+  end
+  assign error_o = cell_bad_q ? ErrorCell : issue_error;
 
   // ---- Front: gather, inverse transform ------------------------------------------------------------
   logic              gather_read, half_start, inverse_start, beside_valid, linear_valid;
@@ -136,7 +147,7 @@ module psi_wide_core
   ) u_passes (
     .clk_i, .rst_ni, .short_i, .shift_i, .q_i, .gadget_i, .start_i(inverse_start), .half_i(inverse), .free_o(poly_free),
     .row_we_i(row_we), .row_i(row), .row_free_o(row_free), .job_valid_i(job_valid), .job_ready_o(job_take),
-    .job_i(job), .pass_valid_o(pass_valid), .pass_o(pass), .busy_o(transforming_o), .start_o(digit_start),
+    .job_i(job), .pass_valid_o(pass_valid), .pass_o(pass), .cell_bad_o(cell_bad), .busy_o(transforming_o), .start_o(digit_start),
     .line_o(digits)
   );
 

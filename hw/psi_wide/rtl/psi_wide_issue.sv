@@ -4,20 +4,24 @@
 // Takes instructions in order and starts each when nothing in flight stands against it.
 //
 // Function    An instruction in flight has an entry with the places that it reads and writes. One starts when no entry
-//             writes what it touches, or touches what it writes, when no store is in flight if it has the bit `fence`, when its unit takes it, and when all that it will need
-//             on its way has been reserved: places for polynomials between the transforms, for the b beside them, for
-//             the lines of a linear instruction. So nothing that has started ever waits for something that has not.
+//             writes what it touches, or touches what it writes, when no store is in flight if it has the bit `fence`,
+//             when its unit takes it, and when all that it will need on its way has been reserved: places for
+//             polynomials between the transforms, for the b beside them, for the lines of a linear instruction. So
+//             nothing that has started ever waits for something that has not.
 // Latency     3 from an instruction to its start
 // Throughput  one instruction in three cycles
 // Ranges      error_o: ErrorOperation for an unknown one; ErrorPlace for slots and key rows that there are not;
-//             ErrorOperand for a count or a gadget without digits, an even element, b beside digits of b, no such
-//             factor or table, or a linear instruction that maps a slot onto itself, line by line. An instruction that is refused and all behind it do not start.
+//             ErrorOperand for a count or a gadget without digits, more monomials than a row of numbers holds, an even
+//             element, b beside digits of b, no such factor or table, or a linear instruction that maps a slot onto
+//             itself, line by line. An instruction that is refused and all behind it do not start; error_o tells when
+//             those before it have ended, so that what they find wrong comes first.
 
 module psi_wide_issue
   import psi_wide_pkg::*;
 #(
   parameter int unsigned Slots = 16,
   parameter int unsigned Rows = 16,
+  parameter int unsigned MaxLogN = 10,
   parameter int unsigned Polys = 8,
   parameter int unsigned LinearDepth = 2,
   parameter int unsigned Entries = 12,
@@ -27,6 +31,7 @@ module psi_wide_issue
   input  logic             rst_ni,
   input  logic             start_i,
   input  logic             halt_i,
+  input  logic             short_i,
   input  gadget_t          gadget_i [1 << GadgetW],
 
   input  logic             valid_i,
@@ -108,6 +113,7 @@ module psi_wide_issue
         outside(claim.slot[2])) error = ErrorPlace;
     if ((op == OpLoad || op == OpStore || sums) && count == '0) error = ErrorOperand;
     if (op == OpCells && instruction_i.s2 == '0) error = ErrorOperand;
+    if (op == OpCells && 32'(count) > (32'd1 << (MaxLogN - 1)) >> short_i) error = ErrorOperand;
     if (op == OpTable && instruction_i.s1 > IndexW'(2)) error = ErrorOperand;
     if (gathers && (!instruction_i.element[0] || instruction_i.times == 2'd3)) error = ErrorOperand;
     if (op == OpProduct && (count_a == '0 || (instruction_i.both && count_b == '0))) error = ErrorOperand;
@@ -227,7 +233,7 @@ module psi_wide_issue
 
   assign job_o = '{
     id: free_id, plain: held_sums, cells: held_op == OpCells, both: held_q.both, negate: held_q.negate, gadget_a: held_q.gadget_a,
-    gadget_b: held_q.gadget_b, rows: held_q.s1, row: held_q.row, has_init: held_q.has_init, init: held_q.init,
+    gadget_b: held_q.gadget_b, rows: held_q.s1, limit: held_q.s2, row: held_q.row, has_init: held_q.has_init, init: held_q.init,
     beside: held_q.beside, to_row: held_q.to_row, target: held_q.target
   };
   assign move_o = '{
@@ -237,7 +243,7 @@ module psi_wide_issue
 
   assign idle_o = !held_valid_q && used_q == '0;
   assign waiting_o = held_valid_q && !issue;
-  assign error_o = error_q;
+  assign error_o = used_q == '0 ? error_q : ErrorNone;
   assign count_o = count_q;
 
   logic unused;

@@ -7,7 +7,8 @@
 // Function    Polynomials lie in a ring in the order of their arrival; jobs take them in that order, one or two each, and
 //             read one once for each digit. A job of rows takes rows instead, one digit each; a job of monomials takes one
 //             row, which holds a pair of numbers for each, power and key row, and has as many digits as monomials. With the first line of a
-//             transform goes what psi_wide_mac has to know of it (pass_o).
+//             transform goes what psi_wide_mac has to know of it (pass_o); cell_bad_o is high with it, if a monomial names
+//             a key row that its job has not.
 // Latency     6 from a polynomial's last half line to the first digit's first line, if none is before it
 // Throughput  a line per clock: transforms follow each other at once, while polynomials are there
 // Ranges      Polys and Rows powers of two. Who sends a polynomial or a row has reserved its place; free_o and row_free_o
@@ -44,6 +45,7 @@ module psi_wide_passes
   input  job_t             job_i,
 
   output logic             busy_o,      // a line is read
+  output logic             cell_bad_o,
   output logic             pass_valid_o,
   output pass_t            pass_o,
   output logic             start_o,
@@ -173,6 +175,7 @@ module psi_wide_passes
 
   // Monomials: the first one of a row was kept when it came, the others are read while the one before is under way.
   typedef struct packed {
+    logic                beyond;  // the row's number has more bits
     logic [IndexW-1:0]   row;
     logic [ElementW-1:0] power;
   } cell_t;
@@ -183,18 +186,21 @@ module psi_wide_passes
   logic [LineW-1:0]  cell_line;
   logic [PlainBits-1:0] row [Lanes];
 
+  function automatic cell_t cell_of(logic [ElementW-1:0] power, logic [PlainBits-1:0] number);
+    return '{beyond: number[PlainBits-1:IndexW] != '0, row: number[IndexW-1:0], power: power};
+  endfunction
+
   assign row_next = row_from_q + RowW'(end_part && now_q.job.plain);
   assign digit_next = digit_q + 1'b1;
   assign cell_line = LineW'(digit_next >> PairW);
 
   always_ff @(posedge clk_i) begin
     if (row_we_i && row_line_q == '0)
-      first_q[row_to_q] <= '{row: row_i[1][IndexW-1:0], power: row_i[0][ElementW-1:0]};
+      first_q[row_to_q] <= cell_of(row_i[0][ElementW-1:0], row_i[1]);
     if (begin_part) begin
       cell_q <= first_q[row_next];
     end else if (end_line) begin
-      cell_q <= '{row: row[{digit_next[PairW-1:0], 1'b1}][IndexW-1:0],
-                  power: row[{digit_next[PairW-1:0], 1'b0}][ElementW-1:0]};
+      cell_q <= cell_of(row[{digit_next[PairW-1:0], 1'b0}][ElementW-1:0], row[{digit_next[PairW-1:0], 1'b1}]);
     end
   end
 
@@ -203,6 +209,7 @@ module psi_wide_passes
 
   assign busy_o = active_q;
   assign pass_valid_o = active_q && line_q == '0;
+  assign cell_bad_o = pass_valid_o && now_q.job.cells && (cell_q.beyond || cell_q.row >= now_q.job.limit);
   assign pass_o = '{
     id: now_q.job.id, first: now_q.first && digit_q == '0, last: now_q.last && digit_last,
     monomial: now_q.job.cells, power: cell_q.power, row: now_q.job.cells ? now_q.job.row + cell_q.row : row_q,

@@ -18,6 +18,7 @@ package psi_wide_pkg;
   localparam logic [7:0] ErrorPlace = 8'd2;
   localparam logic [7:0] ErrorOperand = 8'd3;
   localparam logic [7:0] ErrorDegree = 8'd4;
+  localparam logic [7:0] ErrorCell = 8'd5;
 
   typedef enum logic [3:0] {
     OpNone = 4'd0,
@@ -120,6 +121,7 @@ package psi_wide_pkg;
     logic [GadgetW-1:0] gadget_a;
     logic [GadgetW-1:0] gadget_b;
     logic [IndexW-1:0]  rows;     // of a sum, or its monomials
+    logic [IndexW-1:0]  limit;    // key rows that monomials may name
     logic [IndexW-1:0]  row;
     logic               has_init;
     logic [IndexW-1:0]  init;

@@ -4,7 +4,7 @@
 // The psi_wide machine: RLWE x RGSW products, substitutions and sums of plain rows, everything in Eval form on chip.
 //
 // Control: rf_shell_control (docs/hw/registers.md; ID "RFPW") and the registers of registers.json, which take whole words
-//   only. SHAPE holds lanes, slots less 1, key rows less 1, word width, RANGE least and largest log2 N, multiplier kind, a
+//   only, and none while a run lasts. SHAPE holds lanes, slots less 1, key rows less 1, word width, RANGE least and largest log2 N, multiplier kind, a
 //   byte each. The program is at PROGRAM, INSTRUCTIONS long. PC counts instructions started.
 // Data: one AXI4 master of 512 bits at the core clock: the program, and what instructions load and store.
 // Ranges: MinLogN is MaxLogN or one less; 32 lines at least in the smallest polynomial; N at most 2,048.
@@ -99,7 +99,7 @@ module psi_wide_top
   localparam int unsigned RegModulus = 0, RegBarrett = 2, RegLogN = 4, RegShift = 5, RegScalar = 6;
   localparam int unsigned RegInstructions = 8, RegOffset = 9, RegGadget = 11;
 
-  logic        own_wr_valid, own_wr_known, own_rd_known;
+  logic        own_wr_valid, own_wr_known, own_rd_known, start, running_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the shell gives addresses of bytes
   logic [11:0] own_wr_addr, own_rd_addr;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -107,7 +107,8 @@ module psi_wide_top
   logic [3:0]  own_wr_strb;
   gadget_t     gadget_q[1 << GadgetW];
 
-  assign own_wr_known = own_wr_addr[11:2] < 10'(64 + Registers) && own_wr_strb == '1;
+  // Registers hold while a run lasts.
+  assign own_wr_known = own_wr_addr[11:2] < 10'(64 + Registers) && own_wr_strb == '1 && !start && !running_q;
   assign own_rd_known = own_rd_addr[11:2] < 10'(64 + Registers);
   assign own_rd_data = own_rd_known ? own_q[own_rd_addr[5:2]] : '0;
 
@@ -123,7 +124,7 @@ module psi_wide_top
   end
 
   // ---- The element: it starts when the degree is one that it takes -----------------------------------
-  logic             element_rst_n, start, halt, done, run, running_q, short_q, fetch_end, core_idle;
+  logic             element_rst_n, halt, done, run, short_q, fetch_end, core_idle;
   logic [AddrW-1:0] program_addr[1];
   logic [7:0]       error, core_error, degree_error_q;
   logic [31:0]      issued;

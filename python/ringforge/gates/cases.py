@@ -26,7 +26,8 @@ _SEED, _WHY = bytes([5]) * 32, "conformance of devices"
 def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
     if kernel is GateLevelKernel:
-        return [_level("gates-128", fhew.Method.GINX), _level("gates-toy", fhew.Method.AP)]
+        sets = ("gates-128", fhew.Method.GINX), ("gates-toy", fhew.Method.AP), ("gates-toy", fhew.Method.GINX)
+        return [_level(name, method) for name, method in sets]
     return [_chains("paper-medium", 40), _chains("gates-toy", 12)]
 
 
@@ -67,7 +68,7 @@ def _level(name: str, method: fhew.Method) -> Case:
     outside = targets.copy()
     outside[0] = 1000
     return Case(
-        f"with every kind, {name}",
+        f"with every kind, {name}, {method.name.lower()}",
         kernel,
         given,
         Given(KeySet(own=(bare,)), None, lambda: inputs(bare.encrypt(bits)), reveal(bare)),

@@ -27,9 +27,8 @@ def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
     if kernel is LookupKernel:
         plans = [planner.choose("direct", 64, 2, 0, 0, 3, 16, name).native() for name in ("ringforge", "paper")]
-        return [_lookup(plan, plan.algorithm) for plan in [*plans[:1], _small()]] + [
-            _lookup(plans[1], "paper, 54 bits")
-        ]
+        small = [_lookup(_small(), "paper"), _lookup(_small_ringforge(), "ringforge, N = 256")]
+        return [_lookup(plans[0], "ringforge"), *small, _lookup(plans[1], "paper, 54 bits")]
     return [_substitution(10, 26, 6, 3, 8), _substitution(10, 54, 9, 6, 0), _substitution(8, 27, 9, 3, 0)]
 
 
@@ -40,6 +39,16 @@ def _small() -> Any:
     return _native.psi.Plan(
         "paper", log_n, modulus, 1, 9, 0, 1, 0, digits, [fhew.Cut(3, 9, 0, True)] * log_n, insecure="conformance"
     )
+
+
+def _small_ringforge() -> Any:
+    """The same of our algorithm: cells of 16 words, so that there are few bits, and room for their noise."""
+    log_n = 8
+    modulus = int(_native.kernels.primes_below(27, 1, 2 << log_n)[0])
+    return _native.psi.Plan(
+        "ringforge", log_n, modulus, 1, 5, 4, 1, 1, fhew.Cut(5, 5, 2, True), [fhew.Cut(3, 9, 0, True)] * log_n,
+        fhew.Cut(4, 7, 0, True), insecure="conformance",
+    )  # fmt: skip
 
 
 def _lookup(plan: Any, name: str) -> Case:

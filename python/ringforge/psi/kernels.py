@@ -49,13 +49,15 @@ class LookupTable:
 
     Args:
         plan: the native plan. arrays: of the table.
+        most: cells of a bin, at most, by what everybody is told of the table: how long a device takes may depend on it.
+            None: nothing of the kind is known.
 
     Raises:
         ShapeError, ringforge.ValueError: the arrays are none of a table of the plan.
     """
 
-    def __init__(self, plan: Plan, arrays: Arrays) -> None:
-        self.plan, self.arrays = plan, arrays
+    def __init__(self, plan: Plan, arrays: Arrays, most: int | None = None) -> None:
+        self.plan, self.arrays, self.most = plan, arrays, most
         self.native = _native.psi.Table(plan, arrays.offsets, arrays.cells, arrays.words)
 
 

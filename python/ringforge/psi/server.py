@@ -15,6 +15,7 @@ from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.parties import Progress
 from ringforge.psi.build import BuildSpec, Elements, build
+from ringforge.psi.hashing import fullest_bin
 from ringforge.psi.info import Limits, TableInfo
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.store import Store
@@ -31,7 +32,8 @@ class State:
         self.info, self.key = info, key
         self.digest = info.digest()
         self.plan = info.native()
-        self.table = LookupTable(self.plan, arrays)
+        most = min(fullest_bin(info.capacity, info.bins, info.hashes), 1 << info.plan.cell_bits)
+        self.table = LookupTable(self.plan, arrays, most)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ringforge._native import fhew, psi
-from ringforge.devices import KeySet, open_device
-from ringforge.errors import HardwareError, ParameterError
+from ringforge.devices import KeySet, conformance, open_device
+from ringforge.errors import Error, HardwareError, ParameterError
 from ringforge.gates.kernels import GateLevelKernel
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.registers import Register
@@ -23,8 +23,9 @@ from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Prog
 from ringforge.hw.machines.psi_wide.runner import Interpreted, Simulated
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
-from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed
-from tests.hw.wide_programs import case
+from tests.hw.psi_devices import QuickDevice
+from tests.hw.test_psi_wide import SMALL_PRIME, gate_key, lookup_plan, run_gates, run_lookup, seed, tables
+from tests.hw.wide_programs import case, with_monomials
 
 #: A run without a beat for so many cycles has come to a stand.
 _SILENCE = 20_000
@@ -77,6 +78,7 @@ def test_an_empty_program_ends(small):
         ({"op": Op.STORE}, "a count of 0"),
         ({"op": Op.CELLS, "s1": 3}, "a count of 0"),
         ({"op": Op.CELLS, "s1": 3, "s2": 100, "row": 40}, "a slot or key rows that it does not have"),
+        ({"op": Op.CELLS, "s1": 129, "s2": 1}, "a count of 0"),
         ({"op": Op.TABLE, "s1": 3}, "a count of 0"),
     ],
 )
@@ -87,6 +89,26 @@ def test_refusals(small, instruction, message):
     with pytest.raises(HardwareError, match=f"element 0, after {at} instructions: .*{message}"):
         Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
     compare(small, SMALL_PRIME, 8, 2, 5)
+
+
+@pytest.mark.parametrize("rows", [[2], [0, 255], [1, 0, 256], [0] * 9 + [1 << 15]])
+def test_monomials_that_name_no_key_row(small, rows):
+    """They end the run, whatever is wrong with instructions behind, and before anything of them is stored."""
+    given = with_monomials(small.config, SMALL_PRIME, 8, rows)
+    given.program.instructions.append(Instruction(Op.STORE))
+    with pytest.raises(HardwareError, match="a monomial in memory names a key row that its instruction has not"):
+        Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
+    assert not given.result.any()
+
+
+def test_monomials_as_many_as_a_row_holds(small):
+    """Powers count modulo 2N, and the last key row is one."""
+    for log_n in (8, 9):
+        rows = [i % 2 for i in range(min(255, 1 << log_n - 1))]
+        want, got = (with_monomials(small.config, SMALL_PRIME, log_n, rows) for _ in range(2))
+        Interpreted().run(want.setup, want.program, want.memory)
+        Simulated(small, silence=_SILENCE).run(got.setup, got.program, got.memory)
+        np.testing.assert_array_equal(got.result, want.result)
 
 
 def test_unknown_operations_and_degrees(small):
@@ -105,6 +127,32 @@ def test_unknown_operations_and_degrees(small):
     for register, value in ((0x110, 10), (0x110, 7), (0x114, 8)):
         with pytest.raises(HardwareError, match="a degree or a shift"):
             run({register: value})
+
+
+def test_its_own_registers_hold_during_a_run(small):
+    """Writes are refused from start to end and change nothing; then they are taken again."""
+    want, got = (case(small.config, SMALL_PRIME, 9, 5, 30) for _ in range(2))
+    Interpreted().run(want.setup, want.program, want.memory)
+    small.unmap_all()
+    small.map_dram(got.memory.dram)
+    small.map(got.memory.end, got.program.words())
+    writes = got.setup.writes(small.config, len(got.program.instructions))
+    for register, value in writes:
+        small.write(register, value)
+    held = {register: small.read(register) for register, _ in writes}
+    small.start(got.memory.end)
+    refused = 0
+    while not small.advance(500):
+        for register in held:
+            with pytest.raises(HardwareError, match="with an error to writing"):
+                small.write(register, 0)
+            refused += 1
+    small.check()
+    assert refused > len(held)
+    assert held == {register: small.read(register) for register in held}
+    np.testing.assert_array_equal(got.result, want.result)
+    small.write(writes[0][0], 12345)
+    assert small.read(writes[0][0]) == 12345
 
 
 def test_memory_that_is_not_there(small):
@@ -161,10 +209,41 @@ def test_two_threads_do_not_share_it(small):
 def test_a_lookup_is_that_of_the_library(small):
     executor = Simulated(small, silence=_SILENCE)
     assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 10, 0, 1), small.config, executor)
-    assert run_lookup(lookup_plan(8, SMALL_PRIME, 1, 12, 0, 1), small.config, executor, ones=True)
 
 
-def test_a_device_answers_queries():
+@pytest.mark.parametrize(("most", "log_t"), [(8, 1), (None, 3)])
+def test_time_does_not_tell_what_a_table_holds(small, most, log_t):
+    """By monomials, and by rows: cycles are the same for all tables, and so is what crosses the port."""
+    plan = lookup_plan(8, SMALL_PRIME, 1, 11 if most else 9, 0, 3 if most else 1, log_t=log_t)
+    executor, found = Simulated(small, silence=_SILENCE), set()
+    for table in tables(plan):
+        cycles = run_lookup(plan, small.config, executor, table, most)
+        found.add((cycles, small.read(Register.READ_BEATS), small.read(Register.WRITE_BEATS)))
+    assert len(found) == 1
+
+
+def test_bytes_are_those_of_the_port(small):
+    """Bytes by what they are of, the machine's own counters, and what the program says."""
+    given = case(small.config, SMALL_PRIME, 8, 4, 40)
+    Simulated(small, silence=_SILENCE).run(given.setup, given.program, given.memory)
+    read, written = (small.read(r) * 64 for r in (Register.READ_BEATS, Register.WRITE_BEATS))
+    assert sum(given.memory.moved.values()) == read + written
+    # Programs are fetched by whole beats.
+    assert 0 <= read - given.program.read_bytes(8, small.config.word_bytes) < 64
+    assert given.memory.moved["tables"] == 3 * 256 * small.config.word_bytes
+
+
+@pytest.mark.long
+def test_conformance() -> None:
+    conformance.import_kernels()
+    checks = list(conformance.checks(QuickDevice("psi-wide-small")))
+    kernels = {name.partition(" ")[0] for name, _ in checks}
+    assert kernels >= {"AccumulateKernel", "GateLevelKernel", "LookupKernel", "SubstitutionKernel"}
+    for _, check in checks:
+        check()
+
+
+def test_a_device_answers_queries(monkeypatch):
     plan = lookup_plan(8, SMALL_PRIME, 1, 9, 0, 1)
     client = psi.ClientKey(plan, seed(1))
     words = np.array([[5], [3], [6]], np.uint16)
@@ -172,12 +251,27 @@ def test_a_device_answers_queries():
     device = open_device("rtl:psi-wide-small")
     keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
     handle = device.prepare(LookupKernel(plan), keys, LookupTable(plan, arrays))
-    (reply,), report = device.run(handle, [client.query(np.array([300, 510], np.uint32))])
+    request, seen = client.query(np.array([300, 510], np.uint32)), list[float]()
+    (reply,), report = device.run(handle, [request], progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
     # A ring this small has no room for its noise: that results are the library's, the tests above say.
     assert len(reply) == plan.reply_bytes
     assert client.decode(reply).shape == (2, 1)
     assert report.cycles
     assert report.seconds == report.cycles / 125e6
+    counts = plan.counts()
+    assert {x: getattr(counts, x) for x in ("substitution", "external_product", "reconstruction", "row")} == {
+        x: count for x, count in report.operations.items() if x != "instruction"
+    }
+    assert report.bytes["table"] == counts.row * 512
+    # In the middle of a run, and before it.
+    monkeypatch.setattr("ringforge.hw.core.simulator._STEP", 2_000)
+    for stop in (lambda fraction: fraction < 0.5, lambda _: False):
+        with pytest.raises(Error, match="cancelled"):
+            device.run(handle, [request], progress=stop)
+    (again,), _ = device.run(handle, [request])
+    assert client.decode(again).tolist() == client.decode(reply).tolist()
     with pytest.raises(ParameterError, match="algorithm ringforge"):
         device.prepare(LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 9, 0, 0, "paper")), keys, None)
 
@@ -216,7 +310,7 @@ def test_lookups_are_those_of_the_library(small, log_n, log_bins, cell_bits, log
     [
         ("psi-wide", "gates-128", 64, 16, 288),
         ("psi-wide", "gates-128", 687, 16, 288),
-        ("psi-wide", "paper-medium", 8, 8, 432),
+        ("psi-wide", "paper-medium", 8, 8, 440),
         ("psi-wide-32", "gates-128", 64, 16, 144),
     ],
 )

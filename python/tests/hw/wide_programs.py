@@ -100,3 +100,14 @@ def case(config: WideConfig, q: int, log_n: int, seed: int, length: int) -> Case
     result = np.zeros(slots * size // 8, np.uint64)
     program.store(memory.put(result, writable=True), first=0, count=slots)
     return Case(setup, program, memory, result)
+
+
+def with_monomials(config: WideConfig, q: int, log_n: int, rows: list[int]) -> Case:
+    """An empty case, and behind it a sum of monomials that name these key rows, of the first two, and its store."""
+    given = case(config, q, log_n, 1, 0)
+    rng, last = random.Random(len(rows)), given.program.instructions.pop()
+    powers = [rng.randrange(1 << 16) for _ in rows]
+    address = given.memory.put(cells(log_n, powers, rows))
+    given.program.cells(address, count=len(rows), row=0, rows=2, target=0)
+    given.program.instructions.append(last)
+    return given

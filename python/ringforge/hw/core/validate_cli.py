@@ -62,7 +62,7 @@ def validate(
         else:
             say(
                 f"{n}: {entry.name}: RTL {entry.cycles:,}, replica {100 * entry.replica_error:+.3f} %, "
-                f"closed form {100 * entry.closed_error:+.2f} %"
+                f"closed form {percent(entry.closed_error)}"
             )
     if not as_json:
         console().print(_table(found, work))
@@ -71,6 +71,11 @@ def validate(
     if save is not None:
         name = f"hw-{machine}-validation-{datetime.now(UTC).date()}"
         say(f"written to {runs.save(records, save, name, runs.environment())}")
+
+
+def percent(error: float | None) -> str:
+    """An error of the closed form in words."""
+    return "-" if error is None else f"{100 * error:+.2f} %"
 
 
 def _table(found: Sequence[Validated], work: str) -> Table:
@@ -82,7 +87,8 @@ def _table(found: Sequence[Validated], work: str) -> Table:
     for v in found:
         table.add_row(
             str(v.number), v.machine, v.name, v.memory, f"{v.cycles:,}", f"{v.replica:,}",
-            f"{100 * v.replica_error:+.3f} %", f"{v.closed_form:,.0f}", f"{100 * v.closed_error:+.2f} %",
+            f"{100 * v.replica_error:+.3f} %", "-" if v.closed_form is None else f"{v.closed_form:,.0f}",
+            percent(v.closed_error),
             "equal" if v.traffic_equal else "DIFFERS", "fitted" if v.fitted else "",
         )  # fmt: skip
     return table

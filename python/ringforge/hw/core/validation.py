@@ -18,7 +18,7 @@ class Validated:
     Attributes:
         number, name, machine, memory: the case.
         cycles: in RTL.
-        replica, closed_form: what both say.
+        replica, closed_form: what both say; None where the closed form claims nothing.
         traffic_equal: the replica moves the same bytes for every entity.
         fitted: constants of the closed form were chosen with the case in view.
         seconds: CPU time of the simulation.
@@ -30,7 +30,7 @@ class Validated:
     memory: str
     cycles: int
     replica: int
-    closed_form: float
+    closed_form: float | None
     traffic_equal: bool
     fitted: bool
     seconds: float
@@ -41,9 +41,9 @@ class Validated:
         return self.replica / self.cycles - 1
 
     @property
-    def closed_error(self) -> float:
-        """Relative to RTL."""
-        return self.closed_form / self.cycles - 1
+    def closed_error(self) -> float | None:
+        """Relative to RTL; None where the closed form claims nothing."""
+        return None if self.closed_form is None else self.closed_form / self.cycles - 1
 
     def record(self, params: str, algorithm: str, level: int, clock_hz: float, **extra: object) -> runs.Record:
         """A line of the results."""
@@ -76,10 +76,12 @@ def summary(found: Sequence[Validated]) -> list[str]:
         sizes = [abs(e) for e in errors]
         return f"largest {100 * max(sizes):.3f} %, median {100 * statistics.median(sizes):.3f} %"
 
-    fresh = [v.closed_error for v in found if not v.fitted]
+    claimed = [(v.closed_error, v.fitted) for v in found if v.closed_error is not None]
+    fresh = [error for error, fitted in claimed if not fitted]
+    some = "" if len(claimed) == len(found) else f", {len(claimed)} cases that it is for"
     return [
         f"replica: {of([v.replica_error for v in found])}, {len(found)} cases",
-        f"closed form: {of([v.closed_error for v in found])}",
+        *([f"closed form{some}: {of([error for error, _ in claimed])}"] if claimed else []),
         *([f"closed form, {len(fresh)} cases not used for fitting: {of(fresh)}"] if fresh else []),
         f"{sum(v.seconds for v in found):.0f} s of CPU time in RTL simulation",
     ]

@@ -14,6 +14,7 @@ import pytest
 
 from ringforge._native import kernels, psi
 from ringforge.cli import main
+from ringforge.devices import Progress
 from ringforge.errors import ParameterError
 from ringforge.hw.core.model import ModelDevice
 from ringforge.hw.machines.psi import program as psi_program
@@ -88,13 +89,13 @@ def test_the_lookup_keeps_its_times() -> None:
     assert unit == "forward transform"
     assert seconds == pytest.approx((better.counts().ntt - better.replies) * 128 / 125e6)
     assert 10 < seconds <= 20
-    cells = lookup_time.Streaming.of(config, better, sizes.entries(PSI_ROWS[0], "ringforge"))
-    unit, seconds = cells.seconds(work)
-    assert unit == "products and sums"
-    assert seconds <= 10
-    assert cells.dsp(11) == rows.dsp(11) <= 3420
-    # Full tables, and words above 1, are summed by rows.
-    assert lookup_time.Streaming.of(config, better, 512).cells == 0
+    assert lookup_time.Streaming.of(config, better, sizes.entries(PSI_ROWS[0], "ringforge")) == rows
+    assert rows.dsp(11) <= 3420
+    # Bins of fewer cells than a leaf has rows are summed by cells, as many in every leaf.
+    cells = lookup_time.Streaming.of(config, better, (1 << better.log_onehot) - 1)
+    assert cells.cells == ((1 << better.log_onehot) - 1) << better.tree_bits
+    assert cells.seconds(work)[1] < seconds
+    assert lookup_time.Streaming.of(config, better, 1 << better.log_onehot).cells == 0
     # A second transform is as fast and does not fit.
     more = lookup_time.Streaming(config, row_unit=True)
     assert more.seconds(work)[0] == "unit for rows"
@@ -138,33 +139,32 @@ class _Kept(Executor):
 
     program: Program
 
-    def run(self, setup: Setup, program: Program, memory: Memory) -> int | None:
-        del setup, memory
+    def run(self, setup: Setup, program: Program, memory: Memory, progress: Progress | None = None) -> int | None:
+        del setup, memory, progress
         self.program = program
         return None
 
 
-@pytest.mark.parametrize("log_bins", [3, 5])
-def test_work_is_what_the_machine_is_told_to_do(log_bins: int) -> None:
+@pytest.mark.parametrize(("log_bins", "most"), [(3, None), (5, 8)])
+def test_work_is_what_the_machine_is_told_to_do(log_bins: int, most: int | None) -> None:
     """Instructions of a whole query of few bins, by unit."""
     fields = sizes.plan_fields(32, 14, "ringforge").model_copy(update={"log_bins": log_bins})
     plan = fields.native()
     client = psi.ClientKey(plan)
     kept = _Kept()
     machine = LookupMachine(WideConfig.named("psi-wide-54"), psi.SessionKeys(plan, client.evaluation_keys()), kept)
-    # Every leaf has a cell, and bins hold `full` or fewer.
-    full, stride = 40, 1 << plan.rotation_bits
-    cells = np.concatenate([np.arange(full - (b == 1), dtype=np.uint32) * stride for b in range(plan.bins)])
-    offsets = np.cumsum([0, *(full - (b == 1) for b in range(plan.bins))]).astype(np.uint64)
-    table = Arrays(offsets, cells, np.ones((len(cells), plan.cell_words), np.uint16), np.zeros(0, np.uint16))
-    machine.results(client.query(np.zeros(plan.bins, np.uint32)), table)
+    empty = Arrays(
+        np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), np.zeros((0, 1), np.uint16), np.zeros(0, np.uint16)
+    )
+    machine.results(client.query(np.zeros(plan.bins, np.uint32)), empty, most=most)
     work, told = lookup_time.Work.of(plan), kept.program.instructions
 
     def units(*operations: Op) -> int:
         return sum(i.s1 for i in told if i.op in operations)
 
-    assert (units(Op.LOAD), units(Op.STORE), units(Op.PLAIN)) == (work.loads, work.stores, 0)
-    assert units(Op.CELLS) == plan.bins * full
+    assert (units(Op.LOAD), units(Op.STORE)) == (work.loads + (most is not None), work.stores)
+    rows, cells = (work.rows, 0) if most is None else (0, work.leaves * most)
+    assert (units(Op.PLAIN), units(Op.CELLS)) == (rows, cells)
     products = [i for i in told if i.op is Op.PRODUCT]
     assert sum(1 + i.both for i in products) == work.inverse
     assert sum(i.op is Op.LINEAR for i in told) == work.linear

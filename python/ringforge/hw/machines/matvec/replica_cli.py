@@ -15,6 +15,7 @@ from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, progress, say
 from ringforge.errors import ParameterError
+from ringforge.hw.core.validate_cli import percent
 from ringforge.hw.core.validation import Validated, summary
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import cases
@@ -64,7 +65,7 @@ def validate_command(
         if not as_json:
             say(
                 f"{n}: {entry.name}: RTL {entry.cycles:,}, replica {100 * entry.replica_error:+.3f} %, "
-                f"closed form {100 * entry.closed_error:+.2f} %"
+                f"closed form {percent(entry.closed_error)}"
             )
         finish(records, False, save, name, command=command, quiet=True)
     if not as_json:
@@ -83,7 +84,7 @@ def _validation_table(found: list[Validated]) -> Table:
     for v in found:
         table.add_row(
             str(v.number), v.machine, v.name, v.memory, f"{v.cycles:,}", f"{v.replica:,}",
-            f"{100 * v.replica_error:+.3f} %", f"{v.closed_form:,.0f}", f"{100 * v.closed_error:+.2f} %",
+            f"{100 * v.replica_error:+.3f} %", f"{v.closed_form:,.0f}", percent(v.closed_error),
             "equal" if v.traffic_equal else "DIFFERS", "fitted" if v.fitted else "",
         )  # fmt: skip
     return table

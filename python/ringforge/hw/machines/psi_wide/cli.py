@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from ringforge.hw.core import provenance
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.measure import lookup_cost, run_gates
+from ringforge.hw.machines.psi_wide.model_device import Modelled
 from ringforge.hw.machines.psi_wide.runner import Executor, Simulated
 from ringforge.psi.planner import choose, shape
 
@@ -38,10 +40,13 @@ def cycles_command(
         int | None,
         typer.Option(min=3, max=16, help="A look-up instead: log2 of its bins, for 2^20 elements of 32 bits."),
     ] = None,
+    model: Annotated[
+        bool, typer.Option("--model", help="By the replica, which is right to the cycle, not in RTL.")
+    ] = False,
     insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
     save: Annotated[Path | None, typer.Option(help="Also write a record and the environment to this folder.")] = None,
 ) -> None:
-    """Cycles of NANDs, or of a bin of a query; results are held against the CPU's.
+    """Cycles of NANDs, or of a bin of a query; results, of RTL or of the interpreter, are held against the CPU's.
 
     Example: `ringforge hw cycles psi_wide --machine psi-wide-54 --bins 14`
     """
@@ -49,14 +54,16 @@ def cycles_command(
     table = Table(title=f"{machine}, {config.clock_hz / 1e6:g} MHz", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("")
     table.add_column("", justify="right")
-    with Simulation(config) as simulation:
-        executor = Simulated(simulation, silence=_SILENCE)
+    with nullcontext() if model else Simulation(config) as simulation:
+        executor = Modelled() if simulation is None else Simulated(simulation, silence=_SILENCE)
         if bins is None:
             record = _gates(table, config, executor, params, gates, steps, insecure)
             command, name = f" --params {params} --gates {gates} --steps {steps}", "gates"
         else:
             record = _bins(table, config, executor, bins)
             command, name = f" --bins {bins}", "lookup"
+    if model:
+        record, command, name = replace(record, device=f"model:{machine}"), f"{command} --model", f"{name}-model"
     console().print(table)
     if save is not None:
         origin = provenance.of_run(config, f"cycles psi_wide --machine {machine}{command}")

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from ringforge.errors import ParameterError
 from ringforge.hw.core.config import MachineConfig, room
-from ringforge.hw.core.small_ring import Gadget
+from ringforge.hw.core.small_ring import Gadget, Ring
 
 #: Bytes of a beat of the machine's port.
 PORT_BYTES: Final = 64
@@ -128,22 +128,35 @@ class WideConfig(MachineConfig):
             "multipliers": f"{self.multipliers} of {self.word_bits} bits, Barrett",
         }
 
-    def check_ring(self, q: int, log_n: int) -> None:
-        """Whether it has this ring.
+    def check_ring(self, q: int, log_n: int) -> Ring:
+        """The ring, which it has.
 
         Raises:
-            ParameterError: it has not; the message says what it has.
+            ParameterError: it has not; the message says what it has, and who has the ring.
         """
-        if not self.min_log_n <= log_n <= self.max_log_n:
+        if not self._degree(log_n):
             raise ParameterError(
                 f"{self.name} takes degrees 2^{self.min_log_n} to 2^{self.max_log_n}, not 2^{log_n}: "
-                "take another configuration"
+                f"take {self._others(q, log_n)}"
             )
-        if not self.word_bits - MAX_SHIFT <= q.bit_length() <= self.word_bits:
+        if not self._prime(q):
             raise ParameterError(
                 f"{self.name} takes primes of {self.word_bits - MAX_SHIFT} to {self.word_bits} bits, not of "
-                f"{q.bit_length()}: take another configuration"
+                f"{q.bit_length()}: take {self._others(q, log_n)}"
             )
+        return Ring.of(q, log_n)
+
+    def _degree(self, log_n: int) -> bool:
+        return self.min_log_n <= log_n <= self.max_log_n
+
+    def _prime(self, q: int) -> bool:
+        return self.word_bits - MAX_SHIFT <= q.bit_length() <= self.word_bits
+
+    @classmethod
+    def _others(cls, q: int, log_n: int) -> str:
+        """Who has a ring: configurations, and the library."""
+        all_of_them = (cls.named(name) for name in cls.names())
+        return " or ".join([f"rtl:{c.name}" for c in all_of_them if c._degree(log_n) and c._prime(q)] + ["device cpu"])
 
     def check_gadget(self, gadget: Gadget, q: int) -> None:
         """Whether it cuts so.
@@ -161,5 +174,5 @@ class WideConfig(MachineConfig):
             raise ParameterError(
                 f"{self.name} cuts {q.bit_length()} bits into 1 to 31 digits of 1 to 30 bits that cover them and "
                 f"{self.word_bits + 1} bits at most with what they drop, not into {gadget.count} of "
-                f"{gadget.log_base} above {gadget.drop}"
+                f"{gadget.log_base} above {gadget.drop}: choose other digits, or device cpu"
             )

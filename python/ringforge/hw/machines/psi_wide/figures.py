@@ -10,6 +10,9 @@ from typing import ClassVar, Final
 from ringforge.hw.core.resources import Figures, Synthesis, total
 from ringforge.hw.machines.psi_wide.config import WideConfig
 
+#: The fewest lanes that the machine takes.
+_FEW: Final = 8
+
 #: DSP slices of a machine, at most: a configuration for gates is to stay below half of what half a card has.
 MOST_DSP: Final[Mapping[str, int]] = {"psi-wide": 1500, "psi-wide-32": 3420, "psi-wide-54": 3420}
 
@@ -30,6 +33,11 @@ class WideFigures(Figures):
 
     def sizes(self, config: WideConfig) -> Mapping[str, int]:
         return {"W": config.word_bits, "Lanes": config.lanes, "MaxLogN": config.max_log_n, "DataW": 512}
+
+    def placed(self, config: WideConfig) -> Mapping[str, int]:
+        less = (config.lanes // _FEW).bit_length() - 1
+        degrees = {"MinLogN": config.min_log_n - less, "MaxLogN": config.max_log_n - less}
+        return {**config.parameters(twin=False), "Lanes": _FEW, **degrees}
 
     def checks(self, synthesis: Synthesis) -> Iterator[tuple[bool, str]]:
         most = MOST_DSP.get(synthesis.config.name)

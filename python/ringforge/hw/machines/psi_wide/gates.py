@@ -10,8 +10,8 @@ and key switch; the key's rows lie in memory in the order in which they are used
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,10 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge._native import fhew
 from ringforge.errors import MissingKeyError, ParameterError
-from ringforge.hw.core.small_ring import Gadget, Ring
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.layout import Setup, Words, ciphertexts, image
-from ringforge.hw.machines.psi_wide.program import Program, Times
+from ringforge.hw.machines.psi_wide.program import Op, Program, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, load_tables
 
 
@@ -33,10 +33,32 @@ class Level:
     Attributes:
         products: of all gates.
         cycles: from start to end; None where nothing counts them.
+        key_bytes: of the keys that the program loads.
+        bytes: that the machine moved, by what they are of; empty where nothing counts them.
     """
 
     products: int
     cycles: int | None
+    key_bytes: int = 0
+    bytes: Mapping[str, int] = field(default_factory=dict)
+
+
+def checked(config: WideConfig, params: fhew.GateParameters) -> Setup:
+    """What products with a set's keys take of a machine.
+
+    Raises:
+        ParameterError: it does not take the ring or the gadgets, or does not hold two keys.
+    """
+    ring = config.check_ring(params.modulus, params.log_n)
+    setup = Setup(ring, [Gadget.of(params.a), Gadget.of(params.b)])
+    setup.check(config)
+    rows = params.a.count + params.b.count
+    if config.key_rows < 2 * rows:
+        raise ParameterError(
+            f"{config.name} holds {config.key_rows} rows of keys, and two keys of {rows} are needed: take a set with "
+            "fewer digits, or device cpu"
+        )
+    return setup
 
 
 class GinxMachine:
@@ -49,23 +71,16 @@ class GinxMachine:
 
     Raises:
         MissingKeyError: the key is of another method.
-        ParameterError: the machine does not take the key's ring or gadgets, or holds too few rows of keys.
+        ParameterError: as `checked`.
     """
 
     def __init__(self, config: WideConfig, key: fhew.EvaluationKey, *, steps: int | None = None) -> None:
         if key.method != fhew.Method.GINX:
             raise MissingKeyError("the machine runs gates with an evaluation key of method ginx: make one with it")
         p = key.params
-        self.config, self.params = config, p
-        self.ring = Ring.of(p.modulus, p.log_n)
-        self.setup = Setup(self.ring, [Gadget.of(p.a), Gadget.of(p.b)])
-        self.setup.check(config)
+        self.config, self.params, self.setup = config, p, checked(config, p)
+        self.ring = self.setup.ring
         self.rows = p.a.count + p.b.count
-        if config.key_rows < 2 * self.rows:
-            raise ParameterError(
-                f"{config.name} holds {config.key_rows} rows of keys, and two keys of {self.rows} are needed: "
-                "take another configuration"
-            )
         self.each = 2 if p.ternary else 1
         self.steps = p.n if steps is None else steps
         indices = np.arange(self.steps * self.each, dtype=np.uint32)
@@ -107,14 +122,16 @@ class GinxMachine:
         count, log_n = len(accumulators), self.ring.log_n
         memory, program = Memory(self.config), Program()
         load_tables(program, memory, self.setup)
-        keys = memory.put(self.keys)
-        source = memory.put(image(self.config, accumulators))
+        keys = memory.put(self.keys, "keys")
+        source = memory.put(image(self.config, accumulators), "input")
         result = np.zeros(accumulators.size * self.config.word_bytes // 8, np.uint64)
-        target = memory.put(result, writable=True)
+        target = memory.put(result, "output", writable=True)
         program.load(source, first=0, count=count)
         products = self._chain(program, self._turns(exponents), keys)
         program.store(target, first=0, count=count)
-        level = Level(products, executor.run(self.setup, program, memory))
+        rows = sum(i.s1 for i in program.instructions if i.op is Op.LOAD and i.to_row)
+        cycles = executor.run(self.setup, program, memory)
+        level = Level(products, cycles, rows * self.config.rlwe_bytes(log_n), memory.moved)
         return self.ring.inverse(ciphertexts(self.config, result, log_n)), level
 
     def _turns(self, exponents: npt.NDArray[np.uint32]) -> list[list[int]]:

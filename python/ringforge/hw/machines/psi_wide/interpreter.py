@@ -177,6 +177,12 @@ class Interpreter:
 
     def _cells(self, i: Instruction) -> None:
         self._needs(Table.POWERS)
+        if i.s2 == 0:
+            raise HardwareError("a count of 0")
+        if 2 * i.s1 > self.ring.degree:
+            raise HardwareError(f"{i.s1} monomials, but a row of numbers holds {self.ring.degree // 2}")
+        if i.row + i.s2 > len(self.rows):
+            raise HardwareError(f"there is no key row {i.row + i.s2 - 1}, but {len(self.rows)}")
         pairs = self._bytes(i.beat, 2 * self.ring.degree).view(np.uint16).reshape(-1, 2)[: i.s1].astype(np.intp)
         start, q = self._start(i), self.ring.q
         for power, row in pairs:

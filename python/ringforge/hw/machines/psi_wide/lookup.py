@@ -6,29 +6,31 @@ The order is the library's: depth first through the expansion, one bin after the
 nodes of the expansion lie in memory, the last stage's children in slots; a bin's selectors and RGSW ciphertexts are key
 rows. The host opens requests, puts the table's cells into plain rows, and masks the packed results.
 
-Sums of plain rows fill the forward transform; in tables whose bins have fewer cells than rows, sums of monomials take
-their place, X^i times a selector for each cell, as many for every bin. Between them go, a few instructions at a time,
-what prepares the next bin (expansion, rows) and what finishes the ones before it (tree, rotation, packing: chains, each
-step of which needs the one before), so that no instruction has to wait long for another.
+Sums of plain rows fill the forward transform, or sums of monomials take their place (leaves.py). Between them go, a few
+instructions at a time, what prepares the next bin (expansion, rows) and what finishes the ones before it (tree,
+rotation, packing: chains, each step of which needs the one before), so that no instruction waits long for another.
+
+Instructions, with their addresses, are a function of the plan and of the table's public bound alone.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ringforge import _native
-from ringforge.errors import ParameterError
-from ringforge.hw.core.small_ring import Gadget, Ring
+from ringforge.devices import Progress
+from ringforge.errors import Error, ParameterError
+from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi_wide.config import WideConfig
-from ringforge.hw.machines.psi_wide.layout import Setup, Words, cells, ciphertexts, image, plain
-from ringforge.hw.machines.psi_wide.program import Beside, Program, Take, Times
+from ringforge.hw.machines.psi_wide.layout import Setup, Words, ciphertexts, image
+from ringforge.hw.machines.psi_wide.leaves import Leaves
+from ringforge.hw.machines.psi_wide.program import Beside, Op, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, load_tables
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
 _EXPANDING, _FETCHED = 6, 4
 #: Bins whose RGSW ciphertexts are held at a time, at most and at least.
 _BINS, _FEWEST = 4, 2
-#: Monomials of an instruction.
-_MOST_MONOMIALS = 255
 #: Chains that are taken on by a step after each sum of rows.
 _CHAINS = 2
 
@@ -50,7 +50,8 @@ class Places:
     """Key rows and slots of a plan.
 
     Slots are the first children of the last stage, the second ones, and a pool. Key rows are the key of the stage that
-    is expanded, of the one that is packed, RLWE'(z^2), selectors of two bins, RGSW ciphertexts of some bins.
+    is expanded, of the one that is packed, RLWE'(z^2), selectors of two bins, a row of zeros between them, RGSW
+    ciphertexts of some bins.
 
     Attributes:
         plan: the plan.
@@ -76,12 +77,12 @@ class Places:
         packing = max(c.count for c in plan.expansion)
         rebuilding = 2 * packing
         selectors = rebuilding + plan.reconstruction.count
-        bits = selectors + 2 * (1 << plan.log_onehot)
+        bits = selectors + 2 * (1 << plan.log_onehot) + 1
         pool = 2 * max(plan.outputs, 2 * _EXPANDING)
         found = {
             "packing": packing, "rebuilding": rebuilding, "selectors": selectors, "bits": bits, "pool": pool,
             "bins": min(_BINS, (self.key_rows - bits) // self._of_bin), "rows": bits + _FEWEST * self._of_bin,
-            "slots": pool + min(plan.log_bins, plan.log_n) + plan.tree_bits + 2 * _CHAINS + 5,
+            "slots": pool + min(plan.log_bins, plan.log_n) + plan.tree_bits + 2 * _CHAINS + 4,
         }  # fmt: skip
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -92,11 +93,45 @@ class Places:
 
     def selector(self, number: int) -> int:
         """First row of a bin's selectors; bins are numbered in the order in which they are looked up."""
-        return self.selectors + number % 2 * (1 << self.plan.log_onehot)
+        return self.selectors + number % 2 * ((1 << self.plan.log_onehot) + 1)
+
+    @property
+    def zeros(self) -> int:
+        """The row of zeros: behind the selectors of even bins, before those of odd ones."""
+        return self.selectors + (1 << self.plan.log_onehot)
 
     def rgsw(self, number: int, bit: int) -> int:
         """First row of the RGSW ciphertext of a bit of a bin."""
         return self.bits + number % self.bins * self._of_bin + bit * 2 * self.plan.gadget.count
+
+
+def checked(config: WideConfig, plan: Plan) -> tuple[Setup, Places]:
+    """What a plan takes of a machine.
+
+    Raises:
+        ParameterError: the machine does not take the plan's ring or gadgets, holds too few ciphertexts or rows, or the
+            plan is one of the paper's algorithm.
+    """
+    if plan.algorithm != "ringforge":
+        raise ParameterError(
+            f"{config.name} answers queries by the algorithm ringforge, not {plan.algorithm}: compile the table with "
+            "--algorithm ringforge, or take device cpu"
+        )
+    gadgets = [Gadget.of(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
+    ring = config.check_ring(plan.modulus, plan.log_n)
+    setup = Setup(ring, gadgets, pow(1 << plan.rotation_bits, -1, plan.modulus))
+    setup.check(config)
+    places = Places(plan, config.key_rows)
+    for what, have, need in (
+        ("slots", config.slots, places.slots),
+        ("key rows", config.key_rows, places.rows),
+    ):
+        if have < need:
+            raise ParameterError(
+                f"{config.name} has {have} {what}, and the plan needs {need}: take a plan with fewer selectors or "
+                "digits, or device cpu"
+            )
+    return setup, places
 
 
 class LookupMachine:
@@ -108,42 +143,51 @@ class LookupMachine:
         executor: what runs programs.
 
     Raises:
-        ParameterError: the machine does not take the plan's ring or gadgets, holds too few ciphertexts or rows, or the
-            plan is one of the paper's algorithm.
+        ParameterError: as `checked`.
     """
 
     def __init__(self, config: WideConfig, keys: SessionKeys, executor: Executor) -> None:
-        plan = keys.plan
-        if plan.algorithm != "ringforge":
-            raise ParameterError(f"{config.name} runs plans of the algorithm ringforge, not of {plan.algorithm}")
-        self.config, self.plan, self.keys, self.executor = config, plan, keys, executor
-        self.ring = Ring.of(plan.modulus, plan.log_n)
-        gadgets = [Gadget.of(c) for c in (plan.gadget, plan.reconstruction, *plan.expansion)]
-        self.setup = Setup(self.ring, gadgets, pow(1 << plan.rotation_bits, -1, plan.modulus))
-        self.setup.check(config)
-        self.places = Places(plan, config.key_rows)
-        for what, have, need in (
-            ("slots", config.slots, self.places.slots),
-            ("key rows", config.key_rows, self.places.rows),
-        ):
-            if have < need:
-                raise ParameterError(
-                    f"{config.name} has {have} {what}, and the plan needs {need}: take another configuration, "
-                    "or a plan with fewer selectors"
-                )
+        self.config, self.plan, self.keys, self.executor = config, keys.plan, keys, executor
+        self.setup, self.places = checked(config, keys.plan)
+        self.ring = self.setup.ring
         #: Cycles of the last answer; None where nothing counts them.
         self.cycles: int | None = None
+        #: Operations of the last answer, as `Plan.counts` counts them, and instructions; bytes that it moved.
+        self.operations: dict[str, int] = {}
+        self.bytes: dict[str, int] = {}
 
-    def results(self, request: bytes, table: Arrays) -> Words:
+    def results(
+        self, request: bytes, table: Arrays, *, most: int | None = None, progress: Progress | None = None
+    ) -> Words:
         """The packed results (replies, 2, N), coefficients, that `psi.seal_reply` masks.
 
+        Args:
+            most: cells of a bin, at most, as everybody may know; None: nobody does.
+            progress: called with the fraction done, 0 while the program is written; False cancels.
+
         Raises:
-            HardwareError: the machine stops with an error.
+            FormatError, MismatchError: the request is none of the plan.
+            ParameterError: a bin has more cells than `most`, or the machine's memory is too small.
+            Error: "cancelled". HardwareError: the machine stops with an error.
         """
-        maker = _Maker(self, _native.psi.open_request(self.plan, request), table)
-        maker.make()
-        self.cycles = self.executor.run(self.setup, maker.program, maker.memory)
+        leaves = Leaves(self.config, self.plan, table, most)
+        maker = _Maker(self, _native.psi.open_request(self.plan, request), leaves)
+        maker.make(progress)
+        self.operations = operations(maker.program)
+        self.cycles = self.executor.run(self.setup, maker.program, maker.memory, progress)
+        self.bytes = dict(maker.memory.moved)
         return self.ring.inverse(ciphertexts(self.config, maker.replies, self.plan.log_n))
+
+
+def operations(program: Program) -> dict[str, int]:
+    """Operations of a program, by the planner's names: those that it has."""
+    found = Counter(instruction=len(program.instructions))
+    for i in program.instructions:
+        if i.op == Op.PRODUCT:
+            found["external_product" if i.both else "reconstruction" if i.beside == Beside.A else "substitution"] += 1
+        elif i.op in (Op.PLAIN, Op.CELLS):
+            found["row" if i.op == Op.PLAIN else "monomial"] += i.s1
+    return dict(found)
 
 
 @dataclass(eq=False)
@@ -165,10 +209,15 @@ class _Value:
 
 @dataclass
 class _Step:
-    """A step of a chain: `write` writes its instructions when all of `inputs` are there."""
+    """A step of a chain: `write` writes its instructions when all of `inputs` are there.
+
+    Attributes:
+        key: it loads a key for the chain's next step, and waits until no other chain's is in its place.
+    """
 
     inputs: list[_Value]
     write: Callable[[], None]
+    key: bool = False
 
 
 @dataclass
@@ -189,13 +238,13 @@ class _Bin:
 
     Attributes:
         number: in the order of the look-ups. index: of the table.
-        prepare: writes what comes before its sums of rows.
+        prepare: writes what comes before its sums of rows; None: what follows waits for loads.
         result: its cell.
     """
 
     number: int
     index: int
-    prepare: list[Callable[[], None]]
+    prepare: list[Callable[[], None] | None]
     result: _Value = field(default_factory=_Value)
 
 
@@ -206,41 +255,50 @@ class _Maker:
         opened: the request's ciphertexts, (groups, outputs, 2, N), in Eval order.
     """
 
-    def __init__(self, machine: LookupMachine, opened: Words, table: Arrays) -> None:
+    def __init__(self, machine: LookupMachine, opened: Words, leaves: Leaves) -> None:
         config, plan = machine.config, machine.plan
-        self.config, self.plan, self.places, self.table = config, plan, machine.places, table
+        self.config, self.plan, self.places, self.leaves = config, plan, machine.places, leaves
         self.memory, self.program = Memory(config), Program()
         self.size = config.rlwe_bytes(plan.log_n)
         self.order = 2 << plan.log_n
         load_tables(self.program, self.memory, machine.setup)
         keys = [machine.keys.substitution_rows(s) for s in range(len(plan.expansion))]
-        self.stage_keys = [self.memory.put(image(config, rows)) for rows in keys]
-        self.rebuilding = self.memory.put(image(config, machine.keys.reconstruction_rows()))
+        self.stage_keys = [self.memory.put(image(config, rows), "keys") for rows in keys]
+        self.rebuilding = self.memory.put(image(config, machine.keys.reconstruction_rows()), "keys")
         # The first child of a node takes its place.
-        self.roots = [self.memory.put(image(config, group), writable=True) for group in opened]
+        self.roots = [self.memory.put(image(config, group), "input", writable=True) for group in opened]
         self.depth = min(plan.log_bins, plan.log_n)
         self.nodes = [self.memory.reserve(plan.outputs * self.size) for _ in range(self.depth)]
         self.replies = np.zeros(plan.replies * self.size // 8, np.uint64)
-        self.target = self.memory.put(self.replies, writable=True)
+        self.target = self.memory.put(self.replies, "output", writable=True)
         self.pack_stages = min(self.depth, plan.rotation_bits)
-        # Sums that only take time go to a slot of their own.
-        self.spare = self.places.pool
-        self.free = deque(range(self.places.pool + 1, config.slots))
+        self.free = deque(range(self.places.pool, config.slots))
         self.chains: list[_Chain] = []
         self.begun = 0  # bins
-        self.cells = self._most_cells()
-        self.waiting: list[Callable[[], None]] = []  # what has to be written before the next bin
+        self.waiting: list[Callable[[], None] | None] = []  # what has to be written before the next bin
+        self.digits = [gadget.count for gadget in machine.setup.gadgets]
+        self.settled = len(self.program.instructions)  # whose order stays
+        self.keyed: _Chain | None = None  # whose key lies in the rows for packing
 
-    def make(self) -> None:
-        """Writes it."""
+    def make(self, progress: Progress | None = None) -> None:
+        """Writes it.
+
+        Raises:
+            Error: "cancelled".
+        """
         count = self.plan.reconstruction.count
         self.program.load(self.rebuilding, first=self.places.rebuilding, count=count, to_row=True)
-        self.program.load(self.roots[0], first=self.spare)
+        if self.leaves.monomials:
+            nothing = self.memory.put(np.zeros(self.size // 8, np.uint64))
+            self.program.load(nothing, first=self.places.zeros, to_row=True)
         bins = self._bins()
         this = next(bins, None)
         for write in this.prepare if this else ():
-            write()
+            if write is not None:
+                write()
         while this is not None:
+            if progress is not None and progress(0.0) is False:
+                raise Error("cancelled")
             following = next(bins, None)
             # Its rows take the place of those of a bin some turns ago.
             self._finish(self.begun - 1 - self.places.bins)
@@ -254,7 +312,7 @@ class _Maker:
         """A slot of the pool."""
         while not self.free:
             if not self._advance(len(self.chains)):
-                raise ParameterError(f"{self.config.name} has too few slots for this plan: take more bins, or another")
+                raise ParameterError(f"{self.config.name} has too few slots for this plan: take device cpu")
         return self.free.popleft()
 
     def _give(self, *values: _Value) -> None:
@@ -266,12 +324,19 @@ class _Maker:
         for chain in list(self.chains):
             if written == count:
                 break
-            if all(value.slot is not None for value in chain.steps[0].inputs):
-                chain.steps.popleft().write()
+            # A step that looks for a slot comes here again, after the last one of its chain too.
+            if chain.steps and self._ready(chain):
+                step = chain.steps.popleft()
+                step.write()
+                self.keyed = chain if step.key else None if self.keyed is chain else self.keyed
                 written += 1
-            if not chain.steps:
+            if not chain.steps and chain in self.chains:
                 self.chains.remove(chain)
         return written > 0
+
+    def _ready(self, chain: _Chain) -> bool:
+        step = chain.steps[0]
+        return all(value.slot is not None for value in step.inputs) and not (step.key and self.keyed is not None)
 
     def _finish(self, number: int) -> None:
         """Writes all chains of bins up to a number."""
@@ -328,14 +393,14 @@ class _Maker:
             init=init, target=target,
         )  # fmt: skip
 
-    def _expand(self, node: int, child: int, stage: int) -> list[Callable[[], None]]:
+    def _expand(self, node: int, child: int, stage: int) -> list[Callable[[], None] | None]:
         """Both children of a node. Those of the last stage stay in slots, so does the first one of the stage before it,
         which is expanded next; others go to memory, the first child in the node's place.
         """
         half, last, near = self.places.pool // 2, stage + 1 == self.depth, stage + 2 == self.depth
         # The node itself: in slots if it is such a first child.
         here = last and stage > 0 and node != self.nodes[stage - 1]
-        steps: list[Callable[[], None]] = [partial(self._key, stage, 0, fence=not here)]
+        steps: list[Callable[[], None] | None] = [partial(self._key, stage, 0, fence=not here)]
 
         def places(output: int) -> tuple[int, int]:
             """Slots of the node's ciphertext, which becomes the second child, and of the first child."""
@@ -362,6 +427,8 @@ class _Maker:
 
         # Nothing waits for what comes before it: ciphertexts are loaded and first children made some products earlier.
         for output in range(-_FETCHED, self.plan.outputs + _EXPANDING):
+            if output == 0:
+                steps.append(None)
             for step, at in ((finish, output - _EXPANDING), (fetch, output + _FETCHED), (begin, output)):
                 if 0 <= at < self.plan.outputs:
                     steps.append(partial(step, at))
@@ -393,22 +460,33 @@ class _Maker:
 
     # ---- a bin ----
 
-    def _look_up(self, this: _Bin, beside: list[Callable[[], None]]) -> None:
+    def _look_up(self, this: _Bin, beside: list[Callable[[], None] | None]) -> None:
         """A bin's sums of rows, and between them `beside` and steps of chains, its own too."""
         leaves = 1 << self.plan.tree_bits
         values = [_Value() for _ in range(leaves)]
         self.chains.append(self._chain(this, values))
-        write_leaf = self._cells_of(this) if self.cells else self._rows_of(this)
-        written = 0
-        for leaf, value in enumerate(values):
+        memory = self.leaves.words(this.index, zero_first=this.number % 2 == 1)
+        written = before = 0
+        for leaf, words in enumerate(memory):
             slot = self._take()
-            write_leaf(leaf, slot)
-            value.slot = slot
+            # A load waits for the rows of the sum before it, and what follows for the load: products go first.
+            self.program.loads_late(self.settled, self.digits, self.size, self.config.polys)
+            self._leaf(this, words, slot)
+            self.settled = len(self.program.instructions)
+            # A sum takes long: what needs it comes after the next one, beside which it then waits.
+            if leaf:
+                values[leaf - 1].slot = before
+            before = slot
             self._advance(_CHAINS)
-            upto = len(beside) * (leaf + 1) // leaves
-            for write in beside[written:upto]:
+            for write in beside[written : len(beside) * (leaf + 1) // leaves]:
+                written += 1
+                if write is None:
+                    break
                 write()
-            written = upto
+        for write in beside[written:]:
+            if write is not None:
+                write()
+        values[-1].slot = before
 
     def _chain(self, this: _Bin, leaves: list[_Value]) -> _Chain:
         """From the leaves to the bin's cell, scaled for packing."""
@@ -440,7 +518,6 @@ class _Maker:
 
         def trace(stage: int) -> None:
             slot = self._take()
-            self._key(stage, self.places.packing)
             self._substitute(here.at, stage, row=self.places.packing, init=here.at, target=slot)
             self._give(here)
             here.slot = slot
@@ -452,10 +529,11 @@ class _Maker:
             this.result.slot = here.slot
 
         steps: list[Callable[[], None]] = [partial(rotate, bit) for bit in range(plan.rotation_bits)]
-        traces: list[Callable[[], None]] = [
-            partial(trace, stage) for stage in reversed(range(self.pack_stages, plan.rotation_bits))
-        ]
-        chain.steps += [_Step([here], write) for write in (*steps, end, *traces, name)]
+        chain.steps += [_Step([here], write) for write in (*steps, end)]
+        for stage in reversed(range(self.pack_stages, plan.rotation_bits)):
+            chain.steps.append(_Step([here], partial(self._key, stage, self.places.packing), key=True))
+            chain.steps.append(_Step([here], partial(trace, stage)))
+        chain.steps.append(_Step([here], name))
         return chain
 
     def _pack(self, r0: _Value, r1: _Value, stage: int) -> _Value:
@@ -471,7 +549,6 @@ class _Maker:
 
         def join() -> None:
             slot = self._take()
-            self._key(stage, self.places.packing)
             self._substitute(
                 r0.at, stage, s2=r1.at, take=Take.DIFFERENCE, row=self.places.packing, init=total.at, target=slot
             )
@@ -479,7 +556,8 @@ class _Maker:
             out.slot = slot
 
         chain = _Chain(self.begun - 1)
-        chain.steps += [_Step([r0, r1], shift), _Step([r0, r1], add), _Step([total], join)]
+        key = _Step([total], partial(self._key, stage, self.places.packing), key=True)
+        chain.steps += [_Step([r0, r1], shift), _Step([r0, r1], add), key, _Step([total], join)]
         self.chains.append(chain)
         return out
 
@@ -494,64 +572,14 @@ class _Maker:
 
     # ---- leaves ----
 
-    def _most_cells(self) -> int:
-        """Monomials of the fullest bin, which all bins are filled up to; 0: rows are fewer."""
-        offsets = self.table.offsets.astype(np.int64)
-        words = np.ones(int(offsets[-1]), np.int64) if self.table.words is None else self.table.words.sum(1, np.int64)
-        sums = np.concatenate([[0], np.cumsum(words)])
-        most = int((sums[offsets[1:]] - sums[offsets[:-1]]).max(initial=0))
-        return max(most, 1) if max(most, 1) < 1 << self.plan.row_bits else 0
-
-    def _rows_of(self, this: _Bin) -> Callable[[int, int], None]:
-        """Writes sums of rows to slots, by leaf."""
-        rows, leaves = self._plain(this.index), 1 << self.plan.tree_bits
-
-        def write(leaf: int, slot: int) -> None:
-            address = self.memory.put(plain(self.config, rows[leaf::leaves]))
-            count = 1 << self.plan.log_onehot
-            self.program.plain(address, count=count, row=self.places.selector(this.number), target=slot)
-
-        return write
-
-    def _cells_of(self, this: _Bin) -> Callable[[int, int], None]:
-        """Writes sums of monomials to slots, by leaf; the last leaf is followed by what fills the bin up."""
-        rows, leaves = self._plain(this.index), 1 << self.plan.tree_bits
-        row, at = np.nonzero(rows)
-        repeated = rows[row, at].astype(np.intp)
-        row, at = np.repeat(row, repeated), np.repeat(at, repeated)
-        rest = self.cells - len(row)
-
-        def add(powers: npt.NDArray[np.intp], selectors: npt.NDArray[np.intp], slot: int) -> None:
-            each = min(_MOST_MONOMIALS, 1 << self.plan.log_n >> 1)
-            for first in range(0, len(powers), each):
-                some = slice(first, first + each)
-                words = cells(self.plan.log_n, powers[some].tolist(), selectors[some].tolist())
-                self.program.cells(
-                    self.memory.put(words), count=len(powers[some]), row=self.places.selector(this.number),
-                    rows=1 << self.plan.log_onehot, target=slot, init=slot if first else None,
-                )  # fmt: skip
-
-        def write(leaf: int, slot: int) -> None:
-            mine = row % leaves == leaf
-            if mine.any():
-                add(at[mine], row[mine] // leaves, slot)
-            else:
-                # Nothing: a ciphertext less itself.
-                self.program.linear(self.spare, s2=self.spare, take=Take.DIFFERENCE, target=slot)
-            if leaf + 1 == leaves and rest:
-                nothing = np.zeros(rest, np.intp)
-                add(nothing, nothing, self.spare)
-
-        return write
-
-    def _plain(self, index: int) -> Words:
-        """A bin's rows, (rows, N)."""
-        plan, table = self.plan, self.table
-        stride = 1 << plan.rotation_bits
-        first, last = int(table.offsets[index]), int(table.offsets[index + 1])
-        cells = np.asarray(table.cells[first:last], np.int64)
-        rows = np.zeros((1 << plan.row_bits, 1 << plan.log_n), np.uint64)
-        for word in range(plan.cell_words):
-            values = 1 if table.words is None else table.words[first:last, word]
-            rows[cells // stride, cells % stride + word * stride] = values
-        return rows
+    def _leaf(self, this: _Bin, words: Words, slot: int) -> None:
+        """Writes a leaf's sum."""
+        address, selectors = self.memory.put(words, "table"), 1 << self.plan.log_onehot
+        first = self.places.selector(this.number)
+        if self.leaves.monomials:
+            self.program.cells(
+                address, count=self.leaves.monomials, row=self.places.zeros if this.number % 2 else first,
+                rows=selectors + 1, target=slot,
+            )  # fmt: skip
+        else:
+            self.program.plain(address, count=selectors, row=first, target=slot)

@@ -22,13 +22,18 @@ MACHINE: Final = Machine(
         2: "an instruction names a slot or key rows that it does not have",
         3: "an instruction has a count of 0, a gadget without digits, an even element, or what it cannot combine",
         4: "a degree or a shift that it does not take",
+        5: "a monomial in memory names a key row that its instruction has not",
     },
     parts=COMMON_PARTS
     | {"rf_mod_mul", "psi_stream_ntt", "psi_stream_intt", "psi_wide_gather", "psi_wide_digits", "psi_wide_issue"},
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
     resized=frozenset({"rf_bank"}),
     kernels="ringforge.hw.machines.psi_wide.kernels",
-    commands={"cycles": "ringforge.hw.machines.psi_wide.cli:cycles_command"},
+    model="ringforge.hw.machines.psi_wide.model_device",
+    commands={
+        "cycles": "ringforge.hw.machines.psi_wide.cli:cycles_command",
+        "validate": "ringforge.hw.machines.psi_wide.validate_cli:validate_command",
+    },
     figures="ringforge.hw.machines.psi_wide.figures:FIGURES",
     tests=("python/tests/hw",),
 )

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ringforge.errors import HardwareError
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.gates import GinxMachine
+from ringforge.hw.machines.psi_wide.leaves import monomials
 from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.runner import Executor
 from ringforge.psi.info import PlanFields
@@ -28,7 +30,7 @@ class GateRun:
     Attributes:
         gates, steps, products: interleaved gates, steps of each one's chain, products of all.
         cycles: from start to end, tables and accumulators loaded and stored.
-        key_bytes: loaded keys.
+        key_bytes: of keys that crossed the port.
     """
 
     gates: int
@@ -63,7 +65,10 @@ def run_gates(config: WideConfig, key: fhew.EvaluationKey, secret: fhew.SecretKe
     if not np.array_equal(got, want):
         raise HardwareError("the machine's gates differ from the library's")
     cycles = sum(level.cycles or 0 for level in levels)
-    return GateRun(gates, steps, sum(level.products for level in levels), cycles, len(levels) * machine.keys.nbytes)
+    key_bytes, moved = sum(level.key_bytes for level in levels), sum(level.bytes.get("keys", 0) for level in levels)
+    if cycles and key_bytes != moved:
+        raise HardwareError(f"the programs load {key_bytes} bytes of keys, and {moved} crossed the port")
+    return GateRun(gates, steps, sum(level.products for level in levels), cycles, key_bytes)
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,14 @@ class LookupCost:
         bins: of both. cycles: of both.
         each: cycles of a bin: the difference over the bins that one has more.
         transforms: of these, cycles in which a polynomial, or a monomial in its place, goes to the multipliers.
+        bytes: that the longer query moved, by what they are of.
     """
 
     bins: tuple[int, int]
     cycles: tuple[int, int]
     each: float
     transforms: float
+    bytes: Mapping[str, int] = field(default_factory=dict)
 
 
 def lookup_cost(
@@ -91,7 +98,7 @@ def lookup_cost(
     of few bins are packed by traces, which a whole query does not need: a bin is a little dearer here.
 
     Args:
-        entries: cells of every bin, the fullest one's.
+        entries: cells of every bin, the most that everybody knows of.
 
     Raises:
         HardwareError: the machine stops with an error, or its reply differs from the library's.
@@ -108,13 +115,15 @@ def lookup_cost(
         keys = _native.psi.SessionKeys(plan, client.evaluation_keys())
         machine = LookupMachine(config, keys, executor)
         request = client.query(np.zeros(plan.bins, np.uint32))
-        results = np.ascontiguousarray(machine.results(request, arrays))
+        results = np.ascontiguousarray(machine.results(request, arrays, most=entries))
         table = _native.psi.Table(plan, arrays.offsets, arrays.cells, arrays.words)
         want = _native.psi.evaluate(keys, request, table, fixed_seed_for_tests=fixed)
         if _native.psi.seal_reply(keys, results, fixed_seed_for_tests=fixed) != want:
             raise HardwareError("the machine's reply differs from the library's")
-        counts, rows = plan.counts(), 1 << plan.row_bits
-        polynomials = int(counts.ntt) - max(rows - entries * plan.cell_words, 0) * plan.bins
+        # The transforms of the replies' masks are the host's.
+        leaves = machine.operations.get("monomial", 0) - (int(plan.counts().row) if monomials(plan, entries) else 0)
+        polynomials = int(plan.counts().ntt) - plan.replies + leaves
         found.append((plan.bins, machine.cycles or 0, polynomials * config.lines(plan.log_n)))
     (few, short, less), (many, long, more) = found
-    return LookupCost((few, many), (short, long), (long - short) / (many - few), (more - less) / (many - few))
+    bins = many - few
+    return LookupCost((few, many), (short, long), (long - short) / bins, (more - less) / bins, machine.bytes)

@@ -13,6 +13,7 @@ An instruction has 128 bits, two words of 64, the lower one first. Fields that a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Final
@@ -89,7 +90,8 @@ class Instruction:
     Attributes:
         op: what it does.
         take, s1, s2, element, times, power: what the gather unit makes: x of slots, x(X^element), times a factor. s1 is
-            the count of LOAD, STORE, PLAIN and CELLS, and the table of TABLE; s2 is how many key rows CELLS may name.
+            the count of LOAD, STORE, PLAIN and CELLS, and the table of TABLE; s2 is how many key rows CELLS may name;
+            it has N/2 monomials at most.
         gadget_a, gadget_b, both: entries of the table of gadgets, for a, and for b if both are cut.
         negate: the sum of products is subtracted.
         has_init, init: a slot that the sum begins with. beside: and what of the gathered b.
@@ -237,6 +239,40 @@ class Program:
             init=init or 0,
         )  # fmt: skip
 
+    def loads_late(self, first: int, digits: Sequence[int], size: int, polys: int) -> None:
+        """Moves loads from instruction `first` on back, as far as what follows does not need them: behind products of
+        `polys` polynomials, and one behind each product from there on.
+
+        Args:
+            digits: of each gadget. size: bytes of a ciphertext.
+        """
+        stay: list[Instruction] = []
+        moved: list[tuple[int, Instruction]] = []  # and how many that stay follow where it was
+        kept = False  # whether a load has kept its place
+        for i in reversed(self.instructions[first:]):
+            if i.op is not Op.LOAD or (i.fence and kept) or any(_meet(i, other, digits, size) for other in stay):
+                kept |= i.op is Op.LOAD
+                stay.append(i)
+            else:
+                moved.append((len(stay), i))
+        del self.instructions[first:]
+        for number, i in enumerate(reversed(stay), start=1):
+            self.instructions.append(i)
+            polys -= (1 + i.both) if i.op is Op.PRODUCT else 0
+            if polys <= 0 and i.op is Op.PRODUCT and moved and len(stay) - number <= moved[-1][0]:
+                self.instructions.append(moved.pop()[1])
+        self.instructions += [i for _, i in reversed(moved)]
+
+    def read_bytes(self, log_n: int, word_bytes: int) -> int:
+        """Bytes that it reads from memory, itself included."""
+        row, sizes = 2 << log_n, {Op.TABLE: word_bytes << log_n, Op.LOAD: 2 * word_bytes << log_n}
+        found = INSTRUCTION_BYTES * len(self.instructions)
+        for i in self.instructions:
+            # Monomials take a plain row's memory, whole.
+            found += sizes.get(i.op, 0) * (i.s1 if i.op is Op.LOAD else 1)
+            found += row * {Op.PLAIN: i.s1, Op.CELLS: 1}.get(i.op, 0)
+        return found
+
     def words(self) -> Words:
         """Its memory, filled up to whole beats.
 
@@ -252,3 +288,27 @@ def _beat(address: int) -> int:
     if address % BEAT_BYTES:
         raise ParameterError(f"address {address:#x} is no multiple of {BEAT_BYTES}")
     return address // BEAT_BYTES
+
+
+def _places(i: Instruction, digits: Sequence[int]) -> set[tuple[bool, int]]:
+    """Slots (False) and key rows (True) that an instruction reads or writes."""
+    if i.op in (Op.LOAD, Op.STORE):
+        return {(i.to_row, i.target + k) for k in range(i.s1)}
+    found = {(i.to_row, i.target)}
+    if i.op in (Op.PRODUCT, Op.LINEAR):
+        found |= {(False, i.s1)} | ({(False, i.s2)} if i.take != Take.ONE else set())
+    if i.op is Op.PRODUCT:
+        count = digits[i.gadget_a] + (digits[i.gadget_b] if i.both else 0)
+    else:
+        count = {Op.PLAIN: i.s1, Op.CELLS: i.s2}.get(i.op, 0)
+    found |= {(True, i.row + k) for k in range(count)}
+    return found | ({(False, i.init)} if i.has_init else set())
+
+
+def _meet(load: Instruction, other: Instruction, digits: Sequence[int], size: int) -> bool:
+    """Whether a load and an instruction touch the same places, or it stores where the load reads."""
+    if other.op is Op.TABLE or _places(load, digits) & _places(other, digits):
+        return True
+    beats = size // BEAT_BYTES
+    apart = load.beat + load.s1 * beats <= other.beat or other.beat + other.s1 * beats <= load.beat
+    return other.op is Op.STORE and not apart

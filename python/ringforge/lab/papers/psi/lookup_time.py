@@ -20,6 +20,7 @@ from ringforge.errors import ParameterError
 from ringforge.hw.machines.psi.closed_form import Timing
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi_wide.config import PORT_BYTES, WideConfig
+from ringforge.hw.machines.psi_wide.leaves import monomials
 
 #: Bytes a second that a card's link moves each way: PCIe 3.0 x16, of whose 15.75 GB/s DMA gets about three quarters.
 LINK_BYTES: Final = 12e9
@@ -121,8 +122,8 @@ class Work:
     @property
     def loads(self) -> int:
         """Ciphertexts and rows of keys from memory: nodes of the expansion, but for first children that the last stage
-        goes on with; keys of stages and of what is rebuilt; one ciphertext that stands for nothing."""
-        return self.expansion - self.near + self.stage_rows + self.rebuilding_rows + 1
+        goes on with; keys of stages and of what is rebuilt. Tables of few cells have a row of zeros besides."""
+        return self.expansion - self.near + self.stage_rows + self.rebuilding_rows
 
     @property
     def stores(self) -> int:
@@ -137,8 +138,8 @@ class Streaming:
 
     Attributes:
         config: which one.
-        cells: cells that are set in a bin, filled up to the same number, if leaves are summed over them, each a power
-            of X times a selector; 0: leaves are sums of plain rows. The machine does both.
+        cells: monomials of a bin, if leaves are summed of these, each a power of X times a selector: in every leaf as
+            many as a whole bin has cells at most; 0: leaves are sums of plain rows. The machine does both.
         row_unit: with a second forward transform and multipliers of its own for plain rows, which it does not have.
     """
 
@@ -148,9 +149,8 @@ class Streaming:
 
     @classmethod
     def of(cls, config: WideConfig, plan: Any, entries: int) -> Streaming:
-        """Takes a plan as the machine does whose tables have words that are 1: by cells where they are fewer than "
-        "rows."""
-        return cls(config, entries if plan.log_t == 1 and entries < 1 << plan.row_bits else 0)
+        """Takes a plan as the machine does, for tables whose bins have `entries` cells at most."""
+        return cls(config, monomials(plan, entries) << int(plan.tree_bits))
 
     def multipliers(self, log_n: int) -> int:
         """Modular multipliers; a unit for rows only selects in its first stage."""
@@ -170,13 +170,13 @@ class Streaming:
         line = config.lines(work.log_n)
         ciphertext = config.rlwe_bytes(work.log_n) // PORT_BYTES
         plain = 0 if self.cells or self.row_unit else work.rows
-        table = (work.leaves + work.bins if self.cells else work.rows) * n * 2 // PORT_BYTES
+        table = (work.leaves if self.cells else work.rows) * n * 2 // PORT_BYTES
         units = {
             "forward transform": (work.forward + plain) * line,
             "inverse transform": work.inverse * 2 * line,
             "gather": (2 * (work.expansion + work.rebuilt + work.packing + work.linear) + 4 * work.products) * line,
             "products and sums": (work.forward + plain + work.bins * self.cells) * line,
-            "memory reads": work.loads * ciphertext + table,
+            "memory reads": (work.loads + bool(self.cells)) * ciphertext + table,
             "memory writes": work.stores * ciphertext,
         }
         return units | {"unit for rows": work.rows * line} if self.row_unit else units
@@ -194,7 +194,7 @@ class Streaming:
 
     def table_bytes(self, work: Work) -> int:
         """Bytes of the table in the card's memory, put there once."""
-        return (work.leaves + work.bins if self.cells else work.rows) * (2 << work.log_n)
+        return (work.leaves if self.cells else work.rows) * (2 << work.log_n)
 
 
 @dataclass(frozen=True, slots=True)
