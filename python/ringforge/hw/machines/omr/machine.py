@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Descriptor of the omr machine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ringforge.hw.core.machine import COMMON_PARTS, LANE_CELLS, Machine
+from ringforge.hw.machines.omr.config import OmrConfig
+
+MACHINE: Final = Machine(
+    name="omr",
+    about="oblivious message retrieval: matrix x vector under BFV, by rotations and sums of products on single limbs",
+    room=OmrConfig.room,
+    config=OmrConfig,
+    top="omr_top",
+    identity=0x4D4F4652,
+    default="omr-paper",
+    errors={
+        1: "an instruction that it does not know",
+        2: "an instruction names a buffer, a table, a way or rows that it does not have",
+        3: "an instruction has a count of 0 or one that is too large, or an even element",
+        4: "a degree that it does not take",
+    },
+    parts=COMMON_PARTS | {"rf_mod_mul", "omr_issue", "omr_read", "omr_write"},
+    lane_cells=LANE_CELLS | {"rf_mod_mul"},
+    resized=frozenset({"rf_bank", "rf_axi_read"}),
+    spaces={
+        "ours": "ringforge.hw.machines.omr.space:OmrSpace",
+        "paper": "ringforge.hw.machines.omr.space:PublishedSpace",
+    },
+    tests=("python/tests/hw",),
+)
