@@ -11,6 +11,7 @@
 
 #include "ringforge/error.hpp"
 #include "ringforge/ring.hpp"
+#include "ringforge/rlwe/ciphertext.hpp"
 
 namespace ringforge::circuits {
 
@@ -34,6 +35,14 @@ inline Poly<Eval> assembled(const Basis& basis, const PartLimbs& limbs) {
     std::copy(limbs[l].begin(), limbs[l].end(), poly.limb(l));
   }
   return poly;
+}
+
+/// A ciphertext of two parts. @throws as `assembled`.
+inline rlwe::Ciphertext assembled_pair(const Basis& basis, std::span<const PartLimbs, 2> parts, u64 key_id) {
+  rlwe::Ciphertext r;
+  r.key_id = key_id;
+  for (const auto& limbs : parts) r.parts.push_back(assembled(basis, limbs));
+  return r;
 }
 
 }  // namespace ringforge::circuits

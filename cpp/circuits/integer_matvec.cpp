@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "assemble.hpp"
 #include "mask_store.hpp"
 #include "progress.hpp"
 #include "ringforge/circuits/cost.hpp"
@@ -148,6 +149,49 @@ void IntegerMatvec::check_inputs(std::span<const Ciphertext> inputs) const {
   }
 }
 
+Noise IntegerMatvec::noise_of(std::span<const Ciphertext> inputs) const {
+  Noise in = inputs[0].noise();
+  for (const auto& c : inputs) {
+    in.log_deviation = std::max(in.log_deviation, c.log_deviation);
+    in.degree = std::max(in.degree, c.degree);
+    in.reuse = std::max(in.reuse, c.reuse);
+  }
+  return in;
+}
+
+void IntegerMatvec::copy_diagonal(std::size_t row_block, std::size_t block, std::size_t index, std::size_t limb,
+                                  std::span<u64> out) const {
+  if (diagonals_.empty()) throw ShapeError("the matrix has not been encoded yet");
+  if (row_block >= diagonals_.size() || block >= transforms_.size() ||
+      index >= plan_.packing().blocks()[block].diagonals || limb >= transforms_[block].diagonal_basis().size() ||
+      out.size() != ctx_->params().degree())
+    throw ShapeError("there is no limb " + std::to_string(limb) + " of diagonal " + std::to_string(index) +
+                     " of row block " + std::to_string(row_block) + " and column block " + std::to_string(block) +
+                     " with " + std::to_string(out.size()) + " words");
+  const u64* words = diagonals_[row_block][block]->limb(index, limb, out.data());
+  if (words != out.data()) std::copy_n(words, out.size(), out.data());
+}
+
+std::span<const u64> IntegerMatvec::bias_limb(std::size_t row_block, std::size_t limb) const {
+  if (row_block >= bias_.size() || limb >= limbs_)
+    throw ShapeError("there is no limb " + std::to_string(limb) + " of a bias of row block " +
+                     std::to_string(row_block));
+  return {bias_[row_block].limb(limb), ctx_->params().degree()};
+}
+
+std::vector<Ciphertext> IntegerMatvec::assemble(
+    std::span<const Ciphertext> inputs, std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const {
+  check_inputs(inputs);
+  if (parts.size() != plan_.packing().row_blocks())
+    throw ShapeError(std::to_string(parts.size()) + " results; the plan has " +
+                     std::to_string(plan_.packing().row_blocks()) + " row blocks");
+  const Noise noise = describe(noise_of(inputs));
+  std::vector<Ciphertext> out;
+  for (const auto& pair : parts)
+    out.emplace_back(ctx_->t(), noise, assembled_pair(ctx_->basis(limbs_), pair, inputs[0].key_id));
+  return out;
+}
+
 std::vector<Ciphertext> IntegerMatvec::run(std::span<const Ciphertext> inputs, const rlwe::GaloisKeys& given,
                                            unsigned threads) const {
   if (diagonals_.empty()) throw ShapeError("the matrix has not been encoded yet");
@@ -155,12 +199,7 @@ std::vector<Ciphertext> IntegerMatvec::run(std::span<const Ciphertext> inputs, c
   const rlwe::GaloisKeys keys(given);  // holds what the run uses, whatever is erased meanwhile
   const bfv::Evaluator ev(ctx_, threads);
   const rlwe::Evaluator poly(ctx_->gadget_ptr(), threads);
-  Noise in = inputs[0].noise();
-  for (const auto& c : inputs) {
-    in.log_deviation = std::max(in.log_deviation, c.log_deviation);
-    in.degree = std::max(in.degree, c.degree);
-    in.reuse = std::max(in.reuse, c.reuse);
-  }
+  const Noise in = noise_of(inputs);
   const Noise noise = describe(in);
   std::vector<Ciphertext> out;
   for (std::size_t r = 0; r < diagonals_.size(); ++r) {

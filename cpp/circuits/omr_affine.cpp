@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "assemble.hpp"
 #include "progress.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -79,6 +80,53 @@ void OmrAffine::check(Shard shard) const {
                      " on; there are " + std::to_string(layout_.giants()));
 }
 
+void OmrAffine::check_babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys) const {
+  ctx_->check(v);
+  check(v, "the encrypted signal key");
+  if (layout_.rotations() == 1) return;
+  const auto key = keys.at(baby_element());
+  key->check(ctx_->gadget(), limbs_);
+  if (key->key_id != v.key_id) throw MismatchError("the Galois key was made under another secret key than the input");
+}
+
+void OmrAffine::check_run(const OmrBabies& babies, Shard shard, const rlwe::GaloisKeys& keys) const {
+  check(shard);
+  if (babies.rotations.size() != layout_.rotations() || babies.noise.size() != babies.rotations.size())
+    throw ShapeError(std::to_string(babies.rotations.size()) + " rotations of the key; " +
+                     std::to_string(layout_.rotations()) + " are used");
+  for (const auto& c : babies.rotations) {
+    check(c, "a rotation of the key");
+    if (c.key_id != babies.rotations[0].key_id)
+      throw MismatchError("rotations of the key are under different keys");
+  }
+  if (shard.count > 1) keys.at(giant_element())->check(ctx_->gadget(), limbs_);
+}
+
+OmrBabies OmrAffine::assemble_babies(const bfv::Ciphertext& v, std::span<const PairLimbs> rotations) const {
+  ctx_->check(v);
+  check(v, "the encrypted signal key");
+  if (rotations.size() + 1 != layout_.rotations())
+    throw ShapeError(std::to_string(rotations.size()) + " rotations behind the first; " +
+                     std::to_string(layout_.rotations()) + " rotations are used");
+  OmrBabies out{{v}, baby_noise(v)};
+  for (const auto& pair : rotations) out.rotations.push_back(assembled_pair(ctx_->basis(limbs_), pair, v.key_id));
+  return out;
+}
+
+std::vector<bfv::Ciphertext> OmrAffine::assemble(const OmrBabies& babies, Shard shard,
+                                                 std::span<const PairLimbs> outputs) const {
+  check(shard);
+  if (outputs.size() != layout_.outputs() || babies.rotations.size() != layout_.rotations())
+    throw ShapeError(std::to_string(outputs.size()) + " outputs of " + std::to_string(babies.rotations.size()) +
+                     " rotations; there are " + std::to_string(layout_.outputs()) + " and " +
+                     std::to_string(layout_.rotations()));
+  std::vector<bfv::Ciphertext> out;
+  for (std::size_t l = 0; l < outputs.size(); ++l)
+    out.emplace_back(ctx_->t(), run_noise(babies.noise, shard, l),
+                     assembled_pair(ctx_->basis(limbs_), outputs[l], babies.rotations[0].key_id));
+  return out;
+}
+
 OmrBabies OmrAffine::babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys, unsigned threads,
                             const OmrProgress& progress) const {
   ctx_->check(v);
@@ -113,18 +161,9 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
       throw ShapeError("giant step " + std::to_string(shard.first + g) + " has diagonals of " +
                        std::to_string(diagonals[g].size()) + " bytes, not " +
                        std::to_string(lay.bytes(shard.first + g)));
-  if (babies.size() != lay.rotations() || held_babies.noise.size() != babies.size())
-    throw ShapeError(std::to_string(babies.size()) + " rotations of the key; " + std::to_string(lay.rotations()) +
-                     " are used");
-  for (const auto& c : babies) {
-    check(c, "a rotation of the key");
-    if (c.key_id != babies[0].key_id) throw MismatchError("rotations of the key are under different keys");
-  }
+  check_run(held_babies, shard, keys);  // before the sums are made
   std::shared_ptr<const rlwe::SwitchingKey> key;
-  if (shard.count > 1) {
-    key = keys.at(giant_element());
-    key->check(ctx_->gadget(), limbs_);  // before the sums are made
-  }
+  if (shard.count > 1) key = keys.at(giant_element());
 
   const Basis basis = ctx_->basis(limbs_);
   const std::size_t group = std::min(kGroup, shard.count), most = lay.terms(0), each = lay.diagonal_bytes();

@@ -18,6 +18,7 @@ rtl/omr_final.sv
 rtl/omr_rot.sv
 rtl/omr_ccadd.sv
 rtl/omr_pcmul.sv
+rtl/omr_sum_write.sv
 rtl/omr_sum.sv
 rtl/omr_read.sv
 rtl/omr_write.sv

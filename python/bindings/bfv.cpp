@@ -5,6 +5,7 @@
 #include <nanobind/operators.h>
 
 #include "bindings.hpp"
+#include "pair_views.hpp"
 #include "progress.hpp"
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/circuits/integer_matvec.hpp"
@@ -254,6 +255,37 @@ void bind_integer_matvec(nb::module_& b) {
           [](const IntegerMatvec& self, const std::vector<Ciphertext>& inputs, const GaloisKeys& keys,
              unsigned threads) { return self.run(inputs, keys, threads); },
           "inputs"_a, "keys"_a, "threads"_a = 1, GilReleased())
+      .def(
+          "check_inputs",
+          [](const IntegerMatvec& self, const std::vector<Ciphertext>& inputs) { self.check_inputs(inputs); },
+          "inputs"_a, GilReleased(), "Raises what `run` would raise for these inputs.")
+      .def(
+          "assemble",
+          [](const IntegerMatvec& self, const std::vector<Ciphertext>& inputs,
+             const std::vector<std::vector<std::vector<Words>>>& parts) {
+            const PairViews views = pair_views(parts);
+            return unlocked([&] { return self.assemble(inputs, views); });
+          },
+          "inputs"_a, "parts"_a,
+          "Ciphertexts from residues that another machine computed: parts[row block][part][limb].")
+      .def(
+          "diagonal_limb",
+          [](const IntegerMatvec& self, std::size_t row_block, std::size_t block, std::size_t index, std::size_t limb) {
+            const std::size_t degree = 2 * self.plan().packing().slots();
+            auto* words = new u64[degree];
+            nb::capsule owner(words, [](void* p) noexcept { delete[] static_cast<u64*>(p); });
+            unlocked([&] { self.copy_diagonal(row_block, block, index, limb, {words, degree}); });
+            return nb::ndarray<nb::numpy, u64, nb::ndim<1>>(words, {degree}, owner);
+          },
+          "row_block"_a, "block"_a, "index"_a, "limb"_a, "One limb of an encoded diagonal: of Q, then of P.")
+      .def(
+          "bias_limb",
+          [](const IntegerMatvec& self, std::size_t row_block, std::size_t limb) {
+            const auto words = self.bias_limb(row_block, limb);
+            return to_numpy<u64>(words.data(), words.size());
+          },
+          "row_block"_a, "limb"_a, "One limb of the encoded bias of a row block.")
+      .def_prop_ro("has_bias", &IntegerMatvec::has_bias)
       .def("describe", &IntegerMatvec::describe, "input"_a, "Predicted noise of results; nothing needs to be encoded.")
       .def("cost", &IntegerMatvec::cost, "compact"_a = false, GilReleased())
       .def_prop_ro("elements", &IntegerMatvec::elements, "Galois elements that need a key.")

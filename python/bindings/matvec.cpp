@@ -6,6 +6,7 @@
 #include <span>
 
 #include "bindings.hpp"
+#include "pair_views.hpp"
 #include "progress.hpp"
 
 namespace bindings {
@@ -124,13 +125,7 @@ void bind_matvec(nb::module_& m) {
           "assemble",
           [](const Matvec& self, const std::vector<Ciphertext>& inputs,
              const std::vector<std::vector<std::vector<Words>>>& parts) {
-            std::vector<std::array<std::vector<std::span<const u64>>, 2>> views;
-            for (const auto& pair : parts) {
-              if (pair.size() != 2) throw ShapeError("a result has two parts, not " + std::to_string(pair.size()));
-              auto& view = views.emplace_back();
-              for (std::size_t i = 0; i < 2; ++i)
-                for (const auto& limb : pair[i]) view[i].emplace_back(limb.data(), limb.size());
-            }
+            const PairViews views = pair_views(parts);
             return unlocked([&] { return self.assemble(inputs, views); });
           },
           "inputs"_a, "parts"_a,

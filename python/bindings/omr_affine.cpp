@@ -3,6 +3,7 @@
 #include "ringforge/circuits/omr_affine.hpp"
 
 #include "bindings.hpp"
+#include "pair_views.hpp"
 #include "progress.hpp"
 
 namespace bindings {
@@ -117,6 +118,31 @@ void bind_omr_affine(nb::module_& m) {
           },
           "lower"_a, "count"_a, "upper"_a, "galois"_a, "threads"_a = 1, "progress"_a = nb::none(),
           "Outputs of a shard of `count` giant steps and of what lies above it. A progress that returns False cancels.")
+      .def("check_babies", &OmrAffine::check_babies, "key"_a, "galois"_a, GilReleased(),
+           "Raises what `babies` would raise.")
+      .def(
+          "check_run",
+          [](const OmrAffine& self, const OmrBabies& babies, std::size_t first, std::size_t count,
+             const rlwe::GaloisKeys& keys) { self.check_run(babies, {first, count}, keys); },
+          "babies"_a, "first"_a, "count"_a, "galois"_a, GilReleased(), "Raises what `run` would raise.")
+      .def(
+          "assemble_babies",
+          [](const OmrAffine& self, const bfv::Ciphertext& v,
+             const std::vector<std::vector<std::vector<Words>>>& rotations) {
+            const PairViews views = pair_views(rotations);
+            return unlocked([&] { return self.assemble_babies(v, views); });
+          },
+          "key"_a, "rotations"_a,
+          "Rotations from residues that another machine computed: of all but the first, [rotation][part][limb].")
+      .def(
+          "assemble",
+          [](const OmrAffine& self, const OmrBabies& babies, std::size_t first, std::size_t count,
+             const std::vector<std::vector<std::vector<Words>>>& outputs) {
+            const PairViews views = pair_views(outputs);
+            return unlocked([&] { return self.assemble(babies, {first, count}, views); });
+          },
+          "babies"_a, "first"_a, "count"_a, "outputs"_a,
+          "Outputs from residues that another machine computed: [output][part][limb].")
       .def("baby_counts", &OmrAffine::baby_counts)
       .def(
           "run_counts",

@@ -111,9 +111,10 @@ class Machine:
     def place(self, words: list[int]) -> int:
         """Puts words into memory, and says where."""
         address = self.top
-        for i, word in enumerate(words):
+        rows = -(-len(words) // self.lanes)
+        for i, word in enumerate(words + [0] * (rows * self.lanes - len(words))):
             self.memory[address // 8 + i] = word
-        self.top += -(-len(words) // self.lanes) * self.lanes * 8
+        self.top += rows * self.lanes * 8
         return address
 
     def read(self, address: int, count: int) -> list[int]:
@@ -150,7 +151,9 @@ class Machine:
                 u = program[at].unit
                 running[u].append(heads[u].popleft())
             self.cycles += 1
-        assert not any(self.queues) and self.writes == [None] * self.ways, "rows that nobody took"
+        await FallingEdge(dut.clk_i)
+        assert not any(self.queues), "rows that nobody took"
+        assert self.writes == [None] * self.ways, "rows that nobody gave"
         return self.cycles - start
 
     def chance(self) -> bool:

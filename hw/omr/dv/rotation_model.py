@@ -104,13 +104,15 @@ def centred(residues: list[list[int]], moduli: list[int]) -> list[int]:
     """The integers of least magnitude with these residues, coefficient by coefficient."""
     product = prod(moduli)
     terms = [(product // q, pow(product // q, -1, q), q) for q in moduli]
-    values = [sum(c * inv % q * big for c, (big, inv, q) in zip(cs, terms, strict=True)) % product
-              for cs in zip(*residues, strict=True)]
+    values = [
+        sum(c * inv % q * big for c, (big, inv, q) in zip(cs, terms, strict=True)) % product
+        for cs in zip(*residues, strict=True)
+    ]
     return [v - product if 2 * v >= product else v for v in values]
 
 
 def rotate(rings, special, digits, c0, c1, keys, g):
-    """A rotation: the key switch of c1 with digits of limbs, then the division by the special primes, c0 added, the map.
+    """A rotation: the key switch of c1 with digits of limbs, the division by the special primes, c0 added, the map.
 
     `rings` of the ciphertext's limbs, `special` those of the key's further ones; `digits` lists of limb numbers;
     keys[d][part][limb] in evaluation form over both. Returns [part][limb] in evaluation form.

@@ -133,12 +133,15 @@ class Bench:
                 if cycle % 7 == 0:  # it stays so
                     return code
             elif idle:
-                assert bad is None and started == len(program) == pc and not any(queues)
+                assert bad is None
+                assert started == len(program) == pc
+                assert not any(queues)
                 # Nothing asks, starts or ends by itself.
                 dut.cmd_ready_i.value, dut.done_i.value, dut.row_valid_i.value = 255, 0, 0
                 for _ in range(5):
                     await FallingEdge(dut.clk_i)
-                    assert int(dut.cmd_valid_o.value) == 0 and int(dut.idle_o.value) == 1
+                    assert int(dut.cmd_valid_o.value) == 0
+                    assert int(dut.idle_o.value) == 1
                 return cycle
         raise AssertionError(f"it stands still after {started} instructions")
 

@@ -3,8 +3,8 @@
 //
 // Adds two streams of rows: the CCadd operator.
 //
-// Function    r = a + b mod q, lane by lane: a ciphertext is added to another one row by row, limb after limb, part after
-//             part. q_i belongs to the rows that are taken in this clock, so that a change of limb costs nothing.
+// Function    r = a + b mod q, lane by lane: a ciphertext is added to another one row by row, limb after limb, part
+//             after part. q_i belongs to the rows that are taken in this clock, so that a change of limb costs nothing.
 // Latency     2
 // Throughput  one row per clock (II = 1); rows of both streams are taken together
 // Ranges      a, b < q < 2^W; r < q. Lanes 1 ... 32.

@@ -5,8 +5,8 @@
 //   X[dst] = (sum over i < count of D[bank + i] * constants[k + i] + floor(V[src] + 1/2) * constants[k + count]) mod q.
 // Integer products are summed, the quotient's with them, and reduced once.
 //
-// Latency     about Share + 35 from the read of a row to its write; count + 6 more from a command to the first row, in which
-//             the constants are copied, shifted as q is
+// Latency     18 + ceil(log2 Sources) + ceil(log2 (Banks + 1)) + Share from the last read of a row to its write; count + 5
+//             from a command to the first read, in which the constants are copied, shifted as q is
 // Throughput  a row of Lanes words in max(ceil(count / Sources), Share) cycles, without gaps
 // Ranges      1 <= count <= Banks < 64; D and constants below 2^W and q, not shifted; with Montgomery constants carry the
 //             radix. The quotient is a number of 0 ... 64. Tables are read in the cycle after their index, banks two cycles

@@ -4,7 +4,7 @@
 // The unit of FINAL, the end of a division by special primes: X[dst] = (ACC[bank].part - X[src]) * constants[k] mod q, plus
 // the limb at addr0 + v * stride0 with `add`, in each way v.
 //
-// Latency     17 from the reads of a row to its write; 4 more from a command to the first row
+// Latency     16 from the reads of a row to its write; 3 more from a command to the first row
 // Throughput  a row of Lanes words a cycle, or as the stream gives them
 // Ranges      ACC and X below q, shifted as q is; constants are operands b of rf_mod_mul; words of the stream below q, not
 //             shifted. Tables are read in the cycle after their index, banks two cycles after theirs. The rows of all active

@@ -7,7 +7,7 @@
 // r_p goes to ACC[bank].p, or with to_x to X[dst + p]. With `add` nothing is multiplied and no key is asked for: O itself is
 // added to part `part`, and the other part keeps what it has.
 //
-// Latency     17 from the reads of a row and part to the write; 4 more from a command to the first row
+// Latency     16 from the reads of a row and part to the write; 3 more from a command to the first row
 // Throughput  a row of Lanes words in 2 cycles, one for each part, or as the streams give them
 // Ranges      ACC, X, r below q, shifted as q is; words of streams below q, not shifted; keys are operands b of
 //             rf_mod_mul. Tables are read in the cycle after their index, banks two cycles after theirs. Rows of all

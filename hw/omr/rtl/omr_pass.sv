@@ -7,7 +7,7 @@
 //             two cycles later, what the tables of moduli give for cmd_o.mod is registered in the unit. A step is
 //             made in every cycle with go_i; the step with last_i ends a row, and row_o is the next one. done_o comes Depth
 //             cycles after the last step, in the cycle after its result is written.
-// Throughput  a step a cycle; 2 cycles from a command to its first step, 2 from the last result to the next command
+// Throughput  a step a cycle; 3 cycles from a command to its first step, 2 from the last result to the next command
 // Ranges      Lanes <= 2^log_n_i <= 2^MaxLogN
 
 module omr_pass

@@ -4,11 +4,11 @@
 // Multiplies two streams of rows: the PCmul operator, a limb of a ciphertext's part times that of a plaintext.
 //
 // Function    r = a * b mod q, lane by lane, as rf_mod_mul of the Kind has it. q_i and k_i belong to the rows that are
-//             taken in this clock and move along with them, so that a change of limb costs no drain. Without Moving they
-//             do not change while rows are inside, which saves the registers.
+//             taken in this clock and move along with them, so that a change of limb costs no drain. Without Moving
+//             they do not change while rows are inside, which saves the registers.
 // Latency     MulLatency
-// Throughput  one row per clock (II = 1); rows of both streams are taken together. Rows inside wait while the one at the
-//             end is not taken.
+// Throughput  one row per clock (II = 1); rows of both streams are taken together. Rows inside wait while the one at
+//             the end is not taken.
 // Ranges      as rf_mod_mul: a and r shifted left as q is, b not. Lanes (P_coef) 1 ... 32.
 
 module omr_pcmul #(

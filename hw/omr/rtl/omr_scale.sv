@@ -3,13 +3,14 @@
 //
 // The unit of SCALE, which makes a source of a base conversion: in each active way v
 //   y = X[src] * constants[k] mod q, not shifted -> D[bank + v],
-//   f = y / q with W fractional bits (omr_fraction, with constants[k + 1] = floor(2^(2W) / (q * 2^s)), bit W not read),
+//   f = y / q with W fractional bits (omr_fraction of y * 2^s, with constants[k + 1] = floor(2^(2W) / (q * 2^s)), whose bit W
+//   is not read),
 //   V[dst] = (init ? 0 : V[dst]) + the sum of f over the active ways, modulo 2^(W+6).
 //
-// Latency     15 from the read of a row to the write of D, 20 to that of V; 4 more from a command to the first row
+// Latency     15 from the read of a row to the write of D, 20 to that of V; 3 more from a command to the first row
 // Throughput  a row of Lanes words a cycle
-// Ranges      X below q, shifted as q is; q fills the word, so Montgomery's has W bits; constants[k] is an operand b of
-//             rf_mod_mul. Tables are read in the cycle after their index, banks two cycles after theirs.
+// Ranges      modulus_shift_i = W - bits of q. X below q, both shifted by it, with Montgomery neither; constants[k] is an
+//             operand b of rf_mod_mul. Tables are read in the cycle after their index, banks two cycles after theirs.
 
 module omr_scale
   import omr_pkg::*;
@@ -69,6 +70,7 @@ module omr_scale
   localparam int unsigned Sum = Fractions + 1;
   localparam int unsigned ReadV = Sum - rf_pkg::BankLatency;
   localparam int unsigned WriteV = Sum + 1;
+  localparam bit          Shifted = Kind == rf_pkg::MulBarrett;
 
   /* verilator lint_off UNUSEDSIGNAL */  // a unit looks at some fields only
   instr_t cmd;
@@ -124,7 +126,7 @@ module omr_scale
     logic [W-1:0]                  q_q, first_q, then_q;
     logic [63:0]                   k_q;
     logic [rf_pkg::ShiftWidth-1:0] shift_q;
-    logic [W-1:0]                  factor [Lanes], y [Lanes];
+    logic [W-1:0]                  factor [Lanes], y [Lanes], shifted [Lanes];
 
     always_ff @(posedge clk_i) begin
       q_q <= modulus_q_i[v];
@@ -133,19 +135,22 @@ module omr_scale
       if (second_q) then_q <= constant_i[v];
       else first_q <= constant_i[v];
       /* verilator unroll_disable */
-      for (int unsigned l = 0; l < Lanes; l++) d_data_o[v][l] <= y[l] >> shift_q;
+      for (int unsigned l = 0; l < Lanes; l++) d_data_o[v][l] <= Shifted ? y[l] >> shift_q : y[l];
     end
 
     always_comb begin
       /* verilator unroll_disable */
-      for (int unsigned l = 0; l < Lanes; l++) factor[l] = first_q;
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        factor[l] = first_q;
+        shifted[l] = Shifted ? y[l] : y[l] << shift_q;
+      end
     end
 
     rf_mod_mul #(.W(W), .Lanes(Lanes), .Kind(Kind), .Twin(Twin)) u_mul (
         .clk_i, .en_i(busy), .a_i(x_i[v]), .b_i(factor), .q_i(q_q), .k_i(k_q), .r_o(y)
     );
     omr_fraction #(.W(W), .Lanes(Lanes), .Twin(Twin)) u_fraction (
-        .clk_i, .en_i(busy), .y_i(y), .k_i(then_q), .f_o(fraction[v])
+        .clk_i, .en_i(busy), .y_i(shifted), .k_i(then_q), .f_o(fraction[v])
     );
   end
 

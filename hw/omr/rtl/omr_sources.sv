@@ -60,8 +60,8 @@ module omr_sources #(
     logic [ClassW-1:0] source;
 
     always_comb begin
-      source = ClassW'(c) >= first ? ClassW'(c) - first : ClassW'(32'(c) + Sources - 32'(first));
-      at = ClassW'(c) >= first ? place : place + 1'b1;
+      source = ClassW'((c + Sources - 32'(first)) % Sources);
+      at = 32'(first) > c ? place + 1'b1 : place;
       read = re_i[source];
     end
 

@@ -5,18 +5,18 @@
 //
 // Function    out[r][c] = sum over b < count of diag[r][b] * ct[c][b] mod q for r < src, c < Cols. Groups x Rows x Cols
 //             PCmul cores take Groups terms at once, term b in group b mod Groups: a pass. A tree of adders over the
-//             groups gives a pass' sum for every (r, c), and an accumulator bank of a limb keeps it for the next pass. In
-//             the last pass of a count that is no multiple of Groups the groups that have no term give zero. Sums of that
-//             pass go to the write streams as they come: part 0 of every row. The other parts have no port of their own;
-//             their last sums pass through the accumulators and are written after part 0 was acknowledged.
+//             groups gives a pass' sum for every (r, c), and an accumulator bank of a limb keeps it for the next pass.
+//             In the last pass of a count that is no multiple of Groups the groups that have no term give zero. Sums of
+//             that pass go to the write streams as they come: part 0 of every row. The other parts have no port of
+//             their own; their last sums pass through the accumulators and are written after part 0 was acknowledged.
 //             ct[c][b] is read at addr0 + c * ct_col + b * ct_term, diag[r][b] at addr1 + r * diag_row + b * diag_term;
 //             out[r][c] is written at stride0 + r * out_row + c * out_col. Read streams are Groups times (Rows of
 //             diagonals, then Cols of ciphertext parts); write stream r has the results of row r.
 // Latency     an instruction takes max(Rows, Cols) + Groups cycles for addresses, then ceil(count / Groups) * N / Lanes
-//             cycles, and MulLatency + levels of the tree + 3 until the last row is offered for writing; each part but the
-//             first takes another N / Lanes and the time of its acknowledgement
-// Throughput  a row per stream and clock without a gap between passes, if memory takes a stream's next request before it
-//             has given all rows of the last one
+//             cycles, and MulLatency + levels of the tree + 3 until the last row is offered for writing; each part but
+//             the first takes another N / Lanes and the time of its acknowledgement
+// Throughput  a row per stream and clock without a gap between passes, if memory takes a stream's next request before
+//             it has given all rows of the last one
 // Ranges      N / Lanes >= 8, so that a sum is written before it is read again; 1 <= src <= Rows, 1 <= count; residues
 //             in memory canonical, diagonals times the Montgomery factor if the Kind asks for it; strides modulo 2^48
 
@@ -90,7 +90,6 @@ module omr_sum
   localparam int unsigned ReadAt = SumAt - rf_pkg::BankLatency;
   // Results on their way and in the FIFO: enough for one a clock.
   localparam int unsigned Depth = 32;
-  localparam int unsigned CreditW = $clog2(Depth + 1);
 
   if (W < 4 || W > 64 || Lanes < 1 || Rows < 1 || Rows > 8 || Cols < 1 || Groups < 1 || Groups > 8) begin : g_check
     $error("omr_sum: W must be between 4 and 64, Rows and Groups between 1 and 8, Lanes and Cols at least 1");
@@ -122,7 +121,7 @@ module omr_sum
   logic                first_q, last, go, end_row;
   logic [ColW-1:0]     part_q;         // that is written
   logic [Groups-1:0]   on;
-  logic [Rows-1:0]     used, space, written_q;
+  logic [Rows-1:0]     used, space, written_to;
   logic                written;
 
   assign cmd_ready_o = state_q == StIdle;
@@ -132,7 +131,7 @@ module omr_sum
   assign last_row = AddressW'(limb_rows - 1'b1);
   assign last = terms_q <= CountW'(Groups);
   assign end_row = go && row_q == last_row;
-  assign written = (written_q | ~used) == '1;
+  assign written = (written_to | ~used) == '1;
   assign done_o = state_q == StWrite && written && part_q == ColW'(Cols - 1);
 
   always_comb begin
@@ -350,53 +349,27 @@ module omr_sum
   end
 
   // ---- Results -------------------------------------------------------------------------------------
-  logic opens;  // a part begins to be written
+  logic takes, opens;  // a row is on its way that will be written; the first one of a part
 
-  assign opens = row_q == '0 && go && (state_q == StDrain || last);
+  assign takes = go && (state_q == StDrain || last);
+  assign opens = takes && row_q == '0;
 
   for (genvar r = 0; r < int'(Rows); r++) begin : g_write
-    logic                 push, pop, asked_q, asking_q, rows_valid;
-    logic [CreditW-1:0]   room_q;
-    logic [Lanes*W-1:0]   in, out;
+    logic [Lanes*W-1:0] in, out;
 
-    assign push = token_q[SumAt].valid && (token_q[SumAt].last || token_q[SumAt].drain) && used[r];
     always_comb begin
       for (int unsigned l = 0; l < Lanes; l++) in[W*l+:W] = result_q[r][part_q][l] >> shift_q;
-    end
-
-    /* verilator lint_off PINCONNECTEMPTY */
-    rf_fifo #(.Width(Lanes * W), .Depth(Depth)) u_rows (
-      .clk_i, .rst_ni, .valid_i(push), .ready_o(), .data_i(in), .valid_o(rows_valid), .ready_i(pop), .data_o(out),
-      .count_o()
-    );
-    /* verilator lint_on PINCONNECTEMPTY */
-
-    assign space[r] = room_q != '0;
-    assign pop = rows_valid && asked_q && wr_row_ready_i[r];
-    assign wr_row_valid_o[r] = rows_valid && asked_q;
-    assign wr_valid_o[r] = asking_q;
-    assign wr_addr_o[r] = out_q[r];
-    assign wr_rows_o[r] = limb_rows;
-    always_comb begin
       for (int unsigned l = 0; l < Lanes; l++) wr_row_o[r][64*l+:64] = 64'(out[W*l+:W]);
     end
+    assign wr_addr_o[r] = out_q[r];
+    assign wr_rows_o[r] = limb_rows;
 
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        asking_q <= 1'b0;
-        asked_q <= 1'b0;
-        written_q[r] <= 1'b0;
-        room_q <= CreditW'(Depth);
-      end else begin
-        if (opens && used[r]) asking_q <= 1'b1;
-        else if (wr_ready_i[r]) asking_q <= 1'b0;
-        if (asking_q && wr_ready_i[r]) asked_q <= 1'b1;
-        else if (wr_acked_i[r]) asked_q <= 1'b0;
-        if (opens) written_q[r] <= 1'b0;
-        else if (wr_acked_i[r]) written_q[r] <= 1'b1;
-        room_q <= room_q + CreditW'(pop) - CreditW'(go && (state_q == StDrain || last) && used[r]);
-      end
-    end
+    omr_sum_write #(.Width(Lanes * W), .Depth(Depth)) u_write (
+      .clk_i, .rst_ni, .open_i(opens && used[r]), .take_i(takes && used[r]), .space_o(space[r]),
+      .push_i(token_q[SumAt].valid && (token_q[SumAt].last || token_q[SumAt].drain) && used[r]), .row_i(in),
+      .done_o(written_to[r]), .req_valid_o(wr_valid_o[r]), .req_ready_i(wr_ready_i[r]),
+      .row_valid_o(wr_row_valid_o[r]), .row_ready_i(wr_row_ready_i[r]), .row_o(out), .acked_i(wr_acked_i[r])
+    );
   end
 
   logic unused;

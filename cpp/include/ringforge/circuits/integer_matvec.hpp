@@ -5,6 +5,7 @@
 // LinearTransform.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -59,6 +60,18 @@ class IntegerMatvec {
   /// What a run takes.
   IntegerMatvecCost cost(bool compact = false) const;
 
+  // ---- for results that another machine computed ----
+  /// Limb `limb` of the encoded diagonal `index` of a block, over Q, then P, or Q alone where nothing rotates.
+  /// @throws ShapeError when there is none, or `out` has other than N words.
+  void copy_diagonal(std::size_t row_block, std::size_t block, std::size_t index, std::size_t limb,
+                     std::span<u64> out) const;
+  /// Limb `limb` of the encoded bias of a row block. @throws ShapeError when there is none.
+  std::span<const u64> bias_limb(std::size_t row_block, std::size_t limb) const;
+  bool has_bias() const noexcept { return !bias_.empty(); }
+  /// The results of `run` from the limbs of both parts of each. @throws as check_inputs; ShapeError, ValueError.
+  std::vector<bfv::Ciphertext> assemble(std::span<const bfv::Ciphertext> inputs,
+                                        std::span<const std::array<std::vector<std::span<const u64>>, 2>> parts) const;
+
   std::size_t rows() const noexcept { return rows_; }
   const linear::Plan& plan() const noexcept { return plan_; }
   std::size_t limbs() const noexcept { return limbs_; }
@@ -68,6 +81,8 @@ class IntegerMatvec {
   std::size_t storage() const noexcept;
 
  private:
+  bfv::Noise noise_of(std::span<const bfv::Ciphertext> inputs) const;
+
   bfv::ContextPtr ctx_;
   std::size_t rows_;
   linear::Plan plan_;

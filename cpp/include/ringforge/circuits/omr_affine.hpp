@@ -18,6 +18,7 @@
 // Diagonals are rotated right by their giant step and kept as polynomials modulo t in coefficient form, without gaps.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <vector>
@@ -76,6 +77,9 @@ class OmrLayout {
   std::vector<u32> slot_of_;  // of each index of Eval form
 };
 
+/// Both parts of a ciphertext by limbs, in the order of the primes.
+using PairLimbs = std::array<std::vector<std::span<const u64>>, 2>;
+
 /// Progress: the fraction done; false cancels (Error "cancelled").
 using OmrProgress = std::function<bool(double)>;
 
@@ -126,6 +130,15 @@ class OmrAffine {
   std::vector<bfv::Ciphertext> combine(std::span<const bfv::Ciphertext> lower, std::size_t count,
                                        std::span<const bfv::Ciphertext> upper, const rlwe::GaloisKeys& keys,
                                        unsigned threads = 1, const OmrProgress& progress = {}) const;
+
+  // ---- for results that another machine computed: limbs[part][limb] of each ciphertext ----
+  /// Refuses what `babies` and `run` would refuse. @throws as they do.
+  void check_babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys) const;
+  void check_run(const OmrBabies& babies, Shard shard, const rlwe::GaloisKeys& keys) const;
+  /// The results of `babies`, from the rotations behind the first, and of `run`, from its outputs.
+  /// @throws ShapeError, ValueError for words that are no residues.
+  OmrBabies assemble_babies(const bfv::Ciphertext& v, std::span<const PairLimbs> rotations) const;
+  std::vector<bfv::Ciphertext> assemble(const OmrBabies& babies, Shard shard, std::span<const PairLimbs> outputs) const;
 
   // ---- what a planner asks ----
   /// What `babies`, `run` and `combine` count.

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Properties of omr_queue, beside a list of its instructions and whole counts, of which completed_i is the lowest bits.
-// Surroundings: a count grows by one a cycle at most; what an instruction waits for is, when it is handed over, the
-// number next to the count that has its bits, and is not left behind by 2^15 while the instruction waits.
+// Properties of omr_queue, beside a list of its instructions and the whole count of one unit, any, of which completed_i
+// has the lowest bits. Surroundings: a count grows by one a cycle at most; what an instruction waits for is, when it is
+// handed over, the number next to the count that has its bits, and is not left behind by 2^15 while it waits.
 
 module omr_queue_formal
   import omr_pkg::*;
 #(
   parameter int unsigned Depth = 2,
-  localparam int unsigned WholeW = 20,
+  localparam int unsigned WholeW = 18,
   localparam int unsigned SizeW = $clog2(Depth + 1),
   localparam int unsigned PtrW = $clog2(Depth),
-  localparam int unsigned ItemW = $bits(instr_t) + $bits(waits_t)
+  localparam int unsigned WaitsW = $bits(waits_t),
+  localparam int unsigned ItemW = $bits(instr_t) + WaitsW
 ) (
   input logic                           clk_i,
   input logic                           rst_ni,
@@ -40,97 +41,94 @@ module omr_queue_formal
   end
   assign checked = started_q && rst_ni;
 
-  // ---- Whole counts ----------------------------------------------------------------------------------
-  logic [Units-1:0][CounterW-1:0] was_q;
-  logic [Units-1:0][WholeW-1:0]   whole_q, whole;
-  logic                           after_q = 1'b0;
+  // ---- The unit, and its whole count -------------------------------------------------------------------
+  logic [UnitW-1:0]    unit_q;   // without a reset: any
+  logic [CounterW-1:0] completed, wanted;
+  logic [WholeW-1:0]   whole_q, whole;
+  logic                after_q = 1'b0;
 
-  always_comb
-    for (int unsigned u = 0; u < Units; u++) whole[u] = whole_q[u] + WholeW'(completed_i[u] != was_q[u]);
+  assign completed = completed_i[unit_q];
+  assign wanted = waits_i.count[unit_q];
+  assign whole = whole_q + WholeW'(completed != whole_q[CounterW-1:0]);
 
   always_ff @(posedge clk_i) begin
+    unit_q <= unit_q;
     after_q <= rst_ni;
-    was_q <= rst_ni ? completed_i : '0;
     whole_q <= rst_ni ? whole : '0;
-    for (int unsigned u = 0; u < Units; u++) begin
-      assume (completed_i[u] == was_q[u] || completed_i[u] == was_q[u] + 1'b1 || !after_q);
-      assume (whole[u] < WholeW'(3 << (WholeW - 2)));
-      if (rst_ni && !after_q) assume (completed_i[u] == '0);
-    end
+    assume (completed == whole_q[CounterW-1:0] || (after_q && completed == whole_q[CounterW-1:0] + 1'b1));
   end
 
-  // ---- Instructions, oldest first, and what they wait for ----------------------------------------------
-  logic [ItemW-1:0]                       item_q [Depth];
-  logic [Units-1:0][WholeW-1:0]           target_q [Depth];
-  logic [Units-1:0]                       need_q [Depth];
-  logic [SizeW-1:0]                       size_q;
-  logic                                   push, pop;
+  // ---- Instructions, oldest first, and the count that each waits for -------------------------------------
+  logic [ItemW-1:0]  item_q [Depth];
+  logic [WholeW-1:0] target_q [Depth];
+  logic [SizeW-1:0]  size_q;
+  logic [CounterW-1:0] ahead;
+  logic              push, pop;
 
   assign push = valid_i && ready_o;
   assign pop = cmd_valid_o && cmd_ready_i;
+  assign ahead = wanted - completed;
 
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < Depth; i++) begin
       if (pop && i + 1 < Depth) begin
         item_q[i] <= item_q[i+1];
         target_q[i] <= target_q[i+1];
-        need_q[i] <= need_q[i+1];
       end
       if (push && i == 32'(size_q) - 32'(pop)) begin
         item_q[i] <= {instr_i, waits_i};
-        need_q[i] <= waits_i.need;
-        for (int unsigned u = 0; u < Units; u++)
-          target_q[i][u] <= whole[u] + WholeW'(signed'(CounterW'(waits_i.count[u] - completed_i[u])));
+        target_q[i] <= whole + {{(WholeW - CounterW){ahead[CounterW-1]}}, ahead};
       end
+      assume (i >= 32'(size_q) || !signed_below(target_q[i], whole));
     end
     size_q <= rst_ni ? size_q + SizeW'(push) - SizeW'(pop) : '0;
-    for (int unsigned u = 0; u < Units; u++) begin
-      // Counts before the first are none that could be waited for.
-      assume (!push || !waits_i.need[u] || completed_i[u] - waits_i.count[u] <= CounterW'(whole[u])
-              || WholeW'(CounterW'(completed_i[u] - waits_i.count[u])) <= whole[u]
-              || waits_i.count[u] - completed_i[u] < CounterW'(1 << (CounterW - 1)));
-      for (int unsigned i = 0; i < Depth; i++)
-        if (i < 32'(size_q) && need_q[i][u])
-          assume (signed'(whole[u] - target_q[i][u]) < signed'(WholeW'(1 << (CounterW - 1))));
-    end
   end
 
+  // Whether x lies behind y by 2^15 or more.
+  function automatic logic signed_below(logic [WholeW-1:0] x, logic [WholeW-1:0] y);
+    logic [WholeW-1:0] distance = y - x;
+    return !distance[WholeW-1] && distance >= WholeW'(1 << (CounterW - 1));
+  endfunction
+
   // ---- What is stored, and whether the oldest's time has come --------------------------------------------
-  logic stored, told, come, same;
+  logic              stored, come, near;
+  logic [WholeW-1:0] rest;
+  waits_t            oldest;
+
+  assign oldest = waits_t'(item_q[0][WaitsW-1:0]);
+  assign rest = target_q[0] - whole;
+  assign come = !oldest.need[unit_q] || rest == '0 || rest[WholeW-1];
+
   always_comb begin
-    stored = 32'(fifo_count) <= Depth && fifo_count == size_q && 32'(fifo_rptr) < Depth
-        && 32'(fifo_wptr) == (32'(fifo_rptr) + 32'(fifo_count)) % Depth;
-    told = 1'b1;
+    // Depth is a power of two.
+    stored = 32'(fifo_count) <= Depth && fifo_count == size_q && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
+    near = 1'b1;
     for (int unsigned i = 0; i < Depth; i++)
       if (i < 32'(size_q)) begin
-        automatic waits_t waits = waits_t'(item_q[i][$bits(waits_t)-1:0]);
-        stored &= fifo_mem[(32'(fifo_rptr) + i) % Depth] == item_q[i];
-        told &= need_q[i] == waits.need;
-        for (int unsigned u = 0; u < Units; u++)
-          told &= target_q[i][u][CounterW-1:0] == waits.count[u]
-              && signed'(WholeW'(target_q[i][u] - whole[u])) < signed'(WholeW'(1 << (CounterW - 1)));
+        automatic waits_t waits = waits_t'(item_q[i][WaitsW-1:0]);
+        automatic logic [WholeW-1:0] distance = target_q[i] - whole;
+        stored &= fifo_mem[fifo_rptr + PtrW'(i)] == item_q[i];
+        near &= target_q[i][CounterW-1:0] == waits.count[unit_q]
+            && (distance[WholeW-1] || distance < WholeW'(1 << (CounterW - 1)));
       end
-    come = 1'b1;
-    for (int unsigned u = 0; u < Units; u++)
-      come &= !need_q[0][u] || signed'(WholeW'(whole[u] - target_q[0][u])) >= 0;
-    same = 1'b1;
-    for (int unsigned u = 0; u < Units; u++) same &= whole_q[u][CounterW-1:0] == was_q[u];
   end
 
   always_ff @(posedge clk_i) begin
     if (checked) begin
-      // an instruction starts only when every unit that it waits for has completed what it says
+      // an instruction starts only when the unit has completed what it says, if it waits for it
       p_waits: assert (!cmd_valid_o || (size_q != '0 && come));
       // instructions start in their order, whole, none lost, none twice
-      p_order: assert (!cmd_valid_o || cmd_o == item_q[0][ItemW-1:$bits(waits_t)]);
+      p_order: assert (!cmd_valid_o || cmd_o == item_q[0][ItemW-1:WaitsW]);
       // never more than fit, and one is taken exactly while there is room
       p_room: assert (32'(size_q) <= Depth && ready_o == (32'(size_q) != Depth));
       // nothing starts while halted
       p_halt: assert (!cmd_valid_o || !halt_i);
       // what was found to hold goes on holding
       p_holds: assert (!holds_q || (size_q != '0 && come));
-      // every instruction stands in the FIFO, with what it waits for
-      p_stored: assert (stored && told && same);
+      // every instruction stands in the FIFO
+      p_stored: assert (stored);
+      // what it waits for has the bits that it says, and is near the count
+      p_near: assert (near);
     end
   end
 endmodule

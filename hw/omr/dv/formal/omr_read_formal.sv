@@ -54,7 +54,7 @@ module omr_read_formal
   // Of the request: rows not asked for, and the first of them. Of memory: beats that it owes, and the next one's number.
   logic [RowsW-1:0]       rest_q;
   logic [AddrW-ByteW-1:0] at_q;
-  logic [31:0]            owed_q;
+  logic [7:0]             owed_q;
   logic [RowW-1:0]        in_q, out_q;
   logic                   take, granted, pop;
 
@@ -71,7 +71,7 @@ module omr_read_formal
       out_q <= '0;
     end else begin
       rest_q <= take ? req_rows_i : rest_q - (granted ? RowsW'(ask_beats_o) : '0);
-      owed_q <= owed_q + (granted ? 32'(ask_beats_o) : '0) - 32'(rsp_valid_i);
+      owed_q <= owed_q + (granted ? 8'(ask_beats_o) : '0) - 8'(rsp_valid_i);
       in_q <= in_q + RowW'(rsp_valid_i);
       out_q <= out_q + RowW'(pop);
     end
@@ -81,10 +81,10 @@ module omr_read_formal
 
   logic stored;
   always_comb begin
-    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth && 32'(fifo_rptr) < Depth
-        && 32'(fifo_wptr) == (32'(fifo_rptr) + 32'(fifo_count)) % Depth;
+    // Depth is a power of two.
+    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
     for (int unsigned i = 0; i < Depth; i++)
-      stored &= i >= 32'(fifo_count) || fifo_mem[(32'(fifo_rptr) + i) % Depth] == out_q + RowW'(i);
+      stored &= i >= 32'(fifo_count) || fifo_mem[fifo_rptr + PtrW'(i)] == out_q + RowW'(i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -92,13 +92,13 @@ module omr_read_formal
       // rows come in the order in which they were asked for, none is lost, none comes twice
       p_order: assert (!row_valid_o || (fifo_count != '0 && row_o == out_q));
       // no more is asked for than there is room for
-      p_room: assert (owed_q + 32'(fifo_count) <= Depth);
+      p_room: assert (owed_q + 8'(fifo_count) <= 8'(Depth));
       // every beat that comes finds room
       p_place: assert (!rsp_valid_i || 32'(fifo_count) < Depth);
       // a burst is of rows that the request has left, no longer than bursts are, and within 4 KiB
       p_burst: assert (!ask_valid_o || (ask_beats_o != '0 && 32'(ask_beats_o) <= MaxBeats
           && 32'(ask_beats_o) <= 32'(rest_q)
-          && 32'(at_q[PageW-1:0]) + 32'(ask_beats_o) <= (32'd1 << PageW)));
+          && 16'(at_q[PageW-1:0]) + 16'(ask_beats_o) <= 16'(1 << PageW)));
       // it begins where the burst before ended
       p_address: assert (!ask_valid_o || ask_addr_o == {at_q, ByteW'(0)});
       // nothing is asked for while halted
@@ -106,7 +106,7 @@ module omr_read_formal
       // a request is taken when all of the one before was asked for
       p_request: assert (req_ready_o == (rest_q == '0));
       // places are counted
-      p_counted: assert (32'(room_q) + owed_q + 32'(fifo_count) == Depth);
+      p_counted: assert (8'(room_q) + owed_q + 8'(fifo_count) == 8'(Depth) && owed_q <= 8'(Depth));
       // what is left is what is to be asked for
       p_left: assert (left_q == rest_q && (rest_q == '0 || row_q == at_q));
       // rows that came stand in the FIFO

@@ -62,7 +62,7 @@ module omr_write_formal
   logic                   open_q;
   logic [RowsW-1:0]       rest_q;
   logic [AddrW-ByteW-1:0] at_q;
-  logic [31:0]            bursts_q, owed_q;
+  logic [7:0]             bursts_q, owed_q;
   logic [RowW-1:0]        in_q, out_q;
   logic                   take, granted, sent, push;
 
@@ -85,8 +85,8 @@ module omr_write_formal
     end else begin
       open_q <= take || (open_q && !acked_o);
       rest_q <= take ? req_rows_i : rest_q - (granted ? RowsW'(ask_beats_o) : '0);
-      bursts_q <= bursts_q + 32'(granted) - 32'(done_i);
-      owed_q <= owed_q + (granted ? 32'(ask_beats_o) : '0) - 32'(sent);
+      bursts_q <= bursts_q + 8'(granted) - 8'(done_i);
+      owed_q <= owed_q + (granted ? 8'(ask_beats_o) : '0) - 8'(sent);
       in_q <= in_q + RowW'(push);
       out_q <= out_q + RowW'(sent);
     end
@@ -96,10 +96,10 @@ module omr_write_formal
 
   logic stored;
   always_comb begin
-    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth && 32'(fifo_rptr) < Depth
-        && 32'(fifo_wptr) == (32'(fifo_rptr) + 32'(fifo_count)) % Depth;
+    // Depth is a power of two.
+    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
     for (int unsigned i = 0; i < Depth; i++)
-      stored &= i >= 32'(fifo_count) || fifo_mem[(32'(fifo_rptr) + i) % Depth] == out_q + RowW'(i);
+      stored &= i >= 32'(fifo_count) || fifo_mem[fifo_rptr + PtrW'(i)] == out_q + RowW'(i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -107,11 +107,11 @@ module omr_write_formal
       // rows go out in their order, none is lost, none goes twice
       p_order: assert (!data_valid_o || (fifo_count != '0 && data_o == out_q));
       // the rows of what was granted are at hand, so that memory never waits for the client
-      p_at_hand: assert (owed_q <= 32'(fifo_count) && (owed_q == '0 || data_valid_o));
+      p_at_hand: assert (owed_q <= 8'(fifo_count) && (owed_q == '0 || data_valid_o));
       // a burst is of rows that the request has left, no longer than bursts are, and within 4 KiB
       p_burst: assert (!ask_valid_o || (ask_beats_o != '0 && 32'(ask_beats_o) <= MaxBeats
           && 32'(ask_beats_o) <= 32'(rest_q)
-          && 32'(at_q[PageW-1:0]) + 32'(ask_beats_o) <= (32'd1 << PageW)));
+          && 16'(at_q[PageW-1:0]) + 16'(ask_beats_o) <= 16'(1 << PageW)));
       // it begins where the burst before ended
       p_address: assert (!ask_valid_o || ask_addr_o == {at_q, ByteW'(0)});
       // nothing is asked for while halted
@@ -121,10 +121,10 @@ module omr_write_formal
       // the next request is taken when that has been told
       p_request: assert (req_ready_o == !open_q);
       // rows are counted
-      p_counted: assert (32'(at_hand_q) + owed_q == 32'(fifo_count));
+      p_counted: assert (8'(at_hand_q) + owed_q == 8'(fifo_count));
       // what is left is what is to be asked for, and each burst has a row at least
       p_left: assert (active_q == open_q && left_q == rest_q && (rest_q == '0 || (open_q && row_q == at_q))
-          && 32'(unacked_q) == bursts_q && bursts_q + 32'(rest_q) < (32'd1 << RowsW) && (open_q || bursts_q == '0));
+          && 8'(unacked_q) == bursts_q && bursts_q + 8'(rest_q) < 8'(1 << RowsW) && (open_q || bursts_q == '0));
       // rows that came stand in the FIFO
       p_stored: assert (stored);
     end

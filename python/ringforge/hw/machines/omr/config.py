@@ -34,7 +34,7 @@ QUOTIENT_BITS: Final = 6
 
 
 class OmrConfig(MachineConfig):
-    """One configuration: a rotation core of `ways` lockstep halves, and a grid of `groups` x `rows` x `cols` products."""
+    """One configuration: a rotation core of `ways` in lockstep, and a grid of `groups` x `rows` x `cols` products."""
 
     room: ClassVar = room("omr")
 
@@ -134,8 +134,9 @@ class OmrConfig(MachineConfig):
     @property
     def shape(self) -> str:
         return (
-            f"{self.lanes} coefficients a cycle, {self.ways} x {self.butterflies} butterflies, {self.sources} sources, "
-            f"{self.groups} x {self.rows} x {self.cols} products, {self.multiplier} multipliers of {self.word_bits} bits"
+            f"{self.lanes} coefficients a cycle, {self.ways} x {self.butterflies} butterflies, "
+            f"{self.sources} sources, {self.groups} x {self.rows} x {self.cols} products, "
+            f"{self.multiplier} multipliers of {self.word_bits} bits"
         )
 
     def facts(self) -> dict[str, str]:
@@ -174,8 +175,8 @@ class OmrConfig(MachineConfig):
         bits = q.bit_length()
         if not self.min_prime_bits <= bits <= self.max_prime_bits or q % 2 == 0:
             raise ParameterError(
-                f"{self.name} takes odd moduli of {self.min_prime_bits} to {self.max_prime_bits} bits, not {q} of {bits}: "
-                "take another configuration"
+                f"{self.name} takes odd moduli of {self.min_prime_bits} to {self.max_prime_bits} bits, not {q} of "
+                f"{bits}: take another configuration"
             )
         if self.montgomery and q % MONTGOMERY_STEP != 1:
             raise ParameterError(

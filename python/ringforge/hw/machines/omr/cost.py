@@ -347,23 +347,36 @@ def rotation_units(config: OmrConfig, chain: Chain) -> list[tuple[int, dict[str,
     return stages
 
 
-def rotation_bound(config: OmrConfig, chain: Chain) -> int:
-    """Cycles of the unit that has most to do in a rotation: no order of instructions is faster."""
+def rotation_busy(config: OmrConfig, chain: Chain) -> dict[str, int]:
+    """Cycles that each unit works in a rotation."""
     busy: dict[str, int] = {}
     for repeats, units in rotation_units(config, chain):
         for unit, cycles in units.items():
             busy[unit] = busy.get(unit, 0) + repeats * cycles
-    return max(busy.values())
+    return busy
+
+
+def rotation_bound(config: OmrConfig, chain: Chain) -> int:
+    """Cycles of the unit that has most to do in a rotation: rotations that overlap take no less each."""
+    return max(rotation_busy(config, chain).values())
 
 
 def rotation_cycles(config: OmrConfig, chain: Chain) -> int:
-    """Cycles of a rotation: stages follow each other, repetitions of a stage overlap as the busiest unit lets them.
+    """Cycles of one rotation by itself: a unit's work, what must come before its first and what after its last limb.
 
-    The first repetition of a stage passes through all its units in turn.
+    The stages overlap, so the busiest unit hardly ever waits in between. Base conversion begins when the first digit is
+    there; its last result is transformed, scaled, mapped and stored.
     """
-    return sum(
-        (repeats - 1) * max(units.values()) + sum(units.values()) for repeats, units in rotation_units(config, chain)
-    )
+    busy = rotation_busy(config, chain)
+    rows, wide = config.limb_rows(chain.log_n), (1 << chain.log_n) // config.wide
+    transform = config.transform_cycles(chain.log_n) + _OVERHEAD["xform"]
+    load = rows + _OVERHEAD["load"] + config.dram_latency
+    store = rows + _OVERHEAD["store"] + config.dram_latency
+    final, auto = rows + _OVERHEAD["final"], wide + _OVERHEAD["auto"]
+    digit = -(-chain.digits[0] // config.ways)
+    before = {"xform": load, "conv": load + digit * max(transform, load) + rows + _OVERHEAD["scale"]}
+    after = {"conv": transform + final + auto + store, "xform": store}
+    return max(before.get(unit, 0) + cycles + after.get(unit, 0) for unit, cycles in busy.items())
 
 
 def sum_cycles(config: OmrConfig, log_n: int, count: int) -> int:
@@ -376,9 +389,10 @@ def sum_cycles(config: OmrConfig, log_n: int, count: int) -> int:
     rows = config.limb_rows(log_n)
     streams = config.groups * (config.rows + config.cols) * config.port_bytes
     slower = max(1.0, streams * config.clock_hz / config.dram_bytes_per_second)
-    levels = (config.groups - 1).bit_length()
-    fill = max(config.rows, config.cols) + config.groups + _MUL + levels + 4 + 2 * config.dram_latency
-    return ceil(-(-count // config.groups) * rows * slower) + fill + (config.cols - 1) * (rows + config.dram_latency)
+    through = _MUL + (config.groups - 1).bit_length() + 4
+    fill = max(config.rows, config.cols) + config.groups + through + 2 * config.dram_latency
+    again = rows + through + config.dram_latency
+    return ceil(-(-count // config.groups) * rows * slower) + fill + (config.cols - 1) * again
 
 
 def inner_sums(config: OmrConfig, chain: Chain, size: Sum) -> int:
@@ -445,8 +459,8 @@ def multiplier_dsp(width: int, *, montgomery: bool) -> int:
 
 
 def _memory(bits: int, rows: int) -> Resources:
-    """A bank: UltraRAM from 2,048 rows on, else block RAM."""
-    return Resources(uram=_uram(bits, rows)) if rows >= 2048 else Resources(bram36=_bram(bits, rows))
+    """A bank, as Yosys maps it: UltraRAM above 2,048 rows, else block RAM."""
+    return Resources(uram=_uram(bits, rows)) if rows > 2048 else Resources(bram36=_bram(bits, rows))
 
 
 def resources(config: OmrConfig) -> dict[str, Resources]:

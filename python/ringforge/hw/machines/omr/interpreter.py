@@ -7,6 +7,7 @@ Programs run in program order; `check_waits` says whether their waits make any o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,14 @@ from ringforge.hw.core.dram import Dram
 from ringforge.hw.machines.omr.config import CONSTANTS, MODULI, QUOTIENT_BITS, QUOTIENTS, OmrConfig
 from ringforge.hw.machines.omr.layout import modulus_entry, radix, twiddles_of
 from ringforge.hw.machines.omr.program import (
-    UNDER_WAY, Conflicts, Instruction, Op, Program, Unit, effects, name_of,
+    UNDER_WAY,
+    Conflicts,
+    Instruction,
+    Op,
+    Program,
+    Unit,
+    effects,
+    name_of,
 )  # fmt: skip
 
 Words = npt.NDArray[np.uint64]
@@ -88,8 +96,11 @@ class Interpreter:
         #: Operations so far, by name, of all ways.
         self.counts: dict[str, int] = {}
 
-    def run(self, program: Program) -> None:
+    def run(self, program: Program, progress: Callable[[int], None] | None = None) -> None:
         """Works a program off.
+
+        Args:
+            progress: called with the instructions that are done, after each.
 
         Raises:
             HardwareError: the machine would refuse an instruction, it reads what was never written, or its waits do not
@@ -103,6 +114,8 @@ class Interpreter:
                 self._step(i, program)
             except HardwareError as e:
                 raise HardwareError(f"instruction {number}, {i.op.name}: {e}") from None
+            if progress is not None:
+                progress(number + 1)
 
     # ---- places ----
 

@@ -113,11 +113,6 @@ class Target:
             c.shift(q)
         if not self.p:
             raise ParameterError(f"{c.name} switches keys with special primes, and the set has none: take another")
-        if len(self.digits) + 2 > QUOTIENTS:
-            raise ParameterError(
-                f"{len(self.digits)} digits of {self.alpha} limbs; {c.name} has accumulators for the quotients of "
-                f"{QUOTIENTS - 2}: take a set with longer digits"
-            )
         if len(self.q) + 2 * len(self.p) > c.banks:
             raise ParameterError(
                 f"{len(self.q)} limbs and twice {len(self.p)} special ones; {c.name} holds {c.banks}: take another "
@@ -127,6 +122,19 @@ class Target:
             raise ParameterError(f"{c.name} has {c.buffers} buffers; rotations take {MIN_BUFFERS}")
         if len(self.sum_entries) and max(self.sum_entries) >= MODULI:
             raise ParameterError(f"{len(self.ext)} primes; {c.name} has tables of {MODULI} moduli")
+
+    def check_rotations(self) -> None:
+        """Whether the machine rotates whole ciphertexts.
+
+        Raises:
+            ParameterError: it does not; the message says why.
+        """
+        c = self.config
+        if len(self.digits) + 2 > QUOTIENTS:
+            raise ParameterError(
+                f"{len(self.digits)} digits of {self.alpha} limbs; {c.name} has accumulators for the quotients of "
+                f"{QUOTIENTS - 2}: take a set with longer digits"
+            )
 
     @property
     def limbs(self) -> int:
@@ -296,11 +304,13 @@ class Memory:
     """A machine's memory, filled from its beginning on.
 
     Attributes:
-        config: the machine. dram: what lies where. end: address behind what was placed last.
+        config: the machine. backed: it holds words; else it is only a plan of what would lie where, for models.
+        dram: what lies where. end: address behind what was placed last.
         entities: numbers in `ENTITIES`, by the address of a segment.
     """
 
     config: OmrConfig
+    backed: bool = True
     dram: Dram = field(init=False)
     end: int = ALIGNMENT
     entities: dict[int, int] = field(default_factory=dict)
@@ -308,14 +318,29 @@ class Memory:
     def __post_init__(self) -> None:
         self.dram = Dram(self.config.dram_bytes)
 
-    def put(self, entity: str, words: Words, align: int = ALIGNMENT) -> int:
+    def begin(self, align: int) -> int:
+        """Address of what is placed next with this alignment."""
+        return self._next(align)
+
+    def place(self, entity: str, address: int, size: int) -> None:
+        """Places `size` bytes that are written later right behind what was placed last.
+
+        Raises:
+            ParameterError: they do not fit.
+        """
+        if self.backed:
+            self.dram.reserve(address, size)
+        self._advance(entity, address, size)
+
+    def put(self, entity: str, words: Words, align: int = ALIGNMENT, *, writable: bool = False) -> int:
         """Places an array, without a copy, and gives its address, a multiple of `align`.
 
         Raises:
             ParameterError: it does not fit.
         """
         address = self._next(align)
-        self.dram.map(address, words)
+        if self.backed:
+            self.dram.map(address, words, writable=writable)
         self._advance(entity, address, words.size * WORD_BYTES)
         return address
 
@@ -326,9 +351,25 @@ class Memory:
             ParameterError: they do not fit.
         """
         address = self._next(align)
-        self.dram.reserve(address, size)
+        if self.backed:
+            self.dram.reserve(address, size)
         self._advance(entity, address, size)
         return address
+
+    def blocks(self, entity: str, blocks: Sequence[Words], count: int, stride: int, align: int = ALIGNMENT) -> int:
+        """Places arrays at equal distances, room for `count`, without copies; the address of the first.
+
+        Raises:
+            ParameterError: they do not fit, or one is longer than the distance.
+        """
+        first = self._next(align)
+        for number, words in enumerate(blocks):
+            if words.nbytes > stride:
+                raise ParameterError(f"a block of {words.nbytes} bytes every {stride}")
+            self.dram.map(first + number * stride, words)
+            self.entities[first + number * stride] = ENTITIES.index(entity)
+        self._advance(entity, first, count * stride)
+        return first
 
     def view(self, address: int, words: int) -> Words:
         """Words that lie there, whoever wrote them."""
@@ -344,6 +385,11 @@ class Memory:
     def _advance(self, entity: str, address: int, size: int) -> None:
         self.entities[address] = ENTITIES.index(entity)
         self.end = -(-(address + size) // ALIGNMENT) * ALIGNMENT
+        if self.end > self.config.dram_bytes:
+            raise ParameterError(
+                f"{self.config.name} has {self.config.dram_bytes >> 20} MiB of memory, {self.end >> 20} MiB are "
+                "needed: take fewer giant steps at once, or fewer limbs"
+            )
 
 
 def padded(config: OmrConfig, words: Sequence[int]) -> Words:

@@ -23,9 +23,17 @@ MACHINE: Final = Machine(
         3: "an instruction has a count of 0 or one that is too large, or an even element",
         4: "a degree that it does not take",
     },
-    parts=COMMON_PARTS | {"rf_mod_mul", "omr_issue", "omr_read", "omr_write"},
+    parts=COMMON_PARTS
+    | {"rf_mod_mul", "omr_issue", "omr_read", "omr_write", "omr_sum", "omr_rot", "omr_xform", "omr_buffer", "omr_banks"}
+    | {"omr_sources", "omr_tables", "omr_load", "omr_store", "omr_scale", "omr_conv", "omr_kmac", "omr_final"},
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
-    resized=frozenset({"rf_bank", "rf_axi_read"}),
+    resized=frozenset({"rf_bank", "rf_axi_read", "omr_banks"}),
+    kernels="ringforge.hw.machines.omr.kernels",
+    model="ringforge.hw.machines.omr.model_device",
+    commands={
+        "cycles": "ringforge.hw.machines.omr.cli:cycles_command",
+        "validate": "ringforge.hw.machines.omr.validate_cli:validate_command",
+    },
     spaces={
         "ours": "ringforge.hw.machines.omr.space:OmrSpace",
         "paper": "ringforge.hw.machines.omr.space:PublishedSpace",

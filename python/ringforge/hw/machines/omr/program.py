@@ -288,29 +288,24 @@ class Conflicts:
     """Which earlier instructions one must come after: fed with all of them in order."""
 
     def __init__(self) -> None:
-        self._writer: dict[int, tuple[int, Unit]] = {}
-        self._readers: dict[int, dict[Unit, int]] = {}
+        self._writer: dict[int, int] = {}
+        # All of them: a compiler may change their order.
+        self._readers: dict[int, list[tuple[int, Unit]]] = {}
 
     def add(self, number: int, unit: Unit, e: Effects) -> dict[int, int]:
         """Earlier instructions, and a place for each that says why."""
         found: dict[int, int] = {}
-        for place in e.reads:
+        for place in (*e.reads, *e.writes):
             if place in self._writer:
-                found[self._writer[place][0]] = place
+                found[self._writer[place]] = place
+        for place in e.reads:
+            readers = self._readers.setdefault(place, [])
             if not shared(place):
-                for other, last in self._readers.get(place, {}).items():
-                    if other != unit:
-                        found[last] = place
+                found.update((earlier, place) for earlier, other in readers if other != unit)
+            readers.append((number, unit))
         for place in e.writes:
-            if place in self._writer:
-                found[self._writer[place][0]] = place
-            for last in self._readers.get(place, {}).values():
-                found[last] = place
-        for place in e.reads:
-            self._readers.setdefault(place, {})[unit] = number
-        for place in e.writes:
-            self._writer[place] = (number, unit)
-            self._readers.pop(place, None)
+            found.update((earlier, place) for earlier, _ in self._readers.pop(place, ()))
+            self._writer[place] = number
         found.pop(number, None)
         return found
 

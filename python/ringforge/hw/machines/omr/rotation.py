@@ -12,11 +12,12 @@ that the first limbs to be stored are the first to be needed, and take the banks
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from ringforge.errors import HardwareError
+from ringforge.hw.core.dram import ALIGNMENT
 from ringforge.hw.machines.omr.config import ACCUMULATORS, QUOTIENTS, TWIDDLES
 from ringforge.hw.machines.omr.layout import Group, Key, Limbs, Memory, Pair, Tables, Target, padded, twiddles
 from ringforge.hw.machines.omr.program import Builder, Op
@@ -42,17 +43,18 @@ class Pool:
                 return number
         raise HardwareError(_NO_ROOM)
 
-    def pair(self, first: int) -> int:
-        """Two that follow each other; the first one.
+    def run(self, count: int, first: int) -> list[int]:
+        """As many as follow each other.
 
         Raises:
-            HardwareError: they are taken.
+            HardwareError: one is taken.
         """
-        if first not in self._free or first + 1 not in self._free:
+        numbers = list(range(first, first + count))
+        if not set(numbers) <= set(self._free):
             raise HardwareError(_NO_ROOM)
-        self._free.remove(first)
-        self._free.remove(first + 1)
-        return first
+        for number in numbers:
+            self._free.remove(number)
+        return numbers
 
     def give(self, *numbers: int) -> None:
         """Back."""
@@ -147,7 +149,9 @@ class Core:
             words = tables.moduli[way]
             address = memory.put("tables", padded(config, words))
             builder.add(Op.LOADM, src=way, addr0=address, count=len(words) // 4)
-        at = memory.put("tables", twiddles(target), target.limb_bytes)
+        size = len(target.ext) * target.limb_bytes
+        align = max(target.limb_bytes, ALIGNMENT)
+        at = memory.put("tables", twiddles(target), align) if memory.backed else memory.reserve("tables", size, align)
         return cls(builder, target, tables, Limbs(at, target.limb_bytes))
 
     # ---- pieces ----
@@ -183,16 +187,100 @@ class Core:
         self._add(Op.NTT, group, dst=x, src=x, bank=bank)
         return x
 
-    def product(self, group: Group, key: Key, digit: int, acc: int, *, init: bool, x: int | None = None,
-                of: Limbs | None = None, to_x: int | None = None) -> None:  # fmt: skip
-        """Adds a digit's product with a key: of X[x], which comes back, or of limbs in memory."""
-        where = self._where(of, group) if of is not None else {"src": x or 0}
+    def loaded(self, group: Group, limbs: Limbs) -> int:
+        """A buffer with limbs of memory."""
+        x = self._x.take()
+        self._add(Op.LOADX, group, dst=x, **self._where(limbs, group))
+        return x
+
+    def product(
+        self,
+        group: Group,
+        key: Key,
+        digit: int,
+        acc: int,
+        *,
+        init: bool,
+        x: int | None = None,
+        keep: int | None = None,
+        of: Limbs | None = None,
+        to_x: int | None = None,
+    ) -> None:
+        """Adds a digit's product with a key: of X[x], which comes back, of X[keep], or of limbs in memory.
+
+        Args:
+            to_x: the first of two buffers for the sums; None: they stay in accumulators.
+        """
+        held = x if x is not None else keep
+        where = self._where(of, group) if of is not None else {"src": held or 0}
         self._add(
             Op.KMAC, group, bank=acc, init=init, from_memory=of is not None, addr1=key.at(digit, group.first),
             stride1=2 * key.limb_bytes, to_x=to_x is not None, dst=to_x or 0, **where,
         )  # fmt: skip
         if x is not None:
             self._x.give(x)
+
+    def plus(self, group: Group, acc: int, part: int, of: Limbs, *, init: bool) -> None:
+        """Adds limbs in memory to one part of an accumulator."""
+        where = self._where(of, group)
+        self._add(Op.KMAC, group, bank=acc, part=part, init=init, from_memory=True, add=True, **where)
+
+    def final(self, group: Group, x: int, acc: int, part: int, add: Limbs | None = None) -> int:
+        """(accumulator - X[x]) / P, plus limbs in memory: in X[x]."""
+        more = {**self._where(add, group), "add": True} if add is not None else {}
+        k = self.tables.divide[group]
+        self._add(Op.FINAL, group, dst=x, src=x, bank=acc, part=part, k=k, **more)
+        return x
+
+    def mapped(self, group: Group, x: int, element: int) -> int:
+        """X[x], which comes back, under X -> X^element: in another buffer."""
+        y = self._x.take()
+        self._add(Op.AUTO, group, dst=y, src=x, element=element)
+        self._x.give(x)
+        return y
+
+    # ---- what is given out and comes back ----
+
+    def take_acc(self) -> int:
+        """A pair of accumulators."""
+        return self._acc.take()
+
+    def give_acc(self, acc: int) -> None:
+        """Back."""
+        self._acc.give(acc)
+
+    def give_table(self, bank: int) -> None:
+        """A table of twiddles."""
+        self._tw.give(bank)
+
+    def take_x(self, count: int, first: int) -> list[int]:
+        """Buffers that follow each other, from `first` on.
+
+        Raises:
+            HardwareError: there are none.
+        """
+        return self._x.run(count, first)
+
+    def give_x(self, *numbers: int) -> None:
+        """Back."""
+        self._x.give(*numbers)
+
+    def take_part(self) -> Sources:
+        """Banks for a part modulo P.
+
+        Raises:
+            HardwareError: there are none.
+        """
+        size = len(self.target.p)
+        bank = self._parts.take(size)
+        if bank is None:
+            raise HardwareError(_NO_ROOM)
+        return Sources(bank, size, self._quotients.take())
+
+    def give_part(self, s: Sources) -> None:
+        """Back."""
+        self._parts.give(s.bank, s.size)
+        self._quotients.give(s.quotient)
 
     # ---- the three stages ----
 
@@ -214,16 +302,13 @@ class Core:
             digits[d] = taken
             for number, group in enumerate(self.target.groups[d]):
                 bank = self.table(group)
-                x = self._x.take()
-                self._add(Op.LOADX, group, dst=x, **self._where(c1, group))
-                self.source(group, x, bank, taken, init=number == 0)
+                self.source(group, self.loaded(group, c1), bank, taken, init=number == 0)
                 self._tw.give(bank)
                 yield
 
     def middle(self, key: Key, digits: dict[int, Sources]) -> tuple[Sources, Sources]:
         """P's part of the products, as sources for both parts."""
-        size = len(self.target.p)
-        parts = tuple(Sources(self._part_bank(size), size, self._quotients.take()) for _ in range(2))
+        parts = self.take_part(), self.take_part()
         groups = self.target.groups[-1]
         order = list(reversed(range(len(self.target.digits))))
         # Two pairs of buffers are for sums, the others for digits: two groups are under way.
@@ -236,7 +321,7 @@ class Core:
                 for d in order:
                     x = self.converted(group, d, digits[d], bank, below)
                     last = d == order[-1]
-                    pair = self._x.pair(below + 2 * number) if last else 0
+                    pair = self._x.run(2, below + 2 * number)[0] if last else 0
                     self.product(group, key, d, acc, init=d == order[0], x=x, to_x=pair if last else None)
                 self._acc.give(acc)
                 held.append((group, bank, pair))
@@ -245,12 +330,6 @@ class Core:
                     self.source(group, pair + part, bank, parts[part], init=group is groups[0])
                 self._tw.give(bank)
         return parts[0], parts[1]
-
-    def _part_bank(self, size: int) -> int:
-        bank = self._parts.take(size)
-        if bank is None:
-            raise HardwareError(_NO_ROOM)
-        return bank
 
     def back(self, r: Rotation, digits: dict[int, Sources], parts: tuple[Sources, Sources]) -> Iterator[None]:
         """A step for each group of Q, the last digit's first; digits are given back when the last one has read them."""
@@ -265,8 +344,7 @@ class Core:
                 if d == min(readers):
                     self.give_digit(digits[other])
         for part in parts:
-            self._parts.give(part.bank, part.size)
-            self._quotients.give(part.quotient)
+            self.give_part(part)
 
     def _limbs(
         self, r: Rotation, group: Group, own: int, digits: dict[int, Sources], parts: tuple[Sources, Sources]
@@ -278,11 +356,8 @@ class Core:
                 self.product(group, r.key, d, acc, init=False, x=self.converted(group, d, sources, bank))
         for part in range(2):
             x = self.converted(group, len(self.target.digits), parts[part], bank)
-            more = {**self._where(r.source.parts[0], group), "add": 1} if part == 0 else {}
-            self._add(Op.FINAL, group, dst=x, src=x, bank=acc, part=part, k=self.tables.divide[group], **more)
-            y = self._x.take()
-            self._add(Op.AUTO, group, dst=y, src=x, element=r.element)
-            self._x.give(x)
+            x = self.final(group, x, acc, part, r.source.parts[0] if part == 0 else None)
+            y = self.mapped(group, x, r.element)
             self.store(group, y, r.target.parts[part], r.add.parts[part] if r.add is not None else None)
         self._tw.give(bank)
         self._acc.give(acc)
@@ -294,26 +369,16 @@ class Core:
         self._x.give(x)
 
 
-def rotate(core: Core, rotations: Iterable[Rotation], beside: Iterable[Callable[[], None]] = ()) -> None:
-    """Rotations, one after the other; what is beside them is written between their limbs."""
-    others = iter(beside)
-
-    def other() -> None:
-        for write in others:
-            write()
-            return
-
+def rotate(core: Core, rotations: Iterable[Rotation]) -> None:
+    """Rotations, one after the other: the front of each is written between the limbs of the one before."""
     back: Iterator[None] = iter(())
     for r in rotations:
         digits: dict[int, Sources] = {}
         front = core.front(r.source.parts[1], digits)
         for _ in back:
-            other()
             next(front, None)
         for _ in front:
             pass
         back = core.back(r, digits, core.middle(r.key, digits))
     for _ in back:
-        other()
-    for write in others:
-        write()
+        pass

@@ -11,45 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from ringforge.hw.machines.omr.config import OmrConfig
-from ringforge.hw.machines.omr.program import Builder, Instruction, Op, Program, Unit
-
-#: Cycles that fill the pipelines of a unit, about; and those of a transform.
-_FILL = 40
-_TRANSFORM_FILL = 40
-
-
-def estimate(config: OmrConfig, log_n: int) -> Callable[[Instruction], int]:
-    """About how many cycles an instruction takes."""
-    rows, latency = config.limb_rows(log_n), config.dram_latency + 20
-
-    def cycles(i: Instruction) -> int:
-        match i.op:
-            case Op.LOADX | Op.LOADT:
-                return rows + latency
-            case Op.LOADC:
-                return -(-i.count // config.lanes) + latency
-            case Op.LOADM:
-                return -(-4 * i.count // config.lanes) + latency
-            case Op.NTT | Op.INTT:
-                return config.transform_cycles(log_n) + _TRANSFORM_FILL
-            case Op.AUTO:
-                return (1 << log_n) // config.wide + _FILL
-            case Op.SCALE:
-                return rows + _FILL
-            case Op.CONV:
-                return rows * -(-i.count // config.sources) + _FILL
-            case Op.KMAC:
-                return rows * (1 if i.add else 2) + (latency if i.from_memory else _FILL) + 20
-            case Op.FINAL:
-                return rows + (latency if i.add else 0) + _FILL
-            case Op.STORE:
-                return rows + latency + 20
-            case Op.SUM:
-                return rows * -(-i.count // config.groups) + 2 * latency
-        raise AssertionError(i.op)
-
-    return cycles
+from ringforge.hw.machines.omr.program import Builder, Instruction, Unit
 
 
 @dataclass(frozen=True)
@@ -112,8 +74,3 @@ def schedule(b: Builder, cycles: Callable[[Instruction], int]) -> Schedule:
             if not waiting[later]:
                 heappush(pending[b.instructions[later].unit], (ready_at[later], later))
     return Schedule(order, starts, max(free), busy)
-
-
-def scheduled(b: Builder, config: OmrConfig) -> Program:
-    """The builder's program in the order of estimated starts."""
-    return b.program(schedule(b, estimate(config, b.log_n)).order)

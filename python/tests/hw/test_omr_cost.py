@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""The cost models of the omr machine: the paper's figures, counts of a rotation, slices of multipliers as measured."""
+
+import doctest
+from dataclasses import replace
+
+import pytest
+
+from ringforge.hw.machines.omr import cost
+from ringforge.hw.machines.omr.config import OmrConfig
+from ringforge.hw.machines.omr.cost import PUBLISHED_CHAIN, Chain, Sum
+
+#: Table III: lanes and number of the PCmul cores of the best four, best first.
+TABLE_III = [(16, 2), (8, 4), (4, 8), (2, 16)]
+
+
+def test_doctests():
+    assert doctest.testmod(cost).failed == 0
+
+
+def test_the_best_point_is_the_papers():
+    point = cost.published_point(16, 2)
+    assert point.ms == pytest.approx(2150.2)
+    assert (point.dsp, point.resources.bram36, point.resources.uram) == (6920, 1536, 659)
+    assert point.fits()
+
+
+def test_table_iii_is_ranked_as_published():
+    points = {key: cost.published_point(*key) for key in TABLE_III}
+    assert sorted(points, key=lambda key: points[key].rank) == TABLE_III
+    # All process 32 coefficients a cycle and hide behind the rotation: only resources tell them apart.
+    assert {round(p.ms, 6) for p in points.values()} == {2150.2}
+    assert [round(points[key].product_ms, 2) for key in TABLE_III] == [18.4, 18.94, 18.81, 18.74]
+    assert [points[key].dsp for key in TABLE_III] == [6920, 6924, 6932, 6948]
+    assert all(p.product_ms < p.rotation_ms for p in points.values())
+
+
+def test_more_than_16_lanes_waste_ultraram():
+    # 27 columns of 72 bits are half as deep as they might be.
+    assert cost.published_point(32, 1).resources.uram > cost.published_point(16, 2).resources.uram
+
+
+def test_slower_products_are_what_a_giant_step_waits_for():
+    assert cost.published_point(2, 2).ms > cost.published_point(16, 2).ms
+    assert cost.iteration(46, 1, 0.8, 31.35, 0.8) == pytest.approx(46 * 0.8 + 0.8)
+    assert cost.latency(46, 23, 2, 0.8, 31.35, 0.8, outputs=2) == pytest.approx(45 * 31.35 + 2 * 23 * 32.15)
+
+
+@pytest.mark.parametrize("chain", [PUBLISHED_CHAIN, Chain(16, 24, 12, 12), Chain(16, 7, 3, 3)])
+def test_counts_of_a_rotation_are_those_of_its_stages(chain):
+    """The units' cycles without overheads are the counts times a limb's, on a core of one limb at a time."""
+    config = OmrConfig.named("omr-paper")
+    counts, busy = cost.rotation_counts(chain), cost.rotation_busy(config, chain)
+    rows = config.limb_rows(chain.log_n)
+    transforms = counts["transforms"] * config.transform_cycles(chain.log_n)
+    maps = counts["automorphisms"] * (1 << chain.log_n) // config.wide
+    assert busy["xform"] == pytest.approx(transforms + maps, rel=0.02)
+    assert busy["kmac"] == pytest.approx(counts["keys"] * rows, rel=0.02)
+    if chain.digit >= 9:  # else a row waits for the shared reduction
+        assert busy["conv"] == pytest.approx(counts["conversions"] * rows, rel=0.02)
+    assert cost.rotation_cycles(config, chain) >= cost.rotation_bound(config, chain) == max(busy.values())
+
+
+def test_a_full_rotation_is_below_its_targets():
+    paper, ours = OmrConfig.named("omr-paper"), OmrConfig.named("omr-u55c")
+    assert cost.rotation_cycles(paper, PUBLISHED_CHAIN) < 3.3e6
+    point = cost.matmul(ours, Chain(16, 24, 12, 12))
+    assert point.ms < 400
+    assert cost.matmul(ours, Chain(16, 24, 12, 12), Sum(outputs=2)).ms < 600
+    assert point.fits()
+    assert cost.matmul(paper, PUBLISHED_CHAIN).fits()
+
+
+def test_operators_of_a_ciphertext():
+    config = OmrConfig.named("omr-paper")
+    assert cost.product(config, PUBLISHED_CHAIN).cycles <= 155_648 + 200
+    assert cost.addition(config, PUBLISHED_CHAIN).cycles <= 155_648 + 200
+    assert cost.product(config, PUBLISHED_CHAIN).resources.dsp < cost.published_product(16).resources.dsp
+
+
+def test_inner_sums_take_all_terms():
+    config = OmrConfig.named("omr-u55c")
+    chain = Chain(16, 24, 12, 12)
+    rows = config.limb_rows(16)
+    least = chain.limbs * 2 * 1024 * rows / (config.groups * config.rows * config.cols)
+    # The last giant step is short, the groups of rows are not all full, and the second part is written by itself.
+    assert least < cost.inner_sums(config, chain, Sum()) < 1.2 * least
+    one = config.model_copy(update={"rows": 1})
+    assert cost.inner_sums(one, chain, Sum()) > 3.5 * cost.inner_sums(config, chain, Sum())
+
+
+def test_memory_that_is_too_slow_holds_sums_back():
+    config = OmrConfig.named("omr-paper")
+    slow = config.model_copy(update={"dram_bytes_per_second": config.dram_bytes_per_second / 10})
+    assert cost.sum_cycles(slow, 16, 46) > 2 * cost.sum_cycles(config, 16, 46)
+
+
+@pytest.mark.parametrize("name", ["omr-paper", "omr-u55c", "omr-small", "omr-small-wide"])
+def test_resources_by_part(name):
+    config = OmrConfig.named(name)
+    parts = cost.resources(config)
+    per_lane = cost.multiplier_dsp(config.word_bits, montgomery=config.montgomery)
+    assert parts["sum"].dsp == config.pcmul_lanes * per_lane
+    assert parts["xform"].dsp == config.ways * config.butterflies * per_lane
+    assert cost.total(config).dsp == sum(p.dsp for p in parts.values())
+    more = cost.resources(config.model_copy(update={"banks": config.banks + 1}))
+    assert more["d"].uram + more["d"].bram36 > parts["d"].uram + parts["d"].bram36
+
+
+def test_refuses_what_is_no_sum_and_no_chain():
+    with pytest.raises(ValueError, match="last giant step"):
+        Sum(baby=46, giant=22)
+    with pytest.raises(ValueError, match="at least 1"):
+        replace(PUBLISHED_CHAIN, special=0)
