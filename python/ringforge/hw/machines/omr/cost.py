@@ -271,10 +271,10 @@ def published_point(
 
 # ---- this machine: cycles ---------------------------------------------------------------------------------
 
-#: Edges through a multiplier, and rows' way through a unit beside it.
-_MUL: Final = 12
-#: Cycles of an instruction besides its rows, from the headers of the units; memory's latency is the configuration's.
-_OVERHEAD: Final = {"load": 8, "xform": 30, "auto": 11, "scale": 24, "conv": 41, "kmac": 21, "final": 21, "store": 8}
+#: Edges through a multiplier, and from the last row of a write to its acknowledgement besides memory's latency.
+_MUL, _ACKNOWLEDGED = 12, 16
+#: Cycles of an instruction besides its rows and memory's latency, from the structure of the units.
+_OVERHEAD: Final = {"load": 7, "xform": 30, "auto": 11, "scale": 23, "conv": 23, "kmac": 20, "final": 19, "store": 19}
 
 
 def rotation_counts(chain: Chain) -> dict[str, int]:
@@ -300,7 +300,24 @@ def rotation_counts(chain: Chain) -> dict[str, int]:
 def _conversion(config: OmrConfig, rows: int, count: int) -> int:
     """CONV of `count` sources: as many cycles a row as the sources or the shared reduction take."""
     share = 2 if config.sources > 1 else min(config.lanes, 8)
-    return max(-(-count // config.sources), share) * rows + count + _OVERHEAD["conv"]
+    fill = count + share + (config.sources - 1).bit_length() + config.banks.bit_length() + _OVERHEAD["conv"]
+    return max(-(-count // config.sources), share) * rows + fill
+
+
+def _limb(config: OmrConfig, log_n: int) -> dict[str, int]:
+    """Cycles of an instruction on a limb, by unit; `auto` is an automorphism, CONV depends on its sources."""
+    rows, wide, wait = config.limb_rows(log_n), (1 << log_n) // config.wide, config.dram_latency
+    # A stream's FIFO bridges so much latency and no more.
+    streamed = ceil(rows * max(1.0, (wait + config.burst_rows + 3) / config.read_rows))
+    return {
+        "load": streamed + wait + _OVERHEAD["load"],
+        "xform": config.transform_cycles(log_n) + _OVERHEAD["xform"],
+        "auto": wide + _OVERHEAD["auto"],
+        "scale": rows + _OVERHEAD["scale"],
+        "kmac": max(2 * rows, streamed) + wait + _OVERHEAD["kmac"],
+        "final": rows + _OVERHEAD["final"],
+        "store": streamed + 2 * wait + _OVERHEAD["store"],
+    }
 
 
 def rotation_units(config: OmrConfig, chain: Chain) -> list[tuple[int, dict[str, int]]]:
@@ -309,12 +326,9 @@ def rotation_units(config: OmrConfig, chain: Chain) -> list[tuple[int, dict[str,
     Ways take a limb each; a repetition's limbs belong to one digit, as base conversion reads the other digits' banks.
     """
     config.check_log_n(chain.log_n)
-    rows, wide = config.limb_rows(chain.log_n), (1 << chain.log_n) // config.wide
-    extra = _OVERHEAD
-    latency_ = config.dram_latency
-    load, transform = rows + extra["load"] + latency_, config.transform_cycles(chain.log_n) + extra["xform"]
-    scale, kmac = rows + extra["scale"], 2 * rows + extra["kmac"]
-    final, store, auto = rows + extra["final"], rows + extra["store"] + latency_, wide + extra["auto"]
+    rows, each = config.limb_rows(chain.log_n), _limb(config, chain.log_n)
+    load, transform, scale, kmac = each["load"], each["xform"], each["scale"], each["kmac"]
+    final, store, auto = each["final"], each["store"], each["auto"]
     digits, ways = chain.digits, config.ways
     stages = [(sum(-(-size // ways) for size in digits), {"load": 2 * load, "xform": transform, "scale": scale})]
     stages.append(
@@ -368,14 +382,13 @@ def rotation_cycles(config: OmrConfig, chain: Chain) -> int:
     there; its last result is transformed, scaled, mapped and stored.
     """
     busy = rotation_busy(config, chain)
-    rows, wide = config.limb_rows(chain.log_n), (1 << chain.log_n) // config.wide
-    transform = config.transform_cycles(chain.log_n) + _OVERHEAD["xform"]
-    load = rows + _OVERHEAD["load"] + config.dram_latency
-    store = rows + _OVERHEAD["store"] + config.dram_latency
-    final, auto = rows + _OVERHEAD["final"], wide + _OVERHEAD["auto"]
+    each = _limb(config, chain.log_n)
     digit = -(-chain.digits[0] // config.ways)
-    before = {"xform": load, "conv": load + digit * max(transform, load) + rows + _OVERHEAD["scale"]}
-    after = {"conv": transform + final + auto + store, "xform": store}
+    before = {
+        "xform": each["load"],
+        "conv": each["load"] + digit * max(each["xform"], each["load"]) + each["scale"],
+    }
+    after = {"conv": each["xform"] + each["final"] + each["auto"] + each["store"], "xform": each["store"]}
     return max(before.get(unit, 0) + cycles + after.get(unit, 0) for unit, cycles in busy.items())
 
 
@@ -389,10 +402,10 @@ def sum_cycles(config: OmrConfig, log_n: int, count: int) -> int:
     rows = config.limb_rows(log_n)
     streams = config.groups * (config.rows + config.cols) * config.port_bytes
     slower = max(1.0, streams * config.clock_hz / config.dram_bytes_per_second)
-    through = _MUL + (config.groups - 1).bit_length() + 4
-    fill = max(config.rows, config.cols) + config.groups + through + 2 * config.dram_latency
-    again = rows + through + config.dram_latency
-    return ceil(-(-count // config.groups) * rows * slower) + fill + (config.cols - 1) * again
+    # Through the grid to the last row, which is then acknowledged; to the first rows of memory.
+    end = _MUL + (config.groups - 1).bit_length() + 4 + _ACKNOWLEDGED + config.dram_latency
+    begin = max(config.rows, config.cols) + config.groups + 1 + config.dram_latency
+    return begin + ceil(-(-count // config.groups) * rows * slower) + end + (config.cols - 1) * (rows + end)
 
 
 def inner_sums(config: OmrConfig, chain: Chain, size: Sum) -> int:
