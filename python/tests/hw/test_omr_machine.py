@@ -199,6 +199,19 @@ def test_aborts_at_random_moments(small):
     compare(small, 7, 5, 40)
 
 
+def test_a_program_that_waits_for_what_never_comes(small):
+    given = case(small.config, 6, 1, 20)
+    stuck = Instruction(Op.STORE, ways=1, need=1, wait=(1000, *[0] * 7)).encode().to_bytes(64, "little")
+    given.start(small, np.concatenate([given.program.words(), np.frombuffer(stuck, np.uint64)]))
+    small.watch(5_000)
+    try:
+        with pytest.raises(HardwareError, match="not done within the watchdog"):
+            small.run(given.at, silence=_SILENCE)
+    finally:
+        small.watch(0)
+    compare(small, 6, 2, 20)
+
+
 def test_shape_and_counters(small):
     c = small.config
     compare(small, 6, 1, 60)
