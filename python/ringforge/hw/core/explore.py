@@ -31,7 +31,7 @@ Progress = Callable[[float], None]
 #: Bits of an ultra RAM in 36-kbit block RAMs: what `Point.memory` counts.
 URAM_IN_BRAM36: Final = 8
 #: Spaces up to so many points are enumerated.
-ENUMERATED: Final = 20_000
+ENUMERATED: Final = 30_000
 
 
 @dataclass(frozen=True)

@@ -351,8 +351,8 @@ def speedups(saved: Saved, found: Measured | None) -> Table:
         ),
         tuple(rows),
         (
-            f"Its CPU: printed time times improvement, a Xeon W-2295, threads not stated. {OURS} has 24 + 12 primes of 50 "
-            "bits where the paper has 19 + 10 of 60.",
+            f"Its CPU: printed time times improvement, a Xeon W-2295, threads not stated. {OURS} has 24 + 12 primes of "
+            "50 bits where the paper has 19 + 10 of 60.",
             note,
         ),
     )  # fmt: skip
