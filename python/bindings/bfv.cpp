@@ -141,6 +141,13 @@ void bind_context(nb::module_& b) {
       .def("rotation_element", &Context::rotation_element, "step"_a)
       .def_prop_ro("swap_element", &Context::swap_element)
       .def(
+          "check_key",
+          [](const Context& c, const rlwe::GaloisKeys& keys, u64 element, std::size_t limbs) {
+            keys.at(element)->check(c.gadget(), limbs);
+          },
+          "keys"_a, "element"_a, "limbs"_a, GilReleased(),
+          "Refuses a Galois key that is missing, of other parameters, or of fewer limbs.")
+      .def(
           "encode",
           [](const Context& c, const Integers& v) {
             const nb::gil_scoped_release release;

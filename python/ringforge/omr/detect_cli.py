@@ -65,6 +65,9 @@ def serve(
     shards: Annotated[
         int, typer.Option(min=1, help="Parts of the affine transform: results are kept after each; more cost a little.")
     ] = 1,
+    device: Annotated[
+        str, typer.Option(help="What computes the affine transform: cpu, or an accelerator such as rtl:omr-small.")
+    ] = "cpu",
     moving: Annotated[float, typer.Option(help="Seconds for a receiver to send its key, or to take a digest.")] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[
@@ -106,7 +109,7 @@ def serve(
         token = client_token(board_token_file)
         opened = open_board(board, s, threads=workers, ca=board_ca, token=token, plaintext=plaintext)
         source = stack.enter_context(contextlib.closing(opened))
-        worker = Detector(s, source, shards=shards, threads=workers)
+        worker = Detector(s, source, shards=shards, threads=workers, device=device)
         depot = stack.enter_context(contextlib.closing(Depot(store)))
         path = quota_file or store.with_name(f"{store.resolve().name}.quota.sqlite")
         quota = stack.enter_context(contextlib.closing(Quota(path, {"bulletins": bulletins_per_day}, words=QUOTAS)))

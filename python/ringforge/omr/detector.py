@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge._native.bfv import Ciphertext
 from ringforge._native.omr import CompressionPlan
+from ringforge.devices import Device, open_device
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.omr.board import Encoder
 from ringforge.omr.compress import compression_plan
@@ -90,15 +91,24 @@ class Detector:
     Args:
         s: the set of the board. source: the board.
         method: of keys that are taken. shards: of the affine transform. threads: for each step.
+        device: that computes the affine transform.
 
     Raises:
         ParameterError: more shards than giant steps.
     """
 
     def __init__(
-        self, s: Set, source: Bulletins, *, method: Method = "ringforge", shards: int = 1, threads: int = 1
+        self,
+        s: Set,
+        source: Bulletins,
+        *,
+        method: Method = "ringforge",
+        shards: int = 1,
+        threads: int = 1,
+        device: Device | str = "cpu",
     ) -> None:
         self.set, self._source, self._threads = s, source, threads
+        self._device = open_device(device) if isinstance(device, str) else device
         self.plan = Plan.make(s, method)
         self.shards = self.plan.shards(shards)
         self._encoder = encoder(self.plan, threads)
@@ -195,7 +205,7 @@ class Detector:
             if self._last is None or self._last[0] != str(key):
                 self._last = None  # first lets go of the memory
                 loaded = DetectionKey.load(key, self.set, self._threads, progress)
-                self._last = (str(key), DetectorSession(self, Engine(self.plan, loaded, self._threads)))
+                self._last = (str(key), DetectorSession(self, Engine(self.plan, loaded, self._threads, self._device)))
             return self._last[1]
 
     # ---- bulletins ----

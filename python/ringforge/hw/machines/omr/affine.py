@@ -196,24 +196,19 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
     sums_at = memory.reserve("partial sums", diagonals.giants * g.outputs * pair, _align(target))
     sums = _pairs(target, sums_at, diagonals.giants * g.outputs)
 
-    # From the last giant step down, in runs of as many terms and at most as many steps as the grid has rows.
-    last = diagonals.giants
-    while last:
-        first = last - 1
-        while first and last - first < config.rows and diagonals.terms(first - 1) == diagonals.terms(last - 1):
-            first -= 1
-        for clue in range(g.outputs):
-            matrix = clue if diagonals.matrices > 1 else 0
-            from_term = 0 if diagonals.matrices > 1 else clue
-            for j, entry in enumerate(target.sum_entries[:limbs]):
-                for part in range(0, 2, config.cols):
-                    b.add(
-                        Op.SUM, src=last - first, mod=entry, count=diagonals.terms(first), ways=1,
-                        addr0=babies_at + from_term * pair + part * strides.ct_col + j * lb,
-                        addr1=matrix_at + (first * diagonals.matrices + matrix) * block + j * lb,
-                        stride0=sums_at + (first * g.outputs + clue) * pair + part * strides.out_col + j * lb,
-                    )  # fmt: skip
-        last = first
+    # Limbs in the order in which rotations store theirs.
+    order = [limb for digit in reversed(target.digits) for limb in digit]
+    turns = _turns(config.rows, [diagonals.terms(giant) for giant in range(diagonals.giants)], g.outputs)
+    for run, clue in turns:
+        matrix, from_term = (clue, 0) if diagonals.matrices > 1 else (0, clue)
+        for j in order:
+            for part in range(0, 2, config.cols):
+                b.add(
+                    Op.SUM, src=len(run), mod=target.sum_entries[j], count=diagonals.terms(run.start), ways=1,
+                    addr0=babies_at + from_term * pair + part * strides.ct_col + j * lb,
+                    addr1=matrix_at + (run.start * diagonals.matrices + matrix) * block + j * lb,
+                    stride0=sums_at + (run.start * g.outputs + clue) * pair + part * strides.out_col + j * lb,
+                )  # fmt: skip
 
     def sum_of(giant: int, output: int) -> Pair:
         return sums[giant * g.outputs + output]
@@ -222,14 +217,35 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
     if diagonals.giants > 1:
         key = place_key(target, memory, g.key)
         held = _pairs(target, memory.reserve("partial sums", 2 * g.outputs * pair, _align(target)), 2 * g.outputs)
-        made = _pairs(target, memory.reserve("output", g.outputs * pair, _align(target)), g.outputs)
+        results = _pairs(target, memory.reserve("output", g.outputs * pair, _align(target)), g.outputs)
         at = [sum_of(diagonals.giants - 1, clue) for clue in range(g.outputs)]
         steps = []
-        for giant in reversed(range(diagonals.giants - 1)):
-            for clue in range(g.outputs):
-                to = made[clue] if giant == 0 else held[2 * clue + giant % 2]
+        for run, clue in turns:
+            for giant in reversed(range(run.start, min(run.stop, diagonals.giants - 1))):
+                to = results[clue] if giant == 0 else held[2 * clue + giant % 2]
                 steps.append(Rotation(at[clue], to, key, g.element, sum_of(giant, clue)))
                 at[clue] = to
         rotate(core, steps)
-        results = made
     return finished(b, config, memory, results)
+
+
+def _turns(rows: int, terms: Sequence[int], outputs: int) -> list[tuple[range, int]]:
+    """Giant steps whose sums are made at once, and of which output, from the last step down.
+
+    Steps of a run have as many terms, and are at most as many as the grid has rows. A last step by itself, which has no
+    rotation, and the run below it come one behind the other, so that the first rotations wait for one output only.
+
+    >>> _turns(2, [5, 5, 5, 3], 2)
+    [(range(3, 4), 0), (range(1, 3), 0), (range(3, 4), 1), (range(1, 3), 1), (range(0, 1), 0), (range(0, 1), 1)]
+    """
+    runs: list[range] = []
+    last = len(terms)
+    while last:
+        first = last - 1
+        while first and last - first < rows and terms[first - 1] == terms[last - 1]:
+            first -= 1
+        runs.append(range(first, last))
+        last = first
+    together = 2 if len(runs[0]) == 1 else 1
+    found = [(run, clue) for clue in range(outputs) for run in runs[:together]]
+    return found + [(run, clue) for run in runs[together:] for clue in range(outputs)]

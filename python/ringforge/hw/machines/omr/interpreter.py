@@ -315,4 +315,5 @@ def _high(y: Words, constant: int, bits: int) -> Words:
     middle = (a >> half) + (b & mask) + (c & mask)
     top = d + (b >> half) + (c >> half) + (middle >> half)
     bottom = (middle << half) | (a & mask)
-    return (top << np.uint64(64 - bits)) | (bottom >> np.uint64(bits))
+    made: Words = (top << np.uint64(64 - bits)) | (bottom >> np.uint64(bits))
+    return made

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Target
 from ringforge.hw.machines.omr.matvec_kernel import MatvecOn
 from ringforge.hw.machines.omr.runner import Executor
-from ringforge.hw.machines.omr.running import Turns, report_of, words_of, worked
+from ringforge.hw.machines.omr.running import Turns, report_of, rotations_of, transforms_of, words_of, worked
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel
 
 Words = npt.NDArray[np.uint64]
@@ -78,8 +79,10 @@ class BabiesOn(Implementation):
     def prepare(self, p: Preparation[BabiesKernel]) -> _Babies:
         shape = p.kernel.shape
         target, galois = target_of(p.device.config, shape), p.keys.galois
-        turns = shape.layout.rotations > 1
-        key = galois_key(target, galois, shape.native.baby_element) if turns else np.zeros(0, np.uint64)
+        element, key = shape.native.baby_element, np.zeros(0, np.uint64)
+        if shape.layout.rotations > 1:
+            shape.context.check_key(galois, element, shape.limbs)
+            key = galois_key(target, galois, element)
         return _Babies(target, key, galois)
 
     def run(self, r: Execution[BabiesKernel, _Babies]) -> tuple[list[Any], Report]:
@@ -90,7 +93,8 @@ class BabiesOn(Implementation):
         job = babies(r.state.target, r.state.key, words_of(given.limb, r.state.target), count)
         run = worked(self.executor(r.device), job, r.progress)
         made = shape.native.assemble_babies(given, job.limbs(r.state.target))
-        return [made], report_of(r.device, start, run, job.program, count, 0)
+        operations = {**transforms_of(job.program), **rotations_of(count), "plain_mul": 0}
+        return [made], report_of(r.device, start, run, operations)
 
     def storage(self, state: _Babies) -> int:
         return state.key.nbytes
@@ -124,7 +128,10 @@ class AffineOn(Implementation):
         packed = kernel.checked(p.operands)
         target, galois = target_of(p.device.config, shape), p.keys.galois
         element = shape.native.giant_element
-        key = galois_key(target, galois, element) if kernel.count > 1 else None
+        key = None
+        if kernel.count > 1:
+            shape.context.check_key(galois, element, shape.limbs)
+            key = galois_key(target, galois, element)
         diagonals = Diagonals.of(target, packed, shape.context.params.t, shape.layout.matrices)
         return _Giants(target, Giants(key, element, shape.outputs, shape.babies), diagonals, galois)
 
@@ -132,15 +139,14 @@ class AffineOn(Implementation):
         start, kernel, state = time.perf_counter(), r.kernel, r.state
         given, native = _one(r.inputs, Babies, "rotations of a key"), kernel.shape.native
         native.check_run(given, kernel.first, kernel.count, state.galois)
-        rotations = np.stack(
-            [words_of(lambda part, i, at=at: given.limb(at, part, i), state.target) for at in range(len(given))]
-        )
+        rotations = np.stack([words_of(partial(given.limb, at), state.target) for at in range(len(given))])
         job = giants(state.target, state.giants, state.diagonals, rotations)
         run = worked(self.executor(r.device), job, r.progress)
         made = native.assemble(given, kernel.first, kernel.count, job.limbs(state.target))
         count = kernel.shape.outputs * (kernel.count - 1)
         products = kernel.shape.outputs * sum(state.diagonals.terms(g) for g in range(kernel.count))
-        return list(made), report_of(r.device, start, run, job.program, count, products)
+        # Diagonals were transformed by `prepare`: the machine's own transforms are not all of the kernel's.
+        return list(made), report_of(r.device, start, run, {**rotations_of(count), "plain_mul": products})
 
     def storage(self, state: _Giants) -> int:
         return state.diagonals.nbytes + (state.giants.key.nbytes if state.giants.key is not None else 0)

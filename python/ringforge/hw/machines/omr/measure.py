@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -157,10 +158,10 @@ def matmul(config: OmrConfig, executor: Executor, size: Size, shape: Sum, method
     turns = len(made) - 1
     job = babies(target, galois_key(target, keys, native.baby_element), words_of(given.limb, target), turns)
     run = executor.run(job.program, job.memory)
-    want = [lambda part, i, at=at: made.limb(at, part, i) for at in range(1, len(made))]
+    want = [partial(made.limb, at) for at in range(1, len(made))]
     found.append(Measured(run.cycles or 0, dict(run.busy), _compared(job, target, want), turns))
 
-    rotations = np.stack([words_of(lambda part, i, at=at: made.limb(at, part, i), target) for at in range(len(made))])
+    rotations = np.stack([words_of(partial(made.limb, at), target) for at in range(len(made))])
     diagonals = Diagonals.of(target, packed, PLAIN, layout.matrices)
     needs = Giants(galois_key(target, keys, native.giant_element), native.giant_element, shape.outputs, shape.baby)
     job = giants(target, needs, diagonals, rotations)

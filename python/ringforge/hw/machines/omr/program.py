@@ -146,7 +146,7 @@ class Instruction:
             raise FormatError(f"no instruction: there is no operation {found['op']}")
         wait = tuple(code >> _WAITS + 16 * unit & _COUNTER - 1 for unit in Unit)
         flags = {name: bool(found.pop(name)) for name in _FLAGS}
-        return cls(op=Op(found.pop("op")), wait=wait, **flags, **found)
+        return cls(op=Op(found.pop("op")), wait=wait, **flags, **found)  # type: ignore[arg-type]
 
     def active(self) -> Iterator[int]:
         """Ways that are at work."""
@@ -261,7 +261,8 @@ def effects(i: Instruction, log_n: int, sums: SumStrides, parts: int) -> Effects
         case Op.STORE:
             more = at(i.addr1, i.stride1) if i.add else []
             return Effects((x, *more, *tables), (*at(i.addr0, i.stride0),))
-    reads, writes = [_MODULI], []
+    reads: list[int] = [_MODULI]
+    writes: list[int] = []
     for part in range(parts):
         for term in range(i.count):
             reads += limbs(i.addr0 + part * sums.ct_col + term * sums.ct_term)

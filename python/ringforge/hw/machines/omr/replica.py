@@ -3,9 +3,9 @@
 """The omr machine's time, instruction by instruction: dispatch, queues, waits, units, and who shares a way's port.
 
 Units take what their structure says (`timing`): a lead, rows at a pace, a tail. A way's general port gives a row a
-cycle, which the streams that run share evenly, none getting more than it asks for. Ways are in step, so that one is followed.
-Ports of keys and of the grid have one reader each. Memory answers after its latency; that its rate as a whole would
-bind is left out: the ports of no configuration together ask for more.
+cycle, which the streams that run share evenly, none getting more than it asks for; ways are in step, so that one is
+followed. Ports of keys and of the grid have one reader each. Memory answers after its latency; that its rate as a whole
+would bind is left out: the ports of no configuration together ask for more.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,17 +66,23 @@ def worked(executor: Executor, job: Job, progress: Progress | None) -> Run:
     return run
 
 
-def report_of(device: Any, start: float, run: Run, program: Program, rotations: int, products: int) -> Report:
+def report_of(device: Any, start: float, run: Run, operations: Mapping[str, int]) -> Report:
     """What a run took."""
-    done = {Op.NTT: 0, Op.INTT: 0}
-    for i in program.instructions:
-        if i.op in done:
-            done[i.op] += i.ways.bit_count()
-    operations = {
-        "ntt": done[Op.NTT], "intt": done[Op.INTT], "mod_up": rotations, "mod_down": 2 * rotations,
-        "key_switch": rotations, "rotation": rotations, "plain_mul": products,
-    }  # fmt: skip
     if run.cycles is None:
         return Report(device.name, time.perf_counter() - start, bytes=run.bytes, operations=operations)
     clock = device.config.clock_hz
     return Report(device.name, run.cycles / clock, run.cycles, clock, run.bytes, operations)
+
+
+def transforms_of(program: Program) -> dict[str, int]:
+    """Transforms that the machine makes, of both directions."""
+    done = {Op.NTT: 0, Op.INTT: 0}
+    for i in program.instructions:
+        if i.op in done:
+            done[i.op] += i.ways.bit_count()
+    return {"ntt": done[Op.NTT], "intt": done[Op.INTT]}
+
+
+def rotations_of(count: int) -> dict[str, int]:
+    """What so many rotations consist of."""
+    return {"mod_up": count, "mod_down": 2 * count, "key_switch": count, "rotation": count}

@@ -96,9 +96,9 @@ class Draw:
     def closed_form(self) -> float:
         """Its cycles in closed form."""
         chain = cost.Chain(self.log_n, self.limbs, self.special, self.digit)
-        each = cost.rotation_cycles(self.config, chain)
+        each = cost.rotation_chained(self.config, chain)
         if self.rotations:
-            return self.rotations * each
+            return cost.rotation_cycles(self.config, chain) + (self.rotations - 1) * each
         size = cost.Sum(self.terms, self.giants, self.terms * self.giants, self.outputs)
         sums = cost.inner_sums(self.config, chain, size)
         return max(sums, self.outputs * (self.giants - 1) * each)
