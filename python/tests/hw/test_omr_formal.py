@@ -17,7 +17,7 @@ needs_tools = pytest.mark.skipif(formal.missing() is not None, reason=f"needs {f
 
 def test_what_is_proved():
     """For ever, not for some cycles."""
-    assert {proof.module.name for proof in PROOFS} >= {"omr_read", "omr_write", "omr_queue"}
+    assert {proof.module.name for proof in PROOFS} >= {"omr_read", "omr_write", "omr_queue", "omr_sum_write"}
     assert {proof.mode for proof in PROOFS} == {"prove"}
 
 
