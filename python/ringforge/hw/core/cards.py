@@ -41,12 +41,34 @@ class Card:
     bytes_per_second: float
     clock_hz: float
 
+    def multiplier(self, kind: str, bits: int) -> int:
+        """DSP slices of a modular multiplier.
+
+        Raises:
+            KeyError: none of this kind and width was synthesised.
+        """
+        return MULTIPLIERS[self.family][kind, bits]
+
     def bank(self, rows: int, bits: int) -> Blocks:
         """Blocks of a memory of `rows` x `bits` with a read port and a write port, as Yosys maps `rf_bank`: ultra
         RAM where it is more than 1,024 deep and the card has it, else block RAM."""
         if self.uram and rows > 1024:
             return Blocks(0.0, ceil(rows / 4096) * ceil(bits / 72))
         return Blocks(block_ram(rows, bits), 0)
+
+
+#: DSP slices of a modular multiplier by Yosys: family, kind, bits. Tiles are cut for the 27 x 18 bits of UltraScale+; a
+#: slice of Virtex-7 takes 25 x 18, so that most of them need two.
+MULTIPLIERS: Final = {
+    "xcup": {
+        ("barrett", 27): 6, ("barrett", 54): 17, ("barrett", 60): 27,
+        ("montgomery", 54): 12, ("montgomery", 60): 20, ("montgomery-luts", 54): 9,
+    },
+    "xc7": {
+        ("barrett", 27): 11, ("barrett", 54): 32, ("barrett", 60): 47,
+        ("montgomery", 54): 21, ("montgomery", 60): 32, ("montgomery-luts", 54): 18,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,14 +95,10 @@ def block_ram(rows: int, bits: int) -> float:
     return ceil(rows / depth) * ceil(2 * bits / width) / 2
 
 
-_U55C: Final = Card(
-    "u55c", "Alveo U55C", "xcup", 9024, 2016, 960, 1_304_000, 2_607_000, 16 << 30, 460e9, 200e6
-)  # fmt: skip
-
 _CARDS: Final = {
     c.name: c
     for c in (
-        _U55C,
+        Card("u55c", "Alveo U55C", "xcup", 9024, 2016, 960, 1_304_000, 2_607_000, 16 << 30, 460e9, 200e6),
         Card("u280", "Alveo U280", "xcup", 9024, 2016, 960, 1_304_000, 2_607_000, 8 << 30, 460e9, 300e6),
         Card("u200", "Alveo U200", "xcup", 6840, 2160, 960, 1_182_000, 2_364_000, 64 << 30, 77e9, 180e6),
         Card("f1", "AWS F1 (VU9P)", "xcup", 6840, 2160, 960, 1_182_000, 2_364_000, 64 << 30, 77e9, 125e6),

@@ -58,6 +58,14 @@ def _table(found: Found, top: int) -> Table:
     return table
 
 
+def _say(text: str, aside: bool) -> None:
+    """Beside JSON on standard error."""
+    if aside:
+        console(stderr=True).print(text)
+    else:
+        say(text)
+
+
 def _report(found: Found, top: int) -> None:
     say(found.space.workload)
     console().print(_table(found, top))
@@ -121,12 +129,12 @@ def explore_command(
     if html is not None:
         made_by = f"ringforge {shlex.join(sys.argv[1:])}"
         explore_page.write(found, html, made_by)
-        say(f"written to {html}")
+        _say(f"written to {html}", as_json)
     if write is not None:
         if len(found) != 1 or not found[0].best.config:
             raise ParameterError("--write takes one machine with configurations, on one card")
         write.write_text(json.dumps(dict(found[0].best.config), indent=2) + "\n", encoding="utf-8")
-        say(f"written to {write}: device rtl:{write} simulates it")
+        _say(f"written to {write}: device rtl:{write} simulates it", as_json)
     if as_json:
         print(json.dumps([f.to_dict() for f in found], indent=1))
         return

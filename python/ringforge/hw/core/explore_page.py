@@ -15,7 +15,7 @@ import jinja2
 from ringforge import files
 from ringforge.hw.core.explore import Found, Point
 
-#: Points beside the front that a page shows, the best by rank first.
+#: Points beside the front that a page shows, about: every so many'th by rank.
 SHOWN: Final = 1500
 
 

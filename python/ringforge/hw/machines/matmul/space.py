@@ -51,7 +51,7 @@ class FameSpace(Space):
         )
         found = generator.candidate(
             _parameters(), there, int(values["pes"]), int(values["lanes"]),
-            dsp_per_lane=generator.DSP_PER_LANE[str(values["multiplier"])],
+            dsp_per_lane=card.multiplier(str(values["multiplier"]), 54),
         )  # fmt: skip
         config = found.config
         made = config.model_copy(update={"multiplier": str(values["multiplier"]).partition("-")[0]})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from ringforge import params as parameter_sets
 from ringforge._native import Context
@@ -19,8 +19,6 @@ from ringforge.hw.machines.matvec.layers import layer_kernel
 from ringforge.hw.machines.matvec.program import compile_matvec, traffic
 from ringforge.matvec.kernels import MatvecKernel
 
-#: DSP slices of a lane's multiplier, by Yosys.
-DSP_PER_LANE: Final = {"barrett": 17, "montgomery": 12}
 #: The layer, and the set: rnnt-fc0 of Table IV at Set-B, as the paper packs it.
 _ROWS, _COLS, _SET, _ALGORITHM = 512, 1344, "set-b", "diagonal"
 
@@ -84,7 +82,7 @@ class MatvecSpace(Space):
         config = base.model_copy(update=update)
         seconds = float(cycles(config, _kernel())) / clock_hz
         elements = groups * pes
-        dsp = elements * (lanes + lanes // 2) * DSP_PER_LANE[str(values["multiplier"])]
+        dsp = elements * (lanes + lanes // 2) * card.multiplier(config.multiplier, config.word_bits)
         bank = card.bank(config.bank_rows, lanes * config.word_bits)
         stream = card.bank(config.stream_rows, lanes * config.word_bits)
         blocks = (bank * (config.banks + 1) + stream) * elements

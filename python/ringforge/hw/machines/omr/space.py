@@ -86,11 +86,13 @@ class OmrSpace(Space):
         blocks = Blocks(total.bram36, total.uram)
         if not card.uram:  # what would lie in ultra RAM takes block RAM eight times as large
             blocks = Blocks(total.bram36 + 8 * total.uram, 0)
+        dsp = total.dsp
+        if card.family != "xcup":  # cost.py counts tiles of UltraScale+
+            there = cost.multiplier_dsp(config.word_bits, montgomery=config.montgomery)
+            dsp = dsp * card.multiplier(config.multiplier, config.word_bits) // there
         refused = [] if config.ports <= 64 else [f"{config.ports} ports, 64 at most"]
         made = config.model_dump(mode="json")
-        return Point(
-            values, seconds, clock_hz, total.dsp, blocks, _moved(config, chain) / seconds, made, tuple(refused)
-        )
+        return Point(values, seconds, clock_hz, dsp, blocks, _moved(config, chain) / seconds, made, tuple(refused))
 
     def cells(self, point: Point) -> Sequence[tuple[Module, int]]:
         config = OmrConfig.model_validate(point.config)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from ringforge.hw.core.cards import Blocks, Card
 from ringforge.hw.core.explore import Point, Space, Values
@@ -13,8 +13,6 @@ from ringforge.hw.core.synthesis import Module
 from ringforge.hw.machines.psi.closed_form import Timing
 from ringforge.hw.machines.psi.config import KEY_BURST, LEAST_DRAIN, PsiConfig
 
-#: DSP slices of a Barrett multiplier of 27 bits, by Yosys.
-_DSP: Final = 6
 #: STD128_AP: log2 N, products of a gate, rows of a key.
 _LOG_N, _PRODUCTS, _ROWS = 10, 1024, 6
 
@@ -60,11 +58,12 @@ class PsiSpace(Space):
         cycles = Timing(config, _LOG_N).chains(gates, _PRODUCTS, _ROWS) / gates
         seconds = cycles / clock_hz
         keys = _PRODUCTS * config.key_bytes(_LOG_N, _ROWS)
+        dsp = card.multiplier("barrett", config.word_bits) * self._multipliers(config)
         refused = (
             [] if config.key_rows * config.key_beats(_LOG_N) >= 2 * KEY_BURST else ["no room for two bursts of keys"]
         )
         return Point(
-            values, seconds, clock_hz, _DSP * self._multipliers(config), self._blocks(config, card), keys / seconds,
+            values, seconds, clock_hz, dsp, self._blocks(config, card), keys / seconds,
             config.model_dump(mode="json"), tuple(refused),
         )  # fmt: skip
 
