@@ -213,6 +213,10 @@ def test_the_command(tmp_path: Path) -> None:
     assert table.exit_code == 0
     assert "paper" in table.output
     assert json.loads(best.read_text())["name"].startswith("psi-27-")
+    both = run.invoke(app, ["explore", "matmul", "psi", "--card", "u200"])
+    assert both.exit_code == 0, both.output
+    assert "no configuration of matmul fits the Alveo U200" in both.output.replace("\n", " ")
+    assert "psi on Alveo U200" in both.output
     for wrong, says in (
         (["explore", "toy"], "no machine"),
         (["explore", "psi", "--card", "vc7000"], "there is no card"),

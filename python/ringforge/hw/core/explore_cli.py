@@ -77,7 +77,6 @@ def _report(found: Found, top: int) -> None:
     paper = found.published
     if paper is not None and paper.refused:
         say(f"the paper's design by these models: {'; '.join(paper.refused)}")
-    found.best  # noqa: B018  # raises where nothing fits
 
 
 @app.command()
@@ -140,5 +139,12 @@ def explore_command(
         return
     for one in found:
         _report(one, top)
+        try:
+            one.best  # noqa: B018  # raises where nothing fits
+        except ParameterError as e:
+            if len(found) == 1:
+                raise
+            say(str(e))
+            continue
         if verify:
             explore_verify.report(one, verify)
