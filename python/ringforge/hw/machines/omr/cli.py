@@ -69,7 +69,6 @@ def cycles_command(
             else _simulated(machine, lambda executor: [measure.rotation(machine, executor, size, count)])[0]
         ]
         names, done = [f"{count} rotation{'s' if count > 1 else ''}"], f"--rotation --count {count}"
-        kind = "rotation" if count == 1 else f"rotation-{count}"
     else:
         found = (
             measure.planned(machine, size, shape, method)
@@ -78,13 +77,12 @@ def cycles_command(
         )
         names = [f"{shape.baby} baby steps", f"{shape.giant} giant steps"]
         done = f"--matmul --outputs {shape.outputs} --method {method}"
-        kind = f"matmul-{shape.outputs}" if method == "ringforge" else f"matmul-{shape.outputs}-{method}"
     console().print(_table(machine, size, names, found, "model" if model else "RTL"))
     total = sum(m.cycles for m in found)
     for line in _beside(machine, size, shape, found, total, matmul=matmul):
         say(line)
     if save is not None:
-        _save(save, machine, size, done + (" --model" if model else ""), found, total, kind, model=model)
+        _save(save, machine, size, done + (" --model" if model else ""), found, total, model=model)
 
 
 def _simulated(machine: OmrConfig, work: object) -> list[Measured]:
@@ -129,9 +127,8 @@ def _beside(
 
 
 def _save(
-    folder: Path, machine: OmrConfig, size: Size, done: str, found: Sequence[Measured], total: int, kind: str, *,
-    model: bool,
-) -> None:  # fmt: skip
+    folder: Path, machine: OmrConfig, size: Size, done: str, found: Sequence[Measured], total: int, *, model: bool
+) -> None:
     command = f"cycles omr --config {machine.name} {done}"
     origin = provenance.of_run(machine, command)
     extra = {
@@ -143,5 +140,6 @@ def _save(
         "hw-omr", "matrix x vector" if "--matmul" in done else "rotation", f"N = {1 << size.log_n}", done,
         total / machine.clock_hz, device=f"{'model' if model else 'rtl'}:{machine.name}", cycles=total, extra=extra,
     )  # fmt: skip
+    kind = "matmul" if "--matmul" in done else "rotation"
     stem = f"hw-{machine.name}-{kind}{'-model' if model else ''}-{datetime.now(UTC).date()}"
     say(f"written to {runs.save([record], folder, stem, runs.environment())}")
