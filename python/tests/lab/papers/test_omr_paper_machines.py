@@ -108,7 +108,14 @@ def test_saved_runs_go_before_the_models(tmp_path: Path) -> None:
     )
     saved = machine_tables.Saved(tmp_path)
     assert saved.rotation("omr-paper") == Value(3_300_000, "", "rtl")
-    assert saved.rotation("omr-u55c").source == "model"
+    closed = saved.rotation("omr-u55c")
+    assert closed.source == "model"
+    _save(
+        tmp_path,
+        "hw-omr-u55c-rotation-model-2026-01-02.jsonl",
+        _record("model:omr-u55c", "rotation", "--rotation --model", 700_000, limbs=24, special=12),
+    )
+    assert machine_tables.Saved(tmp_path).rotation("omr-u55c") == Value(700_000, "", "model") != closed
     assert saved.matmul("omr-paper", 1) == (Value(240_000_000, "", "model"), True)
     assert saved.matmul("omr-paper", 2)[0].number == 320_000_000
     assert saved.matmul("omr-u55c", 1)[1] is False

@@ -64,7 +64,7 @@ class Saved:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._rotations: dict[str, tuple[int, Value]] = {}
+        self._rotations: dict[tuple[str, Source], tuple[int, Value]] = {}
         self._matmuls: dict[tuple[str, int], dict[Source, Value]] = {}
         self._totals: dict[str, Resources] = {}
         # Names end with the date.
@@ -90,27 +90,30 @@ class Saved:
             return
         extra, cycles = record.extra, record.cycles or 0
         if record.case == "rotation":
-            # A rotation by itself: the shortest chain, in RTL before the model.
+            # A rotation by itself: of the shortest chain.
             turns = sum(extra["rotations"])
-            old = self._rotations.get(name)
-            if source == "rtl" and (old is None or turns < old[0]):
-                self._rotations[name] = (turns, _value(round(cycles / turns), "", source))
+            old = self._rotations.get((name, source))
+            if old is None or turns < old[0]:
+                self._rotations[name, source] = (turns, _value(round(cycles / turns), "", source))
         elif "--method ringforge" in record.algorithm:
             words = record.algorithm.split()
             outputs = int(words[words.index("--outputs") + 1])
             self._matmuls.setdefault((name, outputs), {}).setdefault(source, _value(cycles, "", source))
 
     def rotation(self, name: str) -> Value:
-        """Cycles of a rotation."""
+        """Cycles of a rotation: in RTL, by a saved run of the replica, or in closed form."""
         config = OmrConfig.named(name)
-        if name in self._rotations:
-            return self._rotations[name][1]
+        sources: tuple[Source, ...] = ("rtl", "model")
+        for source in sources:
+            if (name, source) in self._rotations:
+                return self._rotations[name, source][1]
         return _value(machine.rotation_cycles(config, chain_of(config)))
 
     def matmul(self, name: str, outputs: int) -> tuple[Value, bool]:
         """Cycles of a matrix x vector product for so many outputs; whether they come from a saved run."""
         found = self._matmuls.get((name, outputs), {})
-        for source in ("rtl", "model"):
+        sources: tuple[Source, ...] = ("rtl", "model")
+        for source in sources:
             if source in found:
                 return found[source], True
         config = OmrConfig.named(name)
