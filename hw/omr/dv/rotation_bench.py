@@ -120,8 +120,12 @@ class Machine:
     def read(self, address: int, count: int) -> list[int]:
         return [self.memory[address // 8 + i] for i in range(count)]
 
-    async def run(self, program: list[Instruction], limit: int = 200_000) -> int:
-        """Runs instructions, side by side where they may; the cycles that it took."""
+    async def run(self, program: list[Instruction], limit: int = 200_000, stop: int | None = None) -> int:
+        """Runs instructions, side by side where they may; the cycles that it took.
+
+        Args:
+            stop: after so many cycles it leaves them as they are: a reset must follow.
+        """
         waits = [{j for j in range(i) if program[i].after(program[j])} for i in range(len(program))]
         heads = [deque(i for i, ins in enumerate(program) if ins.unit == u) for u in range(CORE)]
         running: list[deque[int]] = [deque() for _ in range(CORE)]
@@ -130,6 +134,8 @@ class Machine:
         dut = self.dut
         while len(done) < len(program):
             await FallingEdge(dut.clk_i)
+            if stop is not None and self.cycles - start >= stop:
+                return stop
             assert self.cycles - start < limit, f"the units hang; {len(done)} of {len(program)} are done"
             at = None
             for u in self.rng.sample(range(CORE), CORE):

@@ -129,6 +129,36 @@ async def transfers_and_transforms(dut):
 
 
 @cocotb.test()
+async def ways_that_are_not_active(dut):
+    """Transforms and maps of one way leave what the others hold."""
+    m = Bench(dut, 7)
+    await m.begin(parameter("MinLogN", 6))
+    await m.run(m.moduli())
+    every, memory = (1 << m.ways) - 1, {"stride0": m.limb, "mod": 0}
+    rings = [m.rings[v] for v in range(m.ways)]
+    x = [m.poly(r.q) for r in rings]
+    source = m.limbs(x)
+    for active in range(m.ways):
+        only = {"mod": 0, "ways": 1 << active}
+        results = [m.limbs([[0] * m.n for _ in rings]) for _ in range(3)]
+        program = [instruction(LOADT, dst=0, ways=every, addr0=m.tables, stride0=m.limb)]
+        program += [instruction(LOADX, dst=i, addr0=source, ways=every, **memory) for i in range(3)]
+        program += [
+            instruction(NTT, dst=0, src=0, bank=0, **only),
+            instruction(INTT, dst=1, src=2, bank=0, **only),
+            instruction(AUTO, dst=2, src=0, element=3, **only),
+        ]
+        program += [instruction(STORE, src=i, addr0=to, ways=every, **memory) for i, to in enumerate(results)]
+        await m.run(program)
+        ring = rings[active]
+        forward = ring.forward(x[active])
+        made = [forward, ring.inverse(x[active]), ring.automorphism(forward, 3)]
+        for address, limb in zip(results, made, strict=True):
+            for v in range(m.ways):
+                assert m.read(address + v * m.limb, m.n) == (limb if v == active else x[v]), f"way {v} of {active}"
+
+
+@cocotb.test()
 async def moduli_for_sums(dut):
     """The SUM unit's port shows way 0's entries."""
     m = Bench(dut, 5)
@@ -228,9 +258,11 @@ def rotation(m: Bench, c0: int, c1: int, key: int, inner: int, out: int, g: int)
 
 @cocotb.test()
 async def whole_rotation(dut):
+    """Without stalls; with them; and again with them behind a reset in the midst of the one before."""
     m = Bench(dut, 11)
     log_n = parameter("MaxLogN", 7)
-    for stall in (0.0, 0.4):
+    last = 0
+    for stall, aborted in ((0.0, False), (0.4, True), (0.4, False)):
         await m.begin(log_n)
         m.stall = stall
         random_limbs = lambda count: [m.poly(p.q) for p in m.primes[:count]]  # noqa: E731
@@ -248,7 +280,10 @@ async def whole_rotation(dut):
         args = [m.limbs(c0), m.limbs(c1), m.place(pairs), m.limbs(inner[0] + inner[1]), out, g]
         program = rotation(m, *args)
         await m.run(m.moduli() + m.load_constants())
-        cycles = await m.run(program)
+        if aborted:
+            await m.run(program, stop=m.rng.randrange(last // 3, last))
+            continue
+        cycles = last = await m.run(program)
         dut._log.info(f"{len(program)} instructions, {cycles} cycles, busy {m.busy}")
         rings, special = m.rings[:LIMBS], m.rings[LIMBS:]
         digits = [list(range(ALPHA)), list(range(ALPHA, LIMBS))]
@@ -264,6 +299,7 @@ async def whole_rotation(dut):
     ("ways", "sources", "kind", "lanes", "butterflies", "twin"),
     [
         (1, 1, BARRETT, 2, 2, 1),
+        pytest.param(2, 2, BARRETT, 2, 2, 1, marks=pytest.mark.long),
         pytest.param(2, 3, MONTGOMERY, 4, 4, 0, marks=pytest.mark.long),
         pytest.param(1, 1, BARRETT, 4, 4, 0, marks=pytest.mark.long),
         pytest.param(2, 2, BARRETT, 2, 4, 0, marks=pytest.mark.long),

@@ -3,8 +3,8 @@
 //
 // Rotation core: the buffers of all ways, and the seven units that work on them.
 //
-// Function    Units LOAD, XFORM, SCALE, CONV, KMAC, FINAL and STORE, in this order in all vectors of commands. Every way
-//             has buffers X and twiddle tables (in omr_xform), pairs of accumulators ACC and tables of moduli and
+// Function    Units LOAD, XFORM, SCALE, CONV, KMAC, FINAL and STORE, in this order in all vectors of commands. Every
+//             way has buffers X and twiddle tables (in omr_xform), pairs of accumulators ACC and tables of moduli and
 //             constants; source banks D and quotients V serve all ways. Units run side by side; whoever gives commands
 //             sees to it that no two of them read, and no two write, one buffer at a time, and that no unit reads what
 //             another has not written.
@@ -74,14 +74,14 @@ module omr_rot
   localparam int unsigned VW = W + QuotientBits;
   localparam bit          Packed = !Twin;
 
-  if (Lanes < 2 || Lanes > 32 || 2 ** $clog2(Lanes) != Lanes || Butterflies < 2 || 2 * Butterflies < Lanes) begin : g_check
+  if (Lanes < 2 || Lanes > 32 || 2 ** $clog2(Lanes) != Lanes || 2 * Butterflies < Lanes) begin : g_check
     $error("omr_rot: Lanes is a power of two from 2 to 32, at most twice the butterflies");
   end
   if (2 ** MinLogN < 16 * Butterflies || MinLogN > MaxLogN || MaxLogN > 16) begin : g_degrees
     $error("omr_rot: a polynomial has eight wide rows at least, 2^16 words at most");
   end
-  if (W < 36 || W > 62 || Buffers < 2 || Buffers > 64 || Banks < 2 || Banks > 64 || Ways < 1 || Ways > 4) begin : g_sizes
-    $error("omr_rot: W is 36 to 62, Ways 1 to 4, Buffers and Banks 2 to 64");
+  if (W < 36 || W > 62 || Buffers < 2 || Buffers > 64 || Banks < 2 || Ways < 1 || Ways > 4) begin : g_sizes
+    $error("omr_rot: W is 36 to 62, Ways 1 to 4, Buffers 2 to 64, Banks at least 2");
   end
 
   // ---- Tables --------------------------------------------------------------------------------------
@@ -217,8 +217,8 @@ module omr_rot
         .Twin(Twin), .Readers(Readers), .Writers(Writers)
     ) u_xform (
         .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i[UnitXform]), .cmd_ready_o(xform_ready[v]),
-        .cmd_i(cmd_i[UnitXform]), .done_o(xform_done[v]), .modulus_index_o(index), .q_i(q[UnitXform][v]),
-        .k_i(k[UnitXform][v]), .shift_i(move[UnitXform][v]),
+        .cmd_i(cmd_i[UnitXform]), .active_i(cmd_i[UnitXform].ways[v]), .done_o(xform_done[v]),
+        .modulus_index_o(index), .q_i(q[UnitXform][v]), .k_i(k[UnitXform][v]), .shift_i(move[UnitXform][v]),
         .re_i({store_re[v], final_re, kmac_re, scale_re}), .rbuffer_i(x_rbuffer), .raddr_i(x_raddr), .rdata_o(x_rdata),
         .we_i({final_we[v], kmac_we[v], conv_we[v], load_we[v]}), .wbuffer_i(x_wbuffer), .waddr_i(x_waddr),
         .wdata_i(x_wdata), .t_we_i(table_we[v]), .t_buffer_i(load_buffer[0]), .t_waddr_i(load_row[v]),

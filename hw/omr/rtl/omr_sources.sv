@@ -107,9 +107,9 @@ module omr_sources #(
   always_ff @(posedge clk_i)
     if (rst_ni) begin
       for (int unsigned s = 0; s < Sources; s++)
-        assert (!re_i[s] || 32'(rbank_i) + s < Banks) else $error("source %0d behind bank %0d of %0d", s, rbank_i, Banks);
+        assert (!re_i[s] || 32'(rbank_i) + s < Banks) else $error("source %0d behind bank %0d", s, rbank_i);
       for (int unsigned v = 0; v < Ways; v++)
-        assert (!we_i[v] || 32'(wbank_i) + v < Banks) else $error("way %0d behind bank %0d of %0d", v, wbank_i, Banks);
+        assert (!we_i[v] || 32'(wbank_i) + v < Banks) else $error("way %0d behind bank %0d", v, wbank_i);
     end
 `endif
 endmodule

@@ -3,10 +3,10 @@
 //
 // XFORM unit of one way, with the wide buffers and the twiddle tables that it works on.
 //
-// Function    NTT, INTT (with the factor 1/N) of X[src] into X[dst] with twiddle table `bank`, modulo the modulus of entry
-//             `mod`; AUTO: X[dst] = X[src] under X -> X^element in evaluation form, dst not src. All ways are given
-//             the same commands and stay in step. Other units read and write rows of Lanes words: Readers read ports,
-//             Writers write ports, each with its buffer's number.
+// Function    NTT, INTT (with the factor 1/N) of X[src] into X[dst] with twiddle table `bank`, modulo the modulus of
+//             entry `mod`; AUTO: X[dst] = X[src] under X -> X^element in evaluation form, dst not src. All ways get
+//             the same commands and stay in step; one that is not active writes nothing. Other units read and write
+//             rows of Lanes words: Readers read ports, Writers write ports, each with its buffer's number.
 // Latency     rows of the buffers come 2 cycles after they are asked for
 // Cycles      3 and those of rf_transform: log2(N) * N / Wide + Drain for a transform (27 without registers in the
 //             networks), N / Wide + 8 for an automorphism
@@ -36,6 +36,7 @@ module omr_xform
     input  logic                      cmd_valid_i,
     output logic                      cmd_ready_o,
     input  instr_t                    cmd_i,
+    input  logic                      active_i,     // with the command: this way is one of its ways
     output logic                      done_o,
 
     output logic [ModulusIndexW-1:0]  modulus_index_o,
@@ -72,7 +73,7 @@ module omr_xform
   /* verilator lint_off UNUSEDSIGNAL */  // an instruction has fields of all units
   instr_t       cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic         take, busy_q, first_q, second_q, start_q, done;
+  logic         take, busy_q, first_q, second_q, start_q, done, active_q;
   logic [W-1:0] q_q;
   logic [63:0]  k_q;
   logic [2:0]   shift_q;
@@ -83,7 +84,10 @@ module omr_xform
   assign done_o = done && busy_q;
 
   always_ff @(posedge clk_i) begin
-    if (take) cmd_q <= cmd_i;
+    if (take) begin
+      cmd_q <= cmd_i;
+      active_q <= active_i;
+    end
     first_q <= take && rst_ni;
     second_q <= first_q && rst_ni;
     start_q <= second_q && rst_ni;
@@ -178,7 +182,7 @@ module omr_xform
     logic [WriterBits-1:0] writer;
 
     assign wide_re = x_re && source == 8'(b);
-    assign wide_we = x_we && cmd_q.dst == 8'(b);
+    assign wide_we = x_we && active_q && cmd_q.dst == 8'(b);
     always_comb begin
       reader = '0;
       writer = '0;
@@ -204,8 +208,8 @@ module omr_xform
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i)
       if (rst_ni) begin
-        assert ($countones(reads) + 32'(wide_re) < 2) else $error("two units read buffer %0d: %b %b", b, reads, wide_re);
-        assert ($countones(writes) + 32'(wide_we) < 2) else $error("two units write buffer %0d: %b %b", b, writes, wide_we);
+        assert ($countones(reads) + 32'(wide_re) < 2) else $error("units read buffer %0d: %b %b", b, reads, wide_re);
+        assert ($countones(writes) + 32'(wide_we) < 2) else $error("units write buffer %0d: %b %b", b, writes, wide_we);
       end
 `endif
   end

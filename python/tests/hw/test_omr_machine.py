@@ -19,7 +19,8 @@ from ringforge.hw.machines.omr.layout import Key, Memory, Pair, Target, key_word
 from ringforge.hw.machines.omr.program import Builder, Instruction, Op, Program
 from ringforge.hw.machines.omr.rotation import Core, Rotation, rotate
 from ringforge.hw.machines.omr.runner import Interpreted, Simulated
-from ringforge.hw.machines.omr.schedule import scheduled
+from ringforge.hw.machines.omr.schedule import schedule
+from ringforge.hw.machines.omr.timing import Timing
 from tests.hw.omr_programs import case, primes, registers
 
 #: A run without a beat for so many cycles has come to a stand.
@@ -76,7 +77,8 @@ def rotations(config: OmrConfig, log_n: int) -> tuple[Memory, Program, list[int]
     pairs = [Pair.at(at, 5, target.limb_bytes) for at in results]
     first, second = Rotation(ciphertext(), pairs[0], switch, 3), Rotation(pairs[0], pairs[1], switch, 5, ciphertext())
     rotate(core, [first, second])
-    return memory, scheduled(builder, config), results
+    order = schedule(builder, Timing(config, log_n).cycles).order
+    return memory, builder.program(order), results
 
 
 @pytest.mark.parametrize("log_n", [7, 9])

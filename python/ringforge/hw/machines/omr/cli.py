@@ -82,7 +82,7 @@ def cycles_command(
     for line in _beside(machine, size, shape, found, total, matmul=matmul):
         say(line)
     if save is not None:
-        _save(save, machine, size, done + (" --model" if model else ""), found, total, model=model)
+        _save(save, machine, size, shape, done + (" --model" if model else ""), found, total, model=model)
 
 
 def _simulated(machine: OmrConfig, work: object) -> list[Measured]:
@@ -127,7 +127,15 @@ def _beside(
 
 
 def _save(
-    folder: Path, machine: OmrConfig, size: Size, done: str, found: Sequence[Measured], total: int, *, model: bool
+    folder: Path,
+    machine: OmrConfig,
+    size: Size,
+    shape: Sum,
+    done: str,
+    found: Sequence[Measured],
+    total: int,
+    *,
+    model: bool,
 ) -> None:
     command = f"cycles omr --config {machine.name} {done}"
     origin = provenance.of_run(machine, command)
@@ -140,6 +148,6 @@ def _save(
         "hw-omr", "matrix x vector" if "--matmul" in done else "rotation", f"N = {1 << size.log_n}", done,
         total / machine.clock_hz, device=f"{'model' if model else 'rtl'}:{machine.name}", cycles=total, extra=extra,
     )  # fmt: skip
-    kind = "matmul" if "--matmul" in done else "rotation"
+    kind = f"matmul-{shape.outputs}" if "--matmul" in done else "rotation"
     stem = f"hw-{machine.name}-{kind}{'-model' if model else ''}-{datetime.now(UTC).date()}"
     say(f"written to {runs.save([record], folder, stem, runs.environment())}")

@@ -311,13 +311,20 @@ def _limb(config: OmrConfig, log_n: int) -> dict[str, int]:
     streamed = ceil(rows * max(1.0, (wait + config.burst_rows + 3) / config.read_rows))
     return {
         "load": streamed + wait + _OVERHEAD["load"],
-        "xform": config.transform_cycles(log_n) + _OVERHEAD["xform"],
+        "xform": _transform(config, log_n),
         "auto": wide + _OVERHEAD["auto"],
         "scale": rows + _OVERHEAD["scale"],
         "kmac": max(2 * rows, streamed) + wait + _OVERHEAD["kmac"],
         "final": rows + _OVERHEAD["final"],
         "store": streamed + 2 * wait + _OVERHEAD["store"],
     }
+
+
+def _transform(config: OmrConfig, log_n: int) -> int:
+    """Cycles of a transform: stages of few rows wait for the one before to be written."""
+    fill = _OVERHEAD["xform"]
+    waits = log_n - 1 if (1 << log_n) // config.wide < 4 * fill else 0
+    return config.transform_cycles(log_n) + (1 + waits) * fill
 
 
 def rotation_units(config: OmrConfig, chain: Chain) -> list[tuple[int, dict[str, int]]]:
