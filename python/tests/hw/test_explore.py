@@ -255,7 +255,7 @@ def test_the_page(browser: Any, tmp_path: Path) -> None:
     """Hovering shows a configuration, a click copies its JSON, other figures redraw; nothing is fetched."""
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import Select
+    from selenium.webdriver.support.ui import Select, WebDriverWait
 
     explorations: list[Found] = [explore(space_of("psi"), cards.card(c)) for c in ("f1", "u200")]
     page = tmp_path / "explore.html"
@@ -277,8 +277,9 @@ def test_the_page(browser: Any, tmp_path: Path) -> None:
     assert "DSP slices" in tip.text
     rows = browser.find_elements(By.CSS_SELECTOR, "#rows tr")
     rows[1].click()
-    copied = json.loads(browser.execute_script("return window.copied"))
-    assert copied == explorations[0].front[0].config
+    # The clipboard answers when it likes.
+    copied = WebDriverWait(browser, 60).until(lambda b: b.execute_script("return window.copied"))
+    assert json.loads(copied) == explorations[0].front[0].config
     assert "Copied" in browser.find_element(By.ID, "said").text
     where = [c.get_attribute("cx") for c in points()]
     Select(browser.find_element(By.ID, "x")).select_by_value("memory")
