@@ -96,8 +96,7 @@ void OmrAffine::check_run(const OmrBabies& babies, Shard shard, const rlwe::Galo
                      std::to_string(layout_.rotations()) + " are used");
   for (const auto& c : babies.rotations) {
     check(c, "a rotation of the key");
-    if (c.key_id != babies.rotations[0].key_id)
-      throw MismatchError("rotations of the key are under different keys");
+    if (c.key_id != babies.rotations[0].key_id) throw MismatchError("rotations of the key are under different keys");
   }
   if (shard.count > 1) keys.at(giant_element())->check(ctx_->gadget(), limbs_);
 }

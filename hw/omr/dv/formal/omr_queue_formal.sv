@@ -109,7 +109,8 @@ module omr_queue_formal
         automatic logic [WholeW-1:0] distance = target_q[i] - whole;
         stored &= fifo_mem[fifo_rptr + PtrW'(i)] == item_q[i];
         near &= target_q[i][CounterW-1:0] == waits.count[unit_q]
-            && (distance[WholeW-1] || distance < WholeW'(1 << (CounterW - 1)));
+            && (distance < WholeW'(1 << (CounterW - 1))
+                || distance >= WholeW'((1 << WholeW) - (1 << (CounterW - 1))));
       end
   end
 

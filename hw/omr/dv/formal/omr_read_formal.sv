@@ -51,7 +51,8 @@ module omr_read_formal
   end
   assign checked = started_q && rst_ni;
 
-  // Of the request: rows not asked for, and the first of them. Of memory: beats that it owes, and the next one's number.
+  // Of the request: rows not asked for, and the first of them. Of memory: beats that it owes, and the next one's
+  // number.
   logic [RowsW-1:0]       rest_q;
   logic [AddrW-ByteW-1:0] at_q;
   logic [7:0]             owed_q;
@@ -82,7 +83,8 @@ module omr_read_formal
   logic stored;
   always_comb begin
     // Depth is a power of two.
-    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
+    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth
+        && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
     for (int unsigned i = 0; i < Depth; i++)
       stored &= i >= 32'(fifo_count) || fifo_mem[fifo_rptr + PtrW'(i)] == out_q + RowW'(i);
   end

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Properties of omr_write, beside counts of what was asked for, sent and acknowledged. Surroundings: requests have rows;
-// rows are their numbers; rf_axi_write takes the rows of what it granted, in order, and acknowledges bursts that were
-// granted, once each.
+// Properties of omr_write, beside counts of what was asked for, sent and acknowledged. Surroundings: requests have
+// rows; rows are their numbers; rf_axi_write takes the rows of what it granted, in order, and acknowledges bursts that
+// were granted, once each.
 
 module omr_write_formal
   import omr_pkg::*;
@@ -97,7 +97,8 @@ module omr_write_formal
   logic stored;
   always_comb begin
     // Depth is a power of two.
-    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
+    stored = in_q == out_q + RowW'(fifo_count) && 32'(fifo_count) <= Depth
+        && fifo_wptr == fifo_rptr + PtrW'(fifo_count);
     for (int unsigned i = 0; i < Depth; i++)
       stored &= i >= 32'(fifo_count) || fifo_mem[fifo_rptr + PtrW'(i)] == out_q + RowW'(i);
   end
