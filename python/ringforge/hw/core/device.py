@@ -26,13 +26,13 @@ class RtlDevice(Device):
     Runs of several threads take turns; a process that was forked off has a simulation of its own.
 
     Args:
-        config: name of a configuration of any machine, or a configuration.
+        config: name of a configuration of any machine, or of a file FILE.json with one, or a configuration.
         options: passes of the machine's compiler, as its room says; None: its own choice.
         waves: file for waveforms of the next run.
         cycles: called now and then with the cycles so far, while the machine runs.
 
     Raises:
-        ParameterError: no such configuration.
+        ParameterError: no such configuration. FormatError: the file holds none.
         HardwareError: the machine's kernels cannot be imported.
     """
 
@@ -44,6 +44,8 @@ class RtlDevice(Device):
         waves: str | Path | None = None,
         cycles: Callable[[int], None] | None = None,
     ) -> None:
+        if isinstance(config, str) and config.endswith(".json"):
+            config = descriptors.described(config)
         if isinstance(config, str):
             self.machine = descriptors.of_configuration(config)
         else:
@@ -93,4 +95,8 @@ class RtlDevice(Device):
             self._simulation = None
 
 
-register_device("rtl", RtlDevice, lambda: [f"rtl:{name}" for name in descriptors.configurations()], options=("waves",))
+def _names() -> list[str]:
+    return [f"rtl:{name}" for name in descriptors.configurations()]
+
+
+register_device("rtl", RtlDevice, _names, options=("waves",), files=(".json",))

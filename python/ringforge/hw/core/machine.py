@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from ringforge.errors import HardwareError, ParameterError
+from ringforge.errors import FormatError, HardwareError, ParameterError
 from ringforge.hw.core.config import MachineConfig
 from ringforge.hw.core.slices import Slices
 from ringforge.hw.core.sources import sources
@@ -57,6 +57,8 @@ class Machine:
             its timing.
         commands: functions "MODULE:FUNCTION" for Typer, by the command: `ringforge hw COMMAND NAME` calls one.
         figures: "MODULE:OBJECT", a :class:`ringforge.hw.core.resources.Figures`; "" for none.
+        spaces: functions "MODULE:FUNCTION" that give a :class:`ringforge.hw.core.explore.Space`, by a word for its
+            models, the usual ones first: `ringforge explore NAME` searches it.
         tests: folders of tests in a checkout, next to the benches in `dv` of the room and of the libraries.
     """
 
@@ -77,6 +79,7 @@ class Machine:
     model: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
     figures: str = ""
+    spaces: Mapping[str, str] = field(default_factory=dict)
     tests: tuple[str, ...] = ()
 
     def files(self) -> list[Path]:
@@ -188,6 +191,24 @@ def of_configuration(name: str) -> Machine:
         if name in found.config.names():
             return found
     raise ParameterError(f'no machine has a configuration "{name}"; there are {", ".join(configurations())}')
+
+
+def described(path: str | Path) -> MachineConfig:
+    """The configuration in a file, of whichever machine has such ones.
+
+    Raises:
+        FormatError: it is no configuration of any machine; the message has what the likeliest one says.
+        OSError: it cannot be read.
+    """
+    refused: list[FormatError] = []
+    for found in machines():
+        try:
+            return found.config.load(path)
+        except FormatError as e:
+            refused.append(e)
+    # Whoever knows all the fields says what is wrong with their values.
+    known = [e for e in refused if "Extra inputs" not in str(e) and "Field required" not in str(e)]
+    raise (known or refused)[0]
 
 
 def of(config: MachineConfig) -> Machine:

@@ -19,21 +19,22 @@ class ModelDevice(Device):
     """A configuration of a machine by its model.
 
     Args:
-        config: name of a configuration.
+        config: name of a configuration, or of a file FILE.json with one.
 
     Raises:
-        ParameterError: no such configuration, or nothing models its machine.
+        ParameterError: no such configuration, or nothing models its machine. FormatError: the file holds none.
         HardwareError: the machine's model cannot be imported.
     """
 
     def __init__(self, config: str) -> None:
-        self.machine = descriptors.of_configuration(config)
+        read = descriptors.described(config) if config.endswith(".json") else None
+        self.machine = descriptors.of_configuration(config) if read is None else descriptors.of(read)
         if not self.machine.model:
             raise ParameterError(f"nothing models machine {self.machine.name}: take device rtl:{config}")
         self.machine.load(self.machine.model)
         #: Of the machine's own type.
-        self.config: Any = self.machine.config.named(config)
-        self.name = f"model:{config}"
+        self.config: Any = self.machine.config.named(config) if read is None else read
+        self.name = f"model:{self.config.name}"
         self.max_degree, self.max_prime_bits = self.config.max_degree, self.config.max_prime_bits
 
     @property
@@ -50,4 +51,4 @@ def _names() -> list[str]:
     return [f"model:{name}" for m in descriptors.machines() if m.model for name in m.config.names()]
 
 
-register_device("model", ModelDevice, _names)
+register_device("model", ModelDevice, _names, files=(".json",))

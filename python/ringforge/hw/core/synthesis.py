@@ -42,8 +42,8 @@ _KEEPING: Final = (
     f"synth_xilinx {FLAGS} -top {{top}} -run prepare:\n{_COUNT}"
 )
 
-_DSP: Final = {"DSP48E2": 1}
-_BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
+_DSP: Final = {"DSP48E2": 1, "DSP48E1": 1}
+_BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5, "RAMB36E1": 1.0, "RAMB18E1": 0.5}
 _URAM: Final = {"URAM288": 1}
 _FLIP_FLOPS: Final = dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), 1)
 #: LUTs that a primitive takes: logic, shift registers, and memories made of LUTs.
@@ -199,12 +199,14 @@ class Design:
         cut: names of the parts.
         slices: parts of which one slice and two are synthesised: what the second adds counts for each of the others.
         resized: parts that a module may have in several sizes.
+        family: of the FPGA, as Yosys names it; those other than UltraScale+ (xcup) have no ultra RAM.
     """
 
     texts: Mapping[str, str]
     cut: frozenset[str]
     slices: Mapping[str, Slices] = field(default_factory=dict)
     resized: frozenset[str] = frozenset()
+    family: str = "xcup"
 
     @classmethod
     def of(
@@ -240,7 +242,8 @@ class Design:
         return run
 
     def _flow(self, module: Module) -> str:
-        return _KEEPING if self.resized.intersection(self.needed(module.name)) - {module.name} else _FLOW
+        flow = _KEEPING if self.resized.intersection(self.needed(module.name)) - {module.name} else _FLOW
+        return flow if self.family == "xcup" else flow.replace("-family xcup -uram", f"-family {self.family}")
 
     def _few(self, module: Module) -> tuple[Module, Module, int] | None:
         found = self.slices[module.name].few(dict(module.parameters)) if module.name in self.slices else None

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import console, say
 from ringforge.lab.papers import omr as paper
+from ringforge.lab.papers.omr import machine_tables
 from ringforge.lab.tables import render, to_json
+from ringforge.runs import saved_results
 
 
 def omr(
@@ -23,18 +26,26 @@ def omr(
         bool,
         typer.Option("--measure/--no-measure", help="Measure CCadd, PCmul and Rot at N = 65,536 on this machine."),
     ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of saved results of `ringforge hw`; default: bench/results here, or in the source tree that "
+            "this is run from."
+        ),
+    ] = None,
 ) -> None:
     """The paper on oblivious message retrieval: Tables II to IV, times, sizes, its contradictions.
 
-    Every number is marked: (p) printed in the paper or by SophOMR, (m) given by our models, (x) measured here, (d)
-    derived from others. The accelerator's times are the paper's in every case.
+    Every number is marked: (p) printed in the paper or by SophOMR, (m) given by our models, (x) measured here, (r)
+    cycles or resources of our RTL, (d) derived from others. Our machines come after the paper's tables: cycles saved by
+    `ringforge hw cycles omr` and resources by `ringforge hw synth omr`, else by their models.
 
     Examples: `ringforge reproduce omr`, `ringforge reproduce omr --table IV --measure`
     """
     wanted = tuple(table) if table else paper.ALL
     paper.tables(wanted)  # refuses unknown names before anything is measured
     found = paper.measure() if measured and "IV" in wanted else None
-    tables = paper.tables(wanted, found)
+    tables = paper.tables(wanted, found) + machine_tables.tables(saved_results(results), wanted, found)
     sentences = paper.contradictions() if table is None else []
     if as_json:
         print(

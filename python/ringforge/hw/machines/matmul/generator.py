@@ -21,7 +21,7 @@ with the shortest product of the set's square benchmark, by the closed form, amo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from math import ceil
 from typing import Final
@@ -75,6 +75,7 @@ class Candidate:
         keys_per_second: bytes of keys that its rotations read.
         seconds: of the benchmark, by the closed form; infinite where the machine cannot be built.
         refused: why it cannot.
+        config: of the machine.
     """
 
     pes: int
@@ -89,6 +90,7 @@ class Candidate:
     keys_per_second: float
     seconds: float
     refused: tuple[str, ...]
+    config: FameConfig
 
     @property
     def name(self) -> str:
@@ -97,7 +99,8 @@ class Candidate:
 
     def as_dict(self) -> dict[str, object]:
         """The fields as plain values, for JSON."""
-        return {**asdict(self), "seconds": None if self.refused else self.seconds}
+        plain = {k: v for k, v in self.__dict__.items() if k != "config"}
+        return {**plain, "seconds": None if self.refused else self.seconds}
 
 
 @dataclass(frozen=True)
@@ -158,12 +161,9 @@ def generate(
         side: of the square matrices of the benchmark; default: the largest multiple of 32 that a ciphertext holds.
         dsp_per_lane: slices of a lane's multiplier.
     """
-    gadget = Gadget.of(parameters)
-    slots = 1 << (gadget.log_n - 1)
-    side = int(slots**0.5) // 32 * 32 if side is None else side
-    shape = side, side, side
+    shape = (_side(parameters, side),) * 3
     found = [
-        _candidate(parameters, gadget, card, pes, lanes, shape, dsp_per_lane)
+        candidate(parameters, card, pes, lanes, side=side, dsp_per_lane=dsp_per_lane)
         for pes, lanes in product((1, 2, 4), (1 << k for k in range(4, 10)))
     ]
     found.sort(key=lambda c: (len(c.refused), c.seconds))
@@ -187,16 +187,22 @@ def _built(
         yield (outer, inner), pes * used["bram18"], pes * used["uram"]
 
 
-def _candidate(
+def _side(parameters: _native.Parameters, side: int | None) -> int:
+    slots = 1 << (Gadget.of(parameters).log_n - 1)
+    return int(slots**0.5) // 32 * 32 if side is None else side
+
+
+def candidate(
     parameters: _native.Parameters,
-    gadget: Gadget,
     card: Card,
     pes: int,
     lanes: int,
-    shape: tuple[int, int, int],
-    dsp_per_lane: int,
+    *,
+    side: int | None = None,
+    dsp_per_lane: int = DSP_PER_LANE["paper"],
 ) -> Candidate:
-    word_bits = 54
+    """One machine for a set on a card. Arguments as for `generate`."""
+    word_bits, gadget = 54, Gadget.of(parameters)
     rows, clock = (1 << gadget.log_n) // lanes, card.clock(lanes)
     limbs, outer, inner = scratchpad(gadget)
     bank_rows = (outer * rows, inner * rows, inner * rows, outer * rows)
@@ -226,21 +232,28 @@ def _candidate(
         )
     if lanes > 256:
         refused.append(f"{lanes} lanes, where an element has 256 at most")
+    # One machine more: only what the closed form reads differs from a described one.
+    config = FameConfig.named("fame-l").model_copy(
+        update={
+            "name": f"fame-{pes}x{lanes}",
+            "about": f"{pes} elements of {lanes} lanes",
+            "pes": pes,
+            "lanes": lanes,
+            "near_ports": max(1, lanes * 8 // PORT_BYTES),
+            "bank_rows": bank_rows,
+            "twiddle_rows": 2 * rows,
+            "clock_hz": clock,
+            "min_log_n": gadget.log_n,
+            "max_log_n": gadget.log_n,
+            "dram_bytes_per_second": card.memory_bytes_per_second,
+        }
+    )
+    near = config.pes * config.near_ports
+    ports = {"ports": near + config.pes * config.far_ports, "segment_bytes": config.dram_bytes // near}
+    config = config.model_copy(update=ports)
     seconds = float("inf")
     if not refused:
-        # One machine more: only what the closed form reads differs from a described one.
-        config = FameConfig.named("fame-l").model_copy(
-            update={
-                "name": f"{pes}x{lanes}",
-                "pes": pes,
-                "lanes": lanes,
-                "near_ports": lanes * 8 // PORT_BYTES,
-                "bank_rows": bank_rows,
-                "clock_hz": clock,
-                "min_log_n": gadget.log_n,
-                "max_log_n": gadget.log_n,
-                "dram_bytes_per_second": card.memory_bytes_per_second,
-            }
-        )
-        seconds = price(config, parameters, shape, "fame").seconds
-    return Candidate(pes, lanes, clock, limbs, bank_rows, kinds, dsp, bram18, uram, keys, seconds, tuple(refused))
+        seconds = price(config, parameters, (_side(parameters, side),) * 3, "fame").seconds
+    return Candidate(
+        pes, lanes, clock, limbs, bank_rows, kinds, dsp, bram18, uram, keys, seconds, tuple(refused), config
+    )

@@ -36,5 +36,6 @@ MACHINE: Final = Machine(
         "isa": f"{_HERE}.isa_cli:isa_command",
     },
     figures=f"{_HERE}.figures:FIGURES",
+    spaces={"ours": "ringforge.hw.machines.matmul.space:FameSpace"},
     tests=("python/tests/hw",),
 )

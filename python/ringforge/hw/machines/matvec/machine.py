@@ -33,5 +33,6 @@ MACHINE: Final = Machine(
         "job": f"{_HERE}.job_cli:job_command",
     },
     figures=f"{_HERE}.figures:FIGURES",
+    spaces={"ours": "ringforge.hw.machines.matvec.space:MatvecSpace"},
     tests=("python/tests/hw",),
 )

@@ -34,5 +34,9 @@ MACHINE: Final = Machine(
         "cycles": "ringforge.hw.machines.omr.cli:cycles_command",
         "validate": "ringforge.hw.machines.omr.validate_cli:validate_command",
     },
+    spaces={
+        "ours": "ringforge.hw.machines.omr.space:OmrSpace",
+        "paper": "ringforge.hw.machines.omr.space:PublishedSpace",
+    },
     tests=("python/tests/hw",),
 )

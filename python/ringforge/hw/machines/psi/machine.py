@@ -41,5 +41,6 @@ MACHINE: Final = Machine(
         "streams": "ringforge.hw.machines.psi.streams_cli:streams_command",
         "symmetric": "ringforge.hw.machines.psi.symmetric_cli:symmetric_command",
     },
+    spaces={"ours": "ringforge.hw.machines.psi.space:PsiSpace"},
     tests=("python/tests/hw",),
 )
