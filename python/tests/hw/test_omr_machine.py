@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from ringforge.errors import HardwareError
 from ringforge.hw.core.registers import Register, field
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.omr.config import OmrConfig
-from ringforge.hw.machines.omr.interpreter import Interpreter
+from ringforge.hw.machines.omr.interpreter import Interpreter, check_waits
 from ringforge.hw.machines.omr.layout import Key, Memory, Pair, Target, key_words
 from ringforge.hw.machines.omr.program import Builder, Instruction, Op, Program
 from ringforge.hw.machines.omr.rotation import Core, Rotation, rotate
@@ -212,6 +213,26 @@ def test_a_program_that_waits_for_what_never_comes(small):
     finally:
         small.watch(0)
     compare(small, 6, 2, 20)
+
+
+def test_counts_that_are_passed_by_half_their_range_are_refused():
+    # The fifth SUM is not handed out before the first has started; four of them wait beside all loads.
+    sums = [Instruction(Op.SUM, src=1, count=1, stride0=1 << 20, need=1, wait=(1, *[0] * 7))] * 4
+    load = Instruction(Op.LOADX, ways=1, addr0=1 << 30)
+    for count, refused in ((1 << 15, True), ((1 << 15) - 1, False)):
+        program = Program(6, [Instruction(Op.LOADM, count=1), *sums, *[load] * count])
+        with pytest.raises(HardwareError, match="counts are known as reached") if refused else nullcontext():
+            check_waits(program)
+
+
+def test_sums_that_overwrite_their_operand_are_refused():
+    given = case(OmrConfig.named("omr-small"), 6, 1, 30)
+    machine = Interpreter(given.config, given.memory)
+    machine.run(given.program)
+    kept = next(i for i in given.program.instructions if i.op == Op.LOADX)
+    bad = Instruction(Op.KMAC, ways=1, mod=kept.mod, to_x=True, init=True, add=True, src=2, dst=2)
+    with pytest.raises(HardwareError, match="which is the operand"):
+        machine.run(Program(6, [bad]))
 
 
 def test_shape_and_counters(small):

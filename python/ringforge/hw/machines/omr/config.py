@@ -52,7 +52,7 @@ class OmrConfig(MachineConfig):
     groups: Annotated[int, Field(ge=1, le=8)]
     #: Limbs that the wide buffers X, and the source banks D, hold.
     buffers: Annotated[int, Field(ge=4, le=16)]
-    banks: Annotated[int, Field(ge=4, le=64)]
+    banks: Annotated[int, Field(ge=4, le=63)]
     word_bits: Annotated[int, Field(ge=36, le=62)]
     multiplier: Literal["barrett", "montgomery"]
     min_log_n: Annotated[int, Field(ge=4, le=16)]
@@ -71,6 +71,8 @@ class OmrConfig(MachineConfig):
             raise ValueError("a wide row has 4 words at least: take more butterflies")
         if 1 << self.min_log_n < MIN_WIDE_ROWS * self.wide:
             raise ValueError(f"polynomials have {MIN_WIDE_ROWS} wide rows at least: raise min_log_n")
+        if 2 << self.max_log_n <= CONSTANTS // self.lanes:
+            raise ValueError("a request of rows must hold a table of constants: raise max_log_n, or take more lanes")
         if self.read_rows < 2 * self.burst_rows:
             raise ValueError("read_rows must be two bursts at least")
         if self.burst_rows * self.port_bytes > 4096:

@@ -7,6 +7,7 @@ Programs run in program order; `check_waits` says whether their waits make any o
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final
 
@@ -32,6 +33,9 @@ from ringforge.hw.machines.omr.program import (
 Words = npt.NDArray[np.uint64]
 
 _UNDEFINED: Final = "reads what was never written"
+#: Instructions that a unit's queue holds, and how far a count may be passed and is still known as reached.
+_QUEUE: Final = 4
+_REACH: Final = 1 << 15
 
 
 def check_waits(program: Program) -> None:
@@ -71,6 +75,27 @@ def check_waits(program: Program) -> None:
         of_unit[i.unit].append(number)
         known[i.unit] = len(of_unit[i.unit])
         clocks.append(known)
+    _check_counts(program, of_unit, ordinal)
+
+
+def _check_counts(program: Program, of_unit: list[list[int]], ordinal: list[int]) -> None:
+    """Whether no unit can run so far beyond a count that the machine no longer knows it as reached.
+
+    While an instruction waits in its queue, others are handed out up to the one that no longer fits behind it.
+
+    Raises:
+        HardwareError: one can; the message names the instruction.
+    """
+    for number, i in enumerate(program.instructions):
+        behind = of_unit[i.unit][ordinal[number] + _QUEUE : ordinal[number] + _QUEUE + 1]
+        for unit in Unit:
+            if i.need >> unit & 1:
+                most = bisect_left(of_unit[unit], behind[0] if behind else len(program.instructions))
+                if most - i.wait[unit] >= _REACH:
+                    raise HardwareError(
+                        f"instruction {number}, {i.op.name}, waits for {i.wait[unit]} of {unit.name}, which may do "
+                        f"{most} meanwhile: counts are known as reached for less than {_REACH} more"
+                    )
 
 
 class Interpreter:
@@ -261,6 +286,8 @@ class Interpreter:
 
     def _kmac(self, way: int, i: Instruction) -> None:
         q, acc = self._q(way, i), self._acc[way][i.bank]
+        if i.to_x and not i.from_memory and i.src == i.dst:
+            raise HardwareError(f"sums to X {i.dst}, which is the operand: part 0 would overwrite it before part 1")
         o = self._load(i.addr0 + way * i.stride0) if i.from_memory else self._of(self._x[way], i.src, "X")
         sums: list[Words] = []
         if i.add:
