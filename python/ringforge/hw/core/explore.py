@@ -234,11 +234,12 @@ def explore(
 
     found: dict[tuple[Any, ...], Point] = {}
     choose = _all(space) if size <= trials else _searched(space, at, trials, seed, chosen)
+    each = max(1, min(size, trials) // 100)
     for n, values in enumerate(choose, 1):
         key = tuple(values.values())
         if key not in found:
             found[key] = at(values)
-        if progress is not None:
+        if progress is not None and n % each == 0:
             progress(n / min(size, trials))
     ordered = sorted(found.values(), key=lambda p: (len(p.refused) > 0, p.rank))
     return Found(space, card, clock, size, tuple(ordered), None if chosen is None else at(chosen))
