@@ -269,7 +269,9 @@ def _searched(
         study.enqueue_trial(dict(first))
     for _ in range(trials):
         trial = study.ask()
-        values = {name: trial.suggest_categorical(name, list(choices)) for name, choices in axes.items()}
+        values: dict[str, Any] = {
+            name: trial.suggest_categorical(name, list(choices)) for name, choices in axes.items()
+        }
         point = at(values)
         trial.set_constraint("fits", float(len(point.refused)))
         study.tell(trial, [min(point.seconds, 1e9), point.dsp, point.memory])
