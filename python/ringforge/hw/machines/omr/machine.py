@@ -27,7 +27,7 @@ MACHINE: Final = Machine(
     | {"rf_mod_mul", "omr_issue", "omr_read", "omr_write", "omr_sum", "omr_rot", "omr_xform", "omr_buffer", "omr_banks"}
     | {"omr_sources", "omr_tables", "omr_load", "omr_store", "omr_scale", "omr_conv", "omr_kmac", "omr_final"},
     lane_cells=LANE_CELLS | {"rf_mod_mul"},
-    resized=frozenset({"rf_bank", "rf_axi_read", "omr_banks"}),
+    resized=frozenset({"omr_read", "rf_bank", "rf_axi_read", "omr_banks"}),
     kernels="ringforge.hw.machines.omr.kernels",
     model="ringforge.hw.machines.omr.model_device",
     commands={
