@@ -121,6 +121,20 @@ def test_what_is_placed(monkeypatch):
         timing.chosen(found, ["rf_none"])
 
 
+def test_blocks_without_a_clock_are_told_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    wires = timing.Block(Module.make("rf_scratchpad", {"Banks": 4}), "4 banks")
+
+    def measure(_: object, module: Module) -> timing.Timing:
+        if module == wires.module:
+            raise timing.UnclockedError(f"{module} has no path between registers")
+        return TIMING
+
+    monkeypatch.setattr(timing, "measure", measure)
+    told: list[timing.Block] = []
+    lines = list(timing.gather(MATVEC, [wires, BLOCK], {}, told.append))
+    assert ([line.block for line in lines], told) == ([BLOCK], [wires])
+
+
 @pytest.mark.long
 def test_parts_are_placed():
     """The walk through the machine meets every part at which synthesis cuts it."""

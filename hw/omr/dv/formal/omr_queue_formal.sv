@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Properties of omr_queue, beside a list of its instructions and the whole count of one unit, any, of which completed_i
-// has the lowest bits. Surroundings: a count grows by one a cycle at most; what an instruction waits for is, when it is
+// Properties of omr_queue, beside a list of one bit of its instructions, any, and of what they wait for of one unit, any,
+// of whose whole count completed_i has the lowest bits. Surroundings: a count grows by one a cycle at most; what an instruction waits for is, when it is
 // handed over, the number next to the count that has its bits, and is not left behind by 2^15 while it waits.
 
 module omr_queue_formal
@@ -13,7 +13,9 @@ module omr_queue_formal
   localparam int unsigned SizeW = $clog2(Depth + 1),
   localparam int unsigned PtrW = $clog2(Depth),
   localparam int unsigned WaitsW = $bits(waits_t),
-  localparam int unsigned ItemW = $bits(instr_t) + WaitsW
+  localparam int unsigned InstrW = $bits(instr_t),
+  localparam int unsigned ItemW = InstrW + WaitsW,
+  localparam int unsigned BitW = $clog2(InstrW)
 ) (
   input logic                           clk_i,
   input logic                           rst_ni,
@@ -43,6 +45,7 @@ module omr_queue_formal
 
   // ---- The unit, and its whole count -------------------------------------------------------------------
   logic [UnitW-1:0]    unit_q;   // without a reset: any
+  logic [BitW-1:0]     bit_q;
   logic [CounterW-1:0] completed, wanted;
   logic [WholeW-1:0]   whole_q, whole;
   logic                after_q = 1'b0;
@@ -53,18 +56,24 @@ module omr_queue_formal
 
   always_ff @(posedge clk_i) begin
     unit_q <= unit_q;
+    bit_q <= bit_q;
+    assume (32'(bit_q) < InstrW);
     after_q <= rst_ni;
     whole_q <= rst_ni ? whole : '0;
     assume (completed == whole_q[CounterW-1:0] || (after_q && completed == whole_q[CounterW-1:0] + 1'b1));
   end
 
   // ---- Instructions, oldest first, and the count that each waits for -------------------------------------
-  logic [ItemW-1:0]  item_q [Depth];
+  logic [Depth-1:0]    item_q, need_q;
+  logic [CounterW-1:0] count_q [Depth];
   logic [WholeW-1:0] target_q [Depth];
   logic [SizeW-1:0]  size_q;
   logic [CounterW-1:0] ahead;
   logic              push, pop;
+  logic [InstrW-1:0] given, taken;
 
+  assign given = instr_i;
+  assign taken = cmd_o;
   assign push = valid_i && ready_o;
   assign pop = cmd_valid_o && cmd_ready_i;
   assign ahead = wanted - completed;
@@ -73,10 +82,14 @@ module omr_queue_formal
     for (int unsigned i = 0; i < Depth; i++) begin
       if (pop && i + 1 < Depth) begin
         item_q[i] <= item_q[i+1];
+        need_q[i] <= need_q[i+1];
+        count_q[i] <= count_q[i+1];
         target_q[i] <= target_q[i+1];
       end
       if (push && i == 32'(size_q) - 32'(pop)) begin
-        item_q[i] <= {instr_i, waits_i};
+        item_q[i] <= given[bit_q];
+        need_q[i] <= waits_i.need[unit_q];
+        count_q[i] <= wanted;
         target_q[i] <= whole + {{(WholeW - CounterW){ahead[CounterW-1]}}, ahead};
       end
       assume (i >= 32'(size_q) || !signed_below(target_q[i], whole));
@@ -93,11 +106,9 @@ module omr_queue_formal
   // ---- What is stored, and whether the oldest's time has come --------------------------------------------
   logic              stored, come, near;
   logic [WholeW-1:0] rest;
-  waits_t            oldest;
 
-  assign oldest = waits_t'(item_q[0][WaitsW-1:0]);
   assign rest = target_q[0] - whole;
-  assign come = !oldest.need[unit_q] || rest == '0 || rest[WholeW-1];
+  assign come = !need_q[0] || rest == '0 || rest[WholeW-1];
 
   always_comb begin
     // Depth is a power of two.
@@ -105,10 +116,12 @@ module omr_queue_formal
     near = 1'b1;
     for (int unsigned i = 0; i < Depth; i++)
       if (i < 32'(size_q)) begin
-        automatic waits_t waits = waits_t'(item_q[i][WaitsW-1:0]);
+        automatic logic [ItemW-1:0] held = fifo_mem[fifo_rptr + PtrW'(i)];
+        automatic logic [InstrW-1:0] instr = held[ItemW-1:WaitsW];
+        automatic waits_t waits = waits_t'(held[WaitsW-1:0]);
         automatic logic [WholeW-1:0] distance = target_q[i] - whole;
-        stored &= fifo_mem[fifo_rptr + PtrW'(i)] == item_q[i];
-        near &= target_q[i][CounterW-1:0] == waits.count[unit_q]
+        stored &= instr[bit_q] == item_q[i] && waits.need[unit_q] == need_q[i] && waits.count[unit_q] == count_q[i];
+        near &= target_q[i][CounterW-1:0] == count_q[i]
             && (distance < WholeW'(1 << (CounterW - 1))
                 || distance >= WholeW'((1 << WholeW) - (1 << (CounterW - 1))));
       end
@@ -119,7 +132,7 @@ module omr_queue_formal
       // an instruction starts only when the unit has completed what it says, if it waits for it
       p_waits: assert (!cmd_valid_o || (size_q != '0 && come));
       // instructions start in their order, whole, none lost, none twice
-      p_order: assert (!cmd_valid_o || cmd_o == item_q[0][ItemW-1:WaitsW]);
+      p_order: assert (!cmd_valid_o || taken[bit_q] == item_q[0]);
       // never more than fit, and one is taken exactly while there is room
       p_room: assert (32'(size_q) <= Depth && ready_o == (32'(size_q) != Depth));
       // nothing starts while halted

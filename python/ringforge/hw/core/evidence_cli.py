@@ -49,9 +49,10 @@ def timing_command(
     tool = timing.require()
     found = timing.chosen(timing.blocks(machine, chosen), only or [])
     before = timing.saved(machine, saved_results(saved))
-    lines = []
+    lines: list[timing.Line] = []
+    without: list[timing.Block] = []
     with progress("placing and routing") as update:
-        for line in timing.gather(machine, found, before[0] if before else {}):
+        for line in timing.gather(machine, found, before[0] if before else {}, without.append):
             lines.append(line)
             update(len(lines) / len(found))
     if as_json:
@@ -63,6 +64,8 @@ def timing_command(
     else:
         console().print(timing.grid(lines).rich())
         say(f"{tool}; {timing.NOTE}")
+        if without:
+            say(f"no path between registers: {', '.join(sorted({b.name for b in without}))}")
         say(f"compared with {before[1]}" if before else "nothing saved to compare with: --save bench/results saves")
     if save is not None:
         others = timing.saved(machine, save) if only else None

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -65,6 +65,10 @@ NOTE: Final = (
 
 _ONCE: Final = re.compile(r"_(TRELLIS_(FF|COMB|DPR16X4)|LUT4|PFUMX|L6MUX21|CCU2C|DP16KD|MULT18X18D)(_.*)?$")
 _PREFIX: Final = "harness$"
+
+
+class UnclockedError(HardwareError):
+    """A block of wires only, or with one register on each path: nothing to time."""
 
 
 # ---- what is measured ---------------------------------------------------------------------------------
@@ -315,8 +319,8 @@ def measure(design: Design, module: Module) -> Timing:
     """Places and routes a module without its parts, once for each seed, or takes the result from the cache.
 
     Raises:
-        HardwareError: a tool is missing or fails, the module has no path between registers, or the cache cannot be
-            written.
+        HardwareError: a tool is missing or fails, or the cache cannot be written. UnclockedError: the module has no
+            path between registers.
     """
     tool = require()
     flow = f"{_YOSYS}\n# {DEVICE}, {_AIM} MHz, seeds {SEEDS}"
@@ -358,7 +362,7 @@ def measure(design: Design, module: Module) -> Timing:
 
 def _clock(report: Mapping[str, Any], module: Module) -> float:
     if len(report["fmax"]) != 1:
-        raise HardwareError(f"{module} has no path between registers, so nothing limits its clock")
+        raise UnclockedError(f"{module} has no path between registers, so nothing limits its clock")
     (clock,) = report["fmax"].values()
     return round(float(clock["achieved"]), 1)
 
@@ -502,15 +506,27 @@ def saved(machine: Machine, folder: Path) -> tuple[Mapping[Module, Timing], Path
     return None
 
 
-def gather(machine: Machine, wanted: Sequence[Block], before: Mapping[Module, Timing]) -> Iterator[Line]:
+def gather(
+    machine: Machine,
+    wanted: Sequence[Block],
+    before: Mapping[Module, Timing],
+    unclocked: Callable[[Block], None] | None = None,
+) -> Iterator[Line]:
     """Measures blocks, one after the other, beside what was saved.
+
+    Args:
+        unclocked: told of blocks whose parts are all they have, which have no clock.
 
     Raises:
         HardwareError: as `measure`.
     """
     design = resources.design(machine)
     for block in wanted:
-        yield Line(block, measure(design, block.module), before.get(block.module))
+        try:
+            yield Line(block, measure(design, block.module), before.get(block.module))
+        except UnclockedError:
+            if unclocked is not None:
+                unclocked(block)
 
 
 def grid(lines: Sequence[Line]) -> Grid:
