@@ -98,7 +98,11 @@ void OmrAffine::check_run(const OmrBabies& babies, Shard shard, const rlwe::Galo
     check(c, "a rotation of the key");
     if (c.key_id != babies.rotations[0].key_id) throw MismatchError("rotations of the key are under different keys");
   }
-  if (shard.count > 1) keys.at(giant_element())->check(ctx_->gadget(), limbs_);
+  if (shard.count == 1) return;
+  const auto key = keys.at(giant_element());
+  key->check(ctx_->gadget(), limbs_);
+  if (key->key_id != babies.rotations[0].key_id)
+    throw MismatchError("the Galois key was made under another secret key than the rotations of the key");
 }
 
 OmrBabies OmrAffine::assemble_babies(const bfv::Ciphertext& v, std::span<const PairLimbs> rotations) const {
@@ -119,6 +123,7 @@ std::vector<bfv::Ciphertext> OmrAffine::assemble(const OmrBabies& babies, Shard 
     throw ShapeError(std::to_string(outputs.size()) + " outputs of " + std::to_string(babies.rotations.size()) +
                      " rotations; there are " + std::to_string(layout_.outputs()) + " and " +
                      std::to_string(layout_.rotations()));
+  for (const auto& c : babies.rotations) check(c, "a rotation of the key");
   std::vector<bfv::Ciphertext> out;
   for (std::size_t l = 0; l < outputs.size(); ++l)
     out.emplace_back(ctx_->t(), run_noise(babies.noise, shard, l),

@@ -132,6 +132,9 @@ class Bfv(Records):
         self.keys = _native.GaloisKeys()
         for key in made.values():
             self.keys.insert(key)
+        #: Residues of a result of `matvec`, as another machine gives them.
+        (product,) = self.matvec.run([self.ciphertext], self.keys)
+        self.limbs = [[[np.array(product.limb(part, i)) for i in range(LEVEL + 1)] for part in (0, 1)]]
         self.record = {
             kind: io.to_bytes(self.context, getattr(self, kind))
             for kind in ("plaintext", "ciphertext", "secret_key", "public_key", "relin", "galois_key")

@@ -222,6 +222,60 @@ def test_a_progress_grows_and_cancels() -> None:
     assert w.decrypted(w.native.run(w.babies, 0, w.diagonals, w.galois)) == w.expected
 
 
+def test_checks_refuse_what_runs_would() -> None:
+    """For devices that compute elsewhere; and what comes back from there has to have the right shape."""
+    w, other = world("ringforge"), World("ringforge", 11)
+    w.native.check_babies(w.encrypted, w.galois)
+    w.native.check_run(w.babies, 0, 5, w.galois)
+    stranger = Client(w.context, TestSeed(bytes([8]) * 32))
+    foreign, mixed = GaloisKeys(), GaloisKeys()
+    secret = stranger.secret_key()
+    for element in (w.native.baby_element, w.native.giant_element):
+        foreign.insert(stranger.galois_key(secret, element))
+    mixed.insert(w.client.galois_key(w.secret, w.native.baby_element))
+    mixed.insert(stranger.galois_key(secret, w.native.giant_element))
+    for keys in (foreign, other.galois):
+        with pytest.raises(MismatchError):
+            w.native.check_babies(w.encrypted, keys)
+    for keys in (foreign, mixed, other.galois):
+        with pytest.raises(MismatchError):
+            w.native.check_run(w.babies, 0, 2, keys)
+        with pytest.raises(MismatchError):
+            w.native.run(w.babies, 0, w.diagonals[:2], keys)
+    with pytest.raises(MismatchError):
+        w.native.check_babies(other.encrypted, w.galois)
+    for keys in (GaloisKeys(),):
+        with pytest.raises(MissingKeyError):
+            w.native.check_babies(w.encrypted, keys)
+        with pytest.raises(MissingKeyError):
+            w.native.check_run(w.babies, 0, 2, keys)
+    w.native.check_run(w.babies, 0, 1, GaloisKeys())  # one giant step is not rotated
+    with pytest.raises(Error):
+        w.native.check_run(other.babies, 0, 5, w.galois)
+
+    limbs = w.shape.limbs
+    made = [
+        [[np.asarray(w.babies.limb(at, part, i)) for i in range(limbs)] for part in (0, 1)]
+        for at in range(1, len(w.babies))
+    ]
+    again = w.native.assemble_babies(w.encrypted, made)
+    out = w.native.run(w.babies, 0, w.diagonals, w.galois)
+    parts = [[[np.asarray(c.limb(part, i)) for i in range(limbs)] for part in (0, 1)] for c in out]
+    same = w.native.assemble(again, 0, 5, parts)
+    assert w.decrypted(same) == w.decrypted(out) == w.expected
+    assert [c.noise for c in same] == [c.noise for c in out]
+    for wrong in (made[:-1], [*made[:-1], made[-1][:1]], [*made[:-1], [m[:-1] for m in made[-1]]]):
+        with pytest.raises(Error):
+            w.native.assemble_babies(w.encrypted, wrong)
+    for wrong in (parts[:-1], [*parts[:-1], parts[-1][:1]], [*parts[:-1], [[x[:-1] for x in p] for p in parts[-1]]]):
+        with pytest.raises(Error):
+            w.native.assemble(again, 0, 5, wrong)
+    with pytest.raises(Error):
+        w.native.assemble_babies(other.encrypted, made)
+    with pytest.raises(Error):
+        w.native.assemble(other.babies, 0, 5, parts)
+
+
 def test_what_does_not_fit_is_refused() -> None:
     w, other = world("ringforge"), World("ringforge", 11)
     run, d = w.native.run, w.diagonals
