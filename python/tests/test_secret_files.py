@@ -180,6 +180,8 @@ OUTPUTS = {
     ("gates run", "--out"): "alu8 --key k --inputs x --out {}",
     ("psi query", "--out"): "--server 127.0.0.1:1 --set x --out {}",
     ("psi serve", "--log"): "table --log {}",
+    ("explore explore", "--html"): "psi --html {}",
+    ("explore explore", "--write"): "psi --write {}",
     ("bench omr", "--plot"): "--profile test --plot {}",
     ("omr keygen", "--detection-key"): "--secret new --detection-key {}",
     ("omr keygen", "--address"): "--secret new --detection-key d --address {}",

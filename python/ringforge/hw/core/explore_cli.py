@@ -15,6 +15,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from ringforge import files
 from ringforge.cli.console import console, progress, say, seconds_text
 from ringforge.cli.options import output_file
 from ringforge.errors import ParameterError
@@ -79,7 +80,7 @@ def _report(found: Found, top: int) -> None:
         say(f"the paper's design by these models: {'; '.join(paper.refused)}")
 
 
-@app.command()
+@app.command("explore")
 def explore_command(
     machines: Annotated[list[str], typer.Argument(metavar="MACHINE...", help="Machines, or all.")],
     card: Annotated[list[str] | None, typer.Option(help=f"Card: {', '.join(cards.names())}; may be repeated.")] = None,
@@ -132,7 +133,8 @@ def explore_command(
     if write is not None:
         if len(found) != 1 or not found[0].best.config:
             raise ParameterError("--write takes one machine with configurations, on one card")
-        write.write_text(json.dumps(dict(found[0].best.config), indent=2) + "\n", encoding="utf-8")
+        with files.writing(write) as out:
+            out.write((json.dumps(dict(found[0].best.config), indent=2) + "\n").encode())
         _say(f"written to {write}: device rtl:{write} simulates it", as_json)
     if as_json:
         print(json.dumps([f.to_dict() for f in found], indent=1))
