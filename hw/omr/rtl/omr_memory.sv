@@ -221,7 +221,7 @@ module omr_memory
 
       rf_axi_write #(
           .DataW(RowW), .AddrW(AddrW), .Clients(1), .MaxBeats(BurstRows)
-      ) u_axi (
+      ) u_axi_write (
           .clk_i, .rst_ni, .req_valid_i(want), .req_ready_o(want_ready), .req_addr_i('{want_addr}),
           .req_beats_i('{want_beats}), .data_valid_i(out_valid), .data_ready_o(out_ready), .data_i('{out_row}),
           .done_o(done), .idle_o(wr_idle), .error_o(wr_error), .beat_o(wr_beat_o[p]), .wait_o(wr_wait_o[p]),
