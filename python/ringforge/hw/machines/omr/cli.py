@@ -58,6 +58,8 @@ def cycles_command(
     """
     if rotation == matmul:
         raise ParameterError("say what to run: --rotation or --matmul")
+    if method not in ("ringforge", "paper"):
+        raise ParameterError(f'there is no method "{method}": take ringforge or paper')
     machine, given = OmrConfig.named(config), measure.size_of(OmrConfig.named(config))
     digit = special if special is not None else given.digit
     size = Size(log_n or given.log_n, limbs or given.limbs, special or given.special, digit, given.bits)
@@ -113,7 +115,7 @@ def _beside(
 ) -> list[str]:
     """What the paper says of the same."""
     ms = 1e3 * total / machine.clock_hz
-    if size.log_n != 16:
+    if (size.log_n, size.limbs, size.special) not in ((16, 19, 10), (16, 24, 12)):
         return [f"together {total:,} cycles, {ms:.2f} ms"] if matmul else []
     if not matmul:
         each = ms / found[0].rotations
@@ -137,7 +139,8 @@ def _save(
     *,
     model: bool,
 ) -> None:
-    command = f"cycles omr --config {machine.name} {done}"
+    ring = f"--log-n {size.log_n} --limbs {size.limbs} --special {size.special}"
+    command = f"cycles omr --config {machine.name} {done} {ring}"
     origin = provenance.of_run(machine, command)
     extra = {
         "log_n": size.log_n, "limbs": size.limbs, "special": size.special, "parts": [m.cycles for m in found],
