@@ -1,0 +1,1 @@
+rtl/aes_pkg.sv
