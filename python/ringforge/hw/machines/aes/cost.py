@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What products and relinearisations cost on the aes machine, in cycles and in primitives of the FPGA, in closed form.
+
+Cycles of an instruction follow from the engines' structure (headers of aes_fast.sv, aes_paper.sv); a program's are
+those of the unit that is busiest, prime by prime, with what comes before the first and after the last one. The replica
+(`ringforge.hw.machines.aes.replica`) runs programs instruction by instruction and is what devices report; this is for
+the explorer, for tables, and for whole computations of AES.
+
+>>> config = AesConfig.named("aes-fast")
+>>> transform(config, 16), transform(config, 16, padded=True), multiplier_dsp(config)
+(4129, 3873, 6)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from ringforge.hw.core.cards import Blocks, Card, block_ram
+from ringforge.hw.core.synthesis import Resources
+from ringforge.hw.machines.aes.config import BUFFERS, KEYS, NARROW_WORDS, SETS, SLOTS, WORD_BYTES, AesConfig
+
+#: The card of the paper and of the configurations, VC709: what its Virtex-7 690T has.
+CARD: Final = Resources(dsp=3600, bram36=1470, uram=0, lut=433_200, flip_flops=866_400)
+#: DSP slices of a modular multiplication: Barrett on three slices with a product in 4 cycles; Montgomery in two steps
+#: of 16 bits, 4 for the product and one for each step, with one in each cycle.
+DSP: Final = {"paper": 3, "fast": 6}
+#: Bits of a digit, 16 where the window has 16.
+DIGIT_BITS: Final = 16
+
+#: Cycles between one command's end and the next one's begin, and from an instruction's fetch to its begin.
+_HANDOVER: Final = 3
+_START: Final = 40
+#: From a command to done beyond the rows: transforms of the fast engine from 32 lanes on and below, element-wise work.
+_DRAIN: Final = (33, 29)
+_ELEMENTWISE: Final = 20
+#: The published engine: from the last row of a pass to the next pass, and from a command to done beyond its passes.
+_PAPER_MULTIPLY, _PAPER_SUM, _PAPER_DONE = 24, 6, 5
+_PAPER_ELEMENTWISE: Final = 29
+
+
+# ---- instructions ---------------------------------------------------------------------------------------
+
+
+def _rows(config: AesConfig, log_n: int) -> int:
+    return (1 << log_n) // config.lanes
+
+
+def multiply_pass(config: AesConfig, log_n: int, level: int) -> int:
+    """Cycles in which the published engine reads the operands of a level, 2 to log2 N."""
+    rows, lanes = _rows(config, log_n), config.lanes
+    if 1 << level <= lanes:  # half of each row
+        return rows * max(1, lanes // 2 // config.starts)
+    return rows // 2 * max(1, lanes // config.starts)
+
+
+def transform(config: AesConfig, log_n: int, *, padded: bool = False) -> int:
+    """Cycles of a transform of 2^log_n words from command to done.
+
+    Args:
+        padded: half of the words are zeros, whose level the fast engine leaves out.
+    """
+    rows = _rows(config, log_n)
+    if config.fast:
+        return (log_n - int(padded)) * rows + _DRAIN[config.lanes < 32]
+    passes = sum(multiply_pass(config, log_n, m) + _PAPER_MULTIPLY for m in range(2, log_n + 1))
+    return passes + log_n * (rows + _PAPER_SUM) + _PAPER_DONE
+
+
+def elementwise(config: AesConfig, log_n: int, *, operands: int = 2) -> int:
+    """Cycles of MUL or SCALE; with three operands in X the published engine reads them in two turns."""
+    rows = _rows(config, log_n)
+    if config.fast:
+        return 2 * rows + _ELEMENTWISE
+    return max((1 << log_n) // config.starts, rows * (operands - 1)) + _PAPER_ELEMENTWISE
+
+
+def reversal(log_n: int) -> int:
+    """Cycles of REVS and REVX: eight words in each."""
+    return (1 << log_n) // NARROW_WORDS + 16
+
+
+def link(config: AesConfig, beats: int) -> int:
+    """Cycles of the host's link for so many beats of 32 bytes in one direction."""
+    return beats + beats // config.link_burst * config.link_gap
+
+
+# ---- programs -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a program takes.
+
+    Attributes:
+        cycles: from start to end.
+        compute: cycles in which the engine works.
+        inward, outward: bytes over the host's link, to the machine and back.
+        card: bytes to and from the card's memory.
+    """
+
+    cycles: int
+    compute: int
+    inward: int
+    outward: int
+    card: int = 0
+
+
+def _pipelined(config: AesConfig, primes: int, compute: int, moves: int, inward: int, outward: int, card: int) -> Cost:
+    """Primes one after the other, each in so many cycles of the engine and beats of the ports; the busiest unit sets
+    the pace, the first loads and the last store stand before and after."""
+    busiest = max(compute, moves, link(config, inward), link(config, outward), card)
+    first = min(link(config, inward), compute)
+    cycles = primes * busiest + first + link(config, outward) + config.link_latency + _START
+    beat = config.port_bytes
+    return Cost(cycles, primes * compute, primes * inward * beat, primes * outward * beat, primes * card * beat)
+
+
+def _tables(log_n: int) -> int:
+    """Beats of the twiddle factors of both directions, and of the constants."""
+    return 2 * (1 << log_n) // 2 // NARROW_WORDS + 1
+
+
+def product(config: AesConfig, log_n: int, primes: int, terms: int = 1) -> Cost:
+    """A sum of products of two polynomials with 2^log_n / 2 coefficients each, modulo so many primes, not reduced."""
+    beats = (1 << log_n) // NARROW_WORDS
+    forward, back = transform(config, log_n, padded=True), transform(config, log_n)
+    steps = [forward] * (2 * terms) + [elementwise(config, log_n)]
+    steps += [elementwise(config, log_n, operands=3)] * (terms - 1)
+    steps += [elementwise(config, log_n), back]
+    compute = sum(steps) + _HANDOVER * len(steps)
+    if not config.fast:
+        # The sum's reversal stands between the products and the inverse.
+        compute += reversal(log_n)
+    moves = 0 if config.fast else (2 * terms + 1) * reversal(log_n)
+    inward, card = terms * beats, 0
+    if config.ports == 2:
+        card = _tables(log_n)
+    else:
+        inward += _tables(log_n)
+    return _pipelined(config, primes, compute, moves, inward, beats, card)
+
+
+def relinearisation(config: AesConfig, log_n: int, primes: int, digits: int, batch: int = 1) -> Cost:
+    """`batch` ciphertexts of so many digits of 16 bits, with keys over the host's link that they share.
+
+    Digits are the same for every prime: they lie in the card's memory where there is one, else they cross the link again
+    for each prime.
+    """
+    beats = (1 << log_n) // NARROW_WORDS
+    digit = batch * digits * beats // 4  # half the words, of half the size
+    steps = digits * batch * (transform(config, log_n, padded=True) + elementwise(config, log_n) + 2 * _HANDOVER)
+    last = batch * (transform(config, log_n) + elementwise(config, log_n) + 2 * _HANDOVER)
+    moves = 0 if config.fast else batch * (digits + 1) * reversal(log_n)
+    compute = steps + last + (0 if config.fast else batch * reversal(log_n))
+    inward, card = digits * beats, 0
+    if config.ports == 2:
+        card = digit + _tables(log_n)
+    else:
+        inward += digit + _tables(log_n)
+    return _pipelined(config, primes, compute, moves, inward, batch * beats, card)
+
+
+# ---- resources ------------------------------------------------------------------------------------------
+
+
+def multiplier_dsp(config: AesConfig) -> int:
+    """DSP slices of one modular multiplier."""
+    return DSP[config.engine]
+
+
+def multipliers(config: AesConfig) -> int:
+    """Modular multipliers of the engine."""
+    return config.lanes // 2 if config.fast else 4 * config.starts
+
+
+def memories(config: AesConfig, card: Card | None = None) -> dict[str, Blocks]:
+    """Blocks of memory by what they hold: `bank(rows, bits)` for each lane of a wide row."""
+
+    def bank(rows: int, bits: int) -> Blocks:
+        return card.bank(rows, bits) if card else Blocks(block_ram(rows, bits))
+
+    words, bits = 1 << config.max_log_n, 8 * WORD_BYTES
+    rows = words // config.lanes
+    roots = config.lanes if config.fast else config.starts
+    ahead = bank(config.read_rows, 8 * config.port_bytes) + bank(2 * config.burst_rows, 8 * config.port_bytes)
+    return {
+        "X": bank(rows, bits) * (BUFFERS * config.lanes),
+        "S": bank(SLOTS * rows // 2, bits) * config.lanes,
+        "K": bank(KEYS * rows, bits) * config.lanes,
+        "twiddles": bank(SETS * words // roots, bits) * roots,
+        "ports": ahead * config.ports,
+    }
+
+
+def resources(config: AesConfig) -> Resources:
+    """DSP slices and block RAMs on the paper's card, by count; LUTs and flip-flops are not counted."""
+    blocks = sum(memories(config).values(), Blocks())
+    return Resources(dsp=multipliers(config) * multiplier_dsp(config), bram36=ceil(blocks.bram36), uram=blocks.uram)
