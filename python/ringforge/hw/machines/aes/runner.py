@@ -72,11 +72,12 @@ class Simulated(Executor):
     """The machine's SystemVerilog.
 
     Args:
-        simulation: of the configuration that jobs are for. limits: of `Simulation.run`.
+        simulation: of the configuration that jobs are for. cycles: called now and then with the cycles so far.
+        limits: of `Simulation.run`.
     """
 
-    def __init__(self, simulation: Any, **limits: Any) -> None:
-        self.simulation, self.limits = simulation, limits
+    def __init__(self, simulation: Any, cycles: Callable[[int], None] | None = None, **limits: Any) -> None:
+        self.simulation, self.cycles, self.limits = simulation, cycles, limits
 
     def run(self, job: Job, progress: Callable[[float], None] | None = None) -> Run:
         start, sim, memory = time.perf_counter(), self.simulation, job.memory
@@ -94,6 +95,8 @@ class Simulated(Executor):
             sim.write(register, value)
 
         def told(cycles: int) -> None:
+            if self.cycles is not None:
+                self.cycles(cycles)
             if progress is not None:
                 progress(min(cycles / max(job.cycles, 1), 0.99))
 
