@@ -46,7 +46,7 @@ module aes_buffer
 
   logic [RowW-1:0]  raddr, waddr;
   logic [PickW-1:0] rgroup, wgroup;
-  logic             re_q, narrow_q;
+  logic             narrow_q;
 
   if (Groups > 1) begin : g_groups
     assign rgroup = raddr_i[GroupW-1:0];
@@ -58,10 +58,7 @@ module aes_buffer
   assign raddr = wide_re_i ? wide_raddr_i : RowW'(raddr_i >> GroupW);
   assign waddr = wide_we_i ? wide_waddr_i : RowW'(waddr_i >> GroupW);
 
-  always_ff @(posedge clk_i) begin
-    re_q <= wide_re_i;
-    narrow_q <= re_i;
-  end
+  always_ff @(posedge clk_i) narrow_q <= re_i;
 
   if (Packed) begin : g_packed
     logic [PickW-1:0] rgroup_q, pick_q;
@@ -91,6 +88,9 @@ module aes_buffer
     logic [WordW-1:0] mem [2**RowW][Lanes];
     logic [WordW-1:0] row_q [Lanes];
     logic [WordW-1:0] part_q [NarrowWords];
+    logic             wide_q;
+
+    always_ff @(posedge clk_i) wide_q <= wide_re_i;
 
     always_ff @(posedge clk_i) begin
       if (wide_we_i && wide_wmask_i == '1) begin
@@ -107,7 +107,7 @@ module aes_buffer
     end
 
     always_ff @(posedge clk_i) begin
-      if (re_q) wide_rdata_o <= row_q;
+      if (wide_q) wide_rdata_o <= row_q;
       if (narrow_q) rdata_o <= part_q;
     end
   end

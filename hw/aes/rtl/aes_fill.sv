@@ -24,7 +24,9 @@ module aes_fill
     input  logic [4:0]         log_n_i,
     input  logic               cmd_valid_i,
     output logic               cmd_ready_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // an instruction has fields of all units
     input  instr_t             cmd_i,
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic               done_o,
 
     output logic               rd_valid_o,
@@ -43,26 +45,21 @@ module aes_fill
 );
   localparam int unsigned HalfW = WordW / 2;   // of a digit
 
-  function automatic logic digits_of(instr_t instr);
-    return instr.op == OpLoadS && instr.half;
-  endfunction
-
   // ---- Requests ------------------------------------------------------------------------------------
   logic              ask_q, room, take;
   logic [AddrW-1:0]  addr_q;
   logic [CountW-1:0] rows, rows_q;
 
-  function automatic logic [CountW-1:0] rows_of(instr_t instr, logic [4:0] log_n);
-    logic [CountW-1:0] all = CountW'(32'd1 << (log_n - 5'd3));
-    case (instr.op)
-      OpLoadS: return all >> 1;
-      OpLoadT: return instr.rows[CountW-1:0];
-      OpLoadC: return CountW'(1);
-      default: return all;
+  always_comb begin
+    rows = CountW'(32'd1 << (log_n_i - 5'd3));
+    case (cmd_i.op)
+      OpLoadS: rows = rows >> 1;
+      OpLoadT: rows = cmd_i.rows[CountW-1:0];
+      OpLoadC: rows = CountW'(1);
+      default: ;
     endcase
-  endfunction
+  end
 
-  assign rows = rows_of(cmd_i, log_n_i);
   assign cmd_ready_o = room && (!ask_q || rd_ready_i);
   assign take = cmd_valid_i && cmd_ready_o;
   assign rd_valid_o = ask_q;
@@ -74,7 +71,7 @@ module aes_fill
     else if (cmd_ready_o || rd_ready_i) ask_q <= take;
     if (take) begin
       addr_q <= cmd_i.addr;
-      rows_q <= digits_of(cmd_i) ? rows >> 1 : rows;
+      rows_q <= cmd_i.op == OpLoadS && cmd_i.half ? rows >> 1 : rows;
     end
   end
 
@@ -99,7 +96,7 @@ module aes_fill
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
-  assign digits = digits_of(write_of_o);
+  assign digits = write_of_o.op == OpLoadS && write_of_o.half;
   assign upper = at_q[0];               // of a row of digits
   assign write_valid_o = valid && row_valid_i;
   assign written = write_valid_o && write_ready_i;

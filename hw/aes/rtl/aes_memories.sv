@@ -75,8 +75,6 @@ module aes_memories
     $error("aes_memories: a buffer has 4 wide rows at least");
   end
 
-  localparam int unsigned RowBits = RowW;
-
   // ---- X -------------------------------------------------------------------------------------------
   logic [WordW-1:0] wide   [Buffers][Lanes];
   logic [WordW-1:0] narrow [Buffers][NarrowWords];
@@ -101,8 +99,9 @@ module aes_memories
   assign store_rdata_o = narrow[store_pick_q];
 
   for (genvar b = 0; b < Buffers; b++) begin : g_x
-    logic [1:0] re;
-    logic       move_re, store_re, we, move_we, load_we;
+    logic [1:0]       re;
+    logic             move_re, store_re, we, move_we, load_we;
+    logic [WordW-1:0] wdata [NarrowWords];
 
     for (genvar p = 0; p < 2; p++) begin : g_re
       assign re[p] = x_re_i[p] && x_rbuf_i[p] == 2'(b);
@@ -113,14 +112,19 @@ module aes_memories
     assign move_we = move_x_we_i && move_x_wbuf_i == 2'(b);
     assign load_we = load_x_we_i && load_x_buf_i == 2'(b);
 
+    always_comb begin
+      if (move_we) wdata = move_x_wdata_i;
+      else wdata = load_x_wdata_i;
+    end
+
     aes_buffer #(
-        .Lanes(Lanes), .RowW(RowBits), .Packed(Packed)
+        .Lanes(Lanes), .RowW(RowW), .Packed(Packed)
     ) u_buffer (
         .clk_i, .wide_re_i(re != '0), .wide_raddr_i(re[0] ? x_rrow_i[0] : x_rrow_i[1]), .wide_rdata_o(wide[b]),
         .wide_we_i(we), .wide_waddr_i(x_wrow_i), .wide_wmask_i(x_wmask_i), .wide_wdata_i(x_wdata_i),
         .re_i(move_re || store_re), .raddr_i(move_re ? move_x_rrow_i : store_row_i), .rdata_o(narrow[b]),
         .we_i(move_we || load_we), .waddr_i(move_we ? move_x_wrow_i : load_x_row_i),
-        .wdata_i(move_we ? move_x_wdata_i : load_x_wdata_i)
+        .wdata_i(wdata)
     );
 
 `ifndef SYNTHESIS

@@ -57,9 +57,10 @@ module aes_queue
     if (!rst_ni) level_q <= '0;
     else level_q <= end_at + LevelW'(push);
     for (int unsigned i = 0; i < Depth; i++) begin
-      automatic int unsigned from = pop && i + 1 < Depth ? i + 1 : i;
-      instr_q[i] <= instr_q[from];
-      waits_q[i] <= '{need: open[from], count: waits_q[from].count};
+      // What lies behind the last entry is never at the head.
+      if (pop) instr_q[i] <= instr_q[(i+1)%Depth];
+      waits_q[i].need <= pop ? open[(i+1)%Depth] : open[i];
+      if (pop) waits_q[i].count <= waits_q[(i+1)%Depth].count;
       if (push && LevelW'(i) == end_at) begin
         instr_q[i] <= instr_i;
         waits_q[i] <= waits_i;
