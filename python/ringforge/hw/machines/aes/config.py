@@ -2,7 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """Configurations of the aes machine.
 
->>> machine = AesConfig.named("aes-u")
+>>> machine = AesConfig.named("aes-fast")
 >>> machine.port_bytes, machine.words(16), machine.rows(16), machine.link_bytes_per_cycle
 (32, 65536, 8192, 28.444444444444443)
 """

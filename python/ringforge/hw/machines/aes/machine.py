@@ -16,7 +16,7 @@ MACHINE: Final = Machine(
     config=AesConfig,
     top="aes_top",
     identity=0x45414652,
-    default="aes-u",
+    default="aes-fast",
     errors={
         1: "an instruction that it does not know, or that its engine does not have",
         2: "an instruction names a buffer, a slot or a port that it does not have, or operands that do not go together",
