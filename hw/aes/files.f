@@ -1,5 +1,6 @@
 rtl/aes_pkg.sv
 rtl/aes_twiddles.sv
+rtl/aes_butterfly.sv
 rtl/aes_fast.sv
 rtl/aes_paper.sv
 rtl/aes_rev.sv

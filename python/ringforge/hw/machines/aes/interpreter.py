@@ -32,8 +32,7 @@ from ringforge.hw.machines.aes.program import (
 #: Residues inside, so that products of two fit.
 Words = npt.NDArray[np.uint64]
 
-#: Instructions that a unit's queue holds, and how far a count may be passed and is still known as reached.
-_QUEUE: Final = 4
+#: How far a count may be passed and is still known as reached.
 _REACH: Final = 1 << 15
 _RADIX: Final = 1 << 32
 
@@ -91,27 +90,22 @@ def check_waits(program: Program, *, fast: bool) -> None:
             known = [max(pair) for pair in zip(known, earlier_known, strict=True)]
         known[i.unit] = len(of_unit[i.unit])
         clocks.append(known)
-    _check_counts(program, of_unit, ordinal)
+    _check_counts(program, of_unit)
 
 
-def _check_counts(program: Program, of_unit: list[list[int]], ordinal: list[int]) -> None:
-    """Whether no unit can run so far beyond a count that the machine no longer knows it as reached.
-
-    While an instruction waits in its queue, others are handed out up to the one that no longer fits behind it.
+def _check_counts(program: Program, of_unit: list[list[int]]) -> None:
+    """Whether the machine knows every count as reached that is: it compares when it gets the instruction.
 
     Raises:
-        HardwareError: one can; the message names the instruction.
+        HardwareError: a unit may be too far beyond one by then; the message names the instruction.
     """
     for number, i in enumerate(program.instructions):
-        behind = of_unit[i.unit][ordinal[number] + _QUEUE : ordinal[number] + _QUEUE + 1]
         for unit in Unit:
-            if i.need >> unit & 1:
-                most = bisect_left(of_unit[unit], behind[0] if behind else len(program.instructions))
-                if most - i.wait[unit] >= _REACH:
-                    raise HardwareError(
-                        f"instruction {number}, {i.op.name}, waits for {i.wait[unit]} of {unit.name}, which may do "
-                        f"{most} meanwhile: counts are known as reached for less than {_REACH} more"
-                    )
+            if i.need >> unit & 1 and (most := bisect_left(of_unit[unit], number)) - i.wait[unit] >= _REACH:
+                raise HardwareError(
+                    f"instruction {number}, {i.op.name}, waits for {i.wait[unit]} of {unit.name}, which may have done "
+                    f"{most}: counts are known as reached for less than {_REACH} more"
+                )
 
 
 # ---- transforms ------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class ProductsOn(Implementation):
 
 @dataclass(frozen=True)
 class _Key:
-    """A prepared relinearisation: transforms, the key's values as the machine takes them, and what the library needs."""
+    """A prepared relinearisation: transforms, values of the key as the machine takes them, and the library's part."""
 
     target: Target
     words: list[Words]

@@ -28,7 +28,7 @@ Words = npt.NDArray[np.uint64]
 #: Bytes of an instruction, a beat of a port.
 INSTRUCTION_BYTES: Final = 32
 #: Instructions of a unit that may be dispatched and not completed, at most: its queue, those at work, what hands over.
-UNDER_WAY: Final = 12
+UNDER_WAY: Final = 16
 #: Completion counters count modulo 2^16.
 _COUNTER: Final = 1 << 16
 
