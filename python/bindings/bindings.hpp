@@ -105,6 +105,8 @@ void bind_bfv(nb::module_& m);
 /// After keys and plans.
 void bind_bgv(nb::module_& m);
 void bind_ltv(nb::module_& m);
+/// l: the submodule `ltv`, with its objects.
+void bind_ltv_parts(nb::module_& l);
 void bind_hlt(nb::module_& m);
 void bind_batch_matmul(nb::module_& m);
 void bind_io(nb::module_& m);

@@ -11,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "word_arrays.hpp"
 
 namespace bindings {
 namespace {
@@ -115,7 +116,11 @@ void bind_objects(nb::module_& l) {
       .def("limb", [](const Ciphertext& c, std::size_t i) {
         if (i >= c.limbs()) throw nb::index_error();
         return to_numpy<u32>(c.poly.limb(i), c.poly.degree());
-      });
+      })
+      .def_prop_ro(
+          "words",
+          [](nb::pointer_and_handle<Ciphertext> c) { return view(c.p->poly, c.h); },
+          "Residues in coefficient form, (limbs, N); a view.");
   nb::class_<SecretKey>(l, "SecretKey", "A secret for each level.").def_ro("id", &SecretKey::id);
   nb::class_<PublicKey>(l, "PublicKey", "A public key for each level.").def_ro("key_id", &PublicKey::key_id);
   nb::class_<EvalKey>(l, "EvalKey", "What takes ciphertexts of the level above to `level`.")
@@ -127,14 +132,41 @@ void bind_objects(nb::module_& l) {
       .def("limb", [](const EvalKey& k, std::size_t digit, std::size_t i) {
         if (digit >= k.digits.size() || i >= k.digits[digit].limbs()) throw nb::index_error();
         return to_numpy<u32>(k.digits[digit].limb(i), k.digits[digit].length());
-      });
+      })
+      .def(
+          "digit",
+          [](nb::pointer_and_handle<EvalKey> k, std::size_t digit) {
+            if (digit >= k.p->digits.size()) throw nb::index_error();
+            return view(k.p->digits[digit], k.h);
+          },
+          "digit"_a,
+          "Words of a digit, (limbs, transform length); a view. In a padded ring, word j is the value at w^brv(j), w "
+          "the prime's of `Context.roots`.")
+      .def(
+          "coefficients",
+          [](const EvalKey& k, std::size_t digit, unsigned threads) {
+            if (digit >= k.digits.size()) throw nb::index_error();
+            auto* made = new Coefficients(unlocked([&] { return to_coeff(k.digits[digit], threads); }));
+            const nb::capsule owner(made, [](void* p) noexcept { delete static_cast<Coefficients*>(p); });
+            return view(*made, owner);
+          },
+          "digit"_a, "threads"_a = 1, "A digit in coefficient form, (limbs, N).");
 }
 
 void bind_parties(nb::module_& l) {
   nb::class_<Context>(l, "Context", "Everything derived from a parameter set.")
       .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
       .def_prop_ro("params", &Context::params)
-      .def_prop_ro("rules", &Context::rules);
+      .def_prop_ro("rules", &Context::rules)
+      .def_prop_ro(
+          "roots",
+          [](const Context& c) {
+            const BasisOf<u32> basis = c.basis(c.params().limbs(0));
+            std::vector<u64> roots;
+            for (std::size_t i = 0; i < basis.size(); ++i) roots.push_back(basis[i].psi());
+            return roots;
+          },
+          "For each prime the root of unity behind its transforms, of the order of their length in a padded ring.");
   nb::class_<Client>(l, "Client", "Key generation, encryption, decryption. LTV is broken: no protection.")
       .def(
           "__init__",
@@ -194,6 +226,15 @@ using Ciphertexts = std::vector<const Ciphertext*>;
 using Rows = std::vector<std::vector<u32>>;
 using Terms = std::vector<std::vector<std::pair<u32, u32>>>;
 
+ProductSums plan_of(const Rows& sums, const Terms& outputs, const Rows& linear) {
+  ProductSums plan{sums, {}, linear};
+  for (const auto& terms : outputs) {
+    auto& to = plan.outputs.emplace_back();
+    for (const auto& [a, b] : terms) to.push_back({a, b});
+  }
+  return plan;
+}
+
 void bind_batches(nb::module_& l) {
   nb::class_<Relinearizer>(l, "Relinearizer", "Relinearises many ciphertexts by the key of one level at a time.")
       .def(
@@ -205,8 +246,9 @@ void bind_batches(nb::module_& l) {
       .def_prop_ro("level", &Relinearizer::level, "Of the key that is loaded; 0 before the first.")
       .def("load", nb::overload_cast<const EvalKey&>(&Relinearizer::load), "key"_a, GilReleased())
       .def(
-          "relinearize", [](Relinearizer& r, const Ciphertexts& inputs) { return r.relinearize(inputs); }, "inputs"_a,
-          GilReleased(), "Each as Evaluator.relinearize does it, bit for bit.");
+          "relinearize",
+          [](Relinearizer& r, const Ciphertexts& inputs, unsigned threads) { return r.relinearize(inputs, threads); },
+          "inputs"_a, "threads"_a = 0, GilReleased(), "Each as Evaluator.relinearize does it, bit for bit.");
   nb::class_<BatchEvaluator>(l, "BatchEvaluator", "Operations on many ciphertexts.")
       .def(
           "__init__",
@@ -223,16 +265,37 @@ void bind_batches(nb::module_& l) {
       .def(
           "products",
           [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
-             const Rows& linear) {
-            ProductSums plan{sums, {}, linear};
-            for (const auto& terms : outputs) {
-              auto& to = plan.outputs.emplace_back();
-              for (const auto& [a, b] : terms) to.push_back({a, b});
-            }
-            return e.products(inputs, plan);
-          },
+             const Rows& linear) { return e.products(inputs, plan_of(sums, outputs, linear)); },
           "inputs"_a, "sums"_a, "outputs"_a, "linear"_a = Rows(), GilReleased(),
           "For each output the sum of products of two sums of inputs, and of sums that are added.")
+      .def(
+          "operands",
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
+             const Rows& linear) {
+            const std::size_t limbs = inputs.empty() ? 0 : inputs[0]->limbs();
+            std::unique_ptr<u32[]> words;
+            const std::size_t n = e.context()->params().degree();
+            unlocked([&] {
+              words.reset(new u32[sums.size() * limbs * n]);
+              e.operands({words.get(), sums.size() * limbs * n}, inputs, plan_of(sums, outputs, linear));
+              return 0;
+            });
+            return owned<nb::ndim<3>>(std::move(words), {sums.size(), limbs, n});
+          },
+          "inputs"_a, "sums"_a, "outputs"_a, "linear"_a = Rows(),
+          "The sums' words, (sums, limbs, N), for a machine that computes `products`.")
+      .def(
+          "assemble",
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
+             const Rows& linear, const Unreduced& words) {
+            const std::size_t limbs = inputs.empty() ? 0 : inputs[0]->limbs();
+            require_shape(words, {outputs.size(), limbs, e.context()->ring().transform_length()});
+            return unlocked([&, view = std::span(words.data(), words.size())] {
+              return e.assemble(inputs, plan_of(sums, outputs, linear), view);
+            });
+          },
+          "inputs"_a, "sums"_a, "outputs"_a, "linear"_a, "words"_a,
+          "The results of `products` from such a machine's words, (outputs, limbs, transform length).")
       .def(
           "mod_switch", [](const BatchEvaluator& e, const Ciphertexts& inputs) { return e.mod_switch(inputs); },
           "inputs"_a, GilReleased())
@@ -252,6 +315,7 @@ void bind_ltv(nb::module_& m) {
   bind_objects(l);
   bind_parties(l);
   bind_batches(l);
+  bind_ltv_parts(l);
 }
 
 }  // namespace bindings

@@ -8,6 +8,7 @@
 #include "plain.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
+#include "unreduced.hpp"
 
 namespace ringforge::ltv {
 namespace {
@@ -33,6 +34,14 @@ void check_row(const std::vector<u32>& row, std::size_t count, const char* what)
     if (i >= count)
       throw ShapeError("a sum takes " + std::string(what) + " " + std::to_string(i) + ", there are " +
                        std::to_string(count));
+}
+
+/// The sum of limb i of the inputs that a row lists, n words.
+void add_row(u32* dst, std::span<const Ciphertext* const> inputs, const std::vector<u32>& row, std::size_t i,
+             std::size_t n, const kernels::Modulus& mod) {
+  if (row.size() == 1) std::copy_n(inputs[row[0]]->poly.limb(i), n, dst);
+  for (std::size_t k = 1; k < row.size(); ++k)
+    kernels::active32().add(dst, k == 1 ? inputs[row[0]]->poly.limb(i) : dst, inputs[row[k]]->poly.limb(i), n, mod);
 }
 
 }  // namespace
@@ -85,10 +94,9 @@ std::vector<Ciphertext> BatchEvaluator::sums(std::span<const Ciphertext* const> 
   return out;
 }
 
-// Prime by prime: inputs are transformed once, sums are made of transforms, products are summed there, and each output
-// comes back once.
-std::vector<Ciphertext> BatchEvaluator::products(std::span<const Ciphertext* const> inputs,
-                                                 const ProductSums& plan) const {
+/// Results of `products`, all but their words.
+std::vector<Ciphertext> BatchEvaluator::planned(std::span<const Ciphertext* const> inputs,
+                                                const ProductSums& plan) const {
   check_inputs(*ctx_, inputs);
   const NoiseRules& rules = ctx_->rules();
   if (!plan.linear.empty() && plan.linear.size() != plan.outputs.size())
@@ -140,6 +148,14 @@ std::vector<Ciphertext> BatchEvaluator::products(std::span<const Ciphertext* con
     out[o].degree = 2;
     out[o].lag = high - low;
   }
+  return out;
+}
+
+// Prime by prime: inputs are transformed once, sums are made of transforms, products are summed there, and each output
+// comes back once.
+std::vector<Ciphertext> BatchEvaluator::products(std::span<const Ciphertext* const> inputs,
+                                                 const ProductSums& plan) const {
+  std::vector<Ciphertext> out = planned(inputs, plan);
   if (inputs.empty()) return out;
   const BasisOf<u32>& basis = inputs[0]->poly.basis();
   const std::size_t length = ctx_->ring().transform_length();
@@ -176,6 +192,37 @@ std::vector<Ciphertext> BatchEvaluator::products(std::span<const Ciphertext* con
         for (const u32 s : plan.linear[o]) kernels.add(total, total, at[s], length, mod);
       intt(out[o].poly.limb(i), total, basis[i]);
     }
+  });
+  return out;
+}
+
+void BatchEvaluator::operands(std::span<u32> dst, std::span<const Ciphertext* const> inputs,
+                              const ProductSums& plan) const {
+  planned(inputs, plan);
+  require_padded(*ctx_);
+  const std::size_t n = ctx_->params().degree(), limbs = inputs.empty() ? 0 : inputs[0]->limbs();
+  if (dst.size() != plan.sums.size() * limbs * n)
+    throw ShapeError(std::to_string(dst.size()) + " words for " + std::to_string(plan.sums.size()) + " sums of " +
+                     std::to_string(limbs) + " limbs of " + std::to_string(n));
+  parallel_for(threads_, limbs, [&](std::size_t i) {
+    const kernels::Modulus& mod = inputs[0]->poly.basis()[i].mod();
+    for (std::size_t s = 0; s < plan.sums.size(); ++s)
+      add_row(dst.data() + (s * limbs + i) * n, inputs, plan.sums[s], i, n, mod);
+  });
+}
+
+std::vector<Ciphertext> BatchEvaluator::assemble(std::span<const Ciphertext* const> inputs, const ProductSums& plan,
+                                                 std::span<const u32> words) const {
+  std::vector<Ciphertext> out = planned(inputs, plan);
+  reduce_unreduced(out, words, *ctx_, threads_);
+  if (plan.linear.empty()) return out;
+  const std::size_t n = ctx_->params().degree(), limbs = out.empty() ? 0 : out[0].limbs();
+  parallel_for(threads_, out.size() * limbs, [&](std::size_t at) {
+    const std::size_t i = at % limbs;
+    u32* to = out[at / limbs].poly.limb(i);
+    const kernels::Modulus& mod = inputs[0]->poly.basis()[i].mod();
+    for (const u32 s : plan.linear[at / limbs])
+      for (const u32 k : plan.sums[s]) kernels::active32().add(to, to, inputs[k]->poly.limb(i), n, mod);
   });
   return out;
 }

@@ -15,8 +15,6 @@ namespace {
 using u128 = unsigned __int128;
 /// 64 primes of 31 bits.
 constexpr std::size_t kMaxWords = 32;
-/// Coefficients that one task takes.
-constexpr std::size_t kBlock = 1024;
 
 void multiply(u64* x, std::size_t words, u64 f) {
   u128 carry = 0;
@@ -109,17 +107,18 @@ double Crt::scaled(const u64* value, double log2_scale) const noexcept {
 
 // By blocks of coefficients: limbs and digits lie a power of two apart, and one word of each at a time would fall into
 // one set of a cache.
-void Crt::windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, std::size_t count, unsigned threads) const {
+template <class Word>
+void Crt::windows(Word* dst, const Poly<Coeff, u32>& p, unsigned r, std::size_t count, i64 offset,
+                  unsigned threads) const {
   constexpr std::size_t kStrip = 64;
   const std::size_t n = p.degree(), size = basis_.size();
-  digits.fit(count, n);
   const u64 mask = (u64{1} << r) - 1;
   parallel_for(threads, (n + kStrip - 1) / kStrip, [&](std::size_t block) {
     const std::size_t first = block * kStrip, strip = std::min(kStrip, n - first);
     std::array<u64, kMaxWords + 1> value{};
     std::array<double, kStrip> quotients{};
     std::vector<u32> y(size * kStrip);
-    std::vector<std::int32_t> found(count * kStrip);
+    std::vector<Word> found(count * kStrip);
     for (std::size_t i = 0; i < size; ++i) {
       const u32* limb = p.limb(i) + first;
       const u64 q = basis_[i].value();
@@ -152,16 +151,19 @@ void Crt::windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, std::si
           digit = (static_cast<i64>(window << (63 - r)) >> (63 - r)) + carry;
         else
           digit = balanced(window & mask, r, carry);
-        found[d * kStrip + c] = static_cast<std::int32_t>(digit);
+        found[d * kStrip + c] = static_cast<Word>(digit + offset);
       }
     }
-    for (std::size_t d = 0; d < count; ++d) std::copy_n(found.data() + d * kStrip, strip, digits[d].data() + first);
+    for (std::size_t d = 0; d < count; ++d) std::copy_n(found.data() + d * kStrip, strip, dst + d * n + first);
   });
 }
 
-void residue_windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, unsigned threads) {
+namespace {
+
+/// Windows of r bits of each centred residue, ceil(31/r) for each prime, each plus `offset`.
+template <class Word>
+void residue_windows(Word* dst, const Poly<Coeff, u32>& p, unsigned r, i64 offset, unsigned threads) {
   const std::size_t n = p.degree(), each = (31 + r - 1) / r;
-  digits.fit(p.limbs() * each, n);
   parallel_for(threads, p.limbs(), [&](std::size_t i) {
     const auto q = static_cast<i64>(p.basis()[i].value());
     const u64 mask = (u64{1} << r) - 1;
@@ -177,16 +179,30 @@ void residue_windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, unsi
           digit = (centred >> (d * r)) + carry;
         else
           digit = balanced(static_cast<u64>(centred >> (d * r)) & mask, r, carry);
-        digits[i * each + d][k] = static_cast<std::int32_t>(digit);
+        dst[(i * each + d) * n + k] = static_cast<Word>(digit + offset);
       }
     }
   });
 }
 
-void cut(Digits& digits, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count, unsigned threads) {
+template <class Word>
+void cut_to(Word* dst, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count, i64 offset,
+            unsigned threads) {
   const unsigned r = params.spec().window;
-  if (params.spec().gadget == Gadget::rns) return residue_windows(digits, p, r, threads);
-  Crt(p.basis()).windows(digits, p, r, count, threads);
+  if (params.spec().gadget == Gadget::rns) return residue_windows(dst, p, r, offset, threads);
+  Crt(p.basis()).windows(dst, p, r, count, offset, threads);
+}
+
+}  // namespace
+
+void cut(Digits& digits, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count, unsigned threads) {
+  digits.fit(count, p.degree());
+  cut_to(digits[0].data(), p, params, count, 0, threads);
+}
+
+void cut(std::span<std::uint16_t> dst, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count,
+         i64 offset, unsigned threads) {
+  cut_to(dst.data(), p, params, count, offset, threads);
 }
 
 }  // namespace ringforge::ltv

@@ -44,8 +44,9 @@ class Crt {
   double log2_scale() const noexcept { return log2_scale_; }
 
   /// Windows of r bits, lowest first; `count` windows hold q. Balanced, the last takes what is left; windows of one bit
-  /// are those of the size, with its sign.
-  void windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, std::size_t count, unsigned threads) const;
+  /// are those of the size, with its sign. Window d of coefficient k, plus `offset`, goes to dst[d * N + k].
+  template <class Word>
+  void windows(Word* dst, const Poly<Coeff, u32>& p, unsigned r, std::size_t count, i64 offset, unsigned threads) const;
 
  private:
   void combine(const u32* y, double quotient, u64* out) const noexcept;
@@ -58,10 +59,10 @@ class Crt {
   std::vector<double> reciprocal_;        // 1/p_i
 };
 
-/// Windows of r bits of each centred residue, ceil(31/r) for each prime.
-void residue_windows(Digits& digits, const Poly<Coeff, u32>& p, unsigned r, unsigned threads);
-
 /// Digits as the parameters cut them for relinearisation; `count` are those of the evaluation key.
 void cut(Digits& digits, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count, unsigned threads);
+/// The same, each plus `offset`, as count * N words of 16 bits, in which they fit.
+void cut(std::span<std::uint16_t> dst, const Poly<Coeff, u32>& p, const Parameters& params, std::size_t count,
+         i64 offset, unsigned threads);
 
 }  // namespace ringforge::ltv

@@ -12,6 +12,7 @@
 #include "ringforge/error.hpp"
 #include "ringforge/ltv/batch.hpp"
 #include "ringforge/threads.hpp"
+#include "unreduced.hpp"
 
 namespace ringforge::ltv {
 namespace {
@@ -181,21 +182,17 @@ void Relinearizer::prepare(const Poly<Eval, u32>& digit, std::size_t d) {
 }
 
 void Relinearizer::check_input(const Ciphertext& c) const {
-  check(*ctx_, c);
-  if (level_ == 0) throw LevelError("no evaluation key is loaded: load that of level " + std::to_string(c.level + 1));
-  if (c.key_id != key_id_) throw MismatchError("the evaluation key is of another secret key than the ciphertext's");
-  if (c.level + 1 != level_ || c.lag != lag_ || c.limbs() != limbs_)
-    throw LevelError("a ciphertext of level " + std::to_string(c.level) + " over " + std::to_string(c.lag) +
-                     " levels with " + std::to_string(c.limbs()) +
-                     " limbs needs its level's limbs, and the key of level " + std::to_string(c.level + 1) +
-                     " with that lag; loaded is that of level " + std::to_string(level_) + " with lag " +
-                     std::to_string(lag_));
+  if (level_ == 0) {
+    check(*ctx_, c);
+    throw LevelError("no evaluation key is loaded: load that of level " + std::to_string(c.level + 1));
+  }
+  check_for_key(*ctx_, c, key_id_, level_, lag_);
 }
 
 /// Transforms of all digits modulo one of the two primes.
-void Relinearizer::transform(std::size_t count, std::size_t a) {
+void Relinearizer::transform(std::size_t count, std::size_t a, unsigned threads) {
   const PrimeOf<u64>& prime = wide_[a];
-  parallel_for(threads_, count * digits_, [&](std::size_t at) {
+  parallel_for(threads, count * digits_, [&](std::size_t at) {
     u64* to = x_.data() + at * row_;
     residues(to, std::as_const(cut_[at / digits_])[at % digits_], prime.value());
     ntt(to, to, prime);
@@ -203,9 +200,9 @@ void Relinearizer::transform(std::size_t count, std::size_t a) {
 }
 
 /// Sums over digits, tile by tile: a pair of groups of the key meets the digits of all ciphertexts.
-void Relinearizer::multiply(std::size_t count, std::size_t a) {
+void Relinearizer::multiply(std::size_t count, std::size_t a, unsigned threads) {
   const std::size_t tiles = ctx_->ring().transform_length() / tile_;
-  parallel_for(threads_, tiles, [&](std::size_t t) {
+  parallel_for(threads, tiles, [&](std::size_t t) {
     WordBuffer unused(tile_);
     std::vector<const u64*> digit(digits_), left(digits_), right(digits_);
     for (std::size_t g = 0; g < groups_; g += 2) {
@@ -225,13 +222,13 @@ void Relinearizer::multiply(std::size_t count, std::size_t a) {
 }
 
 /// Back to coefficients, and to residues modulo the key's primes.
-void Relinearizer::finish(std::span<Ciphertext> results) {
+void Relinearizer::finish(std::span<Ciphertext> results, unsigned threads) {
   const Ring& ring = ctx_->ring();
   const std::size_t length = ring.transform_length();
   const bool padded = ring.kind() == RingKind::padded;
   const CyclotomicReduction reduction(padded ? ring.index() : 3);
   const Join join(wide_);
-  parallel_for(threads_, results.size() * groups_, [&](std::size_t at) {
+  parallel_for(threads, results.size() * groups_, [&](std::size_t at) {
     const std::size_t b = at / groups_, g = at % groups_;
     u64* x0 = sums_.data() + (b * kWide * groups_ + g) * row_;
     u64* x1 = x0 + groups_ * row_;
@@ -251,7 +248,8 @@ void Relinearizer::finish(std::span<Ciphertext> results) {
   });
 }
 
-std::vector<Ciphertext> Relinearizer::relinearize(std::span<const Ciphertext* const> inputs) {
+std::vector<Ciphertext> Relinearizer::relinearize(std::span<const Ciphertext* const> inputs, unsigned threads) {
+  if (threads == 0) threads = threads_;
   const std::lock_guard lock(mutex_);
   for (const Ciphertext* c : inputs) check_input(*c);
   const std::size_t most =
@@ -265,15 +263,15 @@ std::vector<Ciphertext> Relinearizer::relinearize(std::span<const Ciphertext* co
     const std::size_t now = std::min(most, inputs.size() - from);
     for (std::size_t b = 0; b < now; ++b) {
       const Ciphertext& c = *inputs[from + b];
-      cut(cut_[b], c.poly, ctx_->params(), digits_, threads_);
+      cut(cut_[b], c.poly, ctx_->params(), digits_, threads);
       results.push_back({Coefficients(c.poly.basis()), c.key_id, level_, 1,
                          ctx_->rules().relinearized(c.noise, level_, c.degree), 0});
     }
     for (std::size_t a = 0; a < kWide; ++a) {
-      transform(now, a);
-      multiply(now, a);
+      transform(now, a, threads);
+      multiply(now, a, threads);
     }
-    finish(std::span(results).subspan(from));
+    finish(std::span(results).subspan(from), threads);
     count({.key_switch = now, .key_bytes = 8 * kWide * ctx_->ring().transform_length() * groups_ * digits_});
   }
   return results;

@@ -73,7 +73,7 @@ module aes_fast
 );
   localparam int unsigned Half = Lanes / 2;
   localparam int unsigned LogLanes = $clog2(Lanes);
-  localparam int unsigned Word = 16;
+  localparam int unsigned V = 31;  // bits of a residue
   // Cycles from a read of element-wise work to the multipliers' operands, and to its write.
   localparam int unsigned PickAt = rf_pkg::BankLatency + 1;
   localparam int unsigned WriteAt = PickAt + 1 + rf_pkg::ButterflyLatency;
@@ -90,9 +90,9 @@ module aes_fast
   instr_t       cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic         take, busy_q, transforms, multiplies, paired, done, transformed, passed_q;
-  logic [W-1:0] q_q, scale_q;
-  logic [W-1:0] modulus [2];
-  logic [W-1:0] scale [2];
+  logic [V-1:0] q_q, scale_q;
+  logic [V-1:0] modulus [2];
+  logic [V-1:0] scale [2];
 
   assign done = busy_q && (transformed || passed_q);
   assign done_o = done;
@@ -105,8 +105,8 @@ module aes_fast
 
   always_ff @(posedge clk_i) begin
     if (c_we_i) begin
-      modulus[t_set_i] <= t_wdata_i[0];
-      scale[t_set_i] <= t_wdata_i[3];
+      modulus[t_set_i] <= V'(t_wdata_i[0]);
+      scale[t_set_i] <= V'(t_wdata_i[3]);
     end
     if (take) begin
       cmd_q <= cmd_i;
@@ -121,8 +121,8 @@ module aes_fast
   // ---- Transforms ----------------------------------------------------------------------------------
   logic            rd_en, rd_src, rd_pair, tw_en, tw_pair, wr_en, wr_pair;
   logic [RowW-1:0] rd_row, tw_row, wr_row, upper;
-  logic [W-1:0]    rd_data [Lanes], tw_data [Lanes], wr_data [Lanes];
-  logic [W-1:0]    core_a [Lanes], core_b [Half], core_r [Lanes];
+  logic [V-1:0]    rd_data [Lanes], tw_data [Lanes], wr_data [Lanes];
+  logic [V-1:0]    core_a [Lanes], core_b [Half], core_r [Lanes], t_residues [NarrowWords];
   logic            from_s_q [rf_pkg::BankLatency];
   logic            unused_source, unused_soon, unused_valid, unused_pair;
 
@@ -133,10 +133,13 @@ module aes_fast
     from_s_q[0] <= s_re_o;
     for (int unsigned d = 1; d < rf_pkg::BankLatency; d++) from_s_q[d] <= from_s_q[d-1];
   end
-  assign rd_data = from_s_q[rf_pkg::BankLatency-1] ? s_rdata_i : x_rdata_i[0];
+  always_comb begin
+    for (int unsigned l = 0; l < Lanes; l++)
+      rd_data[l] = from_s_q[rf_pkg::BankLatency-1] ? V'(s_rdata_i[l]) : V'(x_rdata_i[0][l]);
+  end
 
   rf_transform #(
-      .W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(rf_pkg::MulMontgomery), .Twin(Twin), .Cyclic(1'b1),
+      .W(V), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(rf_pkg::MulMontgomery), .Twin(Twin), .Cyclic(1'b1),
       .SpnRegisters(32'(Long)), .MapRegister(1'b0), .TwiddlePick(Long), .Lend(1'b1)
   ) u_transform (
       .clk_i, .rst_ni, .start_i(take && cmd_i.op == OpNtt), .op_i({1'b0, cmd_q.inverse}),
@@ -149,12 +152,14 @@ module aes_fast
       .core_b_o(core_b), .core_r_i(core_r)
   );
 
+  always_comb for (int unsigned i = 0; i < NarrowWords; i++) t_residues[i] = V'(t_wdata_i[i]);
+
   aes_twiddles #(
-      .Lanes(Lanes), .MaxLogN(MaxLogN), .Packed(!Twin)
+      .W(V), .Lanes(Lanes), .MaxLogN(MaxLogN), .Packed(!Twin)
   ) u_twiddles (
       .clk_i, .re_i(tw_en), .set_i(cmd_q.set), .inverse_i(cmd_q.inverse), .upper_i(tw_pair), .row_i(tw_row),
       .data_o(tw_data), .we_i(t_we_i), .wset_i(t_set_i), .winverse_i(t_inverse_i), .windex_i(t_index_i),
-      .wdata_i(t_wdata_i)
+      .wdata_i(t_residues)
   );
 
   // ---- Element-wise work ---------------------------------------------------------------------------
@@ -163,7 +168,7 @@ module aes_fast
   logic            step_q [WriteAt+1];  // cycles since a turn's read; the first is the read's own
   logic            turn_q [PickAt+1];   // which half of the words
   logic [RowW-1:0] row_q, wrow_q, last_row;
-  logic [W-1:0]    a_q [Lanes], b_q [Lanes], c_q [Half];
+  logic [V-1:0]    a_q [Lanes], b_q [Lanes], c_q [Half];
   logic            turn;
 
   assign last_row = RowW'((32'd1 << (log_n_i - 5'(LogLanes))) - 1);
@@ -207,16 +212,18 @@ module aes_fast
   // Operands. The addend arrives a cycle behind the factors, when those are looked at for the first time.
   always_ff @(posedge clk_i) begin
     if (step_q[PickAt-1] && !turn_q[PickAt-1]) begin
-      a_q <= x_rdata_i[0];
-      if (cmd_q.key) b_q <= k_rdata_i;
-      else if (cmd_q.src == cmd_q.src2) b_q <= x_rdata_i[0];
-      else b_q <= x_rdata_i[1];
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        a_q[l] <= V'(x_rdata_i[0][l]);
+        if (cmd_q.key) b_q[l] <= V'(k_rdata_i[l]);
+        else if (cmd_q.src == cmd_q.src2) b_q[l] <= V'(x_rdata_i[0][l]);
+        else b_q[l] <= V'(x_rdata_i[1][l]);
+      end
     end
-    if (step_q[PickAt] && !turn) c_q <= x_rdata_i[0][Half+:Half];
+    if (step_q[PickAt] && !turn) for (int unsigned j = 0; j < Half; j++) c_q[j] <= V'(x_rdata_i[0][Half+j]);
   end
 
   // ---- Multipliers ---------------------------------------------------------------------------------
-  logic [W-1:0] x0_q [Half], x1_q [Half], w_q [Half], y0 [Half], y1 [Half];
+  logic [V-1:0] x0_q [Half], x1_q [Half], w_q [Half], y0 [Half], y1 [Half];
   logic         adds;
 
   assign adds = multiplies && !cmd_q.init;
@@ -229,7 +236,7 @@ module aes_fast
           x1_q[j] <= core_a[2*j+1];
           w_q[j] <= core_b[j];
         end else begin
-          if (adds) x0_q[j] <= turn ? c_q[j] : x_rdata_i[0][j];
+          if (adds) x0_q[j] <= turn ? c_q[j] : V'(x_rdata_i[0][j]);
           else x0_q[j] <= '0;
           x1_q[j] <= turn ? a_q[Half+j] : a_q[j];
           if (multiplies) w_q[j] <= turn ? b_q[Half+j] : b_q[j];
@@ -239,11 +246,11 @@ module aes_fast
     end
   end
 
-  rf_butterfly #(
-      .W(W), .Lanes(Half), .Kind(rf_pkg::MulMontgomery), .Twin(Twin), .Word(Word)
+  aes_butterfly #(
+      .W(V), .Lanes(Half), .Twin(Twin)
   ) u_butterflies (
-      .clk_i, .en_i(busy_q), .inverse_i(transforms && cmd_q.inverse), .shift_i('0), .q_i(q_q), .k_i('0),
-      .x0_i(x0_q), .x1_i(x1_q), .w_i(w_q), .y0_o(y0), .y1_o(y1)
+      .clk_i, .en_i(busy_q), .inverse_i(transforms && cmd_q.inverse), .q_i(q_q), .x0_i(x0_q), .x1_i(x1_q), .w_i(w_q),
+      .y0_o(y0), .y1_o(y1)
   );
 
   always_comb begin
@@ -272,6 +279,6 @@ module aes_fast
     x_wbuf_o = cmd_q.dst[1:0];
     x_wrow_o = transforms ? wr_row | (wr_pair ? upper : '0) : wrow_q;
     x_wmask_o = transforms ? '1 : {{Half{wsecond_q}}, {Half{!wsecond_q}}};
-    for (int unsigned l = 0; l < Lanes; l++) x_wdata_o[l] = transforms ? wr_data[l] : y0[l%Half];
+    for (int unsigned l = 0; l < Lanes; l++) x_wdata_o[l] = W'(transforms ? wr_data[l] : y0[l%Half]);
   end
 endmodule

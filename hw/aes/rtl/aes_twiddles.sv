@@ -3,7 +3,7 @@
 //
 // Twiddle tables of the fast engine: two sets, each with a table for either direction.
 //
-// Function    A table is N/2 words c, c[j] the twiddle of w^brv(j), written in rows of 8 words, from row 0 on. Reads
+// Function    A table is N/2 words c of W bits, c[j] the twiddle of w^brv(j), written in rows of 8 words, from row 0 on. Reads
 //             give rows of Lanes words of the table that rf_transform indexes by m + i:
 //               upper_i = 0  tw[m + i] = c[i]: row r is c's row r without its leading one; in row 0 lane l takes c[l
 //                            without its leading one] (lane 0 is of no use);
@@ -14,10 +14,10 @@
 //             N/16, rows read N/Lanes, upper ones N/(2*Lanes)
 
 module aes_twiddles #(
+    parameter int unsigned W = 31,
     parameter int unsigned Lanes = 256,
     parameter int unsigned MaxLogN = 16,
     parameter bit Packed = 1'b1,
-    localparam int unsigned W = aes_pkg::WordW,
     localparam int unsigned Narrow = aes_pkg::NarrowWords,
     localparam int unsigned Groups = Lanes / Narrow,
     localparam int unsigned RowW = MaxLogN - $clog2(Lanes),

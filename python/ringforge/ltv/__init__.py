@@ -26,6 +26,7 @@ from ringforge._native.ltv import (
     Context,
     EvalKey,
     Evaluator,
+    KeyParts,
     Noise,
     NoiseRules,
     Parameters,
@@ -36,7 +37,8 @@ from ringforge._native.ltv import (
     ternary_product_deviation,
 )
 from ringforge.ltv.clear import BitRing
-from ringforge.ltv.keys import KeyDirectory
+from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
+from ringforge.ltv.keys import KeyDirectory, StoredKey
 from ringforge.ltv.session import Session, as_bits
 from ringforge.ltv.shown import explain
 
@@ -50,13 +52,17 @@ __all__ = [
     "EvalKey",
     "Evaluator",
     "KeyDirectory",
+    "KeyParts",
     "Noise",
     "NoiseRules",
     "Parameters",
+    "ProductSumsKernel",
     "PublicKey",
+    "RelinearizeKernel",
     "Relinearizer",
     "SecretKey",
     "Session",
+    "StoredKey",
     "TestSeed",
     "as_bits",
     "explain",

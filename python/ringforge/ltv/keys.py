@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ringforge import _native
@@ -14,6 +15,13 @@ from ringforge.files import naming, new_file
 
 #: What is told after a level was written: the level, its bytes.
 Progress = Callable[[int, int], None]
+
+
+def _other(level: object, lag: object, wanted: int, wanted_lag: int) -> str:
+    return (
+        f"holds an evaluation key of level {level} with lag {lag}; needed is one of level {wanted} with lag "
+        f"{wanted_lag}: keys that were made for AES have it"
+    )
 
 
 class KeyDirectory:
@@ -135,6 +143,14 @@ class KeyDirectory:
                 raise MismatchError(f"holds the evaluation key of level {key.level}: files have been exchanged")
         return key
 
+    def stored(self, level: int, lag: int = 0) -> StoredKey:
+        """The evaluation key of a level, left in its file until a device wants it. Reads nothing.
+
+        Args:
+            lag: that it must have.
+        """
+        return StoredKey(self, level, lag)
+
     def read_into(self, relinearizer: Relinearizer, level: int, lag: int = 0) -> None:
         """The evaluation key of a level goes to a relinearizer of this context, a few digits in memory at a time.
 
@@ -145,10 +161,7 @@ class KeyDirectory:
         with naming(self.path(level)):
             fields = reader.peek().fields
             if (fields.get("level"), fields.get("lag")) != (level, lag):
-                raise MismatchError(
-                    f"holds an evaluation key of level {fields.get('level')} with lag {fields.get('lag')}; needed is "
-                    f"one of level {level} with lag {lag}: keys that were made for AES have it"
-                )
+                raise MismatchError(_other(fields.get("level"), fields.get("lag"), level, lag))
             reader.eval_key_into(relinearizer)
 
     def _reader(self, level: int) -> _native.io.Reader:
@@ -159,6 +172,40 @@ class KeyDirectory:
                 f"the evaluation key of level {level} is not in {self.directory}: the holder of the secret key makes "
                 f"it with `python -m ringforge.ltv keys SECRET {self.directory} --levels {level}`"
             ) from None
+
+
+@dataclass(frozen=True)
+class StoredKey:
+    """An evaluation key in its file: what a `RelinearizeKernel` takes in place of an `EvalKey` in memory.
+
+    Attributes:
+        directory: of the file. level, lag: of the key.
+    """
+
+    directory: KeyDirectory
+    level: int
+    lag: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in memory: none."""
+        return 0
+
+    def read_into(self, relinearizer: Relinearizer) -> None:
+        """Raises as `KeyDirectory.read_into`."""
+        self.directory.read_into(relinearizer, self.level, self.lag)
+
+    def load(self) -> EvalKey:
+        """The key in memory.
+
+        Raises:
+            as `KeyDirectory.level`; MismatchError too for a key with another lag.
+        """
+        key = self.directory.level(self.level)
+        if key.lag != self.lag:
+            with naming(self.directory.path(self.level)):
+                raise MismatchError(_other(key.level, key.lag, self.level, self.lag))
+        return key
 
 
 def save_secret(path: str | Path, context: Context, key: SecretKey) -> None:

@@ -48,17 +48,18 @@ class Relinearizer {
   void load(const Source& source);
   /// Of the key that is loaded; 0 before the first.
   u32 level() const;
-  /// As Evaluator::relinearize, bit for bit; as many at a time as have 1,280 digits read the key once.
+  /// As Evaluator::relinearize, bit for bit; as many at a time as have 1,280 digits read the key once. `threads`: 0
+  /// for those that it was made with.
   /// @throws MismatchError for ciphertexts of another key or context; LevelError for other levels, lags, limbs than the
   /// key's, and before `load`.
-  std::vector<Ciphertext> relinearize(std::span<const Ciphertext* const> inputs);
+  std::vector<Ciphertext> relinearize(std::span<const Ciphertext* const> inputs, unsigned threads = 0);
 
  private:
   void prepare(const Poly<Eval, u32>& digit, std::size_t d);
   void check_input(const Ciphertext& c) const;
-  void transform(std::size_t count, std::size_t a);
-  void multiply(std::size_t count, std::size_t a);
-  void finish(std::span<Ciphertext> results);
+  void transform(std::size_t count, std::size_t a, unsigned threads);
+  void multiply(std::size_t count, std::size_t a, unsigned threads);
+  void finish(std::span<Ciphertext> results, unsigned threads);
 
   ContextPtr ctx_;
   unsigned threads_;
@@ -107,6 +108,14 @@ class BatchEvaluator {
   /// Of inputs of degree 1 with one number of limbs. All products of an output are of ciphertexts of the same two
   /// levels, or of one; the lower of them has as many limbs. What is added linearly is of one of both.
   std::vector<Ciphertext> products(std::span<const Ciphertext* const> inputs, const ProductSums& plan) const;
+  /// What another machine takes to compute `products`: the plan's sums of inputs, [sum][limb][N] words in Coeff form.
+  /// @throws as `products`; ShapeError for another number of words; ParameterError for rings that are not padded.
+  void operands(std::span<u32> dst, std::span<const Ciphertext* const> inputs, const ProductSums& plan) const;
+  /// The results of `products`, bit for bit, from such a machine's: for each output the sum of products of the plan's
+  /// sums, [output][limb][transform_length] words, not reduced modulo Phi; without what the plan adds linearly.
+  /// @throws as `operands`; ValueError for words that are no residues.
+  std::vector<Ciphertext> assemble(std::span<const Ciphertext* const> inputs, const ProductSums& plan,
+                                   std::span<const u32> words) const;
   /// Evaluator::mod_switch.
   std::vector<Ciphertext> mod_switch(std::span<const Ciphertext* const> inputs) const;
   /// Modulo the primes of a lower level, of degree 1, the secret as it is.
@@ -114,6 +123,7 @@ class BatchEvaluator {
 
  private:
   Noise sum(const Noise& a, const Noise& b) const;
+  std::vector<Ciphertext> planned(std::span<const Ciphertext* const> inputs, const ProductSums& plan) const;
   ContextPtr ctx_;
   unsigned threads_;
   Dependence dependence_;

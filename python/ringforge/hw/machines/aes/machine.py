@@ -26,5 +26,7 @@ MACHINE: Final = Machine(
     parts=COMMON_PARTS | {"aes_issue", "aes_read", "aes_write"},
     lane_cells=LANE_CELLS,
     resized=frozenset({"aes_read", "rf_bank", "rf_axi_read"}),
+    kernels="ringforge.hw.machines.aes.kernels",
+    model="ringforge.hw.machines.aes.model_device",
     tests=("python/tests/hw",),
 )

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Ringforge authors
+//
+// What accelerators take and give when they relinearise: ringforge/ltv/parts.hpp.
+#include "ringforge/ltv/parts.hpp"
+
+#include "word_arrays.hpp"
+
+namespace bindings {
+
+using namespace ringforge;
+using namespace ringforge::ltv;
+
+void bind_ltv_parts(nb::module_& l) {
+  nb::class_<KeyParts>(l, "KeyParts", "What a machine that relinearises by an evaluation key takes and gives.")
+      .def(
+          "__init__",
+          [](KeyParts* self, std::shared_ptr<Context> ctx, const EvalKey& key, unsigned threads) {
+            new (self) KeyParts(ctx, key, threads);
+          },
+          "context"_a, "key"_a, "threads"_a = 1, GilReleased())
+      .def_prop_ro("key_id", &KeyParts::key_id)
+      .def_prop_ro("level", &KeyParts::level, "Of the key.")
+      .def_prop_ro("lag", &KeyParts::lag)
+      .def_prop_ro("offset", &KeyParts::offset, "What is added to each digit, so that none is negative.")
+      .def(
+          "digits",
+          [](const KeyParts& k, const Ciphertext& c, unsigned threads) {
+            const std::size_t n = k.context()->params().degree();
+            std::unique_ptr<std::uint16_t[]> words;
+            unlocked([&] {
+              words.reset(new std::uint16_t[k.digits() * n]);
+              k.digits({words.get(), k.digits() * n}, c, threads);
+              return 0;
+            });
+            return owned<nb::ndim<2>>(std::move(words), {k.digits(), n});
+          },
+          "ciphertext"_a, "threads"_a = 1, "Digits of a ciphertext plus `offset`, (digits, N) of 16 bits.")
+      .def(
+          "assemble",
+          [](const KeyParts& k, const Ciphertext& c, const Unreduced& sums, unsigned threads) {
+            require_shape(sums, {k.limbs(), k.context()->ring().transform_length()});
+            return unlocked([&, view = std::span(sums.data(), sums.size())] { return k.assemble(c, view, threads); });
+          },
+          "ciphertext"_a, "sums"_a, "threads"_a = 1,
+          "The relinearised ciphertext, from sums of such digits times those of the key, (limbs, transform length).");
+}
+
+}  // namespace bindings

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What an instruction of the aes machine takes in time, from what the units' headers say; nothing is fitted.
+
+A stream asks ahead for as many rows as its FIFO holds: of longer latencies than it bridges, each FIFO's worth of rows
+takes a latency and a burst.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ringforge.hw.machines.aes.config import NARROW_WORDS, AesConfig
+from ringforge.hw.machines.aes.program import INSTRUCTION_BYTES, Instruction, Op
+
+#: From LOAD's taking of a command to its first row, besides memory's latency; from its last row to its end.
+_ASKED: Final = 4
+_WRITTEN: Final = 1
+#: From a FIFO's room to a burst's first row, besides memory's latency.
+_REFILL: Final = 3
+#: Of STORE: from a command to its first row at the port; from its last row to its end, besides memory's latency.
+_STORE: Final = 8
+_ACKNOWLEDGED: Final = 6
+#: Registers of rf_transform from a read to its write, below 32 lanes and from there on; cycles of a product besides rows.
+_DRAIN: Final = (28, 32)
+_PRODUCT: Final = 20
+#: Of the published engine: registers of a level, of a product, of a reversal.
+_LEVEL: Final = 29
+_PAPER_PRODUCT: Final = 29
+_REVERSE: Final = 20
+
+
+class Timing:
+    """Cycles of a machine's instructions.
+
+    Args:
+        config: the machine. log_n: log2 of N.
+    """
+
+    def __init__(self, config: AesConfig, log_n: int) -> None:
+        self.config, self.log_n, self.n = config, log_n, 1 << log_n
+        self.wide = self.n // config.lanes
+
+    def latency(self, port: int) -> int:
+        """Cycles from a request of a port to its first data."""
+        return self.config.link_latency if port == 0 else self.config.dram_latency
+
+    def answer(self, port: int) -> int:
+        """Cycles from LOAD's taking of a command to its first row."""
+        return self.latency(port) + _ASKED
+
+    def written(self) -> int:
+        """Cycles from the last row of a LOAD to its end."""
+        return _WRITTEN
+
+    def link_pace(self, port: int) -> float:
+        """Cycles of a beat at best."""
+        c = self.config
+        return (c.link_burst + c.link_gap) / c.link_burst if port == 0 else 1.0
+
+    def pace(self, i: Instruction) -> float:
+        """Cycles of a beat of a LOAD or STORE that goes on."""
+        c, best = self.config, self.link_pace(i.port)
+        if not i.loads:
+            return best
+        bridged = (self.latency(i.port) + c.burst_rows + _REFILL) / c.read_rows
+        return max(best, bridged, 2.0 if i.half and i.op == Op.LOADS else 1.0)
+
+    def beats(self, i: Instruction) -> int:
+        """Of a port, that an instruction moves."""
+        return i.bytes(self.log_n) // INSTRUCTION_BYTES
+
+    def exec(self, i: Instruction) -> int:
+        """Cycles of EXEC and MOVE, from the command to done."""
+        c, rows = self.config, self.wide
+        if i.op in (Op.REVS, Op.REVX):
+            return self.n // NARROW_WORDS + _REVERSE
+        if c.fast:
+            return self._fast(i)
+        if i.op != Op.NTT:
+            three = 2 * rows if i.op == Op.MUL and not i.init and not i.key else 0
+            return max(self.n // c.starts, three) + _PAPER_PRODUCT
+        multiply = max(rows, self.n // 2 // c.starts)
+        return rows + _LEVEL + (self.log_n - 1) * (multiply + rows + 2 * _LEVEL)
+
+    def _fast(self, i: Instruction) -> int:
+        rows = self.wide
+        if i.op != Op.NTT:
+            return 2 * rows + _PRODUCT
+        drain, paired = _DRAIN[self.config.lanes >= 32], i.half and not i.inverse
+        # Stages of few rows wait until those that they read are written: rf_transform.
+        stages, apart = self.log_n - paired, (rows // 2 - 1 if paired else (rows - 1) // 2) + 2
+        return stages * rows + (stages - 1) * max(drain - apart, 0) + drain
+
+    def store(self, i: Instruction) -> float:
+        """Cycles of STORE, from the command to done."""
+        return _STORE + self.beats(i) * self.pace(i) + self.latency(i.port) + _ACKNOWLEDGED
+
+    def busy(self, i: Instruction) -> int:
+        """Cycles for which it keeps its unit, or its channel of LOAD."""
+        return round(self.beats(i) * self.pace(i)) if i.loads else self.cycles(i)
+
+    def cycles(self, i: Instruction) -> int:
+        """From its start to its end, if nothing makes it wait."""
+        if i.loads:
+            return round(self.answer(i.port) + self.beats(i) * self.pace(i) + self.written())
+        return round(self.store(i)) if i.op == Op.STORE else self.exec(i)
