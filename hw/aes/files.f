@@ -1,1 +1,10 @@
 rtl/aes_pkg.sv
+rtl/aes_pass_pkg.sv
+rtl/aes_mul33.sv
+rtl/aes_barrett.sv
+rtl/aes_multipliers.sv
+rtl/aes_address.sv
+rtl/aes_root_map.sv
+rtl/aes_roots.sv
+rtl/aes_paper.sv
+rtl/aes_rev.sv
