@@ -17,3 +17,10 @@ rtl/aes_check.sv
 rtl/aes_queue.sv
 rtl/aes_issue.sv
 rtl/aes_top.sv
+rtl/aes_pass_pkg.sv
+rtl/aes_mul33.sv
+rtl/aes_barrett.sv
+rtl/aes_multipliers.sv
+rtl/aes_address.sv
+rtl/aes_root_map.sv
+rtl/aes_roots.sv
