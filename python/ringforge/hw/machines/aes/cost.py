@@ -2,14 +2,13 @@
 # Copyright 2026 The Ringforge authors
 """What products and relinearisations cost on the aes machine, in cycles and in primitives of the FPGA, in closed form.
 
-Cycles of an instruction follow from the engines' structure (headers of aes_fast.sv, aes_paper.sv); a program's are
-those of the unit that is busiest, prime by prime, with what comes before the first and after the last one. The replica
-(`ringforge.hw.machines.aes.replica`) runs programs instruction by instruction and is what devices report; this is for
-the explorer, for tables, and for whole computations of AES.
+Cycles of an instruction are those of `timing`; a program's are those of the unit that is busiest, prime by prime, with
+what comes before the first and after the last one. The replica runs programs instruction by instruction and is what
+devices report; this is for the explorer.
 
 >>> config = AesConfig.named("aes-fast")
 >>> transform(config, 16), transform(config, 16, padded=True), multiplier_dsp(config)
-(4129, 3873, 6)
+(4128, 3872, 6)
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from typing import Final
 from ringforge.hw.core.cards import Blocks, Card, block_ram
 from ringforge.hw.core.synthesis import Resources
 from ringforge.hw.machines.aes.config import BUFFERS, KEYS, NARROW_WORDS, SETS, SLOTS, WORD_BYTES, AesConfig
+from ringforge.hw.machines.aes.program import Instruction, Op
+from ringforge.hw.machines.aes.timing import Timing
 
 #: The card of the paper and of the configurations, VC709: what its Virtex-7 690T has.
 CARD: Final = Resources(dsp=3600, bram36=1470, uram=0, lut=433_200, flip_flops=866_400)
@@ -33,27 +34,9 @@ DIGIT_BITS: Final = 16
 #: Cycles between one command's end and the next one's begin, and from an instruction's fetch to its begin.
 _HANDOVER: Final = 3
 _START: Final = 40
-#: From a command to done beyond the rows: transforms of the fast engine from 32 lanes on and below, element-wise work.
-_DRAIN: Final = (33, 29)
-_ELEMENTWISE: Final = 20
-#: The published engine: from the last row of a pass to the next pass, and from a command to done beyond its passes.
-_PAPER_MULTIPLY, _PAPER_SUM, _PAPER_DONE = 24, 6, 5
-_PAPER_ELEMENTWISE: Final = 29
 
 
 # ---- instructions ---------------------------------------------------------------------------------------
-
-
-def _rows(config: AesConfig, log_n: int) -> int:
-    return (1 << log_n) // config.lanes
-
-
-def multiply_pass(config: AesConfig, log_n: int, level: int) -> int:
-    """Cycles in which the published engine reads the operands of a level, 2 to log2 N."""
-    rows, lanes = _rows(config, log_n), config.lanes
-    if 1 << level <= lanes:  # half of each row
-        return rows * max(1, lanes // 2 // config.starts)
-    return rows // 2 * max(1, lanes // config.starts)
 
 
 def transform(config: AesConfig, log_n: int, *, padded: bool = False) -> int:
@@ -62,24 +45,18 @@ def transform(config: AesConfig, log_n: int, *, padded: bool = False) -> int:
     Args:
         padded: half of the words are zeros, whose level the fast engine leaves out.
     """
-    rows = _rows(config, log_n)
-    if config.fast:
-        return (log_n - int(padded)) * rows + _DRAIN[config.lanes < 32]
-    passes = sum(multiply_pass(config, log_n, m) + _PAPER_MULTIPLY for m in range(2, log_n + 1))
-    return passes + log_n * (rows + _PAPER_SUM) + _PAPER_DONE
+    return Timing(config, log_n).exec(Instruction(Op.NTT, half=padded))
 
 
-def elementwise(config: AesConfig, log_n: int, *, operands: int = 2) -> int:
-    """Cycles of MUL or SCALE; with three operands in X the published engine reads them in two turns."""
-    rows = _rows(config, log_n)
-    if config.fast:
-        return 2 * rows + _ELEMENTWISE
-    return max((1 << log_n) // config.starts, rows * (operands - 1)) + _PAPER_ELEMENTWISE
+def elementwise(config: AesConfig, log_n: int, *, terms: int = 1) -> int:
+    """Cycles of MUL or SCALE; a MUL that adds to others has a third operand, which takes the published engine's ports
+    longer."""
+    return Timing(config, log_n).exec(Instruction(Op.MUL, init=terms == 1))
 
 
-def reversal(log_n: int) -> int:
+def reversal(config: AesConfig, log_n: int) -> int:
     """Cycles of REVS and REVX: eight words in each."""
-    return (1 << log_n) // NARROW_WORDS + 16
+    return Timing(config, log_n).exec(Instruction(Op.REVX))
 
 
 def link(config: AesConfig, beats: int) -> int:
@@ -128,13 +105,13 @@ def product(config: AesConfig, log_n: int, primes: int, terms: int = 1) -> Cost:
     beats = (1 << log_n) // NARROW_WORDS
     forward, back = transform(config, log_n, padded=True), transform(config, log_n)
     steps = [forward] * (2 * terms) + [elementwise(config, log_n)]
-    steps += [elementwise(config, log_n, operands=3)] * (terms - 1)
+    steps += [elementwise(config, log_n, terms=2)] * (terms - 1)
     steps += [elementwise(config, log_n), back]
     compute = sum(steps) + _HANDOVER * len(steps)
     if not config.fast:
         # The sum's reversal stands between the products and the inverse.
-        compute += reversal(log_n)
-    moves = 0 if config.fast else (2 * terms + 1) * reversal(log_n)
+        compute += reversal(config, log_n)
+    moves = 0 if config.fast else (2 * terms + 1) * reversal(config, log_n)
     inward, card = terms * beats, 0
     if config.ports == 2:
         card = _tables(log_n)
@@ -153,8 +130,8 @@ def relinearisation(config: AesConfig, log_n: int, primes: int, digits: int, bat
     digit = batch * digits * beats // 4  # half the words, of half the size
     steps = digits * batch * (transform(config, log_n, padded=True) + elementwise(config, log_n) + 2 * _HANDOVER)
     last = batch * (transform(config, log_n) + elementwise(config, log_n) + 2 * _HANDOVER)
-    moves = 0 if config.fast else batch * (digits + 1) * reversal(log_n)
-    compute = steps + last + (0 if config.fast else batch * reversal(log_n))
+    moves = 0 if config.fast else batch * (digits + 1) * reversal(config, log_n)
+    compute = steps + last + (0 if config.fast else batch * reversal(config, log_n))
     inward, card = digits * beats, 0
     if config.ports == 2:
         card = digit + _tables(log_n)
