@@ -2,6 +2,13 @@ rtl/aes_pkg.sv
 rtl/aes_twiddles.sv
 rtl/aes_butterfly.sv
 rtl/aes_fast.sv
+rtl/aes_pass_pkg.sv
+rtl/aes_mul33.sv
+rtl/aes_barrett.sv
+rtl/aes_multipliers.sv
+rtl/aes_address.sv
+rtl/aes_root_map.sv
+rtl/aes_roots.sv
 rtl/aes_paper.sv
 rtl/aes_rev.sv
 rtl/aes_buffer.sv
@@ -17,10 +24,3 @@ rtl/aes_check.sv
 rtl/aes_queue.sv
 rtl/aes_issue.sv
 rtl/aes_top.sv
-rtl/aes_pass_pkg.sv
-rtl/aes_mul33.sv
-rtl/aes_barrett.sv
-rtl/aes_multipliers.sv
-rtl/aes_address.sv
-rtl/aes_root_map.sv
-rtl/aes_roots.sv

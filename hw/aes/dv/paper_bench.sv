@@ -27,7 +27,6 @@ module paper_bench
     output logic               ready_o,
     output logic               busy_o,
     output logic               done_o,
-    output logic [31:0]        cycles_o,   // from the command before to its done_o
     input  logic               t_we_i,
     input  logic               c_we_i,
     input  logic               t_set_i,
@@ -74,14 +73,15 @@ module paper_bench
   logic [31:0]          s_rdata [8], n_rdata [8], n_wdata [8];
 
   assign moves = op_i == OpRevS || op_i == OpRevX;
-  assign ready_o = moves ? rev_ready : paper_ready;
+  // One unit at a time.
+  assign ready_o = moves ? rev_ready && (!paper_busy || paper_done) : paper_ready && (!rev_busy || rev_done);
   assign busy_o = paper_busy || rev_busy;
   assign done_o = paper_done || rev_done;
 
   always_comb for (int unsigned l = 0; l < Lanes; l++) no_data[l] = 32'hbad0bad0 + l;
 
   aes_paper #(.Lanes(Lanes), .Starts(Starts), .MaxLogN(MaxLogN), .MinLogN(MinLogN)) u_paper (
-      .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i && !moves), .cmd_ready_o(paper_ready), .cmd_i(cmd),
+      .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i && ready_o && !moves), .cmd_ready_o(paper_ready), .cmd_i(cmd),
       .done_o(paper_done), .busy_o(paper_busy),
       .x_re_o(x_re), .x_rbuf_o(x_rbuf), .x_rrow_o(x_rrow), .x_rdata_i(x_rdata),
       .x_we_o(x_we), .x_wbuf_o(x_wbuf), .x_wrow_o(x_wrow), .x_wmask_o(x_wmask), .x_wdata_o(x_wdata),
@@ -90,14 +90,12 @@ module paper_bench
       .t_we_i, .t_set_i, .t_inverse_i, .t_index_i, .c_we_i, .t_wdata_i(data_i)
   );
   aes_rev #(.MaxLogN(MaxLogN)) u_rev (
-      .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i && moves), .cmd_ready_o(rev_ready), .cmd_i(cmd),
+      .clk_i, .rst_ni, .log_n_i, .cmd_valid_i(cmd_valid_i && ready_o && moves), .cmd_ready_o(rev_ready), .cmd_i(cmd),
       .done_o(rev_done), .busy_o(rev_busy),
       .s_re_o(s_re), .s_slot_o(s_slot), .s_row_o(s_row), .s_rdata_i(s_rdata),
       .x_re_o(n_re), .x_rbuf_o(n_rbuf), .x_rrow_o(n_rrow), .x_rdata_i(n_rdata),
       .x_we_o(n_we), .x_wbuf_o(n_wbuf), .x_wrow_o(n_wrow), .x_wdata_o(n_wdata)
   );
-
-  always_ff @(posedge clk_i) cycles_o <= cmd_valid_i && ready_o ? 32'd1 : cycles_o + 32'(!done_o);
 
   // ---- Reading: 2 cycles --------------------------------------------------------------------------------
   logic [1:0]  x_re_q;

@@ -23,7 +23,7 @@ from ringforge.hw.machines.aes.config import (
     SLOTS,
     AesConfig,
 )
-from ringforge.hw.machines.aes.layout import Target, constants, twiddles
+from ringforge.hw.machines.aes.layout import Target, constants, root_of, twiddles
 from ringforge.hw.machines.aes.program import Builder, Op, Program
 from ringforge.hw.machines.aes.runner import setup
 
@@ -39,15 +39,10 @@ def primes(count: int) -> tuple[int, ...]:
     return tuple(int(q) for q in primes_below(PRIME_BITS, count, 1 << PRIME_STEP_LOG))
 
 
-def root(q: int, n: int) -> int:
-    """Some root of order n."""
-    return next(w for g in range(2, q) if pow(w := pow(g, (q - 1) // n, q), n // 2, q) == q - 1)
-
-
 def target(config: AesConfig, log_n: int, count: int) -> Target:
     """Some primes and their roots."""
     found = primes(count)
-    return Target(config, log_n, found, tuple(root(q, 1 << log_n) for q in found))
+    return Target(config, log_n, found, tuple(root_of(q, 1 << log_n) for q in found))
 
 
 @dataclass

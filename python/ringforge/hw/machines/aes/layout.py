@@ -53,6 +53,17 @@ def powers(w: int, count: int, q: int) -> npt.NDArray[np.uint64]:
     return made
 
 
+def root_of(q: int, n: int) -> int:
+    """A root of order n, a power of two, modulo a prime q that has one.
+
+    Raises:
+        ParameterError: it has none.
+    """
+    if (q - 1) % n:
+        raise ParameterError(f"{q} has no roots of order {n}: take a prime that is 1 modulo {n}")
+    return next(w for g in range(2, q) if pow(w := pow(g, (q - 1) // n, q), n // 2, q) == q - 1)
+
+
 def twiddles(config: AesConfig, q: int, root: int, log_n: int) -> Words32:
     """Both directions' tables of a prime, (2, N/2): `root` is of order N.
 

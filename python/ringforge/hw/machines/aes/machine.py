@@ -23,9 +23,11 @@ MACHINE: Final = Machine(
         3: "an instruction has no rows, or more than a table has",
         4: "a length of transforms that it does not take",
     },
-    parts=COMMON_PARTS | {"aes_issue", "aes_read", "aes_write"},
+    parts=COMMON_PARTS
+    | {"aes_issue", "aes_memories", "aes_buffer", "aes_load", "aes_store", "aes_read", "aes_write", "aes_fast"},
     lane_cells=LANE_CELLS,
-    resized=frozenset({"aes_read", "rf_bank", "rf_axi_read"}),
+    resized=frozenset({"aes_read", "aes_buffer", "rf_bank", "rf_axi_read"}),
+    family="xc7",
     kernels="ringforge.hw.machines.aes.kernels",
     model="ringforge.hw.machines.aes.model_device",
     tests=("python/tests/hw",),

@@ -79,11 +79,11 @@ class Replica:
         """Plays it."""
         self._ask(_START)
         self._ask(_START)
-        self._progress(0.0)
+        self._progress()
         while self._events:
             at, _, what = heappop(self._events)
             self._end(at, what)
-            self._progress(at)
+            self._progress()
         total = max((end or 0.0 for end in self.ends), default=float(_START))
         return Timed(round(total + _END), {unit: self._busy(unit) for unit in Unit})
 
@@ -122,12 +122,12 @@ class Replica:
 
     # ---- dispatch and starts ----
 
-    def _progress(self, now: float) -> None:
+    def _progress(self) -> None:
         moved = True
         while moved:
             moved = self._hand_out()
             for unit in Unit:
-                while self._start(unit, now):
+                while self._start(unit):
                     moved = True
 
     def _hand_out(self) -> bool:
@@ -148,7 +148,7 @@ class Replica:
                 self._ask(at)
         return len(self._handed) > first
 
-    def _start(self, unit: Unit, now: float) -> bool:
+    def _start(self, unit: Unit) -> bool:
         at_unit = self._start_at[unit]
         if at_unit >= len(self._of_unit[unit]):
             return False

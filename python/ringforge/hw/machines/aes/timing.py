@@ -21,7 +21,7 @@ _REFILL: Final = 3
 #: Of STORE: from a command to its first row at the port; from its last row to its end, besides memory's latency.
 _STORE: Final = 8
 _ACKNOWLEDGED: Final = 6
-#: Registers of rf_transform from a read to its write, below 32 lanes and from there on; cycles of a product besides rows.
+#: Registers of rf_transform from a read to its write, below 32 lanes and from there on; of a product.
 _DRAIN: Final = (28, 32)
 _PRODUCT: Final = 20
 #: Of the published engine: registers of a level, of a product, of a reversal.
