@@ -28,5 +28,9 @@ MACHINE: Final = Machine(
     resized=frozenset({"aes_read", "rf_bank", "rf_axi_read"}),
     kernels="ringforge.hw.machines.aes.kernels",
     model="ringforge.hw.machines.aes.model_device",
+    commands={
+        "cycles": "ringforge.hw.machines.aes.cli:cycles_command",
+        "validate": "ringforge.hw.machines.aes.validate_cli:validate_command",
+    },
     tests=("python/tests/hw",),
 )
