@@ -27,6 +27,10 @@ from .figures import DEPTH, PRIMES, SBOXES
 
 #: log2 of the words of a transform.
 LOG_N: Final = cycles.LEVELS
+#: Primes that are timed: buffers and sets of tables come round within two.
+_PRIMES: Final = (3, 5)
+#: Digits that are timed; each further one takes what one of these does.
+_DIGITS: Final = (8, 16)
 _SBOXES_OF_A_LEVEL: Final = SBOXES // (DEPTH // 4)
 
 
@@ -76,16 +80,36 @@ def each_prime(config: AesConfig, outputs: tuple[tuple[tuple[int, int], ...], ..
     return _slope(config, lambda t: jobs.product(t, operands, outputs).program)
 
 
-@cache
 def each_prime_relinearised(config: AesConfig, digits: int) -> tuple[float, int]:
     """Cycles for each further prime of as many relinearisations as share a key; how many these are."""
     together = jobs.BATCH if config.fast else 1
-    return _slope(config, lambda t: jobs.relinearise(t, digits, together).program), together
+    first, digit = _relinearised(config, together)
+    return first + digits * digit, together
+
+
+@cache
+def _relinearised(config: AesConfig, together: int) -> tuple[float, float]:
+    """Cycles of a prime besides its digits, and of a digit."""
+    few, more = (_slope(config, lambda t, d=d: jobs.relinearise(t, d, together).program) for d in _DIGITS)
+    digit = (more - few) / (_DIGITS[1] - _DIGITS[0])
+    return few - _DIGITS[0] * digit, digit
 
 
 def _slope(config: AesConfig, program: Callable[[Target], Program]) -> float:
-    few, more = (replica.run(config, program(target(config, count))).cycles for count in (3, 5))
-    return (more - few) / 2
+    few, more = _timed(config, program)
+    return (more - few) / (_PRIMES[1] - _PRIMES[0])
+
+
+def cycles_of(config: AesConfig, program: Callable[[Target], Program], count: int) -> int:
+    """Cycles of a program for so many primes, each further one after those that are timed as long as one of them."""
+    if count <= _PRIMES[1]:
+        return replica.run(config, program(target(config, count))).cycles
+    few, more = _timed(config, program)
+    return round(more + (count - _PRIMES[1]) * (more - few) / (_PRIMES[1] - _PRIMES[0]))
+
+
+def _timed(config: AesConfig, program: Callable[[Target], Program]) -> list[int]:
+    return [replica.run(config, program(target(config, count))).cycles for count in _PRIMES]
 
 
 def aes(config: AesConfig) -> Spent:
