@@ -85,12 +85,13 @@ class Cost:
     card: int = 0
 
 
-def _pipelined(config: AesConfig, primes: int, compute: int, moves: int, inward: int, outward: int, card: int) -> Cost:
+def _pipelined(
+    config: AesConfig, primes: int, compute: int, moves: int, inward: int, outward: int, card: int, first: int
+) -> Cost:
     """Primes one after the other, each in so many cycles of the engine and beats of the ports; the busiest unit sets
-    the pace, the first loads and the last store stand before and after."""
+    the pace; what `first` beats bring stands before, the last store after."""
     busiest = max(compute, moves, link(config, inward), link(config, outward), card)
-    first = min(link(config, inward), compute)
-    cycles = primes * busiest + first + link(config, outward) + config.link_latency + _START
+    cycles = primes * busiest + link(config, first) + link(config, outward) + config.link_latency + _START
     beat = config.port_bytes
     return Cost(cycles, primes * compute, primes * inward * beat, primes * outward * beat, primes * card * beat)
 
@@ -117,14 +118,14 @@ def product(config: AesConfig, log_n: int, primes: int, terms: int = 1) -> Cost:
         card = _tables(log_n)
     else:
         inward += _tables(log_n)
-    return _pipelined(config, primes, compute, moves, inward, beats, card)
+    return _pipelined(config, primes, compute, moves, inward, beats, card, _tables(log_n) + beats // 2)
 
 
 def relinearisation(config: AesConfig, log_n: int, primes: int, digits: int, batch: int = 1) -> Cost:
     """`batch` ciphertexts of so many digits of 16 bits, with keys over the host's link that they share.
 
-    Digits are the same for every prime: they lie in the card's memory where there is one, else they cross the link again
-    for each prime.
+    Digits are the same for every prime: they lie in the card's memory where there is one, else they cross the link
+    again for each prime.
     """
     beats = (1 << log_n) // NARROW_WORDS
     digit = batch * digits * beats // 4  # half the words, of half the size
@@ -137,7 +138,7 @@ def relinearisation(config: AesConfig, log_n: int, primes: int, digits: int, bat
         card = digit + _tables(log_n)
     else:
         inward += digit + _tables(log_n)
-    return _pipelined(config, primes, compute, moves, inward, batch * beats, card)
+    return _pipelined(config, primes, compute, moves, inward, batch * beats, card, _tables(log_n) + beats)
 
 
 # ---- resources ------------------------------------------------------------------------------------------

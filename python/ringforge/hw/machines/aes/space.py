@@ -23,7 +23,9 @@ class AesSpace(Space):
     """Engine, words of a row, multiplications begun in a cycle, ports, ciphertexts at a time."""
 
     machine: ClassVar = "aes"
-    workload = "A product and the relinearisation of its result at the top level of AES: 41 primes, 80 digits of 16 bits."
+    workload = (
+        "A product and the relinearisation of its result at the top level of AES: 41 primes, 80 digits of 16 bits."
+    )
     models = (
         "Time by the closed form (ringforge.hw.machines.aes.cost), the host's link at 7.1 GB/s in each direction "
         "included; DSP slices and memories by count."

@@ -29,8 +29,8 @@ from .figures import DEPTH, PRIMES, SBOXES
 LOG_N: Final = cycles.LEVELS
 #: Primes that are timed: buffers and sets of tables come round within two.
 _PRIMES: Final = (3, 5)
-#: Digits that are timed; each further one takes what one of these does.
-_DIGITS: Final = (8, 16)
+#: Digits of which each further one takes what these do; fewer are timed as they are.
+_DIGITS: Final = (18, 26)
 _SBOXES_OF_A_LEVEL: Final = SBOXES // (DEPTH // 4)
 
 
@@ -83,16 +83,16 @@ def each_prime(config: AesConfig, outputs: tuple[tuple[tuple[int, int], ...], ..
 def each_prime_relinearised(config: AesConfig, digits: int) -> tuple[float, int]:
     """Cycles for each further prime of as many relinearisations as share a key; how many these are."""
     together = jobs.BATCH if config.fast else 1
-    first, digit = _relinearised(config, together)
-    return first + digits * digit, together
+    few, more = _DIGITS
+    if digits <= few:
+        return _relinearised(config, digits, together), together
+    digit = (_relinearised(config, more, together) - _relinearised(config, few, together)) / (more - few)
+    return _relinearised(config, few, together) + (digits - few) * digit, together
 
 
 @cache
-def _relinearised(config: AesConfig, together: int) -> tuple[float, float]:
-    """Cycles of a prime besides its digits, and of a digit."""
-    few, more = (_slope(config, lambda t, d=d: jobs.relinearise(t, d, together).program) for d in _DIGITS)
-    digit = (more - few) / (_DIGITS[1] - _DIGITS[0])
-    return few - _DIGITS[0] * digit, digit
+def _relinearised(config: AesConfig, digits: int, together: int) -> float:
+    return _slope(config, lambda t: jobs.relinearise(t, digits, together).program)
 
 
 def _slope(config: AesConfig, program: Callable[[Target], Program]) -> float:

@@ -27,7 +27,6 @@ from . import cycles, machine_account, times
 from .figures import (
     AES_MINUTES,
     BLOCK_MS,
-    CLOCK_HZ,
     INNER_CYCLES,
     LEVEL_CYCLES,
     MULTIPLY_MS,
@@ -203,7 +202,9 @@ def instructions(saved: Saved) -> Table:
         rows.append(tuple(line))
     three = [
         sum((2 if n == ("padded" if m == OURS else "transform") else 1) * saved.alone(m, n).number for n in names)
-        for m, names in zip(MACHINES, (("transform", "inverse"), ("transform", "inverse"), ("padded", "inverse")), strict=True)
+        for m, names in zip(
+            MACHINES, (("transform", "inverse"), ("transform", "inverse"), ("padded", "inverse")), strict=True
+        )
     ]
     rows.append(
         (
