@@ -30,5 +30,9 @@ MACHINE: Final = Machine(
     family="xc7",
     kernels="ringforge.hw.machines.aes.kernels",
     model="ringforge.hw.machines.aes.model_device",
+    commands={
+        "cycles": "ringforge.hw.machines.aes.cli:cycles_command",
+        "validate": "ringforge.hw.machines.aes.validate_cli:validate_command",
+    },
     tests=("python/tests/hw",),
 )

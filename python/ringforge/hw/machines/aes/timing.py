@@ -24,10 +24,15 @@ _ACKNOWLEDGED: Final = 6
 #: Registers of rf_transform from a read to its write, below 32 lanes and from there on; of a product.
 _DRAIN: Final = (28, 32)
 _PRODUCT: Final = 20
-#: Of the published engine: registers of a level, of a product, of a reversal.
-_LEVEL: Final = 29
+#: Of the published engine: cycles of a product, of a reversal besides rows; from a pass of multiplications to that of
+#: additions, and from the last step of all to the end; rows of words below which passes wait for all writes before, and
+#: then from a pass of either kind to the next.
 _PAPER_PRODUCT: Final = 29
-_REVERSE: Final = 20
+_REVERSE: Final = 13
+_TWISTED: Final = 20
+_ENDED: Final = 9
+_FEW: Final = 32
+_TWISTED_FEW, _ADDED_FEW = 27, 7
 
 
 class Timing:
@@ -80,8 +85,21 @@ class Timing:
         if i.op != Op.NTT:
             three = 2 * rows if i.op == Op.MUL and not i.init and not i.key else 0
             return max(self.n // c.starts, three) + _PAPER_PRODUCT
-        multiply = max(rows, self.n // 2 // c.starts)
-        return rows + _LEVEL + (self.log_n - 1) * (multiply + rows + 2 * _LEVEL)
+        return sum(sum(self.passes(level)) for level in range(1, self.log_n + 1)) + _ENDED
+
+    def passes(self, level: int) -> tuple[int, int]:
+        """Cycles of the published engine's passes of a level, 1 ... log2(N): of multiplications, and of additions.
+
+        From the first row that one reads to the first one that the next one reads; of the last one to its last row.
+        """
+        rows, groups, few = self.wide, self.config.lanes // self.config.starts, self.wide < _FEW
+        added = rows + (_ADDED_FEW if few and level < self.log_n else 0)
+        if level == 1:
+            return 0, added
+        # Odd words of a row, or, where they fill rows, half of all rows.
+        in_row = 1 << level <= self.config.lanes
+        steps = rows * max(groups // 2, 1) if in_row else rows // 2 * groups
+        return steps + (_TWISTED_FEW if few else _TWISTED), added
 
     def _fast(self, i: Instruction) -> int:
         rows = self.wide
