@@ -105,3 +105,19 @@ class Field:
         c = self.powers[-at % self.n] if inverse else self.powers[at]
         c = c * np.uint64(R % self.q) % q
         return (q - c) % q if inverse else c
+
+
+def product(a: np.ndarray, b: np.ndarray, q: int) -> np.ndarray:
+    """The product of two polynomials of N/2 words, N words: by one product of integers with 96 bits a word."""
+
+    def packed(words: np.ndarray) -> int:
+        out = np.zeros((len(words), 3), dtype="<u4")
+        out[:, 0] = words
+        return int.from_bytes(out.tobytes(), "little")
+
+    raw = (packed(a) * packed(b)).to_bytes(24 * len(a), "little")
+    limbs = np.frombuffer(raw, dtype="<u4").reshape(-1, 3).astype(np.uint64)
+    out = np.zeros(2 * len(a), dtype=np.uint64)
+    for i in (2, 1, 0):
+        out = (out * np.uint64(R % q) + limbs[:, i]) % np.uint64(q)
+    return out

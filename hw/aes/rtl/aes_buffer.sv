@@ -111,11 +111,4 @@ module aes_buffer
       if (narrow_q) rdata_o <= part_q;
     end
   end
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    assert (!(wide_re_i && re_i)) else $error("a wide and a narrow read in one cycle");
-    assert (!(wide_we_i && we_i)) else $error("a wide and a narrow write in one cycle");
-  end
-`endif
 endmodule

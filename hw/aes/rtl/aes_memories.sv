@@ -158,6 +158,11 @@ module aes_memories
       .we_i(load_k_we_i), .waddr_i({load_k_slot_i, load_k_row_i}), .wdata_i(load_k_wdata_i)
   );
 
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i)
+    if (rst_ni) assert (!(s_re_i && move_s_re_i)) else $error("S is read by two users");
+`endif
+
   logic unused;
   always_comb begin
     unused = 1'b0;

@@ -141,7 +141,7 @@ module aes_paper
   end
 
   // ---- Passes and their steps ------------------------------------------------------------------------
-  logic               run_q, end_q, done, last, odd, multiply, few;
+  logic               run_q, end_q, done, last, odd, multiply;
   logic [1:0]         pass_q;
   logic [4:0]         level_q;
   logic [StepW-1:0]   step_q;
@@ -152,7 +152,8 @@ module aes_paper
 
   aes_address #(.Lanes(Lanes), .Starts(Starts), .MaxLogN(MaxLogN)) u_address (
       .log_n_i, .level_i(level_q), .pass_i(pass_q), .slow_i(three_q), .step_i(step_q),
-      .row_o(row), .sub_o(sub), .first_o(first), .multiply_o(multiply), .odd_o(odd), .last_o(last)
+      .row_o(row), .sub_o(sub), .first_o(first), .multiply_o(multiply), .odd_o(odd), .last_o(last),
+      .gap_o(gap)
   );
 
   assign done = busy_q && end_q && wait_q == '0;
@@ -160,17 +161,6 @@ module aes_paper
   assign busy_o = busy_q;
   assign cmd_ready_o = !busy_q || done;
   assign take = cmd_valid_i && cmd_ready_o;
-  assign few = log_n_i < 5'(LogLanes + LogMany);
-
-  // Cycles until the next pass begins, or until all is written. A pass of additions must not write before the one of
-  // multiplications has; that it then reads nothing too early is proved (dv/formal).
-  always_comb begin
-    case (pass_q)
-      PassAdd: gap = level_q == log_n_i ? WaitW'(AddLatency) : few ? WaitW'(AddLatency - 1) : '0;
-      PassTwist: gap = few ? WaitW'(MulLatency - 1) : WaitW'(MulLatency - AddLatency);
-      default: gap = WaitW'(MulLatency);
-    endcase
-  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
