@@ -8,6 +8,9 @@ levels for all sixteen S-boxes together, so that the evaluation key of a level i
 Coordinates of an S-box's input are multiplied three levels further down with values that come from there. They are not
 relinearised on the way: their modulus is switched, their secret stays, and the level's evaluation key is made for the
 product of both secrets (`lags`). So an S-box takes 18 relinearisations, with a secret of its own for each level.
+
+Products and relinearisations are kernels (`ringforge.ltv.kernels`) and run on a device; sums, carries and switches of
+the modulus are this machine's.
 """
 
 from __future__ import annotations
@@ -29,7 +32,6 @@ from ringforge._native.ltv import (
     Context,
     Evaluator,
     PublicKey,
-    Relinearizer,
     SecretKey,
 )
 from ringforge.aes import clear
@@ -47,7 +49,9 @@ from ringforge.aes.engine import (
 )
 from ringforge.aes.sbox import Cipher, cipher
 from ringforge.binary_slots import BinarySlots
+from ringforge.devices import Device, Handle, KeySet, Report, open_device
 from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
+from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
 from ringforge.ltv.keys import KeyDirectory
 
 #: Levels of a round, and of all.
@@ -73,7 +77,7 @@ def _cipher(direction: Direction) -> Cipher:
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """A level of a circuit as `BatchEvaluator` takes it. Values have the circuit's numbers.
+    """A level of a circuit as kernels take it. Values have the circuit's numbers.
 
     Attributes:
         carried: values that are brought down to this level.
@@ -88,12 +92,17 @@ class LevelPlan:
     carried: tuple[int, ...]
     sums: tuple[tuple[int, tuple[int, ...], int], ...]
     inputs: tuple[int, ...]
-    forms: list[list[int]]
-    outputs: list[list[tuple[int, int]]]
-    linear: list[list[int]]
+    forms: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[tuple[int, int], ...], ...]
+    linear: tuple[tuple[int, ...], ...]
     results: tuple[int, ...]
     lag: int
     done: tuple[int, ...]
+
+    def products(self, context: Context, level: int) -> ProductSumsKernel:
+        """The kernel of its products, on ciphertexts of a level. Noise adds as that of ciphertexts with randomness of
+        their own: docs/ltv.md, "AES"."""
+        return ProductSumsKernel(context, level, self.forms, self.outputs, self.linear, independent=True)
 
 
 @cache
@@ -144,11 +153,11 @@ def plan(circuit: Circuit) -> tuple[LevelPlan, ...]:
                 carried=tuple(c.value for c in carries if c.end == at),
                 sums=tuple(sums),
                 inputs=tuple(inputs),
-                forms=[[place[v] for v in local.get(f, (f,))] for f in forms],
-                outputs=[
-                    [(form[a], form[b]) for a, b in (level.products[p] for p in r.products)] for r in level.results
-                ],
-                linear=[[form[v] for v in r.values] for r in level.results],
+                forms=tuple(tuple(place[v] for v in local.get(f, (f,))) for f in forms),
+                outputs=tuple(
+                    tuple((form[a], form[b]) for a, b in (level.products[p] for p in r.products)) for r in level.results
+                ),
+                linear=tuple(tuple(form[v] for v in r.values) for r in level.results),
                 results=results,
                 lag=apart.pop(),
                 done=tuple(v for v in range(number) if last.get(v, -1) <= at),
@@ -179,21 +188,25 @@ class LtvCodec:
 
     Args:
         context: of a set with 40 levels and slots.
+        rounds: how many there will be, from the first; fewer than 10 take four levels each, and are no AES.
 
     Raises:
-        ParameterError: fewer levels; or the ring has no slots of bits.
+        ParameterError: fewer levels; the ring has no slots of bits; no such number of rounds.
     """
 
     scheme: Final = "ltv"
     ciphertexts: Final = BITS
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, rounds: int = ROUNDS) -> None:
         params = context.params
-        if params.levels < LEVELS:
+        if not 1 <= rounds <= ROUNDS:
+            raise ParameterError(f"{rounds} rounds: AES has 1 to {ROUNDS} that can be asked for")
+        if params.levels < DEPTH * rounds:
             raise ParameterError(
-                f"{params.name or 'the set'} has {params.levels} levels, AES takes {LEVELS}: take ltv-paper"
+                f"{params.name or 'the set'} has {params.levels} levels, {rounds} rounds of AES take {DEPTH * rounds}: "
+                "take ltv-paper"
             )
-        self.context = context
+        self.context, self.rounds = context, rounds
         self._binary = BinarySlots(params.m)
         self.slots = self._binary.size
         self.parameter_hash = bytes(params.hash)
@@ -234,14 +247,16 @@ class LtvClient(LtvCodec):
 
     Args:
         context, secret_key, public_key: of `KeyDirectory` and `load_secret`.
-        threads: for each ciphertext.
+        threads: for each ciphertext. rounds: as `LtvCodec`.
 
     Raises:
         ParameterError: as `LtvCodec`.
     """
 
-    def __init__(self, context: Context, secret_key: SecretKey, public_key: PublicKey, threads: int = 1) -> None:
-        super().__init__(context)
+    def __init__(
+        self, context: Context, secret_key: SecretKey, public_key: PublicKey, threads: int = 1, rounds: int = ROUNDS
+    ) -> None:
+        super().__init__(context, rounds)
         self._client, self._secret, self._public, self._threads = Client(context), secret_key, public_key, threads
 
     def encrypt_blocks(self, blocks: Blocks, direction: Direction = "encrypt") -> State:
@@ -258,6 +273,8 @@ class LtvClient(LtvCodec):
             ParameterError: no such round or direction. ShapeError: not 16 bytes.
         """
         bits = _cipher(as_direction(direction)).key_bits(as_key(key), i)
+        if i > self.rounds:
+            raise ParameterError(f"round {i}: this client was made for {self.rounds} rounds")
         at = (self._public, DEPTH * i, self._threads)
         if i == 0:
             return [self._client.encrypt(bits[k : k + 1], *at) for k in range(BITS)]
@@ -290,17 +307,33 @@ class CircuitRunner:
     Args:
         keys: with the lags of the circuits' plans.
         threads: for everything.
+        device: where products and relinearisations run, or its name.
+
+    Raises:
+        ParameterError: there is no such device.
     """
 
-    def __init__(self, keys: KeyDirectory, threads: int = 1) -> None:
+    def __init__(self, keys: KeyDirectory, threads: int = 1, device: str | Device = "cpu") -> None:
         self._keys, self._threads = keys, threads
+        self.device = open_device(device) if isinstance(device, str) else device
         # Sums of ciphertexts with randomness of their own: docs/ltv.md, "AES".
         self.batch = BatchEvaluator(keys.context, threads, independent=True)
         self._lock = threading.Lock()
+        #: What the device took for all runs that are done.
+        self.report = Report(self.device.name, 0.0)
 
-    @cached_property
-    def _relinearizer(self) -> Relinearizer:
-        return Relinearizer(self._keys.context, self._threads)
+    def check(self, circuit: Circuit, first: int) -> None:
+        """Holds the device against a circuit whose inputs are of level `first`.
+
+        Raises:
+            ParameterError: it cannot run it.
+        """
+        try:
+            for at, level in enumerate(plan(circuit), first):
+                self.device.check(level.products(self._keys.context, at))
+                self.device.check(RelinearizeKernel(self._keys.context, at + 1, level.lag))
+        except ParameterError as e:
+            raise ParameterError(f"{e}: compute on cpu, or on a device that `ringforge info` lists for both") from None
 
     def run(
         self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
@@ -308,7 +341,8 @@ class CircuitRunner:
         """The values that the circuit's outputs take, for each list of inputs, of level `first` and under its secret.
 
         Raises:
-            as `KeyDirectory.read_into`, and what `progress` raises, which is called with 0 to 16 of 16.
+            as `KeyDirectory.read_into` and the device's kernels, and what `progress` raises, which is called with 0 to
+            16 of 16.
         """
         with self._lock:
             return self._run(circuit, inputs, first, progress)
@@ -316,31 +350,42 @@ class CircuitRunner:
     def _run(
         self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
     ) -> list[dict[int, Ciphertext]]:
+        device, threads, context = self.device, self._threads, self._keys.context
         values = [dict(enumerate(each)) for each in inputs]
         levels = plan(circuit)
         total, done = sum(len(level.results) for level in levels) * len(values), 0
         if progress is not None:
             progress(0, 16)
         for at, level in enumerate(levels):
-            self._keys.read_into(self._relinearizer, first + at + 1, level.lag)
-            waiting: deque[tuple[int, int, Ciphertext]] = deque()
+            kernel = RelinearizeKernel(context, first + at + 1, level.lag)
+            keys = KeySet(own=(self._keys.stored(kernel.level, kernel.lag),))
+            relinearize = device.prepare(kernel, keys, threads=threads)
+            multiply = device.prepare(level.products(context, first + at), KeySet(), threads=threads)
+            waiting: deque[tuple[int, int, Any]] = deque()
             for number, value in enumerate(values):
-                products = self._products(level, value, first + at)
+                products = self._on_device(multiply, self._operands(level, value, first + at))
                 waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
                 for v in level.done:
                     value.pop(v, None)
             while waiting:
                 now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
-                switched = self.batch.mod_switch(self._relinearizer.relinearize([c for _, _, c in now]))
+                below = self._on_device(relinearize, [c for _, _, c in now])
+                switched = self.batch.mod_switch([device.download(c) for c in below])
                 for (number, v, _), c in zip(now, switched, strict=True):
                     values[number][v] = c
                 done += len(now)
                 if progress is not None:
                     progress(16 * done // total, 16)
+            del relinearize  # its key's memory goes before the next key comes
         return values
 
-    def _products(self, level: LevelPlan, values: dict[int, Ciphertext], at: int) -> Ciphertexts:
-        """The sums of products of one circuit's level; values that are carried or summed are put in place."""
+    def _on_device(self, handle: Handle, inputs: list[Any]) -> list[Any]:
+        outputs, report = self.device.run(handle, inputs, threads=self._threads)
+        self.report += report
+        return outputs
+
+    def _operands(self, level: LevelPlan, values: dict[int, Ciphertext], at: int) -> Ciphertexts:
+        """What products of one circuit's level take; values that are carried or summed are put in place."""
         if level.carried:
             carried = self.batch.carry([values[v] for v in level.carried], at)
             values.update(zip(level.carried, carried, strict=True))
@@ -350,7 +395,7 @@ class CircuitRunner:
             rows = [[place[v] for v in terms] for _, terms, _ in level.sums]
             made = self.batch.sums([values[v] for v in inputs], rows, [constant for _, _, constant in level.sums])
             values.update(zip([v for v, _, _ in level.sums], made, strict=True))
-        return self.batch.products([values[v] for v in level.inputs], level.forms, level.outputs, level.linear)
+        return [values[v] for v in level.inputs]
 
 
 class LtvServer(LtvCodec):
@@ -360,14 +405,34 @@ class LtvServer(LtvCodec):
         context: as that of `keys`.
         keys: evaluation keys with the lags of `lags()`; each is read where it is used.
         threads: for everything.
+        device: where products and relinearisations run, or its name. rounds: as `LtvCodec`.
 
     Raises:
-        ParameterError: as `LtvCodec`.
+        ParameterError: as `LtvCodec`; there is no such device, or it cannot run them.
     """
 
-    def __init__(self, context: Context, keys: KeyDirectory, threads: int = 1) -> None:
-        super().__init__(context)
-        self._runner = CircuitRunner(keys, threads)
+    def __init__(
+        self,
+        context: Context,
+        keys: KeyDirectory,
+        threads: int = 1,
+        device: str | Device = "cpu",
+        rounds: int = ROUNDS,
+    ) -> None:
+        super().__init__(context, rounds)
+        self._runner = CircuitRunner(keys, threads, device)
+        for i, step in enumerate(_cipher("encrypt").rounds[:rounds]):
+            self._runner.check(step.box, DEPTH * i)
+
+    @property
+    def device_name(self) -> str:
+        """Where products and relinearisations run."""
+        return self._runner.device.name
+
+    @property
+    def report(self) -> Report:
+        """What the device took for all rounds so far."""
+        return self._runner.report
 
     @cached_property
     def shares(self) -> list[float]:
@@ -380,7 +445,7 @@ class LtvServer(LtvCodec):
                     for at, level in enumerate(plan(step.box))
                 )
             )
-            for i, step in enumerate(_cipher("encrypt").rounds)
+            for i, step in enumerate(_cipher("encrypt").rounds[: self.rounds])
         ]
 
     def start(self, state: State, key: Ciphertexts) -> State:
@@ -408,9 +473,9 @@ class LtvServer(LtvCodec):
 
     def round(self, state: State, i: int, key: Ciphertexts, progress: Progress | None = None) -> State:
         """A round of AES. Raises as `AesServer.round`; LevelError for ciphertexts of other levels."""
-        if state.round != i - 1 or not 1 <= i <= ROUNDS:
+        if state.round != i - 1 or not 1 <= i <= self.rounds:
             raise MismatchError(
-                f"round {i} on a state after round {state.round}: rounds 1 to {ROUNDS} follow each other"
+                f"round {i} on a state after round {state.round}: rounds 1 to {self.rounds} follow each other"
             )
         bits = self._of_level(_bits_of(state), DEPTH * (i - 1), f"a state after round {i - 1}")
         step = _cipher(state.direction).rounds[i - 1]
