@@ -16,6 +16,9 @@
 //              (odd_o).
 //   PassWords  groups of Starts words of a row, all rows. slow_i: at least 2 steps a row; there is nothing to multiply
 //              in steps of a row beyond its groups.
+// gap_o: cycles after the pass before the next one begins, or, behind PassWords and the last level, until all is written.
+// Additions must not write before the multiplications in front of them have, and no pass may read what is not yet
+// written; with 32 rows and more, rows come in an order that allows the passes to overlap (dv/formal proves it).
 // Ranges: log_n > l; 1 <= level <= log_n, 2 <= level for PassTwist; step below the number of steps, which last_o ends.
 
 module aes_address #(
@@ -27,7 +30,8 @@ module aes_address #(
     localparam int unsigned LogGroups = LogLanes - LogStarts,
     localparam int unsigned SubW = LogGroups > 0 ? LogGroups : 1,
     localparam int unsigned RowW = MaxLogN - LogLanes,
-    localparam int unsigned StepW = RowW + SubW
+    localparam int unsigned StepW = RowW + SubW,
+    localparam int unsigned GapW = $clog2(aes_pass_pkg::MulLatency + 1)
 ) (
     input  logic [4:0]         log_n_i,
     input  logic [4:0]         level_i,
@@ -39,7 +43,8 @@ module aes_address #(
     output logic [MaxLogN-2:0] first_o,
     output logic               multiply_o,
     output logic               odd_o,
-    output logic               last_o
+    output logic               last_o,
+    output logic [GapW-1:0]    gap_o
 );
   import aes_pass_pkg::*;
 
@@ -48,9 +53,9 @@ module aes_address #(
   localparam int unsigned LogPart = LogLanes - 1 - LogFew;
 
   // Puts a bit into a number.
-  function automatic logic [RowW-1:0] insert(logic [RowW-1:0] x, logic [4:0] at, logic value);
-    logic [RowW-1:0] low = (RowW'(1) << at) - RowW'(1);
-    return ((x & ~low) << 1) | (x & low) | (RowW'(value) << at);
+  function automatic logic [RowW-1:0] insert(logic [RowW-1:0] x, logic [4:0] place, logic value);
+    logic [RowW-1:0] low = (RowW'(1) << place) - RowW'(1);
+    return ((x & ~low) << 1) | (x & low) | (RowW'(value) << place);
   endfunction
 
   logic       high;
@@ -87,6 +92,17 @@ module aes_address #(
         row_o = RowW'(step_i >> (LogGroups == 0 && slow_i ? 1 : LogGroups));
         log_steps = log_n_i - (LogGroups == 0 && slow_i ? 5'(LogLanes - 1) : 5'(LogStarts));
       end
+    endcase
+  end
+
+  logic few;
+  assign few = log_n_i < 5'(LogLanes + LogMany);
+
+  always_comb begin
+    case (pass_i)
+      PassAdd: gap_o = level_i == log_n_i ? GapW'(AddLatency) : few ? GapW'(AddLatency - 1) : '0;
+      PassTwist: gap_o = few ? GapW'(MulLatency - 1) : GapW'(MulLatency - AddLatency);
+      default: gap_o = GapW'(MulLatency);
     endcase
   end
 

@@ -20,8 +20,8 @@
 //   in which the next one may be taken already. Rows that are asked for (*_re_o) arrive 2 cycles later and are looked
 //   at only then. x_*_o[1] reads in MUL only, never the buffer of x_*_o[0]. s_*_o are never used.
 // Cycles from command to done, with R = N / Lanes rows and G = Lanes / Starts: a transform, of log2(N) levels,
-//   R + (log2(N) - 1) * 21 + 9 + R * (the sum over levels m > 1 of 1 + T), T = max(G / 2, 1) for m <= log2(Lanes), G / 2
-//   above: 12,086 for N = 2^16, Lanes = 256, Starts = 64. With fewer than 32 rows passes wait longer for each other.
+//   R + 9 + the sum over levels m > 1 of R * T + 20 + R, T = max(G / 2, 1) for m <= log2(Lanes), G / 2 above: 12,085 for
+//   N = 2^16, Lanes = 256, Starts = 64. With fewer than 32 rows passes wait longer for each other.
 //   MUL, SCALE: R * G + 29; R * max(G, 2) + 29 where MUL reads three buffers.
 //
 // Stages of a step: 0 aes_address; 1 address; 3 data; 4 rows in the engine. Multiplications: 5 operands, 25 product, 26
@@ -141,7 +141,7 @@ module aes_paper
   end
 
   // ---- Passes and their steps ------------------------------------------------------------------------
-  logic               run_q, end_q, done, last, odd, multiply, few;
+  logic               run_q, end_q, done, last, odd, multiply;
   logic [1:0]         pass_q;
   logic [4:0]         level_q;
   logic [StepW-1:0]   step_q;
@@ -152,7 +152,8 @@ module aes_paper
 
   aes_address #(.Lanes(Lanes), .Starts(Starts), .MaxLogN(MaxLogN)) u_address (
       .log_n_i, .level_i(level_q), .pass_i(pass_q), .slow_i(three_q), .step_i(step_q),
-      .row_o(row), .sub_o(sub), .first_o(first), .multiply_o(multiply), .odd_o(odd), .last_o(last)
+      .row_o(row), .sub_o(sub), .first_o(first), .multiply_o(multiply), .odd_o(odd), .last_o(last),
+      .gap_o(gap)
   );
 
   assign done = busy_q && end_q && wait_q == '0;
@@ -160,17 +161,6 @@ module aes_paper
   assign busy_o = busy_q;
   assign cmd_ready_o = !busy_q || done;
   assign take = cmd_valid_i && cmd_ready_o;
-  assign few = log_n_i < 5'(LogLanes + LogMany);
-
-  // Cycles until the next pass begins, or until all is written. A pass of additions must not write before the one of
-  // multiplications has; that it then reads nothing too early is proved (dv/formal).
-  always_comb begin
-    case (pass_q)
-      PassAdd: gap = level_q == log_n_i ? WaitW'(AddLatency) : few ? WaitW'(AddLatency - 1) : '0;
-      PassTwist: gap = few ? WaitW'(MulLatency - 1) : WaitW'(MulLatency - AddLatency);
-      default: gap = WaitW'(MulLatency);
-    endcase
-  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -133,5 +133,14 @@ def _save(folder: Path, machine: AesConfig, size: Size, m: Measured, what: str, 
         "hw-aes", m.case, f"N = {1 << size.log_n}", what.removeprefix("--"), cycles / machine.clock_hz,
         device=f"{'model' if model else 'rtl'}:{machine.name}", cycles=cycles, extra=extra,
     )  # fmt: skip
-    stem = f"hw-{machine.name}-{m.case}{'-model' if model else ''}-{datetime.now(UTC).date()}"
+    # Names of files differ where options do.
+    shape = [f"n{size.log_n}"] if size.log_n != machine.max_log_n else []
+    if not alone:
+        shape.append(f"{size.primes}x{size.terms if m.case == 'product' else size.digits}")
+    if m.case == "relinearisation":
+        shape += [f"c{size.ciphertexts}", *([] if size.batch is None else [f"b{size.batch}"])]
+    elif alone and size.count > 1:
+        shape.append(f"r{size.count}")
+    shape += [f"gap{machine.link_gap}", *(["model"] if model else [])]
+    stem = "-".join(["hw", machine.name, m.case, *shape, str(datetime.now(UTC).date())])
     say(f"written to {runs.save([record], folder, stem, runs.environment())}")

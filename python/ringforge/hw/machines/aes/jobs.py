@@ -8,9 +8,10 @@ once a sum, before the inverse: operands and keys lie in memory as the library h
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -172,6 +173,46 @@ def _placed(memory: Memory, entity: str, words: npt.NDArray[Any] | None, length:
     return memory.put(entity, rows_of(words, length))
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """A product, and the outputs, by number, that it is a term of."""
+
+    a: int
+    b: int
+    outputs: tuple[int, ...]
+
+
+def _turns(outputs: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[tuple[int, ...], list[_Turn]]]:
+    """Outputs that are summed side by side, one or two that share products, and what is multiplied for them.
+
+    A product's factors may stay for the next one that has one of them.
+    """
+    left = {o: Counter((min(pair), max(pair)) for pair in terms) for o, terms in enumerate(outputs)}
+    made: list[tuple[tuple[int, ...], list[_Turn]]] = []
+    while left:
+        shared, group = 0, (next(iter(left)),)
+        for pair in combinations(left, 2):
+            if (found := (left[pair[0]] & left[pair[1]]).total()) > shared:
+                shared, group = found, pair
+        wanted = [left.pop(o) for o in group]
+        both = wanted[0] & wanted[-1] if len(group) > 1 else Counter[tuple[int, int]]()
+        turns = [_Turn(*pair, group) for pair in both.elements()]
+        for o, terms in zip(group, wanted, strict=True):
+            turns += [_Turn(*pair, (o,)) for pair in (terms - both).elements()]
+        made.append((group, _chained(turns)))
+    return made
+
+
+def _chained(turns: list[_Turn]) -> list[_Turn]:
+    """The same, one that has a factor of the last one next wherever there is such."""
+    left, found = [*turns], list[_Turn]()
+    while left:
+        last = {found[-1].a, found[-1].b} if found else set[int]()
+        best = max(range(len(left)), key=lambda k: (len(last & {left[k].a, left[k].b}), -k))
+        found.append(left.pop(best))
+    return found
+
+
 class _Operands:
     """Transforms of a prime's operands that are in buffers, while products are made of them in a known order.
 
@@ -228,26 +269,32 @@ def product(
     memory = Memory(target.config, backed=words is not None)
     at = _placed(memory, "input", words, half, count * primes, WORD_BYTES)
     c = _begin(target, memory, (len(outputs), primes, target.n))
-    uses = [s for terms in outputs for pair in terms for s in pair]
+    groups = _turns(outputs)
+    uses = [s for _, turns in groups for turn in turns for s in (turn.a, turn.b)]
     for r in range(primes):
         of = c.prime(r)
         held = _Operands(c, of, at + r * half * WORD_BYTES, primes * half * WORD_BYTES, uses)
-        for o, terms in enumerate(outputs):
-            total = -1
-            for a, b in terms:
-                x = held.use(a)
-                y = held.use(b, a)
-                spent = held.spent(a, b)
-                if first := total < 0:
-                    if not spent:
-                        held.room(a, b)
-                    total = spent.pop() if spent else c.take()
-                c.builder.add(Op.MUL, dst=total, src=x, src2=y, init=first, set=of)
+        for group, turns in groups:
+            totals: dict[int, int] = {}
+            for turn in turns:
+                x = held.use(turn.a)
+                y = held.use(turn.b, turn.a)
+                spent = held.spent(turn.a, turn.b)
+                for number, o in enumerate(turn.outputs, 1):
+                    if first := o not in totals:
+                        # The last one may take a factor's place.
+                        if not spent or number < len(turn.outputs):
+                            held.room(turn.a, turn.b)
+                            totals[o] = c.take()
+                        else:
+                            totals[o] = spent.pop()
+                    c.builder.add(Op.MUL, dst=totals[o], src=x, src2=y, init=first, set=of)
                 for buffer in spent:
                     c.release(buffer)
-            if not c.fast:
-                held.room()
-            c.finish(of, total, c.result(o * primes + r))
+            for o in group:
+                if not c.fast:
+                    held.room()
+                c.finish(of, totals[o], c.result(o * primes + r))
     return c.job()
 
 

@@ -24,8 +24,10 @@ MACHINE: Final = Machine(
         4: "a length of transforms that it does not take",
     },
     parts=COMMON_PARTS
-    | {"aes_issue", "aes_memories", "aes_buffer", "aes_load", "aes_store", "aes_read", "aes_write", "aes_fast"},
-    lane_cells=LANE_CELLS,
+    | {"aes_issue", "aes_memories", "aes_buffer", "aes_load", "aes_store", "aes_read", "aes_write"}
+    | {"aes_fast", "aes_twiddles", "aes_butterfly"}
+    | {"aes_paper", "aes_address", "aes_roots", "aes_root_map", "aes_multipliers", "aes_barrett"},
+    lane_cells=LANE_CELLS | {"aes_butterfly"},
     resized=frozenset({"aes_read", "aes_buffer", "rf_bank", "rf_axi_read"}),
     family="xc7",
     kernels="ringforge.hw.machines.aes.kernels",

@@ -9,6 +9,7 @@ between them. Writes have a channel of their own. Memory's rate as a whole does 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -16,7 +17,7 @@ from typing import Final
 
 from ringforge.hw.machines.aes.config import AesConfig
 from ringforge.hw.machines.aes.layout import ENTITIES, Memory
-from ringforge.hw.machines.aes.program import INSTRUCTION_BYTES, Op, Program, Unit
+from ringforge.hw.machines.aes.program import INSTRUCTION_BYTES, Instruction, Op, Program, Unit
 from ringforge.hw.machines.aes.timing import Timing
 
 #: Instructions of a queue, and commands that a channel of LOAD has taken.
@@ -69,6 +70,10 @@ class Replica:
         self._start_at = [0] * len(Unit)  # the next of each unit
         # Channels of LOAD: when what was asked for has come, commands under way in order, and when they end.
         self._free = [0.0] * config.ports
+        # Where latencies are longer than FIFOs bridge: when rows came last, and when the last FIFO's bursts were gone.
+        self._came = [0.0] * config.ports
+        window = max(config.read_rows // config.burst_rows, 1)
+        self._gone = [deque([-1e9] * window, window) for _ in range(config.ports)]
         self._under_way: list[list[int]] = [[] for _ in range(config.ports)]
         self._taken = [0.0] * config.ports
         self._data: dict[int, float] = {}  # the end of each command's rows
@@ -113,8 +118,8 @@ class Replica:
         if self._rows:
             first = max(first, self._rows[-1] + pace)
         self._rows += [first + k * pace for k in range(count)]
-        # What comes later over the port, comes so much later.
-        if self._free[0] > first:
+        # What comes later over a port that is at work all the time, comes so much later.
+        if self._free[0] > first and t.bridged(0):
             self._free[0] += count * pace
             for number in self._under_way[0]:
                 if self._data[number] > first:
@@ -185,12 +190,28 @@ class Replica:
 
     def _load(self, number: int, at: float) -> None:
         i, t = self.program.instructions[number], self.timing
-        first = max(at + t.answer(i.port), self._free[i.port])
-        # What FIFOs hold when it begins comes at the port's own pace.
-        end = first + t.beats(i) * t.pace(i)
-        self._free[i.port] = self._data[number] = end
-        self._under_way[i.port].append(number)
+        port = i.port
+        first = max(at + t.answer(port), self._free[port])
+        end = first + t.beats(i) * t.pace(i) if t.bridged(port) else self._bursts(i, first)
+        self._free[port] = self._data[number] = end
+        self._under_way[port].append(number)
         self._push(end, number)
+
+    def _bursts(self, i: Instruction, first: float) -> float:
+        """The end of rows that come burst by burst, each asked for when the FIFO has room for it."""
+        i, t, left = (
+            self.program.instructions[number],
+            self.timing,
+            self.timing.beats(self.program.instructions[number]),
+        )
+        came, gone = self._came[i.port], self._gone[i.port]
+        while left:
+            rows = min(left, self.config.burst_rows)
+            left -= rows
+            came = max(first + rows * t.link_pace(i.port), came + rows * t.link_pace(i.port), gone[0] + t.round(i.port))
+            gone.append(max(came, gone[-1] + rows * t.taken(i)))
+        self._came[i.port] = came
+        return gone[-1]
 
     def _end(self, at: float, what: int) -> None:
         i = self.program.instructions[what]

@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """What an instruction of the aes machine takes in time, from what the units' headers say; nothing is fitted.
 
-A stream asks ahead for as many rows as its FIFO holds: of longer latencies than it bridges, each FIFO's worth of rows
-takes a latency and a burst.
+A stream asks ahead for as many rows as its FIFO holds: where it does not bridge memory's latency, each FIFO's worth of
+rows takes a latency and a burst.
 """
 
 from __future__ import annotations
@@ -63,13 +63,25 @@ class Timing:
         c = self.config
         return (c.link_burst + c.link_gap) / c.link_burst if port == 0 else 1.0
 
+    def bridged(self, port: int) -> bool:
+        """Whether a port's FIFO holds what comes in a latency and a burst."""
+        c = self.config
+        return self.round(port) <= c.read_rows * self.link_pace(port)
+
+    def round(self, port: int) -> int:
+        """Cycles from a FIFO's room for a burst to the burst's last row, where the port waits for nothing else."""
+        return self.latency(port) + self.config.burst_rows + _REFILL
+
+    def taken(self, i: Instruction) -> float:
+        """Cycles of a beat that what it is for takes."""
+        return 2.0 if i.half and i.op == Op.LOADS else 1.0
+
     def pace(self, i: Instruction) -> float:
         """Cycles of a beat of a LOAD or STORE that goes on."""
-        c, best = self.config, self.link_pace(i.port)
+        best = self.link_pace(i.port)
         if not i.loads:
             return best
-        bridged = (self.latency(i.port) + c.burst_rows + _REFILL) / c.read_rows
-        return max(best, bridged, 2.0 if i.half and i.op == Op.LOADS else 1.0)
+        return max(best, self.round(i.port) / self.config.read_rows, self.taken(i))
 
     def beats(self, i: Instruction) -> int:
         """Of a port, that an instruction moves."""
@@ -83,8 +95,9 @@ class Timing:
         if c.fast:
             return self._fast(i)
         if i.op != Op.NTT:
-            three = 2 * rows if i.op == Op.MUL and not i.init and not i.key else 0
-            return max(self.n // c.starts, three) + _PAPER_PRODUCT
+            # Three buffers are read in turns.
+            three = i.op == Op.MUL and not i.init and not i.key and i.src != i.src2
+            return max(self.n // c.starts, 2 * rows if three else 0) + _PAPER_PRODUCT
         return sum(sum(self.passes(level)) for level in range(1, self.log_n + 1)) + _ENDED
 
     def passes(self, level: int) -> tuple[int, int]:

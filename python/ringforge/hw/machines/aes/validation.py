@@ -99,8 +99,9 @@ def cases() -> list[Draw]:
         machine = MACHINES[number % len(MACHINES)]
         config, kind = AesConfig.named(machine), number // len(MACHINES) % 5
         log_n = int(rng.integers(config.min_log_n, min(config.max_log_n, 11) + 1))
-        latencies = [int(latency) for latency in np.exp(rng.uniform(np.log(5), np.log(300), 2))]
-        operands, outputs, digits = int(rng.integers(2, 7)), tuple[tuple[tuple[int, int], ...], ...](), 0
+        link, card = (int(latency) for latency in np.exp(rng.uniform(np.log(5), np.log(300), 2)))
+        operands, digits = int(rng.integers(2, 7)), 0
+        outputs: tuple[tuple[tuple[int, int], ...], ...] = ()
         if kind in (0, 3):
             pairs = rng.integers(0, operands, (int(rng.integers(1, 4)), int(rng.integers(1, 4)), 2))
             outputs = tuple(tuple((int(a), int(b)) for a, b in terms) for terms in pairs)
@@ -108,7 +109,8 @@ def cases() -> list[Draw]:
             digits = int(rng.integers(2, 9))
         found.append(
             Draw(
-                number, machine, *latencies, log_n, int(rng.integers(1, 4)), operands, outputs, digits,
+                number, machine, link,
+                card, log_n, int(rng.integers(1, 4)), operands, outputs, digits,
                 int(rng.integers(1, 4)) if digits else 0,
             )
         )  # fmt: skip
