@@ -27,6 +27,7 @@ module paper_bench
     output logic               ready_o,
     output logic               busy_o,
     output logic               done_o,
+    output logic [1:0]         reads_o,  // the engine's x_re_o
     input  logic               t_we_i,
     input  logic               c_we_i,
     input  logic               t_set_i,
@@ -75,6 +76,7 @@ module paper_bench
   assign moves = op_i == OpRevS || op_i == OpRevX;
   // One unit at a time.
   assign ready_o = moves ? rev_ready && (!paper_busy || paper_done) : paper_ready && (!rev_busy || rev_done);
+  assign reads_o = x_re;
   assign busy_o = paper_busy || rev_busy;
   assign done_o = paper_done || rev_done;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""aes_roots: the powers of every step of every level, of all lengths, from four tables of random words, a step a cycle."""
+"""aes_roots: the powers of every step of every level, of all lengths, from four tables of random words."""
 
 import random
 
@@ -59,6 +59,6 @@ async def every_power(dut):
         await FallingEdge(dut.clk_i)
 
 
-@pytest.mark.parametrize("starts,log_n", [(8, 8), (4, 7), pytest.param(64, 16, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("starts", "log_n"), [(8, 8), (4, 7), pytest.param(64, 16, marks=pytest.mark.long)])
 def test_aes_roots(starts, log_n):
     run("aes_roots", {"Starts": starts, "MaxLogN": log_n}, __file__)

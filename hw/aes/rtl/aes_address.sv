@@ -53,9 +53,9 @@ module aes_address #(
   localparam int unsigned LogPart = LogLanes - 1 - LogFew;
 
   // Puts a bit into a number.
-  function automatic logic [RowW-1:0] insert(logic [RowW-1:0] x, logic [4:0] at, logic value);
-    logic [RowW-1:0] low = (RowW'(1) << at) - RowW'(1);
-    return ((x & ~low) << 1) | (x & low) | (RowW'(value) << at);
+  function automatic logic [RowW-1:0] insert(logic [RowW-1:0] x, logic [4:0] place, logic value);
+    logic [RowW-1:0] low = (RowW'(1) << place) - RowW'(1);
+    return ((x & ~low) << 1) | (x & low) | (RowW'(value) << place);
   endfunction
 
   logic       high;

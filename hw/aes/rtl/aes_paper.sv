@@ -20,8 +20,8 @@
 //   in which the next one may be taken already. Rows that are asked for (*_re_o) arrive 2 cycles later and are looked
 //   at only then. x_*_o[1] reads in MUL only, never the buffer of x_*_o[0]. s_*_o are never used.
 // Cycles from command to done, with R = N / Lanes rows and G = Lanes / Starts: a transform, of log2(N) levels,
-//   R + (log2(N) - 1) * 21 + 9 + R * (the sum over levels m > 1 of 1 + T), T = max(G / 2, 1) for m <= log2(Lanes), G / 2
-//   above: 12,086 for N = 2^16, Lanes = 256, Starts = 64. With fewer than 32 rows passes wait longer for each other.
+//   R + 9 + the sum over levels m > 1 of R * T + 20 + R, T = max(G / 2, 1) for m <= log2(Lanes), G / 2 above: 12,085 for
+//   N = 2^16, Lanes = 256, Starts = 64. With fewer than 32 rows passes wait longer for each other.
 //   MUL, SCALE: R * G + 29; R * max(G, 2) + 29 where MUL reads three buffers.
 //
 // Stages of a step: 0 aes_address; 1 address; 3 data; 4 rows in the engine. Multiplications: 5 operands, 25 product, 26

@@ -87,7 +87,7 @@ module aes_roots #(
     assign word[b] = rdata[0];
     rf_bank #(.W(W), .Lanes(1), .Rows(4 << RowW)) u_bank (
         .clk_i, .re_i(re_q), .raddr_i({set_q, inverse_q, row_q[b]}), .rdata_o(rdata),
-        .we_i(t_we_i && (place >> LogWords) == '0),
+        .we_i(t_we_i && (32'(place) >> LogWords) == 32'd0),
         .waddr_i({t_set_i, t_inverse_i, power[PowerW-1:BankW]}), .wdata_i(wdata)
     );
   end

@@ -84,9 +84,10 @@ module aes_address_formal
     end
   end
 
+  // All words of the step.
   logic twisted;
   always_comb begin
-    twisted = 1'b1;
+    twisted = row < rows;
     for (int unsigned s = 0; s < Starts; s++) begin
       if (high) twisted &= row * Lanes + sub * Starts + s == insert(32'(first_o) + s, at, 1'b1);
       else if (s < Part) twisted &= row * Lanes + insert(sub * Part + s, at, 1'b1) == insert(32'(first_o) + s, at, 1'b1);
