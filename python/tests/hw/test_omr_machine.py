@@ -109,6 +109,7 @@ def test_an_empty_program_ends(small):
         ({"op": Op.NTT, "bank": 2}, "a buffer, a table, a way or rows that it does not have"),
         ({"op": Op.SCALE, "bank": 48}, "a buffer, a table, a way or rows that it does not have"),
         ({"op": Op.SUM, "src": 3, "count": 1}, "a buffer, a table, a way or rows that it does not have"),
+        ({"op": Op.KMAC, "to_x": True, "dst": 1, "src": 1}, "or results over an operand that it still reads"),
         ({"op": Op.AUTO, "dst": 1, "element": 2}, "a count of 0 or one that is too large, or an even element"),
         ({"op": Op.AUTO, "dst": 1, "element": 129}, "a count of 0 or one that is too large, or an even element"),
         ({"op": Op.CONV}, "a count of 0 or one that is too large, or an even element"),
