@@ -226,6 +226,17 @@ def test_counts_that_are_passed_by_half_their_range_are_refused():
             check_waits(program)
 
 
+def test_builders_refuse_them_too():
+    b = Builder(6)
+    b.add(Op.LOADM, count=1)
+    for _ in range(4):
+        b.add(Op.SUM, src=1, count=1, stride0=1 << 20)
+    for _ in range(1 << 15):
+        b.add(Op.LOADT, ways=1, addr0=1 << 30)
+    with pytest.raises(HardwareError, match=r"SUM, waits for 1 of LOAD, .* so split the program"):
+        b.program()
+
+
 def test_sums_that_overwrite_their_operand_are_refused():
     given = case(OmrConfig.named("omr-small"), 6, 1, 30)
     machine = Interpreter(given.config, given.memory)
