@@ -97,7 +97,7 @@ def test_aes_is_within_its_aims(tmp_path: Path) -> None:
     assert machine_account.aes(AesConfig.named("aes-fast")).count == cipher("encrypt").circuit.counts().relinearizations
     assert _value(ours[3]).number < 90
     assert _value(ours[3]).number < _value(paper[3]).number / 2
-    host = Record("aes-host", "aes", "ltv-paper", "host", 100.0, threads=1)
+    host = Record("aes", "host", "ltv-paper", "paper", 100.0, threads=1)
     (tmp_path / "aes-host-2026-01-01.jsonl").write_text(host.to_json() + "\n")
     measured = machine_tables.host(tmp_path)
     with_host = _row(machine_tables.account(measured), "aes-fast")

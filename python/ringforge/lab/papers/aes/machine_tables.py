@@ -319,7 +319,7 @@ def host(folder: Path) -> Host | None:
                 record = Record.from_json(line)
             except (TypeError, ValueError):
                 continue
-            if record.case == "aes":
+            if record.system == "aes" and record.case == "host":
                 found[record.threads] = record.seconds
         if found:
             return Host(found, path.name)
