@@ -27,7 +27,7 @@ class AesSpace(Space):
         "A product and the relinearisation of its result at the top level of AES: 41 primes, 80 digits of 16 bits."
     )
     models = (
-        "Time by the closed form (ringforge.hw.machines.aes.cost), the host's link at 7.1 GB/s in each direction "
+        "Time by the closed form (ringforge.hw.machines.aes.cost), the host's link, 32 bytes a cycle less headers, "
         "included; DSP slices and memories by count."
     )
 
