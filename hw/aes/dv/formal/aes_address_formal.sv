@@ -84,19 +84,16 @@ module aes_address_formal
     end
   end
 
-  // All words of the step.
+  // The number, among odd words, of a group's word s is that of its word 0 plus s, for every s: within a row, lanes of odd
+  // words are counted without the bit that makes them odd; above the lanes, rows are.
   logic twisted;
-  always_comb begin
-    twisted = row < rows;
-    for (int unsigned s = 0; s < Starts; s++) begin
-      if (high) twisted &= row * Lanes + sub * Starts + s == insert(32'(first_o) + s, at, 1'b1);
-      else if (s < Part) twisted &= row * Lanes + insert(sub * Part + s, at, 1'b1) == insert(32'(first_o) + s, at, 1'b1);
-    end
-  end
+  assign twisted = high
+      ? 1'(row >> (at - LogLanes)) && 32'(first_o) == without(row, at - LogLanes) * Lanes + sub * Starts && sub < Groups
+      : 32'(first_o) == row * Half + sub * Part && sub < Half / Part;
 
   always_comb begin
     // each word that a step multiplies is the odd word of the number whose power it is multiplied with
-    p_twisted: assert (pass_i != PassTwist || twisted);
+    p_twisted: assert (pass_i != PassTwist || (twisted && row < rows));
     // steps go through the odd words in order, so that each has its turn once
     p_once: assert (pass_i != PassTwist || 32'(first_o) == step * (high ? Starts : Part));
     // a pass ends when all words have had their turn
