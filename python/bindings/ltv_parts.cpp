@@ -11,6 +11,22 @@ namespace bindings {
 using namespace ringforge;
 using namespace ringforge::ltv;
 
+namespace {
+
+/// What `fill` writes to count * n words, as an array; without the interpreter's lock.
+template <class F>
+auto digit_words(std::size_t count, std::size_t n, F&& fill) {
+  std::unique_ptr<std::uint16_t[]> words;
+  unlocked([&] {
+    words.reset(new std::uint16_t[count * n]);
+    fill(std::span(words.get(), count * n));
+    return 0;
+  });
+  return owned<nb::ndim<2>>(std::move(words), {count, n});
+}
+
+}  // namespace
+
 void bind_ltv_parts(nb::module_& l) {
   nb::class_<KeyParts>(l, "KeyParts", "What a machine that relinearises by an evaluation key takes and gives.")
       .def(
@@ -26,14 +42,8 @@ void bind_ltv_parts(nb::module_& l) {
       .def(
           "digits",
           [](const KeyParts& k, const Ciphertext& c, unsigned threads) {
-            const std::size_t n = k.context()->params().degree();
-            std::unique_ptr<std::uint16_t[]> words;
-            unlocked([&] {
-              words.reset(new std::uint16_t[k.digits() * n]);
-              k.digits({words.get(), k.digits() * n}, c, threads);
-              return 0;
-            });
-            return owned<nb::ndim<2>>(std::move(words), {k.digits(), n});
+            return digit_words(k.digits(), k.context()->params().degree(),
+                               [&](std::span<std::uint16_t> dst) { k.digits(dst, c, threads); });
           },
           "ciphertext"_a, "threads"_a = 1, "Digits of a ciphertext plus `offset`, (digits, N) of 16 bits.")
       .def(
@@ -44,6 +54,14 @@ void bind_ltv_parts(nb::module_& l) {
           },
           "ciphertext"_a, "sums"_a, "threads"_a = 1,
           "The relinearised ciphertext, from sums of such digits times those of the key, (limbs, transform length).");
+  l.def(
+      "digits",
+      [](const Context& context, const Ciphertext& c, unsigned threads) {
+        const Parameters& params = context.params();
+        return digit_words(params.digits(c.level + 1), params.degree(),
+                           [&](std::span<std::uint16_t> dst) { shifted_digits(dst, context, c, threads); });
+      },
+      "context"_a, "ciphertext"_a, "threads"_a = 1, "What `KeyParts.digits` gives, of which no key is needed.");
 }
 
 }  // namespace bindings

@@ -28,6 +28,8 @@ void require_16_bits(const Parameters& params, u32 level) {
                          " do not fit into words of 16: compute on cpu, or take parameters with a smaller window");
 }
 
+i64 offset_of(const Parameters& params) { return i64{1} << (params.spec().window - 1); }
+
 }  // namespace
 
 void require_padded(const Context& context) {
@@ -76,6 +78,21 @@ void check_for_key(const Context& context, const Ciphertext& c, u64 key_id, u32 
                      std::to_string(lag));
 }
 
+void shifted_digits(std::span<std::uint16_t> dst, const Context& context, const Ciphertext& c, unsigned threads) {
+  check(context, c);
+  require_padded(context);
+  const Parameters& params = context.params();
+  const std::size_t digits = params.digits(c.level + 1);
+  require_16_bits(params, c.level + 1);
+  if (c.limbs() != params.limbs(c.level))
+    throw LevelError("a ciphertext of level " + std::to_string(c.level) + " has " + std::to_string(c.limbs()) +
+                     " limbs, where that level has " + std::to_string(params.limbs(c.level)) + ": mod_switch it first");
+  if (dst.size() != digits * params.degree())
+    throw ShapeError(std::to_string(dst.size()) + " words for " + std::to_string(digits) + " digits of " +
+                     std::to_string(params.degree()));
+  cut(dst, c.poly, params, digits, offset_of(params), threads);
+}
+
 KeyParts::KeyParts(ContextPtr context, const EvalKey& key, unsigned threads)
     : ctx_(std::move(context)), key_id_(key.key_id), level_(key.level), lag_(key.lag), digits_(key.digits.size()) {
   check(*ctx_, key);
@@ -101,10 +118,7 @@ void KeyParts::check_input(const Ciphertext& c) const { check_for_key(*ctx_, c, 
 
 void KeyParts::digits(std::span<std::uint16_t> dst, const Ciphertext& c, unsigned threads) const {
   check_input(c);
-  if (dst.size() != digits_ * c.poly.degree())
-    throw ShapeError(std::to_string(dst.size()) + " words for " + std::to_string(digits_) + " digits of " +
-                     std::to_string(c.poly.degree()));
-  cut(dst, c.poly, ctx_->params(), digits_, offset(), threads);
+  shifted_digits(dst, *ctx_, c, threads);
 }
 
 Ciphertext KeyParts::assemble(const Ciphertext& c, std::span<const u32> sums, unsigned threads) const {

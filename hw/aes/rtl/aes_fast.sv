@@ -12,15 +12,15 @@
 //   MUL    X[dst] = (init ? 0 : X[dst]) + X[src] * (key ? K[src2] : X[src2]) / R
 //   SCALE  X[dst] = X[src] * scale / R
 // dst, src, src2 may be the same buffer in any way.
-// Tables: for each set and direction c[j] = R * w^brv(j), inverse -R * w^(-brv(j)), j < N/2 (aes_twiddles). Constants: a
-// row of 8 words, of which word 0 is q and word 3 is scale. Those of a set change only while no command of it runs.
+// Tables: for each set and direction c[j] = R * w^brv(j), inverse -R * w^(-brv(j)), j < N/2 (aes_twiddles). Constants:
+// a row of 8 words, of which word 0 is q and word 3 is scale. Those of a set change only while no command of it runs.
 // Ranges: q = 1 mod 2^16, q < 2^31; all words < q; MinLogN <= log_n_i <= MaxLogN, N >= 4 * Lanes; log_n_i stays while
 //   busy_o; Lanes a power of two, at least 8.
 // Interface: a command is taken where cmd_valid_i and cmd_ready_o are high; done_o in the cycle after its last write,
 //   in which the next one may be taken already. Rows that are asked for (*_re_o) arrive 2 cycles later and are looked
 //   at only then. x_*_o[1] reads in MUL only, never the buffer of x_*_o[0] in the same cycle. A cycle never reads and
 //   writes the same row of X.
-// Cycles from command to done: log2(N) * N/Lanes + Drain + 1 for a transform, one N/Lanes less if half = 1, with Drain
+// Cycles from command to done: log2(N) * N/Lanes + Drain for a transform, one N/Lanes less if half = 1, with Drain
 //   of rf_transform (28, or 32 from 32 lanes on); short polynomials wait between stages (there). 2 * N/Lanes + 20 for
 //   MUL and SCALE.
 // The multipliers are those of the butterflies: x0 + w * x1 of a forward butterfly is c + a * b as well, on Lanes / 2
@@ -73,12 +73,13 @@ module aes_fast
 );
   localparam int unsigned Half = Lanes / 2;
   localparam int unsigned LogLanes = $clog2(Lanes);
-  localparam int unsigned V = 31;  // bits of a residue
+  // Bits of a residue. The transform's words have one more, always 0: its synthesis is put together from slices of two.
+  localparam int unsigned V = 31;
   // Cycles from a read of element-wise work to the multipliers' operands, and to its write.
   localparam int unsigned PickAt = rf_pkg::BankLatency + 1;
   localparam int unsigned WriteAt = PickAt + 1 + rf_pkg::ButterflyLatency;
-  // The networks have log2(Lanes) multiplexers in a row: a register in their middle from 32 words on, and there twiddles
-  // are picked apart by a network as well.
+  // The networks have log2(Lanes) multiplexers in a row: a register in their middle from 32 words on, and there
+  // twiddles are picked apart by a network as well.
   localparam bit Long = Lanes >= 32;
 
   if (Lanes < 8 || Lanes != 2 ** LogLanes || MinLogN < LogLanes + 2 || MaxLogN < MinLogN) begin : g_check
@@ -121,8 +122,9 @@ module aes_fast
   // ---- Transforms ----------------------------------------------------------------------------------
   logic            rd_en, rd_src, rd_pair, tw_en, tw_pair, wr_en, wr_pair;
   logic [RowW-1:0] rd_row, tw_row, wr_row, upper;
-  logic [V-1:0]    rd_data [Lanes], tw_data [Lanes], wr_data [Lanes];
-  logic [V-1:0]    core_a [Lanes], core_b [Half], core_r [Lanes], t_residues [NarrowWords];
+  logic [V-1:0]    twiddles [Lanes], t_residues [NarrowWords];
+  logic [W-1:0]    rd_data [Lanes], tw_data [Lanes], wr_data [Lanes];
+  logic [W-1:0]    core_a [Lanes], core_b [Half], core_r [Lanes];
   logic            from_s_q [rf_pkg::BankLatency];
   logic            unused_source, unused_soon, unused_valid, unused_pair;
 
@@ -135,16 +137,17 @@ module aes_fast
   end
   always_comb begin
     for (int unsigned l = 0; l < Lanes; l++)
-      rd_data[l] = from_s_q[rf_pkg::BankLatency-1] ? V'(s_rdata_i[l]) : V'(x_rdata_i[0][l]);
+      rd_data[l] = W'(V'(from_s_q[rf_pkg::BankLatency-1] ? s_rdata_i[l] : x_rdata_i[0][l]));
+    for (int unsigned l = 0; l < Lanes; l++) tw_data[l] = W'(twiddles[l]);
   end
 
   rf_transform #(
-      .W(V), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(rf_pkg::MulMontgomery), .Twin(Twin), .Cyclic(1'b1),
+      .W(W), .Lanes(Lanes), .MaxLogN(MaxLogN), .Kind(rf_pkg::MulMontgomery), .Twin(Twin), .Cyclic(1'b1),
       .SpnRegisters(32'(Long)), .MapRegister(1'b0), .TwiddlePick(Long), .Lend(1'b1)
   ) u_transform (
       .clk_i, .rst_ni, .start_i(take && cmd_i.op == OpNtt), .op_i({1'b0, cmd_q.inverse}),
       .log_n_i(paired ? log_n_i - 5'd1 : log_n_i), .g_i('0), .lift_i(1'b0), .pair_i(paired), .shift_i('0), .p_i('0),
-      .q_i(q_q), .k_i('0), .pair_q_i(q_q), .src_done_o(unused_source), .done_o(transformed),
+      .q_i(W'(q_q)), .k_i('0), .pair_q_i(W'(q_q)), .src_done_o(unused_source), .done_o(transformed),
       .rd_en_o(rd_en), .rd_src_o(rd_src), .rd_pair_o(rd_pair), .rd_row_o(rd_row), .rd_data_i(rd_data),
       .tw_en_o(tw_en), .tw_pair_o(tw_pair), .tw_row_o(tw_row), .tw_data_i(tw_data),
       .wr_en_o(wr_en), .wr_pair_o(wr_pair), .wr_row_o(wr_row), .wr_data_o(wr_data),
@@ -158,7 +161,7 @@ module aes_fast
       .W(V), .Lanes(Lanes), .MaxLogN(MaxLogN), .Packed(!Twin)
   ) u_twiddles (
       .clk_i, .re_i(tw_en), .set_i(cmd_q.set), .inverse_i(cmd_q.inverse), .upper_i(tw_pair), .row_i(tw_row),
-      .data_o(tw_data), .we_i(t_we_i), .wset_i(t_set_i), .winverse_i(t_inverse_i), .windex_i(t_index_i),
+      .data_o(twiddles), .we_i(t_we_i), .wset_i(t_set_i), .winverse_i(t_inverse_i), .windex_i(t_index_i),
       .wdata_i(t_residues)
   );
 
@@ -232,9 +235,9 @@ module aes_fast
     if (busy_q) begin
       for (int unsigned j = 0; j < Half; j++) begin
         if (transforms) begin
-          x0_q[j] <= core_a[2*j];
-          x1_q[j] <= core_a[2*j+1];
-          w_q[j] <= core_b[j];
+          x0_q[j] <= V'(core_a[2*j]);
+          x1_q[j] <= V'(core_a[2*j+1]);
+          w_q[j] <= V'(core_b[j]);
         end else begin
           if (adds) x0_q[j] <= turn ? c_q[j] : V'(x_rdata_i[0][j]);
           else x0_q[j] <= '0;
@@ -255,8 +258,8 @@ module aes_fast
 
   always_comb begin
     for (int unsigned j = 0; j < Half; j++) begin
-      core_r[2*j] = y0[j];
-      core_r[2*j+1] = y1[j];
+      core_r[2*j] = W'(y0[j]);
+      core_r[2*j+1] = W'(y1[j]);
     end
   end
 
@@ -279,6 +282,6 @@ module aes_fast
     x_wbuf_o = cmd_q.dst[1:0];
     x_wrow_o = transforms ? wr_row | (wr_pair ? upper : '0) : wrow_q;
     x_wmask_o = transforms ? '1 : {{Half{wsecond_q}}, {Half{!wsecond_q}}};
-    for (int unsigned l = 0; l < Lanes; l++) x_wdata_o[l] = W'(transforms ? wr_data[l] : y0[l%Half]);
+    for (int unsigned l = 0; l < Lanes; l++) x_wdata_o[l] = transforms ? wr_data[l] : W'(y0[l%Half]);
   end
 endmodule

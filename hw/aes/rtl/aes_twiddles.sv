@@ -3,8 +3,8 @@
 //
 // Twiddle tables of the fast engine: two sets, each with a table for either direction.
 //
-// Function    A table is N/2 words c of W bits, c[j] the twiddle of w^brv(j), written in rows of 8 words, from row 0 on. Reads
-//             give rows of Lanes words of the table that rf_transform indexes by m + i:
+// Function    A table is N/2 words c of W bits, c[j] the twiddle of w^brv(j), written in rows of 8 words, from row 0 on.
+//             Reads give rows of Lanes words of the table that rf_transform indexes by m + i:
 //               upper_i = 0  tw[m + i] = c[i]: row r is c's row r without its leading one; in row 0 lane l takes c[l
 //                            without its leading one] (lane 0 is of no use);
 //               upper_i = 1  tw[j] = c[j]: the second half of a transform of twice the words.

@@ -16,6 +16,7 @@ from ringforge.aes import serve_cli
 from ringforge.aes.options import (
     AsJson,
     Compute,
+    DeviceName,
     KeysDirectory,
     RoundKeysDirectory,
     SchemeName,
@@ -219,6 +220,7 @@ def evaluate(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Directory for a checkpoint after each round; default: OUT.run beside it.")
     ] = None,
+    device: DeviceName = "cpu",
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -243,7 +245,7 @@ def evaluate(
     if (blocks is None) == (stream is None):
         raise ParameterError("say what to evaluate on: --in with encrypted blocks, or --stream with an AES-CTR stream")
     check_different({"--in": blocks, "--stream": stream, "--out": out})
-    found = scheme_of(keys)
+    found = scheme_of(keys).on(device)
     if found.warning:
         print_warning(found.warning)
     server = found.server(keys, thread_count(threads))
@@ -257,6 +259,7 @@ def evaluate(
     if as_json:
         figures = {
             "scheme": found.name,
+            "device": device,
             "direction": source.direction,
             "blocks": source.blocks,
             "seconds": round(seconds, 3),

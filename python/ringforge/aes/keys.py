@@ -82,7 +82,8 @@ class Scheme(Protocol):
         """What a set fixes.
 
         Raises:
-            ParameterError: there is no such set, or it is below 128 bits and there is no reason.
+            ParameterError: there is no such set, or it is below 128 bits and there is no reason; the device does not
+            take it.
         """
 
     def make(
@@ -103,11 +104,19 @@ class Scheme(Protocol):
             FileNotFoundError, FormatError, MismatchError: no such file, damaged, not of these parameters.
         """
 
+    def on(self, device: str) -> Scheme:
+        """The same, with servers that compute on a device.
+
+        Raises:
+            ParameterError: there is no such device, or it runs nothing of this scheme.
+        """
+
     def server(self, directory: Path, threads: int) -> AesServer:
         """The side that computes.
 
         Raises:
             MissingKeyError: a key is not there. FormatError, MismatchError: damaged, or of other parameters.
+            ParameterError: the device does not take these parameters.
         """
 
 
@@ -177,6 +186,13 @@ class Bgv:
         context = self._context(directory)
         return BgvClient(context, _load_secret(secret, context), threads)
 
+    def on(self, device: str) -> Scheme:
+        if device != "cpu":
+            raise ParameterError(
+                f"AES under bgv computes on cpu, not on {device[:64]}: leave --device away, or take keys of ltv"
+            )
+        return self
+
     def server(self, directory: Path, threads: int) -> AesServer:
         from ringforge.aes.bgv_engine import BgvServer, EvaluationKeys
         from ringforge.bgv import GaloisKeys
@@ -195,16 +211,25 @@ class Bgv:
 
 
 class Ltv:
-    """Keys of LTV, which is broken: `parameters.rgfg`, `public.rgfg`, a file for each level."""
+    """Keys of LTV, which is broken: `parameters.rgfg`, `public.rgfg`, a file for each level.
+
+    Args:
+        device: where servers compute, a name.
+    """
 
     name, default, warning, parameters_code = "ltv", "ltv-paper", LTV_WARNING, 0x0601
 
+    def __init__(self, device: str = "cpu") -> None:
+        self._device = device
+
     def shape(self, name: str, insecure: str = "") -> Shape:
-        from ringforge.aes.ltv_engine import LEVELS, LtvCodec
+        from ringforge.aes.ltv_engine import LEVELS, LtvCodec, check_device
         from ringforge.ltv import Context, Parameters
 
         params = Parameters.named(name, insecure=insecure)
-        codec = LtvCodec(Context(params))
+        context = Context(params)
+        codec = LtvCodec(context)
+        check_device(context, self._device)
         public = 8 * params.degree * sum(params.limbs(i) for i in range(params.levels + 1))  # of every level
         files = {PARAMETERS: _SMALL, "public.rgfg": public + _SMALL}
         for level in range(1, LEVELS + 1):
@@ -242,12 +267,24 @@ class Ltv:
         keys = KeyDirectory(directory)
         return LtvClient(keys.context, load_secret(secret, keys.context), keys.public_key(), threads)
 
+    def on(self, device: str) -> Scheme:
+        from ringforge.devices import open_device
+        from ringforge.ltv import ProductSumsKernel, RelinearizeKernel
+
+        lacks = {ProductSumsKernel, RelinearizeKernel} - open_device(device).capabilities().kernels
+        if lacks:
+            raise ParameterError(
+                f"device {device} runs no {' and no '.join(sorted(k.__name__ for k in lacks))}: take cpu, or another "
+                "device with both, which `ringforge info` lists"
+            )
+        return Ltv(device)
+
     def server(self, directory: Path, threads: int) -> AesServer:
         from ringforge.aes.ltv_engine import LtvServer
         from ringforge.ltv import KeyDirectory
 
         keys = KeyDirectory(directory)
-        return LtvServer(keys.context, keys, threads)
+        return LtvServer(keys.context, keys, threads, self._device)
 
 
 def _load_secret(path: Path, context: Any) -> Any:

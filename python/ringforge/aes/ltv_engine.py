@@ -52,7 +52,7 @@ from ringforge.binary_slots import BinarySlots
 from ringforge.devices import Device, Handle, KeySet, Report, open_device
 from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
 from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
-from ringforge.ltv.keys import KeyDirectory
+from ringforge.ltv.keys import KeyDirectory, Room
 
 #: Levels of a round, and of all.
 DEPTH: Final = 4
@@ -180,6 +180,26 @@ def lags() -> dict[int, int]:
     return found
 
 
+def check_device(context: Context, device: str | Device, rounds: int = ROUNDS) -> Device:
+    """A device, held against the rounds of AES.
+
+    Args:
+        device: or its name.
+
+    Raises:
+        ParameterError: there is no such device, or it cannot run them.
+    """
+    found = open_device(device) if isinstance(device, str) else device
+    for i, step in enumerate(_cipher("encrypt").rounds[:rounds]):
+        for at, level in enumerate(plan(step.box), DEPTH * i):
+            for kernel in (level.products(context, at), RelinearizeKernel(context, at + 1, level.lag)):
+                try:
+                    found.check(kernel)
+                except ParameterError as e:
+                    raise ParameterError(f"{e}: take cpu, or another device that `ringforge info` lists") from None
+    return found
+
+
 # ---- both sides ------------------------------------------------------------------------------------
 
 
@@ -301,6 +321,35 @@ class LtvClient(LtvCodec):
         return min(self._client.noise_budget(c, self._secret, self._threads) for c in _bits_of(state))
 
 
+class _OnDevice:
+    """The steps of circuits that a device takes."""
+
+    def __init__(self, keys: KeyDirectory, threads: int, device: Device) -> None:
+        self.device, self.report = device, Report(device.name, 0.0)
+        self._keys, self._threads, self._room = keys, threads, Room()
+
+    def read_key(self, level: int, lag: int) -> Handle:
+        """For `relinearize`. Whoever lets go of it first leaves its memory to the next."""
+        keys = KeySet(own=(self._keys.stored(level, lag, self._room),))
+        return self.device.prepare(RelinearizeKernel(self._keys.context, level, lag), keys, threads=self._threads)
+
+    def prepare(self, kernel: ProductSumsKernel) -> Handle:
+        """For `multiply`."""
+        return self.device.prepare(kernel, KeySet(), threads=self._threads)
+
+    def multiply(self, handle: Handle, inputs: Ciphertexts) -> list[Any]:
+        """Products, wherever the device has them."""
+        outputs, report = self.device.run(handle, inputs, threads=self._threads)
+        self.report += report
+        return outputs
+
+    def relinearize(self, handle: Handle, products: list[Any]) -> Ciphertexts:
+        """Of `multiply`; on the host."""
+        outputs, report = self.device.run(handle, products, threads=self._threads)
+        self.report += report
+        return [self.device.download(c) for c in outputs]
+
+
 class CircuitRunner:
     """Runs circuits on lists of inputs side by side, level by level, so that each evaluation key is read once.
 
@@ -314,26 +363,15 @@ class CircuitRunner:
     """
 
     def __init__(self, keys: KeyDirectory, threads: int = 1, device: str | Device = "cpu") -> None:
-        self._keys, self._threads = keys, threads
-        self.device = open_device(device) if isinstance(device, str) else device
+        self._context, self._lock = keys.context, threading.Lock()
+        self._kernels = _OnDevice(keys, threads, open_device(device) if isinstance(device, str) else device)
         # Sums of ciphertexts with randomness of their own: docs/ltv.md, "AES".
         self.batch = BatchEvaluator(keys.context, threads, independent=True)
-        self._lock = threading.Lock()
-        #: What the device took for all runs that are done.
-        self.report = Report(self.device.name, 0.0)
 
-    def check(self, circuit: Circuit, first: int) -> None:
-        """Holds the device against a circuit whose inputs are of level `first`.
-
-        Raises:
-            ParameterError: it cannot run it.
-        """
-        try:
-            for at, level in enumerate(plan(circuit), first):
-                self.device.check(level.products(self._keys.context, at))
-                self.device.check(RelinearizeKernel(self._keys.context, at + 1, level.lag))
-        except ParameterError as e:
-            raise ParameterError(f"{e}: compute on cpu, or on a device that `ringforge info` lists for both") from None
+    @property
+    def report(self) -> Report:
+        """What the device took for all runs."""
+        return self._kernels.report
 
     def run(
         self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
@@ -350,39 +388,30 @@ class CircuitRunner:
     def _run(
         self, circuit: Circuit, inputs: list[Ciphertexts], first: int, progress: Progress | None
     ) -> list[dict[int, Ciphertext]]:
-        device, threads, context = self.device, self._threads, self._keys.context
         values = [dict(enumerate(each)) for each in inputs]
         levels = plan(circuit)
         total, done = sum(len(level.results) for level in levels) * len(values), 0
         if progress is not None:
             progress(0, 16)
         for at, level in enumerate(levels):
-            kernel = RelinearizeKernel(context, first + at + 1, level.lag)
-            keys = KeySet(own=(self._keys.stored(kernel.level, kernel.lag),))
-            relinearize = device.prepare(kernel, keys, threads=threads)
-            multiply = device.prepare(level.products(context, first + at), KeySet(), threads=threads)
+            key = self._kernels.read_key(first + at + 1, level.lag)
+            multiply = self._kernels.prepare(level.products(self._context, first + at))
             waiting: deque[tuple[int, int, Any]] = deque()
             for number, value in enumerate(values):
-                products = self._on_device(multiply, self._operands(level, value, first + at))
+                products = self._kernels.multiply(multiply, self._operands(level, value, first + at))
                 waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
                 for v in level.done:
                     value.pop(v, None)
             while waiting:
                 now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
-                below = self._on_device(relinearize, [c for _, _, c in now])
-                switched = self.batch.mod_switch([device.download(c) for c in below])
+                switched = self.batch.mod_switch(self._kernels.relinearize(key, [c for _, _, c in now]))
                 for (number, v, _), c in zip(now, switched, strict=True):
                     values[number][v] = c
                 done += len(now)
                 if progress is not None:
                     progress(16 * done // total, 16)
-            del relinearize  # its key's memory goes before the next key comes
+            del key  # its memory is for the next one
         return values
-
-    def _on_device(self, handle: Handle, inputs: list[Any]) -> list[Any]:
-        outputs, report = self.device.run(handle, inputs, threads=self._threads)
-        self.report += report
-        return outputs
 
     def _operands(self, level: LevelPlan, values: dict[int, Ciphertext], at: int) -> Ciphertexts:
         """What products of one circuit's level take; values that are carried or summed are put in place."""
@@ -420,14 +449,12 @@ class LtvServer(LtvCodec):
         rounds: int = ROUNDS,
     ) -> None:
         super().__init__(context, rounds)
-        self._runner = CircuitRunner(keys, threads, device)
-        for i, step in enumerate(_cipher("encrypt").rounds[:rounds]):
-            self._runner.check(step.box, DEPTH * i)
+        self._runner = CircuitRunner(keys, threads, check_device(context, device, rounds))
 
     @property
     def device_name(self) -> str:
         """Where products and relinearisations run."""
-        return self._runner.device.name
+        return self._runner.report.device
 
     @property
     def report(self) -> Report:

@@ -12,7 +12,16 @@ from typing import Annotated, Any
 
 import typer
 
-from ringforge.aes.options import AsJson, Compute, KeysDirectory, RoundKeysDirectory, SchemeName, SetName, StreamFile
+from ringforge.aes.options import (
+    AsJson,
+    Compute,
+    DeviceName,
+    KeysDirectory,
+    RoundKeysDirectory,
+    SchemeName,
+    SetName,
+    StreamFile,
+)
 from ringforge.cli.console import (
     console,
     parse_size,
@@ -74,6 +83,7 @@ def serve(
         float, typer.Option(help="Seconds that calls get to end when stopped; the round under way ends at once.")
     ] = 30.0,
     log: EventLog = None,
+    device: DeviceName = "cpu",
     threads: Threads = 0,
 ) -> None:
     """Does AES for clients on data that it cannot read, until it is stopped (SIGTERM, Ctrl-C).
@@ -101,7 +111,7 @@ def serve(
     listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
     kept = Kept(keys_per_client, jobs_per_client, states, keep, parse_size(disk))
-    chosen = named(scheme)
+    chosen = named(scheme).on(device)
     if chosen.warning:
         print_warning(chosen.warning)
     shape = chosen.shape(parameters or chosen.default, insecure)

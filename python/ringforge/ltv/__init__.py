@@ -38,7 +38,7 @@ from ringforge._native.ltv import (
 )
 from ringforge.ltv.clear import BitRing
 from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
-from ringforge.ltv.keys import KeyDirectory, StoredKey
+from ringforge.ltv.keys import KeyDirectory, Room, StoredKey
 from ringforge.ltv.session import Session, as_bits
 from ringforge.ltv.shown import explain
 
@@ -60,6 +60,7 @@ __all__ = [
     "PublicKey",
     "RelinearizeKernel",
     "Relinearizer",
+    "Room",
     "SecretKey",
     "Session",
     "StoredKey",

@@ -9,6 +9,7 @@ clear is its own engine (`ringforge.aes.clear`).
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from ringforge._native.ltv import BatchEvaluator, Ciphertext, Context, EvalKey, KeyParts, Relinearizer
 from ringforge.devices import Execution, Implementation, KeySet, Needs, Preparation, Report, register, register_cases
 from ringforge.errors import LevelError, MismatchError, MissingKeyError
-from ringforge.ltv.keys import StoredKey
+from ringforge.ltv.keys import Room, StoredKey
 
 __all__ = ["ProductSumsKernel", "RelinearizeKernel"]
 
@@ -186,19 +187,29 @@ class _CpuProducts(Implementation):
         return list(made), Report("cpu", seconds, bytes=traffic, operations={"ring_product": r.kernel.terms})
 
 
+class _Loaded:
+    """A relinearizer with a key. At its end the memory goes back to where it came from."""
+
+    def __init__(self, context: Context, threads: int, room: Room | None) -> None:
+        self.relinearizer = Relinearizer(context, threads) if room is None else room.take(context, threads)
+        if room is not None:
+            weakref.finalize(self, room.give_back, context, threads, self.relinearizer)
+
+
 class _CpuRelinearize(Implementation):
-    def prepare(self, p: Preparation[RelinearizeKernel]) -> Relinearizer:
+    def prepare(self, p: Preparation[RelinearizeKernel]) -> _Loaded:
         key = p.kernel.found(p.keys)
-        made = Relinearizer(p.kernel.context, p.threads)
         if isinstance(key, EvalKey):
-            made.load(key)
+            made = _Loaded(p.kernel.context, p.threads, None)
+            made.relinearizer.load(key)
         else:
-            key.read_into(made)
+            made = _Loaded(p.kernel.context, p.threads, key.room)
+            key.read_into(made.relinearizer)
         return made
 
-    def run(self, r: Execution[RelinearizeKernel, Relinearizer]) -> tuple[list[Any], Report]:
+    def run(self, r: Execution[RelinearizeKernel, _Loaded]) -> tuple[list[Any], Report]:
         start = time.perf_counter()
-        made = r.state.relinearize(_ciphertexts(r.inputs), r.threads)
+        made = r.state.relinearizer.relinearize(_ciphertexts(r.inputs), r.threads)
         seconds = time.perf_counter() - start
         traffic = {"input": _bytes(r.inputs), "output": _bytes(made)}
         return list(made), Report("cpu", seconds, bytes=traffic, operations={"key_switch": len(made)})

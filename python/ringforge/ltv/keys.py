@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,13 +144,14 @@ class KeyDirectory:
                 raise MismatchError(f"holds the evaluation key of level {key.level}: files have been exchanged")
         return key
 
-    def stored(self, level: int, lag: int = 0) -> StoredKey:
+    def stored(self, level: int, lag: int = 0, room: Room | None = None) -> StoredKey:
         """The evaluation key of a level, left in its file until a device wants it. Reads nothing.
 
         Args:
             lag: that it must have.
+            room: for those who prepare one key after the other.
         """
-        return StoredKey(self, level, lag)
+        return StoredKey(self, level, lag, room)
 
     def read_into(self, relinearizer: Relinearizer, level: int, lag: int = 0) -> None:
         """The evaluation key of a level goes to a relinearizer of this context, a few digits in memory at a time.
@@ -174,17 +176,42 @@ class KeyDirectory:
             ) from None
 
 
+class Room:
+    """The memory of a key that is done with, for the next: taking gigabytes anew costs a tenth of reading a key. Any
+    threads may share one; whoever finds it empty takes memory of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: tuple[Context, int, Relinearizer] | None = None
+
+    def take(self, context: Context, threads: int) -> Relinearizer:
+        """A relinearizer that nobody else has."""
+        with self._lock:
+            found, self._free = self._free, None
+        if found is not None and found[0] is context and found[1] == threads:
+            return found[2]
+        del found  # before there is the next
+        return Relinearizer(context, threads)
+
+    def give_back(self, context: Context, threads: int, relinearizer: Relinearizer) -> None:
+        """Keeps the memory of one that was taken with these."""
+        with self._lock:
+            self._free = (context, threads, relinearizer)
+
+
 @dataclass(frozen=True)
 class StoredKey:
     """An evaluation key in its file: what a `RelinearizeKernel` takes in place of an `EvalKey` in memory.
 
     Attributes:
         directory: of the file. level, lag: of the key.
+        room: memory that may be used for it.
     """
 
     directory: KeyDirectory
     level: int
     lag: int = 0
+    room: Room | None = None
 
     @property
     def bytes(self) -> int:

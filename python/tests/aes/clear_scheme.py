@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ringforge import _native
 from ringforge.aes.engine import AesClient, AesServer
-from ringforge.aes.keys import PARAMETERS, SCHEMES, Progress, Shape
+from ringforge.aes.keys import PARAMETERS, SCHEMES, Progress, Scheme, Shape
 from ringforge.errors import MissingKeyError, ParameterError
 from ringforge.files import writing
 from tests.aes.clear_engine import PARAMETERS as HASH
@@ -51,6 +51,10 @@ class Clear:
         if secret.read_bytes() != SECRET:
             raise MissingKeyError(f"{secret.name} is no secret key")
         return ClearClient()
+
+    def on(self, device: str) -> Scheme:
+        assert device == "cpu"
+        return self
 
     def server(self, directory: Path, threads: int) -> AesServer:
         del threads

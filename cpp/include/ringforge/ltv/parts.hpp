@@ -9,6 +9,10 @@
 
 namespace ringforge::ltv {
 
+/// Digits of a ciphertext, of which no key is needed: for dst and errors see KeyParts::digits, which also holds it against
+/// its key.
+void shifted_digits(std::span<std::uint16_t> dst, const Context& context, const Ciphertext& c, unsigned threads = 1);
+
 /// What belongs to an evaluation key. Immutable; any threads may share one.
 ///
 /// Digits are balanced, in [-2^(r-1), 2^(r-1)) for windows of r bits; a machine gets them plus `offset()`, so that none

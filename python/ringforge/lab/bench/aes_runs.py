@@ -37,10 +37,13 @@ ENCRYPTED: Final = bytes.fromhex("69c4e0d86a7b0430d8cdb78070b4c55a")
 #: By scheme: parts of a server, and the step that a call of theirs counts as.
 _PARTS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
     "ltv": {
-        "_runner._keys": {"read_into": "reading keys"},
-        "_runner._relinearizer": {"relinearize": "key switching"},
+        "_runner._kernels": {
+            "read_key": "reading keys",
+            "prepare": "products",
+            "multiply": "products",
+            "relinearize": "key switching",
+        },
         "_runner.batch": {
-            "products": "products",
             "sums": "sums",
             "mod_switch": "modulus switching",
             "carry": "modulus switching",

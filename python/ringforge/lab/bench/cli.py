@@ -20,7 +20,7 @@ from ringforge.aes.engine import as_direction
 from ringforge.cli.console import console
 from ringforge.cli.options import output_file
 from ringforge.lab.bench import aes as aes_bench
-from ringforge.lab.bench import aes_runs, omr_boards, omr_posting, omr_profile
+from ringforge.lab.bench import aes_host, aes_runs, omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
@@ -558,6 +558,13 @@ def aes_command(
             "none: minutes and up to 20 GB."
         ),
     ] = None,
+    host: Annotated[
+        bool,
+        typer.Option(
+            "--host",
+            help="Instead: what an accelerator leaves to this processor in AES at one --set, ltv-paper by default.",
+        ),
+    ] = False,
     blocks: Annotated[int, typer.Option(min=0, help="Of --run: how many; 0 for one in each slot.")] = 0,
     direction: Annotated[str, typer.Option(help="Of --run: encrypt or decrypt.")] = "encrypt",
     insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a broken scheme may be used.")] = "",
@@ -578,7 +585,20 @@ def aes_command(
         ringforge bench aes --set ltv-paper --insecure "a reproduction" --case product --case own
 
         ringforge bench aes --run keys --set bgv-aes --set ltv-paper --insecure "a reproduction"
+
+        ringforge bench aes --host --insecure "a reproduction" --save bench/results
     """
+    if host:
+        if case or run is not None or len(scheme or ()) > 1:
+            raise typer.BadParameter("--host takes one --set at most, and neither --case nor --run")
+        params = ltv.Parameters.named((scheme or ["ltv-paper"])[0], insecure)
+        measured = aes_host.HostCase(params, threads=tuple(dict.fromkeys(threads or (1, 2))), rounds=max(rounds, 7))
+        console(stderr=True).print(f"  {ltv.WARNING}", style="bold")
+        name = f"aes-host-{params.name}"
+        shares = _finish(aes_host.run(measured), "the host's part of AES", as_json, save_to, name)
+        if not as_json:
+            print(render(aes_host.tables(shares), width=_WIDTH))
+        return
     if run is not None:
         if case or not scheme or len(threads or ()) > 1:
             raise typer.BadParameter("--run takes one --set at least, one number of --threads, and no --case")

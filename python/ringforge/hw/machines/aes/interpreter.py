@@ -122,7 +122,7 @@ def paper_transform(x: Words, table: Words, q: int) -> Words:
         even, odd = pairs[:, 0], pairs[:, 1]
         if half > 1:
             odd = odd * table[:: x.size // (2 * half)] % modulus
-        x = np.stack([(even + odd) % modulus, (even + (modulus - odd)) % modulus], axis=1).reshape(-1)
+        x = np.stack([_below(even + odd, q), _below(even + (modulus - odd), q)], axis=1).reshape(-1)
         half *= 2
     return x
 
@@ -133,7 +133,8 @@ def fast_transform(x: Words, table: Words, q: int) -> Words:
     while blocks < x.size:
         pairs = x.reshape(blocks, 2, -1)
         odd = pairs[:, 1] * factors[:blocks, None] % modulus
-        x = np.stack([(pairs[:, 0] + odd) % modulus, (pairs[:, 0] + (modulus - odd)) % modulus], axis=1).reshape(-1)
+        even = pairs[:, 0]
+        x = np.stack([_below(even + odd, q), _below(even + (modulus - odd), q)], axis=1).reshape(-1)
         blocks *= 2
     return x
 
@@ -143,11 +144,17 @@ def fast_inverse(x: Words, table: Words, q: int) -> Words:
     modulus, factors, blocks = np.uint64(q), _plain(table, q), x.size // 2
     while blocks:
         pairs = x.reshape(blocks, 2, -1)
-        even = _half((pairs[:, 0] + pairs[:, 1]) % modulus, q)
+        even = _half(_below(pairs[:, 0] + pairs[:, 1], q), q)
         odd = _half((pairs[:, 1] + (modulus - pairs[:, 0])) * factors[:blocks, None] % modulus, q)
         x = np.stack([even, odd], axis=1).reshape(-1)
         blocks //= 2
     return x
+
+
+def _below(x: Words, q: int) -> Words:
+    """A sum of two residues, and modulo q: less q it is huge if it was below."""
+    made: Words = np.minimum(x, x - np.uint64(q))
+    return made
 
 
 def _half(x: Words, q: int) -> Words:

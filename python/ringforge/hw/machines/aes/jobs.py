@@ -190,7 +190,8 @@ def _turns(outputs: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[tuple[int
     left = {o: Counter((min(pair), max(pair)) for pair in terms) for o, terms in enumerate(outputs)}
     made: list[tuple[tuple[int, ...], list[_Turn]]] = []
     while left:
-        shared, group = 0, (next(iter(left)),)
+        shared = 0
+        group: tuple[int, ...] = (next(iter(left)),)
         for pair in combinations(left, 2):
             if (found := (left[pair[0]] & left[pair[1]]).total()) > shared:
                 shared, group = found, pair

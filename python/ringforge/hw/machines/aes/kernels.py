@@ -3,7 +3,8 @@
 """How the aes machine runs the kernels of LTV: as a driver of the card would.
 
 It compiles them into programs, puts operands, keys and digits into memory, starts the machine, waits and reads sums of
-products. The library cuts digits before, and reduces modulo Phi behind.
+products. The library cuts digits before, and reduces modulo Phi behind. Digits and tables lie in the card's memory, if
+it has one: that the host writes them there is not in a run. What a run takes depends on shapes alone, not on words.
 """
 
 from __future__ import annotations

@@ -36,5 +36,6 @@ MACHINE: Final = Machine(
         "cycles": "ringforge.hw.machines.aes.cli:cycles_command",
         "validate": "ringforge.hw.machines.aes.validate_cli:validate_command",
     },
+    spaces={"ours": "ringforge.hw.machines.aes.space:AesSpace"},
     tests=("python/tests/hw",),
 )

@@ -199,11 +199,7 @@ class Replica:
 
     def _bursts(self, i: Instruction, first: float) -> float:
         """The end of rows that come burst by burst, each asked for when the FIFO has room for it."""
-        i, t, left = (
-            self.program.instructions[number],
-            self.timing,
-            self.timing.beats(self.program.instructions[number]),
-        )
+        t, left = self.timing, self.timing.beats(i)
         came, gone = self._came[i.port], self._gone[i.port]
         while left:
             rows = min(left, self.config.burst_rows)
