@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from ringforge.hw.core.machine import COMMON_PARTS, LANE_CELLS, Machine
+from ringforge.hw.core.slices import Slices
 from ringforge.hw.machines.aes.config import AesConfig
 
 MACHINE: Final = Machine(
@@ -28,6 +29,7 @@ MACHINE: Final = Machine(
     | {"aes_fast", "aes_twiddles", "aes_butterfly"}
     | {"aes_paper", "aes_address", "aes_roots", "aes_root_map", "aes_multipliers", "aes_barrett"},
     lane_cells=LANE_CELLS | {"aes_butterfly"},
+    slices={"rf_transform": Slices(("W",), 2)},
     resized=frozenset({"aes_read", "aes_buffer", "rf_bank", "rf_axi_read"}),
     family="xc7",
     kernels="ringforge.hw.machines.aes.kernels",
@@ -37,5 +39,6 @@ MACHINE: Final = Machine(
         "validate": "ringforge.hw.machines.aes.validate_cli:validate_command",
     },
     spaces={"ours": "ringforge.hw.machines.aes.space:AesSpace"},
+    figures="ringforge.hw.machines.aes.figures:FIGURES",
     tests=("python/tests/hw",),
 )

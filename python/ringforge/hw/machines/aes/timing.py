@@ -18,8 +18,7 @@ _ASKED: Final = 4
 _WRITTEN: Final = 1
 #: From a FIFO's room to a burst's first row, besides memory's latency.
 _REFILL: Final = 3
-#: Of STORE: from a command to its first row at the port; from its last row to its end, besides memory's latency.
-_STORE: Final = 8
+#: From STORE's last row at the port to its end, besides memory's latency. A burst is asked for when its rows are there.
 _ACKNOWLEDGED: Final = 6
 #: Registers of rf_transform from a read to its write, below 32 lanes and from there on; of a product.
 _DRAIN: Final = (28, 32)
@@ -125,7 +124,7 @@ class Timing:
 
     def store(self, i: Instruction) -> float:
         """Cycles of STORE, from the command to done."""
-        return _STORE + self.beats(i) * self.pace(i) + self.latency(i.port) + _ACKNOWLEDGED
+        return self.config.burst_rows + self.beats(i) * self.pace(i) + self.latency(i.port) + _ACKNOWLEDGED
 
     def busy(self, i: Instruction) -> int:
         """Cycles for which it keeps its unit, or its channel of LOAD."""
