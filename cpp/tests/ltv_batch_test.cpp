@@ -11,6 +11,7 @@
 
 #include "gf2.hpp"
 #include "ringforge/error.hpp"
+#include "ringforge/ltv/parts.hpp"
 
 namespace ringforge::ltv {
 namespace {
@@ -56,6 +57,84 @@ std::vector<const Ciphertext*> pointers(const std::vector<Ciphertext>& v) {
 Bits exclusive_or(Bits a, const Bits& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] ^= b[i];
   return a;
+}
+
+/// What a machine with transforms of its own gives: products of words in Eval form, brought back without a reduction
+/// modulo Phi. One polynomial a prime.
+std::vector<u32> unreduced(const Poly<Eval, u32>& p) {
+  std::vector<u32> words(p.limbs() * p.length());
+  for (std::size_t i = 0; i < p.limbs(); ++i)
+    kernels::active32().ntt_inverse(words.data() + i * p.length(), p.limb(i), p.basis()[i].table());
+  return words;
+}
+
+TEST(LtvBatch, PartsOfAMachineMakeTheSameCiphertexts) {
+  for (const char* name : {"ltv-test", "ltv-test-bits"}) {
+    World w(name);
+    const Parameters& params = w.ctx->params();
+    const EvalKey key = w.key(1);
+    const KeyParts parts(w.ctx, key, 2);
+    const std::size_t n = params.degree();
+    const Evaluator one(w.ctx, 1);
+    std::vector<Ciphertext> inputs;
+    for (int k = 0; k < 3; ++k) inputs.push_back(w.client.encrypt(w.message(), w.keys.second));
+    const ProductSums plan{{{0}, {1, 2}, {0, 1}}, {{{0, 1}, {2, 2}}, {{1, 1}}}, {{0, 2}, {}}};
+    const auto products = w.ev.products(pointers(inputs), plan);
+
+    const BasisOf<u32>& basis = inputs[0].poly.basis();
+    std::vector<u32> words(plan.sums.size() * basis.size() * n);
+    w.ev.operands(words, pointers(inputs), plan);
+    std::vector<Poly<Eval, u32>> sums;
+    for (std::size_t s = 0; s < plan.sums.size(); ++s) {
+      Coefficients p(basis);
+      for (std::size_t i = 0; i < basis.size(); ++i)
+        std::copy_n(words.data() + (s * basis.size() + i) * n, n, p.limb(i));
+      sums.push_back(to_eval(p));
+    }
+    std::vector<u32> made;
+    for (const auto& terms : plan.outputs) {
+      Poly<Eval, u32> total(basis);
+      total.zero();
+      for (const auto& [a, b] : terms) mul_add(total, sums[a], sums[b]);
+      const auto whole = unreduced(total);
+      made.insert(made.end(), whole.begin(), whole.end());
+    }
+    const auto assembled = w.ev.assemble(pointers(inputs), plan, made);
+    ASSERT_EQ(assembled.size(), products.size());
+    for (std::size_t o = 0; o < products.size(); ++o) {
+      EXPECT_TRUE(std::ranges::equal(assembled[o].poly.words(), products[o].poly.words())) << name << " " << o;
+      EXPECT_EQ(assembled[o].noise, products[o].noise);
+    }
+
+    std::vector<std::uint16_t> digits(parts.digits() * n);
+    parts.digits(digits, products[0], 2);
+    Poly<Eval, u32> total(basis);
+    total.zero();
+    for (std::size_t d = 0; d < parts.digits(); ++d) {
+      Coefficients p(basis);
+      for (std::size_t i = 0; i < basis.size(); ++i) std::copy_n(digits.data() + d * n, n, p.limb(i));
+      mul_add(total, to_eval(p), key.digits[d]);
+    }
+    const Ciphertext got = parts.assemble(products[0], unreduced(total), 2), want = one.relinearize(products[0], key);
+    EXPECT_TRUE(std::ranges::equal(got.poly.words(), want.poly.words())) << name;
+    EXPECT_EQ(got.noise, want.noise);
+    EXPECT_EQ(got.level, want.level);
+
+    made.back() = static_cast<u32>(basis[basis.size() - 1].value());
+    EXPECT_THROW((void)w.ev.assemble(pointers(inputs), plan, made), ValueError);
+    EXPECT_THROW((void)w.ev.assemble(pointers(inputs), plan, std::span(made).subspan(1)), ShapeError);
+    EXPECT_THROW(w.ev.operands(std::span(words).subspan(1), pointers(inputs), plan), ShapeError);
+    EXPECT_THROW(parts.digits(std::span(digits).subspan(1), products[0]), ShapeError);
+    EXPECT_THROW(parts.digits(digits, got), LevelError);
+    EXPECT_THROW((void)parts.assemble(products[0], made), ShapeError);
+  }
+}
+
+TEST(LtvBatch, PartsAreOfPaddedRingsAndDigitsOf16Bits) {
+  for (const char* name : {"ltv-test-digit", "ltv-test-tensor"}) {
+    const World w(name);
+    EXPECT_THROW(KeyParts(w.ctx, w.key(1)), ParameterError) << name;
+  }
 }
 
 TEST(LtvBatch, RelinearisationIsThatOfOneCiphertext) {

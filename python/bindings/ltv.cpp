@@ -113,13 +113,13 @@ void bind_objects(nb::module_& l) {
       .def_ro("lag", &Ciphertext::lag, "Of a product over levels, how many lie between its secrets; else 0.")
       .def_prop_ro("limbs", &Ciphertext::limbs)
       .def_ro("noise", &Ciphertext::noise, nb::rv_policy::copy)
-      .def("limb", [](const Ciphertext& c, std::size_t i) {
-        if (i >= c.limbs()) throw nb::index_error();
-        return to_numpy<u32>(c.poly.limb(i), c.poly.degree());
-      })
+      .def("limb",
+           [](const Ciphertext& c, std::size_t i) {
+             if (i >= c.limbs()) throw nb::index_error();
+             return to_numpy<u32>(c.poly.limb(i), c.poly.degree());
+           })
       .def_prop_ro(
-          "words",
-          [](nb::pointer_and_handle<Ciphertext> c) { return view(c.p->poly, c.h); },
+          "words", [](nb::pointer_and_handle<Ciphertext> c) { return view(c.p->poly, c.h); },
           "Residues in coefficient form, (limbs, N); a view.");
   nb::class_<SecretKey>(l, "SecretKey", "A secret for each level.").def_ro("id", &SecretKey::id);
   nb::class_<PublicKey>(l, "PublicKey", "A public key for each level.").def_ro("key_id", &PublicKey::key_id);
@@ -129,10 +129,11 @@ void bind_objects(nb::module_& l) {
       .def_ro("lag", &EvalKey::lag, "For products of ciphertexts so many levels apart.")
       .def_prop_ro("digits", [](const EvalKey& k) { return k.digits.size(); })
       .def_prop_ro("bytes", &EvalKey::bytes)
-      .def("limb", [](const EvalKey& k, std::size_t digit, std::size_t i) {
-        if (digit >= k.digits.size() || i >= k.digits[digit].limbs()) throw nb::index_error();
-        return to_numpy<u32>(k.digits[digit].limb(i), k.digits[digit].length());
-      })
+      .def("limb",
+           [](const EvalKey& k, std::size_t digit, std::size_t i) {
+             if (digit >= k.digits.size() || i >= k.digits[digit].limbs()) throw nb::index_error();
+             return to_numpy<u32>(k.digits[digit].limb(i), k.digits[digit].length());
+           })
       .def(
           "digit",
           [](nb::pointer_and_handle<EvalKey> k, std::size_t digit) {

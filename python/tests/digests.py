@@ -586,6 +586,12 @@ def ntru(threads: int) -> Digests:
         }.items():
             for k, c in enumerate(many):
                 yield file(f"{what} {k}", c)
+        if params.window <= 16:
+            yield f"{name}/digits.words", sha(ltv.digits(s.context, product, threads))
+        key = s.eval_key(1)
+        yield f"{name}/key.words", sha(key.digit(0), key.coefficients(1, threads))
+        operands = batch.operands([a, b], [[0], [0, 1]], [[(0, 1)]])
+        yield f"{name}/operands.words", sha(operands)
         yield file("eval_key over a level", s.client.eval_key(s.secret_key, s.public_key, 2, threads, 1))
 
 

@@ -174,7 +174,7 @@ class Ltv(Records):
 
     def __init__(self, first: int, folder: Path) -> None:
         primes = [int(p) for p in kernels.primes_below(31, first + 3, 1 << 16)][first:]
-        self.params = ltv.Parameters(85, primes, insecure="tests", gadget="rns", window=31)
+        self.params = ltv.Parameters(85, primes, insecure="tests")
         self.context = ltv.Context(self.params)
         self.client = ltv.Client(self.context, _native.TestSeed(bytes([7 + first]) * 32))
         self.secret_key, self.public_key = self.client.keys()
@@ -187,6 +187,9 @@ class Ltv(Records):
         self.batch, self.relinearizer = ltv.BatchEvaluator(self.context), ltv.Relinearizer(self.context)
         self.loaded = ltv.Relinearizer(self.context)
         self.loaded.load(self.eval_key)
+        self.parts = ltv.KeyParts(self.context, self.eval_key)
+        limbs, length = self.params.limbs(0), self.params.transform_length
+        self.sums, self.products = np.ones((limbs, length), np.uint32), np.ones((1, limbs, length), np.uint32)
         self.record = {
             kind: io.to_bytes(self.context, getattr(self, kind))
             for kind in ("ciphertext", "secret_key", "public_key", "eval_key")

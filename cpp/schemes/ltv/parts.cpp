@@ -123,8 +123,8 @@ void KeyParts::digits(std::span<std::uint16_t> dst, const Ciphertext& c, unsigne
 
 Ciphertext KeyParts::assemble(const Ciphertext& c, std::span<const u32> sums, unsigned threads) const {
   check_input(c);
-  Ciphertext result{Coefficients(c.poly.basis()), key_id_, level_, 1,
-                    ctx_->rules().relinearized(c.noise, level_, c.degree), 0};
+  Ciphertext result{
+      Coefficients(c.poly.basis()), key_id_, level_, 1, ctx_->rules().relinearized(c.noise, level_, c.degree), 0};
   reduce_unreduced({&result, 1}, sums, *ctx_, threads);
   sub(result.poly, result.poly, share_);
   return result;

@@ -33,6 +33,7 @@ from ringforge._native.ltv import (
     PublicKey,
     Relinearizer,
     SecretKey,
+    digits,
     reduction_moment,
     ternary_product_deviation,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "StoredKey",
     "TestSeed",
     "as_bits",
+    "digits",
     "explain",
     "reduction_moment",
     "ternary_product_deviation",

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ringforge import bfv, devices, gates, matmul, matvec, psi
+from ringforge import bfv, devices, gates, ltv, matmul, matvec, psi
 from ringforge.devices import base
 from ringforge.omr import kernels as omr
 
 #: Their rooms register the kernels.
-ROOMS = (bfv, gates, matmul, matvec, omr, psi)
+ROOMS = (bfv, gates, ltv, matmul, matvec, omr, psi)
 
 
 class Resident(devices.Buffer):

@@ -592,7 +592,9 @@ def aes_command(
         if case or run is not None or len(scheme or ()) > 1:
             raise typer.BadParameter("--host takes one --set at most, and neither --case nor --run")
         params = ltv.Parameters.named((scheme or ["ltv-paper"])[0], insecure)
-        measured = aes_host.HostCase(params, threads=tuple(dict.fromkeys(threads or (1, 2))), rounds=max(rounds, 7))
+        measured = aes_host.HostCase(
+            params, threads=tuple(dict.fromkeys(threads or (1, 2))), rounds=max(rounds, 7), budget_s=budget
+        )
         console(stderr=True).print(f"  {ltv.WARNING}", style="bold")
         name = f"aes-host-{params.name}"
         shares = _finish(aes_host.run(measured), "the host's part of AES", as_json, save_to, name)
