@@ -266,6 +266,24 @@ def test_many_operands_pass_through_few_buffers(config):
         assert [int(c) for c in made[0]] == want
 
 
+def test_outputs_that_share_products(config):
+    """Side by side, each with its own terms as often as it has them; and fewer transforms than one by one."""
+    rng, primes = np.random.default_rng(7), 2
+    target = aes_programs.target(config, 7, primes)
+    operands = residues(rng, target, 6, 64)
+    shared = [(0, 1), (2, 3), (4, 5)]
+    outputs = [[*shared, (1, 0), (3, 3)], [(5, 5)], [(1, 0), *shared[1:], (0, 1), (0, 1)], shared, shared[:1]]
+    job = product(target, operands, outputs)
+    Interpreted().run(job)
+    for made, terms in zip(job.results(), outputs, strict=True):
+        for r, q in enumerate(target.primes):
+            sums = [polynomial(operands[a, r], operands[b, r]) for a, b in terms]
+            assert [int(c) for c in made[r]] == [sum(c) % q for c in zip(*sums, strict=True)]
+    apart = sum(product(target, 6, [terms]).program.counts()["LOADS"] for terms in outputs)
+    assert job.program.counts()["LOADS"] < 0.7 * apart
+    assert job.program.counts()["MUL"] == primes * sum(map(len, outputs))
+
+
 @pytest.mark.parametrize("batch", [None, 1, 2])
 def test_relinearisation_sums_digits_times_keys(config, batch):
     rng = np.random.default_rng(5)

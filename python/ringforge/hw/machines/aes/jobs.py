@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -190,11 +189,10 @@ def _turns(outputs: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[tuple[int
     left = {o: Counter((min(pair), max(pair)) for pair in terms) for o, terms in enumerate(outputs)}
     made: list[tuple[tuple[int, ...], list[_Turn]]] = []
     while left:
-        shared = 0
-        group: tuple[int, ...] = (next(iter(left)),)
-        for pair in combinations(left, 2):
-            if (found := (left[pair[0]] & left[pair[1]]).total()) > shared:
-                shared, group = found, pair
+        first = next(iter(left))
+        shares = {o: (left[first] & left[o]).total() for o in left if o != first}
+        other = max(shares, key=lambda o: shares[o], default=first)
+        group = (first, other) if shares.get(other) else (first,)
         wanted = [left.pop(o) for o in group]
         both = wanted[0] & wanted[-1] if len(group) > 1 else Counter[tuple[int, int]]()
         turns = [_Turn(*pair, group) for pair in both.elements()]

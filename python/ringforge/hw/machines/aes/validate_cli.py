@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""`ringforge hw validate aes`: the replica beside RTL."""
+"""`ringforge hw validate aes`: replica and closed form beside RTL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def validate_command(
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
 ) -> None:
-    """Replica beside RTL, on products, relinearisations and transforms drawn over machine, length and memory.
+    """Replica and closed form beside RTL, on products, relinearisations and transforms drawn over machine, length and memory.
 
     Takes a minute, and machines of three shapes are built once.
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Replica of the aes machine held against RTL on drawn cases.
+"""Replica and closed form of the aes machine held against RTL on drawn cases.
 
 A case is a machine, the latencies of link and memory, a length, and sums of products or a relinearisation of some
-shape. Data do not change time, so that all words are zero.
+shape. Data do not change time, so that all words are zero. The closed form is `cost`'s; none is fitted.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ringforge import runs
 from ringforge.hw.core.build import library
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.core.validation import Validated
-from ringforge.hw.machines.aes import replica
+from ringforge.hw.machines.aes import cost, replica
 from ringforge.hw.machines.aes.config import AesConfig
-from ringforge.hw.machines.aes.jobs import Job, product, relinearise, transform
+from ringforge.hw.machines.aes.jobs import BATCH, Job, product, relinearise, transform
 from ringforge.hw.machines.aes.measure import Size
 from ringforge.hw.machines.aes.runner import Simulated
 
@@ -90,6 +90,19 @@ class Draw:
         operands = np.zeros((self.operands, self.primes, n // 2), np.uint32)
         return product(target, operands, self.outputs) if self.outputs else transform(target, operands)
 
+    def closed_form(self) -> float | None:
+        """Its cycles in closed form, which knows relinearisations, and sums of products of different operands."""
+        if self.digits:
+            batch = BATCH if self.config.fast else 1
+            sizes = [min(batch, self.ciphertexts - first) for first in range(0, self.ciphertexts, batch)]
+            return sum(
+                cost.relinearisation(self.config, self.log_n, self.primes, self.digits, size).cycles for size in sizes
+            )
+        factors = [s for terms in self.outputs for pair in terms for s in pair]
+        if len(self.outputs) == 1 and len(set(factors)) == len(factors):
+            return cost.product(self.config, self.log_n, self.primes, len(self.outputs[0])).cycles
+        return None
+
 
 @cache
 def cases() -> list[Draw]:
@@ -132,7 +145,7 @@ def validate_draw(draw: Draw) -> tuple[Validated, runs.Record]:
         memory=draw.memory_name,
         cycles=run.cycles or 0,
         replica=timed.cycles,
-        closed_form=None,
+        closed_form=draw.closed_form(),
         traffic_equal=dict(run.bytes) == replica.traffic(draw.job.program, draw.job.memory),
         fitted=False,
         seconds=spent,
