@@ -22,7 +22,7 @@ def validate_command(
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
 ) -> None:
-    """Replica and closed form beside RTL, on products, relinearisations and transforms drawn over machine, length and memory.
+    """Replica and closed form beside RTL, on cases drawn over machine, work, length and memory.
 
     Takes a minute, and machines of three shapes are built once.
 
