@@ -172,7 +172,7 @@ def passes() -> Table:
         tuple(rows),
         (
             "From the first row that a pass reads to the first of the next, by the model; the bench of aes_paper "
-            "counts the same in RTL (`pytest -m long hw/aes/dv/test_aes_paper.py`). Level 1 multiplies by one alone: sums.",
+            "counts the same in RTL (`pytest -m long hw/aes/dv/test_aes_paper.py`). Level 1 only adds.",
             f"The text's {LEVEL_CYCLES} are 4 + 512 + 15, with {cycles.sums_of_level()} for sums (12,720 / 16 - "
             f"{LEVEL_CYCLES}). {PUBLISHED} has 256 memories of a read and a write port, which that takes; {TEXT} the "
             "64 of the text: a row of 64 words read and one written a cycle, of which up to level 6 half are operands.",
@@ -305,7 +305,7 @@ class Host:
     """What the host does of AES, measured.
 
     Attributes:
-        seconds: by thread count. text: on what, and when.
+        seconds: by thread count: of processor time with one, of wall time with more. text: on what, and when.
     """
 
     seconds: Mapping[int, float]
@@ -363,10 +363,10 @@ def account(measured: Host | None) -> Table:
             "bench/results` measures it."
         )
     else:
-        each = ", ".join(f"{s:.1f} s on {t} thread{'s'[: t - 1]}" for t, s in sorted(measured.seconds.items()))
+        walls = "".join(f"; {s:.1f} s of wall time on {t}" for t, s in sorted(measured.seconds.items()) if t > 1)
         notes.append(
-            f"Host: digits, reduction modulo Phi, sums, switches, from times of one ciphertext at seven levels, on one "
-            f"thread ({each}; {measured.text}); reading 12.2 GB of keys is not in it. Nothing overlaps with the "
+            f"Host: digits, reduction modulo Phi, sums, switches, from times of one ciphertext at seven levels: "
+            f"processor time of one thread{walls} ({measured.text}); reading 12.2 GB of keys is not in it. Nothing overlaps with the "
             f"machine. Aim: {AIM_MINUTES} min, {'' if reached else 'not '}reached."
         )
     return Table(
