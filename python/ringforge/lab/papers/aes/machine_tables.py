@@ -365,9 +365,9 @@ def account(measured: Host | None) -> Table:
     else:
         walls = "".join(f"; {s:.1f} s of wall time on {t}" for t, s in sorted(measured.seconds.items()) if t > 1)
         notes.append(
-            f"Host: digits, reduction modulo Phi, sums, switches, from times of one ciphertext at seven levels: "
-            f"processor time of one thread{walls} ({measured.text}); reading 12.2 GB of keys is not in it. Nothing overlaps with the "
-            f"machine. Aim: {AIM_MINUTES} min, {'' if reached else 'not '}reached."
+            "Host: digits, reduction modulo Phi, sums, switches, from times of one ciphertext at seven levels: processor "
+            f"time of one thread{walls} ({measured.text}); reading 12.2 GB of keys is not in it. Nothing overlaps with "
+            f"the machine. Aim: {AIM_MINUTES} min, {'' if reached else 'not '}reached."
         )
     return Table(
         "AES-128 of 2,048 blocks by the model of our machines",
