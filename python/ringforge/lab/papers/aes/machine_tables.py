@@ -365,7 +365,7 @@ def account(measured: Host | None) -> Table:
     else:
         walls = "".join(f"; {s:.1f} s of wall time on {t}" for t, s in sorted(measured.seconds.items()) if t > 1)
         notes.append(
-            "Host: digits, reduction modulo Phi, sums, switches, from times of one ciphertext at seven levels: processor "
+            "Host: digits, reduction modulo Phi, sums, switches, by times of one ciphertext at seven levels: processor "
             f"time of one thread{walls} ({measured.text}); reading 12.2 GB of keys is not in it. Nothing overlaps with "
             f"the machine. Aim: {AIM_MINUTES} min, {'' if reached else 'not '}reached."
         )
