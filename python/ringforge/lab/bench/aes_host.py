@@ -209,8 +209,8 @@ def tables(records: Sequence[Record]) -> list[Table]:
             "; ".join(f"{part}: {what}" for part, what in PARTS.items())
             + ". "
             + ("Processor" if threads == 1 else "Wall")
-            + " time of one ciphertext with so many primes, medians; AES: times counts at all 40 levels. Wall times of a "
-            "machine that does other things too are too long; processor time is of all threads together."
+            + " time of one ciphertext with so many primes, medians; AES: times counts at all 40 levels. Wall times of "
+            "a machine that does other things too are too long; processor time is of all threads together."
         )
         made.append(
             Table(
