@@ -23,7 +23,7 @@ from ringforge.aes.ltv_engine import BITS, DEPTH, LEVELS, plan
 from ringforge.aes.sbox import cipher
 from ringforge.errors import ParameterError
 from ringforge.lab.bench.timing import Timing, measure
-from ringforge.lab.tables import Table, Value
+from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record
 
 #: Parts, and what they are of one ciphertext.
@@ -192,7 +192,7 @@ def tables(records: Sequence[Record]) -> list[Table]:
         whole = next(r for r in own if r.case == "host")
         levels = sorted({r.level for r in own if r.level is not None})
         parts = {(r.case, r.level): r for r in own}
-        rows = tuple(
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
             (
                 part,
                 *(Value(1e3 * parts[f"host, {part}", level].seconds, "ms", "measured") for level in levels),
