@@ -102,7 +102,7 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 	$(PY) -m pytest python/tests --ignore=python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
-	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv hw/psi_wide/dv hw/omr/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
+	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv hw/psi_wide/dv hw/omr/dv hw/aes/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
 test-install: build $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
 	$(VENV)/bin/cmake --build build/tests --target ringforge
@@ -133,7 +133,7 @@ lint: build $(VENV)/.lint hw-lint ## formatting, ruff, mypy, import contracts, V
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP_FILES)
 
 hw-lint: build $(VENV)/.hw ## every warning of Verilator on every machine and cell
-	set -e; for machine in matvec matmul psi psi_wide omr; do $(VENV)/bin/ringforge hw lint $$machine; done
+	set -e; for machine in matvec matmul psi psi_wide omr aes; do $(VENV)/bin/ringforge hw lint $$machine; done
 
 format: $(VENV)/.lint ## rewrites sources in the project's style
 	$(VENV)/bin/ruff check --fix python examples hw tools

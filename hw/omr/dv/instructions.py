@@ -86,6 +86,7 @@ def error(fields: dict[str, int], sizes: Sizes) -> int:
     if op == KMAC:
         bad |= not f["from_memory"] and f["src"] >= sizes.buffers
         bad |= bool(f["to_x"]) and f["dst"] + 1 >= sizes.buffers
+        bad |= bool(f["to_x"]) and not f["from_memory"] and f["dst"] == f["src"]
     if op == STORE:
         bad |= bool(f["add"]) and f["mod"] >= 64
     if op == SUM:

@@ -60,6 +60,7 @@ async def conversions(dut):
         (MONTGOMERY, 54, 4, 2, 3, 1),
         pytest.param(BARRETT, 54, 4, 1, 1, 1, marks=pytest.mark.long),
         pytest.param(MONTGOMERY, 54, 4, 2, 3, 0, marks=pytest.mark.long),
+        pytest.param(MONTGOMERY, 54, 4, 2, 4, 1, marks=pytest.mark.long),
         pytest.param(MONTGOMERY, 54, 2, 2, 6, 0, marks=pytest.mark.long),
         pytest.param(BARRETT, 60, 2, 2, 3, 0, marks=pytest.mark.long),
         pytest.param(BARRETT, 60, 16, 1, 1, 1, marks=pytest.mark.long),

@@ -13,7 +13,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
-from instructions import COMMAND, FIELDS, UNIT, UNITS, Sizes, command, encoded, error
+from instructions import AUTO, COMMAND, FIELDS, KMAC, UNIT, UNITS, Sizes, command, encoded, error
 from modular import parameter
 from runner import run
 
@@ -36,8 +36,10 @@ def drawn(rng: random.Random) -> dict[str, int]:
         fields["dst"] = rng.randrange(2)
     if op == 4:
         fields["mod"], fields["count"] = rng.randrange(32), rng.randrange(1, 33)
-    if op == 7:
+    if op == AUTO:
         fields["dst"] = rng.randrange(3, 8)
+    if op == KMAC:
+        fields["dst"] = rng.choice([0, 3])
     return fields
 
 
@@ -174,6 +176,10 @@ async def errors(dut):
         program = bench.program(bench.rng.randrange(1, 12), 0.3)
         program.insert(bench.rng.randrange(len(program) + 1), (spoilt(bench.rng), {}))
         assert await bench.run(program) in (1, 2, 3)
+    for part in range(2):
+        await bench.reset()
+        sums = {"op": KMAC, "dst": 3, "src": 3, "ways": 1, "bank": part, "to_x": 1}
+        assert await bench.run([(sums | {"from_memory": 1}, {}), (sums | {"src": 4}, {}), (sums, {})]) == 2
 
 
 @cocotb.test()

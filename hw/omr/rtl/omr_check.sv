@@ -4,8 +4,8 @@
 // Whether the machine can do what an instruction says: the error code, ErrorNone if it can. Combinational.
 //
 // Ranges      as README.md: ErrorOperation for an unknown operation; ErrorPlace for a buffer, table, bank, entry, way or
-//             row that there is not, or none; ErrorOperand for a count of 0 or beyond a table, an even element or one
-//             above 2N. The first of these that holds, in this order.
+//             row that there is not, or none, or a result over an operand that is still read; ErrorOperand for a count
+//             of 0 or beyond a table, an even element or one above 2N. The first of these that holds, in this order.
 
 module omr_check
   import omr_pkg::*;
@@ -73,7 +73,9 @@ module omr_check
         operand = instr_i.count != '0 && 32'(last_k) < Constants;
       end
       OpKmac:
-        place = ways && entry && bank && part && (src || instr_i.from_memory) && (next || !instr_i.to_x);
+        // To X, part 0 goes where part 1 would still read an operand that is there.
+        place = ways && entry && bank && part && (src || instr_i.from_memory)
+              && (!instr_i.to_x || (next && (instr_i.from_memory || instr_i.dst != instr_i.src)));
       OpFinal: begin
         place = ways && dst && src && entry && bank && part;
         operand = constant;

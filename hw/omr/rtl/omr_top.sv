@@ -109,7 +109,7 @@ module omr_top
   localparam int unsigned RegLogN = 0, RegInstructions = 1, RegCtCol = 2, RegCtTerm = 4, RegDiagRow = 6, RegDiagTerm = 8;
   localparam int unsigned RegOutRow = 10, RegOutCol = 12;
 
-  logic        own_wr_valid, own_wr_known, own_rd_known, running_q;
+  logic        own_wr_valid, own_wr_known, own_rd_known, running_q, start;
   /* verilator lint_off UNUSEDSIGNAL */  // the shell gives addresses of bytes
   logic [11:0] own_wr_addr, own_rd_addr;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -118,12 +118,12 @@ module omr_top
 
   assign own_rd_known = own_rd_addr[11:2] < 10'(64 + Registers);
   assign own_rd_data = own_rd_known ? own_q[own_rd_addr[5:2]] : '0;
-  assign own_wr_known = own_wr_addr[11:2] < 10'(64 + Registers) && own_wr_strb == '1 && !running_q;
+  assign own_wr_known = own_wr_addr[11:2] < 10'(64 + Registers) && own_wr_strb == '1 && !running_q && !start;
 
   always_ff @(posedge clk_i) if (own_wr_valid && own_wr_known) own_q[own_wr_addr[5:2]] <= own_wr_data;
 
   // ---- The element: it starts when the degree is one that it takes -----------------------------------
-  logic             element_rst_n, start, halt, done, run, degree_bad, issue_idle;
+  logic             element_rst_n, halt, done, run, degree_bad, issue_idle;
   logic [AddrW-1:0] program_addr[1];
   logic [7:0]       error, issue_error, degree_error_q;
   logic [31:0]      pc;

@@ -8,7 +8,7 @@
 //             permutation of its lanes; then times X^r, X^r - 1 or a scalar. To the inverse transform goes a, or a and
 //             then b, half a line a clock; `beside_*` is the b of lines of which only a goes there, before the factor. A
 //             linear instruction gives lines of a and b together.
-// Latency     21 from go to the first half line
+// Latency     22 from go to the first half line
 // Throughput  half a line per clock, whatever is asked; 2N/Lanes clocks a pass, passes and instructions without a pause
 // Ranges      element odd, below 2N; power below 2N; slots that exist. Residues shifted as everywhere. Nothing waits: who
 //             starts an instruction has room for what it gives. ready_o: go_i may be high in this clock.

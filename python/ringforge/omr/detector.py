@@ -27,6 +27,7 @@ from ringforge.omr.compress import compression_plan
 from ringforge.omr.depot import read_result
 from ringforge.omr.engine import Engine, encode_diagonals
 from ringforge.omr.estimate import key_bytes as detection_key_bytes
+from ringforge.omr.kernels import AffineKernel, BabiesKernel
 from ringforge.omr.keys import DetectionKey, bfv_context
 from ringforge.omr.payload import words
 from ringforge.omr.plan import Plan, Shard
@@ -94,7 +95,7 @@ class Detector:
         device: that computes the affine transform.
 
     Raises:
-        ParameterError: more shards than giant steps.
+        ParameterError: more shards than giant steps, or a device that does not compute one of them.
     """
 
     def __init__(
@@ -111,6 +112,9 @@ class Detector:
         self._device = open_device(device) if isinstance(device, str) else device
         self.plan = Plan.make(s, method)
         self.shards = self.plan.shards(shards)
+        self._device.check(BabiesKernel(self.plan.shape))
+        for shard in self.shards:
+            self._device.check(AffineKernel(self.plan.shape, shard.first, shard.count))
         self._encoder = encoder(self.plan, threads)
         self._capacities = capacities(s)
         self._lock = threading.Lock()

@@ -35,9 +35,11 @@ class LookupKernel:
 
     Attributes:
         plan: what client and server agree on.
+        most: as of the table to come, for what `Device.check` says of memory; None: that is left to `prepare`.
     """
 
     plan: Plan
+    most: int | None = None
 
     def needs(self) -> Needs:
         """What it asks of a device."""

@@ -52,8 +52,8 @@ class Session:
 
     @property
     def bytes(self) -> int:
-        """Memory of the keys."""
-        return self.handle.storage
+        """Memory of the keys. What a device prepares of the table is shared by all sessions."""
+        return int(self.state.plan.session_bytes)
 
 
 class Server:
@@ -103,7 +103,7 @@ class Server:
         self, state: State, store: Store | None, threads: int, limits: Limits | None, device: str | Device
     ) -> None:
         self.device = open_device(device) if isinstance(device, str) else device
-        self.device.check(LookupKernel(state.plan))
+        self.device.check(LookupKernel(state.plan, state.table.most))
         allowed = limits or state.info.limits
         if not allowed.allow(state.plan.request_bytes):
             raise ParameterError(

@@ -77,7 +77,9 @@ class Case:
 
 
 @dataclass
-class _Draw:
+class Draw:
+    """Memory of limbs, keys and tables, and a builder of a program on it."""
+
     config: OmrConfig
     log_n: int
     rng: random.Random
@@ -284,7 +286,7 @@ class _Draw:
 def case(config: OmrConfig, log_n: int, number: int, length: int) -> Case:
     """Random program `number` of about so many instructions, none if 0, in a random order that waits allow."""
     rng = random.Random(f"{config.name} {log_n} {number}")
-    draw = _Draw(config, log_n, rng)
+    draw = Draw(config, log_n, rng)
     if length:
         draw.tables()
         while len(draw.builder.instructions) < length:
@@ -310,3 +312,38 @@ def case(config: OmrConfig, log_n: int, number: int, length: int) -> Case:
             if not left[later]:
                 ready.append(later)
     return Case(config, draw.builder.program(order), draw.memory, draw.limbs, draw.end)
+
+
+def masked(config: OmrConfig, log_n: int, active: int) -> Case:
+    """Each operation that writes X, in one of two ways, over limbs of both; then all buffers are stored.
+
+    Args:
+        active: mask of the way.
+    """
+    draw = Draw(config, log_n, random.Random(5))
+    b, limb, k = draw.builder, draw.limb, draw.first_constant + 2 * _ENTRIES
+    both = {"ways": 3, "mod": draw.entries[0]}
+    mine = both | {"ways": active}
+
+    def at(what: str, slot: int) -> dict[str, int]:
+        return {"addr0": draw.at(what, 0, slot), "stride0": limb}
+
+    def key(slot: int) -> dict[str, int]:
+        return {"addr1": draw.at("keys", 0, slot), "stride1": 2 * limb}
+
+    draw.tables()
+    for x in range(8):
+        b.add(Op.LOADX, dst=x, **at("limbs", x), **both)
+    b.add(Op.LOADT, dst=0, **at("tables", 0), **both)
+    b.add(Op.SCALE, src=0, dst=0, bank=0, k=draw.first_constant, init=1, **both)
+    b.add(Op.KMAC, src=1, bank=0, init=1, **key(0), **both)
+    b.add(Op.NTT, src=0, dst=0, bank=0, **mine)
+    b.add(Op.INTT, src=0, dst=1, bank=0, **mine)
+    b.add(Op.AUTO, src=0, dst=2, element=5, **mine)
+    b.add(Op.CONV, src=0, dst=3, bank=0, count=2, k=k, **mine)
+    b.add(Op.FINAL, src=0, dst=4, bank=0, part=1, k=k, **mine)
+    b.add(Op.KMAC, src=0, dst=5, bank=0, to_x=1, **key(1), **mine)
+    b.add(Op.LOADX, dst=7, **at("limbs", 0), **mine)
+    for x in range(8):
+        b.add(Op.STORE, src=x, **at("limbs", x), **both)
+    return Case(config, b.program(), draw.memory, draw.limbs, draw.end)

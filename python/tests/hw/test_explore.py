@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.cards import Blocks, Card, block_ram
 from ringforge.hw.core.explore import Found, Point, Space, Values, explore, pareto
 from ringforge.hw.core.synthesis import Module
+from ringforge.hw.machines.omr.space import OmrSpace
 from ringforge.runs import saved_results
 
 EXPLORED = [m.name for m in descriptors.machines() if m.spaces]
@@ -112,6 +114,34 @@ def test_best_points_fit_and_are_not_behind_the_paper(machine: str, card: str) -
         values = {name: choices[int(rng.integers(len(choices)))] for name, choices in axes.items()}
         drawn = space.point(values, found.card, found.clock_hz).fitted(found.card)
         assert drawn.refused or found.best.rank <= drawn.rank
+
+
+class Part(OmrSpace):
+    """48 configurations of omr."""
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[int | str]]:
+        of = {"lanes": (8, 16), "butterflies": (32, 64), "ways": (1, 2), "sources": (1, 2, 4), "groups": (2, 4)}
+        fixed = {"word": (54,), "multiplier": ("montgomery",), "rows": (2,), "cols": (2,)}
+        return {name: {**of, **fixed}[name] for name in super().axes}
+
+    def published(self, card: cards.Card) -> None:  # type: ignore[override]  # noqa: ARG002
+        return None
+
+
+@pytest.mark.parametrize("card", ["u55c", "u200"])
+def test_searches_find_what_looking_at_everything_finds(card: str) -> None:
+    space, chosen = Part(), cards.card(card)
+    every = [
+        space.point(dict(zip(space.axes, values, strict=True)), chosen, chosen.clock_hz).fitted(chosen)
+        for values in itertools.product(*space.axes.values())
+    ]
+    best = min((p for p in every if not p.refused), key=lambda p: p.rank)
+    assert explore(space, chosen).best.values == best.values
+    pytest.importorskip("optuna")
+    searched = explore(space, chosen, trials=len(every) - 1)
+    assert best.seconds <= searched.best.seconds <= 1.25 * best.seconds
+    assert searched.best.seconds < np.median([p.seconds for p in every if not p.refused])
 
 
 @pytest.mark.parametrize("machine", EXPLORED)

@@ -124,6 +124,16 @@ def test_memory_that_is_too_slow_holds_sums_back():
     assert cost.sum_cycles(slow, 16, 46) > 2 * cost.sum_cycles(config, 16, 46)
 
 
+def test_no_product_takes_less_than_memory_for_its_bytes():
+    config, chain = OmrConfig.named("omr-u55c"), Chain(16, 24, 12, 12)
+    moved = 45 * cost.rotation_bytes(chain) + 23 * (cost.rotation_bytes(chain)) + cost.sum_bytes(config, chain, Sum())
+    slow = config.model_copy(update={"dram_bytes_per_second": 20e9})
+    assert cost.matmul_cycles(slow, chain) == pytest.approx(moved / 20e9 * slow.clock_hz, rel=1e-6)
+    # On the card's memory units bind.
+    faster = config.model_copy(update={"dram_bytes_per_second": 2 * config.dram_bytes_per_second})
+    assert cost.matmul_cycles(faster, chain) == cost.matmul_cycles(config, chain)
+
+
 @pytest.mark.parametrize("name", ["omr-paper", "omr-u55c", "omr-small", "omr-small-wide"])
 def test_resources_by_part(name):
     config = OmrConfig.named(name)

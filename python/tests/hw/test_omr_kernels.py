@@ -13,9 +13,10 @@ import pytest
 from ringforge.bfv import cases as matvec_cases
 from ringforge.bfv.kernels import IntegerMatvecKernel
 from ringforge.devices import conformance, open_device
-from ringforge.errors import Error, HardwareError, LevelError, MissingKeyError
+from ringforge.errors import Error, HardwareError, LevelError, MissingKeyError, ParameterError
 from ringforge.hw.core.device import RtlDevice
-from ringforge.hw.machines.omr import measure, validation
+from ringforge.hw.machines.omr import measure, replica, validation
+from ringforge.hw.machines.omr.affine import babies
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.cost import Sum
 from ringforge.hw.machines.omr.runner import Simulated
@@ -77,9 +78,45 @@ def test_progress_and_cancelling():
     device.run(handle, case.given.inputs(), progress=lambda done: told.append(done) or True)
     assert told == sorted(told)
     assert told[-1] == 1.0
+    # Evenly, and not all at the end.
+    count = len(told)
+    for tenth in range(1, 10):
+        assert told[count * tenth // 10] == pytest.approx(tenth / 10, abs=0.05)
+    # A run that is cancelled half-way does no more.
+    part: list[float] = []
     with pytest.raises(Error, match="cancelled"):
-        device.run(handle, case.given.inputs(), progress=lambda done: done < 0.5)
+        device.run(handle, case.given.inputs(), progress=lambda done: part.append(done) or done < 0.5)
+    assert part[-1] == pytest.approx(0.5, abs=0.01)
+    assert len(part) == pytest.approx(count / 2, abs=3)
     device.run(handle, case.given.inputs())
+
+
+@pytest.mark.parametrize("kernel", _KERNELS)
+def test_memory_is_held_against_what_a_kernel_needs_before_it_runs(kernel, monkeypatch):
+    """To the byte: what `check` lays out is where the run's memory ends."""
+    device = omr_devices.InterpretedDevice("omr-small")
+    ends: list[int] = []
+
+    class StoppedError(Exception):
+        """The run's memory is known."""
+
+    def stop(*given):
+        ends.append(given[2].end)
+        raise StoppedError
+
+    monkeypatch.setattr(omr_devices.Interpreted, "run", stop)
+    whole = device.config
+    for case in (matvec_cases if kernel is IntegerMatvecKernel else cases).cases(kernel):
+        device.config = whole
+        handle = device.prepare(case.kernel, case.given.keys, case.given.operands)
+        with pytest.raises(StoppedError):
+            device.run(handle, case.given.inputs())
+        device.config = whole.model_copy(update={"dram_bytes": ends[-1]})
+        device.check(case.kernel)
+        device.config = whole.model_copy(update={"dram_bytes": ends[-1] - 1})
+        remedy = {AffineKernel: "more --shards", BabiesKernel: "fewer limbs", IntegerMatvecKernel: "a smaller matrix"}
+        with pytest.raises(ParameterError, match=remedy[kernel]):
+            device.check(case.kernel)
 
 
 def test_threads_share_a_handle():
@@ -160,7 +197,7 @@ def test_cancelled_runs_leave_the_machine_ready():
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", [0, 1, 7])
 def test_the_replica_keeps_within_two_percent(number):
     entry, record = validation.validate_draw(validation.cases()[number])
     assert abs(entry.replica_error) <= 0.02, record
@@ -178,7 +215,10 @@ def test_the_replica_keeps_within_two_percent_everywhere():
 def test_drawn_cases_are_of_many_kinds():
     drawn = validation.cases()
     assert len(drawn) >= 8
-    assert {d.machine for d in drawn} == set(validation.MACHINES)
+    assert {(d.machine, d.rotations > 0) for d in drawn} == {(m, r) for m in validation.MACHINES for r in (False, True)}
+    # Rows with and without registers in their networks, bursts of several lengths.
+    assert {d.config.wide >= 32 for d in drawn} == {False, True}
+    assert len({d.config.burst_rows for d in drawn}) > 1
     assert len({d.log_n for d in drawn}) >= 3
     assert len({d.latency for d in drawn}) >= 6
     assert any(d.rotations for d in drawn)
@@ -203,6 +243,26 @@ def test_replicas_see_what_waits():
         now = measure.planned_rotation(config, size, 2).cycles
         assert now > last
         last = now
+
+
+def test_replicas_take_no_less_than_memory_does():
+    """A run's bytes at memory's rate, where that is longer than units take."""
+    size, config = measure.Size(10, 4, 2, 2), OmrConfig.named("omr-small")
+    fast = measure.planned_rotation(config, size, 2).cycles
+    job = babies(measure.target_of(config, size.context(config)), None, None, 2)
+    moved = sum(replica.traffic(job.program, job.memory).values())
+    slow = config.model_copy(update={"dram_bytes_per_second": 1e9})
+    assert measure.planned_rotation(slow, size, 2).cycles == -(-moved * slow.clock_hz // 1e9) > fast
+    enough = config.model_copy(update={"dram_bytes_per_second": 1.01 * moved * config.clock_hz / fast})
+    assert measure.planned_rotation(enough, size, 2).cycles == fast
+
+
+@pytest.mark.parametrize("name", OmrConfig.names())
+def test_reads_of_all_ports_ask_for_no_more_than_memory_gives(name):
+    config = OmrConfig.named(name)
+    read, written = replica.asked(config)
+    assert read <= config.dram_bytes_per_second
+    assert written < read
 
 
 def test_words_that_differ_are_found():

@@ -20,17 +20,17 @@ from ringforge.gates.kinds import GateKind
 from ringforge.hw.core.device import RtlDevice
 from ringforge.hw.core.registers import own
 from ringforge.hw.core.small_ring import Gadget, Ring
+from ringforge.hw.machines.psi_wide import kernels as wide_kernels
 from ringforge.hw.machines.psi_wide.batches import chains, substitution_setup, substitutions
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.gates import GinxMachine, Level
-from ringforge.hw.machines.psi_wide.layout import Setup, ciphertexts, image, plain, plain_rows
-from ringforge.hw.machines.psi_wide.leaves import Leaves
+from ringforge.hw.machines.psi_wide.layout import Setup, Words, ciphertexts, image, plain, plain_rows
+from ringforge.hw.machines.psi_wide.leaves import Leaves, row_bytes
 from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.lookup import checked as checked_lookup
 from ringforge.hw.machines.psi_wide.program import Beside, Instruction, Op, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Interpreted, Memory, load_tables
-from ringforge.psi.kernels import LookupKernel, SubstitutionKernel
-from ringforge.psi.planner import choose
+from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel
 from ringforge.psi.table import Arrays
 from tests.hw.wide_programs import GADGETS, case, with_monomials
 
@@ -122,7 +122,7 @@ def run_lookup(
     native = psi.Table(plan, table.offsets, table.cells, table.words)
     want = psi.evaluate(keys, request, native, fixed_seed_for_tests=seed(9))
     machine = LookupMachine(config, keys, executor)
-    results = machine.results(request, table, most=most)
+    results = machine.results(request, Leaves(config, plan, table, most))
     assert psi.seal_reply(keys, np.ascontiguousarray(results), fixed_seed_for_tests=seed(9)) == want
     counts = plan.counts()
     for name, count in machine.operations.items():
@@ -234,12 +234,70 @@ def test_look_ups_report_and_stop() -> None:
     keys = psi.SessionKeys(plan, client.evaluation_keys())
     machine = LookupMachine(WideConfig.named("psi-wide-small"), keys, Interpreted())
     request = client.query(np.zeros(plan.bins, np.uint32))
-    machine.results(request, random_table(plan), progress=seen.append)
+    leaves = Leaves(machine.config, plan, random_table(plan), None)
+    machine.results(request, leaves, progress=seen.append)
     assert seen == [0.0] * plan.bins + [1.0]
     with pytest.raises(Error, match="cancelled"):
-        machine.results(request, random_table(plan), progress=lambda _: False)
+        machine.results(request, leaves, progress=lambda _: False)
     with pytest.raises(FormatError):
-        machine.results(request[:-1], random_table(plan))
+        machine.results(request[:-1], leaves)
+
+
+class Touched:
+    """Leaves of a table that notes what is asked of them."""
+
+    def __init__(self, leaves: Leaves) -> None:
+        self.leaves, self.asked = leaves, list[int]()
+
+    @property
+    def monomials(self) -> int:
+        return self.leaves.monomials
+
+    def words(self, index: int) -> Words:
+        self.asked.append(index)
+        return self.leaves.words(index)
+
+
+def test_a_query_reads_nothing_of_a_table_but_its_leaves() -> None:
+    """Which are laid out once, of one size for all tables, and shared by the sessions of a table."""
+    plan = lookup_plan(8, SMALL_PRIME, 2, 12, 0, 4, log_t=1)
+    config, sizes = WideConfig.named("psi-wide-small"), set()
+    client = psi.ClientKey(plan, seed(1))
+    data = client.evaluation_keys()
+    keys, request = psi.SessionKeys(plan, data), client.query(np.zeros(plan.bins, np.uint32))
+    for arrays in tables(plan):
+        touched = Touched(Leaves(config, plan, arrays, 8))
+        sizes.add(touched.leaves.nbytes)
+        for field in (arrays.offsets, arrays.cells, arrays.words):
+            field[:] = 0
+        LookupMachine(config, keys, Counting()).results(request, touched)  # type: ignore[arg-type]
+        assert sorted(touched.asked) == list(range(plan.bins))
+    assert sizes == {row_bytes(plan, 8)}
+    device, given = open_device("rtl:psi-wide-small"), KeySet(own=(LookupKeys(data),))
+    table, other = (LookupTable(plan, random_table(plan), 8) for _ in range(2))
+    seen: list[float] = []
+    first = device.prepare(LookupKernel(plan), given, table, progress=lambda x: seen.append(x) or True)
+    assert first.storage == plan.session_bytes + row_bytes(plan, 8)
+    assert len(seen) >= plan.bins
+    assert device.prepare(LookupKernel(plan), given, table).state[1] is first.state[1]
+    assert device.prepare(LookupKernel(plan), given, other).state[1] is not first.state[1]
+    with pytest.raises(Error, match="cancelled"):
+        device.prepare(LookupKernel(plan), given, LookupTable(plan, random_table(plan)), progress=lambda _: False)
+
+
+def test_tables_that_do_not_fit_are_refused_for_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Monomials take less than rows: the same plan fits with a bound, and not without."""
+    plan = lookup_plan(8, SMALL_PRIME, 2, 12, 0, 4, log_t=1)
+    device = open_device("rtl:psi-wide-small")
+    given = KeySet(own=(LookupKeys(psi.ClientKey(plan, seed(1)).evaluation_keys()),))
+    assert row_bytes(plan, None) == row_bytes(plan, 8) << plan.log_onehot
+    monkeypatch.setattr(wide_kernels, "MAX_ROW_BYTES", row_bytes(plan, None) - 1)
+    device.check(LookupKernel(plan, 8))
+    with pytest.raises(ParameterError, match="fewer bins or cells"):
+        device.check(LookupKernel(plan, 1 << plan.log_onehot))
+    device.prepare(LookupKernel(plan), given, LookupTable(plan, random_table(plan), 8))
+    with pytest.raises(ParameterError, match="fewer bins or cells"):
+        device.prepare(LookupKernel(plan), given, LookupTable(plan, random_table(plan)))
 
 
 def test_loads_are_moved_only_where_nothing_needs_them() -> None:
@@ -363,7 +421,6 @@ def _cut(log_base: int, count: int, drop: int = 0) -> fhew.Cut:
             LookupKernel(lookup_plan(8, SMALL_PRIME, 1, 13, 0, 5)),
             "slots, and the plan needs|key rows",
         ),
-        ("psi-wide-54", LookupKernel(choose("direct", 1 << 20, 14, 0, 0, 3, 32, "ringforge").native()), "fewer bins"),
         ("psi-wide", GateLevelKernel(fhew.parameters("gates-128"), fhew.Method.AP), "method ginx"),
         ("psi-wide-small", GateLevelKernel(fhew.parameters("gates-128")), "degree up to 512"),
         ("psi-wide-small", AccumulateKernel(fhew.parameters("gates-128"), 1, 1), "degree up to 512"),

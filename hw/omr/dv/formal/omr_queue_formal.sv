@@ -2,8 +2,9 @@
 // Copyright 2026 The Ringforge authors
 //
 // Properties of omr_queue, beside a list of one bit of its instructions, any, and of what they wait for of one unit, any,
-// of whose whole count completed_i has the lowest bits. Surroundings: a count grows by one a cycle at most; what an instruction waits for is, when it is
-// handed over, the number next to the count that has its bits, and is not left behind by 2^15 while it waits.
+// of whose whole count completed_i has the lowest bits. Surroundings: a count grows by one a cycle at most; what an
+// instruction waits for is, when it is handed over, the number next to the count that has its bits, and is not left
+// behind by 2^15 while it waits.
 
 module omr_queue_formal
   import omr_pkg::*;

@@ -28,7 +28,7 @@ from ringforge.hw.core.commands import Hardware, Name
 from ringforge.hw.core.package_cli import package_command
 from ringforge.hw.core.resources import Synthesis
 from ringforge.hw.core.sources import sources
-from ringforge.hw.core.synthesis import FLAGS, Module, Run
+from ringforge.hw.core.synthesis import Module, Run, flags
 from ringforge.runs import saved_results
 
 app = typer.Typer(
@@ -213,7 +213,7 @@ def synth_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     markdown: Markdown = False,
 ) -> None:
-    """DSP slices, memories, LUTs and flip-flops on UltraScale+, by Yosys, beside what was published.
+    """DSP slices, memories, LUTs and flip-flops on the machine's FPGA, by Yosys, beside what was published.
 
     Without --cells, --pe or --machine it does all three. Every module is synthesised once for each set of parameters,
     without the modules inside it, and the hierarchy is added up; the multiply-accumulate array and the butterflies
@@ -254,7 +254,7 @@ def synth_command(
         else:
             _print(_shown(found, markdown), markdown)
             holds = _check(found) and holds
-            say(f"{found.tool}, synth_xilinx {FLAGS}")
+            say(f"{found.tool}, synth_xilinx {flags(found.machine.family)}")
         if save is not None:
             say(f"written to {tables.save(found, save)}")
     if not holds:

@@ -52,6 +52,7 @@ class Machine:
         lane_cells: parts whose lanes are independent: synthesised with one lane, counted once a lane.
         slices: parts that are synthesised with one slice and with two: what the second one adds counts for all others.
         resized: parts that one module may instantiate with several sizes.
+        family: of the FPGA that synthesis is for, as Yosys names it: xcup (UltraScale+), xc7 (Virtex-7).
         kernels: module that registers how its devices run kernels (kind `rtl:NAME`); "" if it runs none.
         model: module that registers how devices `model:CONFIG` run kernels (kind `model:NAME`); "" if nothing models
             its timing.
@@ -75,6 +76,7 @@ class Machine:
     lane_cells: frozenset[str] = LANE_CELLS
     slices: Mapping[str, Slices] = field(default_factory=dict)
     resized: frozenset[str] = frozenset()
+    family: str = "xcup"
     kernels: str = ""
     model: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)

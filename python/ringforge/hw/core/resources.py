@@ -12,7 +12,7 @@ of itself, its :class:`Figures` say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -36,7 +36,8 @@ def _design(name: str) -> Design:
     of = descriptors.machine(name)
     cells = [p for library in tables.LIBRARIES for p in sorted((sources() / library / "rtl").glob("*.sv"))]
     listed = of.files()
-    return Design.of([*listed, *(p for p in cells if p not in listed)], of.parts, of.slices, of.resized)
+    found = Design.of([*listed, *(p for p in cells if p not in listed)], of.parts, of.slices, of.resized)
+    return replace(found, family=of.family)
 
 
 def design(machine: Machine) -> Design:
@@ -218,7 +219,7 @@ class Synthesis:
         return {
             "config": self.config.model_dump(),
             "tool": self.tool,
-            "flags": f"synth_xilinx {synthesis.FLAGS}",
+            "flags": f"synth_xilinx {synthesis.flags(self.machine.family)}",
             "cells": [
                 {"name": c.name, "variant": c.variant, "parameters": dict(c.module.parameters), "takes": asdict(r)}
                 for c, r in self.cells

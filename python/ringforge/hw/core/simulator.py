@@ -84,11 +84,11 @@ class Simulation(Generic[C]):
         self.config = config
         self.machine = descriptors.of(config)
         self._lib = _open(build.library(config, twin=twin, trace=waves is not None, optimise=optimise))
-        self._handle = self._lib.rf_sim_open(config.dram_latency, config.dram_bytes_per_cycle, stall_percent, seed)
         memories = config.memories()
+        rates = [m.bytes_per_second / config.clock_hz for m in memories]
+        self._handle = self._lib.rf_sim_open(memories[0].latency, rates[0], stall_percent, seed)
         if len(memories) > 1:
             numbers = ctypes.c_uint * len(memories)
-            rates = [m.bytes_per_second / config.clock_hz for m in memories]
             self._lib.rf_sim_memories(
                 self._handle, len(memories), numbers(*(m.ports for m in memories)),
                 numbers(*(m.latency for m in memories)), (ctypes.c_double * len(memories))(*rates),

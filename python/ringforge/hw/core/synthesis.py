@@ -42,6 +42,12 @@ _KEEPING: Final = (
     f"synth_xilinx {FLAGS} -top {{top}} -run prepare:\n{_COUNT}"
 )
 
+
+def flags(family: str) -> str:
+    """Words for `synth_xilinx` on a family of FPGAs; only UltraScale+ has ultra RAM."""
+    return FLAGS if family == "xcup" else FLAGS.replace("-family xcup -uram", f"-family {family}")
+
+
 _DSP: Final = {"DSP48E2": 1, "DSP48E1": 1}
 _BRAM: Final = {"RAMB36E2": 1.0, "RAMB18E2": 0.5, "RAMB36E1": 1.0, "RAMB18E1": 0.5}
 _URAM: Final = {"URAM288": 1}
@@ -243,7 +249,7 @@ class Design:
 
     def _flow(self, module: Module) -> str:
         flow = _KEEPING if self.resized.intersection(self.needed(module.name)) - {module.name} else _FLOW
-        return flow if self.family == "xcup" else flow.replace("-family xcup -uram", f"-family {self.family}")
+        return flow.replace(FLAGS, flags(self.family))
 
     def _few(self, module: Module) -> tuple[Module, Module, int] | None:
         found = self.slices[module.name].few(dict(module.parameters)) if module.name in self.slices else None

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import console, say
 from ringforge.lab.papers import aes as paper
+from ringforge.lab.papers.aes import machine_tables
 from ringforge.lab.tables import render, to_json
+from ringforge.runs import saved_results
 
 
 def aes(
@@ -19,15 +22,24 @@ def aes(
     table: Annotated[
         list[str] | None, typer.Option("--table", help=f"Only this table: {', '.join(paper.ALL)}; may be repeated.")
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of saved results of `ringforge hw`; default: bench/results here, or in the source tree that "
+            "this is run from."
+        ),
+    ] = None,
 ) -> None:
     """The paper on an accelerator for LTV and AES: cycles, times, relinearisation, keys, AES, its contradictions.
 
-    Every number is marked: (p) printed in the paper, (m) given by our models, (d) derived from others. Nothing is
-    measured; `ringforge bench aes` does that.
+    Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured, (r) cycles or resources of
+    our RTL, (d) derived from others. Our machines come after the paper's tables: cycles saved by `ringforge hw cycles
+    aes`, else by the model of their timing; the host's part of AES saved by `ringforge bench aes --host`.
 
     Examples: `ringforge reproduce aes`, `ringforge reproduce aes --table relinearisation`
     """
-    tables = paper.tables(tuple(table) if table else paper.ALL)
+    wanted = tuple(table) if table else paper.ALL
+    tables = paper.tables(wanted) + machine_tables.tables(saved_results(results), wanted)
     sentences = paper.contradictions() if table is None else []
     if as_json:
         print(

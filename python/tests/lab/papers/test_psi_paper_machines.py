@@ -26,6 +26,7 @@ from ringforge.hw.machines.psi.program import Instruction
 from ringforge.hw.machines.psi.streams import SYSTEM, streams
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.layout import Setup
+from ringforge.hw.machines.psi_wide.leaves import Leaves
 from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.program import Op, Program
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory
@@ -156,7 +157,7 @@ def test_work_is_what_the_machine_is_told_to_do(log_bins: int, most: int | None)
     empty = Arrays(
         np.zeros(plan.bins + 1, np.uint64), np.zeros(0, np.uint32), np.zeros((0, 1), np.uint16), np.zeros(0, np.uint16)
     )
-    machine.results(client.query(np.zeros(plan.bins, np.uint32)), empty, most=most)
+    machine.results(client.query(np.zeros(plan.bins, np.uint32)), Leaves(machine.config, plan, empty, most))
     work, told = lookup_time.Work.of(plan), kept.program.instructions
 
     def units(*operations: Op) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -86,23 +87,41 @@ def _pairs(target: Target, address: int, count: int) -> list[Pair]:
     return [Pair.at(address + i * size, target.limbs, target.limb_bytes) for i in range(count)]
 
 
+def check_babies(target: Target, count: int) -> None:
+    """Whether memory holds `count` rotations.
+
+    Raises:
+        ParameterError: it does not.
+    """
+    _babies_in(Memory(target.config, backed=False), target, None, None, count)
+
+
+def _babies_in(
+    memory: Memory, target: Target, key: Words | None, given: Words | None, count: int
+) -> tuple[Core, Key, list[Pair]]:
+    """Places everything but the program: the key, and the ciphertexts of the chain."""
+    pair, align = 2 * target.limbs * target.limb_bytes, _align(target)
+    core = Core.begin(Builder(target.log_n), target, memory)
+    placed = place_key(target, memory, key)
+    at = memory.put("input", given, align) if given is not None else memory.reserve("input", pair, align)
+    source = Pair.at(at, target.limbs, target.limb_bytes)
+    results = _pairs(target, memory.reserve("output", max(count, 1) * pair, align), count)
+    return core, placed, [source, *results]
+
+
 def babies(target: Target, key: Words | None, given: Words | None, count: int) -> Job:
     """`count` rotations of a ciphertext by one step each from the one before.
 
     Args:
         key: as `galois_key`, of element 5. given: the ciphertext, (2, limbs, N); None: only a plan, for models.
+
+    Raises:
+        ParameterError: as `check_babies`.
     """
-    memory, b = Memory(target.config, given is not None), Builder(target.log_n)
-    pair = 2 * target.limbs * target.limb_bytes
-    core = Core.begin(b, target, memory)
-    placed = place_key(target, memory, key)
-    align = _align(target)
-    at = memory.put("input", given, align) if given is not None else memory.reserve("input", pair, align)
-    source = Pair.at(at, target.limbs, target.limb_bytes)
-    results = _pairs(target, memory.reserve("output", max(count, 1) * pair, align), count)
-    chain = [source, *results]
+    memory = Memory(target.config, given is not None)
+    core, placed, chain = _babies_in(memory, target, key, given, count)
     rotate(core, [Rotation(x, y, placed, 5) for x, y in pairwise(chain)])
-    return finished(b, target.config, memory, results)
+    return finished(core.builder, target.config, memory, chain[1:])
 
 
 @dataclass(frozen=True)
@@ -167,34 +186,80 @@ class Giants:
     baby: int
 
 
-def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | None) -> Job:
+#: What to do where diagonals of giant steps do not fit into memory.
+MORE_SHARDS: Final = "compute fewer giant steps at a time (more --shards), or take a configuration with more memory"
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where what the giant steps work on lies: rotations, diagonals (a block each), sums; and Horner's.
+
+    Attributes:
+        strides: of SUM. block: bytes of a giant step's diagonals of a matrix. key: None for a single giant step.
+        held: two for each output, in turns. results: of the outputs.
+    """
+
+    core: Core
+    strides: SumStrides
+    block: int
+    babies_at: int
+    matrix_at: int
+    sums: list[Pair]
+    key: Key | None
+    held: list[Pair]
+    results: list[Pair]
+
+
+def check_giants(target: Target, g: Giants, diagonals: Diagonals) -> None:
+    """Whether memory holds what giant steps need.
+
+    Raises:
+        ParameterError: it does not.
+    """
+    _giants_in(Memory(target.config, backed=False, remedy=MORE_SHARDS), target, g, diagonals, None)
+
+
+def _giants_in(memory: Memory, target: Target, g: Giants, diagonals: Diagonals, rotations: Words | None) -> _Places:
+    """Places everything but the program."""
+    config, limbs, lb = target.config, target.limbs, target.limb_bytes
+    pair, align = 2 * limbs * lb, _align(target)
+    block = -(-g.baby * limbs * lb // ALIGNMENT) * ALIGNMENT
+    strides = SumStrides(limbs * lb, pair, diagonals.matrices * block, limbs * lb, g.outputs * pair, limbs * lb)
+    core = Core.begin(Builder(target.log_n, strides, config.cols), target, memory)
+    count = g.baby + (1 if diagonals.matrices > 1 else g.outputs) - 1
+    babies_at = (
+        memory.put("input", rotations, align) if rotations is not None else memory.reserve("input", count * pair, align)
+    )
+    matrix_at = memory.blocks("matrix", diagonals.blocks, len(diagonals.counts), block, align)
+    number = diagonals.giants * g.outputs
+    sums = _pairs(target, memory.reserve("partial sums", number * pair, align), number)
+    if diagonals.giants == 1:
+        return _Places(core, strides, block, babies_at, matrix_at, sums, None, [], sums[: g.outputs])
+    key = place_key(target, memory, g.key)
+    held = _pairs(target, memory.reserve("partial sums", 2 * g.outputs * pair, align), 2 * g.outputs)
+    results = _pairs(target, memory.reserve("output", g.outputs * pair, align), g.outputs)
+    return _Places(core, strides, block, babies_at, matrix_at, sums, key, held, results)
+
+
+def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | None, remedy: str = MORE_SHARDS) -> Job:
     """The outputs of giant steps, by Horner's rule from the last one.
 
     Output l of one matrix takes the rotations from the l-th on; of as many matrices as outputs, each the first ones.
 
     Args:
         rotations: of the key, (count, 2, limbs, N); None: memory is laid out, but holds none (for models).
+        remedy: what to do if it does not fit.
 
     Raises:
         ParameterError: it does not fit into memory.
     """
-    config, limbs, lb = target.config, target.limbs, target.limb_bytes
-    memory = Memory(config, rotations is not None)
-    pair = 2 * limbs * lb
-    block = -(-g.baby * limbs * lb // ALIGNMENT) * ALIGNMENT
-    strides = SumStrides(limbs * lb, pair, diagonals.matrices * block, limbs * lb, g.outputs * pair, limbs * lb)
-    b = Builder(target.log_n, strides, config.cols)
-    core = Core.begin(b, target, memory)
-    shared = 1 if diagonals.matrices > 1 else g.outputs
-    count = g.baby + shared - 1
-    babies_at = (
-        memory.put("input", rotations, _align(target))
-        if rotations is not None
-        else memory.reserve("input", count * pair, _align(target))
-    )
-    matrix_at = memory.blocks("matrix", diagonals.blocks, len(diagonals.counts), block, _align(target))
-    sums_at = memory.reserve("partial sums", diagonals.giants * g.outputs * pair, _align(target))
-    sums = _pairs(target, sums_at, diagonals.giants * g.outputs)
+    config, lb, pair = target.config, target.limb_bytes, 2 * target.limbs * target.limb_bytes
+    memory = Memory(config, backed=rotations is not None, remedy=remedy)
+    at = _giants_in(memory, target, g, diagonals, rotations)
+    b, strides, sums = at.core.builder, at.strides, at.sums
+
+    def sum_of(giant: int, output: int) -> Pair:
+        return sums[giant * g.outputs + output]
 
     # Limbs in the order in which rotations store theirs.
     order = [limb for digit in reversed(target.digits) for limb in digit]
@@ -205,28 +270,21 @@ def giants(target: Target, g: Giants, diagonals: Diagonals, rotations: Words | N
             for part in range(0, 2, config.cols):
                 b.add(
                     Op.SUM, src=len(run), mod=target.sum_entries[j], count=diagonals.terms(run.start), ways=1,
-                    addr0=babies_at + from_term * pair + part * strides.ct_col + j * lb,
-                    addr1=matrix_at + (run.start * diagonals.matrices + matrix) * block + j * lb,
-                    stride0=sums_at + (run.start * g.outputs + clue) * pair + part * strides.out_col + j * lb,
+                    addr0=at.babies_at + from_term * pair + part * strides.ct_col + j * lb,
+                    addr1=at.matrix_at + (run.start * diagonals.matrices + matrix) * at.block + j * lb,
+                    stride0=sum_of(run.start, clue).parts[part].at(j),
                 )  # fmt: skip
 
-    def sum_of(giant: int, output: int) -> Pair:
-        return sums[giant * g.outputs + output]
-
-    results = [sum_of(0, clue) for clue in range(g.outputs)]
-    if diagonals.giants > 1:
-        key = place_key(target, memory, g.key)
-        held = _pairs(target, memory.reserve("partial sums", 2 * g.outputs * pair, _align(target)), 2 * g.outputs)
-        results = _pairs(target, memory.reserve("output", g.outputs * pair, _align(target)), g.outputs)
-        at = [sum_of(diagonals.giants - 1, clue) for clue in range(g.outputs)]
+    if at.key is not None:
+        latest = [sum_of(diagonals.giants - 1, clue) for clue in range(g.outputs)]
         steps = []
         for run, clue in turns:
             for giant in reversed(range(run.start, min(run.stop, diagonals.giants - 1))):
-                to = results[clue] if giant == 0 else held[2 * clue + giant % 2]
-                steps.append(Rotation(at[clue], to, key, g.element, sum_of(giant, clue)))
-                at[clue] = to
-        rotate(core, steps)
-    return finished(b, config, memory, results)
+                to = at.results[clue] if giant == 0 else at.held[2 * clue + giant % 2]
+                steps.append(Rotation(latest[clue], to, at.key, g.element, sum_of(giant, clue)))
+                latest[clue] = to
+        rotate(at.core, steps)
+    return finished(b, config, memory, at.results)
 
 
 def _turns(rows: int, terms: Sequence[int], outputs: int) -> list[tuple[range, int]]:

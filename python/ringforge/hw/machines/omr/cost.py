@@ -24,8 +24,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+from ringforge.hw.core.config import WORD_BYTES
 from ringforge.hw.core.synthesis import Resources
 from ringforge.hw.machines.omr.config import ACCUMULATORS, CONSTANTS, QUOTIENT_BITS, QUOTIENTS, TWIDDLES, OmrConfig
+from ringforge.hw.machines.omr.timing import acknowledged, drain, mapped
 
 #: The card of the paper and of the configurations: Alveo U55C.
 CARD: Final = Resources(dsp=9024, bram36=2016, uram=960, lut=1_304_000, flip_flops=2_607_000)
@@ -271,10 +273,10 @@ def published_point(
 
 # ---- this machine: cycles ---------------------------------------------------------------------------------
 
-#: Edges through a multiplier, and from the last row of a write to its acknowledgement besides memory's latency.
-_MUL, _ACKNOWLEDGED = 12, 16
-#: Cycles of an instruction besides its rows and memory's latency, from the structure of the units.
-_OVERHEAD: Final = {"load": 7, "xform": 30, "auto": 11, "scale": 23, "conv": 23, "kmac": 20, "final": 19, "store": 19}
+#: Edges through a multiplier.
+_MUL: Final = 12
+#: Cycles of an instruction besides its rows, and of its unit's pipelines what `timing` has, from the units' structure.
+_OVERHEAD: Final = {"load": 7, "xform": 3, "auto": 3, "scale": 23, "conv": 23, "kmac": 20, "final": 19, "store": 3}
 
 
 def rotation_counts(chain: Chain) -> dict[str, int]:
@@ -312,19 +314,19 @@ def _limb(config: OmrConfig, log_n: int) -> dict[str, int]:
     return {
         "load": streamed + wait + _OVERHEAD["load"],
         "xform": _transform(config, log_n),
-        "auto": wide + _OVERHEAD["auto"],
+        "auto": wide + _OVERHEAD["auto"] + mapped(config),
         "scale": rows + _OVERHEAD["scale"],
         "kmac": max(2 * rows, streamed) + wait + _OVERHEAD["kmac"],
         "final": rows + _OVERHEAD["final"],
-        "store": streamed + 2 * wait + _OVERHEAD["store"],
+        "store": streamed + wait + _OVERHEAD["store"] + acknowledged(config),
     }
 
 
 def _transform(config: OmrConfig, log_n: int) -> int:
     """Cycles of a transform: stages of few rows wait for the one before to be written."""
-    fill = _OVERHEAD["xform"]
-    waits = log_n - 1 if (1 << log_n) // config.wide < 4 * fill else 0
-    return config.transform_cycles(log_n) + (1 + waits) * fill
+    fill = drain(config)
+    waits = log_n if (1 << log_n) // config.wide < 4 * fill else 1
+    return config.transform_cycles(log_n) + _OVERHEAD["xform"] + waits * fill
 
 
 def rotation_units(config: OmrConfig, chain: Chain) -> list[tuple[int, dict[str, int]]]:
@@ -424,7 +426,7 @@ def sum_cycles(config: OmrConfig, log_n: int, count: int) -> int:
     streams = config.groups * (config.rows + config.cols) * config.port_bytes
     slower = max(1.0, streams * config.clock_hz / config.dram_bytes_per_second)
     # Through the grid to the last row, which is then acknowledged; to the first rows of memory.
-    end = _MUL + (config.groups - 1).bit_length() + 4 + _ACKNOWLEDGED + config.dram_latency
+    end = _MUL + (config.groups - 1).bit_length() + 4 + acknowledged(config)
     begin = max(config.rows, config.cols) + config.groups + 1 + config.dram_latency
     return begin + ceil(-(-count // config.groups) * rows * slower) + end + (config.cols - 1) * (rows + end)
 
@@ -439,15 +441,34 @@ def inner_sums(config: OmrConfig, chain: Chain, size: Sum) -> int:
     return chain.limbs * parts * sum(sum_cycles(config, chain.log_n, count) for count in together)
 
 
+def rotation_bytes(chain: Chain) -> int:
+    """Bytes that a rotation moves: keys, twiddles, limbs of both parts."""
+    limbs, digits = chain.limbs, len(chain.digits)
+    keys = 2 * digits * (limbs + chain.special)
+    return (keys + 2 * limbs + chain.special + 3 * limbs + 2 * limbs) * WORD_BYTES << chain.log_n
+
+
+def sum_bytes(config: OmrConfig, chain: Chain, size: Sum) -> int:
+    """Bytes that all inner sums move: diagonals, ciphertexts, results."""
+    diagonals = size.terms * chain.limbs * (2 // config.cols)
+    ciphertexts = 2 * chain.limbs * size.terms // min(config.rows, size.giant)
+    return size.outputs * (diagonals + ciphertexts + 2 * chain.limbs * size.giant) * WORD_BYTES << chain.log_n
+
+
 def matmul_cycles(config: OmrConfig, chain: Chain, size: Sum | None = None) -> float:
     """Eq 6 with this machine's units: the sum of a giant step is added while its rotation is written, for nothing.
 
-    Rotations follow each other, so each takes what one in a chain does.
+    Rotations follow each other, so each takes what one in a chain does. Neither a rotation nor a giant step takes less
+    than memory does for its bytes.
     """
     size = size or Sum()
     steps = size.outputs * size.giant
-    sums = inner_sums(config, chain, size) / steps
-    return latency(size.baby, size.giant, 1, sums / size.baby, rotation_chained(config, chain), 0, size.outputs)
+    a_byte = config.clock_hz / config.dram_bytes_per_second
+    rotation_moves = rotation_bytes(chain) * a_byte
+    moves = rotation_moves + sum_bytes(config, chain, size) / steps * a_byte
+    sums = max(inner_sums(config, chain, size) / steps, moves)
+    each = max(rotation_chained(config, chain), rotation_moves)
+    return latency(size.baby, size.giant, 1, sums / size.baby, each, 0, size.outputs)
 
 
 # ---- this machine: what it takes ----------------------------------------------------------------------------
@@ -496,8 +517,8 @@ def multiplier_dsp(width: int, *, montgomery: bool) -> int:
 
 
 def _memory(bits: int, rows: int) -> Resources:
-    """A bank, as Yosys maps it: UltraRAM above 2,048 rows, else block RAM."""
-    return Resources(uram=_uram(bits, rows)) if rows > 2048 else Resources(bram36=_bram(bits, rows))
+    """A bank, as Yosys maps it: UltraRAM above 1,024 rows, else block RAM."""
+    return Resources(uram=_uram(bits, rows)) if rows > 1024 else Resources(bram36=_bram(bits, rows))
 
 
 def resources(config: OmrConfig) -> dict[str, Resources]:

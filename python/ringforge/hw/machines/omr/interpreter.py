@@ -7,7 +7,6 @@ Programs run in program order; `check_waits` says whether their waits make any o
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final
 
@@ -26,6 +25,7 @@ from ringforge.hw.machines.omr.program import (
     Op,
     Program,
     Unit,
+    check_counts,
     effects,
     name_of,
 )  # fmt: skip
@@ -33,9 +33,6 @@ from ringforge.hw.machines.omr.program import (
 Words = npt.NDArray[np.uint64]
 
 _UNDEFINED: Final = "reads what was never written"
-#: Instructions that a unit's queue holds, and how far a count may be passed and is still known as reached.
-_QUEUE: Final = 4
-_REACH: Final = 1 << 15
 
 
 def check_waits(program: Program) -> None:
@@ -75,27 +72,7 @@ def check_waits(program: Program) -> None:
         of_unit[i.unit].append(number)
         known[i.unit] = len(of_unit[i.unit])
         clocks.append(known)
-    _check_counts(program, of_unit, ordinal)
-
-
-def _check_counts(program: Program, of_unit: list[list[int]], ordinal: list[int]) -> None:
-    """Whether no unit can run so far beyond a count that the machine no longer knows it as reached.
-
-    While an instruction waits in its queue, others are handed out up to the one that no longer fits behind it.
-
-    Raises:
-        HardwareError: one can; the message names the instruction.
-    """
-    for number, i in enumerate(program.instructions):
-        behind = of_unit[i.unit][ordinal[number] + _QUEUE : ordinal[number] + _QUEUE + 1]
-        for unit in Unit:
-            if i.need >> unit & 1:
-                most = bisect_left(of_unit[unit], behind[0] if behind else len(program.instructions))
-                if most - i.wait[unit] >= _REACH:
-                    raise HardwareError(
-                        f"instruction {number}, {i.op.name}, waits for {i.wait[unit]} of {unit.name}, which may do "
-                        f"{most} meanwhile: counts are known as reached for less than {_REACH} more"
-                    )
+    check_counts(program)
 
 
 class Interpreter:

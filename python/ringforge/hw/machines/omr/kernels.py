@@ -23,7 +23,7 @@ from ringforge._native.omr import Babies
 from ringforge.bfv.kernels import IntegerMatvecKernel
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
 from ringforge.errors import MismatchError, ShapeError
-from ringforge.hw.machines.omr.affine import Diagonals, Giants, babies, galois_key, giants
+from ringforge.hw.machines.omr.affine import Diagonals, Giants, babies, check_babies, check_giants, galois_key, giants
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Target
 from ringforge.hw.machines.omr.matvec_kernel import MatvecOn
@@ -74,7 +74,7 @@ class BabiesOn(Implementation):
         self.executor = executor
 
     def check(self, device: Any, kernel: BabiesKernel) -> None:
-        target_of(device.config, kernel.shape)
+        check_babies(target_of(device.config, kernel.shape), kernel.shape.layout.rotations - 1)
 
     def prepare(self, p: Preparation[BabiesKernel]) -> _Babies:
         shape = p.kernel.shape
@@ -121,7 +121,11 @@ class AffineOn(Implementation):
         self.executor = executor
 
     def check(self, device: Any, kernel: AffineKernel) -> None:
-        target_of(device.config, kernel.shape)
+        shape, layout = kernel.shape, kernel.shape.layout
+        giants_of = range(kernel.first, kernel.first + kernel.count)
+        counts = [int(layout.terms(g)) for g in giants_of for _ in range(layout.matrices)]
+        needs = Giants(None, shape.native.giant_element, shape.outputs, shape.babies)
+        check_giants(target_of(device.config, shape), needs, Diagonals(counts, layout.matrices))
 
     def prepare(self, p: Preparation[AffineKernel]) -> _Giants:
         kernel, shape = p.kernel, p.kernel.shape

@@ -305,12 +305,14 @@ class Memory:
 
     Attributes:
         config: the machine. backed: it holds words; else it is only a plan of what would lie where, for models.
+        remedy: what to do if it does not suffice.
         dram: what lies where. end: address behind what was placed last.
         entities: numbers in `ENTITIES`, by the address of a segment.
     """
 
     config: OmrConfig
     backed: bool = True
+    remedy: str = "take fewer limbs, or a configuration with more memory"
     dram: Dram = field(init=False)
     end: int = ALIGNMENT
     entities: dict[int, int] = field(default_factory=dict)
@@ -387,8 +389,8 @@ class Memory:
         self.end = -(-(address + size) // ALIGNMENT) * ALIGNMENT
         if self.end > self.config.dram_bytes:
             raise ParameterError(
-                f"{self.config.name} has {self.config.dram_bytes >> 20} MiB of memory, {self.end >> 20} MiB are "
-                "needed: take fewer giant steps at once, or fewer limbs"
+                f"{self.config.name} has {self.config.dram_bytes >> 20} MiB of memory, at least "
+                f"{-(-self.end >> 20)} MiB are needed: {self.remedy}"
             )
 
 

@@ -19,7 +19,8 @@ MACHINE: Final = Machine(
     default="omr-paper",
     errors={
         1: "an instruction that it does not know",
-        2: "an instruction names a buffer, a table, a way or rows that it does not have",
+        2: "an instruction names a buffer, a table, a way or rows that it does not have, or results over an operand "
+        "that it still reads",
         3: "an instruction has a count of 0 or one that is too large, or an even element",
         4: "a degree that it does not take",
     },

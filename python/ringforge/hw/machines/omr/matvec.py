@@ -110,12 +110,19 @@ class Operands:
     bias: Sequence[Words]
 
 
-class _Product:
-    """Emits a product. Args: as `product`."""
+class _Silent(Builder):
+    """Takes no instructions: for what would lie where."""
 
-    def __init__(self, target: Target, plan: Plan, operands: Operands) -> None:
+    def add(self, op: Op, **given: int) -> int:  # noqa: ARG002
+        return 0
+
+
+class _Product:
+    """Emits a product. Args: as `product`; without operands, it is only laid out, with a bias."""
+
+    def __init__(self, target: Target, plan: Plan, operands: Operands | None) -> None:
         self.target, self.plan, self.operands = target, plan, operands
-        self.memory = Memory(target.config)
+        self.memory = Memory(target.config, operands is not None, "take a smaller matrix, or fewer limbs")
         lb = target.limb_bytes
         self.ext = len(target.ext)
         self.align = max(lb, ALIGNMENT)
@@ -125,14 +132,19 @@ class _Product:
         self.strides = SumStrides(
             self.ext * lb, 2 * self.ext * lb, self.diagonal_row, self.ext * lb, 2 * self.ext * lb, self.ext * lb
         )
-        self.b = Builder(target.log_n, self.strides, target.config.cols)
+        made = _Silent if operands is None else Builder
+        self.b = made(target.log_n, self.strides, target.config.cols)
         self.core = Core.begin(self.b, target, self.memory)
-        self.keys = {step: place_key(target, self.memory, words) for step, words in operands.keys.items()}
+        keys: Mapping[int, Words | None] = dict.fromkeys(plan.steps) if operands is None else operands.keys
+        self.keys = {step: place_key(target, self.memory, words) for step, words in keys.items()}
         self.raising = self._raising()
 
     def _raising(self) -> tuple[Key, Key]:
         """Keys that multiply with P into part 0, or into part 1, for the limbs of Q."""
         t, special, made = self.target, prod(self.target.p), []
+        if self.operands is None:
+            at = [self.reserve("tables", 2, t.limbs) for _ in range(2)]
+            return Key(at[0], t.limbs, t.limb_bytes), Key(at[1], t.limbs, t.limb_bytes)
         for part in (0, 1):
             rows = np.zeros((t.limbs, 2 << t.log_n), np.uint64)
             for limb, q in enumerate(t.q):
@@ -243,9 +255,12 @@ class _Product:
         """Babies of an input over Q*P, (count, 2, limbs of Q*P, N); the unrotated one times P."""
         t, core, lb = self.target, self.core, self.target.limb_bytes
         # P times the input is 0 modulo P's primes: zeros that lie there from the start.
-        words = np.zeros((2, self.ext, 1 << t.log_n), np.uint64)
         at = self.memory.begin(self.align)
-        self.memory.put("partial sums", words.reshape(-1), self.align, writable=True)
+        if self.operands is None:
+            self.reserve("partial sums", 2)
+        else:
+            words = np.zeros((2, self.ext, 1 << t.log_n), np.uint64)
+            self.memory.put("partial sums", words.reshape(-1), self.align, writable=True)
         if count > 1:
             self.memory.place("partial sums", at + 2 * self.ext * lb, (count - 1) * 2 * self.ext * lb)
         to = self.pair(at)
@@ -283,8 +298,12 @@ class _Product:
             first = end
         return to
 
-    def place_diagonals(self, words: Words, block: Block) -> int:
+    def place_diagonals(self, row: int, column: int) -> int:
         """A block's diagonals, a giant step every `diagonal_row` bytes."""
+        block = self.plan.blocks[column]
+        if self.operands is None:
+            return self.memory.reserve("matrix", block.giants * self.diagonal_row, self.align)
+        words = self.operands.diagonals[row][column]
         full = np.zeros((block.diagonals, self.ext, 1 << self.target.log_n), np.uint64)
         full[:, : words.shape[1]] = words
         rows = [np.ascontiguousarray(full[g * block.baby : (g + 1) * block.baby]) for g in range(block.giants)]
@@ -293,7 +312,7 @@ class _Product:
     def block(self, babies: int, row: int, column: int, result: Pair, *, accumulate: bool) -> None:
         """A column block's part of a row block's result."""
         t, block, size = self.target, self.plan.blocks[column], self.strides.out_row
-        diagonals = self.place_diagonals(self.operands.diagonals[row][column], block)
+        diagonals = self.place_diagonals(row, column)
         inner = self.sums(babies, diagonals, block, self.ext if block.rotates else t.limbs)
         total = self.pair(inner)
         for giant in range(1, block.giants):
@@ -321,10 +340,15 @@ class _Product:
         self.copied(given, self.pair(at), [None, None])
         return at
 
-    def run(self, inputs: Sequence[Words]) -> Job:
-        """The whole product of inputs (2, limbs, N)."""
+    def emit(self, inputs: Sequence[Words]) -> list[Pair]:
+        """The whole product of inputs (2, limbs, N), of none if it is only laid out; where the results lie."""
         t = self.target
-        given = [Pair.at(self.memory.put("input", words, self.align), t.limbs, t.limb_bytes) for words in inputs]
+        at = (
+            [self.reserve("input", 2, t.limbs) for _ in self.plan.blocks]
+            if self.operands is None
+            else [self.memory.put("input", words, self.align) for words in inputs]
+        )
+        given = [Pair.at(address, t.limbs, t.limb_bytes) for address in at]
         held = [
             self.babies(pair, min(block.baby, block.diagonals)) if block.rotates else self.unrotated(pair)
             for pair, block in zip(given, self.plan.blocks, strict=True)
@@ -341,13 +365,18 @@ class _Product:
                 self.divided(made.parts, [0, 1], folded.parts, result.parts, plus=result.parts[0],
                              element=self.plan.elements[step])  # fmt: skip
                 result = folded
-            if self.operands.bias:
-                bias = Limbs(self.memory.put("matrix", self.operands.bias[row], self.align), t.limb_bytes)
+            if self.operands is None or self.operands.bias:
+                bias = Limbs(self._bias(row), t.limb_bytes)
                 final = Pair.at(self.reserve("output", 2, t.limbs), t.limbs, t.limb_bytes)
                 self.copied(result, final, [bias, None])
                 result = final
             results.append(result)
-        return finished(self.b, t.config, self.memory, results)
+        return results
+
+    def _bias(self, row: int) -> int:
+        if self.operands is None:
+            return self.reserve("matrix", 1, self.target.limbs)
+        return self.memory.put("matrix", self.operands.bias[row], self.align)
 
 
 @dataclass(frozen=True)
@@ -378,4 +407,15 @@ def product(target: Target, plan: Plan, operands: Operands, inputs: Sequence[Wor
         ParameterError: it does not fit into memory, or the ring not onto the machine.
     """
     check(target)
-    return _Product(target, plan, operands).run(inputs)
+    made = _Product(target, plan, operands)
+    results = made.emit(inputs)
+    return finished(made.b, target.config, made.memory, results)
+
+
+def check_memory(target: Target, plan: Plan) -> None:
+    """Whether memory holds what a product needs.
+
+    Raises:
+        ParameterError: it does not.
+    """
+    _Product(target, plan, None).emit(())

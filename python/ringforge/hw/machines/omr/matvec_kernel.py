@@ -20,7 +20,7 @@ from ringforge.errors import MismatchError, MissingKeyError
 from ringforge.hw.machines.omr.affine import galois_key
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import Target, multiplier
-from ringforge.hw.machines.omr.matvec import Block, Operands, Plan, check, product
+from ringforge.hw.machines.omr.matvec import Block, Operands, Plan, check, check_memory, product
 from ringforge.hw.machines.omr.runner import Executor
 from ringforge.hw.machines.omr.running import report_of, words_of, worked
 
@@ -70,7 +70,7 @@ class MatvecOn(Implementation):
         self.executor = executor
 
     def check(self, device: Any, kernel: IntegerMatvecKernel) -> None:
-        target_of(device.config, kernel)
+        check_memory(target_of(device.config, kernel), plan_of(kernel))
 
     def prepare(self, p: Preparation[IntegerMatvecKernel]) -> _State:
         kernel, config, galois = p.kernel, p.device.config, p.keys.galois

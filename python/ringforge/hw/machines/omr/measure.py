@@ -28,6 +28,8 @@ from ringforge.omr.kernels import AffineShape
 
 Words = npt.NDArray[np.uint64]
 
+#: What to do where a product of full size does not fit.
+_SMALLER: Final = "take fewer --outputs, --method ringforge, or fewer --limbs"
 #: Plaintext modulus of the sets for detection.
 PLAIN: Final = 786_433
 _SEED: Final = bytes([17]) * 32
@@ -164,7 +166,7 @@ def matmul(config: OmrConfig, executor: Executor, size: Size, shape: Sum, method
     rotations = np.stack([words_of(partial(made.limb, at), target) for at in range(len(made))])
     diagonals = Diagonals.of(target, packed, PLAIN, layout.matrices)
     needs = Giants(galois_key(target, keys, native.giant_element), native.giant_element, shape.outputs, shape.baby)
-    job = giants(target, needs, diagonals, rotations)
+    job = giants(target, needs, diagonals, rotations, _SMALLER)
     run = executor.run(job.program, job.memory)
     outputs = native.run(made, 0, packed, keys)
     words = _compared(job, target, [c.limb for c in outputs])
@@ -180,12 +182,10 @@ def planned(config: OmrConfig, size: Size, shape: Sum, method: str) -> list[Meas
     turns = shape.baby + shared - 2
     counts = [min(shape.baby, shape.terms - g * shape.baby) for g in range(shape.giant) for _ in range(matrices)]
     element = pow(5, shape.baby, 2 << size.log_n)
+    needs = Giants(None, element, shape.outputs, shape.baby)
     jobs = (
         (babies(target, None, None, turns), turns),
-        (
-            giants(target, Giants(None, element, shape.outputs, shape.baby), Diagonals(counts, matrices), None),
-            shape.outputs * (shape.giant - 1),
-        ),
+        (giants(target, needs, Diagonals(counts, matrices), None, _SMALLER), shape.outputs * (shape.giant - 1)),
     )
     return [_timed(config, job, rotations) for job, rotations in jobs]
 

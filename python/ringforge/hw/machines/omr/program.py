@@ -13,6 +13,7 @@ as it waits for; units know nothing else of each other, so a compiler makes the 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -21,7 +22,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import FormatError, HardwareError, ParameterError
 
 Words = npt.NDArray[np.uint64]
 
@@ -29,8 +30,11 @@ Words = npt.NDArray[np.uint64]
 INSTRUCTION_WORDS: Final = 8
 #: Instructions of a unit that may be dispatched and not completed: its queue, the one at work, and what hands over.
 UNDER_WAY: Final = 8
-#: Completion counters count modulo 2^16.
+#: Instructions that a unit's queue holds.
+QUEUE: Final = 4
+#: Completion counters count modulo 2^16, and how far one may be passed and is still known as reached.
 _COUNTER: Final = 1 << 16
+_REACH: Final = _COUNTER // 2
 
 
 class Op(IntEnum):
@@ -311,6 +315,34 @@ class Conflicts:
         return found
 
 
+def check_counts(program: Program) -> None:
+    """Whether no unit can run so far beyond a count that the machine no longer knows it as reached.
+
+    While an instruction waits in its queue, others are handed out up to the one that no longer fits behind it.
+
+    Raises:
+        HardwareError: one can; the message names the instruction.
+    """
+    of_unit: list[list[int]] = [[] for _ in Unit]  # numbers of a unit's instructions
+    ordinal: list[int] = []
+    for number, i in enumerate(program.instructions):
+        ordinal.append(len(of_unit[i.unit]))
+        of_unit[i.unit].append(number)
+    if max(map(len, of_unit)) < _REACH:
+        return
+    for number, i in enumerate(program.instructions):
+        behind = of_unit[i.unit][ordinal[number] + QUEUE : ordinal[number] + QUEUE + 1]
+        for unit in Unit:
+            if i.need >> unit & 1:
+                most = bisect_left(of_unit[unit], behind[0] if behind else len(program.instructions))
+                if most - i.wait[unit] >= _REACH:
+                    raise HardwareError(
+                        f"instruction {number}, {i.op.name}, waits for {i.wait[unit]} of {unit.name}, which may do "
+                        f"{most} meanwhile: counts are known as reached for less than {_REACH} more, so split the "
+                        "program"
+                    )
+
+
 # ---- compilers' side ------------------------------------------------------------------------------
 
 
@@ -346,6 +378,7 @@ class Builder:
 
         Raises:
             ParameterError: an order in which one does not.
+            HardwareError: as `check_counts`.
         """
         order = range(len(self.instructions)) if order is None else order
         ordinal = [-1] * len(self.instructions)
@@ -363,7 +396,9 @@ class Builder:
             made.append(_with_waits(i, need, tuple(wait)))
             ordinal[number] = done[i.unit]
             done[i.unit] += 1
-        return Program(self.log_n, made, self.sums, self.parts)
+        found = Program(self.log_n, made, self.sums, self.parts)
+        check_counts(found)
+        return found
 
 
 def _with_waits(i: Instruction, need: int, wait: tuple[int, ...]) -> Instruction:

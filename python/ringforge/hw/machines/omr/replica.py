@@ -4,25 +4,25 @@
 
 Units take what their structure says (`timing`): a lead, rows at a pace, a tail. A way's general port gives a row a
 cycle, which the streams that run share evenly, none getting more than it asks for; ways are in step, so that one is
-followed. Ports of keys and of the grid have one reader each. Memory answers after its latency; that its rate as a whole
-would bind is left out: the ports of no configuration together ask for more.
+followed. Ports of keys and of the grid have one reader each. Memory answers after its latency. Its rate binds the run
+as a whole, which takes no less than all its bytes do; that streams hold each other up for a while, where ports that all
+read and write at once would ask for more (`asked`), is left out.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import ceil
 from typing import Final
 
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.hw.machines.omr.layout import ENTITIES, Memory
-from ringforge.hw.machines.omr.program import INSTRUCTION_WORDS, Op, Program, Unit
+from ringforge.hw.machines.omr.program import INSTRUCTION_WORDS, QUEUE, Op, Program, Unit
 from ringforge.hw.machines.omr.timing import Timing
 
-#: Instructions of a queue.
-QUEUE: Final = 4
 #: From a completion, or from the queue's input, to the unit that takes the instruction.
 _TO_UNIT: Final = 3
 #: From a unit's completion to its next instruction at the earliest.
@@ -187,40 +187,57 @@ class Replica:
             self._push(self._now + min(flow.left / flow.rate for flow in flows), "flows", self._version)
 
 
+def asked(config: OmrConfig) -> tuple[float, float]:
+    """Bytes a second that all ports together read, and that they write, when all of them do.
+
+    >>> [round(x / 1e9, 1) for x in asked(OmrConfig.named("omr-u55c"))]
+    [409.6, 153.6]
+    """
+    each = config.port_bytes * config.clock_hz
+    return config.ports * each, (config.ways + config.rows) * each
+
+
 def traffic(program: Program, memory: Memory) -> dict[str, int]:
     """Bytes that a program moves, read and written, by what they belong to."""
-    config, sums = memory.config, program.sums
-    limb, found = config.limb_bytes(program.log_n), dict.fromkeys(ENTITIES, 0)
-    found["program"] = -(-8 * INSTRUCTION_WORDS * len(program.instructions) // config.port_bytes) * config.port_bytes
-    starts = sorted(memory.entities)
-
-    def add(address: int, size: int) -> None:
+    found, starts = dict.fromkeys(ENTITIES, 0), sorted(memory.entities)
+    found["program"] = _program_bytes(memory.config, program)
+    for address, size in _pieces(memory.config, program):
         found[ENTITIES[memory.entities[starts[bisect_right(starts, address) - 1]]]] += size
+    return {name: size for name, size in found.items() if size}
 
+
+def _program_bytes(config: OmrConfig, program: Program) -> int:
+    return -(-8 * INSTRUCTION_WORDS * len(program.instructions) // config.port_bytes) * config.port_bytes
+
+
+def _pieces(config: OmrConfig, program: Program) -> Iterator[tuple[int, int]]:
+    """Addresses and sizes of what instructions read and write."""
+    sums, limb = program.sums, config.limb_bytes(program.log_n)
     for i in program.instructions:
         if i.op in (Op.LOADC, Op.LOADM):
             words = i.count * (4 if i.op == Op.LOADM else 1)
-            add(i.addr0, -(-words // config.lanes) * config.port_bytes)
+            yield i.addr0, -(-words // config.lanes) * config.port_bytes
         elif i.op == Op.SUM:
             for part in range(config.cols):
                 for term in range(i.count):
-                    add(i.addr0 + part * sums.ct_col + term * sums.ct_term, limb)
+                    yield i.addr0 + part * sums.ct_col + term * sums.ct_term, limb
                 for row in range(i.src):
-                    add(i.stride0 + row * sums.out_row + part * sums.out_col, limb)
+                    yield i.stride0 + row * sums.out_row + part * sums.out_col, limb
             for row in range(i.src):
                 for term in range(i.count):
-                    add(i.addr1 + row * sums.diag_row + term * sums.diag_term, limb)
+                    yield i.addr1 + row * sums.diag_row + term * sums.diag_term, limb
         else:
             first = i.op in (Op.LOADX, Op.LOADT, Op.STORE) or i.from_memory or (i.op == Op.FINAL and i.add)
             second = (2 if i.op == Op.KMAC and not i.add else 0) + (1 if i.op == Op.STORE and i.add else 0)
             for way in i.active():
                 if first:
-                    add(i.addr0 + way * i.stride0, limb)
+                    yield i.addr0 + way * i.stride0, limb
                 if second:
-                    add(i.addr1 + way * i.stride1, second * limb)
-    return {name: size for name, size in found.items() if size}
+                    yield i.addr1 + way * i.stride1, second * limb
 
 
 def run(config: OmrConfig, program: Program) -> Timed:
     """A program's time."""
-    return Replica(config, program).run()
+    timed = Replica(config, program).run()
+    moved = _program_bytes(config, program) + sum(size for _, size in _pieces(config, program))
+    return replace(timed, cycles=max(timed.cycles, ceil(moved * config.clock_hz / config.dram_bytes_per_second)))

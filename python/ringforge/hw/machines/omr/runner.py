@@ -46,15 +46,23 @@ class Executor(ABC):
         """Works a program off.
 
         Args:
-            progress: called now and then with the cycles so far, where there are cycles; what it raises ends the run.
+            progress: called now and then with what is done, of `length`; what it raises ends the run.
 
         Raises:
             HardwareError: it stops with an error.
         """
 
+    def length(self, program: Program, cycles: int) -> int:  # noqa: ARG002
+        """What `progress` is told at the end of a run that should take so many cycles: these, about."""
+        return cycles
+
 
 class Interpreted(Executor):
     """The reference interpreter."""
+
+    def length(self, program: Program, cycles: int) -> int:  # noqa: ARG002
+        """Instructions."""
+        return len(program.instructions)
 
     def run(self, program: Program, memory: Memory, progress: Callable[[int], None] | None = None) -> Run:
         start = time.perf_counter()

@@ -54,7 +54,7 @@ def worked(executor: Executor, job: Job, progress: Progress | None) -> Run:
     """
     if progress is None:
         return executor.run(job.program, job.memory)
-    total = max(job.cycles, len(job.program.instructions), 1)
+    total = max(executor.length(job.program, job.cycles), 1)
 
     def told(done: int) -> None:
         if progress(min(done / total, 0.99)) is False:

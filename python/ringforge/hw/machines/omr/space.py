@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from ringforge.hw.core.cards import Blocks, Card
-from ringforge.hw.core.config import WORD_BYTES
 from ringforge.hw.core.explore import Point, Space, Values
 from ringforge.hw.core.synthesis import Module
 from ringforge.hw.machines.omr import cost
@@ -20,15 +19,9 @@ _SIZE: Final = cost.Sum()
 
 
 def _moved(config: OmrConfig, chain: cost.Chain) -> int:
-    """Bytes of a product: rotations with their keys and twiddles, diagonals and ciphertexts of the sums."""
-    limbs, digits = chain.limbs, len(chain.digits)
-    keys = 2 * digits * (limbs + chain.special)
-    twiddles = 2 * limbs + chain.special
-    rotation = keys + twiddles + 3 * limbs + 2 * limbs
+    """Bytes of a product."""
     rotations = _SIZE.baby - 1 + _SIZE.giant - 1
-    diagonals = _SIZE.terms * limbs * (2 // config.cols)
-    ciphertexts = 2 * limbs * _SIZE.terms // min(config.rows, _SIZE.giant)
-    return (rotations * rotation + diagonals + ciphertexts + 2 * limbs * _SIZE.giant) * WORD_BYTES << chain.log_n
+    return rotations * cost.rotation_bytes(chain) + cost.sum_bytes(config, chain, _SIZE)
 
 
 class OmrSpace(Space):
@@ -38,7 +31,8 @@ class OmrSpace(Space):
     workload = "A matrix of 65,536 x 1,024 times an encrypted vector under BFV (45 baby and 22 giant rotations)."
     models = (
         "Time and resources by formula from the configuration (ringforge.hw.machines.omr.cost): cycles of the units' "
-        "structure, DSP slices of the multipliers' tiles, memories by width and depth."
+        "structure, no less than memory takes for their bytes; DSP slices of the multipliers' tiles, memories by width "
+        "and depth."
     )
 
     @property

@@ -17,13 +17,36 @@ from ringforge.hw.machines.omr.program import Instruction, Op
 #: From a request of rows to the first one, besides memory's latency; from a FIFO's room to a burst's first row.
 _ANSWER: Final = 1
 _REFILL: Final = 3
-#: Acknowledgement of the last row written, besides memory's latency.
-_ACKNOWLEDGED: Final = 16
+#: From the last row written to its acknowledgement, besides its burst and memory's latency.
+_ACKNOWLEDGED: Final = 8
 #: Latency of a modular multiplier (rf_pkg).
 _MULTIPLIER: Final = 12
-#: Registers of a transform from a read to its write, and of an automorphism.
-_DRAIN: Final = 27
-_MAP: Final = 8
+#: Registers from a read to its write: a bank's, a network's, those around; a transform has butterflies and a second
+#: network besides. Networks have two more where rows are long (omr_xform).
+_BANK, _AROUND, _NETWORK, _BUTTERFLY, _LONG = 2, 2, 4, _MULTIPLIER + 3, 32
+
+
+def mapped(config: OmrConfig) -> int:
+    """Cycles of an automorphism beyond its rows.
+
+    >>> [mapped(OmrConfig.named(name)) for name in ("omr-small", "omr-paper")]
+    [8, 10]
+    """
+    return _BANK + _AROUND + _NETWORK + (2 if config.wide >= _LONG else 0)
+
+
+def drain(config: OmrConfig) -> int:
+    """Cycles of a transform from a row's reading to its writing.
+
+    >>> [drain(OmrConfig.named(name)) for name in ("omr-small", "omr-paper")]
+    [27, 31]
+    """
+    return 2 * mapped(config) - _BANK - _AROUND + _BUTTERFLY
+
+
+def acknowledged(config: OmrConfig) -> int:
+    """Cycles from the last row written to its acknowledgement: a burst is asked for when all of it is at hand."""
+    return _ACKNOWLEDGED + config.burst_rows + config.dram_latency
 
 
 @dataclass(frozen=True)
@@ -77,10 +100,11 @@ class Timing:
                 return Work(2 + self.answer, 4 * i.count, 1, 4)
             case Op.NTT | Op.INTT:
                 # Stages of few rows wait for the one before.
-                waits = self.wide < 4 * _DRAIN
-                return Work(3, self.log_n, self.wide + (_DRAIN if waits else 0), 0 if waits else _DRAIN)
+                fill = drain(config)
+                waits = self.wide < 4 * fill
+                return Work(3, self.log_n, self.wide + (fill if waits else 0), 0 if waits else fill)
             case Op.AUTO:
-                return Work(3, self.wide, 1, _MAP)
+                return Work(3, self.wide, 1, mapped(config))
             case Op.SCALE:
                 return Work(4, rows, 1, 19)
             case Op.CONV:
@@ -94,10 +118,10 @@ class Timing:
             case Op.FINAL:
                 return self._streamed(4 + self.answer, rows, 15) if i.add else Work(4, rows, 1, 15)
             case Op.STORE:
-                tail = _ACKNOWLEDGED + config.dram_latency
+                tail = acknowledged(config)
                 return self._streamed(2 + self.answer, rows, tail) if i.add else Work(3, rows, 1, tail)
         lead = max(config.rows, config.cols) + config.groups + self.answer
-        tail = _MULTIPLIER + (config.groups - 1).bit_length() + 3 + _ACKNOWLEDGED + config.dram_latency
+        tail = _MULTIPLIER + (config.groups - 1).bit_length() + 3 + acknowledged(config)
         more = (config.cols - 1) * (rows + tail)
         return self._streamed(lead, rows * -(-i.count // config.groups), tail + more, shared=False)
 

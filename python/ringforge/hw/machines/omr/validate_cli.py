@@ -24,7 +24,7 @@ def validate_command(
 ) -> None:
     """Replica and closed form beside RTL, on rotations and giant steps drawn over machine, ring, digits and memory.
 
-    Takes some minutes, and machines of two shapes are built once.
+    Takes some minutes, and machines of three shapes are built once.
 
     Example: `ringforge hw validate omr --save bench/results`
     """

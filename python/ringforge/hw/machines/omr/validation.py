@@ -28,9 +28,9 @@ from ringforge.hw.machines.omr.layout import Target
 from ringforge.hw.machines.omr.runner import Simulated
 
 SEED: Final = 26
-CASES: Final = 12
+CASES: Final = 15
 #: Machines, each of which has to be built once.
-MACHINES: Final = ("omr-small", "omr-small-wide")
+MACHINES: Final = ("omr-small", "omr-small-wide", "omr-small-32")
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,11 @@ def cases() -> list[Draw]:
         machine = MACHINES[number % len(MACHINES)]
         digit = int(rng.integers(2, 5))
         limbs = int(rng.integers(digit, 2 * digit + 1))
+        rotates = number // len(MACHINES) % 3 < 2
         found.append(
             Draw(
                 number, machine, int(rng.integers(5, 61)), int(rng.integers(8, 12)), limbs,
-                digit + int(rng.integers(0, 2)), digit, int(rng.integers(1, 4)) if number % 3 < 2 else 0,
+                digit + int(rng.integers(0, 2)), digit, int(rng.integers(1, 4)) if rotates else 0,
                 int(rng.integers(2, 5)), int(rng.integers(3, 8)), int(rng.integers(1, 3)),
             )
         )  # fmt: skip

@@ -3,16 +3,18 @@
 """How the streaming accelerator runs kernels: levels of gates by GINX, chains by AP, substitutions, look-ups by our
 algorithm.
 
-The host sums, rounds, extracts and switches keys around the blind rotations of gates; it opens requests, lays out plain
-rows, and masks results of look-ups. What it hands over is public, ciphertexts and evaluation keys, or the server's own,
-its table; what of the table others may not know does not change the program.
+The host sums, rounds, extracts and switches keys around the blind rotations of gates; it lays out a table's rows once,
+opens requests, and masks results of look-ups. What it hands over is public, ciphertexts and evaluation keys, or the
+server's own, its table; what of the table others may not know changes neither the program nor the host's work for it.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,15 +25,16 @@ from ringforge.errors import MismatchError, MissingKeyError, ParameterError, Sha
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.hw.machines.psi_wide import lookup
 from ringforge.hw.machines.psi_wide.batches import chains, substitution_setup, substitutions
+from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.gates import GinxMachine, Level, checked
 from ringforge.hw.machines.psi_wide.layout import Setup, Words
-from ringforge.hw.machines.psi_wide.leaves import Leaves
+from ringforge.hw.machines.psi_wide.leaves import Leaves, row_bytes
 from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.program import Program
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, Simulated
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable, SubstitutionKernel
 
-#: Bytes of plain rows that a query may put into the simulated memory.
+#: Bytes of rows and monomials that a table may put into the simulated memory.
 MAX_ROW_BYTES: Final = 8 << 30
 
 
@@ -174,18 +177,23 @@ class _Substitution(_Runs):
 class _Lookups(_Runs):
     """Look-ups."""
 
+    def __init__(self, executor: Callable[[Any], Executor] = _Turns) -> None:
+        super().__init__(executor)
+        #: Leaves by table and lanes, as long as the table is used.
+        self._laid: WeakKeyDictionary[LookupTable, dict[int, Leaves]] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
     def check(self, device: Any, kernel: LookupKernel) -> None:
         lookup.checked(device.config, kernel.plan)
-        rows = 2 << (kernel.plan.log_bins + kernel.plan.row_bits + kernel.plan.log_n)
-        if rows > MAX_ROW_BYTES:
-            raise ParameterError(
-                f"a query has {rows >> 20} MiB of plain rows, the simulated memory at most {MAX_ROW_BYTES >> 20}: "
-                "plan the table with fewer bins or cells, or answer on cpu"
-            )
+        if kernel.most is not None:
+            _check_rows(kernel.plan, kernel.most)
 
-    def prepare(self, p: Preparation[LookupKernel]) -> tuple[_native.psi.SessionKeys, LookupTable]:
-        """Raises besides what the kernel demands: ParameterError, a bin of the table has more cells than its
-        description says."""
+    def prepare(self, p: Preparation[LookupKernel]) -> tuple[_native.psi.SessionKeys, Leaves]:
+        """Lays the table's leaves out, once for all keys on machines of as many lanes.
+
+        Raises besides what the kernel demands: ParameterError, a bin of the table has more cells than its description
+        says, or leaves that the memory does not hold. Error: "cancelled".
+        """
         if p.operands is None:
             raise ShapeError("a lookup needs its table: give a LookupTable as operands")
         if p.operands.plan.hash != p.kernel.plan.hash:
@@ -193,10 +201,18 @@ class _Lookups(_Runs):
         given = p.keys.of(LookupKeys)
         if given is None:
             raise MissingKeyError("a lookup needs the evaluation keys of the client that asks: it sends them first")
-        Leaves(p.device.config, p.kernel.plan, p.operands.arrays, p.operands.most)
-        return _native.psi.SessionKeys(p.kernel.plan, given.data, p.threads), p.operands
+        keys = _native.psi.SessionKeys(p.kernel.plan, given.data, p.threads)
+        return keys, self._leaves(p.device.config, p.operands, p.progress)
 
-    def run(self, r: Execution[LookupKernel, tuple[_native.psi.SessionKeys, LookupTable]]) -> tuple[list[Any], Report]:
+    def _leaves(self, config: WideConfig, table: LookupTable, progress: Progress | None) -> Leaves:
+        _check_rows(table.plan, table.most)
+        with self._lock:
+            of_table = self._laid.setdefault(table, {})
+            if config.lanes not in of_table:
+                of_table[config.lanes] = Leaves(config, table.plan, table.arrays, table.most, progress)
+            return of_table[config.lanes]
+
+    def run(self, r: Execution[LookupKernel, tuple[_native.psi.SessionKeys, Leaves]]) -> tuple[list[Any], Report]:
         """Runs the machine; `threads` means nothing to it.
 
         Raises:
@@ -204,15 +220,25 @@ class _Lookups(_Runs):
         """
         if len(r.inputs) != 1 or not isinstance(r.inputs[0], bytes):
             raise ShapeError(f"{len(r.inputs)} inputs, where a lookup takes the bytes of one request")
-        (keys, table), start = r.state, time.perf_counter()
+        (keys, leaves), start = r.state, time.perf_counter()
         machine = LookupMachine(r.device.config, keys, self.executor(r.device))
-        results = machine.results(r.inputs[0], table.arrays, most=table.most, progress=r.progress)
+        results = machine.results(r.inputs[0], leaves, r.progress)
         reply = _native.psi.seal_reply(keys, np.ascontiguousarray(results))
         took = Level(0, machine.cycles, bytes=machine.bytes)
         return [reply], _report(r, start, [took], machine.operations)
 
-    def storage(self, state: tuple[_native.psi.SessionKeys, LookupTable]) -> int:
-        return int(state[0].bytes)
+    def storage(self, state: tuple[_native.psi.SessionKeys, Leaves]) -> int:
+        """Keys, and the leaves, which other keys may share."""
+        return int(state[0].bytes) + state[1].nbytes
+
+
+def _check_rows(plan: _native.psi.Plan, most: int | None) -> None:
+    need = row_bytes(plan, most)
+    if need > MAX_ROW_BYTES:
+        raise ParameterError(
+            f"a table of this plan has {need >> 20} MiB of rows or monomials in the machine's order, the simulated "
+            f"memory at most {MAX_ROW_BYTES >> 20}: plan the table with fewer bins or cells, or answer on cpu"
+        )
 
 
 def _of_levels(r: Execution[Any, Any], start: float, levels: Sequence[Level], operations: dict[str, int]) -> Report:

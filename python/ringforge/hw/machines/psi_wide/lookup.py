@@ -4,7 +4,7 @@
 
 The order is the library's: depth first through the expansion, one bin after the other (docs/psi-algorithm.md). Upper
 nodes of the expansion lie in memory, the last stage's children in slots; a bin's selectors and RGSW ciphertexts are key
-rows. The host opens requests, puts the table's cells into plain rows, and masks the packed results.
+rows. The host opens requests, masks the packed results, and has put the table's cells into plain rows before.
 
 Sums of plain rows fill the forward transform, or sums of monomials take their place (leaves.py). Between them go, a few
 instructions at a time, what prepares the next bin (expansion, rows) and what finishes the ones before it (tree,
@@ -29,13 +29,12 @@ from ringforge.errors import Error, ParameterError
 from ringforge.hw.core.small_ring import Gadget
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.layout import Setup, Words, ciphertexts, image
-from ringforge.hw.machines.psi_wide.leaves import Leaves
+from ringforge.hw.machines.psi_wide.leaves import Leaves, zero_first
 from ringforge.hw.machines.psi_wide.program import Beside, Op, Program, Take, Times
 from ringforge.hw.machines.psi_wide.runner import Executor, Memory, load_tables
 
 if TYPE_CHECKING:
     from ringforge._native.psi import Plan, SessionKeys
-    from ringforge.psi.table import Arrays
 
 #: Ciphertexts that are on their way through a stage of the expansion, and how many more are loaded ahead.
 _EXPANDING, _FETCHED = 6, 4
@@ -156,21 +155,18 @@ class LookupMachine:
         self.operations: dict[str, int] = {}
         self.bytes: dict[str, int] = {}
 
-    def results(
-        self, request: bytes, table: Arrays, *, most: int | None = None, progress: Progress | None = None
-    ) -> Words:
+    def results(self, request: bytes, leaves: Leaves, progress: Progress | None = None) -> Words:
         """The packed results (replies, 2, N), coefficients, that `psi.seal_reply` masks.
 
         Args:
-            most: cells of a bin, at most, as everybody may know; None: nobody does.
+            leaves: of a table of the plan, laid out for the configuration.
             progress: called with the fraction done, 0 while the program is written; False cancels.
 
         Raises:
             FormatError, MismatchError: the request is none of the plan.
-            ParameterError: a bin has more cells than `most`, or the machine's memory is too small.
+            ParameterError: the machine's memory is too small.
             Error: "cancelled". HardwareError: the machine stops with an error.
         """
-        leaves = Leaves(self.config, self.plan, table, most)
         maker = _Maker(self, _native.psi.open_request(self.plan, request), leaves)
         maker.make(progress)
         self.operations = operations(maker.program)
@@ -465,7 +461,7 @@ class _Maker:
         leaves = 1 << self.plan.tree_bits
         values = [_Value() for _ in range(leaves)]
         self.chains.append(self._chain(this, values))
-        memory = self.leaves.words(this.index, zero_first=this.number % 2 == 1)
+        memory = self.leaves.words(this.index)
         written = before = 0
         for leaf, words in enumerate(memory):
             slot = self._take()
@@ -576,6 +572,7 @@ class _Maker:
         """Writes a leaf's sum."""
         address, selectors = self.memory.put(words, "table"), 1 << self.plan.log_onehot
         first = self.places.selector(this.number)
+        assert (this.number % 2 == 1) == zero_first(self.plan, this.index)
         if self.leaves.monomials:
             self.program.cells(
                 address, count=self.leaves.monomials, row=self.places.zeros if this.number % 2 else first,

@@ -16,7 +16,7 @@ from ringforge.errors import HardwareError
 from ringforge.gates.kinds import GateKind
 from ringforge.hw.machines.psi_wide.config import WideConfig
 from ringforge.hw.machines.psi_wide.gates import GinxMachine
-from ringforge.hw.machines.psi_wide.leaves import monomials
+from ringforge.hw.machines.psi_wide.leaves import Leaves, monomials
 from ringforge.hw.machines.psi_wide.lookup import LookupMachine
 from ringforge.hw.machines.psi_wide.runner import Executor
 from ringforge.psi.info import PlanFields
@@ -115,7 +115,7 @@ def lookup_cost(
         keys = _native.psi.SessionKeys(plan, client.evaluation_keys())
         machine = LookupMachine(config, keys, executor)
         request = client.query(np.zeros(plan.bins, np.uint32))
-        results = np.ascontiguousarray(machine.results(request, arrays, most=entries))
+        results = np.ascontiguousarray(machine.results(request, Leaves(config, plan, arrays, entries)))
         table = _native.psi.Table(plan, arrays.offsets, arrays.cells, arrays.words)
         want = _native.psi.evaluate(keys, request, table, fixed_seed_for_tests=fixed)
         if _native.psi.seal_reply(keys, results, fixed_seed_for_tests=fixed) != want:

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""`ringforge hw validate aes`: replica and closed form beside RTL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringforge.hw.core.validate_cli import validate
+from ringforge.hw.machines.aes.validation import cases, validate_draw
+
+
+def validate_command(
+    case: Annotated[
+        list[int] | None, typer.Option(help="Numbers of cases, from 0; may be repeated. Default: all.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Replica and closed form beside RTL, on cases drawn over machine, work, length and memory.
+
+    Takes a minute, and machines of three shapes are built once.
+
+    Example: `ringforge hw validate aes --save bench/results`
+    """
+    validate("aes", cases(), validate_draw, lambda draw: draw.config, case, as_json=as_json, save=save, work="work")
