@@ -61,3 +61,10 @@ def test_the_published_point_fits_its_card_and_is_not_the_best() -> None:
     assert found.best.values["engine"] == "fast"
     assert found.best.seconds < found.published.seconds
     assert all(AesConfig.model_validate(dict(p.config)) for p in found.fitting)
+
+
+def test_points_that_fit_are_ones_that_the_engines_elaborate_with() -> None:
+    """aes_paper: a row has 16 words at most for each multiplication begun in a cycle."""
+    for p in explore(AesSpace(), cards.card("vc709")).fitting:
+        lanes, starts = int(p.values["lanes"]), int(p.values["starts"])
+        assert p.values["engine"] == "fast" or lanes // 16 <= starts <= lanes

@@ -47,6 +47,7 @@ def test_levels_of_the_published_engine_add_up() -> None:
         whole = sum(_value(row[c]).number for row in table.rows for c in (multiplications, sums))
         name = machine_tables.PUBLISHED if multiplications == 3 else machine_tables.TEXT
         assert whole == pytest.approx(_value(Saved(Path()).alone(name, "transform")).number, abs=40)
+    assert {c.source for row in table.rows for c in row[3:] if isinstance(c, Value)} == {"model"}
     # Of 256 memories a level keeps to the printed 795; of the text's 64 none does.
     assert all(_value(r[3]).number + _value(r[4]).number <= 795 for r in table.rows)
     assert all(_value(r[5]).number + _value(r[6]).number > 795 for r in table.rows)
@@ -64,6 +65,11 @@ def test_saved_cycles_go_before_the_model(tmp_path: Path) -> None:
     assert saved.alone("aes-fast", "scale").source == "model"
     assert saved.whole(Case("aes-fast", "product", 2)) == Value(99_000, "", "rtl")
     assert saved.whole(Case("aes-fast", "product", 2, gap=0)).source == "model"
+    key = {"primes": 41, "digits": 80, "ciphertexts": 2, "link_gap": 1}
+    _save(tmp_path, "rtl:aes-fast", "relinearisation", 6, batch=1, **key)
+    assert Saved(tmp_path).whole(Case("aes-fast", "relinearisation", 41, 80, 2)).source == "model"
+    _save(tmp_path, "rtl:aes-fast", "relinearisation", 7, batch=None, **key)
+    assert Saved(tmp_path).whole(Case("aes-fast", "relinearisation", 41, 80, 2)) == Value(7, "", "rtl")
     _save(tmp_path, "rtl:aes-fast", "transform", 4_130, "hw-aes-x-2026-01-02")
     assert Saved(tmp_path).alone("aes-fast", "transform").number == 4_130
     assert _value(_row(machine_tables.instructions(Saved(tmp_path)), "transform")[4]).source == "rtl"
@@ -99,9 +105,11 @@ def test_aes_is_within_its_aims(tmp_path: Path) -> None:
     assert _value(ours[3]).number < _value(paper[3]).number / 2
     host = Record("aes", "host", "ltv-paper", "paper", 100.0, threads=1)
     (tmp_path / "aes-host-2026-01-01.jsonl").write_text(host.to_json() + "\n")
+    other = Record("aes", "host", "ltv-test-aes", "paper", 0.5, threads=1)
+    (tmp_path / "aes-host-2026-01-02.jsonl").write_text(other.to_json() + "\n")
     measured = machine_tables.host(tmp_path)
     with_host = _row(machine_tables.account(measured), "aes-fast")
-    assert _value(with_host[4]) == Value(100.0, "s", "measured")
+    assert _value(with_host[4]) == Value(100.0, "s", "derived")
     assert _value(with_host[5]).number == pytest.approx((_value(ours[3]).number + 100) / 60)
 
 

@@ -50,8 +50,8 @@ class AesSpace(Space):
         refused = []
         if fast and starts != 4:
             refused.append("the fast engine has no multiplications in 4 cycles: starts is 4 there")
-        if not fast and starts > lanes:
-            refused.append(f"{starts} multiplications begin in a cycle, and a row has {lanes} words")
+        if not fast and not lanes // 16 <= starts <= lanes:
+            refused.append(f"{starts} multiplications begin in a cycle, and a row of {lanes} words takes 16 at most")
         config = AesConfig.named("aes-fast" if fast else "aes-paper").model_copy(
             update={
                 "name": "aes-" + "-".join(str(v) for v in values.values()),
@@ -82,6 +82,5 @@ class AesSpace(Space):
             (Module.make("rf_bank", {**bank, "Rows": 2 * rows}), 2 + int(config.fast)),
         ]
         if config.fast:
-            butterfly = {"W": 32, "Lanes": 1, "Kind": 1, "Word": 16}
-            return (*found, (Module.make("rf_butterfly", butterfly), lanes // 2))
+            return (*found, (Module.make("aes_butterfly", {"W": 31, "Lanes": 1}), lanes // 2))
         return (*found, (Module.make("aes_barrett", {}), 4 * config.starts))

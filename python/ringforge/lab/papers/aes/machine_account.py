@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from ringforge import _native
 from ringforge.aes import ltv_engine
 from ringforge.aes.sbox import cipher
 from ringforge.hw.machines.aes import jobs, replica
 from ringforge.hw.machines.aes.config import AesConfig
 from ringforge.hw.machines.aes.layout import Target
+from ringforge.hw.machines.aes.measure import Size
 from ringforge.hw.machines.aes.program import Program
 
 from . import cycles, times
@@ -52,26 +52,9 @@ class Spent:
         return self.products + self.relinearisations
 
 
-@cache
-def primes() -> tuple[int, ...]:
-    """The moduli, the largest that fit."""
-    return tuple(int(q) for q in _native.kernels.primes_below(times.PRIME_BITS, PRIMES, cycles.POINTS))
-
-
-@cache
-def _roots() -> tuple[int, ...]:
-    return tuple(_root(q) for q in primes())
-
-
-def _root(q: int) -> int:
-    """An element of the transform's order."""
-    found = (pow(g, (q - 1) // cycles.POINTS, q) for g in range(2, q))
-    return next(w for w in found if pow(w, cycles.POINTS // 2, q) == q - 1)
-
-
 def target(config: AesConfig, count: int) -> Target:
     """The first moduli on a machine."""
-    return Target(config, LOG_N, primes()[:count], _roots()[:count])
+    return Size(LOG_N, count).target(config)
 
 
 @cache
