@@ -240,7 +240,7 @@ def evaluate(
     from ringforge.aes.keys import scheme_of
     from ringforge.aes.runner import Run
     from ringforge.aes.sources import source_of
-    from ringforge.aes.texts import reporter, round_objects
+    from ringforge.aes.texts import machine_object, machine_text, reporter, round_objects
 
     if (blocks is None) == (stream is None):
         raise ParameterError("say what to evaluate on: --in with encrypted blocks, or --stream with an AES-CTR stream")
@@ -256,6 +256,8 @@ def evaluate(
         rounds = run(out, reporter(bar, quiet=as_json))
     seconds = time.perf_counter() - start
     least = rounds[-1].budget if rounds else 0.0
+    # Of engines that compute on devices: what these took by a clock of their own, of what ran now.
+    report = getattr(server, "report", None)
     if as_json:
         figures = {
             "scheme": found.name,
@@ -266,6 +268,7 @@ def evaluate(
             "budget": round(least, 2),
             "bytes": out.stat().st_size,
             "rounds": round_objects(rounds),
+            "machine": machine_object(report),
         }
         say(json.dumps(figures))
         return
@@ -273,6 +276,7 @@ def evaluate(
     rows = {
         "blocks": f"{source.blocks:,}, {source.direction}ed under {found.name}",
         "time": f"{took:.1f} s, {1000 * took / source.blocks:.1f} ms a block; {seconds:.1f} s of it now",
+        **({"machine": machine} if (machine := machine_text(report)) else {}),
         "noise budget": f"{least:.1f} bits are left by prediction",
         "result": f"{out}, {size_text(out.stat().st_size)}: for the holder of the secret key",
     }

@@ -15,6 +15,7 @@ from ringforge.aes.files import tag_key
 from ringforge.aes.runner import Reached, Round
 from ringforge.aes.transcipher import StreamKey
 from ringforge.cli.console import say, seconds_text
+from ringforge.devices import Report
 from ringforge.errors import FormatError
 from ringforge.serving.access import read_private
 
@@ -85,3 +86,27 @@ def round_objects(rounds: Sequence[Round]) -> list[dict[str, Any]]:
         {"state": r.state, "round": r.round, "seconds": round(r.seconds, 3), "budget": round(r.budget, 2)}
         for r in rounds
     ]
+
+
+def machine_object(report: Report | None) -> dict[str, Any] | None:
+    """What a machine took by its own clock, for JSON; None where nothing has one."""
+    if report is None or report.cycles is None or report.clock_hz is None:
+        return None
+    return {
+        "cycles": report.cycles,
+        "seconds": round(report.seconds, 6),
+        "clock_hz": report.clock_hz,
+        "bytes": dict(report.bytes),
+        "operations": dict(report.operations),
+    }
+
+
+def machine_text(report: Report | None) -> str:
+    """The same as a line; "" where nothing has a clock."""
+    if report is None or report.cycles is None or report.clock_hz is None:
+        return ""
+    moved = sum(report.bytes.values()) / 1e6
+    return (
+        f"{report.cycles:,} cycles, {report.seconds:.3f} s at {report.clock_hz / 1e6:g} MHz, {moved:,.1f} MB moved: "
+        f"what {report.device} took of this"
+    )

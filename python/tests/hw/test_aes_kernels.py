@@ -13,7 +13,7 @@ import pytest
 
 from ringforge import ltv
 from ringforge.devices import KeySet, conformance, open_device
-from ringforge.errors import Error, ParameterError
+from ringforge.errors import Error, MismatchError, ParameterError
 from ringforge.hw.core.device import RtlDevice
 from ringforge.hw.machines.aes import measure, validation
 from ringforge.hw.machines.aes.config import AesConfig
@@ -127,6 +127,8 @@ def test_threads_share_a_device(device):
     opened = open_device(device)
     work = [prepared(opened, kernel) for kernel in (*_KERNELS, RelinearizeKernel)]
     found: list[Any] = [None] * len(work)
+    key = work[1][0].given.keys.own[0]
+    before = [key.digit(d).copy() for d in range(key.digits)]
 
     def run(number: int) -> None:
         case, handle = work[number]
@@ -137,6 +139,9 @@ def test_threads_share_a_device(device):
         thread.start()
     for thread in threads:
         thread.join()
+    # Its words were the machine's memory.
+    for d, words in enumerate(before):
+        np.testing.assert_array_equal(key.digit(d), words)
     cpu = open_device("cpu")
     for (case, _), made in zip(work, found, strict=True):
         want = cpu.run(cpu.prepare(case.kernel, case.given.keys, None), case.given.inputs())[0]
@@ -162,6 +167,35 @@ def test_what_does_not_fit():
         "model:aes-small", "ltv-test-tensor"
     )
     assert "digits of 16 bits, ltv-test-digit has windows of 31" in refused("model:aes-small", "ltv-test-digit")
+
+
+def test_last_digits_that_do_not_fit():
+    """Two windows of 16 bits for one prime of 31 have 15 bits for the last; the library refuses alike."""
+    q = [int(q) for q in ltv.Parameters.named("ltv-test-aes", insecure=_WHY).q[:16]]
+    for count in range(2, 17):
+        context = ltv.Context(ltv.Parameters(255, q[:count], insecure=_WHY))
+        client = ltv.Client(context)
+        kernel = RelinearizeKernel(context, 1)
+        refusals = []
+        for attempt in (
+            lambda kernel=kernel: open_device("model:aes-small").check(kernel),
+            lambda kernel=kernel, client=client: kernel.parts(client.eval_key(*client.keys(), 1)),
+        ):
+            try:
+                attempt()
+                refusals.append(False)
+            except ParameterError:
+                refusals.append(True)
+        assert refusals[0] == refusals[1], count
+
+
+def test_inputs_that_are_no_ciphertexts():
+    device = open_device("aesisa:aes-small")
+    for kernel in _KERNELS:
+        _, handle = prepared(device, kernel)
+        for given in ("x", None, 3):
+            with pytest.raises(MismatchError, match="takes ciphertexts of LTV, not"):
+                device.run(handle, [given])
 
 
 def test_primes_that_do_not_fit():

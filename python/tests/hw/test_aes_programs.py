@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from ringforge.hw.machines.aes.config import AesConfig
 from ringforge.hw.machines.aes.interpreter import Interpreter, check_waits
 from ringforge.hw.machines.aes.jobs import Job, product, relinearise, transform
 from ringforge.hw.machines.aes.layout import Memory, Target, constants, reversed_bits, root_of, rows_of, twiddles
-from ringforge.hw.machines.aes.program import Builder, Instruction, Op, Program, Unit
+from ringforge.hw.machines.aes.program import UNDER_WAY, Builder, Instruction, Op, Program, Unit
 from ringforge.hw.machines.aes.runner import Interpreted
 from ringforge.hw.machines.aes.timing import Timing
 from tests.hw import aes_programs
@@ -162,6 +163,16 @@ def test_counts_that_the_machine_no_longer_knows():
     check_waits(Program(7, [*many, last]), fast=True)
     with pytest.raises(HardwareError, match="waits for 1 of LOAD, which may have done 32769"):
         check_waits(Program(7, [*many, many[0], last]), fast=True)
+
+
+def test_so_many_are_under_way_as_builders_think():
+    """A queue, what LOAD has taken and not told, and the instruction at hand."""
+    room = AesConfig.room / "rtl"
+    depth = re.search(r"Depth = (\d+)", (room / "aes_issue.sv").read_text())
+    most = re.search(r"Most = (\d+)", (room / "aes_load.sv").read_text())
+    assert depth
+    assert most
+    assert int(depth[1]) + int(most[1]) + 1 <= UNDER_WAY
 
 
 def test_orders_that_break_what_must_come_after_what():
@@ -369,6 +380,7 @@ class Wrong(Timed):
         (SMALL, [(Op.STORE, {"addr": 4096})], "reads what was never written: X 0"),
         (SMALL, [(Op.LOADK, {"addr": 4096, "dst": 2})], "there is no K 2, but 2"),
         (PAPER, [(Op.LOADX, {"addr": 4096, "port": 1})], "there is no port 1, but 1"),
+        (SMALL, [(Op.LOADX, {"addr": 4104})], "address 0x1008 is no multiple of 32"),
         (SMALL, [(Op.LOADT, {"addr": 4096})], "a table of 0 rows, of 8"),
         (SMALL, [(Op.LOADT, {"addr": 4096, "rows": 9})], "a table of 9 rows, of 8"),
         (SMALL, [(Op.LOADX, {"addr": 4096}), (Op.MUL, {"src2": 0, "key": 1})], "adds to X 0, which is a factor"),

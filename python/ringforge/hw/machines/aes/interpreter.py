@@ -225,10 +225,16 @@ class Interpreter:
         places[index] = value
 
     def _load(self, i: Instruction, log_n: int) -> Words:
-        if i.port >= self.config.ports:
-            raise HardwareError(f"there is no port {i.port}, but {self.config.ports}")
+        self._check_address(i)
         words = self.memory.read(i.addr, i.bytes(log_n) // 8)
         return words.view(np.uint16 if i.half and i.op == Op.LOADS else np.uint32).astype(np.uint64)
+
+    def _check_address(self, i: Instruction) -> None:
+        if i.port >= self.config.ports:
+            raise HardwareError(f"there is no port {i.port}, but {self.config.ports}")
+        if i.addr % self.config.port_bytes:
+            # The machine would take the row that it is in.
+            raise HardwareError(f"address {i.addr:#x} is no multiple of {self.config.port_bytes}")
 
     def _constants(self, i: Instruction) -> tuple[int, int]:
         """The prime of an instruction, and its set's factor."""
@@ -266,8 +272,7 @@ class Interpreter:
                 q, factor = self._constants(i)
                 self._put(self._x, i.dst, self._times(self._of(self._x, i.src, "X"), factor, q), "X")
             case Op.STORE:
-                if i.port >= self.config.ports:
-                    raise HardwareError(f"there is no port {i.port}, but {self.config.ports}")
+                self._check_address(i)
                 self.memory.write(i.addr, self._of(self._x, i.src, "X").astype(np.uint32).view(np.uint64))
 
     def _table(self, i: Instruction, log_n: int) -> None:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge._native.ltv import Context, KeyParts
+from ringforge._native.ltv import Ciphertext, Context, KeyParts
 from ringforge.devices import Execution, Implementation, Preparation, Progress, Report, register
-from ringforge.errors import Error, ParameterError
+from ringforge.errors import Error, MismatchError, ParameterError
 from ringforge.hw.machines.aes.config import WORD_BYTES, AesConfig
 from ringforge.hw.machines.aes.jobs import Job, product, relinearise
 from ringforge.hw.machines.aes.layout import Memory, Target
@@ -57,7 +57,7 @@ def target_of(config: AesConfig, context: Context, level: int) -> Target:
     if p.ring != "padded":
         raise ParameterError(
             f"{config.name} multiplies polynomials by zero-padded transforms, {p.name} has a {p.ring} ring: take a "
-            "set with a padded one, or device cpu"
+            "set with a padded one"
         )
     limbs, log_n = p.limbs(level), int(p.transform_length).bit_length() - 1
     return Target(config, log_n, tuple(map(int, p.q[:limbs])), tuple(map(int, context.roots[:limbs])))
@@ -68,6 +68,21 @@ def _check_memory(target: Target, **entities: int) -> None:
     memory = Memory(target.config, backed=False)
     for size in (target.n * len(target.primes), *entities.values()):
         memory.reserve("input", WORD_BYTES * size)
+
+
+def _check_digits(config: AesConfig, kernel: RelinearizeKernel) -> None:
+    """Raises ParameterError where words do not hold digits: the library refuses the same when it gets the key."""
+    p = kernel.context.params
+    fits, digits = p.window <= _DIGIT_BITS, p.digits(kernel.level)
+    if p.gadget == "windows" and p.window == _DIGIT_BITS:
+        # The last window takes what the others leave, and their carry.
+        left = p.log_q(p.limbs(kernel.level - 1)) - 1 - _DIGIT_BITS * (digits - 1)
+        fits = 2.0**left + 1 < (1 << (_DIGIT_BITS - 1)) - 0.5
+    if not fits:
+        raise ParameterError(
+            f"{config.name} takes digits of {_DIGIT_BITS} bits, {p.name} has windows of {p.window} whose last one at "
+            f"level {kernel.level} needs more: take a set with shorter windows"
+        )
 
 
 def worked(executor: Executor, job: Job, progress: Progress | None) -> Run:
@@ -150,11 +165,7 @@ class RelinearizeOn(Implementation):
         p = kernel.context.params
         digits = p.digits(kernel.level)
         target = target_of(device.config, kernel.context, kernel.level - 1)
-        if p.window > _DIGIT_BITS:
-            raise ParameterError(
-                f"{device.config.name} takes digits of {_DIGIT_BITS} bits, {p.name} has windows of {p.window}: take a "
-                "set with shorter ones, or device cpu"
-            )
+        _check_digits(device.config, kernel)
         size = target.n * len(target.primes)
         _check_memory(target, keys=digits * size, digits=digits * target.n // 4, results=size)
 
@@ -168,6 +179,9 @@ class RelinearizeOn(Implementation):
 
     def run(self, r: Execution[RelinearizeKernel, _Key]) -> tuple[list[Any], Report]:
         start, state = time.perf_counter(), r.state
+        for c in r.inputs:
+            if not isinstance(c, Ciphertext):
+                raise MismatchError(f"the kernel takes ciphertexts of LTV, not {type(c).__name__}")
         digits = [state.parts.digits(c, r.threads) for c in r.inputs]
         if not digits:
             return [], Report(r.device.name, time.perf_counter() - start)

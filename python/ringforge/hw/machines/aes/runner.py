@@ -80,8 +80,17 @@ class Simulated(Executor):
         self.simulation, self.cycles, self.limits = simulation, cycles, limits
 
     def run(self, job: Job, progress: Callable[[float], None] | None = None) -> Run:
-        start, sim, memory = time.perf_counter(), self.simulation, job.memory
-        sim.unmap_all()
+        start = time.perf_counter()
+        self.simulation.unmap_all()
+        try:
+            cycles, busy, moved = self._run(job, progress)
+        finally:
+            # Keys and results are the caller's: nothing of them stays with the machine.
+            self.simulation.unmap_all()
+        return Run(time.perf_counter() - start, cycles, busy, moved)
+
+    def _run(self, job: Job, progress: Callable[[float], None] | None) -> tuple[int, dict[str, int], dict[str, int]]:
+        sim, memory = self.simulation, job.memory
         sim.clear_traffic()
         sim.map_dram(memory.dram, memory.entities.__getitem__)
         # The program itself is not part of the memory: another run has another one.
@@ -104,7 +113,7 @@ class Simulated(Executor):
         busy = {name: _count(sim, config, f"{name}_CYCLES") for name in BUSY}
         traffic = sim.traffic({name: number for number, name in enumerate(ENTITIES)})
         moved = {name: t.read + t.written for name, t in traffic.items() if t.read + t.written}
-        return Run(time.perf_counter() - start, cycles, busy, moved)
+        return int(cycles), busy, moved
 
 
 def setup(config: AesConfig, program: Program) -> list[tuple[int, int]]:
