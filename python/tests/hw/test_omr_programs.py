@@ -280,6 +280,25 @@ def test_rings_that_do_not_fit(config, size, message):
         target(config, size)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"banks": 64}, "less than or equal to 63"),
+        ({"sources": 8, "banks": 5}, "8 sources of 5 banks: take fewer sources"),
+        ({"lanes": 2, "min_log_n": 6, "max_log_n": 7}, "raise max_log_n, or take more lanes"),
+        ({"butterflies": 16}, "raise min_log_n"),
+        ({"lanes": 16}, "take more butterflies"),
+        ({"burst_rows": 32}, "read_rows must be two bursts at least"),
+        ({"ways": 2}, "ports must be 8"),
+    ],
+)
+def test_configurations_of_which_there_is_no_machine(change, message):
+    given = SMALL.model_dump()
+    OmrConfig.model_validate(given)
+    with pytest.raises(ValueError, match=message):
+        OmrConfig.model_validate(given | change)
+
+
 def test_primes_of_montgomery_machines():
     q = int(kernels.primes_below(54, 1, 1 << 12)[0])
     assert q % (1 << 18) != 1

@@ -73,6 +73,8 @@ class OmrConfig(MachineConfig):
             raise ValueError(f"polynomials have {MIN_WIDE_ROWS} wide rows at least: raise min_log_n")
         if 2 << self.max_log_n <= CONSTANTS // self.lanes:
             raise ValueError("a request of rows must hold a table of constants: raise max_log_n, or take more lanes")
+        if self.sources > self.banks:
+            raise ValueError(f"{self.sources} sources of {self.banks} banks: take fewer sources")
         if self.read_rows < 2 * self.burst_rows:
             raise ValueError("read_rows must be two bursts at least")
         if self.burst_rows * self.port_bytes > 4096:
