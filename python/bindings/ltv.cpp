@@ -225,6 +225,14 @@ void bind_parties(nb::module_& l) {
 
 using Ciphertexts = std::vector<const Ciphertext*>;
 using Rows = std::vector<std::vector<u32>>;
+
+/// A list from Python as it is, once no item is None: that comes as a null pointer.
+const Ciphertexts& present(const Ciphertexts& inputs) {
+  for (const Ciphertext* c : inputs)
+    if (c == nullptr) throw ShapeError("a ciphertext is None: leave it out");
+  return inputs;
+}
+
 using Terms = std::vector<std::vector<std::pair<u32, u32>>>;
 
 ProductSums plan_of(const Rows& sums, const Terms& outputs, const Rows& linear) {
@@ -248,7 +256,7 @@ void bind_batches(nb::module_& l) {
       .def("load", nb::overload_cast<const EvalKey&>(&Relinearizer::load), "key"_a, GilReleased())
       .def(
           "relinearize",
-          [](Relinearizer& r, const Ciphertexts& inputs, unsigned threads) { return r.relinearize(inputs, threads); },
+          [](Relinearizer& r, const Ciphertexts& inputs, unsigned threads) { return r.relinearize(present(inputs), threads); },
           "inputs"_a, "threads"_a = 0, GilReleased(), "Each as Evaluator.relinearize does it, bit for bit.");
   nb::class_<BatchEvaluator>(l, "BatchEvaluator", "Operations on many ciphertexts.")
       .def(
@@ -260,20 +268,20 @@ void bind_batches(nb::module_& l) {
       .def(
           "sums",
           [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& rows,
-             const std::vector<std::uint8_t>& constants) { return e.sums(inputs, rows, constants); },
+             const std::vector<std::uint8_t>& constants) { return e.sums(present(inputs), rows, constants); },
           "inputs"_a, "rows"_a, "constants"_a = std::vector<std::uint8_t>(), GilReleased(),
           "For each row the sum of the inputs that it lists, and of 1 where constants has it.")
       .def(
           "products",
           [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
-             const Rows& linear) { return e.products(inputs, plan_of(sums, outputs, linear)); },
+             const Rows& linear) { return e.products(present(inputs), plan_of(sums, outputs, linear)); },
           "inputs"_a, "sums"_a, "outputs"_a, "linear"_a = Rows(), GilReleased(),
           "For each output the sum of products of two sums of inputs, and of sums that are added.")
       .def(
           "operands",
           [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
              const Rows& linear) {
-            const std::size_t limbs = inputs.empty() ? 0 : inputs[0]->limbs();
+            const std::size_t limbs = present(inputs).empty() ? 0 : inputs[0]->limbs();
             std::unique_ptr<u32[]> words;
             const std::size_t n = e.context()->params().degree();
             unlocked([&] {
@@ -289,7 +297,7 @@ void bind_batches(nb::module_& l) {
           "assemble",
           [](const BatchEvaluator& e, const Ciphertexts& inputs, const Rows& sums, const Terms& outputs,
              const Rows& linear, const Unreduced& words) {
-            const std::size_t limbs = inputs.empty() ? 0 : inputs[0]->limbs();
+            const std::size_t limbs = present(inputs).empty() ? 0 : inputs[0]->limbs();
             require_shape(words, {outputs.size(), limbs, e.context()->ring().transform_length()});
             return unlocked([&, view = std::span(words.data(), words.size())] {
               return e.assemble(inputs, plan_of(sums, outputs, linear), view);
@@ -298,11 +306,11 @@ void bind_batches(nb::module_& l) {
           "inputs"_a, "sums"_a, "outputs"_a, "linear"_a, "words"_a,
           "The results of `products` from such a machine's words, (outputs, limbs, transform length).")
       .def(
-          "mod_switch", [](const BatchEvaluator& e, const Ciphertexts& inputs) { return e.mod_switch(inputs); },
+          "mod_switch", [](const BatchEvaluator& e, const Ciphertexts& inputs) { return e.mod_switch(present(inputs)); },
           "inputs"_a, GilReleased())
       .def(
           "carry",
-          [](const BatchEvaluator& e, const Ciphertexts& inputs, std::size_t level) { return e.carry(inputs, level); },
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, std::size_t level) { return e.carry(present(inputs), level); },
           "inputs"_a, "level"_a, GilReleased(), "Modulo the primes of a lower level, under the secrets they have.");
 }
 

@@ -585,6 +585,12 @@ def test_small_rings_and_the_oprf_refuse(kind: str, row: Row, small: dict[str, A
     check(row, there, here, row.places())
 
 
+@pytest.mark.filterwarnings("ignore:nanobind")
+@pytest.mark.parametrize("row", LTV, ids=[r.name for r in LTV])
+def test_nothing_is_refused_by_ltv(row: Row, small: dict[str, Any]) -> None:
+    refuse_nothing(row, small["ltv"][0])
+
+
 # ---- systems -------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
@@ -65,6 +65,9 @@ BITS: Final = 128
 _AT_ONCE: Final = 32
 
 Ciphertexts = list[Ciphertext]
+
+#: Takes the part of a device's run that is done.
+Part = Callable[[float], None]
 
 
 @cache
@@ -196,7 +199,7 @@ def check_device(context: Context, device: str | Device, rounds: int = ROUNDS) -
                 try:
                     found.check(kernel)
                 except ParameterError as e:
-                    raise ParameterError(f"{e}: take cpu, or another device that `ringforge info` lists") from None
+                    raise ParameterError(f"{e}; cpu runs it, other devices are listed by `ringforge info`") from None
     return found
 
 
@@ -337,15 +340,15 @@ class _OnDevice:
         """For `multiply`."""
         return self.device.prepare(kernel, KeySet(), threads=self._threads)
 
-    def multiply(self, handle: Handle, inputs: Ciphertexts) -> list[Any]:
-        """Products, wherever the device has them."""
-        outputs, report = self.device.run(handle, inputs, threads=self._threads)
+    def multiply(self, handle: Handle, inputs: Ciphertexts, progress: Part | None = None) -> list[Any]:
+        """Products, wherever the device has them. What `progress` raises ends a device's run, if it calls it."""
+        outputs, report = self.device.run(handle, inputs, threads=self._threads, progress=progress)
         self.report += report
         return outputs
 
-    def relinearize(self, handle: Handle, products: list[Any]) -> Ciphertexts:
+    def relinearize(self, handle: Handle, products: list[Any], progress: Part | None = None) -> Ciphertexts:
         """Of `multiply`; on the host."""
-        outputs, report = self.device.run(handle, products, threads=self._threads)
+        outputs, report = self.device.run(handle, products, threads=self._threads, progress=progress)
         self.report += report
         return [self.device.download(c) for c in outputs]
 
@@ -380,7 +383,7 @@ class CircuitRunner:
 
         Raises:
             as `KeyDirectory.read_into` and the device's kernels, and what `progress` raises, which is called with 0 to
-            16 of 16.
+            16 of 16, by devices that tell how far they are within a run too.
         """
         with self._lock:
             return self._run(circuit, inputs, first, progress)
@@ -391,6 +394,13 @@ class CircuitRunner:
         values = [dict(enumerate(each)) for each in inputs]
         levels = plan(circuit)
         total, done = sum(len(level.results) for level in levels) * len(values), 0
+
+        def within(count: int) -> Part | None:
+            """For a run of the device that makes so many results."""
+            if progress is None:
+                return None
+            return lambda part: progress(int(16 * (done + part * count)) // total, 16)
+
         if progress is not None:
             progress(0, 16)
         for at, level in enumerate(levels):
@@ -398,13 +408,15 @@ class CircuitRunner:
             multiply = self._kernels.prepare(level.products(self._context, first + at))
             waiting: deque[tuple[int, int, Any]] = deque()
             for number, value in enumerate(values):
-                products = self._kernels.multiply(multiply, self._operands(level, value, first + at))
+                operands = self._operands(level, value, first + at)
+                products = self._kernels.multiply(multiply, operands, within(0))
                 waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
                 for v in level.done:
                     value.pop(v, None)
             while waiting:
                 now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
-                switched = self.batch.mod_switch(self._kernels.relinearize(key, [c for _, _, c in now]))
+                made = self._kernels.relinearize(key, [c for _, _, c in now], within(len(now)))
+                switched = self.batch.mod_switch(made)
                 for (number, v, _), c in zip(now, switched, strict=True):
                     values[number][v] = c
                 done += len(now)

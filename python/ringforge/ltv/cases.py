@@ -20,13 +20,15 @@ from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
 
 _SEED, _WHY = bytes([7]) * 32, "conformance of devices"
 
+_NO_CIPHERTEXTS = (None, 3, "x")
+
 
 class _Side:
     """A key, and ciphertexts of fixed messages. Transforms have 256 words."""
 
-    def __init__(self, m: int = 255, seed: bytes = _SEED) -> None:
+    def __init__(self, gadget: str, window: int, m: int = 255, seed: bytes = _SEED) -> None:
         q = Parameters.named("ltv-test-aes", insecure=_WHY).q[:4]
-        self.context = Context(Parameters(m, q, insecure=_WHY))
+        self.context = Context(Parameters(m, q, gadget=gadget, window=window, insecure=_WHY))
         self.client = Client(self.context, TestSeed(seed))
         self.secret, self.public = self.client.keys()
         self._rng = np.random.default_rng(11)
@@ -51,8 +53,9 @@ class _Sides:
 
 
 @cache
-def _sides() -> _Sides:
-    return _Sides(_Side(), _Side(seed=bytes([8]) * 32), _Side(m=155))
+def _sides(gadget: str = "windows", window: int = 16) -> _Sides:
+    of = gadget, window
+    return _Sides(_Side(*of), _Side(*of, seed=bytes([8]) * 32), _Side(*of, m=155))
 
 
 def _words(c: Any) -> list[Any]:
@@ -66,7 +69,7 @@ def _facts(c: Any) -> Any:
 @cache
 def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
-    return [_one_level(), _over_levels()] if kernel is ProductSumsKernel else [_squares(), _lagging()]
+    return [_one_level(), _over_levels()] if kernel is ProductSumsKernel else [_squares(), _lagging(), _by_residues()]
 
 
 def _one_level() -> Case:
@@ -113,6 +116,7 @@ def _products(
             Refusal("another key", (MismatchError,), given([*inputs[:-1], *sides.other.encrypted(level)])),
             Refusal("other parameters", (MismatchError,), given([*inputs[:-1], *sides.foreign.encrypted(level)])),
             Refusal("a product", (LevelError,), given([*inputs[:-1], product])),
+            *[Refusal(f"{x!r}", (MismatchError,), given([*inputs[:-1], x])) for x in _NO_CIPHERTEXTS],
         ],
     )
 
@@ -120,7 +124,7 @@ def _products(
 def _squares() -> Case:
     own = _sides().own
     ev, (a, b) = Evaluator(own.context), own.encrypted(0, 2)
-    return _relinearised("of products", RelinearizeKernel(own.context, 1), [ev.mul(a, b), ev.mul(a, a), b])
+    return _relinearised("of products", RelinearizeKernel(own.context, 1), [ev.mul(a, b), ev.mul(a, a), b], _sides())
 
 
 def _lagging() -> Case:
@@ -128,11 +132,18 @@ def _lagging() -> Case:
     batch = BatchEvaluator(own.context)
     inputs = [*batch.carry(own.encrypted(0), 1), *own.encrypted(1)]
     products = batch.products(inputs, [[0], [1]], [[(0, 1)]])
-    return _relinearised("of a product over levels", RelinearizeKernel(own.context, 2, 1), products)
+    return _relinearised("of a product over levels", RelinearizeKernel(own.context, 2, 1), products, _sides())
 
 
-def _relinearised(name: str, kernel: RelinearizeKernel, inputs: list[Ciphertext]) -> Case:
-    sides, level, lag = _sides(), kernel.level, kernel.lag
+def _by_residues() -> Case:
+    """Digits of residues, three of 13 bits for each prime."""
+    sides = _sides("rns", 13)
+    context, (a, b) = sides.own.context, sides.own.encrypted(1, 2)
+    return _relinearised("by residues", RelinearizeKernel(context, 2), [Evaluator(context).mul(a, b)], sides)
+
+
+def _relinearised(name: str, kernel: RelinearizeKernel, inputs: list[Ciphertext], sides: _Sides) -> Case:
+    level, lag = kernel.level, kernel.lag
     key = sides.own.key(level, lag)
 
     def given(values: list[Any], *own: EvalKey) -> Given:
@@ -155,5 +166,6 @@ def _relinearised(name: str, kernel: RelinearizeKernel, inputs: list[Ciphertext]
             Refusal("a ciphertext of another level", (LevelError,), given(sides.own.encrypted(level), key)),
             Refusal("a ciphertext of another key", (MismatchError,), given(sides.other.encrypted(level - 1), key)),
             Refusal("other parameters", (MismatchError,), given(sides.foreign.encrypted(level - 1), key)),
+            *[Refusal(f"{x!r}", (MismatchError,), given([*inputs, x], key)) for x in _NO_CIPHERTEXTS],
         ],
     )

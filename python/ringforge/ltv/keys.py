@@ -181,7 +181,8 @@ class Room:
     threads may share one; whoever finds it empty takes memory of its own."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # A finalizer gives back: a collection may run it in a thread that is in `take` already.
+        self._lock = threading.RLock()
         self._free: tuple[Context, int, Relinearizer] | None = None
 
     def take(self, context: Context, threads: int) -> Relinearizer:

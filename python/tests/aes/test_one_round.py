@@ -38,6 +38,25 @@ def test_results_may_stay_on_the_device(world: OneRound) -> None:
     assert all(map(np.array_equal, words(state), words(world.on()[0])))
 
 
+@pytest.mark.parametrize("last", [0, 1])
+def test_a_run_of_a_device_is_stopped_within(world: OneRound, last: int) -> None:
+    """In the first sums of products; in the first relinearisations, of which none is reported then."""
+    told: list[int] = []
+
+    def stop(done: int, _: int) -> None:
+        told.append(done)
+        if done == last and len(told) > 1:
+            raise InterruptedError
+
+    server = LtvServer(world.keys.context, world.keys, device="model:aes-small", rounds=1)
+    with pytest.raises(InterruptedError):
+        server.round(world.start, 1, world.key, stop)
+    assert told == sorted(told)
+    assert told.count(last) == (1 if last else 2), "nothing is called after the stop"
+    assert "key_switch" not in server.report.operations
+    assert ("ring_product" in server.report.operations) == bool(last)
+
+
 def test_rounds_that_were_not_asked_for_are_refused(world: OneRound) -> None:
     state, _ = world.on()
     server = LtvServer(world.keys.context, world.keys, rounds=1)
@@ -55,7 +74,7 @@ def test_rounds_that_were_not_asked_for_are_refused(world: OneRound) -> None:
 
 
 def test_devices_that_do_not_do_it_are_refused_before_anything(world: OneRound, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="take cpu, or another device"):
+    with pytest.raises(ParameterError, match="does not run ProductSumsKernel; cpu runs it"):
         LtvServer(world.keys.context, world.keys, device="clear", rounds=1)
     with pytest.raises(ParameterError, match="there is no device"):
         LtvServer(world.keys.context, world.keys, device="none", rounds=1)

@@ -64,7 +64,7 @@ def test_sums_of_digits_and_key_make_the_results(case: Case) -> None:
     k, inputs = case.kernel, case.given.inputs()
     p, key = k.context.params, k.key(case.given.keys)
     parts = k.parts(key, 2)
-    assert (parts.level, parts.lag, parts.key_id, parts.offset) == (k.level, k.lag, key.key_id, 1 << 15)
+    assert (parts.level, parts.lag, parts.key_id, parts.offset) == (k.level, k.lag, key.key_id, 1 << (p.window - 1))
     rows = [key.coefficients(d) for d in range(key.digits)]
     made = []
     for c in inputs:
@@ -197,6 +197,34 @@ def test_memory_of_a_key_goes_to_the_next(stored: ltv.KeyDirectory) -> None:
     assert third.state.relinearizer is used
     del third
     assert device.prepare(kernel, keys, threads=2).state.relinearizer is not used, "made for another number of threads"
+
+
+def test_a_collection_may_give_back_in_the_middle_of_a_take() -> None:
+    """A finalizer runs in whichever thread collects: one that is in `take` must not wait for itself."""
+    room, context = ltv.Room(), cases(ltv.RelinearizeKernel)[0].kernel.context
+    made = room.take(context, 1)
+
+    class _Busy:
+        """A lock in whose possession a collection runs."""
+
+        def __init__(self, lock: Any) -> None:
+            self._lock = lock
+
+        def __enter__(self) -> None:
+            self._lock.acquire()
+            room._lock = self._lock
+            room.give_back(context, 1, made)
+
+        def __exit__(self, *_: object) -> None:
+            self._lock.release()
+
+    given: list[Any] = []
+    room._lock = _Busy(room._lock)  # type: ignore[assignment]
+    thread = threading.Thread(target=lambda: given.append(room.take(context, 1)), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert given[-1] is made
 
 
 def test_threads_share_parts() -> None:

@@ -210,7 +210,9 @@ def tables(records: Sequence[Record]) -> list[Table]:
             + ". "
             + ("Processor" if threads == 1 else "Wall")
             + " time of one ciphertext with so many primes, medians; AES: times counts at all 40 levels. Wall times of "
-            "a machine that does other things too are too long; processor time is of all threads together."
+            "a machine that does other things too are too long; processor time is of all threads together. Not "
+            "counted: evaluation keys, read and summed once for each level (`KeyParts`), reordered for the published "
+            "engine; copies of products' operands that are no sums."
         )
         made.append(
             Table(

@@ -34,7 +34,8 @@ def aes(
 
     Every number is marked: (p) printed in the paper, (m) given by our models, (x) measured, (r) cycles or resources of
     our RTL, (d) derived from others. Our machines come after the paper's tables: cycles saved by `ringforge hw cycles
-    aes`, else by the model of their timing; the host's part of AES saved by `ringforge bench aes --host`.
+    aes`, else by the model of their timing; the host's part of AES saved by `ringforge bench aes --host --insecure "a
+    reproduction" --save bench/results`.
 
     Examples: `ringforge reproduce aes`, `ringforge reproduce aes --table relinearisation`
     """
