@@ -301,3 +301,9 @@ def test_aes_memory():
 def test_aes_memory_of_one_port():
     sizes = {"Ports": 1, "MaxLogN": 8, "BurstRows": 8, "ReadRows": 16, "LinkBurst": 1, "LinkGap": 1}
     run("aes_memory", sizes, __file__)
+
+
+def test_bursts_longer_than_requests():
+    """A count of rows that has fewer bits than a burst's."""
+    sizes = {"Ports": 1, "MaxLogN": 7, "BurstRows": 32, "ReadRows": 64, "LinkBurst": 8, "LinkGap": 1}
+    run("aes_memory", sizes, __file__)

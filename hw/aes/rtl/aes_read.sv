@@ -55,7 +55,7 @@ module aes_read
 
   always_comb begin
     page = (PageW + 1)'(2 ** PageW) - {1'b0, row_q[PageW-1:0]};
-    burst = left_q < CountW'(MaxBeats) ? AskW'(left_q) : AskW'(MaxBeats);
+    burst = 32'(left_q) < MaxBeats ? AskW'(left_q) : AskW'(MaxBeats);
     if (page < (PageW + 1)'(burst)) burst = AskW'(page);
   end
 

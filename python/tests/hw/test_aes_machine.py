@@ -277,3 +277,20 @@ def test_a_program_that_waits_for_what_never_comes(small):
     finally:
         small.watch(0)
     compare(small, 7, 2, 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("aes-paper", {"starts": 8}, "16 times as many"),
+        ("aes-paper-small", {"starts": 32}, "at least starts"),
+        ("aes-paper-small", {"lanes": 8, "min_log_n": 6, "max_log_n": 6}, "128 words at least"),
+        ("aes-paper", {"min_log_n": 9, "max_log_n": 9}, "4 wide rows"),
+        ("aes-fast", {"min_log_n": 9}, "4 wide rows"),
+        ("aes-small", {"read_rows": 15}, "two bursts"),
+        ("aes-small", {"ports": 3}, "1 or 2"),
+    ],
+)
+def test_configurations_that_do_not_elaborate(name, changes, message):
+    with pytest.raises(ValueError, match=message):
+        AesConfig.model_validate(AesConfig.named(name).model_dump() | changes)

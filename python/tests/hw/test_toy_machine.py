@@ -140,7 +140,7 @@ def test_synthesis(toy: descriptors.Machine) -> None:
     ("words", "said"),
     [
         ("run other", 'there is no machine "other"; there are aes, matmul, matvec, omr, psi, psi_wide, toy'),
-        ("cycles toy", "machine toy has no command cycles; machines that have it: matmul, matvec"),
+        ("cycles toy", "machine toy has no command cycles; machines that have it: aes, matmul, matvec"),
         ("report toy --config toy-9", "there are toy-1, toy-8"),
         ("synth toy --multiplier barrett", '"barrett" is no kind of machine toy: write machine or both'),
     ],

@@ -62,8 +62,15 @@ class AesConfig(MachineConfig):
         least = 4 if self.fast else 2
         if 1 << self.min_log_n < least * self.lanes:
             raise ValueError(f"a transform has {least} wide rows at least: raise min_log_n")
-        if self.starts > self.lanes:
-            raise ValueError("starts must be at most lanes")
+        if 1 << self.max_log_n < 4 * self.lanes:
+            raise ValueError("a buffer has 4 wide rows at least: raise max_log_n")
+        if not self.fast:
+            if not self.starts <= self.lanes <= 16 * self.starts:
+                raise ValueError("lanes must be at least starts, and at most 16 times as many")
+            if 1 << (self.max_log_n - 1) <= max(self.starts, NARROW_WORDS) or self.max_log_n < 7:
+                raise ValueError(
+                    "the published engine takes 128 words at least, and more powers than starts: raise max_log_n"
+                )
         if self.read_rows < 2 * self.burst_rows:
             raise ValueError("read_rows must be two bursts at least")
         if self.ports not in (1, 2):
