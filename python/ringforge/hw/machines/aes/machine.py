@@ -29,7 +29,11 @@ MACHINE: Final = Machine(
     | {"aes_fast", "aes_twiddles", "aes_butterfly"}
     | {"aes_paper", "aes_address", "aes_roots", "aes_root_map", "aes_multipliers", "aes_barrett"},
     lane_cells=LANE_CELLS | {"aes_butterfly"},
-    slices={"rf_transform": Slices(("W",), 2)},
+    slices={
+        "rf_transform": Slices(("W",), 2),
+        "aes_buffer": Slices(("Lanes",), 32),
+        "aes_memories": Slices(("Lanes",), 32, ("MaxLogN",)),
+    },
     resized=frozenset({"aes_read", "aes_buffer", "rf_bank", "rf_axi_read"}),
     family="xc7",
     kernels="ringforge.hw.machines.aes.kernels",
