@@ -285,9 +285,10 @@ def check(machine: Machine, proof: Proof, defect: Defect | None = None) -> Outco
         outcome = _run(proof, work, key, tool)
         if not outcome.good and defect is None:
             outcome = replace(outcome, log=str(work / "task"))
-        draft = work / "outcome.json"
-        draft.write_text(json.dumps(asdict(outcome), indent=1), encoding="utf-8")
-        draft.rename(_folder() / f"{key}.json")
+        if outcome.status != "open":  # what ran out of time may end on a machine with less to do
+            draft = work / "outcome.json"
+            draft.write_text(json.dumps(asdict(outcome), indent=1), encoding="utf-8")
+            draft.rename(_folder() / f"{key}.json")
     except OSError as e:
         raise HardwareError(f"the cache of proofs cannot be written ({e}): {build.CACHE_REMEDY}") from None
     if not outcome.log:
