@@ -51,7 +51,7 @@ def test_kernels_conform_by_the_interpreter():
 def test_results_in_rtl(machines, name):
     machines(name)
     found = [check for title, check in checks(f"rtl:{name}") if "those of cpu" in title]
-    assert len(found) == 5  # three sums of products, two relinearisations
+    assert len(found) == 5  # two of sums of products, three of relinearisation
     for check in found:
         check()
 
