@@ -192,10 +192,11 @@ void bind_hlt(nb::module_& m) {
           },
           "left_bases"_a, "right_bases"_a, "left"_a, "right"_a, "output"_a, "left_bound"_a, "right_bound"_a,
           "output_bound"_a, "Metadata of the result; nothing needs to be encoded.")
-      .def("check_inputs",
-           [](const PairSum& self, const std::vector<const Ciphertext*>& left,
-              const std::vector<const Ciphertext*>& right) { self.check_inputs(left, right); },
-           "left"_a, "right"_a, "Refuses bases that `run` would refuse.")
+      .def(
+          "check_inputs",
+          [](const PairSum& self, const std::vector<const Ciphertext*>& left,
+             const std::vector<const Ciphertext*>& right) { self.check_inputs(left, right); },
+          "left"_a, "right"_a, "Refuses bases that `run` would refuse.")
       .def(
           "assemble",
           [](const PairSum& self, const std::vector<const Ciphertext*>& left,

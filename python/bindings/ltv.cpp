@@ -256,7 +256,9 @@ void bind_batches(nb::module_& l) {
       .def("load", nb::overload_cast<const EvalKey&>(&Relinearizer::load), "key"_a, GilReleased())
       .def(
           "relinearize",
-          [](Relinearizer& r, const Ciphertexts& inputs, unsigned threads) { return r.relinearize(present(inputs), threads); },
+          [](Relinearizer& r, const Ciphertexts& inputs, unsigned threads) {
+            return r.relinearize(present(inputs), threads);
+          },
           "inputs"_a, "threads"_a = 0, GilReleased(), "Each as Evaluator.relinearize does it, bit for bit.");
   nb::class_<BatchEvaluator>(l, "BatchEvaluator", "Operations on many ciphertexts.")
       .def(
@@ -306,11 +308,14 @@ void bind_batches(nb::module_& l) {
           "inputs"_a, "sums"_a, "outputs"_a, "linear"_a, "words"_a,
           "The results of `products` from such a machine's words, (outputs, limbs, transform length).")
       .def(
-          "mod_switch", [](const BatchEvaluator& e, const Ciphertexts& inputs) { return e.mod_switch(present(inputs)); },
-          "inputs"_a, GilReleased())
+          "mod_switch",
+          [](const BatchEvaluator& e, const Ciphertexts& inputs) { return e.mod_switch(present(inputs)); }, "inputs"_a,
+          GilReleased())
       .def(
           "carry",
-          [](const BatchEvaluator& e, const Ciphertexts& inputs, std::size_t level) { return e.carry(present(inputs), level); },
+          [](const BatchEvaluator& e, const Ciphertexts& inputs, std::size_t level) {
+            return e.carry(present(inputs), level);
+          },
           "inputs"_a, "level"_a, GilReleased(), "Modulo the primes of a lower level, under the secrets they have.");
 }
 

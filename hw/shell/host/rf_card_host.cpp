@@ -140,10 +140,14 @@ class Machine {
 
 const char* words_of(std::uint32_t code) {
   switch (code) {
-    case RF_CODE_BUS: return "a memory port answered with an error";
-    case RF_CODE_WATCHDOG: return "not done within the watchdog's cycles";
-    case RF_CODE_ABORTED: return "aborted";
-    default: return "see the machine's README";
+    case RF_CODE_BUS:
+      return "a memory port answered with an error";
+    case RF_CODE_WATCHDOG:
+      return "not done within the watchdog's cycles";
+    case RF_CODE_ABORTED:
+      return "aborted";
+    default:
+      return "see the machine's README";
   }
 }
 

@@ -130,8 +130,7 @@ inline Job parse_job(std::vector<std::uint8_t> bytes) {
   }
   require(place == bytes.size(), "there is something behind its data");
   std::sort(taken.begin(), taken.end());
-  for (std::size_t i = 1; i < taken.size(); ++i)
-    require(taken[i].first >= taken[i - 1].second, "segments overlap");
+  for (std::size_t i = 1; i < taken.size(); ++i) require(taken[i].first >= taken[i - 1].second, "segments overlap");
   for (const Segment& s : job.segments)
     if (s.kind == Kind::expect)
       require(std::any_of(written.begin(), written.end(),

@@ -83,9 +83,9 @@ class PairSum {
   /// @throws ShapeError for other sizes, ValueError for words that are not below their prime; and as `run`.
   ckks::Ciphertext assemble(Operands left, Operands right,
                             std::span<const std::vector<std::span<const u64>>, 2> parts) const;
-  /// One limb of the mask of a term, in Eval form, as it multiplies: before the last rotation of its pair's terms. Pairs
-  /// are counted over all groups, limbs are those of Q's level + 1 primes and then, where some pair of the side has a
-  /// last rotation, of P's. @throws ShapeError.
+  /// One limb of the mask of a term, in Eval form, as it multiplies: before the last rotation of its pair's terms.
+  /// Pairs are counted over all groups, limbs are those of Q's level + 1 primes and then, where some pair of the side
+  /// has a last rotation, of P's. @throws ShapeError.
   void copy_mask(bool left, std::size_t pair, std::size_t term, std::size_t limb, std::span<u64> out) const;
 
   /// Metadata of the result of `run`; nothing needs to be encoded. @throws ShapeError for no bases.

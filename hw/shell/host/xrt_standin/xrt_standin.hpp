@@ -7,8 +7,9 @@
 //
 // What it takes for an xclbin is a text of lines "key value": `kernel` its name, `library` the machine's simulation
 // (interface rf_sim_*, hw/sim), `ports` their number, `latency` and `rate` of memory (cycles, bytes per cycle),
-// `cycles_per_ms` the machine's clock, `interrupts` 0 or 1. Device and host memory are apart until they are synchronised.
-// Time passes only in waits (as many cycles as the milliseconds have) and with each register that is read.
+// `cycles_per_ms` the machine's clock, `interrupts` 0 or 1. Device and host memory are apart until they are
+// synchronised. Time passes only in waits (as many cycles as the milliseconds have) and with each register that is
+// read.
 #ifndef RINGFORGE_XRT_STANDIN_HPP
 #define RINGFORGE_XRT_STANDIN_HPP
 
@@ -75,8 +76,8 @@ class Card {
   const Settings& settings() const { return *settings_; }
 
   std::shared_ptr<Buffer> allocate(std::size_t size) {
-    auto buffer = std::make_shared<Buffer>(Buffer{next_, std::vector<std::uint8_t>(size, 0xee),
-                                                  std::vector<std::uint8_t>(size, 0xdd)});
+    auto buffer = std::make_shared<Buffer>(
+        Buffer{next_, std::vector<std::uint8_t>(size, 0xee), std::vector<std::uint8_t>(size, 0xdd)});
     next_ += (size + kPage - 1) / kPage * kPage + kPage;
     buffers_.push_back(buffer);
     return buffer;

@@ -111,8 +111,8 @@ def formal_command(
                     bad.append(f"{proof.module.name}: {broken} {how}, traces in {outcome.log}")
             elif outcome.status == "open":
                 bad.append(
-                    f"{proof.module.name}: no trace was found in time with the defect {defect.becomes!r}; repeat it on a "
-                    "machine with less to do"
+                    f"{proof.module.name}: no trace was found in time with the defect {defect.becomes!r}; repeat it on "
+                    "a machine with less to do"
                 )
             elif outcome.good or defect.breaks not in outcome.failed:
                 bad.append(f"{proof.module.name}: {defect.breaks} holds in spite of the defect {defect.becomes!r}")
