@@ -184,7 +184,7 @@ def lags() -> dict[int, int]:
 
 
 def check_device(context: Context, device: str | Device, rounds: int = ROUNDS) -> Device:
-    """A device, held against the rounds of AES.
+    """A device, held against the rounds of AES in both directions.
 
     Args:
         device: or its name.
@@ -193,7 +193,9 @@ def check_device(context: Context, device: str | Device, rounds: int = ROUNDS) -
         ParameterError: there is no such device, or it cannot run them.
     """
     found = open_device(device) if isinstance(device, str) else device
-    for i, step in enumerate(_cipher("encrypt").rounds[:rounds]):
+    directions: tuple[Direction, ...] = ("encrypt", "decrypt")
+    steps = [(i, step) for direction in directions for i, step in enumerate(_cipher(direction).rounds[:rounds])]
+    for i, step in steps:
         for at, level in enumerate(plan(step.box), DEPTH * i):
             for kernel in (level.products(context, at), RelinearizeKernel(context, at + 1, level.lag)):
                 try:
