@@ -2,6 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // The native module: exceptions, counters, and the parts bound elsewhere.
+#include <cstdlib>
+
 #include "bindings.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
@@ -11,6 +13,10 @@ using namespace ringforge;
 
 NB_MODULE(_native, m) {
   m.doc() = "Ringforge's C++ core. Use the modules of `ringforge` instead of this one.";
+
+  // What a thread still holds when the interpreter ends (a call that a dead peer never answers) is told as leaked, on
+  // a user's standard error. Tests of the bindings ask for it.
+  nb::set_leak_warnings(std::getenv("RINGFORGE_LEAK_WARNINGS") != nullptr);
 
   auto error = nb::exception<Error>(m, "Error");
   error.attr("__doc__") = "Base of all errors raised by Ringforge.";

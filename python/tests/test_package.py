@@ -151,3 +151,30 @@ def test_names_of_files_are_printed_escaped(
         text = printed.decode()
         assert all(c.isprintable() or c == "\n" for c in text), text
     assert b"\\x1b]0;title\\x07a\\u202eb\\x9b31mc[red]\\udcff" in out + err
+
+
+#: Ends while a thread holds keys, as a client does whose call a dead server never answers.
+HELD_AT_THE_END = """
+import sys, threading
+from ringforge import bfv
+held = bfv.Session("bfv-13")
+threading.Thread(target=lambda kept: threading.Event().wait(), args=(held,), daemon=True).start()
+sys.exit("error: one line")
+"""
+
+#: Ends with everything released.
+RELEASED_AT_THE_END = """
+from ringforge import bfv
+with_keys = bfv.Session("bfv-13")
+with_keys.decrypt(with_keys.encrypt([1, 2]))
+"""
+
+
+def test_what_a_thread_holds_at_the_end_is_no_message_for_users() -> None:
+    def errors(program: str, **more: str) -> str:
+        env = {k: v for k, v in os.environ.items() if k != "RINGFORGE_LEAK_WARNINGS"} | more
+        return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True).stderr
+
+    assert errors(HELD_AT_THE_END) == "error: one line\n"
+    assert "leaked" in errors(HELD_AT_THE_END, RINGFORGE_LEAK_WARNINGS="1")
+    assert errors(RELEASED_AT_THE_END, RINGFORGE_LEAK_WARNINGS="1") == ""
