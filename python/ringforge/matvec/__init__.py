@@ -13,8 +13,10 @@
 [0.1, -0.2, 0.5]
 """
 
+from ringforge.matvec import approximations
 from ringforge.matvec.model import Linear, Sequential, Square
 from ringforge.matvec.model_files import load_model, save_model
+from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.program import Compiled, Program, compile_model
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
 
@@ -24,10 +26,12 @@ __all__ = [
     "EncryptedVectors",
     "EvaluationKeys",
     "Linear",
+    "Polynomial",
     "Program",
     "Sequential",
     "Server",
     "Square",
+    "approximations",
     "compile_model",
     "load_model",
     "save_model",

@@ -36,7 +36,7 @@ from ringforge._native import (
 from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.files import writing
 from ringforge.matvec.kernels import MatvecKernel, SquareKernel
-from ringforge.matvec.model import Linear, Model, as_sequential
+from ringforge.matvec.model import Linear, Model, Polynomial, as_sequential
 from ringforge.matvec.planner import Choice, choose
 from ringforge.programs import Frozen, ParameterSpec, read_program
 from ringforge.shown import ShownGroup, ShownTable
@@ -381,6 +381,8 @@ def compile_model(
         ParameterError, ShapeError, MemoryLimitError: as the arguments deserve.
     """
     seq = as_sequential(model)
+    if not isinstance(seq.layers[0], Linear) or any(isinstance(layer, Polynomial) for layer in seq.layers):
+        raise ParameterError("programs start with a Linear layer and have no Polynomial layers yet: use Square")
     notes: list[str] = []
     depth = len(seq.layers)
     widths = [x for layer in seq.layers if isinstance(layer, Linear) for x in (layer.rows, layer.cols)]
