@@ -445,7 +445,7 @@ def demo(
     them with the same network in the clear, and writes report.html. Ends with exit code 1 if a single
     prediction differs.
 
-    Networks: dense has one hidden layer of squares; conv a convolution, squares and an average pool; deep seven linear
+    Networks: dense has one hidden layer of squares; conv a convolution, squares and an average pool; deep six linear
     layers with polynomials between, planned with bounds measured on the training images.
 
     Examples: `ringforge matvec demo`, `ringforge matvec demo --network conv --images 200`,

@@ -3,7 +3,7 @@
 """Further networks for the digits: a convolutional one, and a deep one. Both are trained here, with numpy, in seconds.
 
 conv: 8 x 8 pixels → convolution, 3 x 3, 8 channels → square → average of 2 x 2 → 10 classes.
-deep: 64 pixels → six times 32 → 10 classes, a polynomial of degree 3 for tanh after each but the last.
+deep: 64 pixels → five times 32 → 10 classes, a polynomial of degree 3 for tanh after each but the last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NETWORKS = ("dense", "conv", "deep")
 CHANNELS, KERNEL = 8, 3
 
 #: Of the deep network.
-WIDTH, HIDDEN, REACH = 32, 6, 3.0
+WIDTH, HIDDEN, REACH = 32, 5, 3.0
 
 #: Values before an activation are pushed below this part of its interval's end.
 _INSIDE = 0.6
