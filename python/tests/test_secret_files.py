@@ -221,6 +221,7 @@ INPUTS = {
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
     "--saved",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
+    "--samples",
 }  # fmt: skip
 
 
