@@ -162,6 +162,7 @@ def file_parameters() -> Iterator[tuple[str, str, typer.models.ParameterInfo]]:
 #: make sense: the refusal comes first.
 OUTPUTS = {
     ("matvec plan", "--out"): "--model m.npy --out {}",
+    ("matvec explain", "--html"): "--model m.npy --samples x.npy --html {}",
     ("matvec keygen", "--eval-keys"): "--program p --secret new --eval-keys {}",
     ("matvec encrypt", "--out"): "--program p --secret s --in x.npy --out {}",
     ("matvec evaluate", "--out"): "--program p --model m --keys k --in x --out {}",
@@ -220,6 +221,7 @@ INPUTS = {
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
     "--saved",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
+    "--samples",
 }  # fmt: skip
 
 

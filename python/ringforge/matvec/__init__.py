@@ -13,9 +13,13 @@
 [0.1, -0.2, 0.5]
 """
 
+from ringforge.matvec import approximations
+from ringforge.matvec.compiler import Compiled, compile_model
+from ringforge.matvec.convolution import average_pool, conv2d
 from ringforge.matvec.model import Linear, Sequential, Square
 from ringforge.matvec.model_files import load_model, save_model
-from ringforge.matvec.program import Compiled, Program, compile_model
+from ringforge.matvec.polynomial import Polynomial
+from ringforge.matvec.program import Program
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
 
 __all__ = [
@@ -24,11 +28,15 @@ __all__ = [
     "EncryptedVectors",
     "EvaluationKeys",
     "Linear",
+    "Polynomial",
     "Program",
     "Sequential",
     "Server",
     "Square",
+    "approximations",
+    "average_pool",
     "compile_model",
+    "conv2d",
     "load_model",
     "save_model",
 ]

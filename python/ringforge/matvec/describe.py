@@ -15,6 +15,7 @@ from ringforge import params
 from ringforge.cli.console import properties, size_text
 from ringforge.matvec.model import Linear
 from ringforge.matvec.model_files import load_model
+from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.program import Program
 
 
@@ -34,6 +35,8 @@ def program(path: Path) -> Iterator[RenderableType]:
     )
     if loaded.error_bound is not None:
         yield f"predicted error of results: at most {loaded.error_bound:.3g}"
+    if loaded.promises:
+        yield "bounds of linear layers are promised: inputs unlike those it was planned for give garbage"
     yield f"digest {loaded.digest[:16]}, which files of its ciphertexts name"
 
 
@@ -56,6 +59,10 @@ def model(path: Path) -> Iterator[RenderableType]:
         if isinstance(layer, Linear):
             largest = f"{abs(layer.weights).max():.4g}"
             table.add_row(str(i), "linear", f"{layer.rows} x {layer.cols}", "yes" if layer.bias.size else "no", largest)
+        elif isinstance(layer, Polynomial):
+            where = "" if layer.interval is None else f", {layer.interval[0]:g} ... {layer.interval[1]:g}"
+            largest = f"{abs(layer.series).max():.4g}"
+            table.add_row(str(i), "polynomial", f"degree {layer.degree}{where}", "", largest)
         else:
             table.add_row(str(i), "square", "", "", "")
     yield table

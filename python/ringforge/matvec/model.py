@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Models the server owns: linear layers and squares, in the clear."""
+"""Models the server owns: linear layers, squares and polynomials, in the clear."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ringforge.arrays import real_numbers
 from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matvec.polynomial import Polynomial
 
 Array = npt.NDArray[np.float64]
 
@@ -71,26 +72,35 @@ class Square:
     def __call__(self, x: Array) -> Array:
         return np.asarray(x) ** 2
 
+    def output_bound(self, input_bound: float) -> float:
+        """Largest |y| for inputs of size at most `input_bound`."""
+        return input_bound * input_bound
+
     def __repr__(self) -> str:
         return "Square()"
 
 
-Layer = Linear | Square
+Layer = Linear | Square | Polynomial
 
 
 @dataclass(frozen=True)
 class Sequential:
-    """Layers applied one after the other. The first must be linear; shapes must chain.
+    """Layers applied one after the other: at least one is linear; shapes must chain.
+
+    A model may begin with activations: they take as many values as its first linear layer.
 
     Raises:
-        ShapeError: no layers, a leading square, or sizes that do not chain.
+        ShapeError: no linear layer, something else than a layer, or sizes that do not chain.
     """
 
     layers: Sequence[Layer]
 
     def __post_init__(self) -> None:
-        if not self.layers or not isinstance(self.layers[0], Linear):
-            raise ShapeError("a model starts with a Linear layer")
+        for i, layer in enumerate(self.layers):
+            if not isinstance(layer, Linear | Square | Polynomial):
+                raise ShapeError(f"layer {i} is {layer!r}; layers are Linear, Square and Polynomial")
+        if not any(isinstance(layer, Linear) for layer in self.layers):
+            raise ShapeError("a model needs a Linear layer, which says how many values it takes")
         width = None
         for i, layer in enumerate(self.layers):
             if isinstance(layer, Linear):
@@ -101,9 +111,7 @@ class Sequential:
     @property
     def inputs(self) -> int:
         """Length of an input vector."""
-        first = self.layers[0]
-        assert isinstance(first, Linear)
-        return first.cols
+        return next(layer for layer in self.layers if isinstance(layer, Linear)).cols
 
     @property
     def outputs(self) -> int:

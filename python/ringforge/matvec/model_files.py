@@ -15,6 +15,7 @@ from ringforge.errors import Error, FormatError, UnsupportedModelError
 from ringforge.files import first_line, load_npy, naming, writing
 from ringforge.matvec.model import Layer, Linear, Model, Sequential, Square, as_sequential
 from ringforge.matvec.onnx_import import load_onnx
+from ringforge.matvec.polynomial import Polynomial
 
 
 def save_model(model: Model, path: str | Path) -> None:
@@ -22,10 +23,16 @@ def save_model(model: Model, path: str | Path) -> None:
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     kinds = []
     for i, layer in enumerate(as_sequential(model).layers):
-        kinds.append("linear" if isinstance(layer, Linear) else "square")
         if isinstance(layer, Linear):
+            kinds.append("linear")
             arrays[f"layer{i}.weights"] = layer.weights
             arrays[f"layer{i}.bias"] = layer.bias
+        elif isinstance(layer, Polynomial):
+            kinds.append("polynomial")
+            arrays[f"layer{i}.series"] = layer.series
+            arrays[f"layer{i}.interval"] = np.array(layer.interval if layer.interval else [], dtype=np.float64)
+        else:
+            kinds.append("square")
     path = Path(path)
     with writing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as f:
         np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
@@ -55,6 +62,8 @@ def load_model(path: str | Path) -> Sequential:
             elif kind == "linear":
                 bias = data[f"layer{i}.bias"]
                 layers.append(Linear(data[f"layer{i}.weights"], bias if bias.size else None))
+            elif kind == "polynomial":
+                layers.append(_polynomial(data[f"layer{i}.series"], data[f"layer{i}.interval"]))
             else:
                 raise FormatError(f"{path.name}: layer {i} is of unknown kind {kind!r}")
         return Sequential(layers)
@@ -63,6 +72,14 @@ def load_model(path: str | Path) -> Sequential:
             raise
         # zipfile and numpy let through what their parsers raise, from KeyError to MemoryError.
         raise FormatError(f"{path.name} is not a model file: {first_line(e)}") from None
+
+
+def _polynomial(series: npt.NDArray[np.generic], interval: npt.NDArray[np.generic]) -> Polynomial:
+    if not interval.size:
+        return Polynomial(series)
+    if interval.shape != (2,):
+        raise FormatError(f"an interval has two ends, not shape {interval.shape}")
+    return Polynomial.chebyshev(series, (float(interval[0]), float(interval[1])))
 
 
 #: An archive that unpacks to more than this, and to a hundred times its size, is made to fill memory.
