@@ -15,6 +15,7 @@ from ringforge import params
 from ringforge.cli.console import properties, size_text
 from ringforge.matvec.model import Linear
 from ringforge.matvec.model_files import load_model
+from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.program import Program
 
 
@@ -56,6 +57,8 @@ def model(path: Path) -> Iterator[RenderableType]:
         if isinstance(layer, Linear):
             largest = f"{abs(layer.weights).max():.4g}"
             table.add_row(str(i), "linear", f"{layer.rows} x {layer.cols}", "yes" if layer.bias.size else "no", largest)
+        elif isinstance(layer, Polynomial):
+            table.add_row(str(i), f"polynomial of degree {layer.degree}", "", "", f"{abs(layer.series).max():.4g}")
         else:
             table.add_row(str(i), "square", "", "", "")
     yield table
