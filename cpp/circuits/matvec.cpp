@@ -73,7 +73,7 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
   const std::size_t n = ctx_->params().degree(), slots = n / 2, virtual_slots = packing.slots();
   const std::size_t limbs = level_ + 1, blocks = n / kBlock;
   if (!(scaling.input_scale >= 1) || !(scaling.output_scale >= 1) || !(scaling.input_bound > 0) ||
-      !std::isfinite(scaling.input_bound))
+      !std::isfinite(scaling.input_bound) || !(scaling.promised > 0))
     throw ValueError("scales must be at least 1, and the inputs' bound positive and finite");
   const auto prime = static_cast<double>(ctx_->basis(level_)[level_].value());
   encoded_ = false;  // nothing is kept of an encoding that fails or is broken off
@@ -82,10 +82,10 @@ void Matvec::encode(std::span<const double> matrix, std::span<const double> bias
     throw ScaleError("the matrix would be encoded at scale 2^" + std::to_string(std::log2(plain_scale_)) +
                      ", outside 2^16 ... 2^62: choose input and output scales closer to each other");
   sums_ = sums(plan_, matrix, bias, scaling.input_bound);
-  const double have = ctx_->basis(level_ - 1).log2() - 1,
-               need = std::log2(std::max(sums_.bound, 1e-300) * scaling.output_scale);
+  const double largest = std::min(sums_.bound, scaling.promised), have = ctx_->basis(level_ - 1).log2() - 1,
+               need = std::log2(std::max(largest, 1e-300) * scaling.output_scale);
   if (need > have)
-    throw ValueError("results of size up to 2^" + std::to_string(std::log2(sums_.bound)) + " at scale 2^" +
+    throw ValueError("results of size up to 2^" + std::to_string(std::log2(largest)) + " at scale 2^" +
                      std::to_string(std::log2(scaling.output_scale)) + " do not fit level " +
                      std::to_string(level_ - 1) + ", which has room for 2^" + std::to_string(have) +
                      ": use a smaller output scale, scale the matrix down, or " +
@@ -318,7 +318,7 @@ Metadata Matvec::describe(const ContextPtr& context, const linear::Plan& plan, s
   }
   r.variance += 1.0 / 12;  // of the bias
   r.scale = scaling.output_scale;
-  r.bound = round_up(sums.bound);
+  r.bound = std::min(round_up(sums.bound), scaling.promised);
   r.spread = std::max(1.0, (peak + r.variance - gathered) / r.variance);
   r.variance = round_up(r.variance);
   // The bias is encoded once, and scales and primes are doubles.

@@ -178,6 +178,8 @@ void bind_ckks(nb::module_& m) {
       .def("relinearize", &Evaluator::relinearize, GilReleased())
       .def("rescale", &Evaluator::rescale, GilReleased())
       .def("drop_to_level", &Evaluator::drop_to_level, GilReleased())
+      .def("read_as", &Evaluator::read_as, "a"_a, "scale"_a, "bound"_a,
+           "The same polynomials at another scale, under a bound that the caller knows.", GilReleased())
       .def("rotate", &Evaluator::rotate, GilReleased())
       .def(
           "replicate",

@@ -3,6 +3,8 @@
 #include "ringforge/circuits/matvec.hpp"
 
 #include <array>
+#include <limits>
+#include <optional>
 #include <span>
 
 #include "bindings.hpp"
@@ -16,6 +18,10 @@ using namespace ringforge;
 using namespace ringforge::circuits;
 using namespace ringforge::ckks;
 using namespace ringforge::linear;
+
+Matvec::Scaling scaling(double input, double output, double input_bound, bool fresh, std::optional<double> promised) {
+  return {input, output, input_bound, fresh, promised.value_or(std::numeric_limits<double>::infinity())};
+}
 
 }  // namespace
 
@@ -99,7 +105,7 @@ void bind_matvec(nb::module_& m) {
           "encode",
           [](Matvec& self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix,
              const Doubles& bias, double input_scale, double output_scale, double input_bound, bool fresh_inputs,
-             unsigned threads, const ProgressCallback& progress) {
+             unsigned threads, const ProgressCallback& progress, std::optional<double> promised) {
             const auto& packing = self.plan().packing();
             if (matrix.shape(0) != packing.rows() || matrix.shape(1) != packing.cols())
               throw ShapeError("the matrix is " + std::to_string(matrix.shape(0)) + " x " +
@@ -108,10 +114,10 @@ void bind_matvec(nb::module_& m) {
             const auto report = with_gil(progress);
             nb::gil_scoped_release release;
             self.encode(std::span(matrix.data(), matrix.size()), std::span(bias.data(), bias.size()),
-                        {input_scale, output_scale, input_bound, fresh_inputs}, threads, report);
+                        scaling(input_scale, output_scale, input_bound, fresh_inputs, promised), threads, report);
           },
           "matrix"_a, "bias"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "fresh_inputs"_a, "threads"_a = 1,
-          "progress"_a = nb::none())
+          "progress"_a = nb::none(), "promised"_a = nb::none())
       .def(
           "run",
           [](const Matvec& self, const std::vector<Ciphertext>& inputs, const GaloisKeys& keys, unsigned threads) {
@@ -157,13 +163,14 @@ void bind_matvec(nb::module_& m) {
       .def_static(
           "describe",
           [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level, double input_scale, double output_scale,
-             double input_bound, bool fresh_inputs, const Matvec::Sums& sums, const Metadata& input) {
+             double input_bound, bool fresh_inputs, const Matvec::Sums& sums, const Metadata& input,
+             std::optional<double> promised) {
             const std::array<const Metadata*, 1> inputs{&input};
-            return Matvec::describe(ctx, plan, level, {input_scale, output_scale, input_bound, fresh_inputs}, sums,
-                                    inputs);
+            return Matvec::describe(ctx, plan, level, scaling(input_scale, output_scale, input_bound, fresh_inputs, promised),
+                                    sums, inputs);
           },
           "context"_a, "plan"_a, "level"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "fresh_inputs"_a,
-          "sums"_a, "input"_a, "Metadata of the results for inputs that are all as this one.")
+          "sums"_a, "input"_a, "promised"_a = nb::none(), "Metadata of the results for inputs that are all as this one.")
       .def_static(
           "cost",
           [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level) {

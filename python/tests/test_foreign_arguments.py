@@ -158,6 +158,7 @@ CKKS = [
     ev("relinearize", "@three", "@relin"),
     ev("rescale", "@three"),
     ev("drop_to_level", "@ciphertext", 1),
+    ev("read_as", "@ciphertext", SCALE, 1.0),
     ev("rotate", "@ciphertext", 1, "@keys"),
     ev("replicate", "@ciphertext", [1], "@keys"),
     ev("double_real", "@ciphertext", "@keys", error={-1: MISSING, 1: MISSING}),

@@ -123,6 +123,14 @@ Ciphertext Evaluator::drop_to_level(const Ciphertext& a, std::size_t level) cons
   return {a, poly_.drop_to(a, level + 1)};
 }
 
+Ciphertext Evaluator::read_as(const Ciphertext& a, double scale, double bound) const {
+  ctx_->check(a);
+  Ciphertext r = a;
+  static_cast<Metadata&>(r) = rules_.read_as(a, scale, bound);
+  r.seed.reset();
+  return r;
+}
+
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, u64 element, const GaloisKeys& keys) const {
   rlwe::Ciphertext mapped = poly_.map(a, element, keys);
   const Metadata known = element == 1 ? static_cast<const Metadata&>(a) : rules_.switched(a, a.limbs());

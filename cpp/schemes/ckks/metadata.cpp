@@ -94,6 +94,16 @@ Metadata MetadataRules::number_product(const Metadata& a, double value, double s
   return r;
 }
 
+Metadata MetadataRules::read_as(const Metadata& a, double scale, double bound) const {
+  if (!(scale >= 1 && scale < 0x1p250)) throw ScaleError("a scale is at least 1 and below 2^250");
+  if (!(bound > 0 && std::isfinite(bound))) throw ValueError("a bound is positive and finite");
+  Metadata r = a;
+  r.scale = scale;
+  r.float_error = a.float_error * (a.scale / scale) + kUnit * bound;
+  r.bound = bound;
+  return r;
+}
+
 Metadata MetadataRules::product(const Metadata& a, const Metadata& b) const noexcept {
   Metadata r = a;
   r.scale = a.scale * b.scale;

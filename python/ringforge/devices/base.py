@@ -306,7 +306,11 @@ class Device:
     def _checked(self, kernel: Kernel) -> Implementation:
         found = implementation(type(kernel), self.kind)
         if found is None:
-            raise ParameterError(f"device {self.name} does not run {type(kernel).__name__}")
+            others = sorted(kind for kind, known in _IMPLEMENTATIONS if known is type(kernel))
+            raise ParameterError(
+                f"device {self.name} does not run {type(kernel).__name__}"
+                + (f"; of the devices asked for so far {' and '.join(others)} do" if others else "")
+            )
         needs = kernel.needs()
         for what, need, have in (
             ("ring degree", needs.degree, self.max_degree),

@@ -13,7 +13,7 @@ from ringforge._native import Algorithm, Packing, Plan, Span
 from ringforge.devices.ciphertexts import SCALE, World, clear_parts, facts, words
 from ringforge.devices.conformance import Case, Given, Refusal
 from ringforge.errors import LevelError, MissingKeyError, ShapeError
-from ringforge.matvec.kernels import MatvecKernel, MatvecOperands, SquareKernel
+from ringforge.matvec.kernels import MatvecKernel, MatvecOperands, PolynomialKernel, SquareKernel
 
 
 @functools.cache
@@ -21,6 +21,8 @@ def cases(kernel: type) -> list[Case]:
     """Cases of a type of kernels."""
     if kernel is SquareKernel:
         return [_square()]
+    if kernel is PolynomialKernel:
+        return [_polynomial()]
     return [
         _matvec("bsgs, spread", 64, 128, Plan(Packing(64, 128, 512, Span.spread), Algorithm.bsgs, 4)),
         _matvec("diagonal, compact", 12, 16, Plan(Packing(12, 16, 512, Span.compact), Algorithm.diagonal)),
@@ -89,6 +91,37 @@ def _square() -> Case:
                 (MissingKeyError,),
                 Given(type(keys)(), None, given.inputs, given.reveal),
                 secrecy=True,
+            ),
+        ],
+    )
+
+
+def _polynomial() -> Case:
+    world, rng = World(3), np.random.default_rng(2)
+    slots = [rng.uniform(-1, 1, world.params.slots) for _ in range(2)]
+    scale, series = float(world.params.q[-1]) / 2, (0.25, 0.5, -0.125, 0.5)
+    keys, inputs = world.keys([]), [world.encrypt(s, scale=scale) for s in slots]
+    given = Given(keys, None, lambda: list(inputs), world.decrypt)
+    kernel = PolynomialKernel(world.context, world.level, series, 2, scale, SCALE, 2.0)
+    low = [world.encrypt(s, world.level - 1, scale=scale) for s in slots]
+    return Case(
+        "of degree 3",
+        kernel,
+        given,
+        Given(keys, None, lambda: [world.clear(s, scale=scale) for s in slots], clear_parts),
+        words,
+        facts,
+        1e-6,
+        refusals=[
+            Refusal("no inputs", (ShapeError,), Given(keys, None, list, given.reveal)),
+            Refusal(
+                "no relinearisation key",
+                (MissingKeyError,),
+                Given(type(keys)(), None, given.inputs, given.reveal),
+                secrecy=True,
+            ),
+            Refusal(
+                "inputs of another level", (LevelError,), Given(keys, None, lambda: low, given.reveal), secrecy=True
             ),
         ],
     )

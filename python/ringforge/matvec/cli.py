@@ -38,9 +38,14 @@ from ringforge.cli.options import (
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.matvec.accuracy import measure_accuracy
+from ringforge.matvec.calibration import SAFETY
+from ringforge.matvec.compiler import bounds_table, compile_model
 from ringforge.matvec.model_files import load_model
+from ringforge.matvec.networks import NETWORKS
 from ringforge.matvec.planner import ALGORITHMS
-from ringforge.matvec.program import Backend, Program, compile_model
+from ringforge.matvec.program import Backend, Program
+from ringforge.matvec.report import write_accuracy
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
 
 app = typer.Typer(
@@ -71,7 +76,29 @@ def plan(
         str | None,
         typer.Option(help="What keys, encoded matrix and temporaries may take: 512MiB, 4GiB, bytes."),
     ] = None,
-    input_bound: Annotated[float, typer.Option(help="Largest |input|; public, enforced when encrypting.")] = 1.0,
+    input_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest |input|; public, enforced when encrypting. Default: 1, or --safety times the largest sample."
+        ),
+    ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(help="Inputs like the client's, as rows (.npy, .csv): bounds are measured on them, in the clear."),
+    ] = None,
+    bounds: Annotated[
+        str,
+        typer.Option(help="Promised bounds instead: a number for each linear layer, with commas; - for unknown."),
+    ] = "",
+    safety: Annotated[float, typer.Option(help="What sizes measured on samples are multiplied by.")] = SAFETY,
+    precision: Annotated[
+        float | None, typer.Option(help="Bits after the point that every result shall have, 1 ... 40.")
+    ] = None,
+    share_bits: ShareBits = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Choose parameters that this device runs: rtl:matvec-b; `ringforge info` lists all."),
+    ] = None,
     backend: Annotated[str, typer.Option(help="ckks, or clear: NO ENCRYPTION, for tests.")] = "ckks",
     insecure: Insecure = "",
     explain_all: Annotated[bool, typer.Option("--explain-all", help="Print every candidate that was costed.")] = False,
@@ -85,6 +112,11 @@ def plan(
         ringforge matvec plan --model model.onnx --out program.json
 
         ringforge matvec plan --model w.npy --params set-b --memory 4GiB --explain-all --out program.json
+
+        ringforge matvec plan --model deep.npz --samples train.csv --precision 16 --out program.json
+
+    With samples or bounds, layers are planned for what inputs really reach: deep models fit then. The program says so;
+    with inputs that go beyond, results may be garbage.
     """
     if backend not in {"ckks", "clear"}:
         raise ParameterError(f'there is no backend "{backend}"; choose ckks or clear')
@@ -98,17 +130,76 @@ def plan(
         memory=limit,
         input_bound=input_bound,
         backend=cast(Backend, backend),
+        samples=None if samples is None else load_vectors(samples),
+        bounds=_promised(bounds),
+        safety=safety,
+        precision=precision,
+        share_bits=share_bits,
+        device=device,
     )
     compiled.program.save(out)
     screen = console()
     screen.print(compiled.program.summary())
     for choice in compiled.choices:
         screen.print(choice.explain(everything=explain_all))
+    if compiled.bounds.measured or compiled.program.promises:
+        screen.print(bounds_table(compiled.program, compiled.bounds))
     for note in compiled.notes:
         for line in note.splitlines():
             say(line)
     say(f"backend {backend}: {_verdict(compiled.program)}")
+    if compiled.program.error_bound is not None:
+        say(f"predicted error of results: at most {compiled.program.error_bound:.3g}")
     say(f"wrote {out} ({size_text(out.stat().st_size)})")
+
+
+def _promised(text: str) -> list[float | None] | None:
+    """Bounds as they are given on the command line."""
+    if not text:
+        return None
+    try:
+        return [None if word.strip() == "-" else float(word) for word in text.split(",")]
+    except ValueError:
+        raise ParameterError(f'--bounds "{text}": numbers with commas between, - where none is known') from None
+
+
+@app.command()
+def explain(
+    model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
+    samples: Annotated[Path, typer.Option(help="Inputs as rows (.npy, .csv), not secret: they are decrypted here.")],
+    program: Annotated[Path | None, typer.Option(help="Program to look at; without it, one is planned here.")] = None,
+    params: Params = "auto",
+    precision: Annotated[float | None, typer.Option(help="As of `plan`, where no program is given.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Report to write, one HTML file.", callback=output_file)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    threads: Threads = 0,
+) -> None:
+    """Server: where accuracy is lost, layer by layer: predicted errors, and measured ones on samples.
+
+    Encrypts samples with a key of its own, evaluates the model, decrypts after each layer and compares with the model
+    in the clear. Without a program it plans one, with bounds measured on all samples; as many as a batch are evaluated.
+
+    Example: `ringforge matvec explain --model deep.npz --samples train.csv`
+    """
+    workers = thread_count(threads)
+    layers, rows = load_model(model), load_vectors(samples)
+    if program is None:
+        compiled = compile_model(layers, None if params == "auto" else params, samples=rows, precision=precision)
+        loaded = compiled.program
+    else:
+        loaded = Program.load(program)
+    with progress("evaluating samples") as update:
+        found = measure_accuracy(layers, loaded, rows, threads=workers, progress=update)
+    if html is not None:
+        write_accuracy(found, html)
+    if as_json:
+        say(json.dumps(found.as_json()))
+        return
+    console().print(found.table())
+    worst = found.worst
+    say(f"most is lost in {worst.name}: {worst.lost:.1f} bits, relative to the largest value there")
+    if html is not None:
+        say(f"wrote {html}")
 
 
 def _verdict(program: Program) -> str:
@@ -346,6 +437,7 @@ def demo(
     params: Params = "auto",
     threads: Threads = 0,
     backend: Annotated[str, typer.Option(help="ckks; clear is refused, for it would hide nothing.")] = "ckks",
+    network: Annotated[str, typer.Option(help=f"One of {', '.join(NETWORKS)}.")] = "dense",
 ) -> None:
     """Both sides on real data: handwritten digits, classified by a server that cannot see them.
 
@@ -353,11 +445,17 @@ def demo(
     them with the same network in the clear, and writes report.html. Ends with exit code 1 if a single
     prediction differs.
 
-    Examples: `ringforge matvec demo`, `ringforge matvec demo --images 500 --params set-b --out /tmp/digits`
+    Networks: dense has one hidden layer of squares; conv a convolution, squares and an average pool; deep six linear
+    layers with polynomials between, planned with bounds measured on the training images.
+
+    Examples: `ringforge matvec demo`, `ringforge matvec demo --network conv --images 200`,
+    `ringforge matvec demo --images 500 --params set-b --out /tmp/digits`
     """
     from ringforge.matvec.demo import run_demo
 
-    result = run_demo(images=images, out=out, parameters=params, threads=thread_count(threads), backend=backend)
+    result = run_demo(
+        images=images, out=out, parameters=params, threads=thread_count(threads), backend=backend, network=network
+    )
     if result.disagreements:
         raise typer.Exit(1)
 

@@ -25,12 +25,14 @@ from ringforge import _native, ckks, local_http
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.errors import ParameterError
-from ringforge.files import writing
+from ringforge.files import save_vectors, writing
 from ringforge.local_http import first_line, process
-from ringforge.matvec import digits
+from ringforge.matvec import digits, networks
 from ringforge.matvec.demo_result import DemoResult, Exchange, time_rows
 from ringforge.matvec.model import Linear, Sequential
-from ringforge.matvec.onnx_import import load_onnx, save_onnx
+from ringforge.matvec.model_files import load_model, save_model
+from ringforge.matvec.onnx_import import save_onnx
+from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.program import Program
 from ringforge.matvec.report import summary_json, write_report
 from ringforge.matvec.roles import Client, EncryptedVectors
@@ -89,9 +91,14 @@ def refuse_unencrypted(backend: str) -> None:
 
 
 @contextlib.contextmanager
-def server_process(model: Path, folder: Path, parameters: str, threads: int) -> Iterator[tuple[int, int]]:
-    """Starts the server with a model and a folder, and nothing else; yields its port and process id."""
+def server_process(
+    model: Path, folder: Path, parameters: str, threads: int, samples: Path | None = None
+) -> Iterator[tuple[int, int]]:
+    """Starts the server with a model, a folder, its own samples if any, and nothing else; yields its port and process
+    id."""
     words = ("--model", str(model.resolve()), "--folder", ".", "--params", parameters, "--threads", str(threads))
+    if samples is not None:
+        words = (*words, "--samples", str(samples.resolve()))
     with process("ringforge.matvec.service", *words, folder=folder) as started:
         answer = first_line(started, "server")
         yield int(answer["port"]), int(answer["pid"])
@@ -104,6 +111,7 @@ def run_demo(
     parameters: str = "auto",
     threads: int = 1,
     backend: str = "ckks",
+    network: str = "dense",
 ) -> DemoResult:
     """Runs the whole demo, prints its summary, writes `out/report.html`.
 
@@ -113,11 +121,14 @@ def run_demo(
         parameters: a set by name, or "auto".
         threads: threads for either side.
         backend: "ckks"; everything else is refused.
+        network: "dense", "conv" or "deep"; the last two are planned with bounds measured on the training images.
 
     Raises:
-        ParameterError: backend, images or parameters that cannot be.
+        ParameterError: backend, images, network or parameters that cannot be.
     """
     refuse_unencrypted(backend)
+    if network not in networks.NETWORKS:
+        raise ParameterError(f'there is no network "{network}"; there are {", ".join(networks.NETWORKS)}')
     if not 1 <= images <= digits.HELD_OUT:
         raise ParameterError(f"--images {images} is outside 1 ... {digits.HELD_OUT}, the images held out from training")
     if parameters != "auto":
@@ -130,15 +141,23 @@ def run_demo(
     say(f"training on scikit-learn's digits, {digits.HELD_OUT} images held out ...")
     data = digits.load_digits()
     with progress("training") as update:
-        trained = digits.train(data, progress=update)
+        trained = (
+            digits.train(data, progress=update)
+            if network == "dense"
+            else networks.train(network, data, progress=update)
+        )
     train_seconds = time.perf_counter() - begin
-    path = folder / "model.onnx"
-    save_onnx(trained, path)
-    model = load_onnx(path)
+    # Polynomials on an interval have no form in ONNX that keeps their digits.
+    path = folder / ("model.npz" if network == "deep" else "model.onnx")
+    (save_model if network == "deep" else save_onnx)(trained, path)
+    model = load_model(path)
+    samples = None if network == "dense" else folder / "samples.npy"
+    if samples is not None:
+        save_vectors(samples, data.train)
 
     x, labels = data.test[:images], data.test_labels[:images]
     with (
-        server_process(path, folder, parameters, threads) as (port, pid),
+        server_process(path, folder, parameters, threads, samples) as (port, pid),
         tempfile.TemporaryDirectory() as own,
     ):
         say(
@@ -159,7 +178,7 @@ def run_demo(
         device=device,
         kernels=_native.kernels.active(),
         threads=threads,
-        network=_network(model),
+        network=_network(model, network),
         weights=sum(layer.weights.size + layer.bias.size for layer in model.layers if isinstance(layer, Linear)),
         train_seconds=train_seconds,
         total_seconds=time.perf_counter() - begin,
@@ -181,10 +200,16 @@ def run_demo(
     return result
 
 
-def _network(model: Sequential) -> str:
+def _network(model: Sequential, name: str) -> str:
+    """The sizes between layers, and the activations."""
     parts = [str(model.inputs)]
-    parts += [str(layer.rows) if isinstance(layer, Linear) else "square" for layer in model.layers]
-    return " → ".join(parts)
+    for layer in model.layers:
+        if isinstance(layer, Linear):
+            parts.append(str(layer.rows))
+        else:
+            parts.append(f"polynomial of degree {layer.degree}" if isinstance(layer, Polynomial) else "square")
+    kind = {"conv": " (convolution, squares, average pool and classes)"}.get(name, "")
+    return " → ".join(parts) + kind
 
 
 def _exchange(

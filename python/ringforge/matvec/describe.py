@@ -35,6 +35,8 @@ def program(path: Path) -> Iterator[RenderableType]:
     )
     if loaded.error_bound is not None:
         yield f"predicted error of results: at most {loaded.error_bound:.3g}"
+    if loaded.promises:
+        yield "bounds of linear layers are promised: inputs unlike those it was planned for give garbage"
     yield f"digest {loaded.digest[:16]}, which files of its ciphertexts name"
 
 
@@ -58,7 +60,9 @@ def model(path: Path) -> Iterator[RenderableType]:
             largest = f"{abs(layer.weights).max():.4g}"
             table.add_row(str(i), "linear", f"{layer.rows} x {layer.cols}", "yes" if layer.bias.size else "no", largest)
         elif isinstance(layer, Polynomial):
-            table.add_row(str(i), f"polynomial of degree {layer.degree}", "", "", f"{abs(layer.series).max():.4g}")
+            where = "" if layer.interval is None else f", {layer.interval[0]:g} ... {layer.interval[1]:g}"
+            largest = f"{abs(layer.series).max():.4g}"
+            table.add_row(str(i), "polynomial", f"degree {layer.degree}{where}", "", largest)
         else:
             table.add_row(str(i), "square", "", "", "")
     yield table

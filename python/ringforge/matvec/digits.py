@@ -59,7 +59,7 @@ def load_digits() -> Digits:
     return Digits(images[train], kinds[train], images[test], kinds[test])
 
 
-def _shifted(rows: Array, rng: np.random.Generator) -> Array:
+def shifted(rows: Array, rng: np.random.Generator) -> Array:
     """Each image moved by -1/2, 0 or 1/2 pixel in both directions."""
     images = rows.reshape(-1, SIDE, SIDE)
     for axis in (1, 2):
@@ -106,7 +106,7 @@ def train(
         order = rng.permutation(count)
         for first in range(0, count - batch + 1, batch):
             chosen = order[first : first + batch]
-            gradient = _gradient(parameters, _shifted(data.train[chosen], rng), targets[chosen])
+            gradient = _gradient(parameters, shifted(data.train[chosen], rng), targets[chosen])
             step += 1
             now = rate * 0.5 * (1 + np.cos(np.pi * step / steps))
             for i, g in enumerate(gradient):

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from ringforge._native import Parameters
 from ringforge.errors import PrecisionWarning, ShapeError
+from ringforge.matvec.compiler import Compiled, compile_model
 from ringforge.matvec.model import Sequential
-from ringforge.matvec.program import Compiled, Program, compile_model
+from ringforge.matvec.program import Program
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
 from ringforge.matvec.rule import Rule
 

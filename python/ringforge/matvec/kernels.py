@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
-from ringforge._native import Algorithm, Context, GaloisKeys, Plan, RelinKey
+from ringforge._native import Algorithm, Context, GaloisKeys, Metadata, Plan, RelinKey
 from ringforge.devices import (
     ClearVector,
     Execution,
@@ -27,7 +27,10 @@ from ringforge.devices import (
 )
 from ringforge.devices.clear import vectors_of
 from ringforge.devices.cpu import counted
-from ringforge.errors import ShapeError
+from ringforge.errors import LevelError, ParameterError, ScaleError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matvec.polynomial import MAX_DEGREE, series_bound
+from ringforge.matvec.polynomial_circuit import Circuit, NativeOperations, Symbol, SymbolOperations, depth
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class MatvecKernel:
         input_bound: declared bound of the inputs' slots.
         fresh_inputs: inputs come straight from encryption; an earlier matrix's results share their errors, and
             noise is then predicted accordingly.
+        promised: a bound of the results that is known otherwise, below what the matrix could make of any inputs; None
+            for none. Where the promise is broken, results may wrap around.
     """
 
     context: Context
@@ -56,6 +61,7 @@ class MatvecKernel:
     output_scale: float
     input_bound: float
     fresh_inputs: bool
+    promised: float | None = None
 
     def needs(self) -> Needs:
         """What it asks of a device."""
@@ -79,6 +85,7 @@ class MatvecKernel:
             self.fresh_inputs,
             threads,
             progress,
+            self.promised,
         )
         return made
 
@@ -106,6 +113,60 @@ class SquareKernel:
         return Needs.of(self.context, self.level)
 
 
+@dataclass(frozen=True)
+class PolynomialKernel:
+    """A polynomial of every slot, by Paterson and Stockmeyer's method. Results are ceil(log2(degree + 1)) levels lower.
+
+    Keys: the relinearisation key. Inputs are any number of ciphertexts. docs/ckks.md has the method.
+
+    Attributes:
+        context: parameters.
+        level: of the inputs.
+        series: Chebyshev coefficients c_0 ... c_d on [-input_bound, input_bound], c_d not 0.
+        baby: a power of two, at least 2: how many Chebyshev polynomials are made at most before products with larger
+            ones; the results do not depend on it but for noise.
+        input_scale, output_scale: scales of inputs and results.
+        input_bound: declared bound of the inputs' slots.
+    """
+
+    context: Context
+    level: int
+    series: tuple[float, ...]
+    baby: int
+    input_scale: float
+    output_scale: float
+    input_bound: float
+
+    def needs(self) -> Needs:
+        """What it asks of a device."""
+        return Needs.of(self.context, self.level)
+
+    @property
+    def circuit(self) -> Circuit:
+        """What is done, operation by operation.
+
+        Raises:
+            ShapeError: no polynomial. LevelError: too few levels. ParameterError: no power of two, or no bound.
+        """
+        degree, params = len(self.series) - 1, self.context.params
+        if not 1 <= degree <= MAX_DEGREE or not self.series[-1] or not np.isfinite(self.series).all():
+            raise ShapeError(f"a polynomial has a degree of 1 ... {MAX_DEGREE} and finite coefficients, the last not 0")
+        if not depth(degree) <= self.level <= params.max_level:
+            raise LevelError(
+                f"a polynomial of degree {degree} takes {depth(degree)} levels; its inputs are at level {self.level} "
+                f"of 0 ... {params.max_level}"
+            )
+        if self.baby < 2 or self.baby & (self.baby - 1) or not self.input_bound > 0:
+            raise ParameterError("baby steps are a power of two from 2 on, and inputs have a positive bound")
+        return Circuit(self.series, self.level, self.baby, self.input_scale, self.output_scale, self.input_bound)
+
+    def described(self, known: Metadata) -> tuple[Metadata, SymbolOperations]:
+        """Metadata of the results for inputs of this one, and the operations that made it, counted."""
+        ops = SymbolOperations(self.context)
+        found: Symbol = self.circuit.run(ops, Symbol(self.level, known), self.context.params.q)
+        return found.known, ops
+
+
 class _CpuMatvec(Implementation):
     def prepare(self, p: Preparation[MatvecKernel]) -> tuple[_native.Matvec, GaloisKeys]:
         return p.kernel.encoded(p.operands, p.threads, p.progress), p.keys.galois
@@ -131,6 +192,36 @@ class _CpuSquare(Implementation):
         )
 
 
+class _CpuPolynomial(Implementation):
+    def prepare(self, p: Preparation[PolynomialKernel]) -> tuple[Circuit, RelinKey]:
+        return p.kernel.circuit, p.keys.required_relin()
+
+    def run(self, r: Execution[PolynomialKernel, tuple[Circuit, RelinKey]]) -> tuple[list[Any], Report]:
+        if not r.inputs:
+            raise ShapeError("0 inputs, where the kernel takes at least 1")
+        kernel, (circuit, relin) = r.kernel, r.state
+        ops, primes = NativeOperations(kernel.context, relin, r.threads), kernel.context.params.q
+        for c in r.inputs:
+            check_input(kernel, c.level, c.scale, c.bound)
+        return counted(kernel.context, r.inputs, lambda: [circuit.run(ops, c, primes) for c in r.inputs])
+
+
+def check_input(kernel: PolynomialKernel, level: int, scale: float, bound: float) -> None:
+    """Holds an input against what a polynomial's kernel is for.
+
+    Raises:
+        LevelError, ScaleError, ringforge.ValueError: another level, scale, or a larger bound.
+    """
+    if level != kernel.level:
+        raise LevelError(f"the kernel takes inputs of level {kernel.level}, this one has {level}")
+    if abs(scale / kernel.input_scale - 1) > 2.0**-30:
+        raise ScaleError(f"the kernel takes inputs of scale {kernel.input_scale:g}, this one has {scale:g}")
+    if bound > kernel.input_bound * (1 + 1e-9):
+        raise RingforgeValueError(
+            f"the polynomial is for inputs bounded by {kernel.input_bound:g}, this one declares {bound:g}"
+        )
+
+
 class _ClearMatvec(Implementation):
     def prepare(self, p: Preparation[MatvecKernel]) -> Any:
         packing, operands = p.kernel.plan.packing, p.operands
@@ -147,6 +238,8 @@ class _ClearMatvec(Implementation):
         found = _clear_matvec(r.kernel.plan, r.kernel.batch, r.state, given)
         bias = np.abs(r.state.bias) if r.state.bias.size else 0.0
         bound = float((np.abs(r.state.matrix).sum(axis=1) * r.kernel.input_bound + bias).max())
+        if r.kernel.promised is not None:
+            bound = min(bound, r.kernel.promised)
         out = [ClearVector(s, r.kernel.level - 1, r.kernel.output_scale, bound) for s in found]
         return out, Report(r.device.name, time.perf_counter() - start)
 
@@ -158,6 +251,23 @@ class _ClearSquare(Implementation):
         vectors_of(r.inputs, r.kernel.level, params.slots)
         prime = params.q[r.kernel.level]
         out = [ClearVector(v.slots**2, v.level - 1, v.scale**2 / prime, v.bound**2) for v in r.inputs]
+        return out, Report(r.device.name, time.perf_counter() - start)
+
+
+class _ClearPolynomial(Implementation):
+    def prepare(self, p: Preparation[PolynomialKernel]) -> Circuit:
+        return p.kernel.circuit
+
+    def run(self, r: Execution[PolynomialKernel, Circuit]) -> tuple[list[Any], Report]:
+        start = time.perf_counter()
+        kernel = r.kernel
+        vectors_of(r.inputs, kernel.level, kernel.context.params.slots)
+        out = []
+        for v in r.inputs:
+            check_input(kernel, v.level, v.scale, v.bound)
+            slots = np.polynomial.chebyshev.chebval(v.slots / kernel.input_bound, np.array(kernel.series))
+            level, bound = kernel.level - r.state.depth, series_bound(kernel.series)
+            out.append(ClearVector(slots, level, kernel.output_scale, bound))
         return out, Report(r.device.name, time.perf_counter() - start)
 
 
@@ -197,7 +307,10 @@ def _clear_matvec(
 
 register(MatvecKernel, "cpu", _CpuMatvec())
 register(SquareKernel, "cpu", _CpuSquare())
+register(PolynomialKernel, "cpu", _CpuPolynomial())
 register(MatvecKernel, "clear", _ClearMatvec())
 register(SquareKernel, "clear", _ClearSquare())
+register(PolynomialKernel, "clear", _ClearPolynomial())
 register_cases(MatvecKernel, "ringforge.matvec.cases")
 register_cases(SquareKernel, "ringforge.matvec.cases")
+register_cases(PolynomialKernel, "ringforge.matvec.cases")

@@ -19,6 +19,7 @@ import ringforge
 from ringforge import params as parameter_sets
 from ringforge.cli.console import seconds_text, size_text
 from ringforge.files import writing
+from ringforge.matvec.accuracy import Accuracy
 from ringforge.matvec.demo_result import DemoResult, Exchange, time_rows
 from ringforge.matvec.digits import SIDE
 
@@ -77,52 +78,68 @@ def _tiles(r: DemoResult) -> list[dict[str, Any]]:
     ]
 
 
-def write_report(r: DemoResult, path: Path) -> None:
-    """Writes the HTML report."""
-    environment = jinja2.Environment(
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def write_report(r: DemoResult, path: Path) -> None:
+    """Writes the HTML report."""
     shown = r.single.sample[:SHOWN_BYTES]
     scores = r.single.scores[0]
     low, high = float(min(scores.min(), 0)), float(max(scores.max(), 0))
     percent = 100 / (high - low or 1.0)
-    text = environment.get_template("report.html.j2").render(
-        r=r,
-        version=ringforge.__version__,
-        source=parameter_sets.security_source(),
-        tiles=_tiles(r),
-        agreed=len(r.labels) - int((r.plain != r.encrypted).sum()),
-        mistakes=int((r.encrypted != r.labels).sum()),
-        latency=seconds_text(r.single.latency),
-        amortised=seconds_text(r.amortised),
-        precision=r.precision,
-        single_bars=_bars(r.single),
-        batch_bars=_bars(r.batch),
-        sizes=[(name, size_text(size), size_text(r.batch.sizes.get(name, 0))) for name, size in r.single.sizes.items()],
-        operations=[
-            (name.replace("_", " "), f"{count:,}", f"{r.batch.operations.get(name, 0):,}")
-            for name, count in r.single.operations.items()
-        ],
-        dump=[" ".join(f"{b:02x}" for b in shown[i : i + _ROW]) for i in range(0, len(shown), _ROW)],
-        shown=len(shown),
-        entropy=entropy(r.single.sample),
-        sample=len(r.single.sample),
-        scores=[
-            {
-                "digit": k,
-                "text": f"{v:.2f}",
-                "left": percent * (min(float(v), 0.0) - low),
-                "width": percent * abs(float(v)),
-                "best": k == int(scores.argmax()),
-            }
-            for k, v in enumerate(scores)
-        ],
-        first=png(r.images[0].reshape(SIDE, SIDE)),
+    text = (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            r=r,
+            version=ringforge.__version__,
+            source=parameter_sets.security_source(),
+            tiles=_tiles(r),
+            agreed=len(r.labels) - int((r.plain != r.encrypted).sum()),
+            mistakes=int((r.encrypted != r.labels).sum()),
+            latency=seconds_text(r.single.latency),
+            amortised=seconds_text(r.amortised),
+            precision=r.precision,
+            single_bars=_bars(r.single),
+            batch_bars=_bars(r.batch),
+            sizes=[
+                (name, size_text(size), size_text(r.batch.sizes.get(name, 0))) for name, size in r.single.sizes.items()
+            ],
+            operations=[
+                (name.replace("_", " "), f"{count:,}", f"{r.batch.operations.get(name, 0):,}")
+                for name, count in r.single.operations.items()
+            ],
+            dump=[" ".join(f"{b:02x}" for b in shown[i : i + _ROW]) for i in range(0, len(shown), _ROW)],
+            shown=len(shown),
+            entropy=entropy(r.single.sample),
+            sample=len(r.single.sample),
+            scores=[
+                {
+                    "digit": k,
+                    "text": f"{v:.2f}",
+                    "left": percent * (min(float(v), 0.0) - low),
+                    "width": percent * abs(float(v)),
+                    "best": k == int(scores.argmax()),
+                }
+                for k, v in enumerate(scores)
+            ],
+            first=png(r.images[0].reshape(SIDE, SIDE)),
+        )
     )
+    with writing(path) as f:
+        f.write(text.encode())
+
+
+def write_accuracy(found: Accuracy, path: Path) -> None:
+    """Writes errors layer by layer as an HTML file."""
+    text = _templates().get_template("accuracy.html.j2").render(found=found, version=ringforge.__version__)
     with writing(path) as f:
         f.write(text.encode())
 

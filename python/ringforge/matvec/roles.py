@@ -9,6 +9,7 @@ client's evaluation keys: it computes, and nothing it has or writes opens a ciph
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,23 @@ from ringforge.arrays import real_numbers
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
 from ringforge.ckks import flood_deviation
 from ringforge.devices import ClearVector, Device, Handle, KeySet, Report, open_device
-from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
+from ringforge.errors import (
+    FormatError,
+    LevelError,
+    MismatchError,
+    ParameterError,
+    PrecisionWarning,
+    ScaleError,
+    ShapeError,
+)
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import load_npy, naming, writing
+from ringforge.matvec.compiler import step_names
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
-from ringforge.matvec.model import Linear, Model, as_sequential
-from ringforge.matvec.program import LinearStep, Program
+from ringforge.matvec.model import Linear, Model, Square, as_sequential
+from ringforge.matvec.polynomial import Polynomial
+from ringforge.matvec.program import Program
+from ringforge.matvec.steps import LinearStep, PolynomialStep
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
 
 Array = npt.NDArray[np.float64]
@@ -249,7 +261,7 @@ class Client:
             )
         packing = p.plans[0].packing
         columns = [packing.columns(c) for c in range(len(packing.blocks))]
-        scale = 2.0 ** p.linear_steps[0].log_input_scale
+        scale = 2.0**p.log_input_scale
         groups: list[list[Item]] = []
         for first in range(0, len(rows), p.batch):
             some = rows[first : first + p.batch]
@@ -279,6 +291,9 @@ class Client:
     ) -> Array:
         """The results as rows (k, m).
 
+        With a program of promised bounds, results beyond the last of them are warned of (PrecisionWarning): inputs
+        were not like those it was planned for. Garbage within the bound is not seen.
+
         Args:
             result: what the server returned.
             count: number of vectors that were encrypted, by default what the result says. Further places of the
@@ -306,7 +321,43 @@ class Client:
                 first = block * packing.row_period
                 out[:, first : first + packing.row_period] = slots[: packing.row_period].T
             rows.append(out[:, : p.outputs])
-        return np.concatenate(rows)[:count]
+        found = np.concatenate(rows)[:count]
+        self._check_promise(found, result, share_bits)
+        return found
+
+    def reveal(self, group: Sequence[Item], linear: int, threads: int = 1) -> Array:
+        """What a group of values holds after so many linear layers, for whoever plans: a row each place of the batch.
+
+        Args:
+            group: a ciphertext a block, in the packing that the last of these layers leaves, or that of inputs for 0.
+        """
+        p = self.program
+        slots = [self._decrypt_slots(item, None, 0, threads).reshape(-1, p.batch) for item in group]
+        packing = p.plans[max(linear - 1, 0)].packing
+        if linear:
+            return np.concatenate([s[: packing.row_period] for s in slots]).T
+        out = np.zeros((p.batch, p.inputs))
+        for block, values in enumerate(slots):
+            columns = packing.columns(block)
+            used = columns < p.inputs
+            out[:, columns[used]] = values[used].T
+        return out
+
+    def _check_promise(self, rows: Array, result: EncryptedVectors, share_bits: float | None) -> None:
+        """Warns of results that say by themselves that inputs were not as promised."""
+        known = self.program.foreseen
+        if not self.program.promises or known is None:
+            return
+        beyond = np.abs(rows).max(axis=1) > known.bound + self.error_bound(result, share_bits)
+        if beyond.any():
+            # How far beyond is as secret as the values.
+            warnings.warn(
+                f"{int(beyond.sum())} of {len(rows)} results exceed {known.bound:.4g}, which the program promises for "
+                "inputs like those it was planned for: these are garbage. Ask for a plan whose samples look like your "
+                "inputs",
+                PrecisionWarning,
+                stacklevel=3,
+            )
 
     def _check_result(self, result: EncryptedVectors, count: int | None) -> int:
         """Holds a result against the program; returns the number of its vectors."""
@@ -445,7 +496,11 @@ class Server:
                 assert isinstance(step, LinearStep)
                 _check_sums(layer, step, kernel)
                 operands = MatvecOperands(layer.weights, layer.bias)
-            elif isinstance(layer, Linear):
+            elif isinstance(step, PolynomialStep):
+                if not isinstance(layer, Polynomial):
+                    raise ShapeError(f"the program has a polynomial where the model has {layer!r}")
+                _check_polynomial(layer, step)
+            elif not isinstance(layer, Square):
                 raise ShapeError(f"the program squares where the model has {layer!r}")
             self._handles.append(
                 self.device.prepare(
@@ -501,9 +556,13 @@ class Server:
                 if progress:
                     progress((i + (j + 1) / len(self._handles)) / len(inputs.groups))
             outputs.append([self.device.download(v) for v in values])
-        names = ["square" if s.kind == "square" else f"linear {s.rows} x {s.cols}" for s in self.program.steps]
+        names = step_names(self.program)
         made = EncryptedVectors(outputs, inputs.count, "output", self.program.digest)
         return made, [(n, r) for n, r in zip(names, reports, strict=True) if r is not None]
+
+    def step(self, index: int, group: Sequence[Any]) -> list[Any]:
+        """One step of the program on a group of values, as the step before left them."""
+        return self.device.run(self._handles[index], group, threads=self.threads)[0]
 
     def layer_reports(self, group: Sequence[Any]) -> list[tuple[str, Report]]:
         """Evaluates one group layer by layer, for a breakdown of where the time goes."""
@@ -530,6 +589,15 @@ def _check_sums(layer: Linear, step: LinearStep, kernel: MatvecKernel) -> None:
                 f"the weights of a {layer.rows} x {layer.cols} layer are larger than those that the program was "
                 f"planned for ({what.replace('_', ' ')} {have:.4g}, stated {most:.4g}): plan the model again"
             )
+
+
+def _check_polynomial(layer: Polynomial, step: PolynomialStep) -> None:
+    """Holds a polynomial against the program's."""
+    series, stated = layer.on(-step.input_bound, step.input_bound), np.array(step.coefficients)
+    if len(series) != len(stated) or np.abs(series - stated).max() > 1e-12 * np.abs(stated).sum():
+        raise MismatchError(
+            f"{layer!r} of the model is another one than the program's, of degree {step.degree}: plan the model again"
+        )
 
 
 def exact_error(exact: npt.ArrayLike, got: npt.ArrayLike) -> float:

@@ -23,13 +23,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, MissingKeyError, ShapeError
+from ringforge.files import load_vectors
 from ringforge.local_http import HEADERS, BodyHandler, listen, say_error
+from ringforge.matvec.compiler import compile_model
 from ringforge.matvec.model import Sequential
 from ringforge.matvec.model_files import load_model
-from ringforge.matvec.program import Program, compile_model
+from ringforge.matvec.program import Program
 from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server
 from ringforge.parties import ciphertext_file_bytes, key_file_bytes
 
@@ -149,12 +153,14 @@ class Handler(BodyHandler):
                 self.answer(200, results, {REPORT_HEADER: json.dumps(report)})
 
 
-def make_programs(model: Sequential, parameters: str, batches: Sequence[int]) -> dict[str, Program]:
+def make_programs(
+    model: Sequential, parameters: str, batches: Sequence[int], samples: npt.ArrayLike | None = None
+) -> dict[str, Program]:
     """A program per batch size, all with the same parameters: "single" for one vector, "batch" for more.
 
-    A batch of 0 stands for as many vectors as fit beside each other.
+    A batch of 0 stands for as many vectors as fit beside each other. With samples, bounds are measured on them.
     """
-    first = compile_model(model, None if parameters == "auto" else parameter_sets.named(parameters))
+    first = compile_model(model, None if parameters == "auto" else parameter_sets.named(parameters), samples=samples)
     chosen = first.program.context.params
     widest = max(max(s.rows, s.cols) for s in first.program.linear_steps)
     largest = chosen.slots >> (widest - 1).bit_length()
@@ -163,7 +169,7 @@ def make_programs(model: Sequential, parameters: str, batches: Sequence[int]) ->
     out = {}
     for batch in batches:
         size = batch or largest
-        out["single" if size == 1 else "batch"] = compile_model(model, chosen, batch=size).program
+        out["single" if size == 1 else "batch"] = compile_model(model, chosen, batch=size, samples=samples).program
     return out
 
 
@@ -174,11 +180,13 @@ def main() -> int:
     parser.add_argument("--params", default="auto", help="parameter set, or auto")
     parser.add_argument("--batches", default="1,0", help="batch sizes, 0 for the largest")
     parser.add_argument("--folder", type=Path, required=True, help="where received files go")
+    parser.add_argument("--samples", type=Path, help="the server's own samples of inputs, for bounds")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     try:
         model = load_model(options.model)
-        programs = make_programs(model, options.params, [int(b) for b in options.batches.split(",")])
+        samples = None if options.samples is None else load_vectors(options.samples)
+        programs = make_programs(model, options.params, [int(b) for b in options.batches.split(",")], samples)
     except (Error, OSError) as e:
         say_error(e)
         return 1

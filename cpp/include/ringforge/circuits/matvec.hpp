@@ -6,6 +6,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,9 @@ class Matvec {
     double input_bound = 1;   ///< declared bound of the inputs' slots
     /// Inputs come straight from encryption: their spread is 1, whatever a file could not say.
     bool fresh_inputs = false;
+    /// Results are known to be no larger, whatever the matrix could make of inputs of that bound: a promise of whoever
+    /// knows the inputs. Broken, results may wrap around.
+    double promised = std::numeric_limits<double>::infinity();
   };
   /// What predictions need of a matrix and its bias: bounds that a program may state in the open.
   struct Sums {

@@ -140,6 +140,10 @@ class Evaluator {
   /// Drops primes without division. @throws LevelError when `level` is above the ciphertext's.
   Ciphertext drop_to_level(const Ciphertext& a, std::size_t level) const;
 
+  /// The same polynomials at another scale, every value multiplied by a.scale / scale, under a bound of those values
+  /// that the caller knows: MetadataRules::read_as. Nothing is computed.
+  Ciphertext read_as(const Ciphertext& a, double scale, double bound) const;
+
   /// Left rotation of the slots. @throws MissingKeyError, naming the step and the steps present.
   Ciphertext rotate(const Ciphertext& a, i64 step, const GaloisKeys& keys) const;
   Ciphertext conjugate(const Ciphertext& a, const GaloisKeys& keys) const;

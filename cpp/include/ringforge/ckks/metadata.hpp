@@ -76,6 +76,9 @@ class MetadataRules {
   Metadata plain_product(const Metadata& a, double scale, double bound) const noexcept;
   Metadata number_product(const Metadata& a, double value, double scale) const noexcept;
   Metadata product(const Metadata& a, const Metadata& b) const noexcept;
+  /// The same polynomials taken at another scale, so that every value is multiplied by a.scale / scale, and under a
+  /// bound of these values that is known otherwise. @throws ScaleError, ValueError for numbers that are neither.
+  Metadata read_as(const Metadata& a, double scale, double bound) const;
   /// After a rotation, the conjugation or a relinearisation.
   Metadata switched(const Metadata& a, std::size_t limbs) const;
   /// @param parts of the ciphertext, 2 or 3
