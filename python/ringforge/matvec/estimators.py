@@ -69,7 +69,7 @@ class EstimatorClient:
         if doubtful:
             warnings.warn(
                 f"the class of {doubtful} of {len(rows)} rows is uncertain: their margins are below the predicted "
-                f"error {error:.3g} of scores; plan with larger parameters: compile or prepare('set-b')",
+                f"error {error:.3g} of scores; plan with a higher precision: compile or prepare(precision=...)",
                 PrecisionWarning,
                 stacklevel=2,
             )
@@ -129,7 +129,14 @@ class _Estimator:
     # ---- roles ----
 
     def compile(self, parameters: Parameters | str | None = None, **options: Any) -> Compiled:
-        """Plans the evaluation: `compile_model` with the estimator's layers; with ranges, inputs are -1 ... 1."""
+        """Plans the evaluation: `compile_model` with the estimator's layers.
+
+        With ranges, inputs are -1 ... 1; `samples` are rows of features, as for `predict`.
+        """
+        if options.get("samples") is not None:
+            options["samples"] = self.rule.encode(options["samples"])
+        if self.rule.low is not None:
+            options.setdefault("input_bound", 1.0)
         return compile_model(self.model, parameters, **options)
 
     def public_rule(self, program: Program) -> Rule:
@@ -160,7 +167,7 @@ class _Estimator:
 
     def prepare(self, parameters: Parameters | str | None = None, **options: Any) -> Program:
         """Plans, and makes keys for, what `predict` and its like do in this process; options are those of
-        `compile_model`. Larger sets have smaller errors."""
+        `compile_model`: precision= bounds the error of scores."""
         with self._lock:
             program = self.compile(parameters, **options).program
             self._session = self._started(program)

@@ -51,7 +51,7 @@ def compare_classes(name: str, data: str, seed: int = 0) -> str:
         # The client says so, and a larger set settles it.
         with pytest.warns(PrecisionWarning, match=f"{close} of {len(held)} rows is uncertain"):
             client.predict(result)
-        ours.prepare("set-b", batch=64)
+        ours.prepare(precision=10, batch=32)
         client, result = ours.evaluate(held)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrecisionWarning)
@@ -428,6 +428,21 @@ def test_two_threads_on_one_estimator() -> None:
     for t in threads:
         t.join()
     assert (np.concatenate([got[i] for i in range(4)]) == there.predict(held)).all()
+
+
+def test_samples_bound_what_networks_reach() -> None:
+    """Bounds from samples of features give a smaller error than the worst case over all layers."""
+    scaler, mlp = network("tanh")
+    there = Pipeline([("scaler", scaler), ("mlp", mlp)])
+    # Samples are raw features, mapped as rows are.
+    ours = matvec.from_sklearn(there, activation=approximations.tanh(5, (-6, 6)), input_range=ranges("wine"))
+    program = ours.compile(samples=X, batch=16).program
+    assert program.input_bound == 1
+    client = ours.client(program)
+    result, _ = ours.server(program, client.client.evaluation_keys()).evaluate(client.encrypt(HELD))
+    rows = client.client.decrypt(result)
+    assert np.abs(rows - ours.scores_in_clear(HELD)).max() <= client.error_bound(result)
+    assert (client.predict(result) == ours.rule.labels(ours.scores_in_clear(HELD)))[~client.uncertain(result)].all()
 
 
 def test_models_in_files_keep_layers_and_rule(tmp_path: Path) -> None:
