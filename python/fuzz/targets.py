@@ -58,11 +58,11 @@ OLD_FILES = Path(__file__).parents[1] / "tests" / "old_files"
 
 
 @functools.cache
-def tiny() -> _native.Parameters:
+def tiny(limbs: int = 2) -> _native.Parameters:
     """The smallest parameters that programs have: N = 2^10."""
     q = params.named("set-b", REASON).q  # primes that are 1 mod 2^18 are 1 mod 2^11
     return params.Parameters(
-        name="tiny", log_n=10, q=q[:2], p=q[2:3], limbs_per_digit=1, log_scale=45.0, insecure=REASON
+        name="tiny", log_n=10, q=q[:limbs], p=q[limbs : limbs + 1], limbs_per_digit=1, log_scale=45.0, insecure=REASON
     )
 
 
@@ -70,6 +70,12 @@ def tiny() -> _native.Parameters:
 def vector_program(backend: str = "ckks") -> matvec.Program:
     model = matvec.Linear([[0.5, -1.0, 0.25], [0.0, 2.0, 1.0]], bias=[0.1, -0.1])
     return matvec.compile_model(model, tiny(), backend=backend).program  # type: ignore[arg-type]
+
+
+@functools.cache
+def polynomial_program() -> matvec.Program:
+    model = matvec.Sequential([matvec.Polynomial([0.5, 0.25, 0.125, 1.0]), matvec.Linear([[0.5, -1.0, 0.25]])])
+    return matvec.compile_model(model, tiny(4), samples=[[0.1, 0.2, 0.3]]).program
 
 
 @functools.cache
@@ -105,7 +111,10 @@ def table(mode: str) -> psi.Store:
 @target(
     "programs.read_program",
     "matvec.program.Program.load",
-    seeds=lambda: [vector_program(b).model_dump_json().encode() for b in ("ckks", "clear")],
+    seeds=lambda: [
+        p.model_dump_json(exclude_none=True).encode()
+        for p in (vector_program(), vector_program("clear"), polynomial_program())
+    ],
     mutate=mutators.in_json,
 )
 def matvec_program(data: bytes) -> None:

@@ -162,6 +162,7 @@ def file_parameters() -> Iterator[tuple[str, str, typer.models.ParameterInfo]]:
 #: make sense: the refusal comes first.
 OUTPUTS = {
     ("matvec plan", "--out"): "--model m.npy --out {}",
+    ("matvec explain", "--html"): "--model m.npy --samples x.npy --html {}",
     ("matvec keygen", "--eval-keys"): "--program p --secret new --eval-keys {}",
     ("matvec encrypt", "--out"): "--program p --secret s --in x.npy --out {}",
     ("matvec evaluate", "--out"): "--program p --model m --keys k --in x --out {}",

@@ -226,7 +226,23 @@ def flood_error(program: Program, known: Metadata, share_bits: float) -> float:
 
 
 def _with(request: _Request, chosen: Parameters) -> Compiled:
-    """The program for given parameters: at the lowest level that holds and, if asked for, is precise enough."""
+    """The program for given parameters.
+
+    Raises:
+        LevelError: it is less precise than wanted.
+    """
+    compiled, error = _best(request, chosen)
+    if request.precision is None or error <= request.wanted_error(compiled.program):
+        return compiled
+    raise LevelError(
+        f"with {chosen.name} results may err by {error:.3g}, that is {-math.log2(error):.1f} bits after the point, and "
+        f"{request.precision:g} are wanted: let parameters be chosen (params=None, --params auto), or ask for fewer"
+    )
+
+
+def _best(request: _Request, chosen: Parameters) -> tuple[Compiled, float]:
+    """The program for given parameters, and its error: at the lowest level that holds and, if asked for, is precise
+    enough; else at the most precise one."""
     depth, level, batch = request.depth, request.level, request.batch
     if batch < 1 or batch & (batch - 1) or batch > chosen.slots:
         raise ParameterError(f"batch must be a power of two up to {chosen.slots}, not {batch}")
@@ -252,7 +268,7 @@ def _with(request: _Request, chosen: Parameters) -> Compiled:
         if error < least or best is None:
             best, least = compiled, error
         if request.precision is None or error <= request.wanted_error(compiled.program):
-            return compiled
+            return compiled, error
     if best is None:
         largest = max(request.bounds.used)
         raise LevelError(
@@ -261,11 +277,7 @@ def _with(request: _Request, chosen: Parameters) -> Compiled:
             "weights or inputs down, say what layers really reach (samples=..., --samples), or choose larger first "
             "primes or a higher level"
         )
-    assert request.precision is not None
-    raise LevelError(
-        f"with {chosen.name} results may err by {least:.3g}, that is {-math.log2(least):.1f} bits after the point, and "
-        f"{request.precision:g} are wanted: let parameters be chosen (params=None, --params auto), or ask for fewer"
-    )
+    return best, least
 
 
 def _at(request: _Request, chosen: Parameters, top: int, scales: Sequence[float]) -> Compiled:
@@ -396,13 +408,11 @@ def _search(request: _Request) -> Compiled:
         return replace(compiled, notes=(suggestion.why, *compiled.notes))
     found: list[tuple[float, Compiled, str]] = []
     refused: list[ParameterError | LevelError] = []
-    goal = replace(request, precision=None)  # every candidate's error is looked at here
     for chosen, why in _candidates(request):
         if found and not _smaller(chosen, found):
             continue
         try:
-            compiled = _with(goal, chosen)
-            error = request.error(compiled.program) if request.own else 0.0
+            compiled, error = _best(request, chosen)
         except (ParameterError, LevelError) as e:
             refused.append(e)
             continue

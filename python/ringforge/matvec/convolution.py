@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -119,14 +121,14 @@ def _shape(shape: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def _pair(value: int | Pair, what: str, least: int) -> Pair:
-    pair = (value, value) if isinstance(value, int | np.integer) else tuple(value)
+    pair = tuple(value) if isinstance(value, Sequence) else (value, value)
     if len(pair) != 2 or any(isinstance(v, bool) or not isinstance(v, int | np.integer) or v < least for v in pair):
         raise ParameterError(f"{what} is a whole number from {least} on, or two of them, not {value!r}")
     return int(pair[0]), int(pair[1])
 
 
 def _padding(value: int | Pair | tuple[int, int, int, int]) -> tuple[int, int, int, int]:
-    if not isinstance(value, int | np.integer) and len(tuple(value)) == 4:
+    if isinstance(value, Sequence) and len(value) == 4:
         four = tuple(value)
         (top, left), (bottom, right) = _pair(four[:2], "padding", 0), _pair(four[2:], "padding", 0)
         return top, left, bottom, right

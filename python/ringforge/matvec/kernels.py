@@ -161,7 +161,12 @@ class PolynomialKernel:
         return Circuit(self.series, self.level, self.baby, self.input_scale, self.output_scale, self.input_bound)
 
     def described(self, known: Metadata) -> tuple[Metadata, SymbolOperations]:
-        """Metadata of the results for inputs of this one, and the operations that made it, counted."""
+        """Metadata of the results for inputs of this one, and the operations that made it, counted.
+
+        Raises:
+            ScaleError, ringforge.ValueError: inputs of another scale or a larger bound.
+        """
+        check_input(self, self.level, known.scale, known.bound)
         ops = SymbolOperations(self.context)
         found: Symbol = self.circuit.run(ops, Symbol(self.level, known), self.context.params.q)
         return found.known, ops
@@ -206,8 +211,8 @@ class _CpuPolynomial(Implementation):
         return counted(kernel.context, r.inputs, lambda: [circuit.run(ops, c, primes) for c in r.inputs])
 
 
-def check_input(kernel: PolynomialKernel, level: int, scale: float, bound: float) -> None:
-    """Holds an input against what a polynomial's kernel is for.
+def check_input(kernel: PolynomialKernel | MatvecKernel, level: int, scale: float, bound: float) -> None:
+    """Holds an input against what a kernel is for.
 
     Raises:
         LevelError, ScaleError, ringforge.ValueError: another level, scale, or a larger bound.
@@ -218,7 +223,7 @@ def check_input(kernel: PolynomialKernel, level: int, scale: float, bound: float
         raise ScaleError(f"the kernel takes inputs of scale {kernel.input_scale:g}, this one has {scale:g}")
     if bound > kernel.input_bound * (1 + 1e-9):
         raise RingforgeValueError(
-            f"the polynomial is for inputs bounded by {kernel.input_bound:g}, this one declares {bound:g}"
+            f"the kernel is for inputs bounded by {kernel.input_bound:g}, this one declares {bound:g}"
         )
 
 

@@ -164,7 +164,9 @@ def _series(coefficients: npt.ArrayLike) -> Array:
     c = real_numbers(coefficients, "coefficients")
     if c.ndim != 1:
         raise ShapeError(f"coefficients must be a vector, the lowest first, not of shape {c.shape}")
-    if not np.isfinite(c).all() or not np.isfinite(np.abs(c).sum()):
+    with np.errstate(over="ignore"):
+        total = np.abs(c).sum()
+    if not np.isfinite(total):
         raise RingforgeValueError("coefficients must be finite numbers, and so their sum")
     used = np.flatnonzero(c)
     degree = int(used[-1]) if used.size else 0

@@ -99,7 +99,7 @@ class _Run:
         return self.ops.rescale(total, series_bound(series))
 
     def raw(self, series: Any, level: int, scale: float) -> Any:
-        """The series before its rescale. None for zero."""
+        """The series before its rescale; its last coefficient is not zero, and of degree 1 at least."""
         degree = len(series) - 1
         used = [k for k in range(1, degree + 1) if series[k]]
         if degree < self.circuit.baby and all(self.level_of(k) >= level for k in used):
@@ -148,12 +148,16 @@ class _Run:
 
 
 def divided(series: Any, step: int) -> tuple[Any, Any]:
-    """Quotient and remainder of a series of degree below 2·step by T_step: T_{step+i} = 2·T_step·T_i - T_{step-i}."""
+    """Quotient and remainder of a series of degree below 2·step by T_step, the remainder without zeros at its end.
+
+    T_{step+i} = 2·T_step·T_i - T_{step-i}.
+    """
     quotient, rest = np.array(series[step:], dtype=np.float64), np.array(series[:step], dtype=np.float64)
     for i in range(1, len(quotient)):
         rest[step - i] -= quotient[i]
         quotient[i] *= 2
-    return quotient, rest
+    used = np.flatnonzero(rest)
+    return quotient, rest[: int(used[-1]) + 1] if used.size else rest[:1]
 
 
 # ---- who runs it ----

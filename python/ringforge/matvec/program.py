@@ -22,7 +22,7 @@ from ringforge._native import Algorithm, Context, Matvec, Metadata, MetadataRule
 from ringforge.errors import FormatError, LevelError, ScaleError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import writing
-from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel
+from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel, check_input
 from ringforge.matvec.polynomial_circuit import products
 from ringforge.matvec.steps import LinearStep, PolynomialStep, SquareStep, Step
 from ringforge.programs import Frozen, ParameterSpec, read_program
@@ -126,6 +126,8 @@ class Program(Frozen):
                 if step.sums is None:
                     yield None
                     return
+                if self.version == 3:
+                    check_input(kernel, kernel.level, known.scale, known.bound)
                 known = Matvec.describe(
                     self.context,
                     kernel.plan,

@@ -25,6 +25,7 @@ from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
 from ringforge.lab.bench import matvec as matvec_bench
+from ringforge.lab.bench import networks as network_bench
 from ringforge.lab.bench import omr as omr_bench
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import ring as ring_bench
@@ -131,6 +132,9 @@ def matvec_command(
     algorithm: Annotated[str, typer.Option(help="bsgs, diagonal, horner or auto.")] = "bsgs",
     peer: Annotated[MatvecPeer, typer.Option(help="tenseal, or none for our side alone.")] = MatvecPeer.tenseal,
     insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
+    network: Annotated[
+        str, typer.Option(help="conv or deep: a network on 200 digits instead, ours alone, beside itself in the clear.")
+    ] = "",
     as_json: Json = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
@@ -141,8 +145,23 @@ def matvec_command(
     TenSEAL takes minutes for a layer. "full" and "auto" compare our evaluation at the level of all primes, and
     at the lowest level that holds the result.
 
-    Example: ringforge bench matvec --layer rnnt-fc0 --peer none
+    Examples: ringforge bench matvec --layer rnnt-fc0 --peer none; ringforge bench matvec --network conv
     """
+    if network:
+        if network not in {"conv", "deep"}:
+            raise typer.BadParameter(f"--network {network}: there are conv and deep")
+        runs = network_bench.run(network, threads=threads)
+        done = _finish(runs, f"{network} network on digits", as_json, save_to, f"matvec-{network}")
+        for r in done:
+            e = r.extra
+            console(stderr=True).print(
+                f"{r.case}: {1000 * r.seconds:.1f} ms, {1000 * e['seconds_per_image']:.2f} ms an image; "
+                f"{e['same_class']} of {e['images']} classes as in the clear; error {e['max_error']:.2g}, predicted at "
+                f"most {e['predicted_error']:.2g}; accuracy of the network {e['accuracy_plain']:.1%}"
+            )
+        if any(r.extra["same_class"] != r.extra["images"] for r in done):
+            raise typer.Exit(1)
+        return
     layers = layer or ["rnnt-fc0", "ds2-gru", "rnnt-lstm"]
     if layers == ["all"]:
         layers = matvec_bench.all_layers()
