@@ -62,6 +62,18 @@ def load_model(path: str | Path) -> Sequential:
     return _load(path)[0]
 
 
+def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
+    """Reads a model as load_model does, with the rule that says what its results mean, if it has one.
+
+    Rules of ONNX models that say nothing (values as they are) are left out.
+    """
+    path = Path(path)
+    if path.suffix != ".onnx":
+        return _load(path)
+    found = from_onnx(path)
+    return found.model, None if found.rule.kind == "values" and found.rule.link == "identity" else found.rule
+
+
 def load_estimator(path: str | Path) -> Estimator:
     """Reads a classifier, regression or transformation from .npz (written by save_model) or .onnx.
 
