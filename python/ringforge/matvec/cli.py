@@ -166,6 +166,8 @@ def plan(
     say(f"wrote {out} ({size_text(out.stat().st_size)})")
     if rule is not None:
         say(f"wrote {rule}: public; clients give it to `encrypt` and `decrypt`")
+    elif meaning is not None:
+        say("results are scores; --rule FILE writes what clients make of them: classes or probabilities")
 
 
 def _promised(text: str) -> list[float | None] | None:
