@@ -166,11 +166,13 @@ void bind_matvec(nb::module_& m) {
              double input_bound, bool fresh_inputs, const Matvec::Sums& sums, const Metadata& input,
              std::optional<double> promised) {
             const std::array<const Metadata*, 1> inputs{&input};
-            return Matvec::describe(ctx, plan, level, scaling(input_scale, output_scale, input_bound, fresh_inputs, promised),
-                                    sums, inputs);
+            return Matvec::describe(ctx, plan, level,
+                                    scaling(input_scale, output_scale, input_bound, fresh_inputs, promised), sums,
+                                    inputs);
           },
           "context"_a, "plan"_a, "level"_a, "input_scale"_a, "output_scale"_a, "input_bound"_a, "fresh_inputs"_a,
-          "sums"_a, "input"_a, "promised"_a = nb::none(), "Metadata of the results for inputs that are all as this one.")
+          "sums"_a, "input"_a, "promised"_a = nb::none(),
+          "Metadata of the results for inputs that are all as this one.")
       .def_static(
           "cost",
           [](std::shared_ptr<Context> ctx, const Plan& plan, std::size_t level) {

@@ -221,8 +221,9 @@ DATABASES = {
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
-    "--saved", "--rule", "--samples",
+    "--saved", "--rule",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
+    "--samples",
 }  # fmt: skip
 
 

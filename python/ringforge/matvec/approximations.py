@@ -117,7 +117,12 @@ def _approximate(
 
 
 def _interpolant(g: Function, degree: int) -> Array:
-    return np.asarray(np.polynomial.chebyshev.chebinterpolate(g, degree), dtype=np.float64)
+    """The polynomial that meets g at the zeros of the next Chebyshev polynomial."""
+    points = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    basis = np.polynomial.chebyshev.chebvander(points, degree)
+    found = 2 / (degree + 1) * (basis.T @ g(points))
+    found[0] /= 2
+    return np.asarray(found, dtype=np.float64)
 
 
 def _remez(g: Function, degree: int, bends: Array) -> Array:

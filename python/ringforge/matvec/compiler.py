@@ -204,7 +204,7 @@ class _Request:
     def wanted_error(self, program: Program) -> float:
         """What the error should not exceed."""
         if self.precision is not None:
-            return 2.0**-self.precision
+            return float(2.0**-self.precision)
         known = program.foreseen
         assert known is not None
         return MAX_RELATIVE_ERROR * float(known.bound)

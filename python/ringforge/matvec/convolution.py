@@ -120,7 +120,7 @@ def _shape(shape: tuple[int, int, int]) -> tuple[int, int, int]:
     return int(sides[0]), int(sides[1]), int(sides[2])
 
 
-def _pair(value: int | Pair, what: str, least: int) -> Pair:
+def _pair(value: int | Sequence[int], what: str, least: int) -> Pair:
     pair = tuple(value) if isinstance(value, Sequence) else (value, value)
     if len(pair) != 2 or any(isinstance(v, bool) or not isinstance(v, int | np.integer) or v < least for v in pair):
         raise ParameterError(f"{what} is a whole number from {least} on, or two of them, not {value!r}")
@@ -129,8 +129,8 @@ def _pair(value: int | Pair, what: str, least: int) -> Pair:
 
 def _padding(value: int | Pair | tuple[int, int, int, int]) -> tuple[int, int, int, int]:
     if isinstance(value, Sequence) and len(value) == 4:
-        four = tuple(value)
-        (top, left), (bottom, right) = _pair(four[:2], "padding", 0), _pair(four[2:], "padding", 0)
+        top, left = _pair((value[0], value[1]), "padding", 0)
+        bottom, right = _pair((value[2], value[3]), "padding", 0)
         return top, left, bottom, right
-    down, across = _pair(value, "padding", 0)  # type: ignore[arg-type]
+    down, across = _pair(value, "padding", 0)
     return down, across, down, across

@@ -96,9 +96,9 @@ def server_process(
 ) -> Iterator[tuple[int, int]]:
     """Starts the server with a model, a folder, its own samples if any, and nothing else; yields its port and process
     id."""
-    words = ("--model", str(model.resolve()), "--folder", ".", "--params", parameters, "--threads", str(threads))
+    words = ["--model", str(model.resolve()), "--folder", ".", "--params", parameters, "--threads", str(threads)]
     if samples is not None:
-        words = (*words, "--samples", str(samples.resolve()))
+        words += ["--samples", str(samples.resolve())]
     with process("ringforge.matvec.service", *words, folder=folder) as started:
         answer = first_line(started, "server")
         yield int(answer["port"]), int(answer["pid"])

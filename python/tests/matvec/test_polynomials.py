@@ -383,3 +383,41 @@ def test_symbols_and_ciphertexts_go_the_same_way() -> None:
     out = circuit.run(ops, Symbol(4, known), params.q)
     assert out.level == 0
     assert len(ops.products) == products(series, circuit.baby)
+
+
+def test_reading_at_another_scale_multiplies_and_declares() -> None:
+    params = toy(2)
+    context = _native.Context(params)
+    client, ev = _native.Client(context, seed(4)), _native.Evaluator(context)
+    secret = client.secret_key()
+    given = client.encrypt(context.encode(np.full(4, 0.5, complex), 2.0**40, 1), secret, 1.0)
+    read = ev.read_as(given, 2.0**42, 0.25)
+    value = np.real(np.asarray(context.decode(client.decrypt(read, secret))))[:4]
+    assert np.abs(value - 0.125).max() <= read.error_bound
+    assert (read.scale, read.bound, read.variance) == (2.0**42, 0.25, given.variance)
+    for scale, bound, error in (
+        (0.5, 1.0, ScaleError),
+        (2.0**250, 1.0, ScaleError),
+        (2.0**40, 0.0, RingforgeValueError),
+    ):
+        with pytest.raises(error):
+            ev.read_as(given, scale, bound)
+    with pytest.raises(RingforgeValueError):
+        ev.read_as(given, 2.0**40, np.inf)
+
+
+def test_a_promise_lets_a_matrix_be_encoded_that_any_inputs_would_overflow() -> None:
+    context = _native.Context(toy(2))
+    plan = _native.Plan(_native.Packing(4, 4, 512, _native.Span.compact), _native.Algorithm.bsgs, 2)
+    made = _native.Matvec(context, plan, 1)
+    matrix, none = np.full((4, 4), 1000.0), np.zeros(0)
+    with pytest.raises(RingforgeValueError, match="do not fit"):
+        made.encode(matrix, none, 2.0**40, 2.0**44, 1.0, True)
+    made.encode(matrix, none, 2.0**40, 2.0**44, 1.0, True, promised=8.0)
+    sums = _native.Matvec.sums(plan, matrix, none, 1.0)
+    known = _native.MetadataRules(context).encrypted(2.0**40, 1.0, False)
+    described = _native.Matvec.describe(context, plan, 1, 2.0**40, 2.0**44, 1.0, True, sums, known, promised=8.0)
+    assert described.bound == 8.0
+    for wrong in (0.0, -1.0, float("nan")):
+        with pytest.raises(RingforgeValueError):
+            made.encode(matrix, none, 2.0**40, 2.0**44, 1.0, True, promised=wrong)
