@@ -332,6 +332,39 @@ def test_a_convolutional_network(tmp_path: Path) -> None:
     )
 
 
+def test_a_convolutional_network_on_ciphertexts(tmp_path: Path) -> None:
+    """Convolution, square, pool, residual sum, cube, labels: encrypted, within the predicted error."""
+    nodes = [
+        node("Conv", ["x", "w1", "b1"], "c", pads=[1, 1, 1, 1]),
+        node("Mul", ["c", "c"], "q"),
+        node("AveragePool", ["q"], "p", **POOL),
+        node("Conv", ["p", "w2"], "d", pads=[1, 1, 1, 1]),
+        node("Add", ["d", "p"], "r"),
+        node("Flatten", ["r"], "f"),
+        node("Gemm", ["f", "w3"], "g", transB=1),
+        node("Pow", ["g", "three"], "h"),
+        node("Sub", ["g", "h"], "s"),
+        node("ArgMax", ["s"], "y", axis=1, keepdims=0),
+    ]
+    constants = {
+        "w1": f32(2, 1, 3, 3) * np.float32(0.2), "b1": f32(2) * np.float32(0.1),
+        "w2": f32(2, 2, 3, 3) * np.float32(0.1), "w3": f32(3, 18) * np.float32(0.1), **constant(three=3.0),
+    }  # fmt: skip
+    proto = model(nodes, constants, ("batch", 1, 6, 6), output="y")
+    path = tmp_path / "m.onnx"
+    path.write_bytes(proto.SerializeToString())
+    found = from_onnx(path)
+    assert isinstance(found, EncryptedClassifier)
+    assert [type(layer) for layer in found.model.layers] == [Linear, Square, Linear, Polynomial]
+    x = RNG.uniform(-1, 1, (6, 1, 6, 6)).astype(np.float32)
+    rows = x.reshape(6, -1)
+    client, result = found.evaluate(rows)
+    error = client.error_bound(result)
+    assert np.abs(client.decision_function(result) - found.scores_in_clear(rows)).max() <= error
+    expected, close = ReferenceEvaluator(proto).run(None, {"x": x})[0], client.uncertain(result)
+    assert (found.rule.labels(client.client.decrypt(result)) == expected)[~close].all()
+
+
 @pytest.mark.parametrize(("operator", "link"), [("Softmax", "softmax"), ("Sigmoid", "sigmoid")])
 def test_probabilities_at_the_end_are_computed_by_clients(tmp_path: Path, operator: str, link: str) -> None:
     proto = model([node("MatMul", ["x", "w"], "h"), node(operator, ["h"], "y")], {"w": f32(6, 4)})
