@@ -18,7 +18,8 @@ from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
 from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning
 from ringforge.matvec.calibration import SAFETY, Bounds, find_bounds
-from ringforge.matvec.model import Linear, Model, Sequential, as_sequential
+from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel
+from ringforge.matvec.model import Linear, Model, Sequential, Square, as_sequential
 from ringforge.matvec.planner import Choice, choose
 from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.polynomial_circuit import best_baby
@@ -33,6 +34,9 @@ MAX_RELATIVE_ERROR = 1 / 16
 
 #: Bits after the point that can be asked for.
 MAX_PRECISION = 40
+
+#: What runs layers.
+_KERNELS: dict[type, type] = {Linear: MatvecKernel, Square: SquareKernel, Polynomial: PolynomialKernel}
 
 #: Precisions that parameters are suggested for.
 _LEAST_BITS, _MOST_BITS = 18, 44
@@ -187,6 +191,14 @@ class _Request:
             return
         if not self.device.encrypts and self.backend == "ckks":
             raise ParameterError(f'device {self.device.name} does not encrypt: plan with backend "clear" for it')
+        runs = self.device.capabilities().kernels
+        for i, layer in enumerate(self.model.layers):
+            kernel = _KERNELS[type(layer)]
+            if kernel not in runs:
+                raise ParameterError(
+                    f"device {self.device.name} does not run {kernel.__name__}, which layer {i}, {layer!r}, needs. "
+                    "Device cpu runs every model; simulated machines run linear layers: plan each of these by itself"
+                )
 
     def scales(self, parameters: Parameters, top: int) -> list[float] | None:
         """log2 of the scale before each layer and after the last, or None where they do not fit."""
@@ -461,7 +473,9 @@ def _candidates(request: _Request) -> Iterator[tuple[Parameters, str]]:
     """Parameters to try, small ones first, and why."""
     slots = min(request.slots, 1 << 14)
     size = max(2, math.ceil(math.log2(max(request.bounds.used[-1], 1.0))) + 2)
-    limit = None if request.device is None else request.device.max_prime_bits
+    device = request.device
+    limit = None if device is None else device.max_prime_bits
+    degree = None if device is None else device.max_degree
     start = _LEAST_BITS
     if request.precision is not None:
         start = min(_MOST_BITS, max(4, math.ceil(request.precision)))
@@ -472,13 +486,16 @@ def _candidates(request: _Request) -> Iterator[tuple[Parameters, str]]:
             except ParameterError:
                 continue
             p = s.parameters
+            if degree is not None and p.degree > degree:
+                break
             if limit is None or max(q.bit_length() for q in (*p.q, *p.p)) <= limit:
                 yield p, s.why
-    if request.device is not None:
+    if device is not None:
         for name in parameter_sets.names():
             p = parameter_sets.named(name, "looked at, not used")
-            if p.secure and p.slots >= slots and p.max_level >= request.depth:
-                yield p, f"{name}: a shipped set that {request.device.name} takes"
+            fits = degree is None or p.degree <= degree
+            if fits and p.secure and p.slots >= slots and p.max_level >= request.depth:
+                yield p, f"{name}: a shipped set that {device.name} takes"
 
 
 def _suggested(request: _Request) -> parameter_sets.Suggestion:

@@ -62,7 +62,7 @@ def test_bounds_of_samples_are_below_the_worst_case_and_hold() -> None:
     assert all(a <= b * (1 + 1e-9) for a, b in zip(found.used, wide.used, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in (1, 2))])
 def test_deep_models_fit_with_samples(seed: int) -> None:
     net, x = deep(5, seed=seed), samples(seed=10 + seed)
     with warnings.catch_warnings():

@@ -321,7 +321,8 @@ def test_no_argument_of_the_server_names_a_secret() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(x for x in sys.path if x)},
     ).stdout
     options = {w.strip("[],") for w in page.split() if w.strip("[],").startswith("--")}
-    assert options == {"--help", "--model", "--params", "--batches", "--folder", "--threads"}
+    # Samples are those that the server has its model from.
+    assert options == {"--help", "--model", "--params", "--batches", "--folder", "--samples", "--threads"}
 
 
 def test_packing_is_the_records_packing(rooms: tuple[Path, Path], secret: np.ndarray) -> None:
