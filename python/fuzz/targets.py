@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aes_targets  # noqa: F401  registers its own
+import matvec_targets
 import mutators
 import numpy as np
 import omr_targets  # noqa: F401  registers its own
@@ -132,24 +133,37 @@ def matmul_program_file(data: bytes) -> None:
 
 def _models() -> list[models.Sequential]:
     linear = models.Linear([[0.5, -1.0], [0.0, 2.0]], [0.25, 1.0])
-    return [models.as_sequential(linear), models.Sequential([linear, models.Square(), models.Linear([[1.0, 2.0]])])]
+    cubic, wavy = matvec.Polynomial([0.5, 1.0, 0.0, 2.0]), matvec.Polynomial.chebyshev([0.1, 1.0, 0.3], (-2.0, 2.0))
+    return [
+        models.as_sequential(linear),
+        models.Sequential([linear, models.Square(), models.Linear([[1.0, 2.0]])]),
+        models.Sequential([cubic, linear, wavy]),
+    ]
 
 
 @target(
-    "matvec.onnx_import.load_onnx",
-    seeds=lambda: [written("m.onnx", functools.partial(onnx_import.save_onnx, m)) for m in _models()],
+    "matvec.onnx_import._read",
+    seeds=lambda: (
+        [written("m.onnx", functools.partial(onnx_import.save_onnx, m)) for m in _models()]
+        + [make() for make in matvec_targets.ONNX]
+    ),
 )
 def onnx_model(data: bytes) -> None:
-    onnx_import.load_onnx(stored("m.onnx", data))
+    onnx_import.from_onnx(stored("m.onnx", data))
 
 
 @target(
-    "matvec.model_files.load_model",
+    "matvec.model_files._load",
     "matvec.model_files._archive",
-    seeds=lambda: [written("m.npz", functools.partial(model_files.save_model, m)) for m in _models()],
+    seeds=lambda: [
+        written("m.npz", functools.partial(model_files.save_model, m))
+        for m in (*_models(), *matvec_targets.estimators())
+    ],
 )
 def npz_model(data: bytes) -> None:
-    model_files.load_model(stored("m.npz", data))
+    path = stored("m.npz", data)
+    model_files.load_model(path)
+    model_files.load_estimator(path)
 
 
 def _npy() -> list[bytes]:

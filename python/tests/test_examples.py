@@ -22,6 +22,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     [
         ("private_set_intersection.py", ("user7@example.org +1 555 0007\nuser1234@example.org +1 555 1234\n1 query",)),
         ("exact_integers.py", ("8 rotations, 8 products", "equal to the clear: True, squares too: True\n")),
+        (
+            "sklearn_pipeline.py",
+            ("1 product, ", "the same classes as scikit-learn: True\nrows too close to call: 0\n", "1e-3: True"),
+        ),
         ("gates.py", ("11 + 6 = 17\n8 gates, each with a bootstrap\n", "64 bootstraps, 32 levels")),
         (
             "toy_device/toy_device.py",

@@ -163,6 +163,8 @@ def file_parameters() -> Iterator[tuple[str, str, typer.models.ParameterInfo]]:
 OUTPUTS = {
     ("matvec plan", "--out"): "--model m.npy --out {}",
     ("matvec explain", "--html"): "--model m.npy --samples x.npy --html {}",
+    ("matvec plan", "--rule"): "--model m.npz --out p --rule {}",
+    ("matvec decrypt", "--labels"): "--program p --secret s --in x --out y.csv --rule r --labels {}",
     ("matvec keygen", "--eval-keys"): "--program p --secret new --eval-keys {}",
     ("matvec encrypt", "--out"): "--program p --secret s --in x.npy --out {}",
     ("matvec evaluate", "--out"): "--program p --model m --keys k --in x --out {}",
@@ -219,7 +221,7 @@ DATABASES = {
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
-    "--saved",
+    "--saved", "--rule",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
     "--samples",
 }  # fmt: skip

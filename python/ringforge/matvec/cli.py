@@ -37,10 +37,11 @@ from ringforge.cli.options import (
 )
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
-from ringforge.files import check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.files import check_different, check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
 from ringforge.matvec.calibration import SAFETY
 from ringforge.matvec.compiler import bounds_table, compile_model
+from ringforge.matvec.labels import RuleFile, planned_model, read_rule, write_labels
 from ringforge.matvec.model_files import load_model
 from ringforge.matvec.networks import NETWORKS
 from ringforge.matvec.planner import ALGORITHMS
@@ -102,6 +103,10 @@ def plan(
     backend: Annotated[str, typer.Option(help="ckks, or clear: NO ENCRYPTION, for tests.")] = "ckks",
     insecure: Insecure = "",
     explain_all: Annotated[bool, typer.Option("--explain-all", help="Print every candidate that was costed.")] = False,
+    rule: Annotated[
+        Path | None,
+        typer.Option(help="Rule to write (JSON), of an estimator: what clients make of results.", callback=output_file),
+    ] = None,
 ) -> None:
     """Server: chooses how the model is computed and writes the program both sides follow.
 
@@ -121,8 +126,14 @@ def plan(
     if backend not in {"ckks", "clear"}:
         raise ParameterError(f'there is no backend "{backend}"; choose ckks or clear')
     limit = None if memory is None else parse_size(memory)
+    check_different({"--out": out, "--rule": rule})
+    layers, meaning = planned_model(model, rule)
+    rows = None if samples is None else load_vectors(samples)
+    if meaning is not None and meaning.low is not None:
+        rows = None if rows is None else meaning.encode(rows)
+        input_bound = 1.0 if input_bound is None else input_bound
     compiled = compile_model(
-        load_model(model),
+        layers,
         None if params == "auto" else parameter_sets.named(params, insecure),
         batch=batch,
         level=level,
@@ -130,13 +141,15 @@ def plan(
         memory=limit,
         input_bound=input_bound,
         backend=cast(Backend, backend),
-        samples=None if samples is None else load_vectors(samples),
+        samples=rows,
         bounds=_promised(bounds),
         safety=safety,
         precision=precision,
         share_bits=share_bits,
         device=device,
     )
+    if meaning is not None and rule is not None:
+        meaning.bound_to(compiled.program).save(rule)
     compiled.program.save(out)
     screen = console()
     screen.print(compiled.program.summary())
@@ -151,6 +164,10 @@ def plan(
     if compiled.program.error_bound is not None:
         say(f"predicted error of results: at most {compiled.program.error_bound:.3g}")
     say(f"wrote {out} ({size_text(out.stat().st_size)})")
+    if rule is not None:
+        say(f"wrote {rule}: public; clients give it to `encrypt` and `decrypt`")
+    elif meaning is not None:
+        say("results are scores; --rule FILE writes what clients make of them: classes or probabilities")
 
 
 def _promised(text: str) -> list[float | None] | None:
@@ -259,10 +276,11 @@ def encrypt(
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Vectors as rows: .npy or .csv.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
+    rule: RuleFile = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
-    """Client: encrypts vectors.
+    """Client: encrypts vectors; with an estimator's rule, rows of features.
 
     Example: `ringforge matvec encrypt --program program.json --secret secret.key --in x.csv --out x.ct`
     """
@@ -270,6 +288,8 @@ def encrypt(
     loaded = Program.load(program)
     client = _client(loaded, secret, accept_insecure)
     rows = load_vectors(in_)
+    if rule is not None:
+        rows = read_rule(rule, loaded).encode(rows)
     encrypted = client.encrypt(rows, workers)
     size = encrypted.save(out, loaded)
     count = sum(len(group) for group in encrypted.groups)
@@ -404,24 +424,38 @@ def decrypt(
         int | None, typer.Option(help="Vectors that were encrypted, if the file does not say it; fewer: the first.")
     ] = None,
     share_bits: ShareBits = None,
+    rule: RuleFile = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Classes to write, one a line, as --rule says.", callback=output_file),
+    ] = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
-    """Client: decrypts results.
+    """Client: decrypts results; with a classifier's rule, also classes.
 
-    Example:
+    Examples:
 
         ringforge matvec decrypt --program program.json --secret secret.key --in y.ct --out y.csv
+
+        ringforge matvec decrypt --program program.json --secret secret.key --in y.ct --out y.csv \
+            --rule rule.json --labels classes.txt
     """
     workers = thread_count(threads)
     check_vectors_name(out)
+    check_different({"--out": out, "--labels": labels})
+    if (rule is None) != (labels is None):
+        raise ParameterError("--rule and --labels go together: the rule says which classes results mean")
     if count is not None and count < 1:
         raise ParameterError(f"--count {count} must be at least 1")
     loaded = Program.load(program)
     client = _client(loaded, secret, accept_insecure)
     with naming(in_):
         result = EncryptedVectors.load(in_, loaded, "output", workers)
+    meaning = None if rule is None else read_rule(rule, loaded)
     rows = client.decrypt(result, count, share_bits=share_bits, threads=workers)
+    if meaning is not None and labels is not None:
+        say(write_labels(labels, meaning, rows, client.error_bound(result, share_bits)))
     save_vectors(out, rows)
     say(f"wrote {out}: {rows.shape[0]} vectors of {rows.shape[1]} numbers")
     if loaded.backend == "ckks":

@@ -11,18 +11,27 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import Error, FormatError, UnsupportedModelError
+from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
 from ringforge.files import first_line, load_npy, naming, writing
+from ringforge.matvec.estimators import Estimator, estimator
 from ringforge.matvec.model import Layer, Linear, Model, Sequential, Square, as_sequential
-from ringforge.matvec.onnx_import import load_onnx
+from ringforge.matvec.onnx_import import from_onnx, load_onnx
 from ringforge.matvec.polynomial import Polynomial
+from ringforge.matvec.rule import Rule
+
+#: Files of Python objects.
+_PICKLES = {".joblib", ".pkl", ".pickle", ".sav", ".skops", ".pt", ".pth"}
 
 
-def save_model(model: Model, path: str | Path) -> None:
-    """Writes a model as an .npz file of arrays `layerI.weights`, `layerI.bias`, and `kinds`."""
+def save_model(model: Model | Estimator, path: str | Path) -> None:
+    """Writes a model as an .npz file of arrays: `kinds`; `layerI.weights` and `layerI.bias` of linear layers,
+    `layerI.series` and `layerI.interval` (empty for powers of x) of polynomials; of an estimator also `rule`, a text.
+    """
+    rule = None if isinstance(model, Linear | Sequential) else model.rule
+    layers = as_sequential(model if isinstance(model, Linear | Sequential) else model.model).layers
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     kinds = []
-    for i, layer in enumerate(as_sequential(model).layers):
+    for i, layer in enumerate(layers):
         if isinstance(layer, Linear):
             kinds.append("linear")
             arrays[f"layer{i}.weights"] = layer.weights
@@ -33,6 +42,8 @@ def save_model(model: Model, path: str | Path) -> None:
             arrays[f"layer{i}.interval"] = np.array(layer.interval if layer.interval else [], dtype=np.float64)
         else:
             kinds.append("square")
+    if rule is not None:
+        arrays["rule"] = np.array(rule.model_dump_json(exclude_none=True))
     path = Path(path)
     with writing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as f:
         np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
@@ -42,18 +53,57 @@ def load_model(path: str | Path) -> Sequential:
     """Reads a model from .npz (written by save_model), .npy (one matrix) or .onnx.
 
     Raises:
-        FormatError: the file is not a valid model. UnsupportedModelError: ONNX operators beyond linear
-        layers and squares.
+        FormatError: the file is not a valid model. UnsupportedModelError: an ONNX operator that has no encrypted
+        counterpart, or a file of Python objects.
     """
     path = Path(path)
     if path.suffix == ".onnx":
         return load_onnx(path)
+    return _load(path)[0]
+
+
+def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
+    """Reads a model as load_model does, with the rule that says what its results mean, if it has one.
+
+    Rules of ONNX models that say nothing (values as they are) are left out.
+    """
+    path = Path(path)
+    if path.suffix != ".onnx":
+        return _load(path)
+    found = from_onnx(path)
+    return found.model, None if found.rule.kind == "values" and found.rule.link == "identity" else found.rule
+
+
+def load_estimator(path: str | Path) -> Estimator:
+    """Reads a classifier, regression or transformation from .npz (written by save_model) or .onnx.
+
+    Raises:
+        as load_model; FormatError: also for a model without a rule that says what its results mean.
+    """
+    path = Path(path)
+    if path.suffix == ".onnx":
+        return from_onnx(path)
+    model, rule = _load(path)
+    if rule is None:
+        raise FormatError(f"{path.name} has layers and no rule: load_model reads it")
+    try:
+        return estimator(model, rule)
+    except ShapeError as e:
+        raise FormatError(f"{path.name}: {e}") from None
+
+
+def _load(path: Path) -> tuple[Sequential, Rule | None]:
+    if path.suffix in _PICKLES:
+        raise UnsupportedModelError(
+            f"{path.name}: files of Python objects run code when they are read, so none is: where the estimator was "
+            "trained, call matvec.save_model(matvec.from_sklearn(estimator), 'model.npz'), or export to .onnx"
+        )
     if path.suffix not in {".npz", ".npy"}:
         raise UnsupportedModelError(f"{path.name}: models are .onnx, .npz or .npy files")
     try:
         if path.suffix == ".npy":
             with naming(path):
-                return Sequential([Linear(load_npy(path))])
+                return Sequential([Linear(load_npy(path))]), None
         data = _archive(path)
         layers: list[Layer] = []
         for i, kind in enumerate(data["kinds"].tolist()):
@@ -66,7 +116,8 @@ def load_model(path: str | Path) -> Sequential:
                 layers.append(_polynomial(data[f"layer{i}.series"], data[f"layer{i}.interval"]))
             else:
                 raise FormatError(f"{path.name}: layer {i} is of unknown kind {kind!r}")
-        return Sequential(layers)
+        rule = Rule.from_json(str(data["rule"][()]), f"the rule in {path.name}") if "rule" in data else None
+        return Sequential(layers), rule
     except Exception as e:
         if isinstance(e, Error) or (isinstance(e, OSError) and e.filename is not None):
             raise

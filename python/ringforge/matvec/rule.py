@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What a model's numbers mean: ranges of the inputs, classes, and how scores become classes and probabilities.
+
+The server publishes a rule beside the program; the client applies it before encryption and after decryption. It holds
+no weights.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
+
+from ringforge.arrays import real_numbers
+from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.files import first_line, writing
+from ringforge.matvec.program import Program
+from ringforge.programs import Frozen, first_problem
+
+Array = npt.NDArray[np.float64]
+Label = StrictBool | StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=1024)]
+
+#: Bytes of a rule file.
+MAX_FILE = 1 << 22
+
+#: Features that may have ranges of their own, and classes.
+MAX_COUNT = 1 << 16
+
+#: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
+#: over their sum.
+Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip"]
+
+
+class Rule(Frozen):
+    """How a client reads a model.
+
+    Args:
+        kind: "classes" (a classifier), "values" (a regression) or "features" (a transformation).
+        inputs, outputs: lengths of input and result vectors. One output and two classes: the second class is
+            predicted for scores above 0.
+        classes: labels, in the order of scores.
+        link: what makes probabilities of scores; for "values", what is applied to results.
+        low, high: ranges of inputs, one number each or one for each feature; they are mapped to -1 ... 1 before
+            encryption. None: inputs are encrypted as they are.
+        program: digest of the program that the rule goes with; empty when it is not bound to one.
+    """
+
+    format: Literal["ringforge-matvec-rule"] = "ringforge-matvec-rule"
+    version: Literal[1] = 1
+    kind: Literal["classes", "values", "features"]
+    inputs: Annotated[int, Field(ge=1, le=1 << 20)]
+    outputs: Annotated[int, Field(ge=1, le=1 << 20)]
+    classes: Annotated[list[Label], Field(min_length=2, max_length=MAX_COUNT)] | None = None
+    link: Link = "identity"
+    low: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
+    high: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
+    program: Annotated[str, Field(max_length=128)] = ""
+
+    @classmethod
+    def of(cls, **fields: Any) -> Rule:
+        """A rule of checked fields.
+
+        Raises:
+            ParameterError: a field is out of range. FormatError: they do not fit together.
+        """
+        try:
+            made = cls(**fields)
+        except ValidationError as e:
+            raise ParameterError(f"no rule can say this: {first_problem(e)}") from None
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Holds the parts against each other.
+
+        Raises:
+            FormatError: they do not fit together.
+        """
+        if (self.kind == "classes") != (self.classes is not None):
+            raise FormatError(f"a rule of kind {self.kind} {'lacks' if self.classes is None else 'has'} classes")
+        if self.classes is not None:
+            count = len(self.classes)
+            if not (self.outputs == count or (self.outputs == 1 and count == 2)):
+                raise FormatError(f"{count} classes and {self.outputs} scores; one score for each class is needed")
+            if len({type(c) for c in self.classes}) > 1 or len(set(self.classes)) < count:
+                raise FormatError("classes must be different labels of one type")
+        if (self.low is None) != (self.high is None):
+            raise FormatError("a rule has both ends of its ranges, or neither")
+        if self.low is not None and self.high is not None:
+            if not {len(self.low), len(self.high)} <= {1, self.inputs}:
+                raise FormatError(f"ranges of {len(self.low)} and {len(self.high)} numbers for {self.inputs} features")
+            if (np.array(self.low) > np.array(self.high)).any():
+                raise FormatError("a range ends below its beginning")
+
+    @property
+    def binary(self) -> bool:
+        """Whether one score decides between two classes."""
+        return self.classes is not None and self.outputs == 1
+
+    # ---- before encryption ----
+
+    @property
+    def _ranges(self) -> tuple[Array, Array]:
+        """Middle and half length of each feature's range; a half length of 1 where a feature is constant."""
+        low, high = np.array(self.low), np.array(self.high)
+        half = (high - low) / 2
+        return np.broadcast_to(low + half, (self.inputs,)), np.broadcast_to(np.where(half > 0, half, 1.0), self.inputs)
+
+    def encode(self, x: npt.ArrayLike) -> Array:
+        """Rows of features (k, n) or one row as what is encrypted: each range becomes -1 ... 1.
+
+        Raises:
+            ShapeError: another number of features. ringforge.ValueError: no finite real numbers, or one outside
+            of its range; the message names the feature, never the value.
+        """
+        rows = np.atleast_2d(real_numbers(x, "features"))
+        if rows.ndim != 2 or rows.shape[1] != self.inputs or not len(rows):
+            raise ShapeError(f"rows of {self.inputs} features are needed, not an array of shape {rows.shape}")
+        if not np.isfinite(rows).all():
+            raise RingforgeValueError("features must be finite numbers: found NaN or infinity")
+        if self.low is None:
+            return rows
+        middle, half = self._ranges
+        scaled = (rows - middle) / half
+        beyond = np.flatnonzero((np.abs(scaled) > 1 + 1e-9).any(axis=0))
+        if len(beyond):
+            raise RingforgeValueError(
+                f"feature {beyond[0]} has a value outside of its range, and so have {len(beyond) - 1} further features:"
+                " clip the data, or ask for a model with wider ranges: from_sklearn(..., input_range=...)"
+            )
+        return np.clip(scaled, -1.0, 1.0)
+
+    def decode(self, inputs: npt.ArrayLike) -> Array:
+        """Features that `encode` maps to given inputs."""
+        rows = np.asarray(inputs, dtype=np.float64)
+        if self.low is None:
+            return rows
+        middle, half = self._ranges
+        return rows * half + middle
+
+    # ---- after decryption ----
+
+    def scores(self, results: npt.ArrayLike) -> Array:
+        """Decrypted results in scikit-learn's shape: (k,) for a single score or value, else (k, outputs)."""
+        rows = self._results(results)
+        return rows[:, 0] if self.outputs == 1 and self.kind != "features" else rows
+
+    def labels(self, results: npt.ArrayLike) -> npt.NDArray[Any]:
+        """The class of each row; of equal scores the first, of a single score 0 the first class.
+
+        Raises:
+            ParameterError: the model has no classes.
+        """
+        rows = self._results(results)
+        if self.classes is None:
+            raise ParameterError(f"a model of {self.kind} has no classes")
+        best = (rows[:, 0] > 0).astype(np.intp) if self.binary else rows.argmax(axis=1)
+        return np.asarray(self.classes)[best]
+
+    def probabilities(self, results: npt.ArrayLike) -> Array:
+        """What `link` makes of results: (k, classes), for values (k, outputs).
+
+        Raises:
+            ParameterError: a classifier that has none, as in scikit-learn.
+        """
+        rows = self._results(results)
+        if self.link == "identity":
+            if self.classes is None:
+                return rows
+            raise ParameterError("this classifier gives scores, no probabilities: use decision_function")
+        if self.link == "softmax":
+            powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+            return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        p = (np.clip(rows, -1, 1) + 1) / 2 if self.link == "clip" else _logistic(rows)
+        if self.binary:
+            return np.concatenate([1 - p, p], axis=1)
+        if self.link == "sigmoid":
+            return p
+        sums = p.sum(axis=1, keepdims=True)
+        return np.where(sums > 0, p / np.where(sums > 0, sums, 1), 1 / self.outputs)
+
+    def uncertain(self, results: npt.ArrayLike, error: float) -> npt.NDArray[np.bool_]:
+        """Rows whose class might be another if each score were off by up to `error`."""
+        rows = self._results(results)
+        if self.classes is None:
+            return np.zeros(len(rows), dtype=bool)
+        if self.binary:
+            return np.abs(rows[:, 0]) <= error
+        best = np.sort(rows, axis=1)
+        return best[:, -1] - best[:, -2] <= 2 * error
+
+    def _results(self, results: npt.ArrayLike) -> Array:
+        rows = np.atleast_2d(real_numbers(results, "results"))
+        if rows.ndim != 2 or rows.shape[1] != self.outputs:
+            raise ShapeError(f"rows of {self.outputs} results are needed, not an array of shape {rows.shape}")
+        return rows
+
+    # ---- with programs, in files ----
+
+    def bound_to(self, program: Program) -> Rule:
+        """The rule with the program's digest, so that no client applies it to another's results.
+
+        Raises:
+            ShapeError: the program has other lengths. MismatchError: the rule is bound to another program.
+        """
+        self.match(program)
+        return self.model_copy(update={"program": program.digest})
+
+    def match(self, program: Program) -> None:
+        """Refuses a program that the rule does not go with, as `bound_to` does."""
+        if (program.inputs, program.outputs) != (self.inputs, self.outputs):
+            raise ShapeError(
+                f"the rule is for {self.inputs} features and {self.outputs} results, the program has {program.inputs} "
+                f"and {program.outputs}"
+            )
+        if self.low is not None and program.input_bound < 1:
+            raise MismatchError(f"the rule's inputs reach 1, the program takes them up to {program.input_bound:g}")
+        if self.program and self.program != program.digest:
+            raise MismatchError(
+                f"this rule goes with another program (digest {self.program[:8]}, this one has {program.digest[:8]}): "
+                "get both from the same source"
+            )
+
+    def save(self, path: str | Path) -> None:
+        """Writes the rule as JSON. It is public."""
+        with writing(path) as f:
+            f.write(self.model_dump_json(indent=2, exclude_none=True).encode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Rule:
+        """Reads and checks a rule.
+
+        Raises:
+            FormatError: the file is none.
+        """
+        path = Path(path)
+        if path.stat().st_size > MAX_FILE:
+            raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a rule has at most {MAX_FILE}")
+        return cls.from_json(path.read_bytes(), path.name)
+
+    @classmethod
+    def from_json(cls, data: bytes | str, name: str) -> Rule:
+        """Parses a rule; `name` is what errors call it."""
+        try:
+            rule = cls.model_validate(json.loads(data))
+            rule.check()
+        except ValidationError as e:
+            raise FormatError(f"{name} is not a rule: {first_problem(e)}") from None
+        except FormatError as e:
+            raise FormatError(f"{name} is not a rule: {e}") from None
+        except (ValueError, RecursionError) as e:
+            raise FormatError(f"{name} is not a rule: {first_line(e)}") from None
+        return rule
+
+
+def _logistic(s: Array) -> Array:
+    """1/(1 + e^-s), without losing small values."""
+    small = np.exp(-np.abs(s))
+    return np.where(s >= 0, 1, small) / (1 + small)
+
+
+def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:
+    """Ranges of features from sample rows, each widened on both sides by `margin` times its length.
+
+    What is made of it is public: clients learn the ranges. Promised ranges (pixels are 0 ... 16) say nothing of
+    samples.
+
+    Raises:
+        ShapeError: not rows. ringforge.ValueError: not finite, or a negative margin.
+    """
+    rows = real_numbers(x, "samples")
+    if rows.ndim != 2 or not rows.size:
+        raise ShapeError(f"samples are rows of features, not an array of shape {rows.shape}")
+    if not np.isfinite(rows).all() or not 0 <= margin < 1e9:
+        raise RingforgeValueError("samples must be finite, and margin a number of at least 0")
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    wider = margin * (high - low)
+    return low - wider, high + wider

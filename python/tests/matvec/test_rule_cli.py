@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""An estimator by commands alone, with files between the roles."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ringforge import matvec
+from ringforge.cli import main
+
+from .sklearn_cases import CLASSIFIERS, fitted, ranges, split
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A saved classifier of wine, and rows."""
+    monkeypatch.chdir(tmp_path)
+    there = fitted(CLASSIFIERS["LinearSVC"], "wine")
+    matvec.save_model(matvec.from_sklearn(there, input_range=ranges("wine")), tmp_path / "m.npz")
+    np.save(tmp_path / "x.npy", split("wine")[2])
+    return tmp_path
+
+
+def test_classes_by_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = fitted(CLASSIFIERS["LinearSVC"], "wine")
+    for line in (
+        "plan --model m.npz --out p.json --rule r.json --batch 64",
+        "keygen --program p.json --secret s.key --eval-keys e.keys",
+        "encrypt --program p.json --secret s.key --in x.npy --out x.ct --rule r.json",
+        "evaluate --program p.json --model m.npz --keys e.keys --in x.ct --out y.ct",
+        "decrypt --program p.json --secret s.key --in y.ct --out y.npy --rule r.json --labels c.txt",
+    ):
+        assert main(["matvec", *shlex.split(line)]) == 0, line
+    classes = [int(c) for c in (folder / "c.txt").read_text().splitlines()]
+    assert classes == there.predict(split("wine")[2]).tolist()
+    exact = there.decision_function(split("wine")[2])
+    assert np.abs(np.load(folder / "y.npy") - exact).max() < 1e-2
+    assert f"classes of {len(classes)} rows; none is closer" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("plan --model m.npz --out p.json", "--rule FILE writes what clients need"),
+        ("plan --model m.npz --out p.json --rule p.json", "both name"),
+        ("plan --model w.npy --out p.json --rule r.json", "layers alone"),
+        ("plan --model m.joblib --out p.json", "matvec.save_model"),
+        ("encrypt --program q.json --secret s.key --in x.npy --out x.ct --rule r.json", "another program"),
+        ("decrypt --program q.json --secret s.key --in x.ct --out y.npy --rule r.json", "go together"),
+    ],
+)
+def test_refusals(folder: Path, line: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(folder / "w.npy", np.eye(3))
+    (folder / "m.joblib").write_bytes(b"\x80\x04.")
+    assert main(shlex.split("matvec plan --model m.npz --out first.json --rule r.json")) == 0
+    assert main(shlex.split("matvec plan --model m.npz --out q.json --rule other.json --batch 2")) == 0
+    assert main(shlex.split("matvec keygen --program q.json --secret s.key --eval-keys e.keys")) == 0
+    capsys.readouterr()
+    assert main(["matvec", *shlex.split(line)]) == 1
+    assert words in " ".join(capsys.readouterr().err.split())
