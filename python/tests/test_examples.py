@@ -23,6 +23,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         ("private_set_intersection.py", ("user7@example.org +1 555 0007\nuser1234@example.org +1 555 1234\n1 query",)),
         ("exact_integers.py", ("8 rotations, 8 products", "equal to the clear: True, squares too: True\n")),
         ("gates.py", ("11 + 6 = 17\n8 gates, each with a bootstrap\n", "64 bootstraps, 32 levels")),
+        ("integers.py", ("cheapest: 12 at shop 2\n", "total of the basket: 154\n")),
         (
             "toy_device/toy_device.py",
             ("a model of 3 layers on toy: 1 download, error below 2^-", "56 of 56 checks passed on device toy"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -84,10 +84,10 @@ class EncryptedArray:
         """The bits, (*shape, width), the least first, fit for any gate: sums are refreshed, a bootstrap a bit."""
         return self.refreshed()._state[0]
 
-    def bound(self, evaluator: Evaluator | None) -> EncryptedArray:
+    def bound(self, evaluator: Evaluator | None) -> Self:
         """The same with this evaluator; `evaluator.bind(x)` checks that they belong together."""
         bits, noise = self._state
-        return made(bits.bound(evaluator), self.dtype, noise)
+        return type(self)(bits.bound(evaluator), self.dtype, noise)
 
     def refreshed(self) -> EncryptedArray:
         """The same numbers with the noise of gates. The bootstraps of sums are done once, and kept."""
@@ -303,7 +303,8 @@ class EncryptedArray:
         length = np.shape(other)[-1:] if not isinstance(other, EncryptedArray) else other.shape[-1:]
         if not self.ndim or length != self.shape[-1:]:
             raise ShapeError(f"dot of shapes {self.shape} and {np.shape(other)}: the last axes are of one length")
-        return (self * other).sum(axis=-1)
+        products: EncryptedArray = self * other
+        return products.sum(axis=-1)
 
     __matmul__ = dot
 
