@@ -285,9 +285,15 @@ def test_encrypted(world: World, name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_200_pairs_encrypted(long_world: World, name: str, signed: bool) -> None:
-    """With the set for use; division, of 1.4 s a pair, with a tenth of them."""
-    check_encrypted(long_world, name, signed, 20 if name in DIVISIONS else 200)
+def test_200_pairs_encrypted(world: World, name: str, signed: bool) -> None:
+    check_encrypted(world, name, signed, 200)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OPERATORS)
+def test_encrypted_with_the_set_for_use(long_world: World, name: str) -> None:
+    for signed in (False, True):
+        check_encrypted(long_world, name, signed, 2)
 
 
 def test_folding_costs_nothing(world: World) -> None:
