@@ -15,8 +15,9 @@ struct Rotation {
   Decision decision;
   std::array<const u32*, 3> in;
 };
-/// One key switch: the sum of one or two rotations' results, to `out` (n + 1 words). With `sum`, the inputs less twice the
-/// first rotation's decision go there, by a key switch of their own; `out` may then be null. Both come of one rotation.
+/// One key switch: the sum of one or two rotations' results, to `out` (n + 1 words). With `sum`, the inputs less twice
+/// the first rotation's decision go there, by a key switch of their own; `out` may then be null. Both come of one
+/// rotation.
 struct Job {
   Rotation first, second;
   bool two;

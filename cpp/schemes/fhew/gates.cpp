@@ -38,9 +38,9 @@ const char* name(Method method) noexcept {
 }
 
 const char* name(GateKind kind) noexcept {
-  static constexpr const char* kNames[] = {"AND",  "OR",   "NAND", "NOR",   "XOR",  "XNOR", "NOT",  "MUX", "MAJ3",
-                                           "XOR3", "AND3", "OR3",  "NAND3", "NOR3", "COPY", "ZERO", "ONE",
-                                           "SUM2", "SUM3", "REFRESH"};
+  static constexpr const char* kNames[] = {"AND",  "OR",   "NAND", "NOR",  "XOR",  "XNOR",   "NOT",
+                                           "MUX",  "MAJ3", "XOR3", "AND3", "OR3",  "NAND3",  "NOR3",
+                                           "COPY", "ZERO", "ONE",  "SUM2", "SUM3", "REFRESH"};
   return static_cast<unsigned>(kind) < kGateKinds ? kNames[static_cast<unsigned>(kind)] : "?";
 }
 
