@@ -29,7 +29,7 @@ from ringforge.cli import info_command
 from ringforge.errors import Error
 from ringforge.gates import cli as gates_cli
 from ringforge.gates import formats as netlists
-from ringforge.gates import storage
+from ringforge.gates import integers, storage
 from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.ltv import keys as ltv_key_files
 from ringforge.matmul import program as matmul_program
@@ -355,6 +355,21 @@ def gate_secret() -> Any:
 )
 def encrypted_bits(data: bytes) -> None:
     storage.load_bits(stored("x.ct", data), storage.parameters("gates-128"))
+
+
+@target(
+    "gates.integers.client.from_bytes",
+    "gates.integers.client._type_of",
+    seeds=lambda: [
+        integers.encrypt(gate_secret(), [3, -5], "int4").to_bytes(),
+        integers.encrypt(gate_secret(), True, "bool").to_bytes(),
+        gates.bits_to_bytes({"uint4:sum": gates.encrypt(gate_secret(), [[0, 1, 1, 0]])}),
+    ],
+    mutate=mutators.records,
+)
+def encrypted_integers(data: bytes) -> None:
+    found = integers.from_bytes(data, storage.parameters("gates-128"))
+    integers.from_bytes(found.to_bytes(), storage.parameters("gates-128"))
 
 
 @target(

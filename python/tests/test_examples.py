@@ -27,6 +27,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
             ("1 product, ", "the same classes as scikit-learn: True\nrows too close to call: 0\n", "1e-3: True"),
         ),
         ("gates.py", ("11 + 6 = 17\n8 gates, each with a bootstrap\n", "64 bootstraps, 32 levels")),
+        ("integers.py", ("cheapest: 12 at shop 2\n", "total of the basket: 154\n")),
         (
             "toy_device/toy_device.py",
             ("a model of 3 layers on toy: 1 download, error below 2^-", "56 of 56 checks passed on device toy"),

@@ -22,6 +22,7 @@ struct Decision {
 constexpr Decision decision(GateKind kind) noexcept {
   switch (kind) {
     case GateKind::and_:
+    case GateKind::sum2:  // of the carry
       return {{1, 1, 0}, 0, 3};
     case GateKind::nand_:
       return {{1, 1, 0}, 0, 7};
@@ -34,7 +35,10 @@ constexpr Decision decision(GateKind kind) noexcept {
     case GateKind::xnor_:
       return {{2, -2, 0}, 0, 6};
     case GateKind::maj3:
+    case GateKind::sum3:  // of the carry
       return {{1, 1, 1}, 0, 3};
+    case GateKind::refresh:
+      return {{2, 0, 0}, 0, 2};
     case GateKind::xor3:
       return {{2, 2, 2}, 0, 2};
     default:

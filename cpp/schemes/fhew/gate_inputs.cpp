@@ -21,6 +21,7 @@ constexpr unsigned truth(GateKind kind) noexcept {
     case GateKind::nor_:
       return 0xff ^ (kA | kB);
     case GateKind::xor_:
+    case GateKind::sum2:
       return kA ^ kB;
     case GateKind::xnor_:
       return 0xff ^ kA ^ kB;
@@ -31,6 +32,7 @@ constexpr unsigned truth(GateKind kind) noexcept {
     case GateKind::maj3:
       return (kA & kB) | (kA & kC) | (kB & kC);
     case GateKind::xor3:
+    case GateKind::sum3:
       return kA ^ kB ^ kC;
     case GateKind::and3:
       return kA & kB & kC;
@@ -41,6 +43,7 @@ constexpr unsigned truth(GateKind kind) noexcept {
     case GateKind::nor3:
       return 0xff ^ (kA | kB | kC);
     case GateKind::copy:
+    case GateKind::refresh:
       return kA;
     case GateKind::zero:
       return 0;

@@ -20,9 +20,9 @@ struct ReducedGate {
 };
 
 /// What is left of a gate. Two ciphertexts are the same when all words agree modulo q; they are complementary when one
-/// is the other's NOT; a ciphertext without mask whose body is 0 or q/4 is known. The gates of this library leave no
-/// other dependence: every bootstrap has noise of its own, but for gates of one kind on the same inputs, which give the
-/// same words.
+/// is the other's NOT; a ciphertext without mask whose body is 0 or q/4 is known. Gates leave no other dependence:
+/// every bootstrap has noise of its own, but for gates of one kind on the same inputs, which give the same words. Sums
+/// (sum2, sum3) carry noise of their inputs; who uses them accounts for it.
 ReducedGate reduce(const GateParameters& params, GateKind kind, const std::array<const u32*, 3>& in) noexcept;
 
 }  // namespace ringforge::fhew

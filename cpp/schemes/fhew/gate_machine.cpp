@@ -74,24 +74,27 @@ struct GateMachine<W>::Scratch {
         accs(2 * n * count),
         lwe(n + 1),
         sums(p.n + 64),
+        twice(p.n + 1),
         exps(count * (p.n + 1)) {}
   Workspace<W> work;
   WordArray<W> accs, lwe;
   WordArray<u64> sums;
-  WordArray<u32> exps;
+  WordArray<u32> twice, exps;
 };
 
 // Rounding x to rounded*2^shift leaves rest_i = x_i - rounded_i*2^shift in the phase as +sum rest_i*s_i. For a binary
 // secret, s_i = 1/2 + (+-1/2), half of the sum is public and is taken off b beforehand: a quarter of the variance of
 // s_i = 0, 1 remains, and no bias.
 template <class W>
-void GateMachine<W>::exponents(u32* dst, const Rotation& r) const noexcept {
+void GateMachine<W>::exponents(u32* dst, const Rotation& r, Test test) const noexcept {
   const u32 q_mask = (1u << params.log_q) - 1, modulus = params.rotation_modulus();
   const unsigned shift = params.log_q - static_cast<unsigned>(__builtin_ctz(modulus));
   const u32 half = shift == 0 ? 0 : 1u << (shift - 1);
   // Automorphisms need odd exponents: the nearest odd one.
   const bool odd = method == Method::automorphism && modulus == 2 * ring_->n();
-  const bool centred = params.lwe_secret == LweSecret::binary && (shift > 0 || odd);
+  // Two functions share the coefficients of a test polynomial by turns: exponents are then even.
+  const bool even = test == Test::both && modulus == 2 * ring_->n();
+  const bool centred = params.lwe_secret == LweSecret::binary && (shift > 0 || odd || even);
   i64 rest = 0;
   for (unsigned i = 0; i <= params.n; ++i) {
     u32 sum = i == params.n ? static_cast<u32>(r.decision.constant) << (params.log_q - 2) : 0;
@@ -99,25 +102,32 @@ void GateMachine<W>::exponents(u32* dst, const Rotation& r) const noexcept {
       if (r.decision.weight[k] != 0) sum += static_cast<u32>(r.decision.weight[k]) * r.in[k][i];
     sum &= q_mask;
     if (i == params.n && centred) sum = (sum - static_cast<u32>(rest / 2)) & q_mask;
-    const u32 rounded = odd && i < params.n ? (sum >> (shift + 1) << 1) | 1 : (sum + half) >> shift;
+    const u32 rounded = even                  ? (sum + (1u << shift)) >> (shift + 1) << 1
+                        : odd && i < params.n ? (sum >> (shift + 1) << 1) | 1
+                                              : (sum + half) >> shift;
     rest += static_cast<i64>(sum) - (static_cast<i64>(rounded) << shift);
     dst[i] = rounded & (modulus - 1);
   }
 }
 
 // The test polynomial: coefficient i*2N/R is +-Q/8 by the half circle that (b - i) lies in (FHEW section 5; the
-// published hardware builds it the same way).
+// published hardware builds it the same way). +-Q/4 gives twice the bit with the noise of one. `both` has that in the
+// coefficients next to the others, so that coefficient 1 ends up with the value that coefficient 0 has, doubled.
 template <class W>
-void GateMachine<W>::start(W* acc, u32 b, unsigned half_circle) const noexcept {
+void GateMachine<W>::start(W* acc, u32 b, unsigned half_circle, Test test) const noexcept {
   const std::size_t n = ring_->n();
   // Exponents made odd are no multiples of 2N/R: the polynomial then has all its coefficients.
   const u32 modulus = method == Method::automorphism ? static_cast<u32>(2 * n) : params.rotation_modulus();
   const u32 step = static_cast<u32>(2 * n) / modulus, first = half_circle * (modulus / 8);
   b *= modulus / params.rotation_modulus();
-  const W one = ring_->q() / 8 + 1, zero = ring_->q() - one;
+  const W one = test == Test::twice ? quarter() : eighth(), two = quarter(), q = ring_->q();
   std::fill_n(acc, 2 * n, W{0});
-  for (u32 i = 0; i < modulus / 2; ++i)
-    acc[n + i * step] = ((b - i - first) & (modulus - 1)) < modulus / 2 ? one : zero;
+  const u32 stride = test == Test::both && step == 1 ? 2 : 1;
+  for (u32 i = 0; i < modulus / 2; i += stride) {
+    const bool set = ((b - i - first) & (modulus - 1)) < modulus / 2;
+    acc[n + i * step] = set ? one : q - one;
+    if (test == Test::both) acc[n + i * step + 1] = set ? two : q - two;
+  }
 }
 
 template <class W>
@@ -215,13 +225,16 @@ void GateMachine<W>::rotate(W* accs, const u32* exps, std::size_t count, Workspa
 }
 
 template <class W>
-void GateMachine<W>::extract_add(W* lwe, const W* acc) const noexcept {
+void GateMachine<W>::extract_add(W* lwe, const W* acc, std::size_t coefficient, W shift) const noexcept {
   const std::size_t n = ring_->n();
   const W q = ring_->q();
   const auto add = [q](W x, W y) { return static_cast<W>(x >= q - y ? x - (q - y) : x + y); };
-  lwe[0] = add(lwe[0], acc[0]);
-  for (std::size_t i = 1; i < n; ++i) lwe[i] = add(lwe[i], acc[n - i] == 0 ? 0 : q - acc[n - i]);
-  lwe[n] = add(add(lwe[n], acc[n]), q / 8 + 1);
+  for (std::size_t i = 0; i <= coefficient; ++i) lwe[i] = add(lwe[i], acc[coefficient - i]);
+  for (std::size_t i = coefficient + 1; i < n; ++i) {
+    const W x = acc[n + coefficient - i];
+    lwe[i] = add(lwe[i], x == 0 ? 0 : q - x);
+  }
+  lwe[n] = add(add(lwe[n], acc[n + coefficient]), shift);
 }
 
 template <class W>
@@ -285,26 +298,42 @@ void GateMachine<W>::switch_key(u32* out, const W* lwe, u64* sums) const {
 template <class W>
 void GateMachine<W>::run(const Job* jobs, std::size_t count, const Rotator& elsewhere) const {
   const std::size_t n = ring_->n();
-  std::vector<const Rotation*> rotations;
+  std::vector<std::pair<const Rotation*, Test>> rotations;
   for (std::size_t i = 0; i < count; ++i) {
-    rotations.push_back(&jobs[i].first);
-    if (jobs[i].two) rotations.push_back(&jobs[i].second);
+    rotations.emplace_back(&jobs[i].first, test_of(jobs[i]));
+    if (jobs[i].two) rotations.emplace_back(&jobs[i].second, Test::bit);
   }
   Scratch s(params, n, rotations.size());
   for (std::size_t g = 0; g < rotations.size(); ++g) {
+    const auto& [rotation, test] = rotations[g];
     u32* e = s.exps.data() + g * (params.n + 1);
-    exponents(e, *rotations[g]);
-    start(s.accs.data() + g * 2 * n, e[params.n], rotations[g]->decision.start);
+    exponents(e, *rotation, test);
+    start(s.accs.data() + g * 2 * n, e[params.n], rotation->decision.start, test);
   }
   if (elsewhere)
     elsewhere(s.accs.data(), s.exps.data(), rotations.size());
   else
     rotate(s.accs.data(), s.exps.data(), rotations.size(), s.work);
+  const u32 mask = (1u << params.log_q) - 1;
   for (std::size_t i = 0, g = 0; i < count; ++i) {
+    const Job& job = jobs[i];
+    const W* acc = s.accs.data() + g++ * 2 * n;
+    if (job.sum != nullptr) {
+      s.lwe.zero();
+      extract_add(s.lwe.data(), acc, job.out == nullptr ? 0 : 1, quarter());
+      switch_key(s.twice.data(), s.lwe.data(), s.sums.data());
+      for (unsigned w = 0; w <= params.n; ++w) {
+        u32 sum = 0;
+        for (unsigned k = 0; k < 3; ++k)
+          if (job.first.in[k] != nullptr) sum += job.first.in[k][w];
+        job.sum[w] = (sum - s.twice.data()[w]) & mask;
+      }
+    }
+    if (job.out == nullptr) continue;
     s.lwe.zero();
-    extract_add(s.lwe.data(), s.accs.data() + g++ * 2 * n);
-    if (jobs[i].two) extract_add(s.lwe.data(), s.accs.data() + g++ * 2 * n);
-    switch_key(jobs[i].out, s.lwe.data(), s.sums.data());
+    extract_add(s.lwe.data(), acc, 0, eighth());
+    if (job.two) extract_add(s.lwe.data(), s.accs.data() + g++ * 2 * n, 0, eighth());
+    switch_key(job.out, s.lwe.data(), s.sums.data());
   }
 }
 
@@ -322,7 +351,7 @@ StageErrors GateMachine<W>::trace(const GateSecretKey& secret, const Rotation& r
   start(s.accs.data(), s.exps.data()[params.n], rotation.decision.start);
   rotate(s.accs.data(), s.exps.data(), 1, s.work);
   s.lwe.zero();
-  extract_add(s.lwe.data(), s.accs.data());
+  extract_add(s.lwe.data(), s.accs.data(), 0, eighth());
   const double q = static_cast<double>(ring_->q());
   __int128 big = s.lwe.data()[n];
   for (std::size_t i = 0; i < n; ++i) big -= static_cast<__int128>(s.lwe.data()[i]) * secret.ring().coeffs()[i];
@@ -360,7 +389,7 @@ void GateMachine<W>::extract(u32* dst, const void* accumulators, std::size_t cou
   Scratch s(params, ring_->n(), 1);
   for (std::size_t c = 0; c < count; ++c) {
     s.lwe.zero();
-    extract_add(s.lwe.data(), static_cast<const W*>(accumulators) + c * 2 * ring_->n());
+    extract_add(s.lwe.data(), static_cast<const W*>(accumulators) + c * 2 * ring_->n(), 0, eighth());
     switch_key(dst + c * (params.n + 1), s.lwe.data(), s.sums.data());
   }
 }

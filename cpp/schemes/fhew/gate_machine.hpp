@@ -15,11 +15,14 @@ struct Rotation {
   Decision decision;
   std::array<const u32*, 3> in;
 };
-/// One key switch: the sum of one or two rotations' results, to `out` (n + 1 words).
+/// One key switch: the sum of one or two rotations' results, to `out` (n + 1 words). With `sum`, the inputs less twice
+/// the first rotation's decision go there, by a key switch of their own; `out` may then be null. Both come of one
+/// rotation.
 struct Job {
   Rotation first, second;
   bool two;
   u32* out;
+  u32* sum = nullptr;
 };
 
 struct GateEvaluationKey::Impl {
@@ -91,16 +94,23 @@ class GateMachine final : public GateEvaluationKey::Impl {
   std::size_t digit_values() const noexcept;
   void expand_switch(std::size_t coefficient);  // the a halves of a coefficient's entries
 
+  /// What a rotation's coefficients hold: +-Q/8 by the half circle; +-Q/4; or both, by turns.
+  enum class Test : std::uint8_t { bit, twice, both };
+  static Test test_of(const Job& job) noexcept {
+    return job.sum == nullptr ? Test::bit : job.out == nullptr ? Test::twice : Test::both;
+  }
   /// The sum of a rotation's inputs modulo q, rounded to R: n + 1 words.
-  void exponents(u32* dst, const Rotation& rotation) const noexcept;
-  void start(W* acc, u32 b, unsigned half_circle) const noexcept;
+  void exponents(u32* dst, const Rotation& rotation, Test test = Test::bit) const noexcept;
+  void start(W* acc, u32 b, unsigned half_circle, Test test = Test::bit) const noexcept;
   /// Rotates `count` accumulators of 2N words by -<a, s>, exponents[g*(n + 1) + i] the a's.
   void rotate(W* accs, const u32* exponents, std::size_t count, Workspace<W>& w) const;
   void rotate_ap(W* acc, const u32* exponents, Workspace<W>& w) const;
   void rotate_ginx(W* accs, const u32* exponents, std::size_t count, Workspace<W>& w) const;
   void rotate_automorphism(W* acc, const u32* exponents, Workspace<W>& w) const;
-  /// Adds the LWE ciphertext of the constant coefficient (N + 1 words) plus Q/8 to `lwe`.
-  void extract_add(W* lwe, const W* acc) const noexcept;
+  /// Adds the LWE ciphertext of a coefficient (N + 1 words), 0 or 1, plus `shift` to `lwe`.
+  void extract_add(W* lwe, const W* acc, std::size_t coefficient, W shift) const noexcept;
+  W eighth() const noexcept { return ring_->q() / 8 + 1; }
+  W quarter() const noexcept { return ring_->q() / 4 + 1; }
   /// `sums`: room for n + 64 words.
   void switch_key(u32* out, const W* lwe, u64* sums) const;
 

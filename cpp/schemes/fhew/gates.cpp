@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "gate_inputs.hpp"
 #include "gate_machine.hpp"
@@ -37,8 +38,9 @@ const char* name(Method method) noexcept {
 }
 
 const char* name(GateKind kind) noexcept {
-  static constexpr const char* kNames[] = {"AND",  "OR",   "NAND", "NOR",   "XOR",  "XNOR", "NOT",  "MUX", "MAJ3",
-                                           "XOR3", "AND3", "OR3",  "NAND3", "NOR3", "COPY", "ZERO", "ONE"};
+  static constexpr const char* kNames[] = {"AND",  "OR",   "NAND", "NOR",  "XOR",  "XNOR",   "NOT",
+                                           "MUX",  "MAJ3", "XOR3", "AND3", "OR3",  "NAND3",  "NOR3",
+                                           "COPY", "ZERO", "ONE",  "SUM2", "SUM3", "REFRESH"};
   return static_cast<unsigned>(kind) < kGateKinds ? kNames[static_cast<unsigned>(kind)] : "?";
 }
 
@@ -67,10 +69,12 @@ unsigned arity(GateKind kind) noexcept {
       return 0;
     case GateKind::not_:
     case GateKind::copy:
+    case GateKind::refresh:
       return 1;
     case GateKind::mux:
     case GateKind::maj3:
     case GateKind::xor3:
+    case GateKind::sum3:
     case GateKind::and3:
     case GateKind::or3:
     case GateKind::nand3:
@@ -341,6 +345,10 @@ std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* 
   std::vector<u32> between(chained * words);
   std::vector<Chained> chains;
   chains.reserve(chained);
+  // Carries by their inputs, for the sums that share their rotations. Accumulators of automorphisms move coefficients.
+  std::map<std::array<const u32*, 3>, std::size_t> carries;
+  std::vector<Job> sums;
+  const bool shares = key.method() != Method::automorphism;
   Pass first, second;
   const auto constant = [&](u32* out, bool value) {
     std::fill_n(out, words, 0);
@@ -411,9 +419,25 @@ std::size_t evaluate(const GateEvaluationKey& key, const GateLevel& level, u32* 
       case GateKind::nor3:
         two(GateKind::or_, GateKind::nor_);
         break;
+      case GateKind::sum2:
+      case GateKind::sum3:
+        sums.push_back({{decision(kind), in}, {}, false, nullptr, out});
+        break;
+      case GateKind::and_:
+      case GateKind::maj3:
+        if (shares) carries.emplace(in, first.jobs.size());
+        first.add({{decision(kind), in}, {}, false, out});
+        break;
       default:
         first.add({{decision(kind), in}, {}, false, out});
     }
+  }
+  for (const Job& job : sums) {
+    const auto carry = carries.find(job.first.in);
+    if (carry == carries.end() || first.jobs[carry->second].sum != nullptr)
+      first.add(job);
+    else
+      first.jobs[carry->second].sum = job.sum;
   }
   Reports<bool> reports(progress, first.jobs.size() + chains.size());
   run_pass(key.impl(), first, threads, reports, rotate);

@@ -10,6 +10,8 @@ its result, so that circuits may be of any depth. docs/gates.md is the guide.
     evaluator = gates.Evaluator(key)
     print(gates.decrypt(secret, evaluator.bind(a) & ~a))
 
+`integers` has encrypted integers with operators, and arrays of them.
+
 Parameter sets, noise, and the search that found the sets are in `sets`, `noise` and `search`.
 """
 
@@ -17,6 +19,7 @@ from ringforge.gates.bits import Bits, Evaluator, concatenate, decrypt, encrypt,
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.clear import ClearKey
 from ringforge.gates.formats import designs, parse_blif, parse_yosys, read_netlist
+from ringforge.gates.integers import EncryptedArray, EncryptedInt
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.netlist import Draft, Gate, Netlist, Port, Report
 from ringforge.gates.optimise import optimise
@@ -40,6 +43,8 @@ __all__ = [
     "Circuit",
     "ClearKey",
     "Draft",
+    "EncryptedArray",
+    "EncryptedInt",
     "Evaluator",
     "Gate",
     "GateKind",

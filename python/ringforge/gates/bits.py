@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 Words = npt.NDArray[np.uint32]
 ClearBits = npt.NDArray[np.uint8]
 
+#: Bits, and integers of them.
+_Bound = TypeVar("_Bound", bound="Boundable")
+
 _HIDDEN = "encrypted bits have no value here; gates.decrypt(secret_key, bits) gives it to the key's holder"
 
 
@@ -38,6 +42,13 @@ class Keyed(Protocol):
     @property
     def key_id(self) -> int:
         """The secret key's public number, or 0 for what was made before keys had one."""
+
+
+class Boundable(Keyed, Protocol):
+    """What has operators that use an evaluator: bits, integers."""
+
+    def bound(self, evaluator: Evaluator | None) -> Self:
+        """The same with this evaluator."""
 
 
 class Bits:
@@ -119,9 +130,9 @@ class Bits:
             raise ShapeError(f"{self.size} bits do not fit shape {shape}") from None
         return self._like(self.words.reshape(*found, self.params.n + 1))
 
-    def bound(self, evaluator: Evaluator | None) -> Bits:
+    def bound(self, evaluator: Evaluator | None) -> Self:
         """The same bits, with this evaluator for their operators."""
-        return Bits(self.words, self.params, evaluator, key_id=self.key_id)
+        return type(self)(self.words, self.params, evaluator, key_id=self.key_id)
 
     def __and__(self, other: Bits) -> Bits:
         return self._operator(GateKind.AND, other)
@@ -319,6 +330,7 @@ class Evaluator:
         self.counts: Counter[GateKind] = Counter()
         #: Bootstraps run so far, fewer than those gates have where inputs were equal, complementary or known.
         self.bootstraps = 0
+        self._counting = threading.Lock()
 
     @property
     def key_id(self) -> int:
@@ -330,12 +342,14 @@ class Evaluator:
         """The accumulator that the key is for: ginx, ap or automorphism."""
         return self.key.method.name.lower()
 
-    def bind(self, bits: Bits) -> Bits:
-        """The same bits; their operators use this evaluator.
+    def bind(self, bits: _Bound) -> _Bound:
+        """The same bits, or integers; their operators use this evaluator.
 
         Raises:
-            MismatchError: they were encrypted with other parameters or another key.
+            ParameterError: neither. MismatchError: they were encrypted with other parameters or another key.
         """
+        if not hasattr(bits, "bound"):
+            raise ParameterError(f"{type(bits).__name__} is neither encrypted bits nor integers: encrypt it first")
         check_same(self, bits)
         return bits.bound(self)
 
@@ -392,9 +406,11 @@ class Evaluator:
             (wires,), report = self.device.run(
                 self._handle, (kinds, inputs, wires, targets), threads=self.threads, progress=progress
             )
-            self.bootstraps += report.operations["bootstrap"]
+            with self._counting:
+                self.bootstraps += report.operations["bootstrap"]
         numbers, times = np.unique(kinds, return_counts=True)
-        self.counts.update({GateKind(int(k)): int(n) for k, n in zip(numbers, times, strict=True)})
+        with self._counting:
+            self.counts.update({GateKind(int(k)): int(n) for k, n in zip(numbers, times, strict=True)})
         return wires
 
     def constant(self, bits: npt.ArrayLike) -> Bits:

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from ringforge.devices import Progress
 from ringforge.errors import ShapeError
-from ringforge.gates import noise, sets
+from ringforge.gates import noise, sets, sums
 from ringforge.gates.bits import Bits, Evaluator, check_same
 from ringforge.gates.formats import read_netlist
+from ringforge.gates.kinds import SUMS, shared_rotations
 from ringforge.gates.netlist import Netlist, Port, Report, check_ports
 from ringforge.gates.optimise import optimise as optimised
 
@@ -83,8 +84,13 @@ class Circuit:
             batch: computations of the circuit.
             insecure: why a set below 128 bits is looked at.
         """
-        counts = {k: n * batch for k, n in self.report().gates.items() if k in noise.GATES}
-        return noise.circuit_failure(sets.named(gate_set, insecure), counts, "mux", method)
+        s, gates = sets.named(gate_set, insecure), self.report().gates
+        if any(kind.name in gates for kind in SUMS):
+            worst = sums.PortNoise(noise.input_variance(s, "mux", method))
+            found = sums.examine(self.netlist, s, method, {p.name: worst for p in self.inputs})
+            return min(0.0, found.failure_log2 + math.log2(batch))
+        counts = {k: n * batch for k, n in gates.items() if k in noise.GATES}
+        return noise.circuit_failure(s, counts, "mux", method)
 
     # ---- in the clear ----
 
@@ -176,6 +182,10 @@ class Circuit:
         except ValueError:
             raise ShapeError(f"inputs have leading shapes {leading}, which do not broadcast") from None
 
+    def prepare(self) -> None:
+        """Makes the schedule now, not at the first run: for circuits that threads share."""
+        self._schedule = self.schedule
+
     @property
     def schedule(self) -> _Schedule:
         """Levels, and a slot in memory for each wire while it is needed."""
@@ -245,7 +255,7 @@ def _scheduled(netlist: Netlist) -> _Schedule:
                 np.array([g.kind for g in gates], dtype=np.uint8),
                 inputs,
                 np.array([slot[w] for w in group], dtype=np.int64),
-                sum(g.kind.bootstraps for g in gates),
+                sum(g.kind.bootstraps for g in gates) - shared_rotations((g.kind, g.inputs) for g in gates),
             )
         )
         free += [slot[w] for w in ends.get(number, ())]

@@ -221,6 +221,56 @@ def show(
 
 
 @app.command()
+def simulate(
+    netlist: Netlist,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PORT=NUMBER...", help="Numbers for all inputs; commas between those of several runs."),
+    ] = None,
+    top: Top = None,
+    keep: Annotated[bool, typer.Option("--keep", help="As it is in the file, not optimised.")] = False,
+    signed: Annotated[bool, typer.Option("--signed", help="Results of two bits and more in two's complement.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """What a circuit computes, in the clear: nothing is encrypted.
+
+    Without numbers, the truth table of a circuit of at most 8 input bits. Numbers are decimal, 0x... or 0b...; negative
+    ones are written in two's complement. An input of one number serves all runs of the others.
+
+    Examples: `ringforge gates simulate alu8 a=7 b=0x23 op=0`,
+    `ringforge gates simulate adder32 a=1,2,3 b=10 carry_in=0`
+    """
+    from ringforge.gates.simulate import simulated
+
+    given: dict[str, list[int]] = {}
+    circuit = _load(netlist, top, keep)
+    ports = {p.name: p.width for p in circuit.inputs}
+    for text in inputs or ():
+        name, equals, listed = text.partition("=")
+        if not equals or not listed.strip():
+            raise ParameterError(f'"{text}" is no PORT=NUMBER; the inputs are {", ".join(ports) or "none"}')
+        if name not in ports:
+            raise ParameterError(f'the circuit has no input "{name}"; its inputs are {", ".join(ports) or "none"}')
+        if name in given:
+            raise ParameterError(f'"{name}" is given twice')
+        given[name] = _numbers(f'"{name}"', listed, ports[name])
+    rows = simulated(circuit, given, signed=signed)
+    if as_json:
+        say(json.dumps({"circuit": circuit.netlist.name, "runs": rows}))
+        return
+    if len(rows) == 1:
+        for name, value in rows[0]["outputs"].items():
+            say(f"{name} = {value}")
+        return
+    table = Table(title=circuit.netlist.name, title_justify="left")
+    for p in (*circuit.inputs, *circuit.outputs):
+        table.add_column(p.name, justify="right")
+    for row in rows:
+        table.add_row(*(str(v) for side in ("inputs", "outputs") for v in row[side].values()))
+    console().print(table)
+
+
+@app.command()
 def synth(
     sources: Annotated[list[Path], typer.Argument(help="Verilog files.")],
     top: Annotated[str, typer.Option(help="The module.")],

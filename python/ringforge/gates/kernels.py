@@ -17,7 +17,7 @@ from ringforge.arrays import Residues, aligned_copy
 from ringforge.devices import Execution, Implementation, KeySet, Needs, Preparation, Report, register, register_cases
 from ringforge.errors import MismatchError, MissingKeyError, ShapeError
 from ringforge.gates.clear import ClearKey, bits_of, words_of
-from ringforge.gates.kinds import GateKind
+from ringforge.gates.kinds import GateKind, shared_rotations
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import EvaluationKey, GateParameters, Method
@@ -175,6 +175,9 @@ class _ClearLevel(Implementation):
         if r.progress:
             r.progress(1.0)
         rotations = sum(kind.bootstraps for kind in gates)
+        if r.state.method != _native.fhew.Method.AUTOMORPHISM:
+            rows = zip(gates, sources.tolist(), strict=True)
+            rotations -= shared_rotations((kind, row[: kind.arity]) for kind, row in rows)
         return [wires], Report(r.device.name, time.perf_counter() - start, operations={"bootstrap": rotations})
 
 

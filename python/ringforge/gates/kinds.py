@@ -4,12 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 
 class GateKind(IntEnum):
-    """Gates of the evaluator, by the numbers that the native engine knows them by."""
+    """Gates of the evaluator, by the numbers that the native engine knows them by.
+
+    SUM2 and SUM3 are XORs that are not refreshed: inputs less twice the carry, a + b - 2 AND(a, b) and
+    a + b + c - 2 MAJ3(a, b, c). Beside the AND or MAJ3 of the same wires in the same level they cost no bootstrap.
+    Their results have their inputs' noise, and depend on them: :mod:`ringforge.gates.sums` says where they may go.
+    REFRESH is its input, bootstrapped.
+    """
 
     AND = 0
     OR = 1
@@ -28,6 +35,9 @@ class GateKind(IntEnum):
     COPY = 14
     ZERO = 15
     ONE = 16
+    SUM2 = 17
+    SUM3 = 18
+    REFRESH = 19
 
     @property
     def arity(self) -> int:
@@ -36,7 +46,7 @@ class GateKind(IntEnum):
 
     @property
     def bootstraps(self) -> int:
-        """Blind rotations, 0 to 2: what the gate costs."""
+        """Blind rotations, 0 to 2: what the gate costs by itself."""
         return _BOOTSTRAPS[self]
 
     def of(self, bits: Sequence[int], mask: int = 1) -> int:
@@ -55,7 +65,7 @@ class GateKind(IntEnum):
                 value = ~_all(bits, mask)
             case GateKind.NOR | GateKind.NOR3:
                 value = ~_any(bits)
-            case GateKind.XOR:
+            case GateKind.XOR | GateKind.SUM2:
                 value = bits[0] ^ bits[1]
             case GateKind.XNOR:
                 value = ~(bits[0] ^ bits[1])
@@ -65,9 +75,9 @@ class GateKind(IntEnum):
                 value = (bits[0] & bits[1]) | (~bits[0] & bits[2])
             case GateKind.MAJ3:
                 value = (bits[0] & bits[1]) | (bits[0] & bits[2]) | (bits[1] & bits[2])
-            case GateKind.XOR3:
+            case GateKind.XOR3 | GateKind.SUM3:
                 value = bits[0] ^ bits[1] ^ bits[2]
-            case GateKind.COPY:
+            case GateKind.COPY | GateKind.REFRESH:
                 value = bits[0]
             case GateKind.ZERO:
                 value = 0
@@ -90,10 +100,29 @@ def _any(bits: Sequence[int]) -> int:
     return value
 
 
-_TWO_INPUTS = ("AND", "OR", "NAND", "NOR", "XOR", "XNOR")
+def shared_rotations(gates: Iterable[tuple[GateKind, Sequence[int]]]) -> int:
+    """How many sums take the rotation of their carry: those that stand beside an AND or MAJ3 of the same wires, in the
+    same order, one sum for each.
+
+    Args:
+        gates: of one level, or of a circuit: kind and wires read.
+    """
+    carries, sums = Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()
+    for kind, wires in gates:
+        if kind in CARRIES:
+            carries[tuple(wires)] = 1
+        elif kind in SUMS:
+            sums[tuple(wires)] = 1
+    return (carries & sums).total()
+
+
+#: Kinds of sums, and of the carries whose rotations they share.
+SUMS = (GateKind.SUM2, GateKind.SUM3)
+CARRIES = (GateKind.AND, GateKind.MAJ3)
+
+_TWO_INPUTS = ("AND", "OR", "NAND", "NOR", "XOR", "XNOR", "SUM2")
 _TWO_ROTATIONS = ("MUX", "AND3", "OR3", "NAND3", "NOR3")
 _FREE = ("NOT", "COPY", "ZERO", "ONE")
-_ARITY = {
-    k: 2 if k.name in _TWO_INPUTS else {"NOT": 1, "COPY": 1, "ZERO": 0, "ONE": 0}.get(k.name, 3) for k in GateKind
-}
+_FEW_INPUTS = {"NOT": 1, "COPY": 1, "REFRESH": 1, "ZERO": 0, "ONE": 0}
+_ARITY = {k: 2 if k.name in _TWO_INPUTS else _FEW_INPUTS.get(k.name, 3) for k in GateKind}
 _BOOTSTRAPS = {k: 0 if k.name in _FREE else 2 if k.name in _TWO_ROTATIONS else 1 for k in GateKind}

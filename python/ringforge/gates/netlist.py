@@ -16,7 +16,7 @@ from typing import Any
 
 from ringforge.errors import NetlistError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.gates.kinds import GateKind
+from ringforge.gates.kinds import CARRIES, SUMS, GateKind, shared_rotations
 
 #: Gates and port bits that a netlist may have.
 MAX_WIRES = 1 << 22
@@ -54,7 +54,7 @@ class Report:
 
     Attributes:
         gates: how many of each kind, by name.
-        bootstraps: blind rotations.
+        bootstraps: blind rotations; sums share those of their carries.
         depth: gates with bootstraps in the longest path: levels that wait for each other.
         widest: bootstraps in the widest level.
     """
@@ -143,12 +143,22 @@ class Netlist:
         widths: Counter[int] = Counter()
         for wire, gate in enumerate(self.gates, self.input_bits):
             widths[self.wire_levels[wire]] += gate.kind.bootstraps
+        for level, count in self._shared_levels().items():
+            widths[level] -= count
         return Report(
             gates={k.name: counts[k] for k in GateKind if counts[k]},
-            bootstraps=sum(k.bootstraps * n for k, n in counts.items()),
+            bootstraps=sum(k.bootstraps * n for k, n in counts.items()) - sum(self._shared_levels().values()),
             depth=max(self.wire_levels, default=0),
             widest=max(widths.values(), default=0),
         )
+
+    def _shared_levels(self) -> dict[int, int]:
+        """Rotations by level that sums share with their carries."""
+        levels: dict[int, list[Gate]] = {}
+        for wire, gate in enumerate(self.gates, self.input_bits):
+            if gate.kind in SUMS or gate.kind in CARRIES:
+                levels.setdefault(self.wire_levels[wire], []).append(gate)
+        return {level: shared_rotations((g.kind, g.inputs) for g in gates) for level, gates in levels.items()}
 
     def remarks(self) -> list[tuple[str, str]]:
         """What a designer may not have meant, as the gates show it: for a port, that bits are constant or unused."""

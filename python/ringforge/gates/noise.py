@@ -56,6 +56,7 @@ GATES: dict[str, Gate] = {
     **dict.fromkeys(("AND", "OR", "NAND", "NOR"), _SUM),
     **dict.fromkeys(("XOR", "XNOR"), _DOUBLED),
     "MUX": Gate(((1, 1, 0), (-1, 0, 1))),
+    "REFRESH": Gate(((2,),)),
     "MAJ3": Gate(((1, 1, 1),)),
     "XOR3": Gate(((2, 2, 2),)),
     **dict.fromkeys(("AND3", "OR3", "NAND3", "NOR3"), Gate(((1, 1, 0),), chained=2)),
@@ -207,6 +208,19 @@ def rounding(s: GateSet, method: str = "ginx", key: KeyLengths | None = None) ->
     if steps == 1:
         return (s.rotation_modulus / (2 * s.ring_degree)) ** 2 * square
     return even + 4 * (1 - (2 * steps) ** -2) / 12 * square
+
+
+def shared_rounding(s: GateSet, method: str = "ginx", key: KeyLengths | None = None) -> float:
+    """As :func:`rounding`, for a rotation whose test polynomial holds two functions by turns: exponents are even.
+
+    Where the polynomial has room for both, in the sets with q < 2N, nothing changes. Otherwise the rounding errors are
+    uniform on the even steps; a ternary secret takes their square mean, halves rounded upwards included.
+    """
+    if s.rotation_modulus < 2 * s.ring_degree:
+        return rounding(s, method, key)
+    steps = 2 * 2.0**s.log_q / s.rotation_modulus
+    each = (steps**2 - 1 if s.lwe_secret == "binary" else steps**2 + 2) / (3 * steps**2)
+    return each * (1 + _centred_square(s, key))
 
 
 @dataclass(frozen=True)

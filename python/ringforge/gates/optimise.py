@@ -39,10 +39,10 @@ def optimise(netlist: Netlist) -> Netlist:
     (AND3 and its like). The result depends on the netlist only.
     """
     graph = _graph(netlist)
-    best = _netlist(graph, netlist)
+    best = to_netlist(graph, netlist)
     for _ in range(_ROUNDS):
         graph = _covered(graph)
-        found = _netlist(graph, netlist)
+        found = to_netlist(graph, netlist)
         if _cost(found) >= _cost(best):
             break
         best = found
@@ -150,13 +150,13 @@ def _gate(graph: Graph, kind: GateKind, x: list[Literal]) -> Literal:
             value = graph.or_(*x)
         case GateKind.OR3 | GateKind.NOR3:
             value = graph.or_(graph.or_(x[0], x[1]), x[2])
-        case GateKind.XOR | GateKind.XNOR | GateKind.XOR3:
+        case GateKind.XOR | GateKind.XNOR | GateKind.XOR3 | GateKind.SUM2 | GateKind.SUM3:
             value = graph.xor(*x)
         case GateKind.MUX:
             value = graph.mux(*x)
         case GateKind.MAJ3:
             value = graph.maj(*x)
-        case GateKind.NOT | GateKind.COPY:
+        case GateKind.NOT | GateKind.COPY | GateKind.REFRESH:
             value = x[0]
         case GateKind.ZERO | GateKind.ONE:
             value = FALSE
@@ -447,7 +447,7 @@ class _Emitter:
                 self.wires[node] = self.add(GateKind.MUX, s, one[0], last), flip
 
 
-def _netlist(graph: Graph, source: Netlist) -> Netlist:
+def to_netlist(graph: Graph, source: Netlist) -> Netlist:
     """Gates for what the graph's outputs need; ports as in the source."""
     needed = [False] * len(graph.ops)
     for x in graph.outputs:

@@ -398,3 +398,32 @@ def test_the_demo(run: Run, tmp_path: Path) -> None:
     assert found["good"]
     assert set(found["circuits"]) == {"adder32", "adder32_prefix", "alu8"}
     assert not list(tmp_path.rglob("*secret*"))
+
+
+# ---- simulate --------------------------------------------------------------------------------------
+
+
+def test_simulate(run: Run, refused: Run, tmp_path: Path) -> None:
+    assert run("simulate alu8 a=7 b=0x23 op=0").splitlines()[0] == "y = 42"
+    found = json.loads(run("simulate adder32 a=1,2,-1 b=10 carry_in=0 --json"))
+    assert [r["outputs"]["sum"] for r in found["runs"]] == [11, 12, 9]
+    assert found["runs"][2]["inputs"]["a"] == 2**32 - 1
+    assert "sum = -1" in run("simulate adder32 a=0 b=-1 carry_in=0 --signed")
+    assert "12" in run("simulate adder32 a=1,2 b=10 carry_in=0")
+    blif = tmp_path / "both.blif"
+    blif.write_text(".model both\n.inputs a b\n.outputs y\n.names a b y\n11 1\n.end\n")
+    table = json.loads(run("simulate", blif, "--json"))["runs"]
+    assert [(r["inputs"]["a"], r["inputs"]["b"], r["outputs"]["y"]) for r in table] == [
+        (0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1),
+    ]  # fmt: skip
+    for words, text in {
+        "alu8": "truth table of 19 input bits",
+        "alu8 a=7": "missing",
+        "alu8 a=7 b=1 op=0 x=2": 'no input "x"',
+        "alu8 a=7 a=1 b=1 op=0": "twice",
+        "alu8 a b=1 op=0": "PORT=NUMBER",
+        "alu8 a=1,2 b=1,2,3 op=0": "as many",
+        "alu8 a=256 b=1 op=0": "does not fit",
+        "alu8 a=x b=1 op=0": "whole number",
+    }.items():
+        assert text in refused("simulate", words)

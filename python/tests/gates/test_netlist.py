@@ -70,6 +70,9 @@ def test_gates_are_what_their_names_say() -> None:
             "COPY": a,
             "ZERO": 0,
             "ONE": 1,
+            "SUM2": a ^ b,
+            "SUM3": (a + b + c) % 2,
+            "REFRESH": a,
         }
         assert {k.name: k.of((a, b, c)[: k.arity]) for k in GateKind} == expected
 

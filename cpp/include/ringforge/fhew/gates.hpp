@@ -66,6 +66,12 @@ struct GateParameters {
 };
 
 /// Gates by number; part of the Python interface.
+///
+/// sum2 and sum3 are XORs whose result is no fresh one: a + b - 2 AND(a, b), a + b + c - 2 MAJ(a, b, c), as
+/// ciphertexts, so that it carries its inputs' noise and that of twice the carry. Beside the AND or MAJ3 of the same
+/// wires in the same level they cost no rotation: one blind rotation with a test polynomial of two functions gives the
+/// carry and twice the carry (methods ap and ginx). What is done with such results must be within the noise that the
+/// set bears: whoever uses these kinds accounts for it. refresh is its input, bootstrapped.
 enum class GateKind : std::uint8_t {
   and_ = 0,
   or_,
@@ -83,11 +89,14 @@ enum class GateKind : std::uint8_t {
   nor3,
   copy,
   zero,
-  one
+  one,
+  sum2,
+  sum3,
+  refresh
 };
-inline constexpr unsigned kGateKinds = 17;
+inline constexpr unsigned kGateKinds = 20;
 const char* name(GateKind kind) noexcept;
-/// Blind rotations of a gate: 0, 1 or 2.
+/// Blind rotations of a gate by itself: 0, 1 or 2.
 unsigned bootstraps(GateKind kind) noexcept;
 /// Inputs of a gate: 0 ... 3. MUX takes (select, if one, if zero).
 unsigned arity(GateKind kind) noexcept;

@@ -20,7 +20,7 @@ from ringforge.aes.engine import as_direction
 from ringforge.cli.console import console
 from ringforge.cli.options import output_file
 from ringforge.lab.bench import aes as aes_bench
-from ringforge.lab.bench import aes_host, aes_runs, omr_boards, omr_posting, omr_profile
+from ringforge.lab.bench import aes_host, aes_runs, gate_integers, omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import gates as gates_bench
 from ringforge.lab.bench import hlt as hlt_bench
 from ringforge.lab.bench import matmul as matmul_bench
@@ -328,6 +328,12 @@ def gates_command(
     insecure: Annotated[
         str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
     ] = INSECURE_REASON,
+    integers: Annotated[
+        bool, typer.Option("--integers", help="Encrypted integers beside tfhe-rs's, on one thread, instead of gates.")
+    ] = False,
+    operations: Annotated[str, typer.Option(help="With --integers: what to time, with commas between.")] = ",".join(
+        gate_integers.DEFAULT
+    ),
     as_json: Json = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
@@ -343,7 +349,14 @@ def gates_command(
         ringforge bench gates --set gates-128 --threads 1
 
         ringforge bench gates --set paper-std128-ap --gates NAND
+
+        ringforge bench gates --integers --operations add32,min8,mul8
     """
+    if integers:
+        _integers(
+            list(dict.fromkeys(params or ["gates-128"])), operations, rounds, budget, insecure, peer, as_json, save_to
+        )
+        return
     names = [g.strip().upper() for g in gates.split(",") if g.strip()]
     workers = tuple(dict.fromkeys(threads or (1, 2)))
     chosen = list(dict.fromkeys(params or ["gates-128"]))
@@ -356,6 +369,21 @@ def gates_command(
     done = _finish(records, f"gates, {rounds} rounds", as_json, save_to, f"gates-{'-'.join(chosen)}")
     if not as_json:
         _print(gates_bench.details(done))
+
+
+def _integers(
+    params: list[str], operations: str, rounds: int, budget: float, insecure: str, peer: TfhePeer, as_json: bool,
+    save_to: Path | None,
+) -> None:  # fmt: skip
+    names = tuple(n.strip() for n in operations.split(",") if n.strip())
+    cases = [gate_integers.IntegersCase(name, names, rounds, budget, insecure) for name in params]
+    for case in cases:
+        case.check()
+    records = chain.from_iterable(gate_integers.compare(case, peer=peer is not TfhePeer.none) for case in cases)
+    label = f"gates-integers-{'-'.join(params)}"
+    done = _finish(records, f"encrypted integers, {rounds} rounds", as_json, save_to, label)
+    if not as_json:
+        _print(gate_integers.details(done))
 
 
 @app.command("psi")

@@ -122,6 +122,55 @@ def run(request: Request, *, timeout_s: float | None = None) -> Result:
     return result
 
 
+@dataclass(frozen=True)
+class IntegersRequest:
+    """Operations on unsigned integers to measure, "add32" for example, at the parameters of blocks of two bits with
+    this failure probability: "2^-64" or "2^-128"."""
+
+    integers: str = "2^-64"
+    operations: tuple[str, ...] = ("add32",)
+    budget_s: float = 1.0
+
+
+@dataclass(frozen=True)
+class IntegersResult:
+    """Measurements: LWE dimension n, k polynomials of `degree`, binary secrets, modulus 2^64."""
+
+    peer: str
+    peer_version: str
+    params: str
+    n: int
+    k: int
+    degree: int
+    lwe_deviation: float
+    glwe_deviation: float
+    failure_log2: float
+    keygen_seconds: float
+    operations: dict[str, Gate]
+    errors: int
+    peak_mib: float
+
+    def security_bits(self) -> float:
+        """What our estimator gives for the weaker of the two keys."""
+        pairs = ((self.n, self.lwe_deviation), (self.k * self.degree, self.glwe_deviation))
+        return min(estimate(Instance(n, 64, deviation * 2.0**64, "binary")).bits for n, deviation in pairs)
+
+
+def run_integers(request: IntegersRequest, threads: int = 1, *, timeout_s: float | None = None) -> IntegersResult:
+    """Makes keys and measures operations on integers in a child process, on this many threads.
+
+    Raises:
+        PeerMissingError: no Rust. PeerError: the program cannot be built, refuses, or computes wrong numbers.
+    """
+    environment = dict(os.environ) | {"RAYON_NUM_THREADS": str(threads)}
+    answer = ask([str(program())], dataclasses.asdict(request), timeout_s=timeout_s, env=environment)
+    answer["operations"] = {name: Gate(**gate) for name, gate in answer["operations"].items()}
+    result = IntegersResult(**answer)
+    if result.errors:
+        raise PeerError(f"tfhe-rs {result.peer_version} computed {result.errors} wrong numbers at {request.integers}")
+    return result
+
+
 def program() -> Path:
     """The built program's path. The cache is keyed by sources and processor, so a change of either builds anew."""
     target = cache_folder() / f"tfhe-{_digest()}" / "ringforge-tfhe"
@@ -171,7 +220,7 @@ def _environment(cargo: Path) -> dict[str, str]:
 @functools.cache
 def _digest() -> str:
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {_processor()}".encode())
-    for name in ("Cargo.toml", "Cargo.lock", "src/main.rs"):
+    for name in ("Cargo.toml", "Cargo.lock", "src/main.rs", "src/integers.rs"):
         digest.update(f"\0{name}\0".encode() + (SOURCES / name).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 
-//! Times boolean gates of the tfhe-rs library.
+//! Times boolean gates and integers of the tfhe-rs library.
 //!
 //! Reads JSON requests from standard input, one after another, and prints one JSON result a line. A request that cannot
 //! be served ends the program with status 1 and a message on standard error.
+
+mod integers;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -45,6 +47,22 @@ struct Batch {
     seconds: f64,
     cpu_seconds: f64,
     gates: usize,
+}
+
+/// Gates, or integers.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Question {
+    Gates(Request),
+    Integers(integers::Request),
+}
+
+fn answer(question: &Question) -> Result<String, String> {
+    let line = match question {
+        Question::Gates(request) => serde_json::to_string(&serve(request)?),
+        Question::Integers(request) => serde_json::to_string(&integers::serve(request)?),
+    };
+    line.map_err(|e| e.to_string())
 }
 
 /// Dimensions, and standard deviations as fractions of the modulus 2^32. `errors` counts wrong bits.
@@ -249,12 +267,11 @@ fn serve(request: &Request) -> Result<Answer, String> {
 }
 
 fn main() {
-    for request in serde_json::Deserializer::from_reader(stdin()).into_iter::<Request>() {
-        let answer = request
+    for question in serde_json::Deserializer::from_reader(stdin()).into_iter::<Question>() {
+        let line = question
             .map_err(|e| format!("not a request: {e}"))
-            .and_then(|r| serve(&r))
-            .and_then(|a| serde_json::to_string(&a).map_err(|e| e.to_string()));
-        match answer {
+            .and_then(|q| answer(&q));
+        match line {
             Ok(line) => {
                 println!("{line}");
                 stdout().flush().expect("standard output takes a line");

@@ -1,0 +1,595 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Encrypted integers and arrays of them, with operators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+
+from ringforge.errors import MismatchError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.gates import noise as noises
+from ringforge.gates import sets
+from ringforge.gates.bits import Bits, Evaluator, check_same, to_bits
+from ringforge.gates.integers.operations import Operation
+from ringforge.gates.integers.provenance import Noise
+from ringforge.gates.integers.types import IntType, boolean, common_type, int_type
+
+if TYPE_CHECKING:
+    from ringforge._native.fhew import GateParameters
+
+_HIDDEN = "an encrypted integer has no value here; integers.decrypt(secret_key, x) gives it to the key's holder"
+
+
+class EncryptedArray:
+    """An array of encrypted integers of one type, of any shape; a single one is an :class:`EncryptedInt`.
+
+    `+ - * // % << >> & | ^ ~ < <= > >= == !=` work element by element, and broadcast, with other arrays, with integers
+    and arrays of integers in the clear. Results wrap around as in two's complement. Both operands are of one sign and
+    the result has the wider type. Comparisons give arrays of `bool`. Indexing, iteration and `reshape` are numpy's.
+
+    The operators need an evaluator: `evaluator.bind(x)`, or an operand that came from one. Objects never change.
+    Made by :func:`ringforge.gates.integers.encrypt`, `from_bytes` and `of_bits`.
+    """
+
+    __slots__ = ("_state", "dtype")
+    __hash__ = None  # type: ignore[assignment]
+    #: numpy's arrays leave operators with these to them.
+    __array_ufunc__ = None
+
+    def __init__(self, bits: Bits, dtype: IntType, noise: Noise) -> None:
+        if bits.ndim < 1 or bits.shape[-1] != dtype.width:
+            raise ShapeError(f"bits of shape {bits.shape} for {dtype}: (..., {dtype.width}) is needed")
+        self._state = bits, noise
+        self.dtype = dtype
+
+    # ---- what it is ----
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array; () for a single integer."""
+        return self._state[0].shape[:-1]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of integers."""
+        return math.prod(self.shape)
+
+    @property
+    def params(self) -> GateParameters:
+        """The parameters."""
+        return self._state[0].params
+
+    @property
+    def key_id(self) -> int:
+        """The secret key's public number."""
+        return self._state[0].key_id
+
+    @property
+    def evaluator(self) -> Evaluator | None:
+        """What the operators use."""
+        return self._state[0]._evaluator
+
+    @property
+    def bits(self) -> Bits:
+        """The bits, (*shape, width), the least first, fit for any gate: sums are refreshed, a bootstrap a bit."""
+        return self.refreshed()._state[0]
+
+    def bound(self, evaluator: Evaluator | None) -> Self:
+        """The same with this evaluator; `evaluator.bind(x)` checks that they belong together."""
+        bits, noise = self._state
+        return type(self)(bits.bound(evaluator), self.dtype, noise)
+
+    def refreshed(self) -> EncryptedArray:
+        """The same numbers with the noise of gates. The bootstraps of sums are done once, and kept."""
+        bits, noise = self._state
+        if noise.is_sum:
+            from ringforge.gates.integers.execution import refresh
+
+            self._state = refresh(bits)
+        return self
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single encrypted integer has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> EncryptedArray:
+        bits, noise = self._state
+        index = index if isinstance(index, tuple) else (index,)
+        if Ellipsis not in [i for i in index if not isinstance(i, np.ndarray)]:
+            index = (*index, Ellipsis)
+        if any(isinstance(i, EncryptedArray) for i in index):
+            raise ParameterError("indices are known numbers; integers.select chooses by encrypted ones")
+        try:
+            found = bits[(*index, slice(None))]
+            return made(found, self.dtype, noise.part(index))
+        except (IndexError, ShapeError):
+            raise IndexError(f"index {index[:-1]} does not fit integers of shape {self.shape}") from None
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError("encrypted arrays do not change: integers.stack and concatenate make new ones")
+
+    def __iter__(self) -> Iterator[EncryptedArray]:
+        return (self[i] for i in range(len(self)))
+
+    def reshape(self, *shape: int) -> EncryptedArray:
+        """The same integers in another shape; one length may be -1."""
+        bits, noise = self._state
+        try:
+            found = np.empty(self.shape, dtype=np.bool_).reshape(shape).shape
+        except ValueError:
+            raise ShapeError(f"{self.size} integers do not fit shape {shape}") from None
+        sources = None if noise.sources is None else noise.sources.reshape(*found, noise.sources.shape[-1])
+        return made(bits.reshape(*found, self.dtype.width), self.dtype, Noise(noise.variance, sources))
+
+    def to_bytes(self) -> bytes:
+        """For another process; :func:`ringforge.gates.integers.from_bytes` reads it."""
+        from ringforge.gates.integers.client import to_bytes
+
+        return to_bytes(self)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} is bound to an evaluator, which is not pickled: x.to_bytes(), and "
+            "integers.from_bytes(data, evaluator) on the other side"
+        )
+
+    def __copy__(self) -> EncryptedArray:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> EncryptedArray:
+        return self
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(_HIDDEN + "; integers.select chooses by an encrypted comparison")
+
+    def __int__(self) -> NoReturn:
+        raise TypeError(_HIDDEN)
+
+    __index__ = __float__ = __int__
+
+    def __repr__(self) -> str:
+        shape = f", shape={self.shape}" if self.shape else ""
+        return f"{type(self).__name__}({self.dtype}{shape}, {self.params.name}, encrypted)"
+
+    # ---- operators ----
+
+    def __add__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("add", self, other)
+
+    def __radd__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("add", self, other)
+
+    def __sub__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("sub", self, other, swapped=True)
+
+    def __mul__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("mul", self, other)
+
+    def __rmul__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("mul", self, other)
+
+    def __floordiv__(self, other: Any) -> EncryptedArray:
+        return _divided("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("floordiv", self, other, swapped=True)
+
+    def __mod__(self, other: Any) -> EncryptedArray:
+        return _divided("mod", self, other)
+
+    def __rmod__(self, other: Any) -> EncryptedArray:
+        return _arithmetic("mod", self, other, swapped=True)
+
+    def __truediv__(self, other: Any) -> NoReturn:
+        raise ParameterError("integers have no / here: a // b rounds down, a % b is what is left")
+
+    __rtruediv__ = __truediv__
+
+    def __and__(self, other: Any) -> EncryptedArray:
+        return _bitwise("and", self, other)
+
+    def __or__(self, other: Any) -> EncryptedArray:
+        return _bitwise("or", self, other)
+
+    def __xor__(self, other: Any) -> EncryptedArray:
+        return _bitwise("xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> EncryptedArray:
+        return _unary("not", self, self.dtype)
+
+    def __neg__(self) -> EncryptedArray:
+        return _unary("neg", _number(self, "-x"), self.dtype)
+
+    def __pos__(self) -> EncryptedArray:
+        return self
+
+    def __abs__(self) -> EncryptedArray:
+        return _unary("abs", self, self.dtype) if self.dtype.signed else self
+
+    def __lt__(self, other: Any) -> EncryptedArray:
+        return _compared("lt", self, other)
+
+    def __le__(self, other: Any) -> EncryptedArray:
+        return _compared("le", self, other)
+
+    def __gt__(self, other: Any) -> EncryptedArray:
+        return _compared("gt", self, other)
+
+    def __ge__(self, other: Any) -> EncryptedArray:
+        return _compared("ge", self, other)
+
+    def __eq__(self, other: object) -> EncryptedArray:  # type: ignore[override]
+        return _compared("eq", self, other)
+
+    def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
+        return _compared("ne", self, other)
+
+    def __lshift__(self, by: Any) -> EncryptedArray:
+        return _shifted("lshift", self, by)
+
+    def __rshift__(self, by: Any) -> EncryptedArray:
+        return _shifted("rshift", self, by)
+
+    def rotate_left(self, by: Any) -> EncryptedArray:
+        """Bits rotated towards the upper end, by a known or encrypted unsigned number of places, modulo the width."""
+        return _shifted("rotate_left", self, by)
+
+    def rotate_right(self, by: Any) -> EncryptedArray:
+        """Bits rotated towards the lower end."""
+        return _shifted("rotate_right", self, by)
+
+    def if_then_else(self, one: Any, zero: Any) -> EncryptedArray:
+        """`one` where this, encrypted truth values, is true, else `zero`: :func:`select`."""
+        return select(self, one, zero)
+
+    select = cmux = if_then_else
+
+    # ---- conversions and reductions ----
+
+    def astype(self, dtype: Any) -> EncryptedArray:
+        """In another type: upper bits go, or are made as the sign asks; to bool, whether a number is not 0.
+
+        Only the conversion to bool takes bootstraps.
+        """
+        to = int_type(dtype)
+        if to == self.dtype:
+            return self
+        if to.boolean:
+            return _unary("some", self, boolean)
+        bits, noise = self._state
+        width, words = bits.shape[-1], bits.words
+        if to.width > width:
+            lines = words[..., -1:, :] if self.dtype.signed else np.zeros_like(words[..., -1:, :])
+            words = np.concatenate([words, np.repeat(lines, to.width - width, axis=-2)], axis=-2)
+        return made(bits._like(np.ascontiguousarray(words[..., : to.width, :])), to, noise)
+
+    cast = astype
+
+    def sum(self, axis: int | None = None, dtype: Any = None) -> EncryptedArray:
+        """The sum along an axis, or of all, in this type or in `dtype`, which it wraps around in."""
+        start = _number(self, "sum") if dtype is None else _number(self, "sum").astype(dtype)
+        return _folded(start, axis, lambda a, b: a + b)
+
+    def min(self, axis: Any = None) -> EncryptedArray:
+        """The least along an axis, or of all; of two operands, tfhe-rs' `x.min(y)`, :func:`minimum`."""
+        if axis is not None and not isinstance(axis, int):
+            return minimum(self, axis)
+        return _folded(self, axis, minimum)
+
+    def max(self, axis: Any = None) -> EncryptedArray:
+        """The largest along an axis, or of all; of two operands, tfhe-rs' `x.max(y)`, :func:`maximum`."""
+        if axis is not None and not isinstance(axis, int):
+            return maximum(self, axis)
+        return _folded(self, axis, maximum)
+
+    def dot(self, other: Any) -> EncryptedArray:
+        """The sum of products along the last axes, with encrypted or plain numbers."""
+        length = np.shape(other)[-1:] if not isinstance(other, EncryptedArray) else other.shape[-1:]
+        if not self.ndim or length != self.shape[-1:]:
+            raise ShapeError(f"dot of shapes {self.shape} and {np.shape(other)}: the last axes are of one length")
+        products: EncryptedArray = self * other
+        return products.sum(axis=-1)
+
+    __matmul__ = dot
+
+
+class EncryptedInt(EncryptedArray):
+    """One encrypted integer: an :class:`EncryptedArray` of shape ()."""
+
+    __slots__ = ()
+
+    def to_bits(self) -> Bits:
+        """Its bits, the least first."""
+        return self.bits
+
+
+def made(bits: Bits, dtype: IntType, noise: Noise) -> EncryptedArray:
+    """An integer, or an array."""
+    return (EncryptedInt if bits.ndim == 1 else EncryptedArray)(bits, dtype, noise)
+
+
+def of_bits(bits: Bits, dtype: Any) -> EncryptedArray:
+    """Integers of bits along the last axis, the least first: fresh ones, or those of gates and circuits.
+
+    Raises:
+        ShapeError: the last axis is no number of this type.
+    """
+    if not isinstance(bits, Bits):
+        raise ParameterError(f"{type(bits).__name__} where encrypted bits are needed: integers.encrypt makes integers")
+    s = sets.named(bits.params.name, "compared, not used")
+    return made(bits, int_type(dtype), Noise(noises.input_variance(s, "mux")))
+
+
+# ---- operations ----------------------------------------------------------------------------------
+
+
+def _number(x: EncryptedArray, what: str) -> EncryptedArray:
+    if x.dtype.boolean:
+        raise MismatchError(f'{what} of bool: convert it first, x.astype("uint8")')
+    return x
+
+
+def _is_plain(other: Any) -> bool:
+    return isinstance(other, int | np.integer | np.bool_)
+
+
+def _array_of(other: Any, like: EncryptedArray, dtype: IntType) -> EncryptedArray:
+    """Numbers in the clear as integers that anybody can read, for operations with arrays of different ones."""
+    values = np.asarray(other, dtype=object)
+    if not isinstance(other, list | tuple | np.ndarray):
+        raise ParameterError(
+            f"{type(other).__name__} is no operand of encrypted integers: take encrypted ones, ints or arrays of ints"
+        )
+    from ringforge.gates.integers.execution import evaluator_of
+
+    flat = [dtype.check(v) for v in values.reshape(-1)]
+    bits = to_bits(np.array(flat, dtype=object).reshape(values.shape), dtype.width)
+    return made(evaluator_of([like]).constant(bits), dtype, Noise(0.0))
+
+
+def _run(op: Operation, operands: Sequence[EncryptedArray], dtype: IntType) -> EncryptedArray:
+    # The module that runs circuits needs this one.
+    from ringforge.gates.integers.execution import run
+
+    return run(op, operands, dtype)
+
+
+def _operated(
+    name: str, a: EncryptedArray, other: Any, dtype: IntType | None, *, swapped: bool = False
+) -> EncryptedArray:
+    """A binary operation; `dtype` of the result, or None for the operands' common one."""
+    if _is_plain(other):
+        value = a.dtype.check(int(other))
+        op = Operation(name, (a.dtype.width,), a.dtype.signed, a.dtype.width, value, swapped)
+        return _run(op, [a], dtype or a.dtype)
+    if not isinstance(other, EncryptedArray):
+        grouped = _by_value(name, a, other, dtype, swapped)
+        if grouped is not None:
+            return grouped
+        other = _array_of(other, a, a.dtype)
+    common = common_type(a.dtype, other.dtype)
+    first, second = (other, a) if swapped else (a, other)
+    op = Operation(name, (first.dtype.width, second.dtype.width), common.signed, common.width)
+    return _run(op, [first, second], dtype or common)
+
+
+#: Different numbers of a plain array up to which each is a circuit of its own.
+_GROUPS = 16
+
+
+def _by_value(name: str, a: EncryptedArray, other: Any, dtype: IntType | None, swapped: bool) -> EncryptedArray | None:
+    """With an array of few different plain numbers: elements of one number together, by its circuit."""
+    if not isinstance(other, list | tuple | np.ndarray):
+        return None
+    values = np.asarray(other, dtype=object)
+    different = set(values.reshape(-1).tolist())
+    try:
+        shape = np.broadcast_shapes(a.shape, values.shape)
+    except ValueError:
+        raise ShapeError(f"integers of shapes {a.shape} and {values.shape} do not broadcast") from None
+    if not 0 < len(different) <= _GROUPS or not all(_is_plain(v) for v in different):
+        return None
+    spread = np.broadcast_to(values, shape).reshape(-1)
+    flat = broadcast(a, shape).reshape(-1)
+    parts, places = [], []
+    for value in sorted(different):
+        where = np.flatnonzero(spread == value)
+        places.append(where)
+        parts.append(_operated(name, flat[where], int(value), dtype, swapped=swapped))
+    order = np.argsort(np.concatenate(places))
+    return concatenate(parts)[order].reshape(*shape)
+
+
+def _arithmetic(name: str, a: EncryptedArray, other: Any, *, swapped: bool = False) -> EncryptedArray:
+    _number(a, "arithmetic")
+    if name == "mul" and _is_plain(other) and int(other) > 0 and not int(other) & (int(other) - 1):
+        return a << (a.dtype.check(int(other)).bit_length() - 1)
+    return _operated(name, a, other, None, swapped=swapped)
+
+
+def _divided(name: str, a: EncryptedArray, other: Any) -> EncryptedArray:
+    if not isinstance(other, EncryptedArray):
+        if 0 in np.asarray(other, dtype=object).reshape(-1).tolist():
+            raise RingforgeValueError("division by the known number 0: divide by something else")
+        value = int(other) if _is_plain(other) else 0
+        if value > 0 and not value & (value - 1):
+            a.dtype.check(value)
+            places = value.bit_length() - 1
+            return a >> places if name == "floordiv" else a & (value - 1)
+    return _arithmetic(name, a, other)
+
+
+def _bitwise(name: str, a: EncryptedArray, other: Any) -> EncryptedArray:
+    return _operated(name, a, other, None)
+
+
+def _compared(name: str, a: EncryptedArray, other: Any) -> EncryptedArray:
+    if _is_plain(other) and not a.dtype.min <= int(other) <= a.dtype.max:
+        raise RingforgeValueError(
+            f"a number outside {a.dtype}, {a.dtype.min} ... {a.dtype.max}: the comparison is known without decrypting"
+        )
+    return _operated(name, a, other, boolean)
+
+
+def _unary(name: str, a: EncryptedArray, dtype: IntType) -> EncryptedArray:
+    return _run(Operation(name, (a.dtype.width,), a.dtype.signed, a.dtype.width), [a], dtype)
+
+
+def _shifted(name: str, a: EncryptedArray, by: Any) -> EncryptedArray:
+    _number(a, "shifts and rotations")
+    if isinstance(by, EncryptedArray):
+        if by.dtype.signed:
+            raise MismatchError(f'a number of places of type {by.dtype}: convert it first, by.astype("uint8")')
+        op = Operation(name, (a.dtype.width, by.dtype.width), a.dtype.signed, a.dtype.width)
+        return _run(op, [a, by], a.dtype)
+    if not _is_plain(by):
+        raise ParameterError(
+            f"{type(by).__name__} is no number of places: take an int or an encrypted unsigned integer"
+        )
+    if by < 0:
+        raise RingforgeValueError(f"{by} places: take 0 or more, or the other direction")
+    width, by = a.dtype.width, int(by)
+    places = np.arange(width)
+    if name.startswith("rotate"):
+        source = (places - by if name.endswith("left") else places + by) % width
+    else:
+        by = min(by, width)
+        source = places - by if name == "lshift" else places + by
+        if name == "rshift" and a.dtype.signed:
+            source = np.minimum(source, width - 1)
+    if (source == places).all():
+        return a
+    bits, noise = a._state
+    words = bits.words[..., np.clip(source, 0, width - 1), :]
+    words[..., (source < 0) | (source >= width), :] = 0
+    return made(bits._like(words), a.dtype, noise)
+
+
+def select(condition: Any, one: Any, zero: Any) -> EncryptedArray:
+    """`one` where an encrypted truth value is true, else `zero`; either may be a plain int. Two bootstraps a bit.
+
+    Raises:
+        ParameterError: the condition is no encrypted truth value, or neither choice is encrypted.
+    """
+    if not isinstance(condition, EncryptedArray) or not condition.dtype.boolean:
+        what = condition.dtype if isinstance(condition, EncryptedArray) else type(condition).__name__
+        raise ParameterError(f"{what} is no encrypted truth value: take a comparison, or x.astype(bool)")
+    chosen = [x for x in (one, zero) if isinstance(x, EncryptedArray)]
+    if not chosen:
+        raise ParameterError('both choices are known: condition.astype("uint8") * one makes a number of them')
+    if len(chosen) == 1:
+        other, first = (one, True) if chosen[0] is zero else (zero, False)
+        dtype = chosen[0].dtype
+        if _is_plain(other):
+            op = Operation("select", (1, dtype.width), dtype.signed, dtype.width, dtype.check(int(other)), first)
+            return _run(op, [condition, chosen[0]], dtype)
+        known = _array_of(other, chosen[0], dtype)
+        one, zero = (known, zero) if first else (one, known)
+    dtype = common_type(one.dtype, zero.dtype)
+    op = Operation("select", (1, one.dtype.width, zero.dtype.width), dtype.signed, dtype.width)
+    return _run(op, [condition, one, zero], dtype)
+
+
+where = if_then_else = select
+
+
+def minimum(a: Any, b: Any) -> EncryptedArray:
+    """The smaller of two, element by element; one may be plain."""
+    return _either("min", a, b)
+
+
+def maximum(a: Any, b: Any) -> EncryptedArray:
+    """The larger of two, element by element; one may be plain."""
+    return _either("max", a, b)
+
+
+def _either(name: str, a: Any, b: Any) -> EncryptedArray:
+    a, b = (a, b) if isinstance(a, EncryptedArray) else (b, a)
+    if not isinstance(a, EncryptedArray):
+        raise ParameterError("neither operand is an encrypted integer: integers.encrypt makes them")
+    return _operated(name, _number(a, name), b, None)
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+
+def broadcast(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
+    """The same integers, repeated to a shape as numpy does it."""
+    try:
+        index = np.broadcast_to(np.arange(x.size).reshape(x.shape), shape)
+    except ValueError:
+        raise ShapeError(f"integers of shape {x.shape} do not broadcast to {shape}") from None
+    return x if x.shape == shape else x.reshape(-1)[index.reshape(-1)].reshape(*shape)
+
+
+def concatenate(items: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
+    """Arrays of one type one after the other along an axis."""
+    return _joined(items, axis, np.concatenate)
+
+
+def stack(items: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray:
+    """Integers or arrays of one type and shape side by side along a new axis."""
+    return _joined(items, axis, np.stack)
+
+
+def _joined(items: Sequence[EncryptedArray], axis: int, how: Any) -> EncryptedArray:
+    if not items or not all(isinstance(x, EncryptedArray) for x in items):
+        raise ParameterError("take a sequence of encrypted integers, at least one: integers.encrypt makes them")
+    first = items[0]
+    for x in items[1:]:
+        check_same(first, x)
+        if x.dtype != first.dtype:
+            raise MismatchError(f"{first.dtype} and {x.dtype} in one array: convert one first, x.astype(...)")
+    at = axis if axis >= 0 else axis - 1
+    states = [x._state for x in items]
+    try:
+        words = how([b.words for b, _ in states], axis=at if how is np.concatenate or axis >= 0 else at - 1)
+        sources = None
+        if any(n.is_sum for _, n in states):
+            from ringforge.gates.integers.provenance import sources_of
+
+            rows = [sources_of(b, n) for b, n in states]
+            longest = max(r.shape[-1] for r in rows)
+            # Repeats of the first number fill up: sources are a set.
+            filled = [np.concatenate([r, np.repeat(r[..., :1], longest - r.shape[-1], axis=-1)], axis=-1) for r in rows]
+            sources = how(filled, axis=at)
+    except ValueError:
+        raise ShapeError(f"integers of shapes {[x.shape for x in items]} cannot be joined along axis {axis}") from None
+    evaluator = next((x.evaluator for x in items if x.evaluator is not None), None)
+    bits = states[0][0]._like(words).bound(evaluator)
+    return made(bits, first.dtype, Noise(max(n.variance for _, n in states), sources))
+
+
+def _folded(x: EncryptedArray, axis: int | None, step: Any) -> EncryptedArray:
+    """Pairs of halves, until one is left: as few levels as there can be, and all of a level together."""
+    if not x.ndim:
+        raise ShapeError("a single integer has no axis to go along: take an array of them")
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"axis {axis} of integers of shape {x.shape}")
+    axis %= x.ndim
+    before = (slice(None),) * axis
+    if not x.shape[axis]:
+        raise ShapeError(f"nothing along axis {axis} of shape {x.shape}: take at least one")
+    while (length := x.shape[axis]) > 1:
+        half = length // 2
+        pairs = step(x[(*before, slice(0, half))], x[(*before, slice(half, 2 * half))])
+        x = concatenate([pairs, x[(*before, slice(2 * half, None))]], axis) if length % 2 else pairs
+    return x[(*before, 0)]
