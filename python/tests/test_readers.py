@@ -114,7 +114,7 @@ OWN = {
     "local_http.Connection.request": "a file that is sent as it is",
     "psi.store._write_members": "a database that it has just made",
     "psi.store._change_members": "a copy that it has just made, of a database that was verified",
-    "psi.remote.intersect": "fields that TableInfo has checked",
+    "psi.runs.Run.steps": "fields that TableInfo has checked",
     "psi.service.*": "fields that TableInfo has checked; messages come through framing.parser",
     "search.Search.file": "whatever bytes there are: they are compared, not taken apart",
     "serving.access._pem": "a certificate, which gRPC reads",

@@ -81,6 +81,7 @@ class Result:
         queries: requests sent, those that hide the size of the set too.
         anomalies: values that an honest server's reply has only if decryption failed (words other than 0 and 1 in
             mode direct, labels with wrong padding): do not trust the result then, and do not tell the server.
+        unasked: elements of which nothing is known, because some query has no answer (`Client.partial`).
     """
 
     matches: dict[Element, bytes]
@@ -88,6 +89,7 @@ class Result:
     queries: int
     probabilities: Probabilities
     anomalies: int = 0
+    unasked: tuple[Element, ...] = ()
 
 
 class Client:
@@ -251,33 +253,64 @@ class Client:
             raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self._plan.reply_bytes}")
         self._replies.append(reply)
 
+    @property
+    def answered(self) -> int:
+        """Number of requests whose replies are here."""
+        return len(self._replies)
+
+    def again(self) -> None:
+        """Lets `next_request` make the requests without a reply once more, with fresh randomness: after a connection
+        that broke. Which these are says nothing of the elements, nor of what replies hold."""
+        self._sent = len(self._replies)
+
     def result(self) -> Result:
         """The intersection, when all replies are there: decrypts them. Close the session first.
 
         Raises:
             MismatchError: replies are missing. FormatError: a reply is damaged.
-            Error: some element found no place (`Probabilities.placement`), so that the answer would not be whole.
+            Error: some element found no place (`Probabilities.placement`), so that the answer would not be whole:
+            `partial` has the others.
         """
         if self._result is not None:
             return self._result
         missing = self._planned - len(self._replies)
         if missing:
-            raise MismatchError(f"{missing} of {self.queries} replies are missing: the result is not known yet")
+            raise MismatchError(f"{missing} of {self.queries} replies are missing: partial() has what is known")
         if self._left:
             raise Error(
                 f"{self._left} of {len(self._elements)} elements found no place in {self.queries} queries, which is "
                 "rare: ask for the set in two parts"
             )
+        self._result = self._decrypt()
+        return self._result
+
+    def partial(self) -> Result:
+        """What the replies that are there say: decrypts them. Close the session first.
+
+        Raises:
+            FormatError: all replies are damaged; one among others leaves its elements unasked.
+        """
+        return self._decrypt(damaged=True)
+
+    def _decrypt(self, *, damaged: bool = False) -> Result:
         matches: dict[Element, bytes] = {}
-        anomalies = 0
-        for (some, choice), reply in zip(self._queries(), self._replies, strict=True):
-            words: U16 = np.asarray(self._key.decode(reply))[self._bins[some, choice]]
+        anomalies = refused = 0
+        known = np.zeros(len(self._elements), dtype=bool)
+        for (some, choice), reply in zip(self._placed or [], self._replies, strict=False):
+            try:
+                words: U16 = np.asarray(self._key.decode(reply))[self._bins[some, choice]]
+            except (FormatError, MismatchError):
+                refused += 1
+                if not damaged or refused == len(self._replies):
+                    raise
+                continue
             found, labels, wrong = self._open(words, some, choice)
             anomalies += wrong
+            known[some] = True
             matches.update((self._elements[i], label) for i, label in zip(found.tolist(), labels, strict=True))
         ordered = {x: matches[x] for x in self._elements if x in matches}
-        self._result = Result(ordered, len(self._elements), self.queries, self.probabilities(), anomalies)
-        return self._result
+        unasked = tuple(x for x, asked_for in zip(self._elements, known.tolist(), strict=True) if not asked_for)
+        return Result(ordered, len(self._elements), self.answered - refused, self.probabilities(), anomalies, unasked)
 
     def _open(
         self, words: U16, some: npt.NDArray[np.int64], choice: npt.NDArray[np.int64]
