@@ -20,6 +20,7 @@ from ringforge.parties import Progress
 from ringforge.psi import oprf, planner
 from ringforge.psi.hashing import Bytes
 from ringforge.psi.info import MAX_ELEMENT, MAX_LOG_BINS, Limits, TableInfo, encode_salts
+from ringforge.psi.normalise import MAX_COLUMNS, canonical, normalised
 from ringforge.psi.table import (
     Allocate,
     Arrays,
@@ -186,6 +187,9 @@ class BuildSpec:
         capacity: number of elements after updates; by default the next power of two.
         algorithm: "ringforge", or "paper" for the plan of the publication.
         limits: what a client may ask for.
+        normalise: how elements are written, for example "nfc,lower,strip" (`ringforge.psi.normalise`), in mode oprf.
+            They are normalised here and by clients.
+        columns: texts that each element joins, with U+001F between them.
     """
 
     mode: str = "oprf"
@@ -197,6 +201,28 @@ class BuildSpec:
     capacity: int | None = None
     algorithm: str = "ringforge"
     limits: Limits | None = None
+    normalise: str = ""
+    columns: int = 1
+
+
+def as_written(elements: Elements, steps: str, columns: int) -> Elements:
+    """Elements as a table that normalises has them; labels stay with theirs.
+
+    Raises:
+        ringforge.ValueError: as `normalised`; or elements that are one when they are normalised have different labels.
+    """
+    if not steps and columns == 1:
+        return elements
+    if not isinstance(elements, Mapping):
+        written = normalised(elements, steps, columns)
+        return list(written) if isinstance(elements, Sized) else written
+    found: dict[bytes, bytes] = {}
+    for x, label in zip(normalised(elements, steps, columns), elements.values(), strict=True):
+        if found.setdefault(x, label) != label:  # type: ignore[arg-type]
+            raise RingforgeValueError(
+                f"two elements are one when they are normalised ({steps}) but have different labels: keep one of them"
+            )
+    return found
 
 
 def build(
@@ -220,8 +246,13 @@ def build(
         raise ParameterError(f"2^{log_bins} bins: from 2^0 to 2^{MAX_LOG_BINS} are possible")
     if hashes not in (1, 2, 3):
         raise ParameterError(f"{hashes} hash functions: 1, 2 or 3 are possible")
+    steps, columns = canonical(spec.normalise), spec.columns
+    if not 1 <= columns <= MAX_COLUMNS:
+        raise ParameterError(f"elements of {columns} columns: 1 to {MAX_COLUMNS} are possible")
     key = None
     if mode == "direct":
+        if steps or columns > 1:
+            raise ParameterError("mode direct has integers, which are neither normalised nor joined: use mode oprf")
         if isinstance(elements, Mapping) or label_bytes:
             raise ParameterError("mode direct has no labels: use mode oprf")
         if not max(log_bins, 1) <= bits <= 64:
@@ -232,6 +263,7 @@ def build(
         if not 32 <= tag_bits <= 64 or tag_bits % 8:
             raise ParameterError(f"tags of {tag_bits} bits: 32, 40, 48, 56 or 64 are possible")
         key = oprf.ServerKey.random()
+        elements = as_written(elements, steps, columns)
         members = prf_members(key, elements, threads, part(progress, 0.0, _PRF_SHARE))
         longest = max(map(len, members.labels), default=0)
         fill = label_bytes is None and bool(members.labels)
@@ -280,6 +312,8 @@ def build(
         label_bytes=sealed,
         seed=shape.seed.hex(),
         nonce=shape.nonce.hex(),
+        normalise=steps,
+        columns=columns,
         salts=encode_salts(arrays.salts),
         plan=fields,
         plan_hash=bytes(plan.hash).hex(),

@@ -38,6 +38,7 @@ from ringforge.psi.hashing import (
     size_class,
 )
 from ringforge.psi.info import Mode, TableInfo
+from ringforge.psi.normalise import normalised
 from ringforge.psi.server import to_list, to_rows
 from ringforge.psi.table import Shape, check_integers, label_lengths, unpack
 
@@ -76,8 +77,8 @@ class Result:
     """What the client learned.
 
     Args:
-        matches: the elements found, with their labels (b"" without).
-        elements: different elements asked for.
+        matches: the elements found, as they were given, with their labels (b"" without).
+        elements: different elements asked for, normalised.
         queries: requests sent, those that hide the size of the set too.
         anomalies: values that an honest server's reply has only if decryption failed (words other than 0 and 1 in
             mode direct, labels with wrong padding): do not trust the result then, and do not tell the server.
@@ -98,7 +99,7 @@ class Client:
     Args:
         info: what the server said of its table.
         elements: byte strings of up to 65535 bytes (mode oprf) or integers below 2^bits (mode direct);
-            duplicates are asked for once.
+            duplicates are asked for once. They are normalised as the table says.
         threads: for blinding and unblinding.
         mode: refuses a table of the other mode.
         request_bytes: refuses a table whose keys or requests are larger.
@@ -126,9 +127,11 @@ class Client:
         self.info, self._threads = info, threads
         self._shape = Shape.of(info)
         try:
-            self._elements = list(dict.fromkeys(elements))
+            given = list(dict.fromkeys(elements))
         except TypeError:
             raise RingforgeValueError("elements are byte strings (bytes) or integers") from None
+        self._written: list[Element] = list(normalised(given, info.normalise, info.columns))
+        self._given, self._elements = given, list(dict.fromkeys(self._written))
         if info.mode == "oprf":
             for _ in check_elements(self._elements):
                 pass
@@ -308,9 +311,16 @@ class Client:
             anomalies += wrong
             known[some] = True
             matches.update((self._elements[i], label) for i, label in zip(found.tolist(), labels, strict=True))
-        ordered = {x: matches[x] for x in self._elements if x in matches}
-        unasked = tuple(x for x, asked_for in zip(self._elements, known.tolist(), strict=True) if not asked_for)
-        return Result(ordered, len(self._elements), self.answered - refused, self.probabilities(), anomalies, unasked)
+        answered = {x for x, there in zip(self._elements, known.tolist(), strict=True) if there}
+        pairs = list(zip(self._given, self._written, strict=True))
+        return Result(
+            {x: matches[y] for x, y in pairs if y in matches},
+            len(self._elements),
+            self.answered - refused,
+            self.probabilities(),
+            anomalies,
+            tuple(x for x, y in pairs if y not in answered),
+        )
 
     def _open(
         self, words: U16, some: npt.NDArray[np.int64], choice: npt.NDArray[np.int64]

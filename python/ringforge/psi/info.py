@@ -5,16 +5,18 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ringforge import _native
-from ringforge.errors import FormatError, MismatchError
+from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.programs import Frozen, first_problem
+from ringforge.psi.normalise import MAX_COLUMNS, canonical
 
 Mode = Literal["oprf", "direct"]
 Algorithm = Literal["ringforge", "paper"]
@@ -104,6 +106,8 @@ class TableInfo(Frozen):
     label, one more than the longest label can have; 0: no labels. `seed` (32 bytes) is random;
     `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64. `nonce` (8 bytes) is random for each state
     of a table with labels, and part of what seals them; tables of version 1 have none and seal by their seed.
+    `normalise` and `columns` say how elements are written (`ringforge.psi.normalise`); neither is written while it
+    says nothing.
     """
 
     format: Literal["ringforge-psi-table"] = "ringforge-psi-table"
@@ -117,11 +121,27 @@ class TableInfo(Frozen):
     seed: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     salts: Annotated[str, Field(max_length=(1 << MAX_LOG_BINS) * 2 * 4 // 3 + 4)] = ""
     nonce: Annotated[str, Field(pattern="^([0-9a-f]{16})?$")] = ""
+    normalise: Annotated[str, Field(max_length=64)] = ""
+    columns: Annotated[int, Field(ge=1, le=MAX_COLUMNS)] = 1
     plan: PlanFields
     plan_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     limits: Limits = Limits()
 
     # ---- checks ----
+
+    @field_validator("normalise")
+    @classmethod
+    def _known_steps(cls, steps: str) -> str:
+        with contextlib.suppress(ParameterError):
+            if canonical(steps) == steps:
+                return steps
+        raise ValueError("elements are normalised in a way that this release does not know")
+
+    @model_validator(mode="after")
+    def _texts(self) -> TableInfo:
+        if self.mode == "direct" and (self.normalise or self.columns > 1):
+            raise ValueError("mode direct has integers, which are neither normalised nor joined")
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> TableInfo:
@@ -191,12 +211,16 @@ class TableInfo(Frozen):
 
     def digest(self) -> str:
         """SHA-256 (hexadecimal) of all but the limits: two infos with one digest answer the same queries."""
-        return hashlib.sha256(self.model_dump_json(exclude={"limits"}).encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(exclude={"limits"} | self._unsaid()).encode()).hexdigest()
 
     # ---- on the wire ----
 
     def to_json(self) -> bytes:
-        return self.model_dump_json().encode()
+        return self.model_dump_json(exclude=self._unsaid()).encode()
+
+    def _unsaid(self) -> set[str]:
+        """Fields that older releases do not know, while they say nothing."""
+        return {name for name, nothing in (("normalise", ""), ("columns", 1)) if getattr(self, name) == nothing}
 
     @classmethod
     def from_json(cls, data: bytes) -> TableInfo:

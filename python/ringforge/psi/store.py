@@ -47,6 +47,7 @@ from ringforge.psi.build import (
     Built,
     Elements,
     Members,
+    as_written,
     build,
     check_elements,
     compile_members,
@@ -56,6 +57,7 @@ from ringforge.psi.build import (
     prf_outputs,
 )
 from ringforge.psi.info import MAX_INFO, TableInfo
+from ringforge.psi.normalise import normalised
 from ringforge.psi.table import (
     Allocate,
     Arrays,
@@ -242,7 +244,8 @@ class Store:
                 gone = Members(check_integers(list(remove), info.element_bits), [])
                 new = Members(check_integers(list(add), info.element_bits), [])
             else:
-                taken = list(check_elements(remove))
+                add = as_written(add, info.normalise, info.columns)
+                taken = list(check_elements(normalised(remove, info.normalise, info.columns)))
                 gone = Members(prf_outputs(key, taken, threads, part(progress, 0.0, 0.4), len(taken)), [])
                 new = prf_members(key, add, threads, part(progress, 0.4, 0.8))
                 if any(new.labels) and not info.label_bytes:
