@@ -105,6 +105,11 @@ def read_columns(
         yield from _columns(source, columns, has_header, name or "the file", max_line)
 
 
+def read_rows(file: BinaryIO, *, has_header: bool = True, name: str | None = None, max_line: int = 1 << 20) -> Rows:
+    """All cells of an open binary file, row by row; arguments and errors as of `read_columns`."""
+    return Rows(file, has_header, name or "the file", max_line)
+
+
 def header(path: str | Path) -> tuple[str, ...] | None:
     """The names in a file's first line, without spaces around them; None where one of them is a number or all are
     empty, as no header has it, or the file is empty.
@@ -374,26 +379,53 @@ class _Signs:
 # ---- columns ---------------------------------------------------------------------------------------
 
 
+class Rows:
+    """The rows of a file as they are read, once.
+
+    Attributes:
+        names: the cells of the header, or None without one. width: cells of each row. separator: a character.
+    """
+
+    def __init__(self, f: BinaryIO, has_header: bool, name: str, max_line: int) -> None:
+        lines = _lines(f, name, max_line)
+        later = _Later()
+        sample = list(later(islice(lines, _SAMPLE)))
+        table = _Table.of(sample, name, comments=False)
+        self.separator, self.names = table.separator, None
+        table = _Table(name, table.separator, 0, None, False, False)
+        rows = _rows(chain(sample, later.rest(lines)), table, skip=0, numbers=False)
+        first = next(rows, None)
+        if first is None:
+            raise FormatError(f"{name}: is empty: write a header and one row a line")
+        self._line, self._first = first
+        self.width = len(self._first)
+        if has_header:
+            self.names = tuple(self._first)
+            table = _Table(name, table.separator, 0, tuple(c.strip() for c in self._first), False, False)
+        self._table, self._rows = table, rows if has_header else chain([first], rows)
+
+    def place(self, column: str | int) -> int:
+        """The index of a column, by name or by its number from 1.
+
+        Raises:
+            FormatError: there is none, or more than one.
+        """
+        return _place(self._table, self._line, self._first, column)
+
+    def __iter__(self) -> Iterator[_Row]:
+        """Lines and cells; FormatError: a row of another length, or one that cannot be read."""
+        for line, row in self._rows:
+            if len(row) != self.width:
+                self._table.check_width(line, row, self.width)
+            yield line, row
+
+
 def _columns(
     f: BinaryIO, columns: Sequence[str | int], has_header: bool, name: str, max_line: int
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    lines = _lines(f, name, max_line)
-    later = _Later()
-    sample = list(later(islice(lines, _SAMPLE)))
-    table = _Table.of(sample, name, comments=False)
-    table = _Table(name, table.separator, 0, None, False, False)
-    rows = _rows(chain(sample, later.rest(lines)), table, skip=0, numbers=False)
-    first = next(rows, None)
-    if first is None:
-        raise FormatError(f"{name}: is empty: write a header and one row a line")
-    line, cells = first
-    if has_header:
-        table = _Table(name, table.separator, 0, tuple(c.strip() for c in cells), False, False)
-    places = [_place(table, line, cells, c) for c in columns]
-    if not has_header:
-        rows = chain([first], rows)
+    rows = Rows(f, has_header, name, max_line)
+    places = [rows.place(c) for c in columns]
     for line, row in rows:
-        table.check_width(line, row, len(cells))
         yield line, tuple(row[p] for p in places)
 
 
