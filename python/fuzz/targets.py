@@ -23,7 +23,7 @@ import numpy as np
 import omr_targets  # noqa: F401  registers its own
 from registry import REASON, TARGETS, room, stored, target, written
 
-from ringforge import _native, bfv, bundles, files, gates, local_http, ltv, matmul, matvec, params, psi
+from ringforge import _native, bfv, bundles, delimited, files, gates, local_http, ltv, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
 from ringforge.gates import cli as gates_cli
@@ -162,9 +162,25 @@ def npy_array(data: bytes) -> None:
             read(path)
 
 
-@target("files.load_vectors", seeds=lambda: [b"1,2\n3,4e5\n", b"# rows\n-0.5\n", b"nan,inf\n"])
+@target(
+    "files.load_vectors",
+    "delimited.read_matrix",
+    "delimited._fast",
+    "delimited.read_columns",
+    "delimited.header",
+    seeds=lambda: [
+        b"1,2\n3,4e5\n",
+        b"# rows\n-0.5\n",
+        b"nan,inf\n",
+        b'\xef\xbb\xbf"a\nb";c\r\n1,5;2\r\n',
+        b"a\tb\n1\t2\n",
+    ],
+)
 def csv_vectors(data: bytes) -> None:
-    files.load_vectors(stored("a.csv", data))
+    path = stored("a.csv", data)
+    for read in (files.load_vectors, delimited.header, lambda p: list(delimited.read_columns(p, [1, "a"]))):
+        with contextlib.suppress(Error):
+            read(path)
 
 
 # ---- keys and ciphertexts of CKKS ----------------------------------------------------------------
