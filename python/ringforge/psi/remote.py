@@ -32,8 +32,8 @@ __all__ = ["Connection", "IncompleteError", "Outcome", "Report", "Run", "drive",
 _CLOSE_SECONDS = 5.0
 
 
-class Connection(remote.Connection):
-    """A server of private set intersection. Signs of progress count as traffic of requests."""
+class Described(remote.Peer):
+    """What connections of both kinds say of the service. Signs of progress count as traffic of requests."""
 
     service, methods = wire.SERVICE, wire.METHODS
     kinds: ClassVar = {
@@ -50,6 +50,43 @@ class Connection(remote.Connection):
         duration="`ringforge psi estimate` says what a query takes",
     )
 
+    def _description(self, header: Any) -> int:
+        """Bytes of the table's description."""
+        if header.total_bytes > MAX_INFO:
+            raise FormatError(
+                f"the server announces a description of {header.total_bytes} bytes; at most {MAX_INFO} are taken: it "
+                "is of another version, or another program"
+            )
+        return int(header.total_bytes)
+
+    def _evaluated(self, reply: Any, count: int) -> list[bytes]:
+        if isinstance(reply, framing.Malformed) or len(reply.evaluated) != count * wire.ELEMENT_BYTES:
+            raise FormatError(
+                f"the server's answer to {count} blinded elements has the wrong size: it is of another version, or "
+                "another program"
+            )
+        data = reply.evaluated
+        return [data[i : i + wire.ELEMENT_BYTES] for i in range(0, len(data), wire.ELEMENT_BYTES)]
+
+    def _session(self, reply: Any) -> bytes:
+        if isinstance(reply, framing.Malformed) or len(reply.session) != SESSION_BYTES:
+            raise FormatError(
+                "the server's answer to the evaluation keys names no session: it is of another version, or another "
+                "program"
+            )
+        return bytes(reply.session)
+
+    def _reply_follows(self, first: Any, reply_bytes: int) -> None:
+        if first is None or first.WhichOneof("part") != "header" or first.header.total_bytes != reply_bytes:
+            raise FormatError(
+                f"the server announces no reply of {reply_bytes} bytes, which the table's plan has: it is of another "
+                "version, or another program"
+            )
+
+
+class Connection(Described, remote.Connection):
+    """A server of private set intersection."""
+
     # ---- the service's methods ---------------------------------------------------------------------
 
     def info(self) -> tuple[TableInfo, dict[str, int]]:
@@ -60,11 +97,7 @@ class Connection(remote.Connection):
         """
         with self._refusals(), self._call("Info", pb.InfoRequest()) as replies:
             header = self._header(replies)
-            if header.total_bytes > MAX_INFO:
-                raise FormatError(
-                    f"the server announces a description of {header.total_bytes} bytes; at most {MAX_INFO} are taken"
-                )
-            data = framing.assemble(replies, header.total_bytes, "the table's description")
+            data = framing.assemble(replies, self._description(header), "the table's description")
         return TableInfo.from_json(data), {"prf": header.prf_left, "bins": header.bins_left}
 
     def evaluate_prf(
@@ -77,10 +110,7 @@ class Connection(remote.Connection):
             asked = pb.PrfRequest(table=table, blinded=b"".join(batch))
             with self._refusals(), self._call("EvaluatePrf", asked) as replies:
                 reply = self._answer(replies, pb.PrfReply())
-            if isinstance(reply, framing.Malformed) or len(reply.evaluated) != len(batch) * wire.ELEMENT_BYTES:
-                raise FormatError(f"the server's answer to {len(batch)} blinded elements has the wrong size")
-            data = reply.evaluated
-            found += [data[i : i + wire.ELEMENT_BYTES] for i in range(0, len(data), wire.ELEMENT_BYTES)]
+            found += self._evaluated(reply, len(batch))
             if progress:
                 progress(len(found) / len(blinded))
         return found
@@ -98,9 +128,7 @@ class Connection(remote.Connection):
 
         with self._refusals(), self._call("OpenSession", messages()) as replies:
             reply = self._answer(replies, pb.OpenReply())
-        if isinstance(reply, framing.Malformed) or len(reply.session) != SESSION_BYTES:
-            raise FormatError("the server's answer to the evaluation keys names no session")
-        return bytes(reply.session)
+        return self._session(reply)
 
     def query(
         self,
@@ -125,8 +153,7 @@ class Connection(remote.Connection):
                 if progress:
                     progress(min(1.0, step.done / max(1, step.steps)), step.waiting)
                 first = next(replies, None)
-            if first is None or first.WhichOneof("part") != "header" or first.header.total_bytes != reply_bytes:
-                raise FormatError(f"the server announces no reply of {reply_bytes} bytes, which the table's plan has")
+            self._reply_follows(first, reply_bytes)
             return framing.assemble(replies, reply_bytes, "the reply")
 
     def close_session(self, session: bytes) -> None:
