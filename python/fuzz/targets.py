@@ -38,7 +38,7 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
-from ringforge.psi import oprf, sets, wire
+from ringforge.psi import cells, oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
@@ -532,6 +532,7 @@ def psi_messages(data: bytes) -> None:
 
 @target(
     "psi.sets.read_elements",
+    "psi.sets._opened",
     "psi.sets._json_line",
     seeds=lambda: [
         b"\0alice\nbob\r\n",
@@ -539,13 +540,42 @@ def psi_messages(data: bytes) -> None:
         b'\2{"element": "a"}\n',
         b'\3{"element": 17, "label": "x"}\n',
         b"\x0417\n0x1f\n",
+        b'\x08\xef\xbb\xbfa;element\r\n1;"x\n"" y"\r\n',
+        b"\x19b,a\nX ,l\nx,l\n",
     ],
 )
 def psi_elements(data: bytes) -> None:
     flags = data[0] if data else 0
-    name = "e.jsonl" if flags & 2 else "e.txt"
-    found = sets.read_elements(stored(name, data[1:]), direct=bool(flags & 4), labels=bool(flags & 1))
+    labels = bool(flags & 1)
+    name = "e.jsonl" if flags & 2 else "e.csv" if flags & 8 else "e.txt"
+    wanted = cells.Wanted((2, "1"), "b" if labels else None) if flags & 24 == 24 else None
+    steps = "nfkc,casefold,strip" if flags & 16 else ""
+    found = sets.read_elements(
+        stored(name, data[1:]), direct=bool(flags & 4), labels=labels, wanted=wanted, normalise=steps, keep=True
+    )
     sets.small_domain(found.elements)
+    assert found.own is not None
+    cells.write_rows(room() / "out.csv", found.own, range(len(found.of_rows)), None)
+
+
+def _parquet() -> list[bytes]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        return [b"PAR1" + bytes(20) + b"PAR1"]
+    table = pa.table({"element": ["a", None, "b"], "n": [1, 2, 3], "label": ["x", "y", None]})
+    files = []
+    for options in ({"compression": "none"}, {"use_dictionary": False, "compression": "snappy"}):
+        out = io.BytesIO()
+        parquet.write_table(table, out, **options)
+        files.append(out.getvalue())
+    return files
+
+
+@target("psi.cells.read_parquet", seeds=_parquet)
+def psi_parquet(data: bytes) -> None:
+    sets.read_elements(stored("e.parquet", data), keep=True)
 
 
 @target(

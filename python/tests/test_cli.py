@@ -130,6 +130,7 @@ def test_help_teaches_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "matvec evaluate",
         "matvec decrypt",
         "matvec demo",
+        "psi info",
         "psi explain",
         "psi demo",
         "reproduce matvec",

@@ -89,7 +89,7 @@ def choose(asked: Request, found: Elements) -> tuple[BuildSpec, list[Prediction]
             fewer = log_bins if a.log_bins is not None else min(log_bins, max(1, a.bits))
             return _spec(a, found, algorithm=name, log_bins=fewer), []
         spec = _spec(a, found, algorithm=name, log_bins=log_bins)
-        known = {"log_bins": log_bins, "hashes": a.hashes, "algorithm": name}
+        known: dict[str, Any] = {"log_bins": log_bins, "hashes": a.hashes, "algorithm": name}
         return spec, [choice.lookup(size, client, **options, **known)]
     first = predictions[0]
     if first.algorithm == "poly":

@@ -16,7 +16,7 @@ import numpy as np
 
 from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import cells
-from ringforge.psi.cells import OwnRows, Record, Wanted
+from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
 from ringforge.psi.info import MAX_ELEMENT
 from ringforge.psi.normalise import JOINT, canonical, rule
 
@@ -83,7 +83,7 @@ def read_elements(
         json_lines: whether the file has JSON lines; None goes by its name (.jsonl, .ndjson; .csv, .parquet likewise).
         wanted: columns. Files of other names are CSV then.
         normalise: steps (`ringforge.psi.normalise`).
-        keep: keeps the rows of CSV and Parquet, for `cells.write_rows`.
+        keep: keeps the rows, for `cells.write_rows`; of files without columns they are the elements as they stand.
 
     Raises:
         FormatError: a line is none of these, has a label where none belongs or none where others have one, or one
@@ -164,6 +164,7 @@ class _Taker:
         found: dict[bytes | int, bytes | None] = {}
         spelled: set[bytes | int] = set()
         of_rows: list[bytes | int | None] = []
+        texts = TextRows(["element"]) if self.keep and own is None else None
         lines = empty = 0
         wanted = self.labels
         change = rule(self.steps) if self.steps else None
@@ -175,7 +176,9 @@ class _Taker:
                     if written:
                         spelled.add(value)
                     value = written
-                if own is not None:
+                if texts is not None:
+                    texts.rows.append((str(element),))
+                if self.keep:
                     of_rows.append(value)
                 if value is None:
                     empty += 1
@@ -193,11 +196,13 @@ class _Taker:
             except _LineError as e:
                 raise FormatError(f"{self.name}, {unit} {number}: {e}") from None
         if not found:
-            left = f"; {empty} {unit}s were left out, which have an empty one" if empty else ""
+            left = f"; {unit}s left out because theirs is empty: {empty}" if empty else ""
             raise FormatError(f"{self.name} holds no elements: put one on each line{left}")
         together = max(0, len(spelled) - len(found)) if change else 0
         kept = [label if label is not None else b"" for label in found.values()] if wanted else None
-        return Elements(list(found), kept, lines - len(found) - together, empty, together, self.columns, own, of_rows)
+        return Elements(
+            list(found), kept, lines - len(found) - together, empty, together, self.columns, own or texts, of_rows
+        )
 
     def _value(self, element: str | int | bytes) -> bytes | int:
         if self.direct:
@@ -295,7 +300,7 @@ def _bytes(element: str | int) -> bytes:
 
 def _integer(element: str | int | bytes) -> int:
     try:
-        value = element if isinstance(element, int) else int(element, 0)  # type: ignore[arg-type]
+        value = element if isinstance(element, int) else int(element, 0)
     except (ValueError, TypeError):
         raise _LineError("no integer, which mode direct needs: 1234 or 0x4d2") from None
     if not 0 <= value < 1 << 64:

@@ -88,12 +88,9 @@ def guessable(elements: Elements, limits: Limits | None = None) -> None:
 def left_out(found: Elements) -> None:
     """Warns of rows that are no elements, and of elements that fell together."""
     if found.empty:
-        warn(f"{found.empty:,} rows have no element (an empty cell, or nothing left by normalising) and were left out")
+        warn(f"rows left out because they have no element (an empty cell, NULL, nothing to normalise): {found.empty:,}")
     if found.together:
-        warn(
-            f"{found.together:,} elements are written differently from others and are the same once they are "
-            "normalised: each counts once"
-        )
+        warn(f"elements that are the same as others once they are normalised, and count with them: {found.together:,}")
 
 
 def many_queries(info: TableInfo, elements: int, exact: bool) -> None:

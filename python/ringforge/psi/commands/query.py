@@ -37,7 +37,7 @@ from ringforge.psi.texts import printable, query_object, query_rows, shown_parts
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
 
 if TYPE_CHECKING:
-    from ringforge.psi.remote import Outcome
+    from ringforge.psi.remote import IncompleteError, Outcome
 
 ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", help="Where `psi serve` listens.")]
 
@@ -119,7 +119,7 @@ def query(
         if name is not None and name.suffix.lower() in cells.PARQUET_SUFFIXES:
             cells.pyarrow()
     token = client_token(token_file)
-    failure: remote.IncompleteError | None = None
+    failure: IncompleteError | None = None
     with (
         remote.Connection(
             server, ca=tls_ca, token=token, timeout=timeout, stall=stall, plaintext=plaintext
@@ -207,11 +207,11 @@ def _line(element: Element) -> bytes:
     return element.replace(JOINT.encode(), b"\t") if isinstance(element, bytes) else str(element).encode()
 
 
-def _unfinished(failure: Error, found: Elements, rest: Path | None) -> str:
+def _unfinished(failure: IncompleteError, found: Elements, rest: Path | None) -> str:
     """Writes what is left to ask, and says what happened."""
-    unasked = failure.outcome.result.unasked  # type: ignore[attr-defined]
+    unasked = failure.outcome.result.unasked
     said = (
-        f"{failure.reason}; {len(unasked):,} of {len(found.elements):,} elements have no answer, "  # type: ignore[attr-defined]
+        f"{failure.reason}; {len(unasked):,} of {len(found.elements):,} elements have no answer, "
         "what is known of the others was given out"
     )
     if rest is None:
