@@ -414,7 +414,7 @@ def gate_numbers(data: bytes) -> None:
 
 @target(
     "psi.info.TableInfo.from_json",
-    "psi.info.TableInfo._consistent",
+    "psi.info.TableInfo._consistent_lookup",
     "psi.info.TableInfo.salt_array",
     "psi.info.TableInfo.seed_bytes",
     "psi.table.Shape.of",
@@ -472,7 +472,7 @@ def _state_files() -> list[bytes]:
     "psi.store._read_current",
     "psi.store._read_array",
     "psi.store._read_arrays",
-    "psi.store._read_members",
+    "psi.members.read_members",
     "psi.store._sha256",
     seeds=_state_files,
     mutate=mutators.after(

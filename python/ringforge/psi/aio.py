@@ -27,7 +27,7 @@ from ringforge.errors import Error, FormatError
 from ringforge.psi import estimate as estimates
 from ringforge.psi import wire
 from ringforge.psi.client import REQUEST_BYTES, Element
-from ringforge.psi.info import Mode, TableInfo
+from ringforge.psi.info import AskedMode, TableInfo
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Described
 from ringforge.psi.runs import IncompleteError, Outcome, Report, Run, Step, Steps
@@ -223,7 +223,7 @@ class AsyncConnection(Described):
         *,
         threads: int = 1,
         accept_insecure: str = "",
-        mode: Mode | None = None,
+        mode: AskedMode | None = None,
         request_bytes: int = REQUEST_BYTES,
         exact_sizes: bool = False,
         report: Report | None = None,

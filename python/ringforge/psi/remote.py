@@ -19,7 +19,7 @@ import grpc
 from ringforge.errors import FormatError
 from ringforge.psi import wire
 from ringforge.psi.client import REQUEST_BYTES, Element
-from ringforge.psi.info import MAX_INFO, Mode, TableInfo
+from ringforge.psi.info import MAX_INFO, AskedMode, TableInfo
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.runs import IncompleteError, Outcome, Report, Run, Step, Steps, require_secure
 from ringforge.serving import framing, remote
@@ -170,7 +170,7 @@ def intersect(
     *,
     threads: int = 1,
     accept_insecure: str = "",
-    mode: Mode | None = None,
+    mode: AskedMode | None = None,
     request_bytes: int = REQUEST_BYTES,
     exact_sizes: bool = False,
     report: Report | None = None,

@@ -9,6 +9,7 @@ Whoever drives it sends the outcome back, or throws the exception in.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 
 from ringforge.errors import Error, MismatchError, ParameterError
 from ringforge.psi.client import REQUEST_BYTES, Client, Element, Result
-from ringforge.psi.info import Mode, TableInfo
+from ringforge.psi.info import AskedMode, TableInfo
 from ringforge.serving.quota import QuotaError
 from ringforge.serving.remote import Traffic, clean
 
@@ -101,7 +102,7 @@ class Run:
         *,
         threads: int = 1,
         accept_insecure: str = "",
-        mode: Mode | None = None,
+        mode: AskedMode | None = None,
         request_bytes: int = REQUEST_BYTES,
         exact_sizes: bool = False,
     ) -> None:
@@ -114,6 +115,7 @@ class Run:
         }
         self._client: Client | None = None
         self._seconds: dict[str, float] = {}
+        self._busy = threading.Lock()
 
     def __repr__(self) -> str:
         return "<Run, secret>"
@@ -126,8 +128,16 @@ class Run:
             known: what `Connection.info` said, if it was asked already.
 
         Raises:
-            IncompleteError, and what the calls raise.
+            IncompleteError, and what the calls raise. MismatchError: the run is under way already.
         """
+        if not self._busy.acquire(blocking=False):
+            raise MismatchError("this run is under way already: wait for it, or begin another one")
+        try:
+            return (yield from self._steps(traffic, known))
+        finally:
+            self._busy.release()
+
+    def _steps(self, traffic: Traffic, known: tuple[TableInfo, dict[str, int]] | None) -> Steps:
         if known is None:
             known = yield from self._timed(Step("table info", method="info"))
         info, left = known

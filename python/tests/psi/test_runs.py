@@ -152,3 +152,15 @@ def test_elements_without_a_place_do_not_take_the_others_with_them(monkeypatch: 
     assert "found no place" in str(error)
     assert connection.asked[-1] == "close"
     assert len(error.outcome.result.unasked) >= 500 - 3 * 40
+
+
+def test_a_run_is_under_way_once(server: Server) -> None:
+    error = fail(Failing(server, ".x"))
+    run = error.run
+    assert run is not None
+    steps = run.steps(None)  # type: ignore[arg-type]
+    next(steps)
+    with pytest.raises(MismatchError, match="under way already"):
+        ask(Failing(server, ".."), resume=run)
+    steps.close()
+    assert ask(Failing(server, ".."), resume=run).result.matches == WANTED

@@ -16,6 +16,7 @@ import pytest
 from ringforge.psi import Server, wire
 from ringforge.psi.client import Client
 from ringforge.psi.proto import psi_pb2 as pb
+from ringforge.psi.table import Shape
 from tests.psi import mini_client as mini
 from tests.psi.serving import real
 
@@ -99,10 +100,10 @@ def test_sizes_hashes_and_places_are_those_of_the_document(arguments: dict[str, 
     assert plan.reply_bytes == 52 + replies * 2 * -(-(p["log_reply"] << p["log_n"]) // 8) + 32
     client = Client(server.info, [b"a", b"c"])
     client.finish_prf(server.evaluate_prf(client.blinded()))
-    hashing, ours = mini.Hashing(info), client._shape.prf()
-    words = ours.words(client._prf)
+    hashing, ours = mini.Hashing(info), Shape.of(server.info).prf()
+    words = ours.words(client._values)
     for e in range(2):
-        value = client._prf[e].tobytes()
+        value = client._values[e].tobytes()
         bins = ours.bins(words[0])[e].tolist()
         assert hashing.bins(value) == bins
         for i in range(3):
