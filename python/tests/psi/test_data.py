@@ -292,6 +292,34 @@ def test_bins_for_clients() -> None:
     assert choice.lookup_bins(1 << 20, 1) == 13, "more bins than the client needs, and less to compute"
 
 
+def test_the_planner_chooses(run: Run, refused: Run, shop: Path, served: str, tmp_path: Path) -> None:
+    """By default the algorithm that lets clients wait less: with it, too, rows come back with their labels."""
+    words = ("build", "p", "--set", shop / "customers.csv", "--column", "E-mail", "--label-column", "plan")
+    told = json.loads(run(*words, "--normalise", "email", "--client-size", 20, "--json"))
+    assert (told["algorithm"], told["estimate"]["algorithm"]) == ("poly", "poly")
+    assert "with ringforge" in told["why"]
+    assert told["estimate"]["sent"] >= told["key_bytes"] + told["request_bytes"]
+    (tmp_path / "mine.csv").write_text(CLIENT)
+    with Serving(tmp_path, table="p") as serving:
+        there = query(serving.address, "--set", "mine.csv", "--column", "mail", "--mode", "poly")
+        run(*there, "--out", "out.csv", error="wrote out.csv: 3 rows")
+        assert json.loads(run("info", "--server", serving.address, "--json"))["algorithm"] == "poly"
+        assert "poly: " in run("explain", "--server", serving.address)
+    assert [line.rpartition(";")[2] for line in (tmp_path / "out.csv").read_text().splitlines()] == [
+        "label", "plan 1", "plan 1", "plan 0",
+    ]  # fmt: skip
+    assert "of algorithm ringforge, not poly" in refused(
+        *query(served, "--set", "mine.csv", "--column", "mail", "--mode", "poly")
+    )
+    both = json.loads(run("explain", "p", "--paper", "--json"))["plans"]
+    assert [p["algorithm"] for p in both] == ["poly", "paper"]
+    assert both[0]["request_bytes"] == told["request_bytes"]
+    assert "leave --algorithm away" in refused("explain", "p", "--algorithm", "ringforge")
+    assert "poly: " in run("explain", "--capacity", 1000, "--algorithm", "poly")
+    again = json.loads(run(*words, "--mode", "poly", "--normalise", "email", "--replace", "--json"))
+    assert (again["algorithm"], again["why"]) == ("poly", "")
+
+
 # ---- Python --------------------------------------------------------------------------------------
 
 
