@@ -18,7 +18,7 @@ from typing import Any
 from ringforge.errors import ParameterError
 from ringforge.psi import oprf, planner, poly, wire
 from ringforge.psi.hashing import room, size_class
-from ringforge.psi.info import MAX_LOG_BINS, PlanFields
+from ringforge.psi.info import MAX_LOG_BINS
 
 #: Elements of a client, where nobody says how many: the table takes so many in one query.
 CLIENT_SIZE = 1024
@@ -183,7 +183,7 @@ def lookup(
     return Prediction(
         algorithm=algorithm,
         queries=queries,
-        server_seconds=queries * planner.measure(fields, workers, _sample_bins(fields)) * plan.bins
+        server_seconds=queries * planner.measure(fields, workers) * plan.bins
         + (evaluations * prf / workers if mode == "oprf" else 0.0),
         build_seconds=server_size * prf / workers + entries * _ENTRY_SECONDS,
         sent=on_wire + plan.key_bytes + queries * plan.request_bytes,
@@ -193,11 +193,6 @@ def lookup(
         bins=int(plan.bins),
         plan=fields,
     )
-
-
-def _sample_bins(fields: PlanFields) -> int:
-    """log2 of the bins that are measured: fewer where each takes seconds."""
-    return 5 if fields.cell_bits < 18 else 2 if fields.cell_bits < 22 else 0
 
 
 def polynomial(

@@ -125,7 +125,8 @@ def explain(
 
 
 def _of_table(info: TableInfo, algorithm: str) -> tuple[tuple[str, ...], _Sizes, Any]:
-    own = info.plan.algorithm
+    plan: Any = info.plan
+    own = plan.algorithm
     name = own if algorithm == "auto" else algorithm
     if name != own and "poly" in (name, own):
         raise ParameterError(
@@ -134,11 +135,11 @@ def _of_table(info: TableInfo, algorithm: str) -> tuple[tuple[str, ...], _Sizes,
     if own == "poly":
         log_bins = choice.bins_for(max(1, int(0.85 * info.bins)))
         sizes = _Sizes("oprf", info.capacity, log_bins, _TAG_BITS, info.label_bytes, info.hashes, 0)
-        return (name,), sizes, info.plan
+        return (name,), sizes, plan
     sizes = _Sizes(
         info.mode,
         info.capacity,
-        info.plan.log_bins,
+        plan.log_bins,
         info.tag_bits,
         info.label_bytes,
         info.hashes,
