@@ -2,7 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Which table suits a pair of sizes: what building it and asking it will take, before anything is built.
 
-Seconds are of this machine: the look-up and the pseudorandom function are measured on a few bins and elements.
+Seconds of the look-up and of the pseudorandom function are measured here, on a few bins and elements; those of the
+polynomial protocol are counted operations, with the time of each on the machine that `poly.estimate` names.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringforge.errors import ParameterError
-from ringforge.psi import oprf, planner, wire
+from ringforge.psi import oprf, planner, poly, wire
 from ringforge.psi.hashing import room, size_class
 from ringforge.psi.info import MAX_LOG_BINS
 
 #: Elements of a client, where nobody says how many: the table takes so many in one query.
 CLIENT_SIZE = 1024
+
+#: Elements that a table of the polynomial protocol is planned for, at least.
+_LEAST_POLY = 16
 
 #: What a byte on the wire is worth when algorithms are compared: 100 Mbit/s.
 BYTES_PER_SECOND = 12.5e6
@@ -91,6 +95,40 @@ def bins_for(client_size: int, hashes: int = _HASHES) -> int:
     return log_bins
 
 
+def lookup_bins(
+    capacity: int,
+    client_size: int,
+    *,
+    label_bytes: int = 0,
+    hashes: int = _HASHES,
+    algorithm: str = "ringforge",
+) -> int:
+    """log2 of the bins of the look-up table, mode oprf, that costs least: with more bins than the client needs each of
+    them has fewer cells.
+
+    Raises:
+        ParameterError: no table holds this.
+    """
+    first = bins_for(client_size, hashes)
+    best: tuple[float, int] | None = None
+    refused: ParameterError | None = None
+    sealed = label_bytes + 1 if label_bytes else 0
+    for log_bins in range(first, MAX_LOG_BINS + 1):
+        try:
+            fields = planner.choose("oprf", capacity, log_bins, _TAG_BITS, sealed, hashes, 0, algorithm)
+        except ParameterError as e:
+            refused = e
+            continue
+        cost = planner.weight(fields.native())
+        if best is not None and cost > best[0]:
+            break
+        best = cost, log_bins
+    if best is None:
+        assert refused is not None
+        raise refused
+    return best[1]
+
+
 def prf_seconds() -> float:
     """Seconds that the PRF takes for an element, one thread of this machine."""
     key, elements = oprf.ServerKey.random(), [b"%d" % i for i in range(_SAMPLE)]
@@ -118,15 +156,20 @@ def lookup(
         server_size: elements of the server, or the table's capacity.
         client_size: elements of a client.
         label_bytes: of the longest label; 0: none.
-        log_bins: bins, by default as many as take the client's elements in one query.
+        log_bins: bins, by default those that cost least and take the client's elements in one query.
         mode, bits, algorithm, hashes: as of `BuildSpec`.
         each: seconds of the PRF, if they are known.
 
     Raises:
         ParameterError: no table holds this.
     """
-    bins = bins_for(client_size, hashes) if log_bins is None else log_bins
     capacity = 1 << (max(1, server_size) - 1).bit_length()
+    if log_bins is not None:
+        bins = log_bins
+    elif mode == "oprf":
+        bins = lookup_bins(capacity, client_size, label_bytes=label_bytes, hashes=hashes, algorithm=algorithm)
+    else:
+        bins = bins_for(client_size, hashes)
     sealed, tag_bits = (label_bytes + 1 if label_bytes else 0), (_TAG_BITS if mode == "oprf" else 0)
     fields = planner.choose(mode, capacity, bins, tag_bits, sealed, hashes, bits if mode == "direct" else 0, algorithm)
     plan = fields.native()
@@ -162,22 +205,18 @@ def polynomial(
     hashes: int = _HASHES,
 ) -> Prediction:
     """A table of the polynomial protocol for so many elements; arguments and errors as of `lookup`."""
-    try:
-        from ringforge.psi import poly
-    except ImportError:
-        raise ParameterError("this installation has no polynomial protocol: take another algorithm") from None
     if hashes != _HASHES:
         raise ParameterError("the polynomial protocol has three hash functions")
-    capacity = 1 << (max(1, server_size) - 1).bit_length()
+    capacity = max(_LEAST_POLY, 1 << (max(1, server_size) - 1).bit_length())
     found = poly.suggest(capacity, client_size, label_bytes=label_bytes + 1 if label_bytes else 0)
     e, plan, prf = found.estimate, found.native, prf_seconds() if each is None else each
     workers = threads or os.cpu_count() or 1
-    queries, evaluations = size_class(client_size, room(plan.bins, _HASHES))
+    queries, evaluations = size_class(client_size, poly.room(plan.bins))
     on_wire = evaluations * wire.ELEMENT_BYTES
     return Prediction(
         algorithm="poly",
         queries=queries,
-        server_seconds=e.online_seconds / workers + evaluations * prf / workers,
+        server_seconds=(queries / e.queries * e.online_seconds + evaluations * prf) / workers,
         build_seconds=(server_size * prf + e.build_seconds) / workers,
         sent=on_wire + plan.key_bytes + queries * plan.request_bytes,
         received=on_wire + queries * plan.reply_bytes,

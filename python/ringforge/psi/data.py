@@ -81,16 +81,14 @@ def choose(asked: Request, found: Elements) -> tuple[BuildSpec, list[Prediction]
     else:
         if a.hashes not in (1, 2, 3):
             raise ParameterError(f"{a.hashes} hash functions: 1, 2 or 3 are possible")
-        log_bins = choice.bins_for(client, a.hashes) if a.log_bins is None else a.log_bins
-        if not 0 <= log_bins <= MAX_LOG_BINS:
-            raise ParameterError(f"2^{log_bins} bins: from 2^0 to 2^{MAX_LOG_BINS} are possible")
+        if a.log_bins is not None and not 0 <= a.log_bins <= MAX_LOG_BINS:
+            raise ParameterError(f"2^{a.log_bins} bins: from 2^0 to 2^{MAX_LOG_BINS} are possible")
         name = "ringforge" if a.algorithm == "auto" else a.algorithm
         if a.mode == "direct":
-            fewer = log_bins if a.log_bins is not None else min(log_bins, max(1, a.bits))
+            fewer = min(choice.bins_for(client, a.hashes), max(1, a.bits)) if a.log_bins is None else a.log_bins
             return _spec(a, found, algorithm=name, log_bins=fewer), []
-        spec = _spec(a, found, algorithm=name, log_bins=log_bins)
-        known: dict[str, Any] = {"log_bins": log_bins, "hashes": a.hashes, "algorithm": name}
-        return spec, [choice.lookup(size, client, **options, **known)]
+        known: dict[str, Any] = {"log_bins": a.log_bins, "hashes": a.hashes, "algorithm": name}
+        predictions = [choice.lookup(size, client, **options, **known)]
     first = predictions[0]
     if first.algorithm == "poly":
         return _spec(a, found, algorithm="poly", client_size=client), predictions

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import sys
@@ -93,6 +94,8 @@ def read_elements(
     given = wanted or Wanted()
     standard = str(path) == "-"
     name = "standard input" if standard else Path(path).name
+    if not standard and Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a directory: name one file", str(path))
     suffix = Path(path).suffix.lower()
     as_json = suffix in JSON_SUFFIXES if json_lines is None else json_lines
     if as_json and given.columns:

@@ -57,7 +57,8 @@ def plan_line(predictions: list[Prediction], spec: BuildSpec, asked: Request) ->
     if asked.log_bins is None:
         size = f"{asked.client_size or CLIENT_SIZE:,}"
         said = "" if asked.client_size else " (--client-size says otherwise)"
-        line += f"; for clients of {size} elements at once{said}"
+        times = f", in {p.queries} queries" if p.queries > 1 else ""
+        line += f"; for clients of {size} elements at once{times}{said}"
     if asked.algorithm == "auto" and len(predictions) > 1:
         line += f". Why {p.algorithm}: {why(predictions)}"
     return line

@@ -138,9 +138,7 @@ def test_places_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "folder.parquet").mkdir()
     for name in ("folder.csv", "folder.parquet"):
-        if name.endswith(".parquet"):
-            pytest.importorskip("pyarrow")
-        with pytest.raises(IsADirectoryError):
+        with pytest.raises(IsADirectoryError, match="name one file"):
             read_elements(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         read_elements(tmp_path / "none.csv")

@@ -275,7 +275,7 @@ def test_predicted_bytes_are_those_of_the_table(tmp_path: Path) -> None:
     spec, (expected, *_) = choose(Request(algorithm="ringforge", client_size=40), found)
     store = psi.Store.build(tmp_path / "t", found.mapping(), spec)
     plan = store.info.native()
-    assert expected.bins == store.info.bins == 1 << choice.bins_for(40)
+    assert expected.bins == store.info.bins >= 1 << choice.bins_for(40)
     assert abs(expected.sent - (plan.key_bytes + plan.request_bytes)) <= 64 * 32
     disk = sum(p.stat().st_size for p in (tmp_path / "t").rglob("*") if p.is_file())
     assert 0.7 * disk <= expected.disk <= 1.3 * disk
@@ -288,6 +288,36 @@ def test_bins_for_clients() -> None:
         assert log_bins == 1 or choice.room(1 << (log_bins - 1), 3) < size
     with pytest.raises(ParameterError, match="1 is the least"):
         choice.bins_for(0)
+    assert choice.lookup_bins(1 << 10, 40) == choice.bins_for(40)
+    assert choice.lookup_bins(1 << 20, 1) == 13, "more bins than the client needs, and less to compute"
+
+
+def test_the_planner_chooses(run: Run, refused: Run, shop: Path, served: str, tmp_path: Path) -> None:
+    """By default the algorithm that lets clients wait less: with it, too, rows come back with their labels."""
+    words = ("build", "p", "--set", shop / "customers.csv", "--column", "E-mail", "--label-column", "plan")
+    told = json.loads(run(*words, "--normalise", "email", "--client-size", 20, "--json"))
+    assert (told["algorithm"], told["estimate"]["algorithm"]) == ("poly", "poly")
+    assert "with ringforge" in told["why"]
+    assert told["estimate"]["sent"] >= told["key_bytes"] + told["request_bytes"]
+    (tmp_path / "mine.csv").write_text(CLIENT)
+    with Serving(tmp_path, table="p") as serving:
+        there = query(serving.address, "--set", "mine.csv", "--column", "mail", "--mode", "poly")
+        run(*there, "--out", "out.csv", error="wrote out.csv: 3 rows")
+        assert json.loads(run("info", "--server", serving.address, "--json"))["algorithm"] == "poly"
+        assert "poly: " in run("explain", "--server", serving.address)
+    assert [line.rpartition(";")[2] for line in (tmp_path / "out.csv").read_text().splitlines()] == [
+        "label", "plan 1", "plan 1", "plan 0",
+    ]  # fmt: skip
+    assert "of algorithm ringforge, not poly" in refused(
+        *query(served, "--set", "mine.csv", "--column", "mail", "--mode", "poly")
+    )
+    both = json.loads(run("explain", "p", "--paper", "--json"))["plans"]
+    assert [p["algorithm"] for p in both] == ["poly", "paper"]
+    assert both[0]["request_bytes"] == told["request_bytes"]
+    assert "leave --algorithm away" in refused("explain", "p", "--algorithm", "ringforge")
+    assert "poly: " in run("explain", "--capacity", 1000, "--algorithm", "poly")
+    again = json.loads(run(*words, "--mode", "poly", "--normalise", "email", "--replace", "--json"))
+    assert (again["algorithm"], again["why"]) == ("poly", "")
 
 
 # ---- Python --------------------------------------------------------------------------------------

@@ -91,11 +91,17 @@ def explain(
             if mode == "direct" or bins is not None:
                 raise ParameterError("the polynomial protocol is of mode oprf and chooses its bins: give --client-size")
             poly = choice.polynomial(capacity, client, label_bytes=label_bytes).plan
-        log_bins = choice.bins_for(client, hashes) if bins is None else bins
+        rounded = 1 << (capacity - 1).bit_length()
+        if bins is not None:
+            log_bins = bins
+        elif mode == "direct":
+            log_bins = min(choice.bins_for(client, hashes), bits)
+        else:
+            log_bins = choice.lookup_bins(rounded, client, label_bytes=label_bytes, hashes=hashes)
         sizes = _Sizes(
             mode,
-            1 << (capacity - 1).bit_length(),
-            min(log_bins, bits) if mode == "direct" and bins is None else log_bins,
+            rounded,
+            log_bins,
             _TAG_BITS if mode == "oprf" else 0,
             label_bytes + 1 if label_bytes else 0,
             hashes,
@@ -119,7 +125,8 @@ def explain(
 
 
 def _of_table(info: TableInfo, algorithm: str) -> tuple[tuple[str, ...], _Sizes, Any]:
-    own = info.plan.algorithm
+    plan: Any = info.plan
+    own = plan.algorithm
     name = own if algorithm == "auto" else algorithm
     if name != own and "poly" in (name, own):
         raise ParameterError(
@@ -128,11 +135,11 @@ def _of_table(info: TableInfo, algorithm: str) -> tuple[tuple[str, ...], _Sizes,
     if own == "poly":
         log_bins = choice.bins_for(max(1, int(0.85 * info.bins)))
         sizes = _Sizes("oprf", info.capacity, log_bins, _TAG_BITS, info.label_bytes, info.hashes, 0)
-        return (name,), sizes, info.plan
+        return (name,), sizes, plan
     sizes = _Sizes(
         info.mode,
         info.capacity,
-        info.plan.log_bins,
+        plan.log_bins,
         info.tag_bits,
         info.label_bytes,
         info.hashes,
