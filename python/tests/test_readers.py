@@ -49,7 +49,7 @@ def table() -> dict[str, set[str]]:
 #: Functions of public headers that take bytes of others.
 CPP_READERS = re.compile(
     r"\b(load_\w+|next_\w+|from_bytes|peek|index|index_galois_keys|verify|load|decode|evaluate_batch|finalize_batch|"
-    r"open_digest|digest_head|psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues|"
+    r"open_digest|digest_head|psi_answer|PsiSessionKeys|psi_poly_answer|PsiPolySessionKeys|RecordReader|open_record|secret_in|unpack_residues|"
     r"unpack_signals)\(([^;{]*)"
 )
 

@@ -331,30 +331,11 @@ def build(
         raise ParameterError(f"{len(members)} elements exceed the capacity {capacity}: raise it, or leave it away")
     rounded = 1 << (max(count, capacity or 0) - 1).bit_length()
     if spec.algorithm == "poly":
-        wanted, rounded = spec.client_size or room(1 << log_bins, hashes), max(rounded, LEAST_POLY)
-        suggested = poly.suggest(rounded, wanted, label_bytes=sealed)
-        plan = suggested.native
-        check_limit(limits, plan)
-        if fill:
-            sealed = min(int(plan.label_bytes), MAX_LABEL)
-        share = part(progress, _PRF_SHARE, 1.0)
-        nonce, arrays = compile_poly(suggested.fields, members, sealed, threads, allocate=allocate, progress=share)
-        info = TableInfo(
-            mode="oprf",
-            element_bits=0,
-            capacity=rounded,
-            hashes=hashes,
-            tag_bits=0,
-            label_bytes=sealed,
-            seed=secrets.token_hex(32),
-            nonce=nonce.hex(),
-            normalise=steps,
-            columns=columns,
-            plan=suggested.fields,
-            plan_hash=bytes(plan.hash).hex(),
-            limits=limits or Limits(request_bytes=plan.request_bytes),
+        done = part(progress, _PRF_SHARE, 1.0)
+        found = _build_poly(
+            spec, members, rounded, sealed, key, fill=fill, threads=threads, allocate=allocate, progress=done
         )
-        return Built(info, arrays, members, key)
+        return replace(found, info=found.info.model_copy(update={"normalise": steps, "columns": columns}))
     fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, spec.algorithm)
     plan = fields.native()
     if fill:
@@ -390,6 +371,44 @@ def build(
         plan=fields,
         plan_hash=bytes(plan.hash).hex(),
         limits=limits or Limits(request_bytes=plan.request_bytes),
+    )
+    return Built(info, arrays, members, key)
+
+
+def _build_poly(
+    spec: BuildSpec,
+    members: Members,
+    capacity: int,
+    sealed: int,
+    key: Any,
+    *,
+    fill: bool,
+    threads: int,
+    allocate: Allocate,
+    progress: Progress | None,
+) -> Built:
+    """A table of the polynomial protocol for so many elements and bytes of sealed labels; fill: labels get all that the
+    plan has room for, so that the length of the longest one stays the server's."""
+    capacity = max(capacity, LEAST_POLY)
+    wanted = spec.client_size or room(1 << spec.log_bins, HASHES)
+    suggested = poly.suggest(capacity, wanted, label_bytes=sealed)
+    plan = suggested.native
+    check_limit(spec.limits, plan)
+    if fill:
+        sealed = min(int(plan.label_bytes), MAX_LABEL)
+    nonce, arrays = compile_poly(suggested.fields, members, sealed, threads, allocate=allocate, progress=progress)
+    info = TableInfo(
+        mode="oprf",
+        element_bits=0,
+        capacity=capacity,
+        hashes=HASHES,
+        tag_bits=0,
+        label_bytes=sealed,
+        seed=secrets.token_hex(32),
+        nonce=nonce.hex(),
+        plan=suggested.fields,
+        plan_hash=bytes(plan.hash).hex(),
+        limits=spec.limits or Limits(request_bytes=plan.request_bytes),
     )
     return Built(info, arrays, members, key)
 

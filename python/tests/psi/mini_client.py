@@ -483,3 +483,155 @@ def label_of(info: dict[str, Any], hashing: Hashing, prf: bytes, i: int, words: 
     label = row.rstrip(b"\0")
     assert label.endswith(b"\x80")
     return label[:-1]
+
+
+# ---- 13. the polynomial protocol -----------------------------------------------------------------
+
+
+def poly_hash(p: dict[str, Any]) -> bytes:
+    words = [0x70736970, p["log_n"], p["t"], p["degree"], p["felts"], p["columns"], p["bundles"], p["label_words"]]
+    words += [p["plain_limbs"], p["reply_bits"], p["reply_drop"], len(p["sources"]), len(p["q"]), len(p["p"])]
+    words += [*p["sources"], *p["q"], *p["p"]]
+    return hashlib.sha256(b"".join(w.to_bytes(8, "little") for w in words)).digest()
+
+
+def times_sparse(z: Any, a: Any, modulus: int) -> Any:
+    """Product of a polynomial and a ternary one modulo X^n + 1, in words of 64 bits."""
+    n, out = len(z), np.zeros(len(z), dtype=np.uint64)
+    for i in np.flatnonzero(z).tolist():
+        turned = np.concatenate([np.uint64(0) - a[n - i :], a[: n - i]])
+        out = out + turned if z[i] > 0 else out - turned
+    return out & np.uint64(modulus - 1)
+
+
+class PolyAsker:
+    """A client's key for a plan of the polynomial protocol."""
+
+    def __init__(self, info: dict[str, Any]) -> None:
+        p = self.p = info["plan"]
+        self.info, self.hash = info, bytes.fromhex(info["plan_hash"])
+        assert poly_hash(p) == self.hash
+        self.n = 1 << p["log_n"]
+        self.column = self.n // p["felts"]
+        self.bins = p["columns"] * self.column
+        self.rings = [Ring(p["log_n"], q) for q in (*p["q"], *p["p"])]
+        self.slots = Ring(p["log_n"], p["t"])
+        self.rng = np.random.default_rng(secrets.randbits(128))
+        self.s = self.rng.integers(-1, 2, self.n)
+        self.s_eval = [ring.forward(self.s) for ring in self.rings]
+        self.id = secrets.token_bytes(8)
+        powers = [pow(5, i, 2 * self.n) for i in range(self.n // 2)]
+        powers += [2 * self.n - x for x in powers]
+        self.index = self.slots.brv[(np.array(powers) - 1) // 2]
+
+    def places(self, prf: bytes) -> list[int]:
+        return [int.from_bytes(prf[4 * i : 4 * i + 4], "little") * self.bins >> 32 for i in range(3)]
+
+    def felts(self, prf: bytes) -> list[int]:
+        words = [int.from_bytes(prf[12 + 4 * i : 16 + 4 * i], "little") for i in range(self.p["felts"])]
+        return [w * self.p["t"] >> 32 for w in words]
+
+    def uniform(self, seed: bytes, what: int, digit: int, limb: int, ring: Ring) -> Any:
+        tail = b"".join(v.to_bytes(4, "little") for v in (what, digit, limb))
+        both = hashlib.shake_256(b"ringforge-xof-1" + seed + tail).digest(48)
+        words = np.frombuffer(aes_256_ctr(both[:32], both[32:], 3 * self.n), "<u8")
+        words = words & np.uint64((1 << ring.bits) - 1)
+        return words[words < ring.q][: self.n].astype(object)
+
+    def error(self) -> Any:
+        return self.rng.integers(0, 2, (self.n, 42)).sum(axis=1) - 21
+
+    def key(self) -> bytes:
+        p, seed, body = self.p, secrets.token_bytes(32), b""
+        sources, special = p["sources"], p["p"][0]
+        shallow = {*sources, *(a + b for a in sources for b in sources)}
+        limbs = p["plain_limbs"] if shallow >= set(range(1, p["degree"] + 1)) else len(p["q"])
+        basis = [*range(limbs), len(p["q"])]
+        for digit in range(limbs):
+            error = self.error()
+            for limb, of in enumerate(basis):
+                ring, s = self.rings[of], self.s_eval[of]
+                b = ring.forward(error) - self.uniform(seed, 3, digit, limb, ring) * s
+                if limb == digit:
+                    b = b + special * (s * s)
+                body += packed(b % ring.q, (ring.q - 1).bit_length())
+        return record(0x0304, 1, self.hash, self.id + seed + body)
+
+    def coefficients(self, values: Sequence[int]) -> Any:
+        """Of the polynomial that has these values in its slots: the inverse of the transform, as a sum."""
+        x = np.zeros(self.n, dtype=object)
+        x[self.index] = list(values)
+        # forward is a matrix of powers; its inverse is the transform of reversed places over n.
+        ring, t = self.slots, self.p["t"]
+        natural = x[ring.brv]  # at psi^(2 i + 1)
+        y = self.transform(natural, t, ring)
+        inverse = pow(self.n, -1, t)
+        out = y[(-np.arange(self.n)) % self.n] * inverse % t
+        return out * ring.powers[(-np.arange(self.n)) % (2 * self.n)] % t
+
+    def transform(self, x: Any, t: int, ring: Ring) -> Any:
+        """Sum of x_i psi^(2 i k), for all k."""
+        x, length = x[ring.brv], 1
+        while length < self.n:
+            twiddles = ring.powers[:: self.n // length][:length]
+            y = x.reshape(-1, 2, length)
+            odd = y[:, 1] * twiddles % t
+            x = np.stack([(y[:, 0] + odd) % t, (y[:, 0] - odd) % t], axis=1).reshape(-1)
+            length *= 2
+        return x
+
+    def request(self, felts: Sequence[Sequence[int]]) -> bytes:
+        """Residues of the element of each bin."""
+        p, body = self.p, b""
+        whole = 1
+        for q in p["q"]:
+            whole *= q
+        for c in range(p["columns"]):
+            flat = [v for row in felts[c * self.column : (c + 1) * self.column] for v in row]
+            flat += [0] * (self.n - len(flat))
+            for source in p["sources"]:
+                m = self.coefficients([pow(v, source, p["t"]) for v in flat])
+                scaled = (m * whole + p["t"] // 2) // p["t"] + self.error()
+                seed = secrets.token_bytes(32)
+                body += seed
+                for limb in range(len(p["q"])):
+                    ring = self.rings[limb]
+                    part = ring.forward(scaled) - self.uniform(seed, 1, 0, limb, ring) * self.s_eval[limb]
+                    body += packed(part % ring.q, (ring.q - 1).bit_length())
+        return record(0x0305, 1, self.hash, self.id + body)
+
+    def values(self, reply: bytes) -> Any:
+        """(bundles, 1 + label words, bins, felts)."""
+        p = self.p
+        body, k, polys = opened(0x0306, 1, self.hash, reply), p["reply_bits"], 1 + p["label_words"]
+        assert body[:8] == self.id
+        low = k - p["reply_drop"]
+        first, second = self.n * low // 8, self.n * k // 8
+        out = np.zeros((p["bundles"], polys, self.bins, p["felts"]), dtype=np.int64)
+        assert len(body) == 8 + p["columns"] * p["bundles"] * polys * (first + second)
+        for r in range(p["columns"] * p["bundles"] * polys):
+            at = 8 + r * (first + second)
+            y = unpacked(body[at : at + first], low, self.n)
+            a = unpacked(body[at + first : at + first + second], k, self.n)
+            phase = (y << np.uint64(p["reply_drop"])) + times_sparse(self.s, a, 1 << k) & np.uint64((1 << k) - 1)
+            rounded = (phase.astype(object) * p["t"] + (1 << k - 1) >> k) % p["t"]
+            slots = self.slots.forward(rounded)[self.index][: self.column * p["felts"]]
+            column, bundle, poly = r // polys // p["bundles"], r // polys % p["bundles"], r % polys
+            out[bundle, poly, column * self.column : (column + 1) * self.column] = slots.reshape(-1, p["felts"])
+        return out
+
+    def label(self, prf: bytes, values: Any, place: int) -> bytes | None:
+        """The label of an element asked for in bin `place`; None: the table has it not."""
+        zero = [b for b in range(self.p["bundles"]) if not values[b, 0, place].any()]
+        if not zero:
+            return None
+        if not self.info["label_bytes"]:
+            return b""
+        bits, size = self.p["t"].bit_length() - 1, self.info["label_bytes"]
+        number = sum(int(w) << bits * j for j, w in enumerate(values[zero[0], 1:, place].reshape(-1)))
+        sealed = (number & (1 << 8 * size) - 1).to_bytes(size, "little")
+        nonce = bytes(4) + bytes.fromhex(self.info["nonce"])
+        stream = b"".join(chacha20(prf[32:64], nonce, c) for c in range(-(-size // 64)))
+        row = bytes(a ^ b for a, b in zip(sealed, stream, strict=False)).rstrip(b"\0")
+        assert row.endswith(b"\x80")
+        return row[:-1]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any
 
@@ -428,3 +429,25 @@ def test_sizes_that_are_none_are_refused() -> None:
             poly.suggest(*sizes)
     with pytest.raises(ParameterError, match="labels"):
         poly.suggest(1, 1, label_bytes=5000)
+
+
+# ---- word lists ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["passwords", "surnames", "english_wikipedia"])
+def test_word_lists_give_the_plain_intersection(name: str) -> None:
+    """Real words, for whose outputs of the PRF those of a hash function stand."""
+    lists = pytest.importorskip("zxcvbn.frequency_lists").FREQUENCY_LISTS
+    server = [str(word) for word in lists[name]]
+    client = sorted({str(word) for words in lists.values() for word in words})[::40]
+
+    def prf(words: list[str]) -> Any:
+        return np.array([list(hashlib.sha512(word.encode()).digest()) for word in words], np.uint8)
+
+    found = poly.suggest(len(server), len(client))
+    arrays = poly.compile_table(found.fields, prf(server))
+    result = answers(poly.Client(found.fields, prf(client)), arrays)
+    both = set(server) & set(client)
+    assert len(both) > 200
+    assert {client[i] for i in result.found} == both
+    assert len(result.found) == len(both)

@@ -62,6 +62,36 @@ def test_a_client_written_from_the_document(labelled: bool, tmp_path: Path) -> N
     assert found == {x: MEMBERS[x] if labelled else b"" for x in MINE if x in MEMBERS}
 
 
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_polynomial_protocol_from_the_document(labelled: bool, tmp_path: Path) -> None:
+    server = Server.build(MEMBERS if labelled else list(MEMBERS), algorithm="poly", client_size=20)
+    with real(server, tmp_path) as shop:
+        line = mini.Wire(shop.address)
+        info, _, bins_left = line.info()
+        table, blinded = mini.digest(info), mini.Blinded(MINE)
+        values = blinded.values(line.evaluate(table, blinded.points))
+        asker = mini.PolyAsker(info)
+        key = asker.key()
+        assert len(key) == server.plan.key_bytes
+        session = line.open(table, key)
+        taken: dict[int, int] = {}
+        felts = [
+            [secrets.randbelow(info["plan"]["t"]) for _ in range(info["plan"]["felts"])] for _ in range(asker.bins)
+        ]
+        for e, value in enumerate(values):
+            place = next(b for b in asker.places(value) if b not in taken)
+            taken[place], felts[place] = e, asker.felts(value)
+        request = asker.request(felts)
+        assert len(request) == server.plan.request_bytes
+        reply = line.query(table, session, request)
+        line.close(session)
+        assert bins_left - line.info()[2] == asker.bins == server.info.bins
+    assert len(reply) == server.plan.reply_bytes
+    said = asker.values(reply)
+    found = {MINE[e]: asker.label(values[e], said, place) for place, e in taken.items()}
+    assert found == {x: (MEMBERS[x] if labelled else b"") if x in MEMBERS else None for x in MINE}
+
+
 def test_the_mini_client_shares_nothing_with_the_library() -> None:
     folder = Path(mini.__file__).parent
     for name in ("mini_client.py", "ristretto.py"):

@@ -21,7 +21,7 @@ from ringforge.psi.poly.clear import ClearKey
 from ringforge.psi.poly.client import Client, Opened, Result, open_values
 from ringforge.psi.poly.kernels import PolyKernel, PolyKeys, PolyTable
 from ringforge.psi.poly.plan import PlanFields, felts, fill, outputs, places, room, seal
-from ringforge.psi.poly.search import Estimate, Suggestion, estimate, suggest
+from ringforge.psi.poly.search import Estimate, Objective, Suggestion, estimate, suggest
 from ringforge.psi.poly.table import ARRAYS, Arrays, check_arrays, compile_table, shapes, table, update_table
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ClientKey",
     "Counts",
     "Estimate",
+    "Objective",
     "Opened",
     "Plan",
     "PlanFields",

@@ -42,8 +42,8 @@ def cases(_kernel: type) -> list[Case]:
 
 def _case(fields: PlanFields, name: str) -> Case:
     plan, rng = fields.native(), np.random.default_rng(4)
-    prf = rng.integers(0, 256, (900, 64), np.uint8)
-    labels = rng.integers(0, 256, (900, plan.label_bytes), np.uint8) if fields.label_words else None
+    prf = rng.integers(0, 256, (250, 64), np.uint8)
+    labels = rng.integers(0, 256, (250, plan.label_bytes), np.uint8) if fields.label_words else None
     table = PolyTable(plan, compile_table(fields, prf, labels, nonce=bytes(8) if fields.label_words else b""))
     # The first hundred are the server's, the others are not.
     asked = np.concatenate([prf[:100], rng.integers(0, 256, (100, 64), np.uint8)])
