@@ -20,6 +20,7 @@
 #include "ltv_objects.hpp"
 #include "objects.hpp"
 #include "omr_objects.hpp"
+#include "poly_objects.hpp"
 #include "ringforge/oprf.hpp"
 
 using namespace ringforge;
@@ -67,6 +68,8 @@ void seeds(const std::filesystem::path& dir) {
   write(dir / "omr_signals" / "two", ones);
   for (const auto& [name, bytes] : fuzz::make_compression_samples()) write(dir / "omr_compress" / name, bytes);
   for (const auto& [reader, samples] : fuzz::make_fhew_samples())
+    for (const auto& [name, bytes] : samples) write(dir / reader / name, bytes);
+  for (const auto& [reader, samples] : fuzz::make_poly_samples())
     for (const auto& [name, bytes] : samples) write(dir / reader / name, bytes);
 }
 

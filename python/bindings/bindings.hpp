@@ -112,6 +112,7 @@ void bind_batch_matmul(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_gates(nb::module_& m);
 void bind_psi(nb::module_& m);
+void bind_psi_poly(nb::module_& m);
 void bind_rlwe(nb::module_& fhew);
 void bind_oprf(nb::module_& m);
 void bind_omr_signal(nb::module_& m);

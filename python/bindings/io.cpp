@@ -14,6 +14,7 @@
 #include "ringforge/bgv/io.hpp"
 #include "ringforge/circuits/omr_records.hpp"
 #include "ringforge/circuits/psi.hpp"
+#include "ringforge/circuits/psi_poly.hpp"
 #include "ringforge/fhew/records.hpp"
 #include "ringforge/ltv/io.hpp"
 
@@ -267,6 +268,9 @@ void bind_io(nb::module_& m) {
   s.attr("PSI_KEYS") = circuits::kPsiKeysType;
   s.attr("PSI_REQUEST") = circuits::kPsiRequestType;
   s.attr("PSI_REPLY") = circuits::kPsiReplyType;
+  s.attr("PSI_POLY_KEYS") = circuits::kPsiPolyKeysType;
+  s.attr("PSI_POLY_REQUEST") = circuits::kPsiPolyRequestType;
+  s.attr("PSI_POLY_REPLY") = circuits::kPsiPolyReplyType;
   s.def(
       "seal",
       [](io::TypeCode type, const nb::bytes& parameters, const nb::bytes& body) {

@@ -81,6 +81,7 @@ NB_MODULE(_native, m) {
   bindings::bind_io(m);
   bindings::bind_gates(m);
   bindings::bind_psi(m);
+  bindings::bind_psi_poly(m);
   bindings::bind_oprf(m);
   bindings::bind_omr_signal(m);
   bindings::bind_omr_affine(m);

@@ -24,7 +24,7 @@ import numpy as np
 import omr_targets  # noqa: F401  registers its own
 from registry import REASON, TARGETS, room, stored, target, written
 
-from ringforge import _native, bfv, bundles, files, gates, local_http, ltv, matmul, matvec, params, psi
+from ringforge import _native, bfv, bundles, delimited, files, gates, local_http, ltv, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
 from ringforge.gates import cli as gates_cli
@@ -39,7 +39,7 @@ from ringforge.matvec import model as models
 from ringforge.matvec import model_files, onnx_import
 from ringforge.matvec import roles as matvec_roles
 from ringforge.matvec import service as matvec_service
-from ringforge.psi import oprf, sets, wire
+from ringforge.psi import cells, oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
@@ -97,11 +97,14 @@ def matrix_files() -> dict[str, bytes]:
     }
 
 
+_TABLES = ("oprf", "direct", "poly")
+
+
 @functools.cache
 def table(mode: str) -> psi.Store:
-    """A table of three elements."""
+    """A table of three elements; mode "poly" has labels too."""
     folder = room() / f"table-{mode}"
-    elements: Any = {b"alice": b"1", b"bob": b"", b"carol": b"3"} if mode == "oprf" else [1, 2, 77]
+    elements: Any = [1, 2, 77] if mode == "direct" else {b"alice": b"1", b"bob": b"", b"carol": b"3"}
     return Store.build(folder, elements, mode=mode, log_bins=4, bits=16)
 
 
@@ -185,9 +188,25 @@ def npy_array(data: bytes) -> None:
             read(path)
 
 
-@target("files.load_vectors", seeds=lambda: [b"1,2\n3,4e5\n", b"# rows\n-0.5\n", b"nan,inf\n"])
+@target(
+    "files.load_vectors",
+    "delimited.read_matrix",
+    "delimited._fast",
+    "delimited.read_columns",
+    "delimited.header",
+    seeds=lambda: [
+        b"1,2\n3,4e5\n",
+        b"# rows\n-0.5\n",
+        b"nan,inf\n",
+        b'\xef\xbb\xbf"a\nb";c\r\n1,5;2\r\n',
+        b"a\tb\n1\t2\n",
+    ],
+)
 def csv_vectors(data: bytes) -> None:
-    files.load_vectors(stored("a.csv", data))
+    path = stored("a.csv", data)
+    for read in (files.load_vectors, delimited.header, lambda p: list(delimited.read_columns(p, [1, "a"]))):
+        with contextlib.suppress(Error):
+            read(path)
 
 
 # ---- keys and ciphertexts of CKKS ----------------------------------------------------------------
@@ -436,11 +455,11 @@ def gate_numbers(data: bytes) -> None:
 
 @target(
     "psi.info.TableInfo.from_json",
-    "psi.info.TableInfo._consistent",
+    "psi.info.TableInfo._consistent_lookup",
     "psi.info.TableInfo.salt_array",
     "psi.info.TableInfo.seed_bytes",
     "psi.table.Shape.of",
-    seeds=lambda: [table(mode).info.to_json() for mode in ("oprf", "direct")],
+    seeds=lambda: [table(mode).info.to_json() for mode in _TABLES],
     mutate=mutators.in_json,
 )
 def table_info(data: bytes) -> None:
@@ -448,7 +467,8 @@ def table_info(data: bytes) -> None:
     assert len(info.seed_bytes) == 32
     assert len(info.salt_array) in (0, info.bins)
     info.native()
-    Shape.of(info)
+    if info.plan.algorithm != "poly":
+        Shape.of(info)
 
 
 @target(
@@ -474,12 +494,16 @@ _STATE = (
     "elements.sqlite",
     "oprf.key",
     "CURRENT",
+    "counts.npy",
+    "roots.npy",
+    "labels.npy",
+    "plain.npy",
 )
 
 
 def _state_files() -> list[bytes]:
     found = []
-    for number, mode in enumerate(("oprf", "direct")):
+    for number, mode in enumerate(_TABLES):
         store = table(mode)
         for i, name in enumerate(_STATE):
             path = store.path / name if name == "CURRENT" else store.directory / name
@@ -494,7 +518,7 @@ def _state_files() -> list[bytes]:
     "psi.store._read_current",
     "psi.store._read_array",
     "psi.store._read_arrays",
-    "psi.store._read_members",
+    "psi.members.read_members",
     "psi.store._sha256",
     seeds=_state_files,
     mutate=mutators.after(
@@ -504,7 +528,7 @@ def _state_files() -> list[bytes]:
 def psi_store(data: bytes) -> None:
     if len(data) < 2:
         return
-    source = table(("oprf", "direct")[data[0] % 2])
+    source = table(_TABLES[data[0] % len(_TABLES)])
     folder, name = room() / "store", _STATE[data[1] % len(_STATE)]
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source.path, folder)
@@ -554,6 +578,7 @@ def psi_messages(data: bytes) -> None:
 
 @target(
     "psi.sets.read_elements",
+    "psi.sets._opened",
     "psi.sets._json_line",
     seeds=lambda: [
         b"\0alice\nbob\r\n",
@@ -561,13 +586,42 @@ def psi_messages(data: bytes) -> None:
         b'\2{"element": "a"}\n',
         b'\3{"element": 17, "label": "x"}\n',
         b"\x0417\n0x1f\n",
+        b'\x08\xef\xbb\xbfa;element\r\n1;"x\n"" y"\r\n',
+        b"\x19b,a\nX ,l\nx,l\n",
     ],
 )
 def psi_elements(data: bytes) -> None:
     flags = data[0] if data else 0
-    name = "e.jsonl" if flags & 2 else "e.txt"
-    found = sets.read_elements(stored(name, data[1:]), direct=bool(flags & 4), labels=bool(flags & 1))
+    labels = bool(flags & 1)
+    name = "e.jsonl" if flags & 2 else "e.csv" if flags & 8 else "e.txt"
+    wanted = cells.Wanted((2, "1"), "b" if labels else None) if flags & 24 == 24 else None
+    steps = "nfkc,casefold,strip" if flags & 16 else ""
+    found = sets.read_elements(
+        stored(name, data[1:]), direct=bool(flags & 4), labels=labels, wanted=wanted, normalise=steps, keep=True
+    )
     sets.small_domain(found.elements)
+    assert found.own is not None
+    cells.write_rows(room() / "out.csv", found.own, range(len(found.of_rows)), None)
+
+
+def _parquet() -> list[bytes]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        return [b"PAR1" + bytes(20) + b"PAR1"]
+    table = pa.table({"element": ["a", None, "b"], "n": [1, 2, 3], "label": ["x", "y", None]})
+    files = []
+    for options in ({"compression": "none"}, {"use_dictionary": False, "compression": "snappy"}):
+        out = io.BytesIO()
+        parquet.write_table(table, out, **options)
+        files.append(out.getvalue())
+    return files
+
+
+@target("psi.cells.read_parquet", seeds=_parquet)
+def psi_parquet(data: bytes) -> None:
+    sets.read_elements(stored("e.parquet", data), keep=True)
 
 
 @target(

@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native
+from ringforge import _native, delimited
 from ringforge.errors import Error, FormatError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
@@ -239,25 +239,20 @@ def first_line(error: BaseException) -> str:
 
 
 def load_vectors(path: str | Path) -> Array:
-    """Vectors as rows, from .npy (of one or two dimensions) or .csv (numbers separated by commas).
+    """Vectors as rows, from .npy (of one or two dimensions), .csv or .tsv (`ringforge.delimited`).
 
     Raises:
-        FormatError: neither, or damaged. ShapeError: empty, or of more dimensions. ringforge.ValueError:
-        complex numbers or text.
+        FormatError: none of these, or damaged; of text, with line and column. ShapeError: empty, or of more
+        dimensions. ringforge.ValueError: complex numbers or objects.
     """
     path = Path(path)
-    if path.suffix == ".npy":
-        with naming(path):
-            raw = load_npy(path)
-    elif path.suffix == ".csv":
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # an empty file is refused below
-                raw = np.loadtxt(path, delimiter=",", ndmin=2)
-        except (ValueError, EOFError, TypeError, OverflowError) as e:
-            raise FormatError(f"{path.name} holds no array of numbers: {first_line(e)}") from None
-    else:
-        raise FormatError(f"{path.name}: numbers are read from .npy and .csv files")
+    suffix = path.suffix.lower()
+    if suffix in delimited.SUFFIXES:
+        return delimited.read_matrix(path)
+    if suffix != ".npy":
+        raise FormatError(f"{path.name}: numbers are read from .npy, .csv and .tsv files")
+    with naming(path):
+        raw = load_npy(path)
     if raw.dtype.kind not in "fiub":
         raise RingforgeValueError(f"{path.name} holds {raw.dtype} entries; real numbers are needed")
     if raw.ndim not in (1, 2) or raw.size == 0:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native, bfv, ckks, devices, matmul, matvec
-from ringforge._native import Algorithm, Lines, Schedule, Span, bgv, fhew, io, kernels, ltv, omr, psi
+from ringforge._native import Algorithm, Lines, Schedule, Span, bgv, fhew, io, kernels, ltv, omr, psi, psi_poly
 from ringforge.arrays import aligned
 from ringforge.matmul.batch import BatchProduct
 from ringforge.matvec.kernels import MatvecOperands
@@ -237,6 +237,28 @@ class Lookups:
         self.offsets, self.no_cells = np.zeros(self.plan.bins + 1, np.uint64), np.zeros(0, np.uint32)
         self.table = psi.Table(self.plan, self.offsets, self.no_cells)
         self.reply = psi.evaluate(self.session, self.request, self.table)
+
+
+class Polynomials:
+    """Private set intersection by polynomials."""
+
+    def __init__(self, columns: int) -> None:
+        primes = [int(x) for x in kernels.primes_below(50, 3, 2048)]
+        t = int(kernels.primes_below(18, 1, 2048)[0])
+        self.plan = psi_poly.Plan(10, t, primes[1:], primes[:1], [1, 2], 3, 2, columns, 2, 0, 2, 30, 3, insecure="test")
+        self.client = psi_poly.ClientKey(self.plan, _native.TestSeed(bytes(32)))
+        self.keys = self.client.evaluation_keys()
+        self.session = psi_poly.SessionKeys(self.plan, self.keys)
+        self.felts = np.zeros((self.plan.bins, 2), np.uint32)
+        self.request = self.client.query(self.felts)
+        bins = 2 * self.plan.bins
+        self.counts, self.touched = np.zeros(bins, np.uint16), np.ones(2 * columns, np.uint8)
+        self.roots, self.labels = np.zeros(bins * 3 * 2, np.uint32), np.zeros(0, np.uint32)
+        self.plain = np.zeros(2 * columns * 2 * 4 * 1024, np.uint64)
+        self.bins, self.words = np.zeros(1, np.uint32), np.zeros((1, 0), np.uint32)
+        self.residues = np.zeros((1, 2), np.uint32)
+        self.table = psi_poly.Table(self.plan, self.counts, self.plain)
+        self.reply = psi_poly.evaluate(self.session, self.request, self.table)
 
 
 class Compressions:

@@ -131,6 +131,7 @@ def test_help_teaches_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "matvec decrypt",
         "matvec demo",
         "matvec explain",
+        "psi info",
         "psi explain",
         "psi demo",
         "reproduce matvec",

@@ -21,6 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     ("name", "words"),
     [
         ("private_set_intersection.py", ("user7@example.org +1 555 0007\nuser1234@example.org +1 555 1234\n1 query",)),
+        ("psi_csv.py", ("Ann Berlin, 2025 gold\nDot Bonn basic\n2 of 3 leads are customers; 1 has no address",)),
         ("exact_integers.py", ("8 rotations, 8 products", "equal to the clear: True, squares too: True\n")),
         (
             "sklearn_pipeline.py",

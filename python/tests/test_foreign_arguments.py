@@ -35,6 +35,7 @@ from tests.foreign_world import (
     Gates,
     Lookups,
     Ltv,
+    Polynomials,
     Signalling,
     Systems,
     World,
@@ -46,7 +47,18 @@ NONE = np.zeros(0, np.uint32)
 Errors = tuple[type[Exception], ...]
 
 #: Types that belong to no context: numbers, names and enumerations by another name.
-VALUES = {"Parameters", "OpCounts", "Lines", "Schedule", "Algorithm", "Span", "fhew.Cut", "fhew.Method", "psi.Counts"}
+VALUES = {
+    "Parameters",
+    "OpCounts",
+    "Lines",
+    "Schedule",
+    "Algorithm",
+    "Span",
+    "fhew.Cut",
+    "fhew.Method",
+    "psi.Counts",
+    "psi_poly.Counts",
+}
 VALUES |= {"bfv.Parameters", "bfv.Noise", "bfv.NoiseRules", "Metadata", "MatvecSums", "GadgetShape", "Work", "TestSeed"}
 VALUES |= {"ltv.Parameters", "ltv.Noise", "ltv.NoiseRules", "bgv.Parameters", "bgv.Noise", "bgv.NoiseRules"}
 
@@ -325,6 +337,18 @@ LOOKUPS = [
     Row("psi.ClientKey.decode", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
     Row("psi.ClientKey.margins", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
 ]
+_MEMBERS = ("#counts", "#roots", "#labels")
+POLYNOMIALS = [
+    Row("psi_poly.SessionKeys.__init__", ("@plan", "@keys"), error=(MISMATCH, FORMAT)),
+    Row("psi_poly.Table.__init__", ("@plan", "@counts", "@plain"), error=(SHAPE,)),
+    Row("psi_poly.evaluate", ("@session", "@request", "@table"), error=(MISMATCH, FORMAT)),
+    Row("psi_poly.ClientKey.query", ("@felts",), "@client", error=(SHAPE,)),
+    Row("psi_poly.ClientKey.decode", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
+    Row("psi_poly.ClientKey.margin", ("@reply",), "@client", error=(MISMATCH, FORMAT)),
+    Row("psi_poly.insert", ("@plan", *_MEMBERS, "#bins", "#residues", "#words", "#touched"), error=(SHAPE,)),
+    Row("psi_poly.remove", ("@plan", *_MEMBERS, "#bins", "#residues", "#touched"), error=(SHAPE,)),
+    Row("psi_poly.interpolate", ("@plan", *_MEMBERS, "@touched", "@plain"), error=(SHAPE,)),
+]
 ANSWER = ("@keys", "[@part]", 0)
 COMPRESSIONS = [
     Row("omr.CompressionSecret.from_bytes", ("@secret_record", "@context")),
@@ -412,6 +436,7 @@ ANY = {
     "fhew.extract": "words carry no name: type, shape and range are checked",
     "fhew.rgsw_rows": "indices carry no name: their range is checked",
     "psi.ClientKey.__init__": "of whatever plan it is given",
+    "psi_poly.ClientKey.__init__": "of whatever plan it is given",
     "psi.seal_reply": "words carry no name: shape and range are checked",
     "omr.Affine.__init__": "worlds of its own: test_what_does_not_fit_is_refused of omr/test_affine.py",
     "omr.Affine.babies": "the same",
@@ -432,7 +457,7 @@ ANY = {
 
 
 def test_every_function_that_takes_an_object_has_a_row() -> None:
-    rows = [r.name for r in (*CKKS, *BFV, *BGV, *GATES, *LOOKUPS, *COMPRESSIONS, *BLINDS, *SIGNALS, *LTV)]
+    rows = [r.name for r in (*CKKS, *BFV, *BGV, *GATES, *LOOKUPS, *POLYNOMIALS, *COMPRESSIONS, *BLINDS, *SIGNALS, *LTV)]
     known = dict(functions(_native))
     assert set(rows) | set(ANY) <= set(known), "rows of functions that are gone"
     for name, signatures in known.items():
@@ -566,6 +591,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         "gates": (Gates("paper-medium", 10, folder), Gates("gates-128", 11, folder)),
         "lookups": (Lookups(3), Lookups(4)),
+        "polynomials": (Polynomials(1), Polynomials(2)),
         "compressions": (Compressions(10), Compressions(11)),
         "blinds": (Blinds(2), Blinds(3)),
         "signals": (Signalling(4), Signalling(5)),
@@ -573,7 +599,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
-SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS]
+SMALL = [("gates", r) for r in GATES] + [("lookups", r) for r in LOOKUPS] + [("polynomials", r) for r in POLYNOMIALS]
 SMALL += [("compressions", r) for r in COMPRESSIONS] + [("blinds", r) for r in BLINDS]
 SMALL += [("signals", r) for r in SIGNALS] + [("ltv", r) for r in LTV]
 

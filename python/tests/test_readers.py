@@ -49,7 +49,7 @@ def table() -> dict[str, set[str]]:
 #: Functions of public headers that take bytes of others.
 CPP_READERS = re.compile(
     r"\b(load_\w+|next_\w+|from_bytes|peek|index|index_galois_keys|verify|load|decode|evaluate_batch|finalize_batch|"
-    r"open_digest|digest_head|psi_answer|PsiSessionKeys|RecordReader|open_record|secret_in|unpack_residues|"
+    r"open_digest|digest_head|psi_answer|PsiSessionKeys|psi_poly_answer|PsiPolySessionKeys|RecordReader|open_record|secret_in|unpack_residues|"
     r"unpack_signals)\(([^;{]*)"
 )
 
@@ -112,9 +112,10 @@ OWN = {
     "gates.synth.*": "what Yosys has just written",
     "local_http.first_line": "the first line of a process that this one has started",
     "local_http.Connection.request": "a file that is sent as it is",
-    "psi.store._write_members": "a database that it has just made",
-    "psi.store._change_members": "a copy that it has just made, of a database that was verified",
-    "psi.remote.intersect": "fields that TableInfo has checked",
+    "psi.members.write_members": "a database that it has just made",
+    "psi.members.change_members": "a copy that it has just made, of a database that was verified",
+    "psi.runs.Run._steps": "fields that TableInfo has checked",
+    "psi.askers.PolyAsker.open": "fields that TableInfo has checked",
     "psi.service.*": "fields that TableInfo has checked; messages come through framing.parser",
     "search.Search.file": "whatever bytes there are: they are compared, not taken apart",
     "serving.access._pem": "a certificate, which gRPC reads",

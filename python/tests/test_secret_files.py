@@ -182,6 +182,7 @@ OUTPUTS = {
     ("gates encrypt", "--out"): "--secret s --circuit alu8 --in a=1 --out {}",
     ("gates run", "--out"): "alu8 --key k --inputs x --out {}",
     ("psi query", "--out"): "--server 127.0.0.1:1 --set x --out {}",
+    ("psi query", "--rest"): "--server 127.0.0.1:1 --set x --rest {}",
     ("psi serve", "--log"): "table --log {}",
     ("explore explore", "--html"): "psi --html {}",
     ("explore explore", "--write"): "psi --write {}",

@@ -133,6 +133,12 @@ void Context::to_coefficients(u64* out, const u64* values) const {
   slots.to_coefficients(out);
 }
 
+void Context::to_slots(u64* out, u64* coefficients) const {
+  const Slots& slots = this->slots();
+  slots.to_values(coefficients);
+  for (std::size_t j = 0; j < params().degree(); ++j) out[j] = coefficients[slots.index()[j]];
+}
+
 Plaintext Context::encode(std::span<const u64> values) const { return encoded(values, slots(), t()); }
 
 Plaintext Context::encode(std::span<const i64> values) const { return encoded(values, slots(), t()); }

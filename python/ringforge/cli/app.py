@@ -88,7 +88,9 @@ def root(
 
 @app.command()
 def info(
-    file: Annotated[Path | None, typer.Argument(help="A file of ours: keys, ciphertexts, a program, a model.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="A file of ours: keys, ciphertexts, a program, a model; or a table of psi.")
+    ] = None,
 ) -> None:
     """What this installation can do, or what a file holds.
 

@@ -26,6 +26,9 @@ from ringforge.registered import load, registered
 #: Groups of what rooms register for their files.
 _GROUP = "ringforge.files"
 
+#: Files that say what a directory is.
+_MAIN_FILES = ("CURRENT",)
+
 #: Records printed one a row; longer files are summed up by type.
 _ROWS = 24
 
@@ -62,6 +65,8 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     Raises:
         FormatError: it is none of ours, or damaged. OSError: it cannot be read.
     """
+    if path.is_dir():
+        path = _main_file(path)
     with path.open("rb") as f, naming(path):
         label = bundles.read_label(f)
         behind = f.tell()
@@ -85,6 +90,20 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
             f"{path.name} is no file of ours: neither records (they start with {_native.io.MAGIC.decode()}), "
             "nor keys or bits of gates, nor a program (JSON), nor a model (.onnx, .npz, .npy)"
         )
+
+
+def _main_file(directory: Path) -> Path:
+    """The file that says what a directory of ours is.
+
+    Raises:
+        FormatError: it is none of ours.
+    """
+    for name in _MAIN_FILES:
+        if (directory / name).is_file():
+            return directory / name
+    raise FormatError(
+        f"{directory.name} is a directory, and none of ours: name a file in it; of directories, tables of psi are shown"
+    )
 
 
 def _label(path: Path, label: bundles.Label) -> RenderableType:

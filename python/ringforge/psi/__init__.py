@@ -15,6 +15,7 @@
 
 from ringforge.psi.build import BuildSpec
 from ringforge.psi.client import Client, Probabilities, Result
+from ringforge.psi.data import Matched, build_table, match_rows
 from ringforge.psi.info import Limits, PlanFields, TableInfo
 from ringforge.psi.server import Server, Session
 from ringforge.psi.store import Store
@@ -23,6 +24,7 @@ __all__ = [
     "BuildSpec",
     "Client",
     "Limits",
+    "Matched",
     "PlanFields",
     "Probabilities",
     "Result",
@@ -30,4 +32,6 @@ __all__ = [
     "Session",
     "Store",
     "TableInfo",
+    "build_table",
+    "match_rows",
 ]

@@ -17,9 +17,11 @@ import numpy.typing as npt
 from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.parties import Progress
-from ringforge.psi import oprf, planner
-from ringforge.psi.hashing import Bytes
-from ringforge.psi.info import MAX_ELEMENT, MAX_LOG_BINS, Limits, TableInfo, encode_salts
+from ringforge.psi import oprf, planner, poly
+from ringforge.psi.hashing import Bytes, room
+from ringforge.psi.info import MAX_ELEMENT, MAX_LABEL, MAX_LOG_BINS, Limits, TableInfo, encode_salts
+from ringforge.psi.normalise import MAX_COLUMNS, canonical, normalised
+from ringforge.psi.poly.plan import HASHES
 from ringforge.psi.table import (
     Allocate,
     Arrays,
@@ -37,6 +39,9 @@ Elements = Iterable[bytes | int] | Mapping[bytes, bytes]
 
 #: Elements whose PRF outputs are computed in one call.
 BATCH = 1 << 14
+
+#: Fewest elements that a table of the polynomial protocol is planned for.
+LEAST_POLY = 16
 
 #: Share of the time of building that the PRF takes, for the progress bar.
 _PRF_SHARE = 0.85
@@ -162,12 +167,47 @@ def compiled_info(info: TableInfo, shape: Shape, arrays: Arrays) -> TableInfo:
     )
 
 
+def compile_poly(
+    fields: poly.PlanFields,
+    members: Members,
+    label_bytes: int,
+    threads: int,
+    *,
+    allocate: Allocate = in_memory,
+    progress: Progress | None = None,
+) -> tuple[bytes, poly.Arrays]:
+    """A table of the polynomial protocol, and the nonce of its labels; without labels an empty one.
+
+    Raises:
+        ParameterError: some bin takes no more elements.
+    """
+    nonce = secrets.token_bytes(8) if label_bytes else b""
+    labels = members.padded(label_bytes) if label_bytes else None
+    arrays = poly.compile_table(
+        fields, members.values, labels, nonce=nonce, threads=threads, allocate=allocate, progress=progress
+    )
+    return nonce, arrays
+
+
+def check_limit(limits: Limits | None, plan: Any) -> None:
+    """Holds a plan against limits.
+
+    Raises:
+        ParameterError: it has larger requests.
+    """
+    if limits is not None and not limits.allow(plan.request_bytes):
+        raise ParameterError(
+            f"requests have {plan.request_bytes} bytes, the limit is {limits.request_bytes}: raise it, or take fewer "
+            "bins"
+        )
+
+
 @dataclass(frozen=True)
 class Built:
     """A new table with all that belongs to it."""
 
     info: TableInfo
-    arrays: Arrays
+    arrays: Arrays | poly.Arrays
     members: Members
     key: Any = field(repr=False)
 
@@ -177,15 +217,21 @@ class BuildSpec:
     """What table to build.
 
     Attributes:
-        mode: "oprf": any byte strings, clients need not be trusted; "direct": integers, trusted clients.
+        mode: "oprf": any byte strings, clients need not be trusted; "direct": integers, trusted clients; "poly": oprf,
+            with the algorithm "poly".
         log_bins: k; queries have 2^k bins, one for each of the client's elements.
         hashes: bins every element is put into.
         bits: b, in mode direct: elements are integers below 2^b.
         tag_bits: in mode oprf; a multiple of 8.
         label_bytes: length of the longest label, now or after updates; by default of those given. 0: no labels.
         capacity: number of elements after updates; by default the next power of two.
-        algorithm: "ringforge", or "paper" for the plan of the publication.
+        algorithm: "ringforge", or "paper" for the plan of the publication: look-up of a cell; "poly": the polynomial
+            protocol, in mode oprf.
+        client_size: algorithm poly: elements that clients ask for at once; by default what 2^log_bins bins take.
         limits: what a client may ask for.
+        normalise: how elements are written, for example "nfc,lower,strip" (`ringforge.psi.normalise`), in mode oprf.
+            They are normalised here and by clients.
+        columns: texts that each element joins, with U+001F between them.
     """
 
     mode: str = "oprf"
@@ -196,7 +242,30 @@ class BuildSpec:
     label_bytes: int | None = None
     capacity: int | None = None
     algorithm: str = "ringforge"
+    client_size: int | None = None
     limits: Limits | None = None
+    normalise: str = ""
+    columns: int = 1
+
+
+def as_written(elements: Elements, steps: str, columns: int) -> Elements:
+    """Elements as a table that normalises has them; labels stay with theirs.
+
+    Raises:
+        ringforge.ValueError: as `normalised`; or elements that are one when they are normalised have different labels.
+    """
+    if not steps and columns == 1:
+        return elements
+    if not isinstance(elements, Mapping):
+        written = normalised(elements, steps, columns)
+        return list(written) if isinstance(elements, Sized) else written
+    found: dict[bytes, bytes] = {}
+    for x, label in zip(normalised(elements, steps, columns), elements.values(), strict=True):
+        if found.setdefault(x, label) != label:  # type: ignore[arg-type]
+            raise RingforgeValueError(
+                f"two elements are one when they are normalised ({steps}) but have different labels: keep one of them"
+            )
+    return found
 
 
 def build(
@@ -212,16 +281,29 @@ def build(
     Raises:
         as `Store.build`, but for what concerns files.
     """
+    if spec.mode == "poly":
+        spec = replace(spec, mode="oprf", algorithm="poly")
     mode, log_bins, hashes, bits = spec.mode, spec.log_bins, spec.hashes, spec.bits
     tag_bits, label_bytes, capacity, limits = spec.tag_bits, spec.label_bytes, spec.capacity, spec.limits
     if mode not in ("oprf", "direct"):
-        raise ParameterError(f"mode {mode!r} is none: choose oprf or direct")
+        raise ParameterError(f"mode {mode!r} is none: choose oprf, direct, or poly for oprf with that algorithm")
+    if spec.algorithm not in ("ringforge", "paper", "poly"):
+        raise ParameterError(f"algorithm {spec.algorithm!r} is none: choose ringforge, paper or poly")
+    if spec.algorithm == "poly" and (mode == "direct" or hashes != HASHES):
+        raise ParameterError(f"algorithm poly is for mode oprf and {HASHES} hash functions: leave both away")
+    if spec.client_size is not None and not 1 <= spec.client_size <= 1 << 32:
+        raise ParameterError(f"clients that ask for {spec.client_size} elements: 1 to 2^32 are possible")
     if not 0 <= log_bins <= MAX_LOG_BINS:
         raise ParameterError(f"2^{log_bins} bins: from 2^0 to 2^{MAX_LOG_BINS} are possible")
     if hashes not in (1, 2, 3):
         raise ParameterError(f"{hashes} hash functions: 1, 2 or 3 are possible")
+    steps, columns = canonical(spec.normalise), spec.columns
+    if not 1 <= columns <= MAX_COLUMNS:
+        raise ParameterError(f"elements of {columns} columns: 1 to {MAX_COLUMNS} are possible")
     key = None
     if mode == "direct":
+        if steps or columns > 1:
+            raise ParameterError("mode direct has integers, which are neither normalised nor joined: use mode oprf")
         if isinstance(elements, Mapping) or label_bytes:
             raise ParameterError("mode direct has no labels: use mode oprf")
         if not max(log_bins, 1) <= bits <= 64:
@@ -232,6 +314,7 @@ def build(
         if not 32 <= tag_bits <= 64 or tag_bits % 8:
             raise ParameterError(f"tags of {tag_bits} bits: 32, 40, 48, 56 or 64 are possible")
         key = oprf.ServerKey.random()
+        elements = as_written(elements, steps, columns)
         members = prf_members(key, elements, threads, part(progress, 0.0, _PRF_SHARE))
         longest = max(map(len, members.labels), default=0)
         fill = label_bytes is None and bool(members.labels)
@@ -247,16 +330,18 @@ def build(
     if capacity is not None and capacity < len(members):
         raise ParameterError(f"{len(members)} elements exceed the capacity {capacity}: raise it, or leave it away")
     rounded = 1 << (max(count, capacity or 0) - 1).bit_length()
+    if spec.algorithm == "poly":
+        done = part(progress, _PRF_SHARE, 1.0)
+        found = _build_poly(
+            spec, members, rounded, sealed, key, fill=fill, threads=threads, allocate=allocate, progress=done
+        )
+        return replace(found, info=found.info.model_copy(update={"normalise": steps, "columns": columns}))
     fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, spec.algorithm)
     plan = fields.native()
     if fill:
         # All that the cells have room for: the length of the longest label stays the server's, up to its class.
         sealed = ((fields.log_t << fields.log_cell) - tag_bits) // 8
-    if limits is not None and not limits.allow(plan.request_bytes):
-        raise ParameterError(
-            f"requests have {plan.request_bytes} bytes, the limit is {limits.request_bytes}: raise it, or take fewer "
-            "bins"
-        )
+    check_limit(limits, plan)
     shape = Shape(
         mode,
         bits_used,
@@ -280,10 +365,50 @@ def build(
         label_bytes=sealed,
         seed=shape.seed.hex(),
         nonce=shape.nonce.hex(),
+        normalise=steps,
+        columns=columns,
         salts=encode_salts(arrays.salts),
         plan=fields,
         plan_hash=bytes(plan.hash).hex(),
         limits=limits or Limits(request_bytes=plan.request_bytes),
+    )
+    return Built(info, arrays, members, key)
+
+
+def _build_poly(
+    spec: BuildSpec,
+    members: Members,
+    capacity: int,
+    sealed: int,
+    key: Any,
+    *,
+    fill: bool,
+    threads: int,
+    allocate: Allocate,
+    progress: Progress | None,
+) -> Built:
+    """A table of the polynomial protocol for so many elements and bytes of sealed labels; fill: labels get all that the
+    plan has room for, so that the length of the longest one stays the server's."""
+    capacity = max(capacity, LEAST_POLY)
+    wanted = spec.client_size or room(1 << spec.log_bins, HASHES)
+    suggested = poly.suggest(capacity, wanted, label_bytes=sealed)
+    plan = suggested.native
+    check_limit(spec.limits, plan)
+    if fill:
+        sealed = min(int(plan.label_bytes), MAX_LABEL)
+    nonce, arrays = compile_poly(suggested.fields, members, sealed, threads, allocate=allocate, progress=progress)
+    info = TableInfo(
+        mode="oprf",
+        element_bits=0,
+        capacity=capacity,
+        hashes=HASHES,
+        tag_bits=0,
+        label_bytes=sealed,
+        seed=secrets.token_hex(32),
+        nonce=nonce.hex(),
+        plan=suggested.fields,
+        plan_hash=bytes(plan.hash).hex(),
+        limits=spec.limits or Limits(request_bytes=plan.request_bytes),
     )
     return Built(info, arrays, members, key)
 

@@ -18,28 +18,26 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.psi import oprf
+from ringforge.psi.askers import asker
 from ringforge.psi.build import check_elements
-from ringforge.psi.clear import ClearKey
 from ringforge.psi.hashing import (
     FEW_BITS,
     FULLEST_LOG,
     PLACEMENT_LOG2,
-    U16,
     U32,
-    Bytes,
     fullest_bin,
     place_all,
     placement_failure,
     room,
     size_class,
 )
-from ringforge.psi.info import Mode, TableInfo
+from ringforge.psi.info import AskedMode, TableInfo
+from ringforge.psi.normalise import normalised
 from ringforge.psi.server import to_list, to_rows
-from ringforge.psi.table import Shape, check_integers, label_lengths, unpack
+from ringforge.psi.table import check_integers
 
 Element = bytes | int
 
@@ -48,6 +46,9 @@ REQUEST_BYTES = 1 << 30
 
 #: log2 of the probability, at most, that a run decrypts some element's cell wrongly.
 DECRYPTION_LOG2 = -20.0
+
+#: Probability, at most, that a reply of a polynomial table decrypts wrongly: its plan has a noise budget for that.
+POLY_DECRYPTION = 2.0**-40
 
 #: A query with a bin for each element that it takes is one in so many bins at least.
 _MOST_BINS_EACH = 64
@@ -76,11 +77,12 @@ class Result:
     """What the client learned.
 
     Args:
-        matches: the elements found, with their labels (b"" without).
-        elements: different elements asked for.
+        matches: the elements found, as they were given, with their labels (b"" without).
+        elements: different elements asked for, normalised.
         queries: requests sent, those that hide the size of the set too.
         anomalies: values that an honest server's reply has only if decryption failed (words other than 0 and 1 in
             mode direct, labels with wrong padding): do not trust the result then, and do not tell the server.
+        unasked: elements of which nothing is known, because some query has no answer (`Client.partial`).
     """
 
     matches: dict[Element, bytes]
@@ -88,17 +90,18 @@ class Result:
     queries: int
     probabilities: Probabilities
     anomalies: int = 0
+    unasked: tuple[Element, ...] = ()
 
 
 class Client:
-    """One run of the protocol, with a fresh secret key.
+    """One run of the protocol, with a fresh secret key. For one thread: replies belong to requests by their order.
 
     Args:
         info: what the server said of its table.
         elements: byte strings of up to 65535 bytes (mode oprf) or integers below 2^bits (mode direct);
-            duplicates are asked for once.
+            duplicates are asked for once. They are normalised as the table says.
         threads: for blinding and unblinding.
-        mode: refuses a table of the other mode.
+        mode: refuses a table of the other mode; "poly" one that is not of the polynomial protocol.
         request_bytes: refuses a table whose keys or requests are larger.
         exact_sizes: asks for as many evaluations and queries as the set needs. It takes less, and tells the server the
             number of elements; without it, the number's class (`hashing.size_class`).
@@ -116,17 +119,18 @@ class Client:
         elements: Iterable[Element],
         *,
         threads: int = 1,
-        mode: Mode | None = None,
+        mode: AskedMode | None = None,
         request_bytes: int = REQUEST_BYTES,
         exact_sizes: bool = False,
         device: Literal["cpu", "clear"] = "cpu",
     ) -> None:
         self.info, self._threads = info, threads
-        self._shape = Shape.of(info)
         try:
-            self._elements = list(dict.fromkeys(elements))
+            given = list(dict.fromkeys(elements))
         except TypeError:
             raise RingforgeValueError("elements are byte strings (bytes) or integers") from None
+        self._written: list[Element] = list(normalised(given, info.normalise, info.columns))
+        self._given, self._elements = given, list(dict.fromkeys(self._written))
         if info.mode == "oprf":
             for _ in check_elements(self._elements):
                 pass
@@ -136,11 +140,11 @@ class Client:
                 raise RingforgeValueError("elements are integers in mode direct")
         self._plan = check_table(info, len(self._elements), mode=mode, request_bytes=request_bytes)
         self._planned, self._evaluations = asked(info, len(self._elements), exact=exact_sizes)
-        self._key: Any = ClearKey(self._plan) if device == "clear" else _native.psi.ClientKey(self._plan)
+        self._asker = asker(info, self._plan, device)
         self._keys: bytes | None = None
         self._blinding: Any = None
-        self._prf: Bytes = np.zeros((0, 64), dtype=np.uint8)
-        self._cells: U32 | None = None
+        #: What elements are to the asker: outputs of the PRF, or integers.
+        self._values: npt.NDArray[Any] = np.zeros((0, 64), dtype=np.uint8)
         self._placed: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] | None = None
         self._bins: U32 = np.zeros((0, info.hashes), dtype=np.uint32)
         self._left = 0
@@ -148,10 +152,10 @@ class Client:
         self._replies: list[bytes] = []
         self._result: Result | None = None
         if info.mode == "direct":
-            values = np.array(self._elements, dtype=np.uint64)
-            self._bins, self._cells = self._shape.direct().places(values)
+            values = self._values = np.array(self._elements, dtype=np.uint64)
+            self._bins = self._asker.places(values)
             if _few_values(info):
-                groups = [np.flatnonzero(values >> info.plan.log_bins == v) for v in range(self._planned)]
+                groups = [np.flatnonzero(values // info.bins == v) for v in range(self._planned)]
                 self._placed = [(some, np.zeros(len(some), dtype=np.int64)) for some in groups]
             else:
                 self._place()
@@ -203,14 +207,13 @@ class Client:
             if self._blinding is None:
                 raise MismatchError("nothing was blinded yet: call blinded() first")
             values = self._blinding.finalize(to_rows(evaluated), self._threads)
-            self._prf = values[: len(self._elements)].copy()
+            self._values = values[: len(self._elements)].copy()
             self._blinding = None
-        hashing = self._shape.prf()
-        self._bins = hashing.bins(hashing.words(self._prf)[0])
+        self._bins = self._asker.places(self._values)
         self._place()
 
     def _place(self) -> None:
-        self._placed, left = place_all(self._bins, self._shape.bins, self._planned)
+        self._placed, left = place_all(self._bins, self.info.bins, self._planned)
         self._left = len(left)
 
     # ---- queries ----
@@ -218,7 +221,7 @@ class Client:
     def keys(self) -> bytes:
         """Evaluation keys for the server: `plan.key_bytes` bytes; the same bytes at every call."""
         if self._keys is None:
-            self._keys = self._key.evaluation_keys(self._threads)
+            self._keys = self._asker.keys(self._threads)
         return self._keys
 
     def next_request(self) -> bytes | None:
@@ -232,12 +235,7 @@ class Client:
             return None
         some, choice = queries[self._sent]
         self._sent += 1
-        # Every bin is asked for a cell: who has no element, for any one.
-        dummies = np.frombuffer(secrets.token_bytes(4 * self._shape.bins), dtype=np.uint32)
-        cells = dummies & np.uint32((1 << self._shape.cell_bits) - 1)
-        cells[self._bins[some, choice]] = self._cells_of(some, choice)
-        request: bytes = self._key.query(cells, self._threads)
-        return request
+        return self._asker.request(self._values[some], self._bins[some, choice], choice, self._threads)
 
     def accept(self, reply: bytes) -> None:
         """Takes the reply to the oldest request without one, and keeps it for `result`.
@@ -251,53 +249,70 @@ class Client:
             raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self._plan.reply_bytes}")
         self._replies.append(reply)
 
+    @property
+    def answered(self) -> int:
+        """Number of requests whose replies are here."""
+        return len(self._replies)
+
+    def again(self) -> None:
+        """Lets `next_request` make the requests without a reply once more, with fresh randomness: after a connection
+        that broke. Which these are says nothing of the elements, nor of what replies hold."""
+        self._sent = len(self._replies)
+
     def result(self) -> Result:
         """The intersection, when all replies are there: decrypts them. Close the session first.
 
         Raises:
             MismatchError: replies are missing. FormatError: a reply is damaged.
-            Error: some element found no place (`Probabilities.placement`), so that the answer would not be whole.
+            Error: some element found no place (`Probabilities.placement`), so that the answer would not be whole:
+            `partial` has the others.
         """
         if self._result is not None:
             return self._result
         missing = self._planned - len(self._replies)
         if missing:
-            raise MismatchError(f"{missing} of {self.queries} replies are missing: the result is not known yet")
+            raise MismatchError(f"{missing} of {self.queries} replies are missing: partial() has what is known")
         if self._left:
             raise Error(
                 f"{self._left} of {len(self._elements)} elements found no place in {self.queries} queries, which is "
                 "rare: ask for the set in two parts"
             )
-        matches: dict[Element, bytes] = {}
-        anomalies = 0
-        for (some, choice), reply in zip(self._queries(), self._replies, strict=True):
-            words: U16 = np.asarray(self._key.decode(reply))[self._bins[some, choice]]
-            found, labels, wrong = self._open(words, some, choice)
-            anomalies += wrong
-            matches.update((self._elements[i], label) for i, label in zip(found.tolist(), labels, strict=True))
-        ordered = {x: matches[x] for x in self._elements if x in matches}
-        self._result = Result(ordered, len(self._elements), self.queries, self.probabilities(), anomalies)
+        self._result = self._decrypt()
         return self._result
 
-    def _open(
-        self, words: U16, some: npt.NDArray[np.int64], choice: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], list[bytes], int]:
-        """What the words (m, s) of the cells of elements `some` say: which of them match, their labels, and how many
-        values cannot be. Every row is compared and unsealed, whether it matches or not."""
-        if self.info.mode == "direct":
-            found = some[words[:, 0] == 1]
-            return found, [b""] * len(found), int((words[:, 0] > 1).sum())
-        hashing = self._shape.prf()
-        tags, labels = unpack(words, self._shape)
-        prf = self._prf[some]
-        hit = tags == hashing.tags(hashing.words(prf)[2], choice)
-        if not self._shape.label_bytes:
-            return some[hit], [b""] * int(hit.sum()), 0
-        labels = hashing.seal(labels, prf, choice, self.info.salt_array[self._bins[some, choice]])
-        lengths = label_lengths(labels)
-        good = hit & (lengths >= 0)
-        opened = [labels[i, : lengths[i]].tobytes() for i in np.flatnonzero(good).tolist()]
-        return some[good], opened, int((hit & (lengths < 0)).sum())
+    def partial(self) -> Result:
+        """What the replies that are there say: decrypts them. Close the session first.
+
+        Raises:
+            FormatError: all replies are damaged; one among others leaves its elements unasked.
+        """
+        return self._decrypt(damaged=True)
+
+    def _decrypt(self, *, damaged: bool = False) -> Result:
+        matches: dict[Element, bytes] = {}
+        anomalies = refused = 0
+        known = np.zeros(len(self._elements), dtype=bool)
+        for (some, choice), reply in zip(self._placed or [], self._replies, strict=False):
+            try:
+                hit, labels, wrong = self._asker.open(reply, self._values[some], self._bins[some, choice], choice)
+            except (FormatError, MismatchError):
+                refused += 1
+                if not damaged or refused == len(self._replies):
+                    raise
+                continue
+            anomalies += wrong
+            known[some] = True
+            matches.update((self._elements[i], label) for i, label in zip(some[hit].tolist(), labels, strict=True))
+        answered = {x for x, there in zip(self._elements, known.tolist(), strict=True) if there}
+        pairs = list(zip(self._given, self._written, strict=True))
+        return Result(
+            {x: matches[y] for x, y in pairs if y in matches},
+            len(self._elements),
+            self.answered - refused,
+            self.probabilities(),
+            anomalies,
+            tuple(x for x, y in pairs if y not in answered),
+        )
 
     def probabilities(self) -> Probabilities:
         """Bounds for this run; nothing of them depends on the elements but their number."""
@@ -308,15 +323,10 @@ class Client:
             raise MismatchError("the PRF values are missing: call finish_prf() first")
         return self._placed
 
-    def _cells_of(self, some: npt.NDArray[np.int64], choice: npt.NDArray[np.int64]) -> U32:
-        if self._cells is not None:
-            return self._cells[some, choice]
-        hashing = self._shape.prf()
-        word = hashing.words(self._prf[some])[1]
-        return hashing.cells(word, choice, self.info.salt_array[self._bins[some, choice]])
 
-
-def check_table(info: TableInfo, elements: int, *, mode: Mode | None = None, request_bytes: int = REQUEST_BYTES) -> Any:
+def check_table(
+    info: TableInfo, elements: int, *, mode: AskedMode | None = None, request_bytes: int = REQUEST_BYTES
+) -> Any:
     """The plan of a table that a client with so many elements may ask.
 
     The server chooses its table's parameters. Some would make the run long, large, or wrong; they are refused before
@@ -331,13 +341,22 @@ def check_table(info: TableInfo, elements: int, *, mode: Mode | None = None, req
         MismatchError, ParameterError: the plan cannot be built here.
     """
     plan = info.native()
-    if mode is not None and info.mode != mode:
+    if mode == "poly" and info.plan.algorithm != "poly":
+        raise ParameterError(
+            f"the table is of the algorithm {info.plan.algorithm}, not poly: ask for another table, or leave mode away"
+        )
+    if mode is not None and info.mode != mode and mode != "poly":
         raise ParameterError(f"the table is of mode {info.mode}, not {mode}: ask for another table")
     largest = max(plan.key_bytes, plan.request_bytes)
     if largest > request_bytes:
         raise ParameterError(
             f"keys and requests of this table take up to {largest} bytes, this client sends {request_bytes} at most: "
             "allow more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
+        )
+    if plan.reply_bytes > request_bytes:
+        raise ParameterError(
+            f"replies of this table have {plan.reply_bytes} bytes, this client takes {request_bytes} at most: allow "
+            "more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
         )
     if not info.limits.allow(plan.request_bytes):
         raise ParameterError(
@@ -362,14 +381,14 @@ def check_table(info: TableInfo, elements: int, *, mode: Mode | None = None, req
 def asked(info: TableInfo, elements: int, *, exact: bool = False) -> tuple[int, int]:
     """Queries, and evaluations of the PRF, of a client with so many elements (`hashing.size_class`)."""
     if _few_values(info):
-        return (1 << (info.element_bits - info.plan.log_bins)) * (elements > 0), 0
+        return ((1 << info.element_bits) // info.bins) * (elements > 0), 0
     queries, evaluations = size_class(elements, room(info.bins, info.hashes), exact=exact)
     return queries, evaluations if info.mode == "oprf" else 0
 
 
 def _few_values(info: TableInfo) -> bool:
     """Whether each value of the bits above a bin's gets a query of its own."""
-    return info.mode == "direct" and info.element_bits - info.plan.log_bins <= FEW_BITS
+    return info.mode == "direct" and info.element_bits - info.bins.bit_length() + 1 <= FEW_BITS
 
 
 def probabilities(info: TableInfo, elements: int, plan: Any, queries: int | None = None) -> Probabilities:
@@ -379,6 +398,9 @@ def probabilities(info: TableInfo, elements: int, plan: Any, queries: int | None
         queries = asked(info, elements)[0]
     false = elements * (2.0**-info.tag_bits + 2.0 ** (1 - 2 * info.tag_bits)) if info.mode == "oprf" else 0.0
     each = placement_failure(-(-elements // max(queries, 1)), info.bins, info.hashes) if not _few_values(info) else 0.0
+    if info.plan.algorithm == "poly":
+        false = min(1.0, 2.0 ** float(plan.false_positive_log2(elements))) if elements else 0.0
+        return Probabilities(false, min(1.0, queries * each), min(1.0, queries * POLY_DECRYPTION))
     entries = min(fullest_bin(info.capacity, info.bins, info.hashes), plan.cells)
     decryption = elements * (2.0 ** float(plan.failure_log2(entries)) + 2.0**-FULLEST_LOG)
     return Probabilities(min(1.0, false), min(1.0, queries * each), min(1.0, decryption))

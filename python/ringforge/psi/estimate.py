@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringforge.errors import ParameterError
-from ringforge.psi import planner, wire
-from ringforge.psi.client import REQUEST_BYTES, asked, check_table
+from ringforge.psi import planner, poly, wire
+from ringforge.psi.client import REQUEST_BYTES, asked, check_table, probabilities
 from ringforge.psi.info import TableInfo
 from ringforge.serving import framing
 
@@ -50,7 +50,6 @@ def estimate(
         raise ParameterError(f"{count} elements: 1 is the least")
     plan = check_table(info, count, request_bytes=request_bytes)
     queries, evaluations = asked(info, count, exact=exact_sizes)
-    oprf = info.mode == "oprf"
     batches = -(-evaluations // wire.PRF_BATCH)
     chunks = -(-len(info.to_json()) // framing.CHUNK)
     sent = {
@@ -63,7 +62,11 @@ def estimate(
         "prf": evaluations * wire.ELEMENT_BYTES + 4 * batches,
         "requests": queries * (_framed(plan.reply_bytes) + 17 * (framing.STEPS + 1)),
     }
-    seconds: Any = getattr(planner, "estimate", lambda *_: None)(info, threads)
+    seconds: Any
+    if info.plan.algorithm == "poly":
+        seconds = poly.estimate(info.plan, info.capacity, count).online_seconds / max(queries, 1)
+    else:
+        seconds = getattr(planner, "estimate", lambda *_: None)(info, threads)
     return Estimate(
         elements=count,
         queries=queries,
@@ -71,7 +74,7 @@ def estimate(
         received=received,
         seconds_per_query=None if seconds is None else float(seconds),
         seconds=None if seconds is None else queries * float(seconds),
-        false_positive=min(1.0, count * 2.0**-info.tag_bits) if oprf else 0.0,
+        false_positive=probabilities(info, count, plan, queries).false_positive,
         evaluations=evaluations,
         bins_asked=queries * plan.bins,
     )

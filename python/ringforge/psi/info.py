@@ -5,25 +5,35 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ringforge import _native
-from ringforge.errors import FormatError, MismatchError
+from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.programs import Frozen, first_problem
+from ringforge.psi import poly
+from ringforge.psi.normalise import MAX_COLUMNS, canonical
+from ringforge.psi.poly.plan import HASHES
 
 Mode = Literal["oprf", "direct"]
 Algorithm = Literal["ringforge", "paper"]
+
+#: What a client may insist on: a mode, or the polynomial protocol, whose tables are of mode oprf.
+AskedMode = Literal["oprf", "direct", "poly"]
 
 #: Bytes of an info on the wire. The salts of 2^20 bins are 2.8 million characters.
 MAX_INFO = 1 << 22
 
 #: Bytes of an element in mode oprf (RFC 9497 has two bytes for the length).
 MAX_ELEMENT = 65535
+
+#: Bytes of a sealed label.
+MAX_LABEL = 4096
 
 #: Bins are cut from a word of 64 bits, one piece of 21 bits for each hash function.
 MAX_LOG_BINS = 20
@@ -104,6 +114,9 @@ class TableInfo(Frozen):
     label, one more than the longest label can have; 0: no labels. `seed` (32 bytes) is random;
     `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64. `nonce` (8 bytes) is random for each state
     of a table with labels, and part of what seals them; tables of version 1 have none and seal by their seed.
+    Tables of the polynomial protocol (`plan.algorithm` "poly") are of mode oprf, without salts and with `tag_bits` 0.
+    `normalise` and `columns` say how elements are written (`ringforge.psi.normalise`); neither is written while it
+    says nothing.
     """
 
     format: Literal["ringforge-psi-table"] = "ringforge-psi-table"
@@ -113,24 +126,55 @@ class TableInfo(Frozen):
     capacity: Annotated[int, Field(ge=1, le=1 << 32)]
     hashes: Annotated[int, Field(ge=1, le=3)]
     tag_bits: Annotated[int, Field(ge=0, le=64, multiple_of=8)]
-    label_bytes: Annotated[int, Field(ge=0, le=4096)]
+    label_bytes: Annotated[int, Field(ge=0, le=MAX_LABEL)]
     seed: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     salts: Annotated[str, Field(max_length=(1 << MAX_LOG_BINS) * 2 * 4 // 3 + 4)] = ""
     nonce: Annotated[str, Field(pattern="^([0-9a-f]{16})?$")] = ""
-    plan: PlanFields
+    normalise: Annotated[str, Field(max_length=64)] = ""
+    columns: Annotated[int, Field(ge=1, le=MAX_COLUMNS)] = 1
+    plan: Annotated[PlanFields | poly.PlanFields, Field(discriminator="algorithm")]
     plan_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     limits: Limits = Limits()
 
     # ---- checks ----
 
+    @field_validator("normalise")
+    @classmethod
+    def _known_steps(cls, steps: str) -> str:
+        with contextlib.suppress(ParameterError):
+            if canonical(steps) == steps:
+                return steps
+        raise ValueError("elements are normalised in a way that this release does not know")
+
+    @model_validator(mode="after")
+    def _texts(self) -> TableInfo:
+        if self.mode == "direct" and (self.normalise or self.columns > 1):
+            raise ValueError("mode direct has integers, which are neither normalised nor joined")
+        return self
+
     @model_validator(mode="after")
     def _consistent(self) -> TableInfo:
         """Holds the fields against each other; messages name the fields, no values of the server's set."""
-        plan, k = self.plan, self.plan.log_bins
         if bool(self.nonce) != (self.version > 1 and self.label_bytes > 0):
             raise ValueError("a nonce belongs to labels, in tables of version 2")
         if self.capacity & (self.capacity - 1):
             raise ValueError(f"capacity {self.capacity} is no power of two")
+        if isinstance(self.plan, poly.PlanFields):
+            self._consistent_poly(self.plan)
+        else:
+            self._consistent_lookup(self.plan)
+        return self
+
+    def _consistent_poly(self, plan: poly.PlanFields) -> None:
+        if self.mode != "oprf" or self.version < 2 or self.hashes != HASHES:
+            raise ValueError(f"the polynomial protocol is for mode oprf, version 2, {HASHES} hash functions")
+        if self.element_bits or self.tag_bits or self.salts:
+            raise ValueError("the polynomial protocol has no element_bits, tags or salts")
+        if not 1 <= plan.bins <= 1 << MAX_LOG_BINS:
+            raise ValueError(f"{plan.bins} bins: from 1 to 2^{MAX_LOG_BINS} are possible")
+
+    def _consistent_lookup(self, plan: PlanFields) -> None:
+        k = plan.log_bins
         if self.mode == "direct":
             need = self.element_bits - k + (self.hashes - 1).bit_length()
             if self.element_bits < max(k, 1):
@@ -153,18 +197,18 @@ class TableInfo(Frozen):
                 raise ValueError("the salts are not base64") from None
             if len(raw) != 2 << k:
                 raise ValueError(f"{len(raw)} bytes of salts, where 2^{k} bins have {2 << k}")
-        return self
 
     # ---- derived ----
 
     @property
     def bins(self) -> int:
-        return 1 << self.plan.log_bins
+        """Bins of a query."""
+        return self.plan.bins if isinstance(self.plan, poly.PlanFields) else 1 << self.plan.log_bins
 
     @property
     def words(self) -> int:
-        """Words per cell."""
-        return 1 << self.plan.log_cell
+        """Words per cell; 0 where there are no cells."""
+        return 0 if isinstance(self.plan, poly.PlanFields) else 1 << self.plan.log_cell
 
     @property
     def seed_bytes(self) -> bytes:
@@ -187,16 +231,25 @@ class TableInfo(Frozen):
                 f"the server's plan has the hash {self.plan_hash[:16]}..., here it is {plan.hash.hex()[:16]}...: "
                 "server and client need the same release of ringforge"
             )
+        if isinstance(self.plan, poly.PlanFields) and self.label_bytes > plan.label_bytes:
+            raise ParameterError(
+                f"the table's labels have {self.label_bytes} bytes, its plan has room for {plan.label_bytes}: its "
+                "operator must build it again"
+            )
         return plan
 
     def digest(self) -> str:
         """SHA-256 (hexadecimal) of all but the limits: two infos with one digest answer the same queries."""
-        return hashlib.sha256(self.model_dump_json(exclude={"limits"}).encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(exclude={"limits"} | self._unsaid()).encode()).hexdigest()
 
     # ---- on the wire ----
 
     def to_json(self) -> bytes:
-        return self.model_dump_json().encode()
+        return self.model_dump_json(exclude=self._unsaid()).encode()
+
+    def _unsaid(self) -> set[str]:
+        """Fields that older releases do not know, while they say nothing."""
+        return {name for name, nothing in (("normalise", ""), ("columns", 1)) if getattr(self, name) == nothing}
 
     @classmethod
     def from_json(cls, data: bytes) -> TableInfo:

@@ -246,8 +246,14 @@ def choose(
 # ---- what it will take ----------------------------------------------------------------------------
 
 
-def measure(fields: PlanFields, threads: int = 1, log_bins: int = 5) -> float:
-    """Seconds for one bin on this machine: a query of the same shape over few bins and an empty table."""
+def measure(fields: PlanFields, threads: int = 1, log_bins: int | None = None) -> float:
+    """Seconds for one bin on this machine: a query of the same shape over few bins and an empty table.
+
+    Args:
+        log_bins: of the query; by default 5, fewer where a bin takes seconds.
+    """
+    if log_bins is None:
+        log_bins = 5 if fields.cell_bits < 18 else 2 if fields.cell_bits < 22 else 0
     few = fields.model_copy(update={"log_bins": min(log_bins, fields.log_bins)}).native()
     client, cpu = _native.psi.ClientKey(few), open_device("cpu")
     words = np.zeros((0, few.cell_words), np.uint16)
@@ -262,8 +268,11 @@ def measure(fields: PlanFields, threads: int = 1, log_bins: int = 5) -> float:
 
 
 def estimate(info: TableInfo, threads: int = 1) -> float | None:
-    """Seconds that one query takes on this machine, by a measurement of a few bins."""
-    return measure(info.plan, threads or os.cpu_count() or 1) * (1 << info.plan.log_bins)
+    """Seconds that one query of a look-up takes on this machine, by a measurement of a few bins; else None."""
+    plan = info.plan
+    if plan.algorithm == "poly":
+        return None
+    return measure(plan, threads or os.cpu_count() or 1) * (1 << plan.log_bins)
 
 
 def explain(fields: PlanFields, entries: int) -> Table:

@@ -11,32 +11,29 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import grpc
 
-from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import FormatError
 from ringforge.psi import wire
-from ringforge.psi.client import REQUEST_BYTES, Client, Element, Result
-from ringforge.psi.info import MAX_INFO, Mode, TableInfo
+from ringforge.psi.client import REQUEST_BYTES, Element
+from ringforge.psi.info import MAX_INFO, AskedMode, TableInfo
 from ringforge.psi.proto import psi_pb2 as pb
+from ringforge.psi.runs import IncompleteError, Outcome, Report, Run, Step, Steps, require_secure
 from ringforge.serving import framing, remote
-from ringforge.serving.quota import QuotaError
-from ringforge.serving.remote import Traffic, Words, clean
+from ringforge.serving.remote import Words
 from ringforge.serving.sessions import SESSION_BYTES
+
+__all__ = ["Connection", "IncompleteError", "Outcome", "Report", "Run", "drive", "intersect", "require_secure"]
 
 #: What closing a session may take: it is a courtesy.
 _CLOSE_SECONDS = 5.0
 
-#: Told the name of a step, and the fraction done; during a query also how many others come first.
-Report = Callable[[str, float, int], None]
 
-
-class Connection(remote.Connection):
-    """A server of private set intersection. Signs of progress count as traffic of requests."""
+class Described(remote.Peer):
+    """What connections of both kinds say of the service. Signs of progress count as traffic of requests."""
 
     service, methods = wire.SERVICE, wire.METHODS
     kinds: ClassVar = {
@@ -49,9 +46,46 @@ class Connection(remote.Connection):
     words = Words(
         server="server of private set intersection",
         program="psi serve",
-        unfinished="nothing was learned; run again",
+        unfinished="what was asked has no answer; run again",
         duration="`ringforge psi estimate` says what a query takes",
     )
+
+    def _description(self, header: Any) -> int:
+        """Bytes of the table's description."""
+        if header.total_bytes > MAX_INFO:
+            raise FormatError(
+                f"the server announces a description of {header.total_bytes} bytes; at most {MAX_INFO} are taken: it "
+                "is of another version, or another program"
+            )
+        return int(header.total_bytes)
+
+    def _evaluated(self, reply: Any, count: int) -> list[bytes]:
+        if isinstance(reply, framing.Malformed) or len(reply.evaluated) != count * wire.ELEMENT_BYTES:
+            raise FormatError(
+                f"the server's answer to {count} blinded elements has the wrong size: it is of another version, or "
+                "another program"
+            )
+        data = reply.evaluated
+        return [data[i : i + wire.ELEMENT_BYTES] for i in range(0, len(data), wire.ELEMENT_BYTES)]
+
+    def _session(self, reply: Any) -> bytes:
+        if isinstance(reply, framing.Malformed) or len(reply.session) != SESSION_BYTES:
+            raise FormatError(
+                "the server's answer to the evaluation keys names no session: it is of another version, or another "
+                "program"
+            )
+        return bytes(reply.session)
+
+    def _reply_follows(self, first: Any, reply_bytes: int) -> None:
+        if first is None or first.WhichOneof("part") != "header" or first.header.total_bytes != reply_bytes:
+            raise FormatError(
+                f"the server announces no reply of {reply_bytes} bytes, which the table's plan has: it is of another "
+                "version, or another program"
+            )
+
+
+class Connection(Described, remote.Connection):
+    """A server of private set intersection."""
 
     # ---- the service's methods ---------------------------------------------------------------------
 
@@ -63,11 +97,7 @@ class Connection(remote.Connection):
         """
         with self._refusals(), self._call("Info", pb.InfoRequest()) as replies:
             header = self._header(replies)
-            if header.total_bytes > MAX_INFO:
-                raise FormatError(
-                    f"the server announces a description of {header.total_bytes} bytes; at most {MAX_INFO} are taken"
-                )
-            data = framing.assemble(replies, header.total_bytes, "the table's description")
+            data = framing.assemble(replies, self._description(header), "the table's description")
         return TableInfo.from_json(data), {"prf": header.prf_left, "bins": header.bins_left}
 
     def evaluate_prf(
@@ -80,10 +110,7 @@ class Connection(remote.Connection):
             asked = pb.PrfRequest(table=table, blinded=b"".join(batch))
             with self._refusals(), self._call("EvaluatePrf", asked) as replies:
                 reply = self._answer(replies, pb.PrfReply())
-            if isinstance(reply, framing.Malformed) or len(reply.evaluated) != len(batch) * wire.ELEMENT_BYTES:
-                raise FormatError(f"the server's answer to {len(batch)} blinded elements has the wrong size")
-            data = reply.evaluated
-            found += [data[i : i + wire.ELEMENT_BYTES] for i in range(0, len(data), wire.ELEMENT_BYTES)]
+            found += self._evaluated(reply, len(batch))
             if progress:
                 progress(len(found) / len(blinded))
         return found
@@ -101,9 +128,7 @@ class Connection(remote.Connection):
 
         with self._refusals(), self._call("OpenSession", messages()) as replies:
             reply = self._answer(replies, pb.OpenReply())
-        if isinstance(reply, framing.Malformed) or len(reply.session) != SESSION_BYTES:
-            raise FormatError("the server's answer to the evaluation keys names no session")
-        return bytes(reply.session)
+        return self._session(reply)
 
     def query(
         self,
@@ -128,8 +153,7 @@ class Connection(remote.Connection):
                 if progress:
                     progress(min(1.0, step.done / max(1, step.steps)), step.waiting)
                 first = next(replies, None)
-            if first is None or first.WhichOneof("part") != "header" or first.header.total_bytes != reply_bytes:
-                raise FormatError(f"the server announces no reply of {reply_bytes} bytes, which the table's plan has")
+            self._reply_follows(first, reply_bytes)
             return framing.assemble(replies, reply_bytes, "the reply")
 
     def close_session(self, session: bytes) -> None:
@@ -140,40 +164,18 @@ class Connection(remote.Connection):
             )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A run: what was found, of which table, with how many bytes and seconds by step."""
-
-    result: Result
-    info: TableInfo
-    traffic: Traffic
-    seconds: dict[str, float]
-
-
-def require_secure(info: TableInfo, accept_insecure: str) -> None:
-    """Refuses a plan below 128 bits, which the server has chosen, unless this side gives a reason.
-
-    Raises:
-        ParameterError: it gives none.
-    """
-    if info.plan.insecure and not accept_insecure:
-        raise ParameterError(
-            f"the server's table uses parameters below 128 bits ({clean(info.plan.insecure)}): ask for another table, "
-            'or go on with accept_insecure="..." and a reason'
-        )
-
-
 def intersect(
     connection: Connection,
-    elements: Iterable[Element],
+    elements: Iterable[Element] = (),
     *,
     threads: int = 1,
     accept_insecure: str = "",
-    mode: Mode | None = None,
+    mode: AskedMode | None = None,
     request_bytes: int = REQUEST_BYTES,
     exact_sizes: bool = False,
     report: Report | None = None,
     known: tuple[TableInfo, dict[str, int]] | None = None,
+    resume: Run | None = None,
 ) -> Outcome:
     """A whole run with fresh keys. Replies are decrypted after the session is closed.
 
@@ -185,69 +187,49 @@ def intersect(
         mode, request_bytes, exact_sizes: as for `Client`.
         report: told what is going on.
         known: what `Connection.info` said, if it was asked already.
+        resume: a run that ended in the middle (`IncompleteError.run`), in place of elements and options: asks what has
+            no answer yet. The server learns that this client was the same, which it may know anyway.
 
     Raises:
         Error: the server cannot be reached, refuses, breaks off, or is late. QuotaError, BusyError: it refuses for
         now. FormatError: it answers what it must not. ParameterError: its plan is insecure, or one that the client
-        does not ask (`client.check_table`).
+        does not ask (`client.check_table`). IncompleteError: one of these came after some queries were answered; it
+        carries what is known. MismatchError: a run that is resumed was for an older state of the table.
     """
-
-    def say(step: str, done: float, waiting: int) -> None:
-        if report:
-            report(step, done, waiting)
-
-    seconds: dict[str, float] = {}
-
-    @contextlib.contextmanager
-    def step(name: str) -> Iterator[Callable[[float], None]]:
-        start = time.perf_counter()
-        say(name, 0.0, 0)
-        yield lambda done: say(name, done, 0)
-        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
-
-    with step("table info"):
-        info, left = known or connection.info()
-        require_secure(info, accept_insecure)
-        plan = info.native()
-    table = bytes.fromhex(info.digest())
-    client = Client(info, elements, threads=threads, mode=mode, request_bytes=request_bytes, exact_sizes=exact_sizes)
-    with step("blind"):
-        blinded = client.blinded()
-    if info.mode == "oprf":
-        _enough("prf", len(blinded), left, "evaluations of the pseudorandom function")
-        with step("evaluate PRF") as progress:
-            evaluated = connection.evaluate_prf(table, blinded, progress)
-        with step("place"):
-            client.finish_prf(evaluated)
-    _enough("bins", client.queries * plan.bins, left, f"bins ({client.queries} queries)")
-    with step("make keys"):
-        keys = client.keys()
-    with step("send keys") as progress:
-        session = connection.open_session(table, keys, progress)
-    del keys
-    try:
-        number = 0
-        while True:
-            with step("encrypt"):
-                request = client.next_request()
-            if request is None:
-                break
-            number += 1
-            name = "query" if client.queries == 1 else f"query {number} of {client.queries}"
-            start = time.perf_counter()
-            reply = connection.query(table, session, request, plan.reply_bytes, functools.partial(say, name))
-            seconds["query"] = seconds.get("query", 0.0) + time.perf_counter() - start
-            client.accept(reply)
-    finally:
-        connection.close_session(session)
-    with step("decrypt"):
-        result = client.result()
-    return Outcome(result, info, connection.traffic, seconds)
+    run = resume or Run(
+        elements,
+        threads=threads,
+        accept_insecure=accept_insecure,
+        mode=mode,
+        request_bytes=request_bytes,
+        exact_sizes=exact_sizes,
+    )
+    return drive(run.steps(connection.traffic, known), connection, report)
 
 
-def _enough(kind: str, need: int, left: dict[str, int], what: str) -> None:
-    if need > left[kind]:
-        raise QuotaError(
-            f"{need} {what} are needed, the server's daily quota leaves this client {left[kind]}: ask for fewer "
-            "elements, wait until midnight UTC, or agree on a larger quota with the server's operator"
-        )
+def drive(steps: Steps, connection: Connection, report: Report | None = None) -> Outcome:
+    """Does what a run asks for, one step after the other."""
+    act: Callable[[], Step] = functools.partial(next, steps)
+    while True:
+        try:
+            step = act()
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+        try:
+            act = functools.partial(steps.send, _perform(step, connection, report))
+        except BaseException as e:
+            act = functools.partial(steps.throw, e)
+        del step
+
+
+def _perform(step: Step, connection: Connection, report: Report | None) -> Any:
+    def tell(done: float, waiting: int = 0) -> None:
+        if report and not step.quiet:
+            report(step.name, done, waiting)
+
+    tell(0.0)
+    if step.work is not None:
+        return step.work()
+    call = getattr(connection, step.method)
+    return call(*step.arguments) if step.method in ("info", "close_session") else call(*step.arguments, tell)

@@ -14,6 +14,7 @@ import numpy as np
 from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.parties import Progress
+from ringforge.psi import poly
 from ringforge.psi.build import BuildSpec, Elements, build
 from ringforge.psi.hashing import fullest_bin
 from ringforge.psi.info import Limits, TableInfo
@@ -28,12 +29,20 @@ ELEMENT_BYTES = 32
 class State:
     """A table as it is at one time, ready to be asked."""
 
-    def __init__(self, info: TableInfo, arrays: Arrays, key: Any) -> None:
+    def __init__(self, info: TableInfo, arrays: Arrays | poly.Arrays, key: Any) -> None:
         self.info, self.key = info, key
         self.digest = info.digest()
         self.plan = info.native()
-        most = min(fullest_bin(info.capacity, info.bins, info.hashes), 1 << info.plan.cell_bits)
-        self.table = LookupTable(self.plan, arrays, most)
+        self.kernel: Any
+        self.table: Any
+        self.keys: Any
+        if isinstance(arrays, poly.Arrays):
+            self.kernel, self.keys = poly.PolyKernel(self.plan), poly.PolyKeys
+            self.table = poly.PolyTable(self.plan, arrays)
+        else:
+            most = min(fullest_bin(info.capacity, info.bins, info.hashes), self.plan.cells)
+            self.kernel, self.keys = LookupKernel(self.plan, most), LookupKeys
+            self.table = LookupTable(self.plan, arrays, most)
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,11 @@ class Session:
     @property
     def info(self) -> TableInfo:
         return self.state.info
+
+    @property
+    def plan(self) -> Any:
+        """The native plan."""
+        return self.state.plan
 
     @property
     def bytes(self) -> int:
@@ -103,7 +117,7 @@ class Server:
         self, state: State, store: Store | None, threads: int, limits: Limits | None, device: str | Device
     ) -> None:
         self.device = open_device(device) if isinstance(device, str) else device
-        self.device.check(LookupKernel(state.plan, state.table.most))
+        self.device.check(state.kernel)
         allowed = limits or state.info.limits
         if not allowed.allow(state.plan.request_bytes):
             raise ParameterError(
@@ -163,8 +177,8 @@ class Server:
         if digest is not None and digest != state.digest:
             raise MismatchError("the table has changed since the client asked for its description: ask again")
         _check_length("evaluation keys", len(keys), state.plan.key_bytes)
-        given = KeySet(own=(LookupKeys(keys),))
-        handle = self.device.prepare(LookupKernel(state.plan), given, state.table, threads=self.threads)
+        given = KeySet(own=(state.keys(keys),))
+        handle = self.device.prepare(state.kernel, given, state.table, threads=self.threads)
         return Session(handle, state)
 
     def answer(self, session: Session, request: bytes, progress: Callable[[float], bool] | None = None) -> bytes:

@@ -196,7 +196,7 @@ class Service(service.Service):
             call.when_over(over)
             try:
                 session = held.enter_context(self.sessions.using(head.session, call.client))
-                plan = session.info.native()
+                plan = session.plan
                 self._check_table(head.table, bytes.fromhex(session.info.digest()))
                 self._check_size(head.total_bytes, plan.request_bytes, what)
                 held.callback(self.memory.reserve(plan.request_bytes + plan.reply_bytes, "a request and its reply"))

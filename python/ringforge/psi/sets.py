@@ -4,21 +4,22 @@
 
 from __future__ import annotations
 
-import csv
-import functools
-import io
+import errno
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from ringforge.errors import FormatError
+from ringforge.errors import FormatError, ParameterError
+from ringforge.psi import cells
+from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
 from ringforge.psi.info import MAX_ELEMENT
+from ringforge.psi.normalise import JOINT, canonical, rule
 
 #: Suffixes of files that hold JSON objects, one a line; and of tables.
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -33,14 +34,25 @@ _SEPARATORS = b" +-./():"
 
 @dataclass(frozen=True)
 class Elements:
-    """A set as it was read: in the file's order, each element once.
+    """A set as it was read: in the file's order, each element once, normalised.
 
-    labels: of the same length as `elements`, or None when the file has none. duplicates: lines that said nothing new.
+    Attributes:
+        elements: the set. labels: of the same length, or None when the file has none.
+        duplicates: rows that said nothing new, those that `together` counts left out.
+        empty: rows left out because they have no element: an empty cell, NULL, nothing left by normalising.
+        together: elements that are written differently in the file and are one when they are normalised.
+        columns: texts that each element joins.
+        own: the file's rows, and `of_rows` the element of each (None: left out), if they were to be kept.
     """
 
     elements: list[bytes | int]
     labels: list[bytes] | None
     duplicates: int
+    empty: int = 0
+    together: int = 0
+    columns: int = 1
+    own: OwnRows | None = field(default=None, repr=False)
+    of_rows: list[bytes | int | None] = field(default_factory=list, repr=False)
 
     def mapping(self) -> dict[bytes, bytes]:
         """Elements with their labels."""
@@ -49,74 +61,176 @@ class Elements:
 
 
 def read_elements(
-    path: str | Path, *, direct: bool = False, labels: bool | None = None, json_lines: bool | None = None
+    path: str | Path,
+    *,
+    direct: bool = False,
+    labels: bool | None = None,
+    json_lines: bool | None = None,
+    wanted: Wanted | None = None,
+    normalise: str = "",
+    keep: bool = False,
 ) -> Elements:
     """Reads a set.
 
     Text files have one element a line, in UTF-8, spaces included, without the line's end; empty lines do not count.
     With `labels` a tab separates element and label. Files of JSON lines have an object on each: {"element": "text"} or
-    {"element": 17}, with "label": "text". Files of comma-separated values have a first line `element` or
-    `element,label`.
+    {"element": 17}, with "label": "text". CSV (`ringforge.delimited`: comma, semicolon or tab) and Parquet have a
+    column `element`, and `label` if there are labels, or those that `wanted` names.
 
     Args:
         path: "-" for standard input.
         direct: elements are integers, decimal or with 0x.
         labels: True: every element has one. False: none has. None: as the file says; text has none.
-        json_lines: whether the file has JSON lines; None goes by its name (.jsonl, .ndjson; .csv likewise).
+        json_lines: whether the file has JSON lines; None goes by its name (.jsonl, .ndjson; .csv, .parquet likewise).
+        wanted: columns. Files of other names are CSV then.
+        normalise: steps (`ringforge.psi.normalise`).
+        keep: keeps the rows, for `cells.write_rows`; of files without columns they are the elements as they stand.
 
     Raises:
         FormatError: a line is none of these, has a label where none belongs or none where others have one, or one
-        element has two labels; the message has the line's number, not its text. OSError: it cannot be read.
+        element has two labels; the message has the line's number, not its text. ParameterError: columns of a file that
+        has none. OSError: it cannot be read.
     """
-    name = "standard input" if str(path) == "-" else Path(path).name
+    given = wanted or Wanted()
+    standard = str(path) == "-"
+    name = "standard input" if standard else Path(path).name
+    if not standard and Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a directory: name one file", str(path))
     suffix = Path(path).suffix.lower()
     as_json = suffix in JSON_SUFFIXES if json_lines is None else json_lines
-    records = _json_lines if as_json else _csv_lines if suffix == CSV_SUFFIX else _text_lines
-    found: dict[bytes | int, bytes | None] = {}
-    lines = 0
-    wanted = labels
+    if as_json and given.columns:
+        raise ParameterError(f"{name} has JSON lines, which have no columns: leave --column away, or convert it to CSV")
+    given = Wanted(given.columns, given.label, given.header, labels is not False)
+    take = _Taker(name, direct, labels, canonical(normalise), max(1, len(given.columns)), keep)
+    if not as_json and not standard and suffix in cells.PARQUET_SUFFIXES:
+        rows = cells.read_parquet(Path(path), given, keep)
+        return take(cells.frame_records(rows, name, given), rows if keep else None, "row")
+    with _opened(path) as f:
+        if as_json:
+            return take(_json_lines(f, name))
+        if suffix == CSV_SUFFIX or given.columns:
+            records, own = cells.csv_records(f, name, given, _MAX_LINE, keep)
+            return take(records, own)
+        return take(_text_lines(f, name, bool(labels)))
 
-    def take(file: BinaryIO) -> None:
-        nonlocal lines, wanted
-        for number, read in records(file, name, bool(labels)):
-            try:
-                element, label = read()
-                if wanted is None:
-                    wanted = label is not None
-                if wanted and label is None:
-                    raise _LineError("no label; every element has one, or none has")
-                if label is not None and not wanted:
-                    raise _LineError(
-                        "a label, where none is of use: leave it away"
-                        if labels is False
-                        else "a label, which elements further up have not: every element has one, or none has"
-                    )
-                value = _integer(element) if direct else _bytes(element)
-            except _LineError as e:
-                raise FormatError(f"{name}, line {number}: {e}") from None
-            lines += 1
-            if value in found and found[value] != label:
-                raise FormatError(f"{name}, line {number}: this element has another label further up: keep one")
-            found[value] = label
 
-    if str(path) == "-":
-        take(sys.stdin.buffer)
-    else:
-        with Path(path).open("rb") as f:
-            take(f)
-    if not found:
-        raise FormatError(f"{name} holds no elements: put one on each line")
-    kept = [label if label is not None else b"" for label in found.values()] if wanted else None
-    return Elements(list(found), kept, lines - len(found))
+def frame_elements(
+    data: Any, *, labels: bool = True, wanted: Wanted | None = None, normalise: str = "", keep: bool = False
+) -> Elements:
+    """The set in a table of pyarrow or a data frame of pandas or polars.
+
+    Raises:
+        ParameterError: it is neither. FormatError: as of `read_elements`; rows are counted from 1.
+    """
+    rows = cells.frame(data)
+    if rows is None:
+        raise ParameterError(
+            f"{type(data).__name__} is no table of pyarrow and no data frame of pandas or polars: give one of them, or "
+            "the name of a file"
+        )
+    given = wanted or Wanted()
+    given = Wanted(given.columns, given.label, given.header, labels)
+    take = _Taker("the table", False, None if labels else False, canonical(normalise), max(1, len(given.columns)), keep)
+    return take(cells.frame_records(rows, "the table", given), rows if keep else None, "row")
+
+
+def _opened(path: str | Path) -> Any:
+    return _Standard() if str(path) == "-" else Path(path).open("rb")
+
+
+class _Standard:
+    """Standard input, which stays open."""
+
+    def __enter__(self) -> BinaryIO:
+        return sys.stdin.buffer
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class _LineError(Exception):
     """What is wrong with a line."""
 
 
-#: An element and its label, if it has one; and a line's number with what reads one from the line.
-_Record = tuple[str | int, bytes | None]
-_Numbered = tuple[int, Callable[[], _Record]]
+@dataclass(frozen=True)
+class _Taker:
+    """Makes a set of records; arguments as of `read_elements`."""
+
+    name: str
+    direct: bool
+    labels: bool | None
+    steps: str
+    columns: int
+    keep: bool
+
+    def __call__(self, records: Iterable[Record], own: OwnRows | None = None, unit: str = "line") -> Elements:
+        found: dict[bytes | int, bytes | None] = {}
+        spelled: set[bytes | int] = set()
+        of_rows: list[bytes | int | None] = []
+        texts = TextRows(["element"]) if self.keep and own is None else None
+        lines = empty = 0
+        wanted = self.labels
+        change = rule(self.steps) if self.steps else None
+        for number, element, label in records:
+            try:
+                value = None if element is None else self._value(element)
+                if change is not None and value is not None:
+                    written = self._normalised(value, change)
+                    if written:
+                        spelled.add(value)
+                    value = written
+                if texts is not None:
+                    texts.rows.append((str(element),))
+                if self.keep:
+                    of_rows.append(value)
+                if value is None:
+                    empty += 1
+                    continue
+                if wanted is None:
+                    wanted = label is not None
+                if wanted != (label is not None):
+                    raise _LineError(self._about_labels(wanted))
+                lines += 1
+                if found.setdefault(value, label) != label:
+                    raise _LineError(
+                        "this element has another label further up: keep one"
+                        + (f" (after normalising by {self.steps})" if self.steps else "")
+                    )
+            except _LineError as e:
+                raise FormatError(f"{self.name}, {unit} {number}: {e}") from None
+        if not found:
+            left = f"; {unit}s left out because theirs is empty: {empty}" if empty else ""
+            raise FormatError(f"{self.name} holds no elements: put one on each line{left}")
+        together = max(0, len(spelled) - len(found)) if change else 0
+        kept = [label if label is not None else b"" for label in found.values()] if wanted else None
+        return Elements(
+            list(found), kept, lines - len(found) - together, empty, together, self.columns, own or texts, of_rows
+        )
+
+    def _value(self, element: str | int | bytes) -> bytes | int:
+        if self.direct:
+            return _integer(element)
+        data = element if isinstance(element, bytes) else _bytes(element)
+        if len(data) > MAX_ELEMENT:
+            raise _LineError(f"an element of {len(data)} bytes: at most {MAX_ELEMENT} are allowed")
+        return data
+
+    def _normalised(self, value: bytes | int, change: Callable[[str], str]) -> bytes | None:
+        """None: nothing is left of it, in one of its columns at least."""
+        if isinstance(value, int):
+            raise _LineError("mode direct has integers, which are not normalised: leave --normalise away")
+        try:
+            text = change(value.decode())
+        except UnicodeDecodeError:
+            raise _LineError("bytes that are no UTF-8, which normalising needs: leave --normalise away") from None
+        return text.encode() if all(text.split(JOINT)) else None
+
+    def _about_labels(self, wanted: bool) -> str:
+        if wanted:
+            return "no label; every element has one, or none has"
+        if self.labels is False:
+            return "a label, where none is of use: leave it away"
+        return "a label, which elements further up have not: every element has one, or none has"
 
 
 def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -132,32 +246,35 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _text_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[_Numbered]:
-    def read(line: bytes) -> _Record:
-        text = _text(line)
+def _text_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[Record]:
+    for number, line in _lines(file, name):
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise FormatError(
+                f"{name}, line {number}: no UTF-8: convert the file, for instance with iconv; of Parquet and the like "
+                "the name must end in .parquet"
+            ) from None
         if not labels:
-            return text, None
+            yield number, text, None
+            continue
         element, tab, label = text.partition("\t")
         if not tab:
-            raise _LineError("no tab between element and label; without labels leave --labels away")
-        return element, label.encode()
-
-    return ((number, functools.partial(read, line)) for number, line in _lines(file, name))
-
-
-def _text(line: bytes) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        raise _LineError("no UTF-8: convert the file, for instance with iconv") from None
+            raise FormatError(
+                f"{name}, line {number}: no tab between element and label; without labels leave --labels away"
+            )
+        yield number, element, label.encode()
 
 
-def _json_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[_Numbered]:
-    del labels
-    return ((number, functools.partial(_json_line, line)) for number, line in _lines(file, name))
+def _json_lines(file: BinaryIO, name: str) -> Iterator[Record]:
+    for number, line in _lines(file, name):
+        try:
+            yield number, *_json_line(line)
+        except _LineError as e:
+            raise FormatError(f"{name}, line {number}: {e}") from None
 
 
-def _json_line(line: bytes) -> _Record:
+def _json_line(line: bytes) -> tuple[str | int, bytes | None]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -177,55 +294,17 @@ def _json_line(line: bytes) -> _Record:
         raise _LineError("the label is no Unicode text") from None
 
 
-def _csv_lines(file: BinaryIO, name: str, labels: bool) -> Iterator[_Numbered]:
-    """Rows of comma-separated values. The first one must name the columns: otherwise it could as well be an element."""
-    del labels
-    lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    rows = csv.reader(lines, strict=True)
-    columns: list[str] | None = None
-    try:
-        for row in rows:
-            if not row:
-                continue
-            if columns is None:
-                columns = [c.strip().lower() for c in row]
-                if columns not in (["element"], ["element", "label"], ["label", "element"]):
-                    raise FormatError(
-                        f"{name}, line {rows.line_num}: a file of comma-separated values begins with the line element, "
-                        "or element,label: write that line, with no other columns; for elements that are whole lines, "
-                        "give the file another name, .txt"
-                    )
-                continue
-            yield rows.line_num, functools.partial(_csv_row, row, columns)
-    except csv.Error as e:
-        raise FormatError(f"{name}, line {rows.line_num}: no comma-separated values: {e}") from None
-    except UnicodeDecodeError:
-        raise FormatError(f"{name}: no UTF-8: convert the file, for instance with iconv") from None
-    finally:
-        lines.detach()
-
-
-def _csv_row(row: list[str], columns: list[str]) -> _Record:
-    if len(row) != len(columns):
-        raise _LineError(f"{len(row)} values, where the first line names {len(columns)}: quote what holds a comma")
-    values = dict(zip(columns, row, strict=True))
-    return values["element"], values["label"].encode() if "label" in values else None
-
-
 def _bytes(element: str | int) -> bytes:
     try:
-        data = str(element).encode()
+        return str(element).encode()
     except UnicodeEncodeError:
         raise _LineError("the element is no Unicode text") from None
-    if len(data) > MAX_ELEMENT:
-        raise _LineError(f"an element of {len(data)} bytes: at most {MAX_ELEMENT} are allowed")
-    return data
 
 
-def _integer(element: str | int) -> int:
+def _integer(element: str | int | bytes) -> int:
     try:
         value = element if isinstance(element, int) else int(element, 0)
-    except ValueError:
+    except (ValueError, TypeError):
         raise _LineError("no integer, which mode direct needs: 1234 or 0x4d2") from None
     if not 0 <= value < 1 << 64:
         raise _LineError("not an integer from 0 to 2^64 - 1")

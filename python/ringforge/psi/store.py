@@ -7,7 +7,8 @@ state is a directory of its own, complete, and never changed once it is there:
 
     elements.sqlite   PRF outputs and labels (mode oprf) or integers (mode direct); never elements of mode oprf
     oprf.key          the OPRF key, mode oprf only, readable by its owner alone
-    offsets.npy cells.npy words.npy      the compiled table, which a server reads into memory
+    offsets.npy cells.npy words.npy      the compiled table, which a server reads into memory; those of the polynomial
+                                         protocol are counts.npy roots.npy labels.npy plain.npy
     info.json         what clients are told
     manifest.json     length and SHA-256 of each of them
 
@@ -41,21 +42,25 @@ from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import naming, writing
 from ringforge.parties import Progress
 from ringforge.programs import Frozen, first_problem
-from ringforge.psi import oprf
+from ringforge.psi import oprf, poly
 from ringforge.psi.build import (
     BuildSpec,
     Built,
     Elements,
     Members,
+    as_written,
     build,
     check_elements,
     compile_members,
+    compile_poly,
     compiled_info,
     part,
     prf_members,
     prf_outputs,
 )
 from ringforge.psi.info import MAX_INFO, TableInfo
+from ringforge.psi.members import Changed, change_members, read_members, write_members
+from ringforge.psi.normalise import normalised
 from ringforge.psi.table import (
     Allocate,
     Arrays,
@@ -72,7 +77,6 @@ __all__ = ["Elements", "Store"]
 CURRENT = "CURRENT"
 _HEADER = "ringforge-psi-store 1"
 _ARRAYS = {"offsets": np.uint64, "cells": np.uint32, "words": np.uint16}
-_FETCH = 1 << 14
 
 #: What to do when there is no room.
 _FULL = "free space, or name a directory where there is more; a table that was here is as it was"
@@ -107,7 +111,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, verify: bool = True) -> None:
         self.path = Path(path)
-        self._arrays: Arrays | None = None
+        self._arrays: Arrays | poly.Arrays | None = None
         self._load(verify)
 
     @classmethod
@@ -149,7 +153,7 @@ class Store:
                 progress=part(progress, 0.0, 0.95),
                 allocate=_mapped(directory),
             )
-            _write_members(directory, built.members)
+            write_members(directory, built.members)
             finish(built)
         if progress:
             progress(1.0)
@@ -162,7 +166,7 @@ class Store:
         return self._info
 
     @property
-    def arrays(self) -> Arrays:
+    def arrays(self) -> Arrays | poly.Arrays:
         """The compiled table: read into memory at first use, and held against the checksums once more.
 
         Raises:
@@ -203,7 +207,7 @@ class Store:
         Raises:
             FormatError: the database is damaged.
         """
-        return _read_members(self.directory, self._info)
+        return read_members(self.directory, self._info)
 
     # ---- changes ----
 
@@ -242,29 +246,39 @@ class Store:
                 gone = Members(check_integers(list(remove), info.element_bits), [])
                 new = Members(check_integers(list(add), info.element_bits), [])
             else:
-                taken = list(check_elements(remove))
+                add = as_written(add, info.normalise, info.columns)
+                taken = list(check_elements(normalised(remove, info.normalise, info.columns)))
                 gone = Members(prf_outputs(key, taken, threads, part(progress, 0.0, 0.4), len(taken)), [])
                 new = prf_members(key, add, threads, part(progress, 0.4, 0.8))
                 if any(new.labels) and not info.label_bytes:
                     raise ParameterError("the table has no labels: build it again, with labels")
                 new.padded(info.label_bytes)
             shutil.copyfile(old.directory / "elements.sqlite", directory / "elements.sqlite")
-            changed, counts = _change_members(directory, gone, new)
-            after = _read_members(directory, info)
+            changed, counts = change_members(directory, gone, new)
+            after = read_members(directory, info)
             if len(after) > info.capacity:
                 raise ParameterError(
                     f"{len(after)} elements exceed the table's capacity {info.capacity}: build it again, larger"
                 )
-            shape, work = Shape.of(info).renewed(), part(progress, 0.8, 1.0)
-            arrays = None
+            work = part(progress, 0.8, 1.0)
+            if isinstance(info.plan, poly.PlanFields):
+                nonce, made = _updated_poly(
+                    old, after, None if reseed else changed, threads, allocate=_mapped(directory), progress=work
+                )
+                renewed = TableInfo.model_validate({**info.model_dump(), "nonce": nonce.hex()})
+                finish(Built(renewed, made, after, key))
+                self._load(verify=False)
+                return counts
+            shape, arrays, before = Shape.of(info).renewed(), None, old.arrays
+            assert isinstance(before, Arrays)
             if info.mode == "oprf" and not reseed:
                 with contextlib.suppress(SaltsExhaustedError):
                     arrays = compile_prf(
                         shape,
                         after.values,
                         after.padded(info.label_bytes),
-                        old=old.arrays,
-                        touched=touched_bins(shape, changed),
+                        old=before,
+                        touched=touched_bins(shape, changed.rows),
                         allocate=_mapped(directory),
                         progress=work,
                     )
@@ -298,12 +312,11 @@ class Store:
             except ValidationError as e:
                 raise FormatError(f"manifest.json: {first_problem(e)}") from None
             files = self._manifest.files
-            missing = {"elements.sqlite", "info.json", *(f"{name}.npy" for name in _ARRAYS)} - files.keys()
-            if missing:
-                raise FormatError(f"manifest.json does not list {', '.join(sorted(missing))}")
+            _listed(files, {"elements.sqlite", "info.json"})
             for name, entry in files.items():
                 _check_file(self.directory / Path(name).name, entry, verify and not name.endswith(".npy"))
             self._info = TableInfo.from_json((self.directory / "info.json").read_bytes()[: MAX_INFO + 1])
+            _listed(files, {f"{name}.npy" for name in _array_names(self._info)})
         self._arrays = None
         if verify:
             _ = self.arrays
@@ -428,7 +441,17 @@ def _damaged(name: str) -> FormatError:
     return FormatError(f"{name} is damaged: its checksum is wrong; use a copy, or build the table again")
 
 
+def _listed(files: Mapping[str, FileEntry], needed: set[str]) -> None:
+    missing = needed - files.keys()
+    if missing:
+        raise FormatError(f"manifest.json does not list {', '.join(sorted(missing))}: build the table again")
+
+
 # ---- arrays ----
+
+
+def _array_names(info: TableInfo) -> Iterable[str]:
+    return poly.ARRAYS if isinstance(info.plan, poly.PlanFields) else _ARRAYS
 
 
 def _mapped(directory: Path) -> Allocate:
@@ -450,8 +473,17 @@ def _mapped(directory: Path) -> Allocate:
     return allocate
 
 
-def _read_arrays(directory: Path, manifest: Manifest, info: TableInfo) -> Arrays:
-    loaded = {name: _read_array(directory / f"{name}.npy", manifest.files[f"{name}.npy"]) for name in _ARRAYS}
+def _read_arrays(directory: Path, manifest: Manifest, info: TableInfo) -> Arrays | poly.Arrays:
+    names = _array_names(info)
+    loaded = {name: _read_array(directory / f"{name}.npy", manifest.files[f"{name}.npy"]) for name in names}
+    if isinstance(info.plan, poly.PlanFields):
+        for name, (shape, dtype) in poly.shapes(info.plan).items():
+            if loaded[name].shape != shape or loaded[name].dtype != dtype:
+                raise FormatError(
+                    f"{name}.npy has {loaded[name].shape} of {loaded[name].dtype}, the plan {shape} of {dtype}: build "
+                    "the table again"
+                )
+        return poly.Arrays(**loaded)
     for name, dtype in _ARRAYS.items():
         if loaded[name].dtype != dtype:
             raise FormatError(f"{name}.npy has entries of type {loaded[name].dtype} instead of {np.dtype(dtype)}")
@@ -481,89 +513,35 @@ def _read_array(path: Path, entry: FileEntry) -> npt.NDArray[Any]:
         raise FormatError(f"{path.name} is no array of numpy: {type(e).__name__}; build the table again") from None
 
 
-# ---- members ----
+# ---- the polynomial protocol ----
 
 
-def _write_members(directory: Path, members: Members) -> None:
-    """Writes a new database: every member's bytes (64 of the PRF, or 8 of an integer, big-endian), and its label."""
-    rows = _rows(members, 8 if members.values.ndim == 1 else 64)
-    with contextlib.closing(sqlite3.connect(directory / "elements.sqlite", isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = OFF")
-        db.execute("PRAGMA synchronous = OFF")  # the files are synchronised together, before they become current
-        db.execute("CREATE TABLE members (value BLOB PRIMARY KEY, label BLOB NOT NULL) WITHOUT ROWID")
-        labels = members.labels
-        db.execute("BEGIN")
-        db.executemany(
-            "INSERT INTO members VALUES (?, ?)",
-            ((value, labels[i] if labels else b"") for i, value in enumerate(rows)),
-        )
-        db.execute("COMMIT")
+def _updated_poly(
+    old: Store,
+    after: Members,
+    changed: Changed | None,
+    threads: int,
+    *,
+    allocate: Allocate,
+    progress: Progress | None,
+) -> tuple[bytes, poly.Arrays]:
+    """The next state of a table of the polynomial protocol: the arrays, and the nonce of its labels.
 
-
-def _read_members(directory: Path, info: TableInfo) -> Members:
-    width = 8 if info.mode == "direct" else 64
-    values: list[npt.NDArray[np.uint8]] = []
-    labels: list[bytes] = []
-    uri = f"{(directory / 'elements.sqlite').absolute().as_uri()}?mode=ro&immutable=1"
-    try:
-        with contextlib.closing(sqlite3.connect(uri, uri=True)) as db:
-            rows = db.execute("SELECT value, label FROM members ORDER BY value")
-            while some := rows.fetchmany(_FETCH):
-                block = b"".join(value for value, _ in some)
-                if len(block) != width * len(some):
-                    raise FormatError("elements.sqlite is damaged: an entry has another length")
-                values.append(np.frombuffer(block, dtype=np.uint8).reshape(len(some), width))
-                if info.label_bytes:
-                    labels.extend(label for _, label in some)
-        if not all(isinstance(label, bytes) for label in labels):
-            raise FormatError("elements.sqlite is damaged: a label is not bytes")
-    except (sqlite3.Error, TypeError, UnicodeDecodeError) as e:
-        raise FormatError(f"elements.sqlite is damaged: {e}") from None
-    stacked = np.concatenate(values) if values else np.zeros((0, width), dtype=np.uint8)
-    if info.mode == "direct":
-        return Members(stacked.view(">u8")[:, 0].astype(np.uint64), labels)
-    return Members(stacked, labels)
-
-
-def _change_members(directory: Path, gone: Members, new: Members) -> tuple[npt.NDArray[np.uint8], tuple[int, int, int]]:
-    """Changes the database of a state that is not current yet.
-
-    Returns:
-        the bytes of all members that are not as before, one a row; and how many were added, removed and labelled anew.
+    Args:
+        old: the table before. after: all members. changed: None makes everything anew.
     """
-    width = 8 if new.values.ndim == 1 else 64
-    before: dict[bytes, bytes | None] = {}
-    after: dict[bytes, bytes | None] = {}
-    with contextlib.closing(sqlite3.connect(directory / "elements.sqlite", isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = OFF")
-        db.execute("PRAGMA synchronous = OFF")
-
-        def label(value: bytes) -> bytes | None:
-            row = db.execute("SELECT label FROM members WHERE value = ?", (value,)).fetchone()
-            return None if row is None else bytes(row[0])
-
-        db.execute("BEGIN")
-        for value in _rows(gone, width):
-            before.setdefault(value, label(value))
-            db.execute("DELETE FROM members WHERE value = ?", (value,))
-            after[value] = None
-        for i, value in enumerate(_rows(new, width)):
-            there = label(value)
-            before.setdefault(value, there)
-            # Who is there already, and comes without a label, keeps what it has.
-            after[value] = new.labels[i] if new.labels else there or b""
-            db.execute("INSERT OR REPLACE INTO members VALUES (?, ?)", (value, after[value]))
-        db.execute("COMMIT")
-    touched = [v for v, was in before.items() if was != after[v]]
-    added = sum(before[v] is None for v in touched)
-    removed = sum(after[v] is None for v in touched)
-    rows = np.frombuffer(b"".join(touched), dtype=np.uint8).reshape(-1, width)
-    return rows, (added, removed, len(touched) - added - removed)
-
-
-def _rows(members: Members, width: int) -> Iterator[bytes]:
-    """The bytes of each member, as the database has them."""
-    for first in range(0, len(members), _FETCH):
-        values = members.values[first : first + _FETCH]
-        raw = (values.astype(">u8") if values.ndim == 1 else values).tobytes()
-        yield from (raw[i : i + width] for i in range(0, len(raw), width))
+    info, before = old.info, old.arrays
+    assert isinstance(info.plan, poly.PlanFields)
+    assert isinstance(before, poly.Arrays)
+    if changed is None or info.label_bytes:  # every seal needs the new nonce
+        return compile_poly(info.plan, after, info.label_bytes, threads, allocate=allocate, progress=progress)
+    arrays = poly.update_table(
+        info.plan,
+        before,
+        removed=changed.removed,
+        added=changed.added,
+        threads=threads,
+        allocate=allocate,
+        progress=progress,
+    )
+    return b"", arrays

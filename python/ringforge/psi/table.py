@@ -17,7 +17,6 @@ from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.parties import Progress
 from ringforge.psi.hashing import SALTS, U16, U32, U64, Bytes, DirectHash, PrfHash, find_salts
-from ringforge.psi.info import TableInfo
 
 #: Entries that are worked on at once: a few MiB of temporary arrays.
 CHUNK = 1 << 18
@@ -55,7 +54,8 @@ class Shape:
     nonce: bytes = b""
 
     @classmethod
-    def of(cls, info: TableInfo) -> Shape:
+    def of(cls, info: Any) -> Shape:
+        """That of a `TableInfo`, whose plan is one of the look-up."""
         p = info.plan
         return cls(
             info.mode,

@@ -14,8 +14,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ringforge.cli.console import PATIENCE_SECONDS, console, seconds_text, size_text
+from ringforge.psi.build import BuildSpec
+from ringforge.psi.choice import CLIENT_SIZE, Prediction, why
 from ringforge.psi.client import Element, Result
+from ringforge.psi.data import Request
 from ringforge.psi.info import TableInfo
+from ringforge.psi.normalise import JOINT
 from ringforge.psi.sets import Elements
 
 
@@ -34,6 +38,46 @@ def shown(element: Element) -> str:
     return printable(element) if isinstance(element, bytes) else str(element)
 
 
+def shown_parts(element: Element) -> str:
+    """An element for a line: several columns with tabs between."""
+    if isinstance(element, int):
+        return str(element)
+    return "\t".join(printable(part) for part in element.split(JOINT.encode()))
+
+
+def plan_line(predictions: list[Prediction], spec: BuildSpec, asked: Request) -> str:
+    """What is about to be built, why, and what it takes, in a line."""
+    if not predictions:
+        return f"building: {spec.algorithm}, mode {spec.mode}, 2^{spec.log_bins} bins"
+    p = predictions[0]
+    line = (
+        f"building: {p.algorithm}, {p.bins:,} bins; about {seconds_text(p.build_seconds)}, {size_text(p.disk)} on "
+        f"disk, {size_text(p.memory)} of memory"
+    )
+    if asked.log_bins is None:
+        size = f"{asked.client_size or CLIENT_SIZE:,}"
+        said = "" if asked.client_size else " (--client-size says otherwise)"
+        times = f", in {p.queries} queries" if p.queries > 1 else ""
+        line += f"; for clients of {size} elements at once{times}{said}"
+    if asked.algorithm == "auto" and len(predictions) > 1:
+        line += f". Why {p.algorithm}: {why(predictions)}"
+    return line
+
+
+def prediction_rows(p: Prediction) -> dict[str, str]:
+    """What a table would take, for a column beside others."""
+    return {
+        "queries": f"{p.queries}, of {p.bins:,} bins",
+        "server's time": seconds_text(p.server_seconds),
+        "client sends": size_text(p.sent),
+        "client receives": size_text(p.received),
+        "waiting, 100 Mbit/s": seconds_text(p.waiting),
+        "building": seconds_text(p.build_seconds),
+        "on disk": size_text(p.disk),
+        "memory to build": size_text(p.memory),
+    }
+
+
 def public(info: TableInfo) -> dict[str, Any]:
     """What everybody may know of a table."""
     plan = info.native()
@@ -42,8 +86,10 @@ def public(info: TableInfo) -> dict[str, Any]:
         "algorithm": info.plan.algorithm,
         "insecure": info.plan.insecure,
         "capacity": info.capacity,
+        "normalise": info.normalise,
+        "columns": info.columns,
         "bins": plan.bins,
-        "cells": plan.cells,
+        **({"cells": plan.cells} if info.plan.algorithm != "poly" else {}),
         "hashes": info.hashes,
         "tag_bits": info.tag_bits,
         "label_bytes": max(0, info.label_bytes - 1),
@@ -68,12 +114,18 @@ def build_rows(figures: dict[str, Any], info: TableInfo) -> dict[str, str]:
 
 
 def table_rows(info: TableInfo) -> dict[str, str]:
-    plan = info.native()
+    plan, poly = info.native(), info.plan.algorithm == "poly"
     mode = "oprf: elements of any kind" if info.mode == "oprf" else f"direct: integers below 2^{info.element_bits}"
-    wrong = "none" if info.mode == "direct" else f"2^-{info.tag_bits} for each element asked for"
+    if poly:
+        wrong = f"2^{plan.false_positive_log2(1):.0f} for each element asked for"
+    else:
+        wrong = "none" if info.mode == "direct" else f"2^-{info.tag_bits} for each element asked for"
+    cells = "" if poly else f" of {plan.cells:,} cells"
     return {
         "mode": mode,
-        "bins": f"{plan.bins:,} of {plan.cells:,} cells; each element in {info.hashes}",
+        "algorithm": info.plan.algorithm,
+        "elements are": written_text(info),
+        "bins": f"{plan.bins:,}{cells}; each element in {info.hashes}",
         "false positives": wrong,
         "labels": f"up to {info.label_bytes - 1} bytes" if info.label_bytes else "none",
         "security": f"BELOW 128 bits: {printable(info.plan.insecure.encode())}" if info.plan.insecure else "128 bits",
@@ -82,18 +134,36 @@ def table_rows(info: TableInfo) -> dict[str, str]:
     }
 
 
+def limit_rows(info: TableInfo) -> dict[str, str]:
+    """What one client may ask for in a day."""
+    per = info.limits
+    return {"limits": f"{per.prf_per_day:,} elements and {per.bins_per_day:,} bins a day for each client (UTC)"}
+
+
+def written_text(info: TableInfo) -> str:
+    """How elements of a table are written."""
+    if info.mode == "direct":
+        return "integers"
+    how = f"normalised by {info.normalise}" if info.normalise else "taken as they are"
+    return f"{info.columns} columns joined, each {how}" if info.columns > 1 else how
+
+
 def query_object(outcome: Any, matches: list[tuple[Element, bytes]], labelled: bool, found: Elements) -> dict[str, Any]:
     result: Result = outcome.result
     return {
         "matches": [
             {
-                "element": e if isinstance(e, int) else e.decode(errors="backslashreplace"),
+                "element": _json_element(e),
                 **({"label": label.decode(errors="backslashreplace")} if labelled else {}),
             }
             for e, label in matches
         ],
         "elements": len(found.elements),
         "duplicates": found.duplicates,
+        "left_out": found.empty,
+        "fell_together": found.together,
+        **({"unasked": [_json_element(e) for e in result.unasked]} if result.unasked else {}),
+        "table": public(outcome.info),
         "queries": result.queries,
         "anomalies": result.anomalies,
         "sent": outcome.traffic.sent,
@@ -105,6 +175,10 @@ def query_object(outcome: Any, matches: list[tuple[Element, bytes]], labelled: b
             "decryption": result.probabilities.decryption,
         },
     }
+
+
+def _json_element(element: Element) -> int | str:
+    return element if isinstance(element, int) else element.decode(errors="backslashreplace")
 
 
 def query_rows(outcome: Any) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -66,8 +67,8 @@ class Words:
     duration: str
 
 
-class Connection:
-    """A server, reached over TCP. Each service's own class has its methods.
+class Peer:
+    """A server, as a client knows it: where it is, how long to wait for it, what was sent, what its refusals mean.
 
     Args:
         address: HOST:PORT.
@@ -112,50 +113,41 @@ class Connection:
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._metadata = bearer(token) if token else ()
         options = [*framing.OPTIONS, ("grpc.enable_retries", 0), ("grpc.enable_http_proxy", 0)]
-        self._channel = (
-            grpc.insecure_channel(address, options)
-            if ca is None
-            else grpc.secure_channel(address, client_credentials(Path(ca)), options)
-        )
-        self._methods = {}
-        for name, (_, reply, client_streams, server_streams) in self.methods.items():
-            kind = ("stream" if client_streams else "unary") + "_" + ("stream" if server_streams else "unary")
-            make = getattr(self._channel, kind)
-            path = f"/{self.service}/{name}"
-            self._methods[name] = make(path, self._counted(name), self._parsed(name, reply))
-
-    def close(self) -> None:
-        """Ends the connection."""
-        self._channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self._options, self._process = options, os.getpid()
 
     # ---- underneath --------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def _call(self, name: str, request: Any) -> Iterator[Iterator[Any]]:
-        """A call with a stream of replies, ended with the block. `request` is a message, or an iterator of them."""
-        watch = _Watch(self._stall)
-        if isinstance(request, Iterator):
-            request = watch.noting(request)
-        call = self._methods[name](request, timeout=self._left(), metadata=self._metadata)
-        watch.start(call.cancel)
-        try:
-            yield watch.watching(call)
-        except grpc.RpcError:
-            if watch.stalled:
-                raise Error(
-                    f"nothing has moved between {self.address} and here for {self._stall:g} seconds: the server or the "
-                    f"network is stuck or overloaded; {self.words.unfinished}, or wait longer with --stall"
-                ) from None
-            raise
-        finally:
-            watch.end()
-            call.cancel()
+    def _channel_of(self, library: Any) -> Any:
+        """A channel of `grpc` or of `grpc.aio`."""
+        if self._ca is None:
+            return library.insecure_channel(self.address, options=self._options)
+        return library.secure_channel(self.address, client_credentials(Path(self._ca)), options=self._options)
+
+    def _calls_of(self, channel: Any) -> dict[str, Any]:
+        """The methods of a channel."""
+        found = {}
+        for name, (_, reply, client_streams, server_streams) in self.methods.items():
+            kind = ("stream" if client_streams else "unary") + "_" + ("stream" if server_streams else "unary")
+            make = getattr(channel, kind)
+            found[name] = make(
+                f"/{self.service}/{name}",
+                request_serializer=self._counted(name),
+                response_deserializer=self._parsed(name, reply),
+            )
+        return found
+
+    def _same_process(self) -> None:
+        """Refuses to go on in a child of the process that has connected: both would talk on one line."""
+        if os.getpid() != self._process:
+            raise Error(
+                f"this connection to {self.address} was made before the process was forked: make a new one in the child"
+            )
+
+    def _stalled(self) -> Error:
+        return Error(
+            f"nothing has moved between {self.address} and here for {self._stall:g} seconds: the server or the "
+            f"network is stuck or overloaded; {self.words.unfinished}, or wait longer with --stall"
+        )
 
     def _answer(self, replies: Iterator[Any], sign: Any) -> Any:
         """The reply, after signs that the server works."""
@@ -244,6 +236,56 @@ class Connection:
             f"the connection to {self.address} broke: the server has ended, or the network failed; "
             f"{self.words.unfinished} ({text})"
         )
+
+
+class Connection(Peer):
+    """A server, reached over TCP; calls wait. Each service's own class has its methods. Arguments are `Peer`'s.
+
+    Threads may share one; a process that was forked needs a new one.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        ca: str | Path | None = None,
+        token: str | None = None,
+        timeout: float | None = None,
+        stall: float = STALL_SECONDS,
+        plaintext: bool = False,
+    ) -> None:
+        super().__init__(address, ca=ca, token=token, timeout=timeout, stall=stall, plaintext=plaintext)
+        self._channel = self._channel_of(grpc)
+        self._methods = self._calls_of(self._channel)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _call(self, name: str, request: Any) -> Iterator[Iterator[Any]]:
+        """A call with a stream of replies, ended with the block. `request` is a message, or an iterator of them."""
+        self._same_process()
+        watch = _Watch(self._stall)
+        if isinstance(request, Iterator):
+            request = watch.noting(request)
+        call = self._methods[name](request, timeout=self._left(), metadata=self._metadata)
+        watch.start(call.cancel)
+        try:
+            yield watch.watching(call)
+        except grpc.RpcError:
+            if watch.stalled:
+                raise self._stalled() from None
+            raise
+        finally:
+            watch.end()
+            call.cancel()
 
 
 class _Watch:

@@ -10,9 +10,10 @@ from typing import Any
 from ringforge import bfv, devices, gates, ltv, matmul, matvec, psi
 from ringforge.devices import base
 from ringforge.omr import kernels as omr
+from ringforge.psi import poly
 
 #: Their rooms register the kernels.
-ROOMS = (bfv, gates, ltv, matmul, matvec, omr, psi)
+ROOMS = (bfv, gates, ltv, matmul, matvec, omr, psi, poly)
 
 
 class Resident(devices.Buffer):

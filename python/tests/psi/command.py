@@ -18,6 +18,7 @@ from ringforge import devices
 from ringforge.devices import base
 from ringforge.errors import Error
 from ringforge.psi.kernels import LookupKernel
+from ringforge.psi.poly import PolyKernel
 
 
 class Slow(devices.CpuDevice):
@@ -32,13 +33,14 @@ class Stuck(devices.CpuDevice):
     name = "stuck"
 
 
-_CPU = base.implementation(LookupKernel, "cpu")
-assert _CPU is not None
+class _Slow(devices.Implementation):
+    def __init__(self, kernel: Any) -> None:
+        found = base.implementation(kernel, "cpu")
+        assert found is not None
+        self._cpu = found
 
-
-class _SlowLookup(devices.Implementation):
     def prepare(self, p: devices.Preparation[Any]) -> Any:
-        return _CPU.prepare(p)
+        return self._cpu.prepare(p)
 
     def run(self, r: devices.Execution[Any, Any]) -> tuple[list[Any], devices.Report]:
         print('{"event": "computing"}', file=sys.stderr, flush=True)
@@ -47,13 +49,13 @@ class _SlowLookup(devices.Implementation):
             time.sleep(0.02)
             if r.progress is not None and not r.progress(0.0):
                 raise Error("cancelled")
-        return _CPU.run(r)
+        return self._cpu.run(r)
 
     def storage(self, state: Any) -> int:
-        return _CPU.storage(state)
+        return self._cpu.storage(state)
 
 
-class _StuckLookup(_SlowLookup):
+class _Stuck(_Slow):
     def run(self, *_: Any) -> tuple[list[Any], devices.Report]:
         print('{"event": "computing"}', file=sys.stderr, flush=True)
         mutex = ctypes.create_string_buffer(256)  # zeros: PTHREAD_MUTEX_INITIALIZER
@@ -65,8 +67,9 @@ class _StuckLookup(_SlowLookup):
 if __name__ == "__main__":
     devices.register_device("slow", Slow)
     devices.register_device("stuck", Stuck)
-    devices.register(LookupKernel, "slow", _SlowLookup())
-    devices.register(LookupKernel, "stuck", _StuckLookup())
+    for kernel in (LookupKernel, PolyKernel):
+        devices.register(kernel, "slow", _Slow(kernel))
+        devices.register(kernel, "stuck", _Stuck(kernel))
 
     from ringforge.cli import main
 

@@ -59,6 +59,10 @@ class Session:
     keys: bytes
     bytes: int = KEY_BYTES
 
+    @property
+    def plan(self) -> Plan:
+        return self.info.native()
+
 
 @dataclass
 class ScriptedServer:

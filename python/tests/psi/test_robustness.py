@@ -164,7 +164,7 @@ def test_the_server_is_killed_in_the_middle(shop: Path, expected: list[dict[str,
     assert client.returncode == 1
     assert out == ""
     assert err.startswith("error: the connection to 127.0.0.1:")
-    assert "nothing was learned; run again" in err
+    assert "what was asked has no answer; run again" in err
     assert err.count("\n") == 1
     with Serving(shop, port=port) as server:
         assert server.port == port

@@ -11,7 +11,7 @@ import pytest
 
 from ringforge import _native
 from ringforge.errors import Error, MismatchError, ParameterError
-from ringforge.psi import Limits, Server, hashing, remote
+from ringforge.psi import Limits, Server, hashing, remote, runs
 from ringforge.psi.clear import ClearKey
 from ringforge.psi.client import asked, check_table
 from ringforge.psi.estimate import estimate
@@ -50,7 +50,7 @@ class Wire:
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What happened, in order: messages, decryptions, and how many rows were unsealed."""
     found: list[str] = []
-    monkeypatch.setattr(remote, "Client", Client)
+    monkeypatch.setattr(runs, "Client", Client)
     decode, seal = ClearKey.decode, PrfHash.seal
     monkeypatch.setattr(ClearKey, "decode", lambda self, reply: found.append("decode") or decode(self, reply))
 

@@ -357,7 +357,7 @@ def test_an_interrupted_first_build_leaves_room_for_the_next(tmp_path):
     assert len(found(tmp_path / "t", numbered(0, 90))) == 20
 
 
-@pytest.mark.parametrize("step", ["_write_members", "_sha256", "writing"])
+@pytest.mark.parametrize("step", ["write_members", "_sha256", "writing"])
 def test_failures_while_writing_leave_the_old_table(tmp_path, monkeypatch, step):
     Store.build(tmp_path / "t", numbered(0, 20), log_bins=4)
 

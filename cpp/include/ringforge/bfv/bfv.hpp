@@ -70,6 +70,8 @@ class Context {
   /// N slots in [0, t) to N coefficients in `out`, aligned to 64 bytes. No allocation.
   /// @throws ParameterError when t has no slots.
   void to_coefficients(u64* out, const u64* slots) const;
+  /// Back; `coefficients`, aligned as well, are used up, and out is another array.
+  void to_slots(u64* out, u64* coefficients) const;
 
   /// (Q/t)*m rounded, exactly, over `limbs` limbs in Eval form: what encryption and plain sums add to parts[0].
   Poly<Eval> scaled(const Plaintext& p, std::size_t limbs, unsigned threads = 1) const;

@@ -28,6 +28,7 @@ from ringforge.lab.bench import matvec as matvec_bench
 from ringforge.lab.bench import networks as network_bench
 from ringforge.lab.bench import omr as omr_bench
 from ringforge.lab.bench import psi as psi_bench
+from ringforge.lab.bench import psi_poly as poly_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
 from ringforge.lab.tables import render, to_json
@@ -404,6 +405,10 @@ def psi_command(
     ] = "",
     instances: Annotated[int, typer.Option(min=1, help="With --sizes: random sets, each with two clients.")] = 3,
     seed: Annotated[int, typer.Option(help="Of the random sets.")] = 1,
+    poly: Annotated[
+        bool, typer.Option("--poly", help="Instead: the protocol by polynomials in memory, by processor time.")
+    ] = False,
+    label_bytes: Annotated[int, typer.Option(min=0, help="With --poly: bytes of the longest label; 0 for none.")] = 0,
     as_json: Json = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
@@ -420,7 +425,16 @@ def psi_command(
         ringforge bench psi --bins 14 --bits 32
 
         ringforge bench psi --bits 26 --bins 10 --client 9 --sizes 12,14,16,18,20,22
+
+        ringforge bench psi --poly --elements 18 --client 10 --threads 1 --rounds 5 --label-bytes 16
     """
+    if poly:
+        wanted_case = poly_bench.PolyCase(elements, client, label_bytes, threads, seed=seed)
+        name = f"psi-poly-{elements}-{client}" + (f"-labels-{label_bytes}" if label_bytes else "")
+        done = _finish(poly_bench.compare([wanted_case], rounds), f"psi, {rounds} round(s)", as_json, save_to, name)
+        if not as_json:
+            _print(poly_bench.details(done))
+        return
     kinds = psi_bench.ALGORITHMS if algorithm is PsiAlgorithm.both else (algorithm.value,)
     first = psi_bench.PsiCase(mode, bits, bins, elements, client, kinds[0], hashes, threads, seed=seed)
     name = f"psi-{mode}-{bins}"

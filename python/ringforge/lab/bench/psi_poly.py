@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Private set intersection by polynomials in memory, one server and one client on one machine.
+
+The sets are random outputs of the PRF, which are what elements become; half of the client's are the server's (where it
+has so many), and the result is compared with the intersection in the clear. The PRF itself is measured on a sample.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from rich.table import Table
+
+from ringforge import _native
+from ringforge.errors import Error
+from ringforge.psi import oprf, poly
+from ringforge.psi.table import pad_labels
+from ringforge.runs import Record, duration
+
+#: Elements that the PRF is measured on.
+_SAMPLE = 4096
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PolyCase:
+    """One table and its client. `elements` and `client` are log2; label_bytes: of the longest label, 0 for none."""
+
+    elements: int = 18
+    client: int = 10
+    label_bytes: int = 0
+    threads: int = 1
+    objective: poly.Objective = "balanced"
+    seed: int = 1
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float, float]:
+    """Result, wall seconds, and processor seconds of all threads."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def _prf_seconds(seed: int) -> tuple[float, float]:
+    """Processor seconds an element, at the server for its own set and for a client's."""
+    key, rng = oprf.ServerKey.random(), np.random.default_rng(seed)
+    sample = [rng.bytes(16) for _ in range(_SAMPLE)]
+    _, _, own = _timed(lambda: key.prf(sample))
+    request = oprf.Request(sample)
+    _, _, asked = _timed(lambda: key.evaluate(request.elements))
+    return own / _SAMPLE, asked / _SAMPLE
+
+
+def measure(case: PolyCase, rounds: int = 5) -> Record:
+    """One case: a table, a session, and the same queries `rounds` times; seconds are the median processor time that the
+    server takes to answer.
+
+    Raises:
+        Error: the result is not the intersection.
+    """
+    size, asked = 1 << case.elements, 1 << case.client
+    rng = np.random.default_rng(case.seed)
+    numbers = rng.integers(0, 256, (size + asked, 64), np.uint8)
+    common = min(size, asked // 2)
+    order = rng.permutation(asked)
+    mine = np.concatenate([numbers[:common], numbers[size : size + asked - common]])[order]
+    padded = case.label_bytes + 1 if case.label_bytes else 0
+    found, search_wall, _ = _timed(lambda: poly.suggest(size, asked, label_bytes=padded, objective=case.objective))
+    fields, plan = found.fields, found.native
+    labels, nonce = None, b""
+    if padded:
+        texts = [(b"%x" % i)[-case.label_bytes :] for i in range(size)]
+        labels, nonce = pad_labels(texts, padded), os.urandom(8)
+    arrays, build_wall, build_cpu = _timed(
+        lambda: poly.compile_table(fields, numbers[:size], labels, nonce=nonce, threads=case.threads)
+    )
+    client = poly.Client(fields, mine, nonce=nonce, label_bytes=padded, exact_sizes=True)
+    keys, _, keys_cpu = _timed(client.keys)
+    table = poly.table(plan, arrays)
+    session, _, open_cpu = _timed(lambda: poly.SessionKeys(client.plan, keys, case.threads))
+    requests: list[bytes] = []
+    start = time.process_time()
+    while (request := client.next_request()) is not None:
+        requests.append(request)
+    asking_cpu = time.process_time() - start
+    walls, cpus = [], []
+    for _ in range(rounds):
+        replies, wall, cpu = _timed(
+            lambda: [poly.evaluate(session, request, table, case.threads) for request in requests]
+        )
+        walls.append(wall)
+        cpus.append(cpu)
+    for reply in replies:
+        client.accept(reply)
+    result, _, result_cpu = _timed(client.result)
+    if result.found.tolist() != np.flatnonzero(order < common).tolist() or result.anomalies:
+        raise Error(f"the result is wrong: {len(result.found)} found of {common}, {result.anomalies} anomalies")
+    if padded and any(
+        row.tobytes()[: len(text) + 1] != text + b"\x80"
+        for row, text in zip(result.labels, (texts[i] for i in order[result.found]), strict=True)
+    ):
+        raise Error("a label is wrong")
+    own, other = _prf_seconds(case.seed)
+    total = len(keys) + sum(map(len, requests)) + sum(map(len, replies))
+    prf_bytes = 2 * oprf.ELEMENT_BYTES * asked
+    return Record(
+        system="psi",
+        case="poly" + (f", labels of {case.label_bytes} bytes" if padded else ""),
+        params=f"2^{case.elements} and 2^{case.client} elements",
+        algorithm="poly",
+        threads=case.threads,
+        seconds=statistics.median(cpus),
+        peer=None,
+        peer_version=None,
+        peer_seconds=None,
+        peak_mib=arrays.bytes / 2**20,
+        extra={
+            "kernels": _native.kernels.active(),
+            "seconds_are": "processor time of the server for all queries, median over rounds; peak_mib is the table",
+            "rounds_cpu_seconds": cpus,
+            "rounds_wall_seconds": walls,
+            "open_session_seconds": open_cpu,
+            "prf_answer_seconds": other * asked,
+            "build_seconds": build_cpu,
+            "build_wall_seconds": build_wall,
+            "prf_seconds": own * size,
+            "prf_seconds_are": f"of {_SAMPLE} elements, times their number",
+            "search_seconds": search_wall,
+            "client_cpu_seconds": keys_cpu + asking_cpu + result_cpu,
+            "queries": len(requests),
+            "key_bytes": len(keys),
+            "request_bytes": sum(map(len, requests)),
+            "reply_bytes": sum(map(len, replies)),
+            "prf_bytes": prf_bytes,
+            "total_bytes": total + prf_bytes,
+            "estimated_seconds": found.estimate.online_seconds,
+            "plan": fields.model_dump(),
+            "matches": len(result.found),
+            "false_positive_log2": plan.false_positive_log2(asked),
+            "budget_bits": plan.budget,
+        },
+    )
+
+
+def compare(cases: Sequence[PolyCase], rounds: int = 5) -> Iterator[Record]:
+    """A record for each case.
+
+    Raises:
+        Error: as `measure`.
+    """
+    for case in cases:
+        yield measure(case, rounds)
+
+
+def details(records: Sequence[Record]) -> Table:
+    """Times and bytes, one row a record."""
+    made = Table(title="PSI by polynomials: server online and offline, client, traffic in MB (10^6 bytes)")
+    for name in ("case", "params"):
+        made.add_column(name)
+    for name in (
+        "online cpu", "session", "PRF online", "build", "PRF offline", "client cpu", "keys", "requests", "replies",
+        "PRF", "total", "table", "false +", "matches",
+    ):  # fmt: skip
+        made.add_column(name, justify="right")
+    for r in records:
+        x: dict[str, Any] = dict(r.extra)
+        sizes = [f"{x[f'{kind}_bytes'] / 1e6:.2f}" for kind in ("key", "request", "reply", "prf", "total")]
+        made.add_row(
+            r.case, r.params, duration(r.seconds), duration(x["open_session_seconds"]),
+            duration(x["prf_answer_seconds"]), duration(x["build_seconds"]), duration(x["prf_seconds"]),
+            duration(x["client_cpu_seconds"]), *sizes, f"{r.peak_mib:.0f} MiB", f"2^{x['false_positive_log2']:.0f}",
+            str(x["matches"]),
+        )  # fmt: skip
+    return made
