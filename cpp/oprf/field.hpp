@@ -101,54 +101,50 @@ struct Field {
   RF_FIELD Fe add(const Fe& a, const Fe& b) noexcept { return carry(plus(a, b)); }
   RF_FIELD Fe sub(const Fe& a, const Fe& b) noexcept { return carry(minus<2>(a, b)); }
 
+  /// Columns 5 to 9, 19 times, into 0 to 4.
+  RF_FIELD Fe fold(const U* column) noexcept {
+    Fe r;
+    for (int k = 0; k < 5; ++k) r.limb[k] = L::add(column[k], L::times(column[k + 5], 19));
+    return r;
+  }
   /// Operands to a wide product. With a_i b_j = low + 2^52 high, column k of radix 2^51 collects the low parts of
   /// i + j = k and twice the high parts of i + j = k - 1; column k + 5 comes back 19 times in column k. Column k <= 4
   /// has k + 1 low and k high parts of its own, and 4 - k low and 5 - k high ones of column k + 5, each below 2^52: at
   /// most 3 k + 1 + 19 (14 - 3 k) <= 267 times 2^52.
   RF_FIELD Fe wide_mul(const Fe& a, const Fe& b) noexcept {
-    U low[9], high[9];
-    for (int k = 0; k < 9; ++k) low[k] = high[k] = L::set(0);
+    U high[9], column[10];
+    for (int k = 0; k < 9; ++k) high[k] = L::set(0);
 #pragma GCC unroll 5
     for (int i = 0; i < 5; ++i)
 #pragma GCC unroll 5
-      for (int j = 0; j < 5; ++j) {
-        low[i + j] = L::madd_low(low[i + j], a.limb[i], b.limb[j]);
-        high[i + j] = L::madd_high(high[i + j], a.limb[i], b.limb[j]);
-      }
-    Fe r;
-    for (int k = 0; k < 5; ++k) {
-      const U own = k == 0 ? low[0] : L::add(low[k], L::template left<1>(high[k - 1]));
-      const U back = k == 4 ? L::template left<1>(high[8]) : L::add(low[k + 5], L::template left<1>(high[k + 4]));
-      r.limb[k] = L::add(own, L::times(back, 19));
-    }
-    return r;
+      for (int j = 0; j < 5; ++j) high[i + j] = L::madd_high(high[i + j], a.limb[i], b.limb[j]);
+    column[0] = L::set(0);
+    for (int k = 1; k < 10; ++k) column[k] = L::template left<1>(high[k - 1]);
+#pragma GCC unroll 5
+    for (int i = 0; i < 5; ++i)
+#pragma GCC unroll 5
+      for (int j = 0; j < 5; ++j) column[i + j] = L::madd_low(column[i + j], a.limb[i], b.limb[j]);
+    return fold(column);
   }
   /// wide_mul(a, a), the same bound. Products of two different limbs count twice: columns by weight 1 (low parts of
   /// squares), 2 (their high parts, low parts of the others) and 4 (high parts of the others).
   RF_FIELD Fe wide_square(const Fe& a) noexcept {
-    U one[10], two[10], four[10];
-    for (int k = 0; k < 10; ++k) one[k] = two[k] = four[k] = L::set(0);
+    U column[10];
+    for (int k = 0; k < 10; ++k) column[k] = L::set(0);
+#pragma GCC unroll 5
+    for (int i = 0; i < 5; ++i)
+#pragma GCC unroll 5
+      for (int j = i + 1; j < 5; ++j) column[i + j + 1] = L::madd_high(column[i + j + 1], a.limb[i], a.limb[j]);
+    for (int k = 2; k < 9; ++k) column[k] = L::template left<1>(column[k]);
 #pragma GCC unroll 5
     for (int i = 0; i < 5; ++i) {
-      one[2 * i] = L::madd_low(one[2 * i], a.limb[i], a.limb[i]);
-      two[2 * i + 1] = L::madd_high(two[2 * i + 1], a.limb[i], a.limb[i]);
+      column[2 * i + 1] = L::madd_high(column[2 * i + 1], a.limb[i], a.limb[i]);
 #pragma GCC unroll 5
-      for (int j = i + 1; j < 5; ++j) {
-        two[i + j] = L::madd_low(two[i + j], a.limb[i], a.limb[j]);
-        four[i + j + 1] = L::madd_high(four[i + j + 1], a.limb[i], a.limb[j]);
-      }
+      for (int j = i + 1; j < 5; ++j) column[i + j] = L::madd_low(column[i + j], a.limb[i], a.limb[j]);
     }
-    U column[10];
-    for (int k = 0; k < 10; ++k) {
-      column[k] = one[k];
-      if (k == 0) continue;
-      U twos = two[k];  // column 8 has none
-      if (k >= 2 && k <= 8) twos = k == 8 ? L::template left<1>(four[k]) : L::add(twos, L::template left<1>(four[k]));
-      column[k] = k % 2 != 0 ? L::template left<1>(twos) : L::add(one[k], L::template left<1>(twos));
-    }
-    Fe r;
-    for (int k = 0; k < 5; ++k) r.limb[k] = L::add(column[k], L::times(column[k + 5], 19));
-    return r;
+    for (int k = 1; k < 10; ++k) column[k] = L::template left<1>(column[k]);
+    for (int i = 0; i < 5; ++i) column[2 * i] = L::madd_low(column[2 * i], a.limb[i], a.limb[i]);
+    return fold(column);
   }
   /// Operands to tight ones.
   RF_FIELD Fe mul(const Fe& a, const Fe& b) noexcept { return carry(wide_mul(a, b)); }
