@@ -5,8 +5,10 @@
 // bounds, the group against libsodium and RFC 9496's vectors, batches against libsodium's byte for byte.
 #include <gtest/gtest.h>
 #include <openssl/bn.h>
+#include <pthread.h>
 #include <sodium.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -488,6 +490,72 @@ TEST_P(OprfLanes, ProgressCanEndACall) {
   for (const unsigned threads : {1U, 2U})
     EXPECT_THROW(prf_batch(&lanes, key, s.inputs(), threads, [](double) { throw Stop(); }), Stop);
 }
+
+// Sanitizers keep frames elsewhere.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_P(OprfLanes, NoScalarIsLeftOnTheStack) {
+  // On a stack of its own, in which every place of 8 bytes is compared with the words of the secrets afterwards.
+  struct Job {
+    const Lanes& lanes;
+    Buffer uniform, encoded, scalars, elements = Buffer(32 * 64), again = Buffer(32 * 64);
+  };
+  std::mt19937_64 rng(14);
+  Job job{lanes, Buffer(64 * 64), {}, scalars(64, rng)};
+  for (auto& b : job.uniform) b = static_cast<std::uint8_t>(rng());
+  std::vector<u64> secret;  // words of the scalars, and of what the lanes make of them: (s / 2 mod order) + 0x888...
+  Number order(0), half, shift(0);
+  Buffer order_bytes = unhex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");
+  BN_lebin2bn(order_bytes.data(), 32, order.n);
+  for (int k = 0; k < 64; ++k) {
+    BN_lshift(shift.n, shift.n, 4);
+    BN_add_word(shift.n, 8);
+  }
+  for (std::size_t i = 30; i < 64; ++i) {  // those of random bytes
+    BN_lebin2bn(job.scalars.data() + 32 * i, 32, half.n);
+    if (BN_is_odd(half.n)) BN_add(half.n, half.n, order.n);
+    BN_rshift1(half.n, half.n);
+    std::uint8_t bytes[3][32];
+    std::memcpy(bytes[0], job.scalars.data() + 32 * i, 32);
+    BN_bn2lebinpad(half.n, bytes[1], 32);
+    BN_add(half.n, half.n, shift.n);
+    BN_bn2lebinpad(half.n, bytes[2], 32);
+    for (const auto& b : bytes)
+      for (std::size_t k = 0; k < 32; k += 8) {
+        u64 w;
+        std::memcpy(&w, b + k, 8);
+        secret.push_back(w);
+      }
+  }
+  std::vector<u64> stack(1 << 17);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstack(&attributes, stack.data(), stack.size() * 8), 0);
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void* p) -> void* {
+                  auto& j = *static_cast<Job*>(p);
+                  j.lanes.hash_multiply(j.elements.data(), j.uniform.data(), j.scalars.data(), 32, 64);
+                  j.lanes.decode_multiply(j.again.data(), j.elements.data(), j.scalars.data(), 32, 64);
+                  return nullptr;
+                },
+                &job),
+            0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+  std::sort(secret.begin(), secret.end());
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(stack.data());
+  std::size_t used = 0, found = 0;
+  for (std::size_t at = 0; at + 8 <= stack.size() * 8; at += 4) {
+    u64 w;
+    std::memcpy(&w, bytes + at, 8);
+    used += w != 0 ? 1 : 0;
+    found += w > 0xffffffff && std::binary_search(secret.begin(), secret.end(), w) ? 1 : 0;
+  }
+  EXPECT_GT(used, 0U) << "the thread ran elsewhere";
+  EXPECT_EQ(found, 0U);
+}
+#endif
 
 TEST(OprfActiveLanes, FollowTheKernelSet) {
   const bool wide = std::string_view(kernels::active().name) == "avx512";
