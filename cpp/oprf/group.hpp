@@ -223,8 +223,9 @@ struct Group {
     r.eg = F::mul(r.e, r.g);
     r.fh = F::mul(r.f, r.h);
   }
-  /// The encoding of 2 p (RFC 9496, section 4.3.2) from the inverse of e f g h, without a root: xy(1 - ...) of a
-  /// doubled point is a square of known root. Of the identity, whose inverse must be given as 0: zeros.
+  /// The encoding of 2 p (RFC 9496, section 4.3.2) from the inverse of e f g h, without a root: what encoding
+  /// takes the root of is, for a doubled point, a known square times a constant. Of the identity, whose inverse must be
+  /// given as 0: zeros.
   static Encoded end_encoding(const Doubled& r, const Fe& inverse) noexcept {
     const Fe z_inverse = F::mul(r.eg, inverse), t_inverse = F::mul(r.fh, inverse);
     const M rotate = F::is_negative(F::mul(r.eg, z_inverse));
