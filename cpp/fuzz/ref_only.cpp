@@ -2,6 +2,8 @@
 // Copyright 2026 The Ringforge authors
 //
 // Stands in for the SIMD kernel sets: the readers are fuzzed over the reference kernels alone.
+// The lanes of the OPRF are those of plain integers, so that its batches are fuzzed against libsodium.
+#include "../oprf/lanes.hpp"
 #include "sets.hpp"
 
 namespace ringforge::kernels {
@@ -30,3 +32,9 @@ template const SmallKernels<u64>& avx512_small<u64>() noexcept;
 #endif
 
 }  // namespace ringforge::kernels
+
+#if defined(__x86_64__)
+namespace ringforge::oprf {
+const Lanes& avx512_lanes() noexcept { return portable_lanes(); }
+}  // namespace ringforge::oprf
+#endif

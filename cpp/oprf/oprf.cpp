@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The group, the scalars and the hash are libsodium's; what is here is RFC 9497's use of them.
+// The scalars, and all of single calls, are libsodium's; what is here is RFC 9497's use of them. Batches take the lanes
+// (lanes.hpp) of the active kernel set if it has any.
 #include "ringforge/oprf.hpp"
 
 #include <sodium.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <string>
 
+#include "batches.hpp"
 #include "progress.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
+#include "sets.hpp"
 
 namespace ringforge::oprf {
 namespace {
@@ -32,6 +37,7 @@ constexpr std::string_view kFinalize = "Finalize"sv;
 /// Elements that one body of a loop handles: their blinds' randomness fills a stream's buffer once, and one
 /// inversion serves them all.
 constexpr std::size_t kChunk = 64;
+static_assert(kChunk == kLanesChunk);
 
 void start_sodium() {
   static const int started = sodium_init();
@@ -87,6 +93,16 @@ void check_length(std::size_t got, std::size_t wanted, const char* what) {
                      " are needed");
 }
 
+/// Whether all bytes are 0: of a random scalar or element with probability 2^-252, so that the answer tells nothing.
+bool is_zero(const std::uint8_t* bytes, std::size_t size) {
+  int zero = sodium_is_zero(bytes, size);
+  declassify(&zero, sizeof(zero));
+  return zero == 1;
+}
+
+[[noreturn]] void refuse_key() { throw ValueError("the server key is empty: it was moved from"); }
+[[noreturn]] void refuse_input() { throw ValueError("the input hashes to the identity: use another"); }
+
 /// H(x), never the identity.
 void hash_to_group(std::uint8_t* element, Bytes input) {
   check_input(input);
@@ -94,7 +110,7 @@ void hash_to_group(std::uint8_t* element, Bytes input) {
   Secret<64> uniform;
   expand_message_xmd(uniform.value, input, kHashToGroup);
   crypto_core_ristretto255_from_hash(element, uniform.data());
-  if (sodium_is_zero(element, kElementBytes) == 1) throw ValueError("the input hashes to the identity: use another");
+  if (is_zero(element, kElementBytes)) refuse_input();
 }
 
 /// out = scalar * element; false unless `element` encodes one other than the identity. May alias.
@@ -125,8 +141,7 @@ void finish(std::uint8_t* output, Bytes input, const std::uint8_t* element) {
 void prf_one(std::uint8_t* output, const ServerKey& key, Bytes input) {
   Secret<kElementBytes> element;
   hash_to_group(element.data(), input);
-  if (!multiply(element.data(), key.bytes().data(), element.data()))
-    throw ValueError("the server key is empty: it was moved from");
+  if (!multiply(element.data(), key.bytes().data(), element.data())) refuse_key();
   finish(output, input, element.data());
 }
 
@@ -139,7 +154,7 @@ void draw_scalar(std::uint8_t* scalar, Stream& stream) {
       std::memcpy(wide.data() + i, &w, 8);
     }
     crypto_core_ristretto255_scalar_reduce(scalar, wide.data());
-  } while (sodium_is_zero(scalar, kScalarBytes) == 1);
+  } while (is_zero(scalar, kScalarBytes));
 }
 
 void check_inputs(const Inputs& inputs) {
@@ -195,14 +210,33 @@ void invert_all(std::uint8_t* out, const std::uint8_t* in, std::size_t count) {
   std::memcpy(out, in, kScalarBytes);
   for (std::size_t i = 1; i < count; ++i)
     crypto_core_ristretto255_scalar_mul(out + i * kScalarBytes, out + (i - 1) * kScalarBytes, in + i * kScalarBytes);
-  if (crypto_core_ristretto255_scalar_invert(running.data(), out + (count - 1) * kScalarBytes) != 0)
+  if (is_zero(out + (count - 1) * kScalarBytes, kScalarBytes))
     throw FormatError("a blind is zero: use the blinds that blinding gave");
+  static_cast<void>(crypto_core_ristretto255_scalar_invert(running.data(), out + (count - 1) * kScalarBytes));
   for (std::size_t i = count - 1; i > 0; --i) {
     crypto_core_ristretto255_scalar_mul(next.data(), running.data(), in + i * kScalarBytes);
     crypto_core_ristretto255_scalar_mul(out + i * kScalarBytes, running.data(), out + (i - 1) * kScalarBytes);
     running.value = next.value;
   }
   std::memcpy(out, running.data(), kScalarBytes);
+}
+
+/// Inputs [first, last) for the lanes.
+struct Texts {
+  std::array<Text, kChunk> of;
+  Texts(const Inputs& inputs, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) of[i - first] = {inputs[i].data(), inputs[i].size()};
+  }
+};
+
+/// Elements of inputs [first, last) times scalars: one, or with `scalar_step` 32 one for each.
+void hash_multiply(const Lanes& lanes, std::uint8_t* elements, const Texts& texts, const std::uint8_t* scalars,
+                   std::size_t scalar_step, std::size_t count) {
+  Secret<kChunk * 64> uniform;
+  lanes.expand(uniform.data(), texts.of.data(), count);
+  lanes.hash_multiply(elements, uniform.data(), scalars, scalar_step, count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (is_zero(elements + i * kElementBytes, kElementBytes)) refuse_input();
 }
 
 }  // namespace
@@ -326,7 +360,15 @@ Output prf(const ServerKey& key, Bytes input) {
   return output;
 }
 
-BlindedBatch blind_batch(const Inputs& inputs, Randomness& rng, unsigned threads, const Progress& progress) {
+const Lanes* active_lanes() {
+#if defined(__x86_64__)
+  if (&kernels::active() == &kernels::avx512_kernels()) return &avx512_lanes();
+#endif
+  return nullptr;
+}
+
+BlindedBatch blind_batch(const Lanes* lanes, const Inputs& inputs, Randomness& rng, unsigned threads,
+                         const Progress& progress) {
   check_inputs(inputs);
   start_sodium();
   const std::size_t count = inputs.size();
@@ -336,36 +378,50 @@ BlindedBatch blind_batch(const Inputs& inputs, Randomness& rng, unsigned threads
   in_chunks(count, threads, progress, [&](std::size_t first, std::size_t last) {
     const std::size_t chunk = first / kChunk;
     Stream stream(seed, StreamObject::secret, static_cast<u32>(chunk), static_cast<u32>(chunk >> 32));
-    Secret<kElementBytes> hashed;
-    for (std::size_t i = first; i < last; ++i) {
-      std::uint8_t* scalar = BatchWork::at(out.blinds, i);
-      draw_scalar(scalar, stream);
-      hash_to_group(hashed.data(), inputs[i]);
-      if (!multiply(out.elements.data() + i * kElementBytes, scalar, hashed.data()))
-        throw Error("blinding failed: report this as a bug");
+    for (std::size_t i = first; i < last; ++i) draw_scalar(BatchWork::at(out.blinds, i), stream);
+    std::uint8_t* elements = out.elements.data() + first * kElementBytes;
+    if (lanes != nullptr) {
+      const std::uint8_t* scalars = BatchWork::at(out.blinds, first);
+      hash_multiply(*lanes, elements, Texts(inputs, first, last), scalars, kScalarBytes, last - first);
+    } else {
+      Secret<kElementBytes> hashed;
+      for (std::size_t i = first; i < last; ++i) {
+        hash_to_group(hashed.data(), inputs[i]);
+        if (!multiply(out.elements.data() + i * kElementBytes, BatchWork::at(out.blinds, i), hashed.data()))
+          throw Error("blinding failed: report this as a bug");
+      }
     }
+    declassify(elements, (last - first) * kElementBytes);  // for the server, who finds them uniform
   });
   return out;
 }
 
-std::vector<std::uint8_t> evaluate_batch(const ServerKey& key, Bytes elements, unsigned threads,
+std::vector<std::uint8_t> evaluate_batch(const Lanes* lanes, const ServerKey& key, Bytes elements, unsigned threads,
                                          const Progress& progress) {
   check_elements(elements);
   start_sodium();
   const std::size_t count = elements.size() / kElementBytes;
+  if (count != 0 && is_zero(key.bytes().data(), kScalarBytes)) refuse_key();
   std::vector<std::uint8_t> out(elements.size());
   FirstBad bad;
   in_chunks(count, threads, progress, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last && !bad.before(i); ++i)
-      if (!multiply(out.data() + i * kElementBytes, key.bytes().data(), elements.data() + i * kElementBytes))
-        bad.note(i);
+    if (bad.before(first)) return;
+    const std::uint8_t* in = elements.data() + first * kElementBytes;
+    std::uint8_t* to = out.data() + first * kElementBytes;
+    if (lanes != nullptr) {
+      const u64 refused = lanes->decode_multiply(to, in, key.bytes().data(), 0, last - first);
+      if (refused != 0) bad.note(first + static_cast<std::size_t>(std::countr_zero(refused)));
+      return;
+    }
+    for (std::size_t i = first; i < last && !bad.before(i); ++i, in += kElementBytes, to += kElementBytes)
+      if (!multiply(to, key.bytes().data(), in)) bad.note(i);
   });
   bad.raise(count);
   return out;
 }
 
-std::vector<std::uint8_t> finalize_batch(const Inputs& inputs, const Blinds& blinds, Bytes evaluated, unsigned threads,
-                                         const Progress& progress) {
+std::vector<std::uint8_t> finalize_batch(const Lanes* lanes, const Inputs& inputs, const Blinds& blinds,
+                                         Bytes evaluated, unsigned threads, const Progress& progress) {
   check_inputs(inputs);
   check_elements(evaluated);
   const std::size_t count = inputs.size();
@@ -376,10 +432,21 @@ std::vector<std::uint8_t> finalize_batch(const Inputs& inputs, const Blinds& bli
   std::vector<std::uint8_t> out(count * kOutputBytes);
   FirstBad bad;
   in_chunks(count, threads, progress, [&](std::size_t first, std::size_t last) {
-    Secret<kChunk * kScalarBytes> inverses;
-    Secret<kElementBytes> element;
     if (bad.before(first)) return;
+    Secret<kChunk * kScalarBytes> inverses;
     invert_all(inverses.data(), blinds.bytes().data() + first * kScalarBytes, last - first);
+    if (lanes != nullptr) {
+      Secret<kChunk * kElementBytes> elements;
+      const u64 refused = lanes->decode_multiply(elements.data(), evaluated.data() + first * kElementBytes,
+                                                 inverses.data(), kScalarBytes, last - first);
+      if (refused != 0)
+        bad.note(first + static_cast<std::size_t>(std::countr_zero(refused)));
+      else
+        lanes->finish(out.data() + first * kOutputBytes, Texts(inputs, first, last).of.data(), elements.data(),
+                      last - first);
+      return;
+    }
+    Secret<kElementBytes> element;
     for (std::size_t i = first; i < last && !bad.before(i); ++i) {
       if (multiply(element.data(), inverses.data() + (i - first) * kScalarBytes, evaluated.data() + i * kElementBytes))
         finish(out.data() + i * kOutputBytes, inputs[i], element.data());
@@ -391,14 +458,42 @@ std::vector<std::uint8_t> finalize_batch(const Inputs& inputs, const Blinds& bli
   return out;
 }
 
-std::vector<std::uint8_t> prf_batch(const ServerKey& key, const Inputs& inputs, unsigned threads,
+std::vector<std::uint8_t> prf_batch(const Lanes* lanes, const ServerKey& key, const Inputs& inputs, unsigned threads,
                                     const Progress& progress) {
   check_inputs(inputs);
+  start_sodium();
+  if (inputs.size() != 0 && is_zero(key.bytes().data(), kScalarBytes)) refuse_key();
   std::vector<std::uint8_t> out(inputs.size() * kOutputBytes);
   in_chunks(inputs.size(), threads, progress, [&](std::size_t first, std::size_t last) {
+    if (lanes != nullptr) {
+      const Texts texts(inputs, first, last);
+      Secret<kChunk * kElementBytes> elements;
+      hash_multiply(*lanes, elements.data(), texts, key.bytes().data(), 0, last - first);
+      lanes->finish(out.data() + first * kOutputBytes, texts.of.data(), elements.data(), last - first);
+      return;
+    }
     for (std::size_t i = first; i < last; ++i) prf_one(out.data() + i * kOutputBytes, key, inputs[i]);
   });
   return out;
+}
+
+BlindedBatch blind_batch(const Inputs& inputs, Randomness& rng, unsigned threads, const Progress& progress) {
+  return blind_batch(active_lanes(), inputs, rng, threads, progress);
+}
+
+std::vector<std::uint8_t> evaluate_batch(const ServerKey& key, Bytes elements, unsigned threads,
+                                         const Progress& progress) {
+  return evaluate_batch(active_lanes(), key, elements, threads, progress);
+}
+
+std::vector<std::uint8_t> finalize_batch(const Inputs& inputs, const Blinds& blinds, Bytes evaluated, unsigned threads,
+                                         const Progress& progress) {
+  return finalize_batch(active_lanes(), inputs, blinds, evaluated, threads, progress);
+}
+
+std::vector<std::uint8_t> prf_batch(const ServerKey& key, const Inputs& inputs, unsigned threads,
+                                    const Progress& progress) {
+  return prf_batch(active_lanes(), key, inputs, threads, progress);
 }
 
 }  // namespace ringforge::oprf

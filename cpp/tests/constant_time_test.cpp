@@ -3,7 +3,7 @@
 //
 // Runs the program of constant_time/ under valgrind: no branch and no address may depend on a client's secrets, and a
 // query must be the same work for any cells. Vector sets beyond AVX2 are unknown to valgrind; they have no branches
-// and no table lookups of their own.
+// and no table lookups of their own. The OPRF's lanes are watched as the same templates over plain integers.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -57,6 +57,12 @@ TEST(ConstantTime, NoBranchAndNoAddressDependsOnASecret) {
 TEST(ConstantTime, SignalsBranchOnNoSecret) {
   std::string log;
   EXPECT_EQ(under_valgrind("ref", memcheck() + kFail, "signals", log), 0) << log.substr(0, 8000);
+}
+
+TEST(ConstantTime, TheOprfsLanesBranchOnNoSecretAndWipeTheirMemory) {
+  std::string log;
+  EXPECT_EQ(under_valgrind("ref", memcheck() + kFail, "oprf", log), 0) << log.substr(0, 8000);
+  EXPECT_EQ(under_valgrind("ref", memcheck() + kFail, "oprf-leak", log), 99) << log.substr(0, 8000);
 }
 
 TEST(ConstantTime, NothingSecretIsLeftInFreedMemory) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The client of private set intersection, and receivers and senders of signals, for valgrind to watch;
+// The client of private set intersection, both sides of its OPRF, and receivers and senders of signals, for valgrind to
+// watch;
 // `constant_time_test.cpp` runs it.
 //
 //   constant_time secrets   Key, cells and all randomness are undefined memory: memcheck reports every branch and every
@@ -9,6 +10,10 @@
 //   constant_time leak      The same, and then one branch on a cell: memcheck must report it.
 //   constant_time wiped     The same: no block of memory may be undefined still when it is freed.
 //   constant_time signals   A receiver's seed is undefined memory, then a sender's: keys, signals, errors of signals.
+//   constant_time oprf      The seed of key and blinds and the inputs are undefined memory. The lanes are those of
+//   plain
+//                           integers: AVX-512's, which valgrind does not know, are the same templates.
+//   constant_time oprf-leak The same, and then one branch on a value: memcheck must report it.
 //   constant_time zeros | ones | random    Makes one query for such cells, for callgrind to count instructions.
 #include <valgrind/callgrind.h>
 #include <valgrind/memcheck.h>
@@ -21,8 +26,10 @@
 #include <random>
 #include <string>
 
+#include "oprf/batches.hpp"
 #include "ringforge/circuits/omr_signal.hpp"
 #include "ringforge/circuits/psi.hpp"
+#include "ringforge/constant_time.hpp"
 
 namespace {
 
@@ -170,6 +177,42 @@ int watch_signals() {
   return 0;
 }
 
+int watch_oprf(bool leak) {
+  using namespace oprf;
+  const Lanes* lanes = &portable_lanes();
+  Seed seed{3};
+  VALGRIND_MAKE_MEM_UNDEFINED(seed.data(), seed.size());
+  TestRandomness rng(seed);
+  const ServerKey key = ServerKey::random(rng);
+  std::vector<std::uint8_t> bytes(300, 0);
+  taint(bytes);
+  std::vector<std::uint64_t> offsets{0, 0, 5};  // two groups, the second not full, blocks one and two
+  while (offsets.size() < 12) offsets.push_back(20 * offsets.size());
+  offsets.push_back(300);
+  const Inputs inputs{bytes, offsets};
+  watching = true;
+  std::vector<std::uint8_t> evaluated, values, same;
+  bool reached = false;
+  {
+    const BlindedBatch blinded = blind_batch(lanes, inputs, rng, 1, {});
+    evaluated = evaluate_batch(lanes, key, blinded.elements, 1, {});
+    reached = tainted(evaluated);
+    declassify(evaluated.data(), evaluated.size());  // for the client
+    values = finalize_batch(lanes, inputs, blinded.blinds, evaluated, 1, {});
+    same = prf_batch(lanes, key, inputs, 1, {});
+    reached = reached && tainted(values) && tainted(same);
+  }
+  if (RUNNING_ON_VALGRIND != 0 && !reached) {
+    std::fputs("secrets did not reach the output: nothing was checked\n", stderr);
+    return 1;
+  }
+  if (leak && values[0] == 1) std::puts("value 1");
+  declassify(values.data(), values.size());
+  declassify(same.data(), same.size());
+  declassify(bytes.data(), bytes.size());
+  return left_behind != 0 || values != same ? 1 : 0;
+}
+
 int count_work(const std::string& which) {
   const PsiPlan plan = small_plan(PsiAlgorithm::ringforge);
   TestRandomness rng(Seed{3});
@@ -193,8 +236,9 @@ int main(int argc, char** argv) {
   if (mode == "secrets")
     return watch_secrets(PsiAlgorithm::ringforge, false) + watch_secrets(PsiAlgorithm::paper, false);
   if (mode == "signals") return watch_signals();
+  if (mode == "oprf" || mode == "oprf-leak") return watch_oprf(mode == "oprf-leak");
   if (mode == "wiped") return watch_memory(PsiAlgorithm::ringforge) + watch_memory(PsiAlgorithm::paper);
   if (mode == "leak") return watch_secrets(PsiAlgorithm::ringforge, true);
-  std::fputs("usage: constant_time secrets|signals|leak|wiped|zeros|ones|random\n", stderr);
+  std::fputs("usage: constant_time secrets|signals|oprf|oprf-leak|leak|wiped|zeros|ones|random\n", stderr);
   return 2;
 }
