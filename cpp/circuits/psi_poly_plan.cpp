@@ -151,7 +151,8 @@ void PsiPolyPlan::check() const {
   in_range("bundles", bundles, 1, kMostBundles);
   in_range("label_words", label_words, 0, kMostWords);
   in_range("plain_limbs", plain_limbs, 1, static_cast<unsigned>(q.size()));
-  in_range("reply_bits", reply_bits, 2, psi_poly_bits(p[0]) - log_n - 1);
+  // The client's product is exact modulo P, and the scaling from q_0 goes down.
+  in_range("reply_bits", reply_bits, 2, std::min(psi_poly_bits(p[0]) - log_n - 1, psi_poly_bits(q[0]) - 1));
   in_range("reply_drop", reply_drop, 0, reply_bits - 1);
   if (sources.empty() || sources.front() != 1 || sources.back() > degree || sources.size() > degree)
     refuse("the sources must be ascending powers from 1 to the degree");
