@@ -142,8 +142,8 @@ def update_table(
 
     Args:
         old: stays as it is.
-        removed, added: different outputs (n, 64); those removed are in the table, those added are not (an element that is
-            put in twice is there until it is removed twice).
+        removed, added: different outputs (n, 64); those removed are in the table, those added are not; what is
+            put in twice is there until it is removed twice.
 
     Raises:
         ParameterError: the plan has labels, which every state of a table seals anew (`compile_table`); an element to
