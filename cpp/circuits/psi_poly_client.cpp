@@ -2,7 +2,7 @@
 // Copyright 2026 The Ringforge authors
 //
 // The client of the polynomial protocol: its key, queries, replies. No branch and no address depends on elements, key
-// or what comes back, but for the encoding's check that values are below t.
+// or what comes back, but whether some residue is not below t.
 #include <algorithm>
 #include <cmath>
 
@@ -56,8 +56,10 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
   const PsiPolyPlan& plan = context_->plan();
   const std::size_t n = plan.n(), column = plan.column_bins() * plan.felts;
   const kernels::Modulus m = kernels::make_modulus(plan.t);
-  for (std::size_t i = 0; i < plan.bins() * plan.felts; ++i)
-    if (felts[i] >= plan.t) throw ValueError("a residue of the query is not below t = " + std::to_string(plan.t));
+  u64 beyond = 0;  // the sign of t - 1 - x, of any
+  for (std::size_t i = 0; i < plan.bins() * plan.felts; ++i) beyond |= (plan.t - 1 - felts[i]) >> 63;
+  declassify(&beyond, sizeof(beyond));
+  if (beyond != 0) throw ValueError("a residue of the query is not below t = " + std::to_string(plan.t));
   std::vector<std::uint8_t> out(plan.request_bytes());
   std::uint8_t* body = io::begin_record(out, kPsiPolyRequestType, context_->hash());
   const u64 id = key_.id();
@@ -65,15 +67,18 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
   body += sizeof(id);
   const std::size_t count = plan.sources.size();
   const std::size_t each = (plan.request_bytes() - io::record_bytes(kPsiPolyMessageHead)) / (plan.columns * count);
-  parallel_for(threads, plan.columns * count, [&](std::size_t job) {
+  std::vector<bfv::Plaintext> powers(plan.columns * count, bfv::Plaintext(plan.t, n));
+  parallel_for(threads, powers.size(), [&](std::size_t job) {
     const u32* values = felts + job / count * column;
     SecretArray<u64> slots(n);
     slots.zero();
     for (std::size_t i = 0; i < column; ++i) slots.data()[i] = power(values[i], plan.sources[job % count], m);
-    bfv::Plaintext plain(plan.t, n);
-    context_->bfv()->to_coefficients(plain.coefficients.data(), slots.data());
-    const bfv::Ciphertext c = client_.encrypt(plain, key_);
-    plain.coefficients.wipe();
+    context_->bfv()->to_coefficients(powers[job].coefficients.data(), slots.data());
+  });
+  // One after the other: which seed is whose does not depend on threads.
+  for (std::size_t job = 0; job < powers.size(); ++job) {
+    const bfv::Ciphertext c = client_.encrypt(powers[job], key_);
+    powers[job].coefficients.wipe();
     std::uint8_t* dst = body + job * each;
     std::memcpy(dst, c.seed->data(), sizeof(Seed));
     dst += sizeof(Seed);
@@ -82,7 +87,7 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
       pack_bits(dst, c.parts[0].limb(i), n, bits);
       dst += packed_bytes(n, bits);
     }
-  });
+  }
   io::seal_record(out);
   return out;
 }

@@ -60,10 +60,11 @@ std::vector<PsiPolyPlan::Step> PsiPolyPlan::steps() const {
 unsigned PsiPolyPlan::depth() const { return steps().back().depth; }
 
 std::size_t PsiPolyPlan::key_bytes() const {
+  const std::size_t limbs = key_limbs();
   std::size_t row = 0;
-  for (std::size_t i = 0; i < key_limbs(); ++i) row += packed_bytes(n(), psi_poly_bits(q[i]));
+  for (std::size_t i = 0; i < limbs; ++i) row += packed_bytes(n(), psi_poly_bits(q[i]));
   for (const u64 x : p) row += packed_bytes(n(), psi_poly_bits(x));
-  return io::record_bytes(kPsiPolyKeysHead + key_limbs() * row);
+  return io::record_bytes(kPsiPolyKeysHead + limbs * row);
 }
 
 std::size_t PsiPolyPlan::request_bytes() const noexcept {
@@ -78,7 +79,8 @@ std::size_t PsiPolyPlan::reply_bytes() const noexcept {
 }
 
 std::size_t PsiPolyPlan::session_bytes() const {
-  return 2 * key_limbs() * (key_limbs() + p.size()) * n() * sizeof(u64);
+  const std::size_t limbs = key_limbs();
+  return 2 * limbs * (limbs + p.size()) * n() * sizeof(u64);
 }
 
 std::size_t PsiPolyPlan::query_bytes() const {
@@ -149,7 +151,8 @@ void PsiPolyPlan::check() const {
   in_range("bundles", bundles, 1, kMostBundles);
   in_range("label_words", label_words, 0, kMostWords);
   in_range("plain_limbs", plain_limbs, 1, static_cast<unsigned>(q.size()));
-  in_range("reply_bits", reply_bits, 2, psi_poly_bits(p[0]) - log_n - 1);
+  // The client's product is exact modulo P, and the scaling from q_0 goes down.
+  in_range("reply_bits", reply_bits, 2, std::min(psi_poly_bits(p[0]) - log_n - 1, psi_poly_bits(q[0]) - 1));
   in_range("reply_drop", reply_drop, 0, reply_bits - 1);
   if (sources.empty() || sources.front() != 1 || sources.back() > degree || sources.size() > degree)
     refuse("the sources must be ascending powers from 1 to the degree");

@@ -147,6 +147,7 @@ TEST(PsiPolyPlanTest, RefusesWhatDoesNotFit) {
   refused([](PsiPolyPlan& p) { p.plain_limbs = 4; });
   refused([](PsiPolyPlan& p) { p.plain_limbs = 1; });  // no room for noise
   refused([](PsiPolyPlan& p) { p.reply_drop = p.reply_bits; });
+  refused([](PsiPolyPlan& p) { p.q[0] = primes_below(30, 1, 2048)[0]; });  // replies of 30 bits from so many
   refused([](PsiPolyPlan& p) { p.q.resize(1); });
   refused([](PsiPolyPlan& p) { p.p.push_back(p.q.back()), p.q.pop_back(); });
   refused([](PsiPolyPlan& p) { p.t += 2048; });

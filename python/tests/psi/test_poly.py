@@ -276,6 +276,7 @@ def test_labels_demand_what_belongs_to_them() -> None:
         ({"plain_limbs": 1}, "noise leaves"),
         ({"reply_bits": 40}, "reply_bits"),
         ({"reply_bits": 18}, "noise leaves"),
+        ({"q": [small().q[0], int(_native.kernels.primes_below(30, 1, 2048)[0]), small().q[1]][1:]}, "reply_bits"),
         ({"insecure": ""}, "128 bits"),
         ({"bundles": 0}, "bundles"),
     ],

@@ -177,10 +177,11 @@ struct PsiPolyMembers {
 /// element has one of its residues at the same place; if there is none, another element makes room. `touched` (columns,
 /// bundles) is set to 1 for those that changed.
 /// @param bins below plan.bins(). felts (count, felts), below t. labels (count, label_words * felts), below t, or null.
+/// An element that is put in twice is there twice. When it throws, elements before are in: throw the members away.
 /// @throws ParameterError when an element finds no sub-bin; ValueError for a bin or residue out of range.
 void psi_poly_insert(const PsiPolyPlan& plan, const PsiPolyMembers& members, const u32* bins, const u32* felts,
                      const u32* labels, std::size_t count, std::uint8_t* touched);
-/// Takes elements out. @returns how many were there. @throws ValueError as insert.
+/// Takes elements out, each once. @returns how many were there. @throws ValueError as insert.
 std::size_t psi_poly_remove(const PsiPolyPlan& plan, const PsiPolyMembers& members, const u32* bins, const u32* felts,
                             std::size_t count, std::uint8_t* touched);
 

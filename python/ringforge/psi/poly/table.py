@@ -108,7 +108,8 @@ def compile_table(
     """The table of PRF outputs.
 
     Args:
-        prf: different outputs (n, 64). labels: padded rows (n, L) (`psi.table.pad_labels`), where the plan has labels.
+        prf: different outputs (n, 64): one that comes twice is there twice.
+        labels: padded rows (n, L) (`psi.table.pad_labels`), where the plan has labels.
         nonce: 8 bytes, random for each state of a table with labels.
         allocate: as for `psi.table.compile_prf`. progress: told the fraction done; False cancels.
 
@@ -140,7 +141,9 @@ def update_table(
     """An earlier table with elements taken out and put in: only bundles of theirs are made again.
 
     Args:
-        old: stays as it is. removed, added: outputs (n, 64); those removed are in the table, those added are not.
+        old: stays as it is.
+        removed, added: different outputs (n, 64); those removed are in the table, those added are not; what is
+            put in twice is there until it is removed twice.
 
     Raises:
         ParameterError: the plan has labels, which every state of a table seals anew (`compile_table`); an element to
