@@ -65,15 +65,18 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
   body += sizeof(id);
   const std::size_t count = plan.sources.size();
   const std::size_t each = (plan.request_bytes() - io::record_bytes(kPsiPolyMessageHead)) / (plan.columns * count);
-  parallel_for(threads, plan.columns * count, [&](std::size_t job) {
+  std::vector<bfv::Plaintext> powers(plan.columns * count, bfv::Plaintext(plan.t, n));
+  parallel_for(threads, powers.size(), [&](std::size_t job) {
     const u32* values = felts + job / count * column;
     SecretArray<u64> slots(n);
     slots.zero();
     for (std::size_t i = 0; i < column; ++i) slots.data()[i] = power(values[i], plan.sources[job % count], m);
-    bfv::Plaintext plain(plan.t, n);
-    context_->bfv()->to_coefficients(plain.coefficients.data(), slots.data());
-    const bfv::Ciphertext c = client_.encrypt(plain, key_);
-    plain.coefficients.wipe();
+    context_->bfv()->to_coefficients(powers[job].coefficients.data(), slots.data());
+  });
+  // One after the other: which seed is whose does not depend on threads.
+  for (std::size_t job = 0; job < powers.size(); ++job) {
+    const bfv::Ciphertext c = client_.encrypt(powers[job], key_);
+    powers[job].coefficients.wipe();
     std::uint8_t* dst = body + job * each;
     std::memcpy(dst, c.seed->data(), sizeof(Seed));
     dst += sizeof(Seed);
@@ -82,7 +85,7 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
       pack_bits(dst, c.parts[0].limb(i), n, bits);
       dst += packed_bytes(n, bits);
     }
-  });
+  }
   io::seal_record(out);
   return out;
 }

@@ -60,10 +60,11 @@ std::vector<PsiPolyPlan::Step> PsiPolyPlan::steps() const {
 unsigned PsiPolyPlan::depth() const { return steps().back().depth; }
 
 std::size_t PsiPolyPlan::key_bytes() const {
+  const std::size_t limbs = key_limbs();
   std::size_t row = 0;
-  for (std::size_t i = 0; i < key_limbs(); ++i) row += packed_bytes(n(), psi_poly_bits(q[i]));
+  for (std::size_t i = 0; i < limbs; ++i) row += packed_bytes(n(), psi_poly_bits(q[i]));
   for (const u64 x : p) row += packed_bytes(n(), psi_poly_bits(x));
-  return io::record_bytes(kPsiPolyKeysHead + key_limbs() * row);
+  return io::record_bytes(kPsiPolyKeysHead + limbs * row);
 }
 
 std::size_t PsiPolyPlan::request_bytes() const noexcept {
@@ -78,7 +79,8 @@ std::size_t PsiPolyPlan::reply_bytes() const noexcept {
 }
 
 std::size_t PsiPolyPlan::session_bytes() const {
-  return 2 * key_limbs() * (key_limbs() + p.size()) * n() * sizeof(u64);
+  const std::size_t limbs = key_limbs();
+  return 2 * limbs * (limbs + p.size()) * n() * sizeof(u64);
 }
 
 std::size_t PsiPolyPlan::query_bytes() const {

@@ -30,11 +30,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native, bfv, bgv, ltv, matmul, matvec
-from ringforge._native import Ciphertext, GaloisKeys, Lines, Parameters, Schedule, fhew, io, kernels, omr, oprf, psi
+from ringforge._native import (
+    Ciphertext,
+    GaloisKeys,
+    Lines,
+    Parameters,
+    Schedule,
+    fhew,
+    io,
+    kernels,
+    omr,
+    oprf,
+    psi,
+    psi_poly,
+)
 from ringforge.ckks import Session, TestSeed
 from ringforge.gates import storage
 from ringforge.gates.bits import Bits
+from ringforge.psi import poly
 from ringforge.psi.oprf import ServerKey
+from ringforge.psi.poly.cases import small
 from ringforge.psi.table import Arrays, Shape, compile_direct, compile_prf
 
 LIST = Path(__file__).with_suffix(".json")
@@ -456,6 +471,28 @@ def lookups(threads: int) -> Digests:
             yield f"{name}/decoded.words", sha(client.decode(reply))
 
 
+def polynomials(threads: int) -> Digests:
+    """Tables, keys, requests and replies of the protocol by polynomials, without and with labels."""
+    for words in (0, 1):
+        fields, rng = small(words), np.random.default_rng(93)
+        plan, name = fields.native(), f"psi polynomials, {words} label words"
+        prf = rng.integers(0, 256, (200, 64), np.uint8)
+        labels = rng.integers(0, 256, (200, plan.label_bytes), np.uint8) if words else None
+        made = poly.compile_table(fields, prf, labels, nonce=bytes(8 * words), threads=threads)
+        yield f"{name}/plan hash.words", sha(plan.hash)
+        for array, values in made.all().items():
+            yield f"{name}/{array}.words", sha(values)
+        client = psi_poly.ClientKey(plan, seed(6))
+        sent = client.evaluation_keys(threads)
+        yield f"{name}/evaluation keys.body", sha(sent[_HEADER:-_SUM])
+        request = client.query(rng.integers(0, plan.t, (plan.bins, plan.felts), np.uint32), threads)
+        yield f"{name}/request.body", sha(request[_HEADER:-_SUM])
+        session = psi_poly.SessionKeys(plan, sent, threads)
+        reply = psi_poly.evaluate(session, request, poly.table(plan, made), threads)
+        yield f"{name}/reply.body", sha(reply[_HEADER:-_SUM])
+        yield f"{name}/decoded.words", sha(client.decode(reply))
+
+
 def tables(_threads: int) -> Digests:
     """Compiled tables of both modes, and the pseudo-random function."""
     shape = Shape("direct", 24, 6, 3, 10, 0, 1, 0, 0, bytes(range(32)))
@@ -705,6 +742,7 @@ PARTS: dict[str, Callable[[int], Digests]] = {
     "compression": compression,
     "files": files,
     "lookups": lookups,
+    "polynomials": polynomials,
     "gates GINX": lambda threads: gates(threads, fhew.Method.GINX),
     "ckks": ckks,
     "bfv": integers,

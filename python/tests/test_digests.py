@@ -18,7 +18,20 @@ from tests import digests
 LISTED: dict[str, dict[str, str]] = json.loads(digests.LIST.read_text())
 
 #: What every kernel set computes in seconds.
-QUICK = ["tables", "rings", "signals", "compression", "files", "lookups", "gates GINX", "ckks", "bfv", "bgv", "ltv"]
+QUICK = [
+    "tables",
+    "rings",
+    "signals",
+    "compression",
+    "files",
+    "lookups",
+    "polynomials",
+    "gates GINX",
+    "ckks",
+    "bfv",
+    "bgv",
+    "ltv",
+]
 
 
 def check(found: dict[str, dict[str, str]], parts: Iterable[str]) -> None:
