@@ -32,7 +32,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,9 @@ _ARRAYS = {"offsets": np.uint64, "cells": np.uint32, "words": np.uint16}
 _FULL = "free space, or name a directory where there is more; a table that was here is as it was"
 
 
+FileName = Annotated[str, Field(pattern=r"^[a-z]{1,32}\.[a-z]{1,8}$")]
+
+
 class FileEntry(Frozen):
     """A file of a state."""
 
@@ -95,7 +98,7 @@ class Manifest(Frozen):
     format: Literal["ringforge-psi-state"] = "ringforge-psi-state"
     version: Literal[1] = 1
     elements: int = Field(ge=0)
-    files: dict[str, FileEntry]
+    files: dict[FileName, FileEntry]
 
 
 class Store:

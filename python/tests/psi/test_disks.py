@@ -38,7 +38,7 @@ def in_process(script: str, folder: Path, prefix: tuple[str, ...] = ()) -> subpr
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
     """The message of a command that failed: one line, which says what to do."""
     assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
+    lines = [line for line in done.stderr.splitlines() if not line.startswith(("warning:", "building:"))]
     assert len(lines) == 1, done.stderr
     assert "free space, or name a directory where there is more" in lines[0]
     return lines[0]

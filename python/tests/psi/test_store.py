@@ -490,3 +490,16 @@ def test_files_that_are_not_what_they_should_be_give_one_line(tmp_path, name, ch
         Store(tmp_path / "t").members()
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "../oprf.key", "a\0b", ""])
+def test_a_manifest_names_files_of_its_folder(tmp_path, name):
+    store = Store.build(tmp_path / "t", [b"a"], log_bins=4)
+    manifest = json.loads((store.directory / "manifest.json").read_bytes())
+    manifest["files"][name] = {"bytes": 1, "sha256": "00"}
+    raw = json.dumps(manifest).encode()
+    (store.directory / "manifest.json").write_bytes(raw)
+    checksum = hashlib.sha256(raw).hexdigest()
+    (tmp_path / "t" / "CURRENT").write_text(f"ringforge-psi-store 1\n{store.state} {checksum}\n")
+    with pytest.raises(FormatError, match="manifest"):
+        Store(tmp_path / "t")
