@@ -173,16 +173,18 @@ def _planned(
 ) -> Program:
     if keys not in {"all", "few"}:
         raise ParameterError(f'--keys are all or few, not "{keys}"')
-    return trace(
-        None if params == "auto" else parameter_sets.named(params, insecure),
-        expression(expr or _chain(list(inputs))),
-        inputs,
-        level=level,
-        method=method,
-        memory=None if memory is None else parse_size(memory),
-        keys=cast(Literal["all", "few"], keys),
-        precision=precision,
-    )
+    with progress("planning") as update:
+        return trace(
+            None if params == "auto" else parameter_sets.named(params, insecure),
+            expression(expr or _chain(list(inputs))),
+            inputs,
+            level=level,
+            method=method,
+            memory=None if memory is None else parse_size(memory),
+            keys=cast(Literal["all", "few"], keys),
+            precision=precision,
+            progress=update,
+        )
 
 
 # ---- commands ------------------------------------------------------------------------------------

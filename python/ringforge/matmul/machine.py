@@ -110,6 +110,7 @@ class Machine(ABC):
         self._products: dict[Any, Product] = {}
         self._kernels: dict[Any, HltKernel] = {}
         self._merges: dict[Any, bool] = {}
+        self._choices: dict[Any, planner.Choice] = {}
 
     # ---- what subclasses do ----
 
@@ -307,6 +308,12 @@ class Machine(ABC):
 
     def choose(self, m: int, l: int, n: int, level: int) -> planner.Choice:  # noqa: E741
         """The planner's candidates for a shape, and the one that is best when levels have their price."""
+        key = (m, l, n, level)
+        if key not in self._choices:
+            self._choices[key] = self._chosen(*key)
+        return self._choices[key]
+
+    def _chosen(self, m: int, l: int, n: int, level: int) -> planner.Choice:  # noqa: E741
         s = self.settings
         choice = planner.choose(
             self.context, m, l, n, level, method=s.method, memory=s.memory, keys=s.keys, schedule=s.schedule

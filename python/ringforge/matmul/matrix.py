@@ -9,6 +9,7 @@ what a tile has beyond the matrix's last row or column is zero. A vector (n,) is
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Callable, Iterator
@@ -196,7 +197,13 @@ class EncryptedMatrix(NotAnArray):
 
     def assemble(self, slots_of: Callable[[Any], Array]) -> Any:
         """The matrix made of the decrypted slots of its ciphertexts."""
-        blocks = [[t.layout.unpack(slots_of(t.value)) for t in row] for row in self.tiles]
+        values = [t.value for t in self]
+        return self.assemble_numbered(lambda i: slots_of(values[i]))
+
+    def assemble_numbered(self, slots_of: Callable[[int], Array]) -> Any:
+        """The same, where the slots of a ciphertext are asked for by its number, row by row."""
+        numbers = itertools.count()
+        blocks = [[t.layout.unpack(slots_of(next(numbers))) for t in row] for row in self.tiles]
         whole: Array = np.block(blocks)[: self.rows, : self.cols]
         return float(whole[0, 0]) if self.ndim == 0 else np.ascontiguousarray(whole.reshape(self.shape))
 

@@ -115,7 +115,7 @@ class Operand:
     prefix: tuple[Stage, ...]
     bases: tuple[tuple[Stage, ...], ...]
 
-    @property
+    @cached_property
     def transforms(self) -> int:
         """Levels that the longest chain of stages takes."""
 
@@ -185,12 +185,12 @@ class ProductPlan:
         """Some shift has a mask, so all products happen one level below the bases."""
         return any(t.support is not None for k in self.pairs for side in self.pair(k) for t in side)
 
-    @property
+    @cached_property
     def transforms(self) -> int:
         """Levels above the bases: both operands start where the one with more transforms needs it."""
         return max(self.left.transforms, self.right.transforms)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Levels from the inputs to the result."""
         return self.transforms + int(self.masked) + 1 + int(self.tail is not None)

@@ -191,9 +191,7 @@ class Program(Frozen):
 
     def unpack(self, name: str, slots_of: Callable[[int], Any]) -> Any:
         """An output from the decrypted slots of its ciphertexts, by their number."""
-        result = self.traced.results[name]
-        number = {id(t.value): i for i, t in enumerate(result)}
-        return result.assemble(lambda x: slots_of(number[id(x)]))
+        return self.traced.results[name].assemble_numbered(slots_of)
 
     # ---- files ----
 
@@ -390,6 +388,7 @@ def trace(
     memory: int | None = None,
     keys: Literal["all", "few"] = "all",
     precision: float = 20,
+    progress: Callable[[float], None] | None = None,
     **shapes: Shape,
 ) -> Program:
     """Records what a function does with encrypted matrices.
@@ -401,6 +400,7 @@ def trace(
         level: of the inputs; by default the one at which all the work is least.
         method, memory, keys: as of `Settings`; the limit holds for each product and for all together.
         precision: bits after the point, for parameters that are suggested.
+        progress: called with the fraction of the planning that is done, roughly.
 
     Raises:
         LevelError: the parameters have too few levels. ShapeError, ParameterError, MemoryLimitError: as deserved.
@@ -414,11 +414,13 @@ def trace(
         raise ParameterError("a program needs inputs: give the shape of each, as A=(3, 4)")
     base = Settings(method, memory, keys)
     if parameters is not None:
-        _, found = _cheapest(Context(parameter_sets.resolve(parameters)), function, named, base, level)
+        _, found = _cheapest(Context(parameter_sets.resolve(parameters)), function, named, base, level, progress)
     else:
         if level is not None:
             raise ParameterError("a level is one of given parameters: name a set, or leave the level out")
-        found = _suggested(function, named, base, precision)
+        found = _suggested(function, named, base, precision, progress)
+    if progress:
+        progress(1.0)
     for name, r in found.traced.results.items():
         if r.error_bound > MAX_RELATIVE_ERROR * r.bound:
             warnings.warn(
@@ -441,7 +443,12 @@ def _input(name: str, x: Shape) -> Input:
 
 
 def _cheapest(
-    context: Context, function: Function, inputs: list[Input], base: Settings, level: int | None
+    context: Context,
+    function: Function,
+    inputs: list[Input],
+    base: Settings,
+    level: int | None,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[float, Program]:
     """The least work and its program, over levels of the inputs and prices of levels."""
     best: tuple[float, Program] | None = None
@@ -449,7 +456,9 @@ def _cheapest(
     highest = context.params.max_level
     if level is not None and not 0 <= level <= highest:
         raise LevelError(f"level {level} is outside 0 ... {highest} of {context.params.name}")
-    for price in LEVEL_PRICES:
+    for done, price in enumerate(LEVEL_PRICES):
+        if progress:
+            progress(done / len(LEVEL_PRICES))
         settings = replace(base, level_price=price)
         for at in range(0, highest + 1) if level is None else (level,):
             try:
@@ -488,8 +497,24 @@ def _check_memory(program: Program, limit: int | None) -> None:
     )
 
 
-def _suggested(function: Function, inputs: list[Input], base: Settings, precision: float) -> Program:
+def _suggested(
+    function: Function,
+    inputs: list[Input],
+    base: Settings,
+    precision: float,
+    progress: Callable[[float], None] | None,
+) -> Program:
     """The program with the smallest parameters that suffice."""
+    shown = 0.0
+
+    def part(done: float) -> None:
+        nonlocal shown
+        # Parameters of up to three levels more than those of the best are tried.
+        last = depth + 4 if best is None else best[1].context.params.max_level + 4
+        shown = max(shown, min(1.0, (depth - 1 + done) / last))
+        if progress:
+            progress(shown)
+
     slots = min(max(math.prod(x.sides) for x in inputs), 1 << 13)
     problem: LevelError | None = None
     best: tuple[float, Program] | None = None
@@ -505,7 +530,7 @@ def _suggested(function: Function, inputs: list[Input], base: Settings, precisio
         ):
             break
         try:
-            better = _cheapest(Context(found), function, inputs, base, None)
+            better = _cheapest(Context(found), function, inputs, base, None, part)
         except LevelError as e:
             problem = e
             continue

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from ringforge import matmul
 from ringforge.errors import FormatError, LevelError, MemoryLimitError, ParameterError, ShapeError
+from ringforge.matmul.engine import Product
 from ringforge.matmul.program import symbols
 from ringforge.matmul.roles import Computer
 from ringforge.matmul.tracer import Tracer
@@ -333,3 +334,26 @@ def test_absurd_amounts_of_work_are_refused(monkeypatch: pytest.MonkeyPatch, pro
     tracer = Tracer(program.context, program.planning)
     with pytest.raises(FormatError, match="more than 3 operations"):
         program.run(symbols(tracer, program.inputs))
+
+
+def test_large_grids_are_planned_block_by_block_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal blocks are looked at once: 15^3 products take few descriptions, and the figures of all of them."""
+    described, shown = 0, []
+    describe = Product.describe
+
+    def counted(self: Product, *of: Any) -> Any:
+        nonlocal described
+        described += 1
+        return describe(self, *of)
+
+    monkeypatch.setattr(Product, "describe", counted)
+    program = matmul.trace("matmul-a-128", lambda A, B: A @ B, A=(1900, 1900), B=(1900, 1900), progress=shown.append)
+    (result,) = program.traced.results.values()
+    assert result.step.grid[0] >= 15
+    assert described < 100
+    assert program.traced.tracer.operations >= 2 * result.step.grid[0] ** 3
+    assert shown == sorted(shown)
+    assert shown[-1] == 1
+    choice = result.step.choice
+    assert choice is not None
+    assert program.traced.tracer.work == pytest.approx(choice.chosen.cost.weight * result.step.grid[0] ** 3)
