@@ -36,9 +36,9 @@ from ringforge.errors import (
     ShapeError,
 )
 from ringforge.files import writing
-from ringforge.matmul.layout import Layout
+from ringforge.matmul.layout import Layout, even_tile
 from ringforge.matmul.machine import Settings, Tile
-from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix, even_tile
+from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.matmul.tracer import Tracer
 from ringforge.programs import Frozen, ParameterSpec, first_problem, read_program
@@ -96,13 +96,16 @@ class StepSpec(Frozen):
     """An operation: what it is, what it is applied to, and what planning made of it."""
 
     kind: Literal[
-        "input", "constant", "product", "sum", "difference", "negative", "multiple", "clean", "transpose", "block"
+        *("input", "constant", "product", "sum", "difference", "negative", "multiple", "clean", "transpose", "block"),
+        *("entrywise", "total"),
     ]
     of: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list, max_length=2)
     name: Name | None = None
     by: float | None = None
     bound: Annotated[float, Field(gt=0)] | None = None
     index: Annotated[list[Index], Field(max_length=2)] | None = None
+    axis: Annotated[int, Field(ge=-2, le=1)] | None = None
+    keep: bool | None = None
     shape: Annotated[list[Side], Field(max_length=2)] | None = None
     values: str | None = None
     level: int | None = None
@@ -129,7 +132,8 @@ class Program(Frozen):
     """Everything the parties must agree on. Made by :func:`trace`."""
 
     format: Literal["ringforge-matmul-program"] = "ringforge-matmul-program"
-    version: Literal[1] = 1
+    #: 1 where all is decided and done as by the first version, else 2; each is always followed by its own rules.
+    version: Literal[1, 2] = 1
     parameters: ParameterSpec
     parameter_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     settings: SettingsSpec
@@ -154,7 +158,7 @@ class Program(Frozen):
     @property
     def planning(self) -> Settings:
         """How machines must plan to get the same plans."""
-        return Settings(**self.settings.model_dump())
+        return Settings(**self.settings.model_dump(), version=self.version)
 
     @property
     def key_levels(self) -> dict[int, int]:
@@ -323,7 +327,7 @@ def _perform(spec: StepSpec, of: list[Any], inputs: Mapping[str, EncryptedMatrix
         FormatError: it lacks arguments.
     """
     kind = spec.kind
-    wanted = {"input": 0, "constant": 0, "product": 2, "sum": 2, "difference": 2}.get(kind, 1)
+    wanted = {"input": 0, "constant": 0, "product": 2, "sum": 2, "difference": 2, "entrywise": 2}.get(kind, 1)
     if len(of) != wanted:
         raise FormatError(f"a {kind} has {wanted} operands, not {len(of)}")
     if kind == "input":
@@ -339,6 +343,10 @@ def _perform(spec: StepSpec, of: list[Any], inputs: Mapping[str, EncryptedMatrix
         return x + of[1]
     if kind == "difference":
         return x - of[1]
+    if kind == "entrywise":
+        return x * of[1]
+    if kind == "total":
+        return x.sum(spec.axis, keepdims=bool(spec.keep))
     if kind == "negative":
         return -x
     if kind == "clean":
@@ -565,9 +573,10 @@ def _recorded(
     number = {key: i for i, key in enumerate(steps)}
     p = context.params
     program = Program(
+        version=2 if tracer.novel else 1,
         parameters=ParameterSpec.of(p),
         parameter_hash=p.hash.hex(),
-        settings=SettingsSpec(**settings.__dict__),
+        settings=SettingsSpec(**{k: v for k, v in settings.__dict__.items() if k != "version"}),
         inputs=entered,
         steps=[_described(s, [number[id(o)] for o in s.operands]) for s in steps.values()],
         outputs={name: number[id(r.step)] for name, r in results.items()},

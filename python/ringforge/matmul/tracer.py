@@ -224,6 +224,18 @@ class Tracer(Machine):
         self._count()
         return self._symbols.add(x, y)
 
+    def run_times(self, x: Any, y: Any) -> Any:
+        self._count()
+        return self._symbols.rescale(self._symbols.multiply(x, y))
+
+    def run_rotate(self, x: Any, step: int) -> Any:
+        self._count()
+        return self._symbols.rotate(x, step)
+
+    def run_replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
+        self._count()
+        return self._symbols.replicate(x, steps)
+
     def run_negative(self, x: Any) -> Any:
         return x
 
