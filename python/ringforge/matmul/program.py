@@ -254,6 +254,8 @@ class Program(Frozen):
                     f"{spec.level}, {spec.plan}: it was made by another version; plan again"
                 )
         tracer = found.tracer
+        if tracer.novel and self.version == 1:
+            raise FormatError("the program says version 1 and does what only programs of version 2 do: plan it again")
         if self.key_levels != tracer.key_levels or self.relin_level != tracer.relin_level:
             raise FormatError(
                 "the program lists other keys than its plans need: it was made by another version; plan again"
@@ -289,6 +291,14 @@ class Program(Frozen):
         relin = "" if self.relin_level is None else " and one relinearisation key"
         rows["keys"] = f"{len(self.galois_keys)} Galois keys{relin}"
         rows["server's memory"] = ", ".join(f"{k} {size_text(v)}" for k, v in self.memory.items())
+        t = self.traced.tracer
+        if t.least_bytes and t.operations > 16:
+            least = max(2 * t.least_bytes, 64 * p.degree * (p.max_level + 1))
+            total = size_text(self.memory["inputs"] + t.made_bytes)
+            rows["ciphertexts"] = (
+                f"{total} in all; with --scratch {size_text(least)} in memory suffice, and up to "
+                f"{size_text(t.taken_bytes)} are read again"
+            )
         return properties("program", rows)
 
     def explain(self) -> ShownGroup:

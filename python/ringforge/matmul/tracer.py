@@ -7,7 +7,7 @@ Predictions are the native library's, asked for ciphertexts of which only the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,6 +98,7 @@ class _Repeat:
     choice: planner.Choice
     left: tuple[Any, ...]
     right: tuple[Any, ...]
+    taken: int
 
 
 def _named(tile: Tile) -> tuple[Any, ...]:
@@ -125,6 +126,8 @@ class Tracer(Machine):
         #: Bytes of encoded diagonals and masks that are kept, of the largest that are encoded for one use, and of the
         #: largest product's temporaries.
         self.storage = self.passing = self.working = 0
+        #: Bytes of ciphertexts: of all that come to be, of those that products take, of the most that one takes.
+        self.made_bytes = self.taken_bytes = self.least_bytes = 0
         self.operations = 0
         self._rules = MetadataRules(context)
         self._symbols = SymbolOperations(context)
@@ -165,11 +168,14 @@ class Tracer(Machine):
         if known is not None and all(_has(t, names) for t, names in ((a, known.left), (b, known.right))):
             self._count()
             self._worked(known.choice.chosen.cost.weight)
+            self.made_bytes += self._size([known.result.value])
+            self.taken_bytes += known.taken
             return known.result.with_value(known.result.value), known.choice
         self._touched.clear()
+        before = self.taken_bytes
         result, choice = super().product(a, b, bound, may_move=may_move)
         left, right = self._names(a), self._names(b)
-        self._repeats[key] = _Repeat(a.value, b.value, result, choice, left, right)
+        self._repeats[key] = _Repeat(a.value, b.value, result, choice, left, right, self.taken_bytes - before)
         return result, choice
 
     def kept_with(self, tile: Tile, key: tuple[Any, str]) -> None:
@@ -210,7 +216,9 @@ class Tracer(Machine):
 
     def run_bases(self, product: Product, side: str, x: Any) -> Any:
         self._count()
-        return self._once(lambda: product.run_operand(side, x, self._symbols), product, side, x)
+        made = self._once(lambda: product.run_operand(side, x, self._symbols), product, side, x)
+        self.made_bytes += self._size(made)
+        return made
 
     def run_product(self, product: Product, cost: ProductCost, left: Any, right: Any) -> Any:
         self._count()
@@ -218,7 +226,12 @@ class Tracer(Machine):
             self._products_stored.add(product)
             self.storage += cost.plaintext_storage
             self.working = max(self.working, cost.working)
-        return self._once(lambda: product.describe(left, right, self._symbols), product, left, right)
+        made = self._once(lambda: product.describe(left, right, self._symbols), product, left, right)
+        taken = self._size([*left, *right])
+        self.taken_bytes += taken
+        self.made_bytes += self._size([made])
+        self.least_bytes = max(self.least_bytes, taken + self._size([made]))
+        return made
 
     def run_sum(self, x: Any, y: Any) -> Any:
         self._count()
@@ -253,6 +266,9 @@ class Tracer(Machine):
         if key not in self._made:
             self._made[key] = make(), of
         return self._made[key][0]
+
+    def _size(self, values: Sequence[Symbol]) -> int:
+        return sum(16 * x.degree * (x.level + 1) for x in values)
 
     def _count(self) -> None:
         self.operations += 1

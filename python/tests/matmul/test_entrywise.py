@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ringforge import matmul
-from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
+from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.expressions import expression
 from tests.matmul.test_matrix import SEED, small, uniform
@@ -77,6 +77,12 @@ def test_in_programs_over_the_roles(name: str) -> None:
     exact = function(**given)
     assert np.abs(values - exact).max() <= program.traced.results["result"].error_bound
     assert np.shape(values) == np.shape(exact)
+
+
+def test_version_1_has_none_of_it() -> None:
+    program = matmul.trace(small(8), lambda A: A.sum(0), A=(3, 4))
+    with pytest.raises(FormatError, match="only programs of version 2"):
+        matmul.Program.model_validate({**program.model_dump(), "version": 1}).check()
 
 
 @pytest.mark.parametrize(
