@@ -173,7 +173,9 @@ def _sum_of(x: EncryptedMatrix, tiles: list[Tile], axis: int, length: int) -> Ti
     whole = tiles[0]
     for t in tiles[1:]:
         whole = x.machine.add(whole, t, "a sum")
-    return x.machine.summed(whole, axis, min(length, whole.layout.rows if axis == 0 else whole.layout.cols))
+    most = whole.layout.rows if axis == 0 else whole.layout.cols
+    made: Tile = x.machine.summed(whole, axis, min(length, most))
+    return made
 
 
 def count_of(x: EncryptedMatrix, axis: int | None) -> int:

@@ -364,7 +364,8 @@ class EncryptedMatrix(NotAnArray):
         Raises:
             ShapeError: there is no such axis. LevelError: the sum does not fit its level.
         """
-        return total(self, axis, keepdims)
+        made: EncryptedMatrix = total(self, axis, keepdims)
+        return made
 
     def mean(self, axis: int | None = None, *, keepdims: bool = False) -> EncryptedMatrix:
         """The mean, as `sum`; one level more."""
@@ -375,11 +376,14 @@ class EncryptedMatrix(NotAnArray):
         return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, Step("negative", (self.step,)))
 
     def __mul__(self, factor: Any) -> EncryptedMatrix:
-        if isinstance(factor, EncryptedMatrix):
-            self._same_machine(factor)
-            return entrywise(self, factor)
-        if isinstance(factor, PlainMatrix | np.ndarray):
-            return entrywise_plain(self, _plain(factor))
+        if isinstance(factor, _OPERANDS):
+            made: EncryptedMatrix
+            if isinstance(factor, EncryptedMatrix):
+                self._same_machine(factor)
+                made = entrywise(self, factor)
+            else:
+                made = entrywise_plain(self, _plain(factor))
+            return made
         if not isinstance(factor, numbers.Real):
             return NotImplemented
         f = float(factor)

@@ -96,8 +96,18 @@ class StepSpec(Frozen):
     """An operation: what it is, what it is applied to, and what planning made of it."""
 
     kind: Literal[
-        *("input", "constant", "product", "sum", "difference", "negative", "multiple", "clean", "transpose", "block"),
-        *("entrywise", "total"),
+        "input",
+        "constant",
+        "product",
+        "sum",
+        "difference",
+        "negative",
+        "multiple",
+        "clean",
+        "transpose",
+        "block",
+        "entrywise",
+        "total",
     ]
     of: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list, max_length=2)
     name: Name | None = None

@@ -394,11 +394,9 @@ class Server:
         report = Report(machine.device.name, 0.0)
         for _, part in machine.reports:
             report = report + part
-        digest, host = self.program.digest, machine.device.download
-        values = {name: [t.value for t in m] for name, m in results.items()}
-        if machine.scratch is None:
-            values = {name: [host(v) for v in found] for name, found in values.items()}
-        return {name: Parcel(name, found, digest) for name, found in values.items()}, report
+        digest, kept = self.program.digest, machine.scratch is not None
+        host = (lambda x: x) if kept else machine.device.download
+        return {name: Parcel(name, [host(t.value) for t in m], digest) for name, m in results.items()}, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:
         spec = self.program.input(parcel.name)
