@@ -232,7 +232,7 @@ def test_files_are_for_people_and_machines(program: matmul.Program, tmp_path: Pa
     program.save(tmp_path / "p.json")
     data = json.loads((tmp_path / "p.json").read_text())
     assert data["format"] == "ringforge-matmul-program"
-    assert data["version"] == 1
+    assert data["version"] == 2  # the gradient folds
     assert [x["name"] for x in data["inputs"]] == ["X", "y", "w"]
     assert [s["kind"] for s in data["steps"]].count("product") == 2
     screen = Console(width=150, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
@@ -257,7 +257,7 @@ def _set(path: str, value: Any) -> Callable[[Any], None]:
 
 CHANGES = {
     "another format": _set("format", "ringforge-matvec-program"),
-    "a later version": _set("version", 2),
+    "a later version": _set("version", 3),
     "an unknown field": _set("extra", 1),
     "no name": _set("inputs.0.name", "a b"),
     "equal names": _set("inputs.0.name", "w"),
