@@ -216,13 +216,16 @@ def test_refusals() -> None:
             make()
 
 
-def test_memory_of_the_whole_program_is_limited(program: matmul.Program) -> None:
+def test_memory_of_the_whole_program_is_limited() -> None:
+    program = matmul.trace(small(8), gradient, SHAPES, method="ringforge")
     total = sum(program.memory.values())
     assert min(program.memory.values()) > 0
     products = [s.choice.chosen.cost.memory for s in program.traced.results["result"].step.ancestors() if s.choice]
     assert max(products) < total
     with pytest.raises(MemoryLimitError, match="the program takes"):
-        matmul.trace(small(8), gradient, SHAPES, memory=max(products) + 1000, level=program.inputs[0].level)
+        matmul.trace(
+            small(8), gradient, SHAPES, memory=max(products) + 1000, level=program.inputs[0].level, method="ringforge"
+        )
 
 
 # ---- files ----
