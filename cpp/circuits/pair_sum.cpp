@@ -267,9 +267,10 @@ Metadata PairSum::describe(std::span<const Metadata* const> left_bases, std::spa
   };
   const Noise a = side(left, left_masked_, masks.left, true), b = side(right, right_masked_, masks.right, false);
   const auto count = static_cast<double>(pairs);
-  // A result slot sums `pairs` products: errors of one operand weighted by values of the other.
-  const double va = (a.inherited * a.spread + a.fresh) * count * square(right.bound * b.scale),
-               vb = (b.inherited * b.spread + b.fresh) * count * square(left.bound * a.scale);
+  // A result slot sums `pairs` products: errors of one operand weighted by values of the other. So few errors are
+  // never more correlated than if they were equal.
+  const double va = (a.inherited * std::min(a.spread, count) + a.fresh) * count * square(right.bound * b.scale),
+               vb = (b.inherited * std::min(b.spread, count) + b.fresh) * count * square(left.bound * a.scale);
   double v = square(std::sqrt(va) + std::sqrt(vb)) + count * n * (a.inherited + a.fresh) * (b.inherited + b.fresh);
   v += static_cast<double>(plan_.groups.size()) * gadget.switch_variance(product_level_ + 1) +
        static_cast<double>(outer) * (gadget.switch_variance(product_level_ + 1) + rounding);

@@ -12,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -191,9 +191,13 @@ def save_ciphertexts(path: str | Path, label: Label, context: Context, ciphertex
 
 
 def load_ciphertexts(
-    path: str | Path, wanted: Wanted, context: Context, threads: int = 1
-) -> tuple[list[Ciphertext], Label | None]:
-    """The ciphertexts of a file and its label, or None for a file without one.
+    path: str | Path,
+    wanted: Wanted,
+    context: Context,
+    threads: int = 1,
+    keep: Callable[[Ciphertext], Any] | None = None,
+) -> tuple[list[Any], Label | None]:
+    """The ciphertexts of a file, or what `keep` makes of each, and its label, or None for a file without one.
 
     Raises:
         FormatError, MismatchError: it is damaged, incomplete, or holds something else.
@@ -202,7 +206,7 @@ def load_ciphertexts(
     with path.open("rb") as f:
         label = wanted_label(f, wanted)
         start = f.tell()
-    found = read_ciphertexts(path, context, threads, start)
+    found = read_ciphertexts(path, context, threads, start, keep)
     if label is None:
         warn_unlabelled(path.name, wanted)
     elif len(found) != label.ciphertexts:

@@ -139,7 +139,7 @@ def check_different(files: Mapping[str, str | Path | None]) -> None:
 # ---- writing -------------------------------------------------------------------------------------
 
 #: What a system says when there is no room: the disk, the user's quota, the largest file.
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextlib.contextmanager
@@ -172,7 +172,7 @@ def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
         check_output(path)
         temporary.replace(path)
     except OSError as e:
-        if e.errno not in _NO_ROOM:
+        if e.errno not in NO_ROOM:
             raise
         raise OSError(
             e.errno,

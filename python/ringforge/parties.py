@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ringforge import _native
 from ringforge._native import Ciphertext, Context, GaloisKey, GaloisKeys, PublicKey, RelinKey, SecretKey
@@ -108,8 +108,14 @@ def read_keys(
     return collect(found())
 
 
-def read_ciphertexts(path: str | Path, context: Context, threads: int = 1, start: int = 0) -> list[Ciphertext]:
-    """All ciphertexts of a file from byte `start` on.
+def read_ciphertexts(
+    path: str | Path,
+    context: Context,
+    threads: int = 1,
+    start: int = 0,
+    keep: Callable[[Ciphertext], Any] | None = None,
+) -> list[Any]:
+    """All ciphertexts of a file from byte `start` on, or what `keep` makes of each as it comes.
 
     Raises:
         FormatError, MismatchError: the file is damaged, or for other parameters.
@@ -117,7 +123,7 @@ def read_ciphertexts(path: str | Path, context: Context, threads: int = 1, start
     reader, found = _native.io.Reader(str(path)), []
     reader.seek(start)
     while (c := reader.next_ciphertext(context, threads)) is not None:
-        found.append(c)
+        found.append(c if keep is None else keep(c))
     return found
 
 

@@ -205,7 +205,10 @@ OUTPUTS = {
 NEW_SECRETS = {"matvec keygen", "matmul keygen", "gates keygen", "omr keygen", "aes keygen"}
 
 #: Folders: what is written into them goes through `files.writing` (test_folders_of_results).
-FOLDERS = {"--run", "--save", "--plots", "--folder", "--table", "--results", "--store", "--round-keys", "--checkpoint"}
+FOLDERS = {
+    *("--run", "--save", "--plots", "--folder", "--table", "--results", "--store", "--round-keys", "--checkpoint"),
+    "--scratch",
+}
 
 #: Their --out is a folder that is not there yet.
 MAKE_FOLDERS = {"omr retrieve", "hw package"}

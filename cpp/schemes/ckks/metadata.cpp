@@ -134,13 +134,18 @@ Metadata MetadataRules::rescaled(const Metadata& a, std::size_t limbs, std::size
 }
 
 Metadata MetadataRules::replicated(const Metadata& a, std::size_t limbs, std::size_t times) const {
+  // A slot gathers the errors of 2^times different slots, and each slot's error is in as many results; what switch i
+  // adds is gathered by those that follow. `peak`: the largest that any weights of norm 1 make of the slots' errors.
   Metadata r = a;
+  double peak = a.variance * a.spread;
+  r.variance = peak;
   for (std::size_t i = 0; i < times; ++i) {
-    // Errors of two different slots meet, and each slot's error is in two results.
-    r.variance = (2 * r.variance + turned(limbs)) * r.spread;
-    r.spread = 2;
+    r.variance = 2 * r.variance + turned(limbs);
+    peak = 4 * peak + turned(limbs);
     r.float_error *= 2;
   }
+  if (times == 0) return a;
+  r.spread = std::max(1.0, peak / r.variance);
   return r;
 }
 

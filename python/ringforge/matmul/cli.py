@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
-import operator
 import string
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -34,9 +32,11 @@ from ringforge.cli.options import (
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_output, check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.matmul.expressions import expression
 from ringforge.matmul.planner import METHODS
 from ringforge.matmul.program import Input, Program, counted, trace
 from ringforge.matmul.roles import Contributor, EvaluationKeys, KeyHolder, Parcel, Server
+from ringforge.matmul.scratch import Scratch
 from ringforge.matmul.service import Connection, parse_assignment
 from ringforge.matmul.service import serve as serve_program
 
@@ -73,9 +73,18 @@ Expression = Annotated[
     str | None,
     typer.Option(
         "--expr",
-        help="What is computed from the inputs, as in Python: @ for matrices, + -, * / with numbers, .T, [a:b, c:d]. "
-        "Default: the inputs' product in order.",
+        help="What is computed from the inputs, as in Python: @, entry by entry * + -, / by numbers, .T, [a:b, c:d], "
+        "A.sum(axis), A.mean(axis). Default: the inputs' product in order.",
     ),
+]
+ScratchFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--scratch", help="A folder for ciphertexts that do not stay in memory; its file goes when the command ends."
+    ),
+]
+BlockMemory = Annotated[
+    str, typer.Option("--block-memory", help="With --scratch: what ciphertexts may take in memory: 512MiB, 4GiB.")
 ]
 Precision = Annotated[
     float, typer.Option(help="With --params auto: bits after the point that results of size 1 should keep.")
@@ -89,64 +98,6 @@ Where = Annotated[
         help="Where linear transforms and products run; `ringforge info` lists devices. Sums are this processor's.",
     ),
 ]
-
-
-# ---- expressions ---------------------------------------------------------------------------------
-
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.MatMult: operator.matmul,
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
-def expression(text: str) -> Callable[..., Any]:
-    """A function of named matrices from text such as "X.T @ (X @ w - y)".
-
-    Raises:
-        ParameterError: the text is no such expression, or names a matrix that there is not.
-    """
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        raise ParameterError(f'"{text}" is no expression: write it as in Python, "A @ B - C.T"') from None
-
-    def value(node: ast.AST | None, names: Mapping[str, Any]) -> Any:
-        match node:
-            case ast.Name(id=name):
-                if name not in names:
-                    raise ParameterError(f'the expression uses "{name}"; the inputs are {", ".join(names)}')
-                return names[name]
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return number
-            case ast.BinOp(left, op, right) if type(op) in _BINARY:
-                try:
-                    return _BINARY[type(op)](value(left, names), value(right, names))
-                except TypeError:
-                    raise ParameterError(
-                        f'"{ast.unparse(node)}" cannot be computed: @ takes two matrices, + and - two matrices of one '
-                        "shape, * and / a matrix and a number"
-                    ) from None
-                except ZeroDivisionError as e:
-                    raise ParameterError(f'"{ast.unparse(node)}" cannot be computed: {e}') from None
-            case ast.UnaryOp(ast.USub(), operand):
-                return -value(operand, names)
-            case ast.Attribute(inner, "T"):
-                return value(inner, names).T
-            case ast.Subscript(inner, index):
-                return value(inner, names)[value(index, names)]
-            case ast.Tuple(elts):
-                return tuple(value(e, names) for e in elts)
-            case ast.Slice(lower, upper, step):
-                return slice(*(None if x is None else value(x, names) for x in (lower, upper, step)))
-        raise ParameterError(
-            f'"{ast.unparse(node) if node else text}" is not understood: expressions have names, numbers, '
-            "@ + - * /, .T and [a:b, c:d]"
-        )
-
-    return lambda **names: value(tree, names)
 
 
 def _chain(names: list[str]) -> str:
@@ -173,16 +124,18 @@ def _planned(
 ) -> Program:
     if keys not in {"all", "few"}:
         raise ParameterError(f'--keys are all or few, not "{keys}"')
-    return trace(
-        None if params == "auto" else parameter_sets.named(params, insecure),
-        expression(expr or _chain(list(inputs))),
-        inputs,
-        level=level,
-        method=method,
-        memory=None if memory is None else parse_size(memory),
-        keys=cast(Literal["all", "few"], keys),
-        precision=precision,
-    )
+    with progress("planning") as update:
+        return trace(
+            None if params == "auto" else parameter_sets.named(params, insecure),
+            expression(expr or _chain(list(inputs))),
+            inputs,
+            level=level,
+            method=method,
+            memory=None if memory is None else parse_size(memory),
+            keys=cast(Literal["all", "few"], keys),
+            precision=precision,
+            progress=update,
+        )
 
 
 # ---- commands ------------------------------------------------------------------------------------
@@ -217,6 +170,8 @@ def plan(
         ringforge matmul plan --shape 64x64x64 --params matmul-a-128
 
         ringforge matmul plan --input X=100x10 --input w=10 --input y=100 --expr "(X @ w - y) @ X" --out program.json
+
+        ringforge matmul plan --input X=100x10 --expr "(X - X.mean(0)) * (X - X.mean(0))"
     """
     sizes: dict[str, tuple[int, ...]] = {}
     if shape is not None:
@@ -281,7 +236,7 @@ def _save(path: Path, values: Any) -> None:
 @app.command()
 def run(
     inputs: Annotated[
-        list[str], typer.Option("--in", help="NAME=FILE, .npy or .csv (rows); in the order of the product.")
+        list[str], typer.Option("--in", help="NAME=FILE, .npy, .csv or .tsv (rows); in the order of the product.")
     ],
     expr: Expression = None,
     params: Params = "auto",
@@ -409,7 +364,7 @@ def _holder(program: Program, secret: Path, accept_insecure: str) -> KeyHolder:
 def encrypt(
     program: ProgramFile,
     name: Annotated[str, typer.Option(help="Which input of the program.")],
-    in_: Annotated[Path, typer.Option("--in", help="The matrix: .npy or .csv (rows).")],
+    in_: Annotated[Path, typer.Option("--in", help="The matrix: .npy, .csv or .tsv (rows).")],
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
     public: Annotated[Path | None, typer.Option(help="Contributor: the key holder's public key.")] = None,
     secret: Annotated[Path | None, typer.Option(help="Key holder: the secret key.")] = None,
@@ -448,6 +403,8 @@ def multiply(
     inputs: Annotated[list[str], typer.Option("--in", help="NAME=FILE: ciphertexts of each input, or a plain one.")],
     out: Annotated[list[str], typer.Option(help="Ciphertexts to write; NAME=FILE if there are several outputs.")],
     device: Where = "cpu",
+    scratch: ScratchFolder = None,
+    block_memory: BlockMemory = "1GiB",
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
@@ -457,6 +414,9 @@ def multiply(
 
         ringforge matmul multiply --program program.json --keys eval.keys --in A=a.ct --in B=b.ct --out c.ct
 
+        ringforge matmul multiply --program program.json --keys eval.keys --in A=a.ct --in B=b.ct --out c.ct \\
+            --scratch /var/tmp --block-memory 2GiB
+
     With `--device rtl:fame-small` a simulated accelerator does it: the same ciphertexts, and its cycles.
     """
     workers = thread_count(threads)
@@ -465,14 +425,15 @@ def multiply(
     targets = _targets(loaded, out)
     with naming(keys), progress("reading keys") as update:
         bundle = EvaluationKeys.load(keys, loaded, workers, update)
-    server = Server(loaded, bundle, device=where, threads=workers)
+    place = None if scratch is None else Scratch(scratch, loaded.context, parse_size(block_memory))
+    server = Server(loaded, bundle, device=where, threads=workers, scratch=place)
     parcels, plain = [], {}
     for name, path in map(parse_assignment, inputs):
         if loaded.input(name).plain:
             plain[name] = _load(path).reshape(loaded.input(name).shape)
             continue
         with naming(path):
-            parcels.append(Parcel.load(path, loaded, name, workers))
+            parcels.append(Parcel.load(path, loaded, name, workers, place))
     start = time.perf_counter()
     with progress("multiplying") as update:
         results, report = server.run(parcels, plain, update)
@@ -481,11 +442,16 @@ def multiply(
         results[name].save(path, loaded)
     prepare = server.machine.prepare_seconds
     if as_json:
-        figures = {"seconds": took - prepare, "encode_seconds": prepare, **_figures(report)}
+        figures = {"seconds": took - prepare, "encode_seconds": prepare, **_figures(report), **_scratched(place)}
         say(json.dumps({"system": "matmul", "params": loaded.parameters.name, "threads": workers, **figures}))
         return
     say(f"computed in {seconds_text(took - prepare)}, encoding before {seconds_text(prepare)}; {workers} threads")
     _say_counts(report)
+    if place is not None:
+        say(
+            f"scratch file: {size_text(place.size)}, written {size_text(place.written)}, read {size_text(place.read)}; "
+            f"ciphertexts in memory at most {size_text(place.peak)}"
+        )
     for name, path in targets.items():
         say(f"wrote {path}: {name} in {counted(len(results[name].ciphertexts))}, {size_text(path.stat().st_size)}")
 
@@ -495,6 +461,13 @@ def _figures(report: Report) -> dict[str, Any]:
     clock = {} if report.cycles is None else {"cycles": report.cycles, "clock_hz": report.clock_hz}
     moved = {} if report.cycles is None else {"bytes": dict(report.bytes)}
     return {"operations": dict(report.operations), **clock, **moved}
+
+
+def _scratched(place: Scratch | None) -> dict[str, Any]:
+    """What a scratch file took, as an object."""
+    if place is None:
+        return {}
+    return {"scratch": {"size": place.size, "written": place.written, "read": place.read, "peak": place.peak}}
 
 
 def _say_counts(report: Report) -> None:

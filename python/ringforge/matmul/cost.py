@@ -171,6 +171,10 @@ def cost(
     steps = (CONJUGATION,) * plan.real_part + plan.folds
     for step in steps:
         tally.rotate(product - 1, step)
+    if plan.ladder is not None:
+        steps += plan.ladder.steps
+        for step in plan.ladder.steps:
+            tally.rotate(product - 1, step)
     run.stage("end", "conjugation, folds", product - 1, steps)
     if plan.tail is not None:
         rotations = run.transform(plan.tail, product - 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ import numpy as np
 from ringforge import _native
 from ringforge._native import Ciphertext, Context, Evaluator, PairSumPlan, Schedule
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
+from ringforge.devices.cpu import counted
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
 from ringforge.matmul.cost import Pricing, split_steps
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
@@ -184,9 +185,10 @@ class Product:
         self.product_level = self.base_level - int(plan.masked)
         self.result_level = self.level - plan.depth
         product = params.q[self.product_level] * self.scale / (2 if plan.real_part else 1)
-        inner = math.sqrt(product)
-        #: Scales of the bases.
-        self.left_scale = inner if plan.left.transforms else self.scale
+        #: Scales of the bases. An operand without transforms has the default scale, and the other makes up for it.
+        both = plan.left.transforms and plan.right.transforms
+        made_up = math.sqrt(product) if both else product / self.scale
+        self.left_scale = made_up if plan.left.transforms else self.scale
         self.right_scale = product / self.left_scale if plan.right.transforms else self.scale
         self.result_bound = plan.l * bounds[0] * bounds[1] if result_bound is None else result_bound
         self._stages = {
@@ -283,6 +285,7 @@ class Product:
 
     @cached_property
     def _pair_kernel(self) -> PairSumKernel:
+        plan = self.plan
         return PairSumKernel(
             self.context,
             self._pair_plan,
@@ -292,7 +295,7 @@ class Product:
             self.scale,
             self._base_bound["left"],
             self._base_bound["right"],
-            self.result_bound,
+            self.result_bound / (plan.ladder.counts[-1] if plan.ladder is not None else 1),
             self.options.compact != "",
         )
 
@@ -330,6 +333,9 @@ class Product:
                 rotation(step, self.product_level - 1)
             if self.plan.real_part:
                 need(self.context.conjugation_element, self.product_level - 1)
+        if self.plan.ladder is not None:
+            for step in self.plan.ladder.steps:
+                rotation(step, self.product_level - 1)
         if self.plan.tail is not None:
             for step in self._tail_kernel.native().steps:
                 rotation(step, self.product_level - 1)
@@ -442,9 +448,13 @@ class Product:
             )
         else:
             c = self._separately(left.ciphertexts, right.ciphertexts, operations, progress)
-        if self.plan.tail is not None:
-            c = operations.transform(self._tail_kernel, c)
-        return c, operations.report
+        return self._finished(c, operations), operations.report
+
+    def _finished(self, c: Any, operations: Operations) -> Any:
+        """What follows the products and their folds."""
+        if self.plan.ladder is not None:
+            c = self.plan.ladder.run(c, operations.rotate, operations.add)
+        return c if self.plan.tail is None else operations.transform(self._tail_kernel, c)
 
     def describe(self, left: Sequence[Any], right: Sequence[Any], operations: Operations) -> Any:
         """What `multiply` makes of two lists of symbols, as far as noise, bound and level go."""
@@ -459,7 +469,7 @@ class Product:
             made = type(left[0])(self.product_level - 1, known, left[0].degree)
         else:
             made = self._separately(left, right, operations, None)
-        return made if self.plan.tail is None else operations.transform(self._tail_kernel, made)
+        return self._finished(made, operations)
 
     @cached_property
     def _tail_kernel(self) -> HltKernel:
@@ -604,10 +614,18 @@ class _Ciphertexts(Operations):
         return self._run(handle, [x])
 
     def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
-        return self.evaluator.replicate(self.host(x), list(steps), self.keys.galois)
+        return self._counted(x, lambda c: self.evaluator.replicate(c, list(steps), self.keys.galois))
 
     def rotate(self, x: Any, step: int) -> Any:
-        return self.evaluator.rotate(self.host(x), step, self.keys.galois)
+        return self._counted(x, lambda c: self.evaluator.rotate(c, step, self.keys.galois))
+
+    def _counted(self, x: Any, run: Callable[[Any], Any]) -> Any:
+        """Work of the host's, with what it took; beside a clocked device nothing of it is reported."""
+        c = self.host(x)
+        (y,), report = counted(self.product.context, [c], lambda: [run(c)])
+        if self.product.device.name == report.device:
+            self.report = self.report + report
+        return y
 
     def multiply(self, x: Any, y: Any) -> Any:
         return self._run(self.product._handles[self.product._second_step], [x, y])
@@ -619,7 +637,7 @@ class _Ciphertexts(Operations):
         return self.evaluator.rescale(self.host(x))
 
     def double_real(self, x: Any) -> Any:
-        return self.evaluator.double_real(self.host(x), self.keys.galois)
+        return self._counted(x, lambda c: self.evaluator.double_real(c, self.keys.galois))
 
     def _run(self, handle: Handle, inputs: list[Any]) -> Any:
         (y,), report = self.product.device.run(handle, inputs, threads=self.product.threads)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,3 +74,27 @@ class Layout:
                 f"{values.shape[-1]} slots do not hold a {self.rows} x {self.cols} matrix of extent {self.extent}"
             )
         return np.asarray(values[..., self.index()])
+
+
+def even_tile(rows: int, cols: int, slots: int, tile: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Rows and columns of each ciphertext of a matrix: all if they fit, else about square.
+
+    Then the cut of a dimension depends on its length only, so that matrices cut like this chain.
+
+    Raises:
+        ShapeError: `tile` does not fit into a ciphertext.
+    """
+    if tile is not None:
+        r, c = tile
+        if min(r, c) < 1 or r * c > slots:
+            raise ShapeError(f"a tile of {r} x {c} does not fit: each side is at least 1, the product at most {slots}")
+        return even(rows, r), even(cols, c)
+    if rows * cols <= slots:
+        return rows, cols
+    side = math.isqrt(slots)
+    return even(rows, side), even(cols, side)
+
+
+def even(length: int, most: int) -> int:
+    """Length of equal pieces of at most `most`."""
+    return -(-length // -(-length // most))

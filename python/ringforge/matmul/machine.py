@@ -25,7 +25,8 @@ from ringforge.matmul.cost import ProductCost, split_steps
 from ringforge.matmul.engine import Product, diagonals
 from ringforge.matmul.kernels import HltKernel
 from ringforge.matmul.layout import Layout
-from ringforge.matmul.plan import Operand, ProductPlan, Stage, Transform
+from ringforge.matmul.methods.fold import Places, spreading
+from ringforge.matmul.plan import Ladder, Operand, ProductPlan, Stage, Transform
 from ringforge.matmul.slots import SlotMatrix
 
 Array = npt.NDArray[np.float64]
@@ -44,6 +45,8 @@ class Settings:
         keys: "all" gives each rotation its own key; "few" composes rotations; "auto": few if all do not fit.
         schedule: of linear transforms.
         level_price: a plan may cost so many times more if it saves a level.
+        version: of the rules by which it is decided, those of programs of this version: 1 has no method fold, and
+            transposes at once.
     """
 
     method: str = "auto"
@@ -51,6 +54,7 @@ class Settings:
     keys: str = "all"
     schedule: str = "bsgs"
     level_price: float = 1.5
+    version: int = 2
 
 
 class Kept(dict[tuple[Any, str], Any]):
@@ -110,6 +114,9 @@ class Machine(ABC):
         self._products: dict[Any, Product] = {}
         self._kernels: dict[Any, HltKernel] = {}
         self._merges: dict[Any, bool] = {}
+        self._choices: dict[Any, planner.Choice] = {}
+        #: Something was decided as programs of version 1 do not.
+        self.novel = False
 
     # ---- what subclasses do ----
 
@@ -132,6 +139,18 @@ class Machine(ABC):
     @abstractmethod
     def run_sum(self, x: Any, y: Any) -> Any:
         """x + y of equal levels."""
+
+    @abstractmethod
+    def run_times(self, x: Any, y: Any) -> Any:
+        """x times y slot by slot, relinearised and rescaled; of equal levels."""
+
+    @abstractmethod
+    def run_rotate(self, x: Any, step: int) -> Any:
+        """x rotated left."""
+
+    @abstractmethod
+    def run_replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
+        """For each step in turn, x += x rotated left by it, where slots are empty."""
 
     @abstractmethod
     def run_negative(self, x: Any) -> Any:
@@ -177,6 +196,13 @@ class Machine(ABC):
         places = tile.layout.index().ravel()
         matrix = SlotMatrix(self.slots, places, places, np.full(len(places), factor))
         return self.transform(tile, matrix, tile.layout, (), what, matrix)
+
+    def weighted(self, tile: Tile, block: Array, what: str) -> Tile:
+        """The tile times a plain block entry by entry, with zeros in all other slots; one level down."""
+        places = tile.layout.index().ravel()
+        matrix = SlotMatrix(self.slots, places, places, block.ravel())
+        every = SlotMatrix(self.slots, places, places, np.ones(len(places)))
+        return self.transform(tile, matrix, tile.layout, (), what, every)
 
     def plain_sum(self, tile: Tile, block: Array) -> Tile:
         """The tile plus a plain block of its shape, added to all copies."""
@@ -230,10 +256,13 @@ class Machine(ABC):
         generators: tuple[tuple[int, int], ...],
         what: str,
         pattern: SlotMatrix | None = None,
+        *,
+        scale: float | None = None,
     ) -> Tile:
         """A linear transform of one ciphertext, one level down.
 
-        `pattern` has all diagonals that matrices of this shape may have: the keys depend on no others.
+        `pattern` has all diagonals that matrices of this shape may have: the keys depend on no others. `scale`: of the
+        result, for those that make a product's scale right.
         """
         level = tile.value.level
         if level < 1:
@@ -245,13 +274,14 @@ class Machine(ABC):
         babies = split_steps(self.context, every, level, generators).astype(np.int64)
         steps = np.union1d(babies, (every - babies) % self.slots)
         babies = babies[np.isin(every, matrix.steps)]
-        bound, scale = _rounded(tile.value.bound), 2.0**self.context.params.log_scale
+        bound, given = _rounded(tile.value.bound), 2.0**self.context.params.log_scale
+        wanted = scale or given
         kernel = HltKernel(
-            self.context, diagonals(matrix), level, Schedule.bsgs, babies.astype(np.uint32), scale, scale, bound
+            self.context, diagonals(matrix), level, Schedule.bsgs, babies.astype(np.uint32), given, wanted, bound
         )
         if pattern is None:
             # Maps without values come again and again; those with values are encoded for one use.
-            key = (level, bound, matrix.target.tobytes(), matrix.source.tobytes())
+            key = (level, bound, wanted, matrix.target.tobytes(), matrix.source.tobytes())
             kernel = self._kernels.setdefault(key, kernel)
         self.room(tile.value.bound * kernel.map.row_sum, level - 1, what, level)
         self.require({self.context.rotation_element(int(s)): level for s in steps if s}, None)
@@ -259,13 +289,96 @@ class Machine(ABC):
         self._worked(len(steps) * self.context.gadget.step_weights(level + 1)[1])
         return moved
 
+    def times(self, a: Tile, b: Tile) -> Tile:
+        """The product entry by entry, in the places of a; b may be a row, a column or a number.
+
+        Two levels: one factor is brought to the places of the other, with the scale that makes the product's right.
+        """
+        what, shapes = "a product entry by entry", [(t.layout.rows, t.layout.cols) for t in (a, b)]
+        still, moved = (a, b) if shapes[0] != shapes[1] or b.value.level >= a.value.level else (b, a)
+        level = min(still.value.level, moved.value.level - 1)
+        if level < 1:
+            raise LevelError(
+                f"{what} takes 2 levels, its operands have {a.value.level} and {b.value.level}: encrypt at a higher "
+                f"level (the highest is {self.context.params.max_level}), or use parameters with more primes"
+            )
+        largest = a.value.bound * b.value.bound
+        self.room(largest, level - 1, what, still.value.level)
+        scale = float(self.context.params.q[level])
+        made = self.spread(self.drop(moved, level + 1), still.layout, what, scale=scale)
+        self.require({}, level)
+        value = self.run_times(made.value, self.drop(still, level).value)
+        self._worked(self.context.gadget.step_weights(level + 1)[1])
+        return Tile(value, still.layout, "" if "" in (still.outside, made.outside) else MIXED)
+
+    def spread(
+        self,
+        tile: Tile,
+        want: Layout,
+        what: str,
+        *,
+        scale: float | None = None,
+        valid: tuple[int, int] | None = None,
+    ) -> Tile:
+        """A tile at other places, a row, column or number copied to all of them; one level down.
+
+        `valid`: copies go to so many rows and columns and no further; without it slots beyond may have some too.
+        """
+        key = (self, f"spread {want} {valid} {tile.value.level} {scale}")
+        if key not in tile.bases:
+            moves = spreading(tile.layout, want, self.slots, not tile.outside, valid)
+            level, gadget = tile.value.level, self.context.gadget
+            x = self._replicated(tile, moves.before)
+            x = self.transform(x, moves.mask.matrix, want, moves.mask.generators, what, scale=scale)
+            x = self._replicated(x, moves.after)
+            self._worked((len(moves.before) + len(moves.after)) * gadget.step_weights(level + 1)[1])
+            tile.bases[key] = Tile(x.value, want, "" if moves.exact else MIXED)
+        self.kept_with(tile, key)
+        made: Tile = tile.bases[key]
+        return made
+
+    def _replicated(self, tile: Tile, steps: tuple[int, ...]) -> Tile:
+        if not steps:
+            return tile
+        self.require({self.context.rotation_element(s): tile.value.level for s in steps}, None)
+        return tile.with_value(self.run_replicate(tile.value, steps))
+
+    def summed(self, tile: Tile, axis: int, valid: int) -> Tile:
+        """The sum over rows (axis 0) or columns (1), of which `valid` are more than zero; takes no level."""
+        have = tile.layout
+        unit, count, over = (
+            (have.row_stride, have.rows, have.col_stride)
+            if axis == 0
+            else (have.col_stride, have.cols, have.row_stride)
+        )
+        want = Layout(1, have.cols, 1, have.col_stride) if axis == 0 else Layout(have.rows, 1, have.row_stride, 1)
+        if valid == 1:
+            return Tile(tile.value, want, tile.outside if count == 1 else MIXED)
+        most = count
+        if not tile.outside:
+            other = have.cols if axis == 0 else have.rows
+            most = max(count, over // unit if over > unit and other > 1 else (self.slots - have.extent) // unit + count)
+        ladder = min(
+            (Ladder.of(unit, c) for c in range(valid, min(most, 2 * valid) + 1)),
+            key=lambda found: (len(found.additions), found.counts[-1]),
+        )
+        level = tile.value.level
+        self.room(tile.value.bound * ladder.counts[-1], level, "a sum", level)
+        self.require({self.context.rotation_element(s % self.slots): level for s in ladder.steps}, None)
+        self._worked(len(ladder.steps) * self.context.gadget.step_weights(level + 1)[1])
+        return Tile(ladder.run(tile.value, self.run_rotate, self.run_sum), want, MIXED)
+
     def product(
         self, a: Tile, b: Tile, bound: float | None = None, *, may_move: bool = True
     ) -> tuple[Tile, planner.Choice]:
         """The product of two ciphertexts' matrices, with the plan that the planner takes."""
         shape = (a.layout.rows, a.layout.cols, b.layout.cols)
         level = min(a.value.level, b.value.level)
-        choice = self.choose(*shape, level)
+        places = None
+        if 1 in (shape[0], shape[2]):
+            places = Places(a.layout, b.layout, not a.outside, not b.outside)
+        choice = self.choose(*shape, level, places)
+        self.novel |= choice.plan.method == "fold"
         if choice.plan.depth < level and may_move:
             # A move that costs many diagonals is better made before, if a level is left for it.
             moved = [self._brought(choice.plan, t, side) for t, side in ((a, "left"), (b, "right"))]
@@ -305,11 +418,38 @@ class Machine(ABC):
         self._worked(choice.chosen.cost.weight)
         return result, choice
 
-    def choose(self, m: int, l: int, n: int, level: int) -> planner.Choice:  # noqa: E741
+    def choose(
+        self,
+        m: int,
+        l: int,  # noqa: E741
+        n: int,
+        level: int,
+        places: Places | None = None,
+    ) -> planner.Choice:
         """The planner's candidates for a shape, and the one that is best when levels have their price."""
-        s = self.settings
+        key = (m, l, n, level, places)
+        if key not in self._choices:
+            self._choices[key] = self._chosen(*key)
+        return self._choices[key]
+
+    def _chosen(
+        self,
+        m: int,
+        l: int,  # noqa: E741
+        n: int,
+        level: int,
+        places: Places | None,
+    ) -> planner.Choice:
+        s, method = self.settings, self.settings.method
+        if s.version == 1 and method == "auto":
+            method = "ringforge"
         choice = planner.choose(
-            self.context, m, l, n, level, method=s.method, memory=s.memory, keys=s.keys, schedule=s.schedule
+            *(self.context, m, l, n, level),
+            method=method,
+            memory=s.memory,
+            keys=s.keys,
+            schedule=s.schedule,
+            places=places,
         )
         usable = (c for c in choice.candidates if not c.refused)
         best = min(usable, key=lambda c: c.cost.weight * s.level_price**c.plan.depth)
@@ -376,6 +516,8 @@ def _rounded(bound: float) -> float:
 
 def _outside(plan: ProductPlan) -> str:
     """What slots outside of the result of a plan hold."""
+    if plan.method == "fold":
+        return MIXED
     if plan.tail is not None or not plan.folds:
         return ""
     # Ringforge's blocks are whole copies; the published methods leave sums of some of their bands.

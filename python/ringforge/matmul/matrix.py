@@ -9,6 +9,7 @@ what a tile has beyond the matrix's last row or column is zero. A vector (n,) is
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ import numpy.typing as npt
 
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.matmul.layout import Layout
+from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
+from ringforge.matmul.layout import Layout, even
 from ringforge.matmul.machine import MIXED, Array, Machine, Tile
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
@@ -46,8 +48,8 @@ class NotAnArray:
         known = _NUMPY.get(function)
         if known is None:
             raise ParameterError(
-                f"numpy.{function.__name__} does not work on encrypted matrices: they have @, +, -, * with numbers, "
-                ".T and [...]; numpy.dot, numpy.transpose, numpy.shape, numpy.ndim and numpy.size do"
+                f"numpy.{function.__name__} does not work on encrypted matrices: they have @, +, -, *, / by plain "
+                "numbers, .T, [...], sum and mean; numpy.dot, sum, mean, transpose, shape, ndim and size do"
             )
         return known(*args, **kwargs)
 
@@ -67,9 +69,19 @@ def _transpose(a: Any, axes: Any = None) -> Any:
     return a.T
 
 
+def _sum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return a.sum(axis, keepdims=keepdims)
+
+
+def _mean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return a.mean(axis, keepdims=keepdims)
+
+
 #: What numpy's functions do with encrypted matrices; any other is refused.
 _NUMPY: dict[Any, Callable[..., Any]] = {
     np.dot: _dot,
+    np.sum: _sum,
+    np.mean: _mean,
     np.transpose: _transpose,
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: len(a.shape),
@@ -94,13 +106,13 @@ class PlainMatrix(NotAnArray):
         """Numbers in the clear.
 
         Raises:
-            ShapeError, ringforge.ValueError: no vector or matrix of finite real numbers.
+            ShapeError, ringforge.ValueError: no number, vector or matrix of finite real numbers.
         """
         a = np.asarray(values)
         if a.dtype.kind not in "fiub":
             raise RingforgeValueError(f"a plain operand holds {a.dtype} entries; real numbers are needed")
-        if a.ndim not in (1, 2) or a.size == 0:
-            raise ShapeError(f"a plain operand has shape {a.shape}; (n,) or (m, n) is needed")
+        if a.ndim > 2 or a.size == 0:
+            raise ShapeError(f"a plain operand has shape {a.shape}; (), (n,) or (m, n) is needed")
         a = a.astype(np.float64)
         if not np.isfinite(a).all():
             raise RingforgeValueError("a plain operand holds NaN or infinity")
@@ -112,49 +124,47 @@ class PlainMatrix(NotAnArray):
         return self.values.shape
 
 
-def even_tile(rows: int, cols: int, slots: int, tile: tuple[int, int] | None = None) -> tuple[int, int]:
-    """Rows and columns of each ciphertext of a matrix: all if they fit, else about square.
-
-    Then the cut of a dimension depends on its length only, so that matrices cut like this chain.
-
-    Raises:
-        ShapeError: `tile` does not fit into a ciphertext.
-    """
-    if tile is not None:
-        r, c = tile
-        if min(r, c) < 1 or r * c > slots:
-            raise ShapeError(f"a tile of {r} x {c} does not fit: each side is at least 1, the product at most {slots}")
-        return _even(rows, r), _even(cols, c)
-    if rows * cols <= slots:
-        return rows, cols
-    side = math.isqrt(slots)
-    return _even(rows, side), _even(cols, side)
-
-
-def _even(length: int, most: int) -> int:
-    """Length of equal pieces of at most `most`."""
-    return -(-length // -(-length // most))
-
-
 class EncryptedMatrix(NotAnArray):
     """An encrypted matrix (m, n), vector (n,) or number ().
 
-    Made by those who encrypt (:mod:`ringforge.matmul.roles`). Operators are those of numpy: `A @ B` with encrypted or
-    plain operands on either side, `A + B`, `A - B`, `-A`, `2 * A`, `A.T`, `A[2:5, ::2]`. Each takes levels, as
-    `explain()` says; operands at different levels are brought to the lower one.
+    Made by those who encrypt (:mod:`ringforge.matmul.roles`). Operators are those of numpy: `A @ B`, `A * B`, `A + B`,
+    `A - B` with encrypted or plain operands on either side, and numpy's broadcasting; `-A`, `A / 4`, `A.T`,
+    `A[2:5, ::2]`, `A.sum(axis)`, `A.mean(axis)`. Each takes levels, as `explain()` says; operands at different levels
+    are brought to the lower one.
     """
 
-    def __init__(self, machine: Machine, tiles: Grid, rows: int, cols: int, ndim: int, step: Step) -> None:
+    def __init__(
+        self, machine: Machine, tiles: Grid | EncryptedMatrix, rows: int, cols: int, ndim: int, step: Step
+    ) -> None:
         self.machine = machine
-        self.tiles = tiles
         self.rows, self.cols, self.ndim = rows, cols, ndim
+        #: How it came to be.
+        self.step = step
+        #: What this is the transpose of, as long as nobody needs its own ciphertexts.
+        self.source: EncryptedMatrix | None = None
+        self._recut_to: dict[tuple[int, int], EncryptedMatrix] = {}
+        if isinstance(tiles, EncryptedMatrix):
+            self.source, of = tiles, tiles.step
+            step.shape, step.grid, step.tile = self.shape, of.grid[::-1], of.tile[::-1]
+            step.level, step.bound, step.error = of.level, of.bound, of.error
+        else:
+            self._settle(tiles)
+
+    def _settle(self, tiles: Grid) -> None:
+        self._tiles, step = tiles, self.step
         first = tiles[0][0].layout
         step.shape, step.grid, step.tile = self.shape, (len(tiles), len(tiles[0])), (first.rows, first.cols)
         step.level, step.bound = self.level, self.bound
         step.error = max(t.value.error_bound for t in self)
-        #: How it came to be.
-        self.step = step
-        self._recut_to: dict[tuple[int, int], EncryptedMatrix] = {}
+
+    @property
+    def tiles(self) -> Grid:
+        """The ciphertexts, row by row."""
+        if self.source is not None:
+            of, self.source = self.source, None
+            self.step.detail = ""
+            self._settle([[of.transposed_tile(row[j]) for row in of.tiles] for j in range(len(of.tiles[0]))])
+        return self._tiles
 
     def __iter__(self) -> Iterator[Tile]:
         """All tiles, row by row."""
@@ -192,11 +202,19 @@ class EncryptedMatrix(NotAnArray):
 
     def decrypt(self) -> Any:
         """The matrix in the clear, if this is the key holder's; a float for shape ()."""
+        if self.source is not None:
+            return np.ascontiguousarray(self.source.decrypt().T)
         return self.machine.decrypt(self)
 
     def assemble(self, slots_of: Callable[[Any], Array]) -> Any:
         """The matrix made of the decrypted slots of its ciphertexts."""
-        blocks = [[t.layout.unpack(slots_of(t.value)) for t in row] for row in self.tiles]
+        values = [t.value for t in self]
+        return self.assemble_numbered(lambda i: slots_of(values[i]))
+
+    def assemble_numbered(self, slots_of: Callable[[int], Array]) -> Any:
+        """The same, where the slots of a ciphertext are asked for by its number, row by row."""
+        numbers = itertools.count()
+        blocks = [[t.layout.unpack(slots_of(next(numbers))) for t in row] for row in self.tiles]
         whole: Array = np.block(blocks)[: self.rows, : self.cols]
         return float(whole[0, 0]) if self.ndim == 0 else np.ascontiguousarray(whole.reshape(self.shape))
 
@@ -235,13 +253,19 @@ class EncryptedMatrix(NotAnArray):
         self._same_machine(other)
         if 0 in (self.ndim, other.ndim):
             raise ShapeError("a number has no matrix products: multiply by plain numbers with *")
-        a, b = (self._as_row() if self.ndim == 1 else self), other
+        a, b = (self.as_row() if self.ndim == 1 else self), other
         if a.cols != b.rows:
-            raise ShapeError(
-                f"matrices of shapes {self.shape} and {other.shape} do not chain: {a.cols} is not {b.rows}"
-            )
+            raise _unchained(self.shape, other.shape)
         if bound is not None and not (bound > 0 and math.isfinite(bound)):
             raise ParameterError(f"bound must be positive and finite, not {bound}")
+        arguments = {} if bound is None else {"bound": bound}
+        if (a.source is not None and b.cols == 1) or (b.source is not None and a.rows == 1):
+            # X.T @ r is the transpose of r @ X: nothing of X moves.
+            self.machine.novel = True
+            turned = b.flipped().matmul(a.flipped(), bound=bound)
+            step = Step("product", (self.step, other.step), arguments, detail=f"{turned.step.detail}, transposed")
+            step.choice = turned.step.choice
+            return self.result(_flipped(turned.tiles), a.rows, b.cols, self.ndim == 2, other.ndim == 2, step)
         a, b = _fitting(a, b, self.machine.slots)
         inner = len(b.tiles)
         share = None if bound is None else bound / inner
@@ -260,11 +284,11 @@ class EncryptedMatrix(NotAnArray):
         count = len(a.tiles) * inner * len(b.tiles[0])
         several = f", {count} block products" if count > 1 else ""
         detail = f"{choice.plan.method} {choice.plan.label}".strip() + several
-        step = Step("product", (self.step, other.step), {} if bound is None else {"bound": bound}, detail=detail)
+        step = Step("product", (self.step, other.step), arguments, detail=detail)
         step.choice = choice
-        return self._result(tiles, a.rows, b.cols, self.ndim == 2, other.ndim == 2, step)
+        return self.result(tiles, a.rows, b.cols, self.ndim == 2, other.ndim == 2, step)
 
-    def _result(self, tiles: Grid, rows: int, cols: int, tall: bool, wide: bool, step: Step) -> EncryptedMatrix:
+    def result(self, tiles: Grid, rows: int, cols: int, tall: bool, wide: bool, step: Step) -> EncryptedMatrix:
         """A result whose sides are there or not; a vector is kept as a column."""
         if wide and not tall:
             tiles, rows, cols = _flipped(tiles), cols, rows
@@ -275,6 +299,8 @@ class EncryptedMatrix(NotAnArray):
         if self.ndim == 0:
             raise ShapeError("a number has no matrix products: multiply by plain numbers with *")
         values = other.values
+        if values.ndim == 0:
+            raise ShapeError("a number has no matrix products: multiply by numbers with *")
         if left:
             # B^T P^T, whose layouts are those of P B with rows and columns exchanged.
             tiles, inner, outer = _flipped(self.tiles), self.rows, self.cols
@@ -284,64 +310,80 @@ class EncryptedMatrix(NotAnArray):
             tiles, inner, outer = (_flipped(self.tiles), self.rows, 1) if row else (self.tiles, self.cols, self.rows)
             values = values[:, None] if values.ndim == 1 else values
         if values.shape[0] != inner:
-            shapes = (other.shape, self.shape) if left else (self.shape, other.shape)
-            raise ShapeError(f"matrices of shapes {shapes[0]} and {shapes[1]} do not chain")
+            raise _unchained(*((other.shape, self.shape) if left else (self.shape, other.shape)))
         made = [_plain_products(self.machine, row, values, left) for row in tiles]
         operands = (other.step, self.step) if left else (self.step, other.step)
         several = f" for each of {len(list(self))} tiles" if len(list(self)) > 1 else ""
         step = Step("product", operands, detail="plain matrix, one linear transform" + several)
         sides = self.ndim == 2, other.values.ndim == 2
         if left:
-            return self._result(_flipped(made), values.shape[1], outer, sides[1], sides[0], step)
-        return self._result(made, outer, values.shape[1], *sides, step)
+            return self.result(_flipped(made), values.shape[1], outer, sides[1], sides[0], step)
+        return self.result(made, outer, values.shape[1], *sides, step)
 
     # ---- sums and multiples ----
 
     def __add__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, 1) if isinstance(other, _OPERANDS) else NotImplemented
+        return self._sum(other, 1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
 
-    def __radd__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, 1) if isinstance(other, _OPERANDS) else NotImplemented
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, -1) if isinstance(other, _OPERANDS) else NotImplemented
+        return self._sum(other, -1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
 
     def __rsub__(self, other: Any) -> EncryptedMatrix:
-        return (-self)._sum(other, 1) if isinstance(other, _OPERANDS) else NotImplemented
+        return (-self)._sum(other, 1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
 
-    def _sum(self, other: EncryptedMatrix | PlainMatrix | npt.NDArray[Any], sign: int) -> EncryptedMatrix:
+    def _sum(self, other: Any, sign: int) -> EncryptedMatrix:
         if not isinstance(other, EncryptedMatrix):
             return self._plain_sum(_plain(other), sign)
         self._same_machine(other)
-        self._same_shape(other.shape)
-        a, b = self, other._recut(self.tile_shape)
+        shape = broadcast(self.shape, other.shape)
+        a, b = together(self, shape, "a sum"), together(other, shape, "a sum")
+        b = b.recut(a.tile_shape)
         machine = self.machine
         tiles = []
         for left, right in zip(a.tiles, b.tiles, strict=True):
             signed = [t if sign > 0 else t.with_value(machine.run_negative(t.value)) for t in right]
             tiles.append([machine.add(x, y, "a sum") for x, y in zip(left, signed, strict=True)])
         step = Step("sum" if sign > 0 else "difference", (self.step, other.step))
-        return EncryptedMatrix(machine, tiles, self.rows, self.cols, self.ndim, step)
+        return EncryptedMatrix(machine, tiles, a.rows, a.cols, len(shape), step)
 
     def _plain_sum(self, other: PlainMatrix, sign: int) -> EncryptedMatrix:
-        self._same_shape(other.shape)
-        r, c = self.tile_shape
-        padded = np.zeros((len(self.tiles) * r, len(self.tiles[0]) * c))
-        padded[: self.rows, : self.cols] = sign * other.values.reshape(self.rows, self.cols)
+        shape = broadcast(self.shape, other.shape)
+        x = together(self, shape, "a sum")
+        self.machine.novel |= other.shape != shape
         tiles: Grid = []
-        for i, row in enumerate(self.tiles):
-            tiles.append([])
-            for j, t in enumerate(row):
-                block = padded[i * r : (i + 1) * r, j * c : (j + 1) * c]
-                tiles[-1].append(self.machine.plain_sum(t, block))
+        for row, blocks in zip(x.tiles, plain_blocks(x, other, shape), strict=True):
+            tiles.append([self.machine.plain_sum(t, sign * b) for t, b in zip(row, blocks, strict=True)])
         step = Step("sum" if sign > 0 else "difference", (self.step, other.step), detail="plain matrix")
-        return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, step)
+        return EncryptedMatrix(self.machine, tiles, x.rows, x.cols, len(shape), step)
+
+    def sum(self, axis: int | None = None, *, keepdims: bool = False) -> EncryptedMatrix:
+        """The sum of all entries, of each column (axis 0) or of each row (1); rotations, and no level.
+
+        Raises:
+            ShapeError: there is no such axis. LevelError: the sum does not fit its level.
+        """
+        made: EncryptedMatrix = total(self, axis, keepdims)
+        return made
+
+    def mean(self, axis: int | None = None, *, keepdims: bool = False) -> EncryptedMatrix:
+        """The mean, as `sum`; one level more."""
+        return self.sum(axis, keepdims=keepdims) * (1 / count_of(self, axis))
 
     def __neg__(self) -> EncryptedMatrix:
         tiles = [[t.with_value(self.machine.run_negative(t.value)) for t in row] for row in self.tiles]
         return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, Step("negative", (self.step,)))
 
     def __mul__(self, factor: Any) -> EncryptedMatrix:
+        if isinstance(factor, _OPERANDS):
+            made: EncryptedMatrix
+            if isinstance(factor, EncryptedMatrix):
+                self._same_machine(factor)
+                made = entrywise(self, factor)
+            else:
+                made = entrywise_plain(self, _plain(factor))
+            return made
         if not isinstance(factor, numbers.Real):
             return NotImplemented
         f = float(factor)
@@ -356,11 +398,26 @@ class EncryptedMatrix(NotAnArray):
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> EncryptedMatrix:
+        if isinstance(divisor, EncryptedMatrix):
+            raise ParameterError(_NO_DIVISION)
+        if isinstance(divisor, PlainMatrix):
+            raise ParameterError(
+                "nothing can be divided by a plain input, which is not known when it is planned: give its reciprocals "
+                "as the input, and multiply"
+            )
+        if isinstance(divisor, np.ndarray):
+            values = PlainMatrix.constant(divisor).values
+            if not values.all():
+                raise RingforgeValueError("a matrix cannot be divided by 0: an entry of the divisor is")
+            return self * (1 / values)
         if not isinstance(divisor, numbers.Real):
             return NotImplemented
         if divisor == 0:
             raise RingforgeValueError("a matrix cannot be divided by 0")
         return self * (1 / float(divisor))
+
+    def __rtruediv__(self, other: Any) -> EncryptedMatrix:
+        raise ParameterError(_NO_DIVISION)
 
     @property
     def clean(self) -> bool:
@@ -381,19 +438,23 @@ class EncryptedMatrix(NotAnArray):
 
     @property
     def T(self) -> EncryptedMatrix:  # noqa: N802
-        """The transpose: one linear transform; none for vectors, rows and columns."""
+        """The transpose: one linear transform when something needs it; none for vectors, rows, columns, and where it
+        is multiplied by a vector.
+        """
         if self.ndim < 2:
             return self
-        r, c = self.tile_shape
-        if 1 in (r, c):
-            tiles, detail = _flipped(self.tiles), "same slots"
-        else:
-            detail = ""
-            tiles = [[self._transposed(row[j]) for row in self.tiles] for j in range(len(self.tiles[0]))]
-        step = Step("transpose", (self.step,), detail=detail)
-        return EncryptedMatrix(self.machine, tiles, self.cols, self.rows, 2, step)
+        if self.source is not None:
+            return self.source
+        step, tiles = Step("transpose", (self.step,), detail="same slots"), self.tiles
+        if 1 not in self.tile_shape:
+            later = EncryptedMatrix(self.machine, self, self.cols, self.rows, 2, step)
+            if self.machine.settings.version == 1:
+                assert later.tiles
+            return later
+        return EncryptedMatrix(self.machine, _flipped(tiles), self.cols, self.rows, 2, step)
 
-    def _transposed(self, tile: Tile) -> Tile:
+    def transposed_tile(self, tile: Tile) -> Tile:
+        """A tile of the transpose, column by column."""
         have = tile.layout
         want = Layout.column_major(have.cols, have.rows)
         target, source = want.index().T.ravel(), have.index().ravel()
@@ -401,7 +462,14 @@ class EncryptedMatrix(NotAnArray):
         generators = ((have.row_stride - have.cols, have.rows), (have.col_stride - 1, have.cols))
         return self.machine.transform(tile, move, want, generators, "a transposition")
 
-    def _as_row(self) -> EncryptedMatrix:
+    def flipped(self) -> EncryptedMatrix:
+        """The transpose as what it is made of, or in the same slots."""
+        if self.source is not None:
+            return self.source
+        return EncryptedMatrix(self.machine, _flipped(self.tiles), self.cols, self.rows, 2, self.step.like())
+
+    def as_row(self) -> EncryptedMatrix:
+        """A vector as a row."""
         return EncryptedMatrix(self.machine, _flipped(self.tiles), self.cols, self.rows, 2, replace(self.step))
 
     def __getitem__(self, key: Any) -> EncryptedMatrix:
@@ -428,10 +496,10 @@ class EncryptedMatrix(NotAnArray):
         whole = self._whole_tiles(rows, cols)
         if whole is not None:
             step.detail = "whole ciphertexts"
-            return self._result(whole, len(rows), len(cols), tall, wide, step)
+            return self.result(whole, len(rows), len(cols), tall, wide, step)
         r, c = self.tile_shape
-        tile = _even(len(rows), r), _even(len(cols), c)
-        return self._result(self._gathered(rows, cols, tile), len(rows), len(cols), tall, wide, step)
+        tile = even(len(rows), r), even(len(cols), c)
+        return self.result(self._gathered(rows, cols, tile), len(rows), len(cols), tall, wide, step)
 
     def _whole_tiles(self, rows: Indices, cols: Indices) -> Grid | None:
         """The tiles that make up just this block, or None."""
@@ -443,7 +511,7 @@ class EncryptedMatrix(NotAnArray):
             spans.append(slice(first // size, -(-last // size)))
         return [row[spans[1]] for row in self.tiles[spans[0]]]
 
-    def _recut(self, tile: tuple[int, int]) -> EncryptedMatrix:
+    def recut(self, tile: tuple[int, int]) -> EncryptedMatrix:
         """The same matrix in tiles of another shape: one linear transform where they differ."""
         if tile == self.tile_shape:
             return self
@@ -488,12 +556,26 @@ class EncryptedMatrix(NotAnArray):
                 "program or server can be combined"
             )
 
-    def _same_shape(self, shape: tuple[int, ...]) -> None:
-        if self.shape != shape:
-            raise ShapeError(f"sums need equal shapes; these are {self.shape} and {shape}")
-
 
 _OPERANDS = (EncryptedMatrix, PlainMatrix, np.ndarray)
+_OPERANDS_AND_NUMBERS = (*_OPERANDS, numbers.Real)
+
+_NO_DIVISION = (
+    "nothing can be divided by an encrypted matrix: divide by plain numbers, or have the reciprocals encrypted, and "
+    "multiply"
+)
+
+
+def _unchained(a: tuple[int, ...], b: tuple[int, ...]) -> ShapeError:
+    inner, outer = a[-1], b[0]
+    remedy = "cut one of them with [...]"
+    if len(b) == 2 and b[1] == inner:
+        remedy = "transpose the right one with .T"
+    elif len(a) == 2 and a[0] == outer:
+        remedy = "transpose the left one with .T"
+    elif a == b:
+        remedy += ", or multiply entry by entry with *"
+    return ShapeError(f"matrices of shapes {a} and {b} do not chain: {inner} columns are not {outer} rows; {remedy}")
 
 
 def _plain(other: Any) -> PlainMatrix:
@@ -520,10 +602,10 @@ def _fitting(a: EncryptedMatrix, b: EncryptedMatrix, slots: int) -> tuple[Encryp
     (m, l), (k, n), side = a.tile_shape, b.tile_shape, math.isqrt(slots)  # noqa: E741
     inner = min(l, k)
     if m * n > slots and m > side:
-        m = _even(a.rows, side if n > side else slots // n)
+        m = even(a.rows, side if n > side else slots // n)
     if m * n > slots:
-        n = _even(b.cols, slots // m)
-    return a._recut((m, inner)), b._recut((inner, n))
+        n = even(b.cols, slots // m)
+    return a.recut((m, inner)), b.recut((inner, n))
 
 
 def _plain_products(machine: Machine, row: list[Tile], values: Array, flipped: bool) -> list[Tile]:
@@ -534,7 +616,7 @@ def _plain_products(machine: Machine, row: list[Tile], values: Array, flipped: b
     """
     have, slots = row[0].layout, machine.slots
     n, side = values.shape[1], math.isqrt(slots)
-    width = n if have.rows * n <= slots else _even(n, side if have.rows <= side else slots // have.rows)
+    width = n if have.rows * n <= slots else even(n, side if have.rows <= side else slots // have.rows)
     padded = np.zeros((have.cols * len(row), width * -(-n // width)))
     padded[: len(values), :n] = values
     dense = Layout.row_major(have.rows, width) if flipped else Layout.column_major(have.rows, width)

@@ -8,9 +8,11 @@ A plan says nothing of levels, keys or schedules. `ringforge.matmul.cost` counts
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -102,6 +104,66 @@ class Replicate:
     steps: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Ladder:
+    """The sum of some rotated copies of x, rotated left by 0, unit, 2 unit, ...; takes no level.
+
+    Args:
+        unit: slots between copies.
+        additions: made[0] = x; each pair (i, j) makes one more: made[i] plus made[j], rotated on by what made[i] has.
+            The last is the sum.
+    """
+
+    unit: int
+    additions: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, unit: int, count: int) -> Ladder:
+        """A short one for `count` copies: by bits, or by a factor and the rest."""
+        counts, additions = [1], list[tuple[int, int]]()
+        for number in _chain(count)[1:]:
+            i = next(i for i, a in enumerate(counts) if number - a in counts)
+            additions.append((i, counts.index(number - counts[i])))
+            counts.append(number)
+        return cls(unit, tuple(additions))
+
+    @property
+    def counts(self) -> list[int]:
+        """Copies in each of what is made."""
+        out = [1]
+        for i, j in self.additions:
+            out.append(out[i] + out[j])
+        return out
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The rotation of each addition."""
+        counts = self.counts
+        return tuple(counts[i] * self.unit for i, _ in self.additions)
+
+    def run(self, x: Any, rotate: Callable[[Any, int], Any], add: Callable[[Any, Any], Any]) -> Any:
+        """The sum, by these operations."""
+        made = [x]
+        for (i, j), step in zip(self.additions, self.steps, strict=True):
+            made.append(add(made[i], rotate(made[j], step)))
+        return made[-1]
+
+
+@lru_cache(maxsize=4096)
+def _chain(count: int) -> tuple[int, ...]:
+    """A short addition chain: ascending numbers from 1, each the sum of two before it."""
+    if count == 1:
+        return (1,)
+    below = _chain(count // 2)
+    best = (*below, count) if count % 2 == 0 else (*below, count - 1, count)
+    for factor in range(3, math.isqrt(count) + 1, 2):
+        if count % factor == 0:
+            for a, b in ((factor, count // factor), (count // factor, factor)):
+                chain = (*_chain(a), *(a * x for x in _chain(b)[1:]))
+                best = min(best, chain, key=len)
+    return best
+
+
 Stage = Transform | Replicate
 
 
@@ -115,7 +177,7 @@ class Operand:
     prefix: tuple[Stage, ...]
     bases: tuple[tuple[Stage, ...], ...]
 
-    @property
+    @cached_property
     def transforms(self) -> int:
         """Levels that the longest chain of stages takes."""
 
@@ -137,8 +199,8 @@ class Group:
 class ProductPlan:
     """How C = A B is computed for A (m x l) and B (l x n), one ciphertext each.
 
-    C = tail(fold(Re(sum over groups of Rot_outer(sum over the pairs of left shift * right shift)))), where
-    Re, fold and tail are there if the plan says so.
+    C = tail(ladder(fold(Re(sum over groups of Rot_outer(sum over the pairs of left shift * right shift))))), where
+    Re, fold, ladder and tail are there if the plan says so.
 
     Args:
         method: which method made it.
@@ -151,6 +213,7 @@ class ProductPlan:
         lazy: products of a group are added before they are relinearised, and the two operands share ModUps.
         real_part: the sum is replaced by its real part.
         folds: for each step in turn, x += x rotated left by it.
+        ladder: a sum of copies that follows the folds, or None; lazy plans only.
         tail: last transform, or None.
         note: what slots outside of the result hold, and where the plan deviates from its source.
         label: short name of this variant among others of the same method.
@@ -174,6 +237,7 @@ class ProductPlan:
     tail: Transform | None = None
     note: str = ""
     label: str = field(default="")
+    ladder: Ladder | None = None
 
     @property
     def pairs(self) -> tuple[int, ...]:
@@ -185,12 +249,12 @@ class ProductPlan:
         """Some shift has a mask, so all products happen one level below the bases."""
         return any(t.support is not None for k in self.pairs for side in self.pair(k) for t in side)
 
-    @property
+    @cached_property
     def transforms(self) -> int:
         """Levels above the bases: both operands start where the one with more transforms needs it."""
         return max(self.left.transforms, self.right.transforms)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Levels from the inputs to the result."""
         return self.transforms + int(self.masked) + 1 + int(self.tail is not None)
@@ -225,6 +289,8 @@ def simulate_slots(plan: ProductPlan, a: npt.ArrayLike, b: npt.ArrayLike) -> Com
         total = total.real.astype(np.complex128)
     for step in plan.folds:
         total = total + np.roll(total, -step)
+    if plan.ladder is not None:
+        total = plan.ladder.run(total, lambda x, step: np.roll(x, -step), operator.add)
     return total if plan.tail is None else plan.tail.matrix.apply(total)
 
 

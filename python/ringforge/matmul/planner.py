@@ -17,13 +17,18 @@ from ringforge._native import GadgetShape
 from ringforge.errors import LevelError, MemoryLimitError, ParameterError, ShapeError
 from ringforge.matmul.cost import SCHEDULES, Pricing, ProductCost, cost
 from ringforge.matmul.engine import Options
-from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, hegmm_en, huang, ringforge
+from ringforge.matmul.methods import e2dm_r, e2dm_s, fame, fold, hegmm_en, huang, ringforge
 from ringforge.matmul.plan import ProductPlan
 from ringforge.shown import ShownTable
 
-#: Methods by name; "auto" is Ringforge's own, the others are the published ones that it is compared with.
+#: Methods by name; "auto" takes Ringforge's own, "ringforge" and "fold"; the others are the published ones that these
+#: are compared with.
 METHODS: dict[str, Callable[[int, int, int, int], list[ProductPlan]]] = {
-    "auto": ringforge.candidates,
+    "auto": lambda m, l, n, slots: [  # noqa: E741
+        *ringforge.candidates(m, l, n, slots),
+        *(fold.candidates(m, l, n, slots) if 1 in (m, n) else []),
+    ],
+    "fold": fold.candidates,
     "ringforge": ringforge.candidates,
     "fame": lambda m, l, n, slots: [fame.plan(m, l, n, slots)],  # noqa: E741
     "e2dm-s": lambda m, l, n, slots: [e2dm_s.plan(m, l, n, slots)],  # noqa: E741
@@ -148,6 +153,7 @@ def choose(
     keys: str = "all",
     schedule: str = "bsgs",
     pricing: Pricing | None = None,
+    places: fold.Places | None = None,
 ) -> Choice:
     """Lists candidates for a product and picks the cheapest that fits.
 
@@ -162,6 +168,7 @@ def choose(
             nothing fits with all.
         schedule: of linear transforms, one of naive, hoisted, mo, bsgs.
         pricing: of another machine than the CPU.
+        places: where the operands lie, which method fold depends on; None: as they are encrypted.
 
     Raises:
         ParameterError: unknown method, keys or schedule. ShapeError: the matrices do not fit a ciphertext.
@@ -175,12 +182,13 @@ def choose(
     if schedule not in SCHEDULES:
         raise ParameterError(f'there is no schedule "{schedule}"; choose one of {", ".join(SCHEDULES)}')
     p = context.params
+    asked = (context.gadget, p.max_level, m, l, n, level, method, memory)
     if keys == "auto":
         try:
-            return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, "all", schedule, pricing)
+            return _choose(*asked, "all", schedule, pricing, places)
         except MemoryLimitError:
             keys = "few"
-    return _choose(context.gadget, p.max_level, m, l, n, level, method, memory, keys, schedule, pricing)
+    return _choose(*asked, keys, schedule, pricing, places)
 
 
 def free_memory(share: float = 0.8) -> int:
@@ -203,8 +211,9 @@ def _choose(
     keys: str,
     schedule: str,
     pricing: Pricing | None = None,
+    places: fold.Places | None = None,
 ) -> Choice:
-    plans = _plans(method, m, l, n, gadget.degree // 2)
+    plans = _plans(method, m, l, n, gadget.degree // 2, places)
     highest = max_level if level is None else level
     fitting = [p for p in plans if p.depth <= highest]
     if not fitting:
@@ -239,8 +248,24 @@ def _choose(
 
 
 @lru_cache(maxsize=32)
-def _plans(method: str, m: int, l: int, n: int, slots: int) -> tuple[ProductPlan, ...]:  # noqa: E741
-    return tuple(METHODS[method](m, l, n, slots))
+def _plans(
+    method: str,
+    m: int,
+    l: int,  # noqa: E741
+    n: int,
+    slots: int,
+    places: fold.Places | None,
+) -> tuple[ProductPlan, ...]:
+    if places is None or method not in {"auto", "fold"}:
+        return tuple(METHODS[method](m, l, n, slots))
+    folding = fold.candidates(m, l, n, slots, places)
+    if method == "auto":
+        return (*_plans("ringforge", m, l, n, slots, None), *folding)
+    if not folding:
+        raise ShapeError(
+            f"the operands of {m} x {l} times {l} x {n} do not lie as method fold needs: choose method auto"
+        )
+    return tuple(folding)
 
 
 def _options(plan: ProductPlan, memory: int | None, keys: str, schedule: str, pricing: Pricing | None) -> list[Options]:

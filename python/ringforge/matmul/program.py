@@ -36,9 +36,9 @@ from ringforge.errors import (
     ShapeError,
 )
 from ringforge.files import writing
-from ringforge.matmul.layout import Layout
+from ringforge.matmul.layout import Layout, even_tile
 from ringforge.matmul.machine import Settings, Tile
-from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix, even_tile
+from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.matmul.tracer import Tracer
 from ringforge.programs import Frozen, ParameterSpec, first_problem, read_program
@@ -96,13 +96,26 @@ class StepSpec(Frozen):
     """An operation: what it is, what it is applied to, and what planning made of it."""
 
     kind: Literal[
-        "input", "constant", "product", "sum", "difference", "negative", "multiple", "clean", "transpose", "block"
+        "input",
+        "constant",
+        "product",
+        "sum",
+        "difference",
+        "negative",
+        "multiple",
+        "clean",
+        "transpose",
+        "block",
+        "entrywise",
+        "total",
     ]
     of: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list, max_length=2)
     name: Name | None = None
     by: float | None = None
     bound: Annotated[float, Field(gt=0)] | None = None
     index: Annotated[list[Index], Field(max_length=2)] | None = None
+    axis: Annotated[int, Field(ge=-2, le=1)] | None = None
+    keep: bool | None = None
     shape: Annotated[list[Side], Field(max_length=2)] | None = None
     values: str | None = None
     level: int | None = None
@@ -129,7 +142,8 @@ class Program(Frozen):
     """Everything the parties must agree on. Made by :func:`trace`."""
 
     format: Literal["ringforge-matmul-program"] = "ringforge-matmul-program"
-    version: Literal[1] = 1
+    #: 1 where all is decided and done as by the first version, else 2; each is always followed by its own rules.
+    version: Literal[1, 2] = 1
     parameters: ParameterSpec
     parameter_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     settings: SettingsSpec
@@ -154,7 +168,7 @@ class Program(Frozen):
     @property
     def planning(self) -> Settings:
         """How machines must plan to get the same plans."""
-        return Settings(**self.settings.model_dump())
+        return Settings(**self.settings.model_dump(), version=self.version)
 
     @property
     def key_levels(self) -> dict[int, int]:
@@ -191,9 +205,7 @@ class Program(Frozen):
 
     def unpack(self, name: str, slots_of: Callable[[int], Any]) -> Any:
         """An output from the decrypted slots of its ciphertexts, by their number."""
-        result = self.traced.results[name]
-        number = {id(t.value): i for i, t in enumerate(result)}
-        return result.assemble(lambda x: slots_of(number[id(x)]))
+        return self.traced.results[name].assemble_numbered(slots_of)
 
     # ---- files ----
 
@@ -252,6 +264,8 @@ class Program(Frozen):
                     f"{spec.level}, {spec.plan}: it was made by another version; plan again"
                 )
         tracer = found.tracer
+        if tracer.novel and self.version == 1:
+            raise FormatError("the program says version 1 and does what only programs of version 2 do: plan it again")
         if self.key_levels != tracer.key_levels or self.relin_level != tracer.relin_level:
             raise FormatError(
                 "the program lists other keys than its plans need: it was made by another version; plan again"
@@ -287,6 +301,14 @@ class Program(Frozen):
         relin = "" if self.relin_level is None else " and one relinearisation key"
         rows["keys"] = f"{len(self.galois_keys)} Galois keys{relin}"
         rows["server's memory"] = ", ".join(f"{k} {size_text(v)}" for k, v in self.memory.items())
+        t = self.traced.tracer
+        if t.least_bytes and t.operations > 16:
+            least = max(2 * t.least_bytes, 64 * p.degree * (p.max_level + 1))
+            total = size_text(self.memory["inputs"] + t.made_bytes)
+            rows["ciphertexts"] = (
+                f"{total} in all; with --scratch {size_text(least)} in memory suffice, and up to "
+                f"{size_text(t.taken_bytes)} are read again"
+            )
         return properties("program", rows)
 
     def explain(self) -> ShownGroup:
@@ -325,7 +347,7 @@ def _perform(spec: StepSpec, of: list[Any], inputs: Mapping[str, EncryptedMatrix
         FormatError: it lacks arguments.
     """
     kind = spec.kind
-    wanted = {"input": 0, "constant": 0, "product": 2, "sum": 2, "difference": 2}.get(kind, 1)
+    wanted = {"input": 0, "constant": 0, "product": 2, "sum": 2, "difference": 2, "entrywise": 2}.get(kind, 1)
     if len(of) != wanted:
         raise FormatError(f"a {kind} has {wanted} operands, not {len(of)}")
     if kind == "input":
@@ -341,6 +363,10 @@ def _perform(spec: StepSpec, of: list[Any], inputs: Mapping[str, EncryptedMatrix
         return x + of[1]
     if kind == "difference":
         return x - of[1]
+    if kind == "entrywise":
+        return x * of[1]
+    if kind == "total":
+        return x.sum(spec.axis, keepdims=bool(spec.keep))
     if kind == "negative":
         return -x
     if kind == "clean":
@@ -390,6 +416,7 @@ def trace(
     memory: int | None = None,
     keys: Literal["all", "few"] = "all",
     precision: float = 20,
+    progress: Callable[[float], None] | None = None,
     **shapes: Shape,
 ) -> Program:
     """Records what a function does with encrypted matrices.
@@ -401,6 +428,7 @@ def trace(
         level: of the inputs; by default the one at which all the work is least.
         method, memory, keys: as of `Settings`; the limit holds for each product and for all together.
         precision: bits after the point, for parameters that are suggested.
+        progress: called with the fraction of the planning that is done, roughly.
 
     Raises:
         LevelError: the parameters have too few levels. ShapeError, ParameterError, MemoryLimitError: as deserved.
@@ -414,11 +442,13 @@ def trace(
         raise ParameterError("a program needs inputs: give the shape of each, as A=(3, 4)")
     base = Settings(method, memory, keys)
     if parameters is not None:
-        _, found = _cheapest(Context(parameter_sets.resolve(parameters)), function, named, base, level)
+        _, found = _cheapest(Context(parameter_sets.resolve(parameters)), function, named, base, level, progress)
     else:
         if level is not None:
             raise ParameterError("a level is one of given parameters: name a set, or leave the level out")
-        found = _suggested(function, named, base, precision)
+        found = _suggested(function, named, base, precision, progress)
+    if progress:
+        progress(1.0)
     for name, r in found.traced.results.items():
         if r.error_bound > MAX_RELATIVE_ERROR * r.bound:
             warnings.warn(
@@ -441,7 +471,12 @@ def _input(name: str, x: Shape) -> Input:
 
 
 def _cheapest(
-    context: Context, function: Function, inputs: list[Input], base: Settings, level: int | None
+    context: Context,
+    function: Function,
+    inputs: list[Input],
+    base: Settings,
+    level: int | None,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[float, Program]:
     """The least work and its program, over levels of the inputs and prices of levels."""
     best: tuple[float, Program] | None = None
@@ -449,7 +484,9 @@ def _cheapest(
     highest = context.params.max_level
     if level is not None and not 0 <= level <= highest:
         raise LevelError(f"level {level} is outside 0 ... {highest} of {context.params.name}")
-    for price in LEVEL_PRICES:
+    for done, price in enumerate(LEVEL_PRICES):
+        if progress:
+            progress(done / len(LEVEL_PRICES))
         settings = replace(base, level_price=price)
         for at in range(0, highest + 1) if level is None else (level,):
             try:
@@ -488,8 +525,24 @@ def _check_memory(program: Program, limit: int | None) -> None:
     )
 
 
-def _suggested(function: Function, inputs: list[Input], base: Settings, precision: float) -> Program:
+def _suggested(
+    function: Function,
+    inputs: list[Input],
+    base: Settings,
+    precision: float,
+    progress: Callable[[float], None] | None,
+) -> Program:
     """The program with the smallest parameters that suffice."""
+    shown = 0.0
+
+    def part(done: float) -> None:
+        nonlocal shown
+        # Parameters of up to three levels more than those of the best are tried.
+        last = depth + 4 if best is None else best[1].context.params.max_level + 4
+        shown = max(shown, min(1.0, (depth - 1 + done) / last))
+        if progress:
+            progress(shown)
+
     slots = min(max(math.prod(x.sides) for x in inputs), 1 << 13)
     problem: LevelError | None = None
     best: tuple[float, Program] | None = None
@@ -505,7 +558,7 @@ def _suggested(function: Function, inputs: list[Input], base: Settings, precisio
         ):
             break
         try:
-            better = _cheapest(Context(found), function, inputs, base, None)
+            better = _cheapest(Context(found), function, inputs, base, None, part)
         except LevelError as e:
             problem = e
             continue
@@ -540,9 +593,10 @@ def _recorded(
     number = {key: i for i, key in enumerate(steps)}
     p = context.params
     program = Program(
+        version=2 if tracer.novel else 1,
         parameters=ParameterSpec.of(p),
         parameter_hash=p.hash.hex(),
-        settings=SettingsSpec(**settings.__dict__),
+        settings=SettingsSpec(**{k: v for k, v in settings.__dict__.items() if k != "version"}),
         inputs=entered,
         steps=[_described(s, [number[id(o)] for o in s.operands]) for s in steps.values()],
         outputs={name: number[id(r.step)] for name, r in results.items()},

@@ -9,7 +9,7 @@ server has ciphertexts and evaluation keys, and computes. A `Session` is all of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
 from ringforge.matmul.program import Program, counted
+from ringforge.matmul.scratch import Block, Scratch, loaded
 from ringforge.matmul.session import Computer, Session, encrypt_tiles, real_slots
 from ringforge.matmul.steps import Step
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
@@ -54,12 +55,12 @@ class Parcel:
 
     Args:
         name: of the program's input or output.
-        ciphertexts: as many as the program says.
+        ciphertexts: as many as the program says; blocks of a scratch file where there is one.
         program: digest of the program, or empty where that is not known.
     """
 
     name: str
-    ciphertexts: list[Ciphertext]
+    ciphertexts: Sequence[Ciphertext | Block]
     program: str = ""
 
     def save(self, path: str | Path, program: Program) -> int:
@@ -70,18 +71,22 @@ class Parcel:
         """
         self.check(program)
         label = _wanted(program, self.name).label(1, len(self.ciphertexts))
-        return save_ciphertexts(path, label, program.context, self.ciphertexts)
+        return save_ciphertexts(path, label, program.context, map(loaded, self.ciphertexts))
 
     @classmethod
-    def load(cls, path: str | Path, program: Program, name: str, threads: int = 1) -> Parcel:
-        """Reads a file of ciphertexts of the input or output `name`.
+    def load(
+        cls, path: str | Path, program: Program, name: str, threads: int = 1, scratch: Scratch | None = None
+    ) -> Parcel:
+        """Reads a file of ciphertexts of the input or output `name`, into a scratch file if there is one.
 
         Raises:
             FormatError: it is damaged, or has another number of ciphertexts. MismatchError: it belongs to another
             program, holds another matrix, or is for other parameters. LevelError: of another level than the program
             says. ParameterError: the program has no matrix of this name.
         """
-        found, label = load_ciphertexts(path, _wanted(program, name), program.context, threads)
+        found, label = load_ciphertexts(
+            path, _wanted(program, name), program.context, threads, None if scratch is None else scratch.keep
+        )
         parcel = cls(name, found, "" if label is None else label.program)
         parcel.check(program)
         return parcel
@@ -281,7 +286,7 @@ class KeyHolder(_Encryptor):
             FormatError, LevelError, ScaleError: the ciphertexts are not as the program says.
         """
         self._check_result(result)
-        plain = [self._client.decrypt(c, self._secret) for c in result.ciphertexts]
+        plain = [self._client.decrypt(loaded(c), self._secret) for c in result.ciphertexts]
         return self.program.unpack(result.name, lambda i: real_slots(self.program.context, plain[i], threads))
 
     def decrypt_to_share(self, result: Parcel, bits: float, *, answers: int = 1, threads: int = 1) -> Shared:
@@ -311,7 +316,7 @@ class KeyHolder(_Encryptor):
                     f"most {known.bound:.3g}: nothing would be left. Ask for fewer bits, or choose parameters with "
                     "larger primes and a larger default scale"
                 )
-            plain.append(self._client.decrypt_to_share(c, self._secret, bits, count, known.variance))
+            plain.append(self._client.decrypt_to_share(loaded(c), self._secret, bits, count, known.variance))
         values = self.program.unpack(result.name, lambda i: real_slots(context, plain[i], threads))
         return Shared(values, bits, count, error)
 
@@ -335,16 +340,23 @@ class Server:
         keys: the key holder's evaluation keys.
         device: name of a device, or a device.
         threads: threads to use.
+        scratch: where ciphertexts go that do not stay in memory.
 
     Raises:
         MissingKeyError: the keys are not those of the program.
     """
 
     def __init__(
-        self, program: Program, keys: EvaluationKeys, *, device: str | Device = "cpu", threads: int = 1
+        self,
+        program: Program,
+        keys: EvaluationKeys,
+        *,
+        device: str | Device = "cpu",
+        threads: int = 1,
+        scratch: Scratch | None = None,
     ) -> None:
         self.program = program
-        self.machine = Computer(program.context, keys, program.planning, threads, device)
+        self.machine = Computer(program.context, keys, program.planning, threads, device, scratch)
         self.machine.require(program.key_levels, program.relin_level)
 
     def run(
@@ -382,7 +394,8 @@ class Server:
         report = Report(machine.device.name, 0.0)
         for _, part in machine.reports:
             report = report + part
-        digest, host = self.program.digest, machine.device.download
+        digest, kept = self.program.digest, machine.scratch is not None
+        host = (lambda x: x) if kept else machine.device.download
         return {name: Parcel(name, [host(t.value) for t in m], digest) for name, m in results.items()}, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:

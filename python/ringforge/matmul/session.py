@@ -7,7 +7,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, finalize, ref
 
@@ -17,21 +19,22 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge._native import (
-    Ciphertext,
     Context,
     Evaluator,
     Parameters,
 )
 from ringforge.devices import Device, Handle, KeySet, Report
+from ringforge.devices.cpu import counted
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
-from ringforge.matmul.kernels import HltKernel
-from ringforge.matmul.layout import Layout
+from ringforge.matmul.kernels import HltKernel, MultiplyKernel
+from ringforge.matmul.layout import Layout, even_tile
 from ringforge.matmul.machine import Array, Kept, Machine, Settings, Tile
-from ringforge.matmul.matrix import EncryptedMatrix, Grid, even_tile
+from ringforge.matmul.matrix import EncryptedMatrix, Grid
+from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
 from ringforge.matmul.store import Store
@@ -44,6 +47,7 @@ class Computer(Machine):
         context, settings, threads: as of a machine.
         keys: what there is.
         device: where kernels run.
+        scratch: where ciphertexts go that do not stay in memory; None: all stay.
     """
 
     def __init__(
@@ -53,9 +57,11 @@ class Computer(Machine):
         settings: Settings | None = None,
         threads: int = 1,
         device: str | Device = "cpu",
+        scratch: Scratch | None = None,
     ) -> None:
         super().__init__(context, settings, threads, device)
         self.keys = keys
+        self.scratch = scratch
         self.evaluator = Evaluator(context, threads)
         #: What kernels took, in order, by what they did.
         self.reports: list[tuple[str, Report]] = []
@@ -86,15 +92,23 @@ class Computer(Machine):
             self.prepare_seconds += handle.prepare_seconds
             if again:
                 self._handles[kernel] = handle
-        (y,), report = self.device.run(handle, [x], threads=self.threads)
+        (y,), report = self.device.run(handle, [loaded(x)], threads=self.threads)
         self.reports.append(("transform", report))
-        return y
+        return self.kept(y)
+
+    def here(self, x: Any) -> Any:
+        """A value as a ciphertext in this machine's memory."""
+        return self.device.download(loaded(x))
+
+    def kept(self, x: Any) -> Any:
+        """A value as it is kept: as it is, or as a block of the scratch file."""
+        return x if self.scratch is None else self.scratch.keep(self.device.download(x))
 
     def run_bases(self, product: Product, side: str, x: Any) -> Any:
         self.prepare(product)
-        made: Bases = product.left(x) if side == "left" else product.right(x)
+        made: Bases = product.left(loaded(x)) if side == "left" else product.right(loaded(x))
         self.reports.append((f"{side} operand", made.report))
-        return made
+        return replace(made, ciphertexts=[self.kept(c) for c in made.ciphertexts])
 
     def prepare(self, product: Product) -> None:
         """Encodes what a product needs, unless it has been done."""
@@ -105,23 +119,44 @@ class Computer(Machine):
 
     def run_product(self, product: Product, cost: ProductCost, left: Any, right: Any) -> Any:  # noqa: ARG002
         self.prepare(product)
-        y, report = product.multiply(left, right)
+        sides = [replace(b, ciphertexts=[loaded(c) for c in b.ciphertexts]) for b in (left, right)]
+        y, report = product.multiply(*sides)
         self.reports.append(("product", report))
-        return y
+        return self.kept(y)
 
     def run_sum(self, x: Any, y: Any) -> Any:
-        return self.evaluator.add(self.device.download(x), self.device.download(y))
+        return self.kept(self.evaluator.add(self.here(x), self.here(y)))
+
+    def run_times(self, x: Any, y: Any) -> Any:
+        kernel = MultiplyKernel(self.context, x.level)
+        handle = self.device.prepare(kernel, self.keys, threads=self.threads)
+        (z,), report = self.device.run(handle, [loaded(x), loaded(y)], threads=self.threads)
+        self.reports.append(("product entry by entry", report))
+        return self.kept(self.evaluator.rescale(self.device.download(z)))
+
+    def run_rotate(self, x: Any, step: int) -> Any:
+        return self._counted("rotation", x, lambda c: self.evaluator.rotate(c, step, self.keys.galois))
+
+    def run_replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
+        return self._counted("copies", x, lambda c: self.evaluator.replicate(c, list(steps), self.keys.galois))
+
+    def _counted(self, what: str, x: Any, run: Callable[[Any], Any]) -> Any:
+        """Work of the host's, with what it took; beside a clocked device nothing of it is reported."""
+        c = self.here(x)
+        (y,), report = counted(self.context, [c], lambda: [run(c)])
+        if self.device.name == report.device:
+            self.reports.append((what, report))
+        return self.kept(y)
 
     def run_negative(self, x: Any) -> Any:
-        return self.evaluator.negate(self.device.download(x))
+        return self.kept(self.evaluator.negate(self.here(x)))
 
     def run_plain_sum(self, x: Any, values: Array) -> Any:
-        return self.evaluator.add_plain(
-            self.device.download(x), self.context.encode(values.astype(np.complex128), x.scale, x.level, self.threads)
-        )
+        plain = self.context.encode(values.astype(np.complex128), x.scale, x.level, self.threads)
+        return self.kept(self.evaluator.add_plain(self.here(x), plain))
 
     def run_drop(self, x: Any, level: int) -> Any:
-        return self.evaluator.drop_to_level(self.device.download(x), level)
+        return self.kept(self.evaluator.drop_to_level(self.here(x), level))
 
     def forget(self) -> None:
         for product in self._products.values():
@@ -136,7 +171,7 @@ def encrypt_tiles(
     context: Context,
     level: int,
     bound: float,
-    encrypt: Callable[[Any, float], Ciphertext],
+    encrypt: Callable[[Any, float], Any],
     threads: int = 1,
     remedy: str = "ask whoever planned the program for a larger bound",
 ) -> Grid:
@@ -188,6 +223,8 @@ class Session(Computer):
             may take that are kept for further use: what was not used for longest is freed, and made again when it is
             needed. By default 80 % of what is free when the session starts.
         insecure: why a named set below 128 bits may be used.
+        scratch: a folder for ciphertexts that do not stay in memory; those used last stay, `blocks` bytes of them.
+        blocks: by default half of `memory`.
         threads: threads to use.
         fixed_seed_for_tests: a `ckks.TestSeed`, which makes everything reproducible, and nothing secret.
 
@@ -207,13 +244,16 @@ class Session(Computer):
         keys: str = "auto",
         level_price: float = 1.5,
         insecure: str = "",
+        scratch: str | Path | None = None,
+        blocks: int | None = None,
         threads: int = 1,
         fixed_seed_for_tests: _native.TestSeed | None = None,
     ) -> None:
         context = Context(parameter_sets.resolve(params, insecure))
         memory = planner.free_memory() if memory is None else memory
         settings = Settings(method, memory, keys, level_price=level_price)
-        super().__init__(context, KeySet(), settings, threads)
+        place = None if scratch is None else Scratch(scratch, context, memory // 2 if blocks is None else blocks)
+        super().__init__(context, KeySet(), settings, threads, scratch=place)
         self._store = Store(memory)
         # Transformed operands by number: names that keep nothing alive.
         self._numbers: WeakKeyDictionary[Kept, dict[tuple[Any, str], int]] = WeakKeyDictionary()
@@ -278,6 +318,8 @@ class Session(Computer):
             del self._kernels[key]
 
     def kept_with(self, tile: Tile, key: tuple[Any, str]) -> None:
+        if self.scratch is not None:
+            return  # the scratch file takes what is too much
         made, numbers = tile.bases[key], self._numbers.setdefault(tile.bases, {})
         if key not in numbers:
             numbers[key] = next(self._next)
@@ -336,15 +378,15 @@ class Session(Computer):
         rows, cols = _sides(a.shape)
         cut = even_tile(rows, cols, self.slots, tile)
 
-        def encrypt(plaintext: Any, b: float) -> Ciphertext:
-            return self._client.encrypt(plaintext, self._secret, b)
+        def encrypt(plaintext: Any, b: float) -> Any:
+            return self.kept(self._client.encrypt(plaintext, self._secret, b))
 
         tiles = encrypt_tiles(a, cut, self.context, at, bound, encrypt, self.threads, "declare a larger bound=")
         return EncryptedMatrix(self, tiles, rows, cols, a.ndim, Step("input", detail="encrypted"))
 
     def decrypt(self, matrix: EncryptedMatrix) -> Any:
         def slots_of(c: Any) -> Array:
-            plaintext = self._client.decrypt(self.device.download(c), self._secret)
+            plaintext = self._client.decrypt(self.here(c), self._secret)
             return real_slots(self.context, plaintext, self.threads)
 
         return matrix.assemble(slots_of)

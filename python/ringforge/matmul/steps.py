@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich import box
@@ -20,7 +20,7 @@ class Step:
 
     Args:
         kind: input, plain, constant, product, sum, difference, negative, multiple,
-            clean, transpose or block.
+            clean, transpose, block, entrywise or total.
         operands: the steps it takes its operands from.
         arguments: its other arguments, as JSON has them (constants: the array).
         shape: of the result, as numpy counts.
@@ -40,6 +40,10 @@ class Step:
     error: float = 0.0
     detail: str = ""
     choice: planner.Choice | None = None
+
+    def like(self) -> Step:
+        """The same step for the same matrix in other ciphertexts."""
+        return replace(self)
 
     def ancestors(self) -> list[Step]:
         """This step and all it depends on, operands first."""

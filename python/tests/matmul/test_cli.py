@@ -250,7 +250,7 @@ def test_a_server_over_a_socket(here: Path, run: Run) -> None:
         ("plan --shape 4x4x4 --memory 1KiB --params matmul-a-128 --out new.json", "MiB"),
         ("plan --shape 4x4x4 --memory 1KiB --params matmul-a-128", "take --keys few"),
         ("plan --shape 4x4x4 --bound 1e30 --params matmul-a-128", "plan in Python, where A.matmul(B, bound=...)"),
-        ('run --in A=a.npy --in B=a.npy --expr "A * B"', "@ takes two matrices"),
+        ('run --in A=a.npy --in B=a.npy --expr "A / B"', "divided by an encrypted matrix"),
         ("plan --shape 9x9x9x9x9 --params matmul-a-128 --out new.json", "levels"),
         ("run --in a.npy", "NAME=FILE"),
         ("run --in A=none.npy", "none.npy"),
@@ -291,7 +291,7 @@ def test_expressions() -> None:
     for text in (
         "A @",
         "A ** 2",
-        "A.sum()",
+        "A.std()",
         "__import__('os')",
         "A if B else A",
         "A.real",

@@ -66,7 +66,7 @@ def test_ringforge(shape: tuple[int, int, int], alpha: int) -> None:
     assert ops.plaintext_bytes == counted.plaintext_bytes
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - {"auto", "ringforge"}))
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"auto", "ringforge", "fold"}))
 @pytest.mark.parametrize("shape", [(8, 8, 8), (4, 8, 8), (8, 8, 4), (8, 2, 8), (3, 5, 4)])
 def test_published_methods(method: str, shape: tuple[int, int, int]) -> None:
     session = ckks.Session(parameters(10, levels=5), 2)

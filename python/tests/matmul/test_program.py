@@ -15,6 +15,7 @@ from rich.console import Console
 
 from ringforge import matmul
 from ringforge.errors import FormatError, LevelError, MemoryLimitError, ParameterError, ShapeError
+from ringforge.matmul.engine import Product
 from ringforge.matmul.program import symbols
 from ringforge.matmul.roles import Computer
 from ringforge.matmul.tracer import Tracer
@@ -215,13 +216,16 @@ def test_refusals() -> None:
             make()
 
 
-def test_memory_of_the_whole_program_is_limited(program: matmul.Program) -> None:
+def test_memory_of_the_whole_program_is_limited() -> None:
+    program = matmul.trace(small(8), gradient, SHAPES, method="ringforge")
     total = sum(program.memory.values())
     assert min(program.memory.values()) > 0
     products = [s.choice.chosen.cost.memory for s in program.traced.results["result"].step.ancestors() if s.choice]
     assert max(products) < total
     with pytest.raises(MemoryLimitError, match="the program takes"):
-        matmul.trace(small(8), gradient, SHAPES, memory=max(products) + 1000, level=program.inputs[0].level)
+        matmul.trace(
+            small(8), gradient, SHAPES, memory=max(products) + 1000, level=program.inputs[0].level, method="ringforge"
+        )
 
 
 # ---- files ----
@@ -231,7 +235,7 @@ def test_files_are_for_people_and_machines(program: matmul.Program, tmp_path: Pa
     program.save(tmp_path / "p.json")
     data = json.loads((tmp_path / "p.json").read_text())
     assert data["format"] == "ringforge-matmul-program"
-    assert data["version"] == 1
+    assert data["version"] == 2  # the gradient folds
     assert [x["name"] for x in data["inputs"]] == ["X", "y", "w"]
     assert [s["kind"] for s in data["steps"]].count("product") == 2
     screen = Console(width=150, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
@@ -256,7 +260,7 @@ def _set(path: str, value: Any) -> Callable[[Any], None]:
 
 CHANGES = {
     "another format": _set("format", "ringforge-matvec-program"),
-    "a later version": _set("version", 2),
+    "a later version": _set("version", 3),
     "an unknown field": _set("extra", 1),
     "no name": _set("inputs.0.name", "a b"),
     "equal names": _set("inputs.0.name", "w"),
@@ -333,3 +337,26 @@ def test_absurd_amounts_of_work_are_refused(monkeypatch: pytest.MonkeyPatch, pro
     tracer = Tracer(program.context, program.planning)
     with pytest.raises(FormatError, match="more than 3 operations"):
         program.run(symbols(tracer, program.inputs))
+
+
+def test_large_grids_are_planned_block_by_block_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal blocks are looked at once: 15^3 products take few descriptions, and the figures of all of them."""
+    described, shown = 0, []
+    describe = Product.describe
+
+    def counted(self: Product, *of: Any) -> Any:
+        nonlocal described
+        described += 1
+        return describe(self, *of)
+
+    monkeypatch.setattr(Product, "describe", counted)
+    program = matmul.trace("matmul-a-128", lambda A, B: A @ B, A=(1900, 1900), B=(1900, 1900), progress=shown.append)
+    (result,) = program.traced.results.values()
+    assert result.step.grid[0] >= 15
+    assert described < 100
+    assert program.traced.tracer.operations >= 2 * result.step.grid[0] ** 3
+    assert shown == sorted(shown)
+    assert shown[-1] == 1
+    choice = result.step.choice
+    assert choice is not None
+    assert program.traced.tracer.work == pytest.approx(choice.chosen.cost.weight * result.step.grid[0] ** 3)
