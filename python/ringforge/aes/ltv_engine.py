@@ -50,6 +50,7 @@ from ringforge.aes.engine import (
 from ringforge.aes.sbox import Cipher, cipher
 from ringforge.binary_slots import BinarySlots
 from ringforge.devices import Device, Handle, KeySet, Report, open_device
+from ringforge.devices.base import CPU_RUNS_IT
 from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
 from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
 from ringforge.ltv.keys import KeyDirectory, Room
@@ -201,7 +202,7 @@ def check_device(context: Context, device: str | Device, rounds: int = ROUNDS) -
                 try:
                     found.check(kernel)
                 except ParameterError as e:
-                    raise ParameterError(f"{e}; cpu runs it, other devices are listed by `ringforge info`") from None
+                    raise ParameterError(f"{str(e).removesuffix(CPU_RUNS_IT)}{CPU_RUNS_IT}") from None
     return found
 
 

@@ -21,6 +21,9 @@ T = TypeVar("T")
 K = TypeVar("K")
 S = TypeVar("S")
 
+#: What to do when a device cannot.
+CPU_RUNS_IT = "; cpu runs it, other devices are listed by `ringforge info`"
+
 #: Takes the fraction done; a result of False cancels a kernel that can be cancelled.
 Progress = Callable[[float], bool | None]
 
@@ -306,10 +309,9 @@ class Device:
     def _checked(self, kernel: Kernel) -> Implementation:
         found = implementation(type(kernel), self.kind)
         if found is None:
-            others = sorted(kind for kind, known in _IMPLEMENTATIONS if known is type(kernel))
             raise ParameterError(
                 f"device {self.name} does not run {type(kernel).__name__}"
-                + (f"; of the devices asked for so far {' and '.join(others)} do" if others else "")
+                + (CPU_RUNS_IT if implementation(type(kernel), "cpu") is not None else "")
             )
         needs = kernel.needs()
         for what, need, have in (

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from ringforge import _native
-from ringforge._native import fhew, io, kernels, omr, oprf, psi
+from ringforge._native import fhew, io, kernels, omr, oprf, psi, psi_poly
 from tests.concurrency import small
 from tests.concurrency.lock import Call, let_go
-from tests.foreign_world import Compressions
+from tests.foreign_world import Compressions, Polynomials
 
 #: Name, call, and what comes before each call; as `let_go` wants them.
 Row = tuple[str, Call, Call]
@@ -38,6 +38,7 @@ ELSEWHERE = {
     "omr.CompressionPlan.memory": "a formula",
     "omr.Affine.run_bytes": "a formula",
     "psi.Plan.query_bytes": "a formula",
+    "psi_poly.Plan.query_bytes": "a formula",
 }
 
 
@@ -246,6 +247,18 @@ def set_intersection(_: Path) -> Iterator[Row]:
     yield row("psi.evaluate", psi.evaluate, keys, request, table, 2)
 
 
+def polynomials(_: Path) -> Iterator[Row]:
+    w = Polynomials(1)
+    yield row("psi_poly.ClientKey.__init__", psi_poly.ClientKey, w.plan)
+    yield row("psi_poly.ClientKey.evaluation_keys", w.client.evaluation_keys, 2)
+    yield row("psi_poly.ClientKey.query", w.client.query, w.felts, 2)
+    yield row("psi_poly.ClientKey.decode", w.client.decode, w.reply, 2)
+    yield row("psi_poly.ClientKey.margin", w.client.margin, w.reply)
+    yield row("psi_poly.SessionKeys.__init__", psi_poly.SessionKeys, w.plan, w.keys, 2)
+    yield row("psi_poly.interpolate", psi_poly.interpolate, w.plan, w.counts, w.roots, w.labels, w.touched, w.plain, 2)
+    yield row("psi_poly.evaluate", psi_poly.evaluate, w.session, w.request, w.table, 2)
+
+
 def digests(_: Path) -> Iterator[Row]:
     w = Compressions(10)
     yield row("omr.CompressionKeys.__init__", omr.CompressionKeys, w.bfv, w.secret, None, 2)
@@ -398,6 +411,7 @@ TABLES = [
     records,
     boolean_gates,
     set_intersection,
+    polynomials,
     digests,
     pseudo_random_function,
     signals,

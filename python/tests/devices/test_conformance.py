@@ -17,7 +17,7 @@ from ringforge.errors import ParameterError
 from ringforge.matvec.kernels import MatvecKernel, SquareKernel
 from tests.devices import resident
 
-KERNELS = 15
+KERNELS = 16
 
 
 def named(device: str, kernel: str = "") -> Iterator[tuple[str, Callable[[], None]]]:

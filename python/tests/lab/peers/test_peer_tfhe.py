@@ -124,7 +124,7 @@ def test_unknown_set_is_refused_before_building() -> None:
 
 def test_sources_pin_one_version() -> None:
     manifest, lock = ((tfhe.SOURCES / name).read_text() for name in ("Cargo.toml", "Cargo.lock"))
-    assert f'tfhe = {{ version = "={tfhe.VERSION}", features = ["boolean"] }}' in manifest
+    assert f'tfhe = {{ version = "={tfhe.VERSION}", features = ["boolean", "integer"] }}' in manifest
     assert f'name = "tfhe"\nversion = "{tfhe.VERSION}"' in lock
     source = (tfhe.SOURCES / "src" / "main.rs").read_text()
     assert f'TFHE_VERSION: &str = "{tfhe.VERSION}"' in source
