@@ -164,3 +164,37 @@ def test_long_arrays_go_in_parts(world: World, monkeypatch: pytest.MonkeyPatch) 
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
     assert len(seen) > 4
+
+
+def test_known_numbers_are_shifted_by_encrypted_places(clear: Any) -> None:
+    x = clear([0, 1, 3, 7, 8, 200])
+    places = [0, 1, 3, 7, 8, 200]
+    for word in (0, 1, 5, 255):
+        assert integers.decrypt(clear.key, word << x) == [(word << n) & 255 for n in places]
+        assert integers.decrypt(clear.key, word >> x) == [word >> n for n in places]
+    for run, kind, text in (
+        (lambda: 1 << clear([1], "int8"), errors.MismatchError, "astype"),
+        (lambda: 1 >> clear([True], "bool"), errors.MismatchError, "bool"),
+        (lambda: 256 << x, errors.ValueError, "wider"),
+        (lambda: [1, 2] << x, errors.ParameterError, "take an int"),
+    ):
+        with pytest.raises(kind, match=text):
+            run()
+
+
+def test_quotients_and_remainders_together(clear: Any) -> None:
+    x = clear([23, 200])
+    quotient, rest = divmod(x, 7)
+    assert (integers.decrypt(clear.key, quotient), integers.decrypt(clear.key, rest)) == ([3, 28], [2, 4])
+    quotient, rest = divmod(250, x)
+    assert (integers.decrypt(clear.key, quotient), integers.decrypt(clear.key, rest)) == ([10, 1], [20, 50])
+
+
+def test_division_by_an_encrypted_zero(clear: Any) -> None:
+    """As the documents say: unsigned all ones, signed -1, or 0 of negative numbers; the remainder is the dividend."""
+    values = [0, 1, 100, 127]
+    assert integers.decrypt(clear.key, clear(values) // clear(0)) == [255] * 4
+    assert integers.decrypt(clear.key, clear(values) % clear(0)) == values
+    values += [-1, -100, -128]
+    assert integers.decrypt(clear.key, clear(values, "int8") // clear(0, "int8")) == [-1] * 4 + [0] * 3
+    assert integers.decrypt(clear.key, clear(values, "int8") % clear(0, "int8")) == values

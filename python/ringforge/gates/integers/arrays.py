@@ -134,6 +134,12 @@ class EncryptedArray(EncryptedValue):
     def __rmod__(self, other: Any) -> EncryptedArray:
         return _arithmetic("mod", self, other, swapped=True)
 
+    def __divmod__(self, other: Any) -> tuple[EncryptedArray, EncryptedArray]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[EncryptedArray, EncryptedArray]:
+        return other // self, other % self
+
     def __truediv__(self, other: Any) -> NoReturn:
         raise ParameterError("integers have no / here: a // b rounds down, a % b is what is left")
 
@@ -185,6 +191,12 @@ class EncryptedArray(EncryptedValue):
 
     def __rshift__(self, by: Any) -> EncryptedArray:
         return _shifted("rshift", self, by)
+
+    def __rlshift__(self, word: Any) -> EncryptedArray:
+        return _shifted_plain("lshift", word, self)
+
+    def __rrshift__(self, word: Any) -> EncryptedArray:
+        return _shifted_plain("rshift", word, self)
 
     def rotate_left(self, by: Any) -> EncryptedArray:
         """Bits rotated towards the upper end, by a known or encrypted unsigned number of places, modulo the width."""
@@ -436,6 +448,16 @@ def _shifted(name: str, a: EncryptedArray, by: Any) -> EncryptedArray:
     words = bits.words[..., np.clip(source, 0, width - 1), :]
     words[..., (source < 0) | (source >= width), :] = 0
     return made(bits._like(words), a.dtype, noise)
+
+
+def _shifted_plain(name: str, word: Any, by: EncryptedArray) -> EncryptedArray:
+    """A known number of the type of the places, which are unsigned."""
+    if not _is_plain(word):
+        raise ParameterError(f"{type(word).__name__} is no number to shift by encrypted places: take an int")
+    if _number(by, "shifts").dtype.signed:
+        raise MismatchError(f'a number of places of type {by.dtype}: convert it first, by.astype("uint8")')
+    op = Operation(name, (by.dtype.width,), False, by.dtype.width, by.dtype.check(int(word)), True)
+    return _run(op, [by], by.dtype)
 
 
 def select(condition: Any, one: Any, zero: Any) -> EncryptedArray:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -168,6 +169,17 @@ _kept: OrderedDict[_Key, Compiled | None] = OrderedDict()
 _lock = threading.Lock()
 #: Circuits being made, so that two threads do not make one twice.
 _making: dict[_Key, threading.Event] = {}
+
+
+def _forget_threads() -> None:
+    """In a forked child: what other threads were making, and whether they held the lock, ended with them."""
+    global _lock
+    _lock = threading.Lock()
+    _making.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def compiled(op: Operation, set_name: str, method: str, operands: tuple[sums.PortNoise, ...]) -> Compiled | None:
