@@ -16,8 +16,9 @@ import pytest
 
 from ringforge import errors, gates
 from ringforge.gates import integers, noise, sets, sums
-from ringforge.gates.integers import IntType
+from ringforge.gates.integers import IntType, provenance
 from ringforge.gates.integers.operations import KEPT, Operation, compiled, kept
+from ringforge.gates.integers.provenance import levels
 
 TOY = "gates-toy"
 WHY = "a test"
@@ -174,6 +175,23 @@ def test_no_decision_fails_more_than_promised(name: str, params: str) -> None:
         again = sums.examine(found.circuit.netlist, s, "ginx", ports)
         assert again.worst_log2 <= s.failure
         assert again.outputs["y"] <= sums.tolerance(s) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("method", noise.METHODS)
+@pytest.mark.parametrize("params", ["gates-128", "gates-degraded", "paper-medium", "paper-std128-ap"])
+def test_results_are_refreshed_as_seldom_wrongly_as_promised(params: str, method: str) -> None:
+    """REFRESH doubles: four times the variance, half a turn of two sides."""
+    s = sets.named(params, WHY)
+    rounding, limit = noise.stages(s, method).rounding, sums.limit_log2(s, method)
+    for name, width, c in itertools.product(("add", "sub", "neg"), (2, 8), (0, 1, 2)):
+        count = 1 if name == "neg" else 2
+        known = levels(params, method)[c]
+        found = compiled(Operation(name, (width,) * count, True, width), params, method, (known,) * count)
+        if found is None or not found.is_sum:
+            continue
+        wrong = noise._decision(s, True, 4 * found.variance + rounding)
+        assert wrong <= limit + 1e-6, (name, width, c)
+        assert found.failure_log2 >= wrong
 
 
 def test_additions_of_fresh_numbers_take_a_bootstrap_a_bit() -> None:
@@ -390,6 +408,22 @@ def test_operands_that_depend_on_each_other(world: World) -> None:
     z = x + y
     w = z[:1] + world.encrypt([1], "uint8")
     assert z._state[1].is_sum or w is not None
+
+
+def test_what_is_within_a_sum_may_come_again(world: World) -> None:
+    """Gates give the same ciphertext for the same inputs: those of |x| are x ^ sign, and their noise is in the sum."""
+    x = world.encrypt([-5, 7, -128, 3], "int8")
+    flipped, other = x ^ (x >> 7), world.encrypt([1, 2, 3, 4], "int8") ^ (x >> 7)
+    assert not flipped._state[1].is_sum
+    size = abs(x)
+    assert size._state[1].is_sum
+    held = size._state[1].sources
+    assert held is not None
+    assert not provenance.apart(held, provenance.numbers(flipped._state[0]), (4,))
+    # Other numbers' gates are others.
+    assert provenance.apart(held, provenance.numbers(other._state[0]), (4,))
+    expected = [wrapped(abs(v) + (v ^ (v >> 7)), 8, True) for v in (-5, 7, -128, 3)]
+    assert world.decrypt(size + flipped) == expected
 
 
 def test_sums_are_refreshed_for_gates(world: World) -> None:

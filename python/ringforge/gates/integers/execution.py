@@ -71,11 +71,12 @@ def run(
     if len(operands) == 1 and circuit.outputs[0].wires == circuit.inputs[0].wires and dtype == operands[0].dtype:
         return operands[0]
     states = [x._state for x in operands]
-    bits = _evaluated(circuit, evaluator, [b for b, _ in states], shape)
-    sources = None
+    outputs = _evaluated(circuit, evaluator, [b for b, _ in states], shape)
+    bits, sources = outputs["y"], None
     if found.is_sum:
-        rows = [provenance.sources_of(b, n) for b, n in states]
-        sources = provenance.joined([*rows, provenance.numbers(bits)], shape)
+        # Gates are deterministic: what is within may come again from another operation.
+        rows = [provenance.sources_of(b, n) for b, n in states] + [provenance.numbers(b) for b in outputs.values()]
+        sources = provenance.joined(rows, shape)
     return make(bits, dtype, Noise(found.variance, sources))
 
 
@@ -127,8 +128,10 @@ def _independent(operands: Sequence[EncryptedValue], shape: tuple[int, ...]) -> 
     )
 
 
-def _evaluated(circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits], shape: tuple[int, ...]) -> Bits:
-    """The result, in parts of so many elements that the wires take :data:`PASS_BYTES`."""
+def _evaluated(
+    circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits], shape: tuple[int, ...]
+) -> dict[str, Bits]:
+    """The outputs, in parts of so many elements that the wires take :data:`PASS_BYTES`."""
     count = math.prod(shape)
     inputs = [b.bound(evaluator) for b in operands]
     wire = 4 * (evaluator.params.n + 1)
@@ -136,8 +139,8 @@ def _evaluated(circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits],
     names = [p.name for p in circuit.inputs]
     if count <= lanes:
         given = dict(zip(names, inputs, strict=True))
-        found = circuit.evaluate(evaluator, given, reported(0, 1))["y"]
-        return found if found.shape[:-1] == shape else found.reshape(*shape, found.shape[-1])
+        found = circuit.evaluate(evaluator, given, reported(0, 1))
+        return {n: b if b.shape[:-1] == shape else b.reshape(*shape, b.shape[-1]) for n, b in found.items()}
     flat = [
         np.broadcast_to(np.arange(math.prod(b.shape[:-1])).reshape(b.shape[:-1]), shape).reshape(-1) for b in inputs
     ]
@@ -149,6 +152,9 @@ def _evaluated(circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits],
             n: Bits(r[f[at]], evaluator.params, evaluator, key_id=evaluator.key_id)
             for n, r, f in zip(names, rows, flat, strict=True)
         }
-        parts.append(circuit.evaluate(evaluator, given, reported(k, total))["y"].words)
-    words = np.concatenate(parts)
-    return Bits(words.reshape(*shape, *words.shape[1:]), evaluator.params, evaluator, key_id=evaluator.key_id)
+        parts.append(circuit.evaluate(evaluator, given, reported(k, total)))
+    joined = {n: np.concatenate([p[n].words for p in parts]) for n in parts[0]}
+    return {
+        n: Bits(w.reshape(*shape, *w.shape[1:]), evaluator.params, evaluator, key_id=evaluator.key_id)
+        for n, w in joined.items()
+    }
