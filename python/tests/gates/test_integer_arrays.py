@@ -109,6 +109,16 @@ def test_products_of_other_shapes_are_refused(clear: Any) -> None:
         x.dot(np.ones((2, 3, 2), np.uint8))
 
 
+def test_shapes_are_lengths_or_tuples(clear: Any) -> None:
+    x = clear([[1, 2, 3], [4, 5, 6]])
+    for shape in ((3, 2), ((3, 2),), ([-1, 2],), (np.int64(3), -1)):
+        assert integers.decrypt(clear.key, x.reshape(*shape)) == [[1, 2], [3, 4], [5, 6]]
+    assert integers.decrypt(clear.key, x[0, 0].reshape(())) == integers.decrypt(clear.key, x[0, 0].reshape()) == 1
+    for bad in ((4, 2), ((3, 2), 1), ("a",), (1.5, 4)):
+        with pytest.raises(errors.ShapeError, match="fit"):
+            x.reshape(*bad)
+
+
 def test_axes_are_as_numpys(clear: Any) -> None:
     plain = np.random.default_rng(6).integers(0, 256, (2, 3, 2)).astype(np.uint8)
     x = clear(plain)

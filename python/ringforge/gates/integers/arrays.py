@@ -64,12 +64,13 @@ class EncryptedArray(EncryptedValue):
     def __iter__(self) -> Iterator[EncryptedArray]:
         return (self[i] for i in range(len(self)))
 
-    def reshape(self, *shape: int) -> EncryptedArray:
-        """The same integers in another shape; one length may be -1."""
+    def reshape(self, *shape: Any) -> EncryptedArray:
+        """The same integers in another shape, lengths or a tuple of them; one may be -1."""
         bits, noise = self._state
+        lengths = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         try:
-            found = np.empty(self.shape, dtype=np.bool_).reshape(shape).shape
-        except ValueError:
+            found = np.empty(self.shape, dtype=np.bool_).reshape(lengths).shape
+        except (ValueError, TypeError):
             raise ShapeError(f"{self.size} integers do not fit shape {shape}") from None
         sources = None if noise.sources is None else noise.sources.reshape(*found, noise.sources.shape[-1])
         return made(bits.reshape(*found, self.dtype.width), self.dtype, Noise(noise.variance, sources))
