@@ -377,8 +377,8 @@ def encrypted_bits(data: bytes) -> None:
 
 
 @target(
-    "gates.integers.client.from_bytes",
-    "gates.integers.client._type_of",
+    "gates.integers.records.read",
+    "gates.integers.records.type_of",
     seeds=lambda: [
         integers.encrypt(gate_secret(), [3, -5], "int4").to_bytes(),
         integers.encrypt(gate_secret(), True, "bool").to_bytes(),

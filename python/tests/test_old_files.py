@@ -3,8 +3,8 @@
 """Files that earlier states of the library wrote still open and hold what they held.
 
 `old_files/COMMIT` has small ones of every kind that the library of that commit writes: 3d84ca5 is the first release,
-a2e2c85 came before all files were records. `cpp/tests/data` has their evaluation keys of gates, which are small for
-parameters of C++ tests only.
+a2e2c85 came before all files were records; of 5cd8074 there are encrypted integers. `cpp/tests/data` has their
+evaluation keys of gates, which are small for parameters of C++ tests only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 from ringforge import _native, gates, matvec, psi
 from ringforge._native import io
 from ringforge.cli import main
+from ringforge.gates import integers
 from ringforge.serving.quota import Quota
 
 OLD = Path(__file__).parent / "old_files"
@@ -80,6 +81,19 @@ def test_files_of_gates(commit: str) -> None:
     bits = gates.load_bits(root / "x.ct", secret)
     expected = {"a": [1, 0, 1], "b": [1, 1, 0]} if commit == "3d84ca5" else {"a": [1, 0, 1], "b": [0, 1]}
     assert {n: gates.decrypt(secret, b).tolist()[: len(expected[n])] for n, b in bits.items()} == expected
+
+
+def test_bytes_of_integers() -> None:
+    root = OLD / "5cd8074" / "integers"
+    secret = gates.load_secret_key(root / "secret.key", "a test file")
+    evaluator = gates.Evaluator(gates.make_evaluation_key(secret))
+    for name, value in (("fresh", [[-3, 5]]), ("gate", [[-3, 1]]), ("sum", [[-1, 7]])):
+        data = (root / f"{name}.ct").read_bytes()
+        x = integers.from_bytes(data, evaluator)
+        assert (x.dtype.name, x.to_bytes()) == ("int4", data)
+        assert integers.decrypt(secret, x) == value
+        # They are computed with: a sum is refreshed first.
+        assert integers.decrypt(secret, x == x.reshape(2)) == [[True, True]]
 
 
 @pytest.mark.parametrize("name", ["3d84ca5/psi-oprf", "3d84ca5/psi-direct", "a2e2c85/psi-oprf"])

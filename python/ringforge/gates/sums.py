@@ -55,16 +55,19 @@ class Examined:
     """What the noise does in a netlist.
 
     Attributes:
-        failure_log2: of the union bound over all decisions, that on the outputs at decryption included.
+        failure_log2: of the union bound over all decisions, and those on the outputs at decryption, or in the gates
+            that refresh outputs with sums, whichever fail more.
         worst_log2: of the most likely one.
         outputs: the largest variance of a bit, for each output port.
         sums: the output ports with bits that are sums, whose noise may depend on each other's.
+        held: the wires of gates whose noise is in those bits; of a carry and its sum, the carry.
     """
 
     failure_log2: float
     worst_log2: float
     outputs: dict[str, float]
     sums: frozenset[str] = frozenset()
+    held: frozenset[int] = frozenset()
 
 
 def limit_log2(s: GateSet, method: str = "ginx") -> float:
@@ -76,18 +79,35 @@ def limit_log2(s: GateSet, method: str = "ginx") -> float:
 
 def tolerance(s: GateSet, method: str = "ginx") -> float:
     """The variance that a bit may have at decryption, in squared units of M, for the set's promise."""
+    return _largest(s, method, lambda variance: _decision(s, False, variance))
+
+
+def refreshable(s: GateSet, method: str = "ginx") -> float:
+    """The variance that a result may have, in squared units of M: decrypted or refreshed it fails as promised."""
+    rounding = noise.stages(s, method).rounding
+    return min(tolerance(s, method), _largest(s, method, lambda variance: _refresh(s, variance, rounding)))
+
+
+def _largest(s: GateSet, method: str, failure: Callable[[float], float]) -> float:
+    """The variance with which something fails as often as it may."""
     limit, low, high = limit_log2(s, method), 0.0, float(s.rotation_modulus) ** 2
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if _decision(s, False, middle) <= limit else (low, middle)
+        low, high = (middle, high) if failure(middle) <= limit else (low, middle)
     return low
 
 
 def noisiest_sum(s: GateSet, method: str = "ginx") -> float:
-    """The variance up to which two sums and a carry can be added once more by a shared rotation: what operands of
-    integer operations may have, in squared units of M."""
+    """The variance up to which two sums and a carry can be added once more by a shared rotation, and each can be
+    refreshed: what operands of integer operations may have, in squared units of M."""
     room = tolerance(s, method) - noise.shared_rounding(s, method) - noise.input_variance(s, "gate", method)
-    return max(room / 2, noise.input_variance(s, "mux", method))
+    return max(min(room / 2, refreshable(s, method)), noise.input_variance(s, "mux", method))
+
+
+def _refresh(s: GateSet, variance: float, rounding: float) -> float:
+    """log2 of the failure of a REFRESH, which doubles its input."""
+    gate = noise.GATES["REFRESH"]
+    return _decision(s, gate.doubled, noise.weight_square(gate.sums[0]) * variance + rounding)
 
 
 def _decision(s: GateSet, doubled: bool, variance: float) -> float:
@@ -122,6 +142,7 @@ class _Walk:
     vectors: list[_Vector] = field(default_factory=list)
     failures: list[float] = field(default_factory=list)
     soft: set[int] = field(default_factory=set)
+    rotations: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.stages = noise.stages(self.s, self.method)
@@ -143,6 +164,10 @@ class _Walk:
 
     def variance(self, vector: _Vector) -> float:
         return sum(w * w * self.variances[i] for i, w in vector.items())
+
+    def holds_sums(self, wire: int) -> bool:
+        """Whether a wire's noise is of several sources, or of an operand's that is itself a sum."""
+        return len(self.vectors[wire]) > 1 or bool(self.soft & self.vectors[wire].keys())
 
     def decide(self, gate: Gate, shares: bool) -> float:
         """log2 of the failure of a gate's rotations, on the noise that its inputs have now."""
@@ -216,6 +241,7 @@ def _walked(
         if made is None:
             made = walk.source(walk.stages.output(2 if kind is GateKind.MUX else 1))
             rotations[own] = made
+            walk.rotations[next(iter(made))] = own
         if kind in SUMS:
             walk.vectors.append(_combined((1,) * (kind.arity + 1), [*(walk.vectors[i] for i in gate.inputs), made]))
         else:
@@ -244,17 +270,18 @@ def _result(walk: _Walk) -> Examined:
     outputs = {}
     for port in netlist.outputs:
         found = [walk.variance(walk.vectors[w]) for w in port.wires]
-        failures += [_decision(walk.s, False, v) for v in found]
         outputs[port.name] = max(found)
+        for wire, variance in zip(port.wires, found, strict=True):
+            sent = _decision(walk.s, False, variance)
+            refreshed = _refresh(walk.s, variance, walk.stages.rounding) if walk.holds_sums(wire) else sent
+            failures.append(max(sent, refreshed))
     real = [f for f in failures if not math.isinf(f)]
-    sums = frozenset(
-        p.name
-        for p in netlist.outputs
-        if any(len(walk.vectors[w]) > 1 or walk.soft & walk.vectors[w].keys() for w in p.wires)
-    )
+    sums = frozenset(p.name for p in netlist.outputs if any(walk.holds_sums(w) for w in p.wires))
+    wires = [w for p in netlist.outputs for w in p.wires if walk.holds_sums(w)]
+    held = frozenset(walk.rotations[i] for w in wires for i in walk.vectors[w] if i in walk.rotations)
     if not real:
-        return Examined(-math.inf, -math.inf, outputs, sums)
-    return Examined(min(0.0, noise.log2_add(*real)), max(real), outputs, sums)
+        return Examined(-math.inf, -math.inf, outputs, sums, held)
+    return Examined(min(0.0, noise.log2_add(*real)), max(real), outputs, sums, held)
 
 
 # ---- sums in place of XORs -----------------------------------------------------------------------
@@ -271,7 +298,7 @@ def with_sums(netlist: Netlist, s: GateSet, method: str, inputs: Mapping[str, Po
     """
     candidates = _candidates(netlist)
     refused: set[int] = set()
-    most = tolerance(s, method)
+    most = refreshable(s, method)
     for _ in range(_ROUNDS + len(candidates)):
         made, origin = _rewritten(netlist, {w: c for w, c in candidates.items() if w not in refused})
         before = len(refused)

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from ringforge import gates
 from ringforge.gates import integers
+from ringforge.gates.integers import operations
 from ringforge.gates.integers.operations import Operation, compiled
 
 from .test_integers import TOY, WHY, World
@@ -58,6 +61,34 @@ def test_a_forked_child_computes(world: World) -> None:
     if not child:
         os._exit(0 if world.decrypt(x + 22) == 42 else 1)
     _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_while_a_circuit_is_made_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the thread that makes it, and of one that holds the lock, the child has nothing."""
+    op = Operation("add", (22, 22), False, 22, None)
+    parent, began, go = os.getpid(), threading.Event(), threading.Event()
+    known = operations._compile
+
+    def slow(*key: Any) -> Any:
+        if os.getpid() == parent:
+            began.set()
+            go.wait()
+        return known(*key)
+
+    monkeypatch.setattr(operations, "_compile", slow)
+    maker = threading.Thread(target=compiled, args=(op, "gates-128", "ginx", ()))
+    maker.start()
+    began.wait()
+    with operations._lock:
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            os._exit(0 if compiled(op, "gates-128", "ginx", ()) is not None else 1)
+    _, status = os.waitpid(child, 0)
+    go.set()
+    maker.join()
     assert os.waitstatus_to_exitcode(status) == 0
 
 

@@ -29,14 +29,24 @@ from ringforge.gates.integers.arrays import (
     stack,
     where,
 )
-from ringforge.gates.integers.client import decrypt, encrypt, from_bytes, to_bytes
-from ringforge.gates.integers.execution import reporting
+from ringforge.gates.integers.client import (
+    FheBool,
+    FheInt8,
+    FheInt16,
+    FheInt32,
+    FheInt64,
+    FheUint8,
+    FheUint16,
+    FheUint32,
+    FheUint64,
+    decrypt,
+    encrypt,
+    from_bytes,
+)
+from ringforge.gates.integers.progress import reporting
+from ringforge.gates.integers.records import to_bytes
 from ringforge.gates.integers.types import IntType, int_type
 from ringforge.gates.storage import keygen
-
-FheBool = IntType(1, boolean=True)
-FheUint8, FheUint16, FheUint32, FheUint64 = (IntType(w) for w in (8, 16, 32, 64))
-FheInt8, FheInt16, FheInt32, FheInt64 = (IntType(w, True) for w in (8, 16, 32, 64))
 
 __all__ = [
     "EncryptedArray",

@@ -6,26 +6,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.gates import noise as noises
-from ringforge.gates import sets
-from ringforge.gates.bits import Bits, Evaluator, check_same, to_bits
+from ringforge.gates.bits import Bits, check_same, to_bits
+from ringforge.gates.integers.execution import evaluator_of, run
 from ringforge.gates.integers.operations import Operation
-from ringforge.gates.integers.provenance import Noise
+from ringforge.gates.integers.provenance import Noise, levels, sources_of
+from ringforge.gates.integers.records import to_bytes
 from ringforge.gates.integers.types import IntType, boolean, common_type, int_type
-
-if TYPE_CHECKING:
-    from ringforge._native.fhew import GateParameters
+from ringforge.gates.integers.values import EncryptedValue
+from ringforge.gates.noise import METHODS
 
 _HIDDEN = "an encrypted integer has no value here; integers.decrypt(secret_key, x) gives it to the key's holder"
 
 
-class EncryptedArray:
+class EncryptedArray(EncryptedValue):
     """An array of encrypted integers of one type, of any shape; a single one is an :class:`EncryptedInt`.
 
     `+ - * // % << >> & | ^ ~ < <= > >= == !=` work element by element, and broadcast, with other arrays, with integers
@@ -36,67 +35,10 @@ class EncryptedArray:
     Made by :func:`ringforge.gates.integers.encrypt`, `from_bytes` and `of_bits`.
     """
 
-    __slots__ = ("_state", "dtype")
+    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     #: numpy's arrays leave operators with these to them.
     __array_ufunc__ = None
-
-    def __init__(self, bits: Bits, dtype: IntType, noise: Noise) -> None:
-        if bits.ndim < 1 or bits.shape[-1] != dtype.width:
-            raise ShapeError(f"bits of shape {bits.shape} for {dtype}: (..., {dtype.width}) is needed")
-        self._state = bits, noise
-        self.dtype = dtype
-
-    # ---- what it is ----
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the array; () for a single integer."""
-        return self._state[0].shape[:-1]
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of integers."""
-        return math.prod(self.shape)
-
-    @property
-    def params(self) -> GateParameters:
-        """The parameters."""
-        return self._state[0].params
-
-    @property
-    def key_id(self) -> int:
-        """The secret key's public number."""
-        return self._state[0].key_id
-
-    @property
-    def evaluator(self) -> Evaluator | None:
-        """What the operators use."""
-        return self._state[0]._evaluator
-
-    @property
-    def bits(self) -> Bits:
-        """The bits, (*shape, width), the least first, fit for any gate: sums are refreshed, a bootstrap a bit."""
-        return self.refreshed()._state[0]
-
-    def bound(self, evaluator: Evaluator | None) -> Self:
-        """The same with this evaluator; `evaluator.bind(x)` checks that they belong together."""
-        bits, noise = self._state
-        return type(self)(bits.bound(evaluator), self.dtype, noise)
-
-    def refreshed(self) -> EncryptedArray:
-        """The same numbers with the noise of gates. The bootstraps of sums are done once, and kept."""
-        bits, noise = self._state
-        if noise.is_sum:
-            from ringforge.gates.integers.execution import refresh
-
-            self._state = refresh(bits)
-        return self
 
     def __len__(self) -> int:
         if not self.shape:
@@ -122,20 +64,19 @@ class EncryptedArray:
     def __iter__(self) -> Iterator[EncryptedArray]:
         return (self[i] for i in range(len(self)))
 
-    def reshape(self, *shape: int) -> EncryptedArray:
-        """The same integers in another shape; one length may be -1."""
+    def reshape(self, *shape: Any) -> EncryptedArray:
+        """The same integers in another shape, lengths or a tuple of them; one may be -1."""
         bits, noise = self._state
+        lengths = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         try:
-            found = np.empty(self.shape, dtype=np.bool_).reshape(shape).shape
-        except ValueError:
+            found = np.empty(self.shape, dtype=np.bool_).reshape(lengths).shape
+        except (ValueError, TypeError):
             raise ShapeError(f"{self.size} integers do not fit shape {shape}") from None
         sources = None if noise.sources is None else noise.sources.reshape(*found, noise.sources.shape[-1])
         return made(bits.reshape(*found, self.dtype.width), self.dtype, Noise(noise.variance, sources))
 
     def to_bytes(self) -> bytes:
         """For another process; :func:`ringforge.gates.integers.from_bytes` reads it."""
-        from ringforge.gates.integers.client import to_bytes
-
         return to_bytes(self)
 
     def __reduce__(self) -> NoReturn:
@@ -194,6 +135,12 @@ class EncryptedArray:
     def __rmod__(self, other: Any) -> EncryptedArray:
         return _arithmetic("mod", self, other, swapped=True)
 
+    def __divmod__(self, other: Any) -> tuple[EncryptedArray, EncryptedArray]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[EncryptedArray, EncryptedArray]:
+        return other // self, other % self
+
     def __truediv__(self, other: Any) -> NoReturn:
         raise ParameterError("integers have no / here: a // b rounds down, a % b is what is left")
 
@@ -246,6 +193,12 @@ class EncryptedArray:
     def __rshift__(self, by: Any) -> EncryptedArray:
         return _shifted("rshift", self, by)
 
+    def __rlshift__(self, word: Any) -> EncryptedArray:
+        return _shifted_plain("lshift", word, self)
+
+    def __rrshift__(self, word: Any) -> EncryptedArray:
+        return _shifted_plain("rshift", word, self)
+
     def rotate_left(self, by: Any) -> EncryptedArray:
         """Bits rotated towards the upper end, by a known or encrypted unsigned number of places, modulo the width."""
         return _shifted("rotate_left", self, by)
@@ -281,32 +234,51 @@ class EncryptedArray:
 
     cast = astype
 
-    def sum(self, axis: int | None = None, dtype: Any = None) -> EncryptedArray:
-        """The sum along an axis, or of all, in this type or in `dtype`, which it wraps around in."""
+    def sum(self, axis: Any = None, dtype: Any = None) -> EncryptedArray:
+        """The sum along an axis or several, or of all, in this type or in `dtype`, which it wraps around in."""
         start = _number(self, "sum") if dtype is None else _number(self, "sum").astype(dtype)
         return _folded(start, axis, lambda a, b: a + b)
 
-    def min(self, axis: Any = None) -> EncryptedArray:
-        """The least along an axis, or of all; of two operands, tfhe-rs' `x.min(y)`, :func:`minimum`."""
-        if axis is not None and not isinstance(axis, int):
-            return minimum(self, axis)
-        return _folded(self, axis, minimum)
+    def min(self, other: Any = None, *, axis: Any = None) -> EncryptedArray:
+        """The least along an axis or several, or of all; of two operands, tfhe-rs' `x.min(y)`, :func:`minimum`.
 
-    def max(self, axis: Any = None) -> EncryptedArray:
-        """The largest along an axis, or of all; of two operands, tfhe-rs' `x.max(y)`, :func:`maximum`."""
-        if axis is not None and not isinstance(axis, int):
-            return maximum(self, axis)
-        return _folded(self, axis, maximum)
+        Args:
+            other: the other operand, encrypted or an array; a number or a tuple of them is an axis, as with numpy.
+            axis: what to go along.
+        """
+        return _least(self, other, axis, minimum)
+
+    def max(self, other: Any = None, *, axis: Any = None) -> EncryptedArray:
+        """The largest along an axis or several, or of all; of two operands, tfhe-rs' `x.max(y)`, :func:`maximum`.
+
+        Args:
+            other: the other operand, encrypted or an array; a number or a tuple of them is an axis, as with numpy.
+            axis: what to go along.
+        """
+        return _least(self, other, axis, maximum)
+
+    def transpose(self) -> EncryptedArray:
+        """The same integers with the axes in reverse order."""
+        return _moved(self, tuple(reversed(range(self.ndim))))
+
+    T = property(transpose)
 
     def dot(self, other: Any) -> EncryptedArray:
-        """The sum of products along the last axes, with encrypted or plain numbers."""
-        length = np.shape(other)[-1:] if not isinstance(other, EncryptedArray) else other.shape[-1:]
-        if not self.ndim or length != self.shape[-1:]:
-            raise ShapeError(f"dot of shapes {self.shape} and {np.shape(other)}: the last axes are of one length")
-        products: EncryptedArray = self * other
-        return products.sum(axis=-1)
+        """Products of vectors and matrices, encrypted or plain, as `x @ other`.
 
-    __matmul__ = dot
+        Raises:
+            ShapeError: the inner axes differ in length, or there is a stack of matrices, for which `@` is.
+        """
+        shape = _shape_of(other)
+        if self.ndim > 1 and len(shape) > 2:
+            raise ShapeError(f"dot of shapes {self.shape} and {shape}: @ multiplies stacks of matrices")
+        return _products(self, other)
+
+    def __matmul__(self, other: Any) -> EncryptedArray:
+        return _products(self, other)
+
+    def __rmatmul__(self, other: Any) -> EncryptedArray:
+        return _products(other, self)
 
 
 class EncryptedInt(EncryptedArray):
@@ -327,13 +299,16 @@ def made(bits: Bits, dtype: IntType, noise: Noise) -> EncryptedArray:
 def of_bits(bits: Bits, dtype: Any) -> EncryptedArray:
     """Integers of bits along the last axis, the least first: fresh ones, or those of gates and circuits.
 
+    Bits say nothing of their noise. Bound ones count as their evaluator's gates leave them, others as the noisiest
+    method's do, which most evaluators refresh first: `evaluator.bind(bits)` saves it.
+
     Raises:
         ShapeError: the last axis is no number of this type.
     """
     if not isinstance(bits, Bits):
         raise ParameterError(f"{type(bits).__name__} where encrypted bits are needed: integers.encrypt makes integers")
-    s = sets.named(bits.params.name, "compared, not used")
-    return made(bits, int_type(dtype), Noise(noises.input_variance(s, "mux")))
+    methods = METHODS if bits._evaluator is None else (bits._evaluator.method,)
+    return made(bits, int_type(dtype), Noise(max(levels(bits.params.name, m).gate.variance for m in methods)))
 
 
 # ---- operations ----------------------------------------------------------------------------------
@@ -356,18 +331,13 @@ def _array_of(other: Any, like: EncryptedArray, dtype: IntType) -> EncryptedArra
         raise ParameterError(
             f"{type(other).__name__} is no operand of encrypted integers: take encrypted ones, ints or arrays of ints"
         )
-    from ringforge.gates.integers.execution import evaluator_of
-
     flat = [dtype.check(v) for v in values.reshape(-1)]
     bits = to_bits(np.array(flat, dtype=object).reshape(values.shape), dtype.width)
     return made(evaluator_of([like]).constant(bits), dtype, Noise(0.0))
 
 
 def _run(op: Operation, operands: Sequence[EncryptedArray], dtype: IntType) -> EncryptedArray:
-    # The module that runs circuits needs this one.
-    from ringforge.gates.integers.execution import run
-
-    return run(op, operands, dtype)
+    return run(op, operands, dtype, made)
 
 
 def _operated(
@@ -481,6 +451,16 @@ def _shifted(name: str, a: EncryptedArray, by: Any) -> EncryptedArray:
     return made(bits._like(words), a.dtype, noise)
 
 
+def _shifted_plain(name: str, word: Any, by: EncryptedArray) -> EncryptedArray:
+    """A known number of the type of the places, which are unsigned."""
+    if not _is_plain(word):
+        raise ParameterError(f"{type(word).__name__} is no number to shift by encrypted places: take an int")
+    if _number(by, "shifts").dtype.signed:
+        raise MismatchError(f'a number of places of type {by.dtype}: convert it first, by.astype("uint8")')
+    op = Operation(name, (by.dtype.width,), False, by.dtype.width, by.dtype.check(int(word)), True)
+    return _run(op, [by], by.dtype)
+
+
 def select(condition: Any, one: Any, zero: Any) -> EncryptedArray:
     """`one` where an encrypted truth value is true, else `zero`; either may be a plain int. Two bootstraps a bit.
 
@@ -556,14 +536,17 @@ def _joined(items: Sequence[EncryptedArray], axis: int, how: Any) -> EncryptedAr
         check_same(first, x)
         if x.dtype != first.dtype:
             raise MismatchError(f"{first.dtype} and {x.dtype} in one array: convert one first, x.astype(...)")
-    at = axis if axis >= 0 else axis - 1
+    # The bits' own axis comes last in all that is joined, and is none of the integers'.
+    axes = first.ndim + (how is np.stack)
+    if not -axes <= axis < axes:
+        advice = f"take {-axes} ... {axes - 1}" if axes else "integers.stack joins single ones"
+        raise ShapeError(f"axis {axis} of integers of shape {first.shape}: {advice}")
+    at = axis % axes
     states = [x._state for x in items]
     try:
-        words = how([b.words for b, _ in states], axis=at if how is np.concatenate or axis >= 0 else at - 1)
+        words = how([b.words for b, _ in states], axis=at)
         sources = None
         if any(n.is_sum for _, n in states):
-            from ringforge.gates.integers.provenance import sources_of
-
             rows = [sources_of(b, n) for b, n in states]
             longest = max(r.shape[-1] for r in rows)
             # Repeats of the first number fill up: sources are a set.
@@ -576,15 +559,61 @@ def _joined(items: Sequence[EncryptedArray], axis: int, how: Any) -> EncryptedAr
     return made(bits, first.dtype, Noise(max(n.variance for _, n in states), sources))
 
 
-def _folded(x: EncryptedArray, axis: int | None, step: Any) -> EncryptedArray:
+def _shape_of(x: Any) -> tuple[int, ...]:
+    return x.shape if isinstance(x, EncryptedArray) else np.asarray(x, dtype=object).shape
+
+
+def _moved(x: EncryptedArray, order: Sequence[int]) -> EncryptedArray:
+    """The axes in another order."""
+    return x.reshape(-1)[np.arange(x.size).reshape(x.shape).transpose(order)] if x.ndim > 1 else x
+
+
+def _products(a: Any, b: Any) -> EncryptedArray:
+    """a @ b, as numpy has it: of vectors, matrices and stacks of them; one may be plain."""
+    left, right = _shape_of(a), _shape_of(b)
+    if not left or not right or left[-1] != right[-2:][0]:
+        raise ShapeError(f"{left} @ {right}: the left one's rows are as long as the right one's columns")
+    a = a if isinstance(a, EncryptedArray) else np.asarray(a, dtype=object)
+    b = b if isinstance(b, EncryptedArray) else np.asarray(b, dtype=object)
+    if len(right) > 1:
+        order = (*range(len(right) - 2), len(right) - 1, len(right) - 2)
+        b = _moved(b, order) if isinstance(b, EncryptedArray) else b.transpose(order)
+        # (..., rows, 1, k) and (..., 1, columns, k).
+        b = b.reshape(*b.shape[:-2], *(() if len(left) == 1 else (1,)), *b.shape[-2:])
+        a = a if len(left) == 1 else a.reshape(*left[:-1], 1, left[-1])
+    products: EncryptedArray = a * b
+    return products.sum(axis=-1)
+
+
+def _least(x: EncryptedArray, other: Any, axis: Any, step: Any) -> EncryptedArray:
+    if isinstance(other, int | np.integer | tuple):
+        other, axis = None, other
+    return _folded(x, axis, step) if other is None else step(x, other)
+
+
+def _axes(x: EncryptedArray, axis: Any) -> tuple[int, ...]:
+    """The axes named, each once, from 0."""
+    named = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not all(isinstance(i, int | np.integer) for i in named):
+        raise ParameterError(f"an axis of type {type(axis).__name__}: take an int, a tuple of them, or None for all")
+    found = tuple(int(i) % x.ndim for i in named if -x.ndim <= i < x.ndim)
+    if len(set(found)) < len(named):
+        raise ShapeError(f"axis {axis} of integers of shape {x.shape}")
+    return found
+
+
+def _folded(x: EncryptedArray, axis: Any, step: Any) -> EncryptedArray:
     """Pairs of halves, until one is left: as few levels as there can be, and all of a level together."""
     if not x.ndim:
         raise ShapeError("a single integer has no axis to go along: take an array of them")
-    if axis is None:
-        x, axis = x.reshape(-1), 0
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"axis {axis} of integers of shape {x.shape}")
-    axis %= x.ndim
+    chosen = _axes(x, axis)
+    if len(chosen) == 1:
+        axis = chosen[0]
+    else:
+        kept = [i for i in range(x.ndim) if i not in chosen]
+        shape = [x.shape[i] for i in kept]
+        x = _moved(x, (*kept, *chosen)).reshape(*shape, math.prod(x.shape[i] for i in chosen))
+        axis = len(kept)
     before = (slice(None),) * axis
     if not x.shape[axis]:
         raise ShapeError(f"nothing along axis {axis} of shape {x.shape}: take at least one")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The key holder's side of encrypted integers, and their bytes."""
+"""The key holder's side of encrypted integers, and reading their bytes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ringforge import _native
-from ringforge.errors import FormatError, MissingKeyError, ParameterError
-from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.errors import MissingKeyError, ParameterError
 from ringforge.gates import bits as bit_arrays
 from ringforge.gates import noise as noises
 from ringforge.gates import sets
 from ringforge.gates.bits import Bits, Evaluator, Keyed
 from ringforge.gates.clear import ClearKey
 from ringforge.gates.integers.arrays import EncryptedArray, made
-from ringforge.gates.integers.provenance import Noise, numbers
+from ringforge.gates.integers.provenance import Noise
+from ringforge.gates.integers.records import read
 from ringforge.gates.integers.types import IntType, int_type
-from ringforge.gates.storage import bits_from_bytes, bits_to_bytes
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import GateParameters, SecretKey
-
-#: What the bits of a written integer are: fresh from encryption, of gates, or sums, which are refreshed before use.
-_FRESH, _GATE, _SUM = "fresh", "gate", "sum"
 
 
 def _holder(secret: Any, what: str) -> SecretKey | ClearKey:
@@ -78,14 +74,6 @@ def decrypt(secret: SecretKey | ClearKey, x: EncryptedArray) -> Any:
     return bit_arrays.from_bits(clear, x.dtype.signed)
 
 
-def to_bytes(x: EncryptedArray) -> bytes:
-    """A record of encrypted bits whose one array is named after the type and the noise: `uint8:fresh`."""
-    bits, noise = x._state
-    s = sets.named(bits.params.name, "made for keys that there are already")
-    state = _SUM if noise.is_sum else _FRESH if noise.variance <= noises.input_variance(s, "fresh") else _GATE
-    return bits_to_bytes({f"{x.dtype}:{state}": bits})
-
-
 def from_bytes(data: bytes, owner: Keyed | GateParameters) -> EncryptedArray:
     """Reads what `x.to_bytes()` wrote; with an evaluator, the integers are bound to it.
 
@@ -96,35 +84,17 @@ def from_bytes(data: bytes, owner: Keyed | GateParameters) -> EncryptedArray:
     Raises:
         FormatError: damaged, or no encrypted integers. MismatchError: of other parameters or another key.
     """
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise ParameterError(f"{type(data).__name__} is no bytes: from_bytes(x.to_bytes(), evaluator)")
-    found = bits_from_bytes(bytes(data), owner)
-    if len(found) != 1:
-        raise FormatError(
-            f"{len(found)} arrays of encrypted bits where one integer or array is needed: gates.load_bits"
-        )
-    ((name, bits),) = found.items()
-    label, _, state = name.partition(":")
-    kind = _type_of(label, state)
-    if not bits.ndim or bits.shape[-1] != kind.width:
-        raise FormatError(f"encrypted bits of shape {bits.shape} say that they are {kind}: the file is damaged")
-    s = sets.named(bits.params.name, "made for keys that there are already")
-    # A sum's own history stays behind: it counts as too noisy for anything but decryption and a refresh.
-    noise = {
-        _FRESH: Noise(noises.input_variance(s, "fresh")),
-        _GATE: Noise(noises.input_variance(s, "mux")),
-        _SUM: Noise(float(s.rotation_modulus), numbers(bits)),
-    }[state]
-    bound = owner if isinstance(owner, Evaluator) else None
-    return made(bits.bound(bound), kind, noise)
+    return made(*read(data, owner))
 
 
-def _type_of(label: str, state: str) -> IntType:
-    try:
-        if state not in (_FRESH, _GATE, _SUM):
-            raise ParameterError("unknown state")
-        return int_type(label)
-    except (ParameterError, RingforgeValueError):
-        raise FormatError(
-            f'encrypted bits "{label}" that are no integers: integers.of_bits(bits, dtype) makes integers of bits'
-        ) from None
+class FheType(IntType):
+    """A type that encrypts: `FheUint8.encrypt(5, secret)`."""
+
+    def encrypt(self, value: Any, secret: SecretKey | ClearKey) -> EncryptedArray:
+        """An encrypted integer, or an array of them: :func:`encrypt`."""
+        return encrypt(secret, value, self)
+
+
+FheBool = FheType(1, boolean=True)
+FheUint8, FheUint16, FheUint32, FheUint64 = (FheType(w) for w in (8, 16, 32, 64))
+FheInt8, FheInt16, FheInt32, FheInt64 = (FheType(w, True) for w in (8, 16, 32, 64))

@@ -4,54 +4,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from ringforge.devices import Progress
 from ringforge.errors import ParameterError, ShapeError
-from ringforge.gates import noise as noises
-from ringforge.gates import sets, sums
 from ringforge.gates.bits import Bits, Evaluator, check_same
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.integers import provenance
-from ringforge.gates.integers.arrays import EncryptedArray, made
 from ringforge.gates.integers.operations import Compiled, Operation, compiled
-from ringforge.gates.integers.provenance import Noise
+from ringforge.gates.integers.progress import reported
+from ringforge.gates.integers.provenance import Levels, Noise
 from ringforge.gates.integers.types import IntType
-from ringforge.gates.kinds import GateKind
+from ringforge.gates.integers.values import EncryptedValue
+from ringforge.gates.sums import PortNoise
 
 #: Bytes of wires that one pass over a circuit takes; longer arrays go in parts.
 PASS_BYTES = 1 << 28
 
-_reporter: ContextVar[Progress | None] = ContextVar("ringforge_integers_progress", default=None)
+_Value = TypeVar("_Value", bound=EncryptedValue)
 
 
-@contextlib.contextmanager
-def reporting(progress: Progress) -> Iterator[None]:
-    """Operations within report to a function that takes the fraction done, of each operation; what it raises ends the
-    operation. Ctrl-C ends one too.
-    """
-    token = _reporter.set(progress)
-    try:
-        yield
-    finally:
-        _reporter.reset(token)
-
-
-@lru_cache(maxsize=32)
-def _levels(set_name: str, method: str) -> tuple[sums.PortNoise, sums.PortNoise, sums.PortNoise]:
-    """Noise that operands are rounded up to: fresh ones, gates' outputs, sums."""
-    s = sets.named(set_name, "made for keys that there are already")
-    fresh, gate = (noises.input_variance(s, kind, method) for kind in ("fresh", "mux"))
-    return sums.PortNoise(fresh), sums.PortNoise(max(fresh, gate)), sums.PortNoise(sums.noisiest_sum(s, method), True)
-
-
-def evaluator_of(operands: Sequence[EncryptedArray]) -> Evaluator:
+def evaluator_of(operands: Sequence[EncryptedValue]) -> Evaluator:
     """The first evaluator among the operands', which all must belong to.
 
     Raises:
@@ -65,45 +41,52 @@ def evaluator_of(operands: Sequence[EncryptedArray]) -> Evaluator:
     raise ParameterError("these integers are bound to no evaluator: x = evaluator.bind(x)")
 
 
-def refresh(bits: Bits) -> tuple[Bits, Noise]:
-    """The same bits, bootstrapped."""
-    evaluator = bits._evaluator
-    if evaluator is None:
-        raise ParameterError("sums that are used further need an evaluator: x = evaluator.bind(x)")
-    fresh = evaluator.gate(GateKind.REFRESH, bits, progress=_reported(0, 1))
-    s = sets.named(evaluator.params.name, "made for keys that there are already")
-    return fresh, Noise(noises.input_variance(s, "gate", evaluator.method))
+def run(
+    op: Operation, operands: Sequence[_Value], dtype: IntType, make: Callable[[Bits, IntType, Noise], _Value]
+) -> _Value:
+    """An operation on operands that broadcast.
 
+    Args:
+        op: the operation.
+        operands: all of one key; those without an evaluator get the others'.
+        dtype: of the result.
+        make: makes it.
 
-def run(op: Operation, operands: Sequence[EncryptedArray], dtype: IntType) -> EncryptedArray:
-    """An operation on operands that broadcast; `dtype` of the result."""
+    Raises:
+        ParameterError: no evaluator, or no circuit. MismatchError: other parameters or keys. ShapeError: no broadcast.
+    """
     evaluator = evaluator_of(operands)
     try:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
     except ValueError:
         shapes = " and ".join(str(x.shape) for x in operands)
         raise ShapeError(f"integers of shapes {shapes} do not broadcast") from None
-    operands = [x if x.evaluator is not None else x.bound(evaluator) for x in operands]
+    # What is refreshed is to have the noise that the running evaluator's method leaves.
+    operands = [
+        x if x.evaluator is not None and x.evaluator.method == evaluator.method else x.bound(evaluator)
+        for x in operands
+    ]
     found, operands = _prepared(op, operands, shape, evaluator)
     circuit = found.circuit
     if len(operands) == 1 and circuit.outputs[0].wires == circuit.inputs[0].wires and dtype == operands[0].dtype:
         return operands[0]
     states = [x._state for x in operands]
-    bits = _evaluated(circuit, evaluator, [b for b, _ in states], shape)
-    sources = None
+    outputs = _evaluated(circuit, evaluator, [b for b, _ in states], shape)
+    bits, sources = outputs["y"], None
     if found.is_sum:
-        rows = [provenance.sources_of(b, n) for b, n in states]
-        sources = provenance.joined([*rows, provenance.numbers(bits)], shape)
-    return made(bits, dtype, Noise(found.variance, sources))
+        # Gates are deterministic: what is within may come again from another operation.
+        rows = [provenance.sources_of(b, n) for b, n in states] + [provenance.numbers(b) for b in outputs.values()]
+        sources = provenance.joined(rows, shape)
+    return make(bits, dtype, Noise(found.variance, sources))
 
 
 def _prepared(
-    op: Operation, operands: Sequence[EncryptedArray], shape: tuple[int, ...], evaluator: Evaluator
-) -> tuple[Compiled, list[EncryptedArray]]:
+    op: Operation, operands: Sequence[_Value], shape: tuple[int, ...], evaluator: Evaluator
+) -> tuple[Compiled, list[_Value]]:
     """The circuit, and the operands refreshed where their noise asks for it."""
     name, method = evaluator.params.name, evaluator.method
-    fresh, gate, most = _levels(name, method)
-    ready = [x.refreshed() if x._state[1].variance > most.variance else x for x in operands]
+    levels = provenance.levels(name, method)
+    ready = [x.refreshed() if _too_noisy(x._state[1], levels) else x for x in operands]
     if not _independent(ready, shape):
         ready = [x.refreshed() for x in ready]
     # Ciphertexts that are equal, inverse or known are replaced at the gates: no sums then, whose noise is counted for
@@ -112,23 +95,28 @@ def _prepared(
         ready = [x.refreshed() for x in ready]
         found = compiled(op, name, method, ())
     else:
-        found = compiled(op, name, method, tuple(_level(x._state[1], fresh, gate, most) for x in ready))
+        found = compiled(op, name, method, tuple(_level(x._state[1], levels) for x in ready))
         if found is None:
             ready = [x.refreshed() for x in ready]
-            found = compiled(op, name, method, tuple(_level(x._state[1], fresh, gate, most) for x in ready))
+            found = compiled(op, name, method, tuple(_level(x._state[1], levels) for x in ready))
         found = found or compiled(op, name, method, ())
     if found is None:
         raise ParameterError(f'"{op.name}" finds no circuit in {name}: take gates-128')
     return found, ready
 
 
-def _level(noise: Noise, fresh: sums.PortNoise, gate: sums.PortNoise, most: sums.PortNoise) -> sums.PortNoise:
+def _too_noisy(noise: Noise, levels: Levels) -> bool:
+    """Whether there is no level for this: a sum of sums, or a gate's output of a noisier method."""
+    return noise.variance > (levels.most if noise.is_sum else levels.gate).variance
+
+
+def _level(noise: Noise, levels: Levels) -> PortNoise:
     if noise.is_sum:
-        return most
-    return fresh if noise.variance <= fresh.variance else gate
+        return levels.most
+    return levels.fresh if noise.variance <= levels.fresh.variance else levels.gate
 
 
-def _independent(operands: Sequence[EncryptedArray], shape: tuple[int, ...]) -> bool:
+def _independent(operands: Sequence[EncryptedValue], shape: tuple[int, ...]) -> bool:
     """Whether no sum among the operands shares noise with another operand."""
     if len(operands) < 2 or not any(x._state[1].is_sum for x in operands):
         return True
@@ -140,8 +128,10 @@ def _independent(operands: Sequence[EncryptedArray], shape: tuple[int, ...]) -> 
     )
 
 
-def _evaluated(circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits], shape: tuple[int, ...]) -> Bits:
-    """The result, in parts of so many elements that the wires take :data:`PASS_BYTES`."""
+def _evaluated(
+    circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits], shape: tuple[int, ...]
+) -> dict[str, Bits]:
+    """The outputs, in parts of so many elements that the wires take :data:`PASS_BYTES`."""
     count = math.prod(shape)
     inputs = [b.bound(evaluator) for b in operands]
     wire = 4 * (evaluator.params.n + 1)
@@ -149,8 +139,8 @@ def _evaluated(circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits],
     names = [p.name for p in circuit.inputs]
     if count <= lanes:
         given = dict(zip(names, inputs, strict=True))
-        found = circuit.evaluate(evaluator, given, _reported(0, 1))["y"]
-        return found if found.shape[:-1] == shape else found.reshape(*shape, found.shape[-1])
+        found = circuit.evaluate(evaluator, given, reported(0, 1))
+        return {n: b if b.shape[:-1] == shape else b.reshape(*shape, b.shape[-1]) for n, b in found.items()}
     flat = [
         np.broadcast_to(np.arange(math.prod(b.shape[:-1])).reshape(b.shape[:-1]), shape).reshape(-1) for b in inputs
     ]
@@ -162,17 +152,9 @@ def _evaluated(circuit: Circuit, evaluator: Evaluator, operands: Sequence[Bits],
             n: Bits(r[f[at]], evaluator.params, evaluator, key_id=evaluator.key_id)
             for n, r, f in zip(names, rows, flat, strict=True)
         }
-        parts.append(circuit.evaluate(evaluator, given, _reported(k, total))["y"].words)
-    words = np.concatenate(parts)
-    return Bits(words.reshape(*shape, *words.shape[1:]), evaluator.params, evaluator, key_id=evaluator.key_id)
-
-
-def _reported(part: int, total: int) -> Callable[[float], None]:
-    """Progress of one part. There is always a function: through it an interrupt is noticed."""
-    update = _reporter.get()
-
-    def report(fraction: float) -> None:
-        if update is not None:
-            update((part + fraction) / total)
-
-    return report
+        parts.append(circuit.evaluate(evaluator, given, reported(k, total)))
+    joined = {n: np.concatenate([p[n].words for p in parts]) for n in parts[0]}
+    return {
+        n: Bits(w.reshape(*shape, *w.shape[1:]), evaluator.params, evaluator, key_id=evaluator.key_id)
+        for n, w in joined.items()
+    }

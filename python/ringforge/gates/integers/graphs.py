@@ -204,7 +204,8 @@ def divide(g: Graph, a: Word, b: Word) -> tuple[Word, Word]:
 
 
 def divide_signed(g: Graph, a: Word, b: Word) -> tuple[Word, Word]:
-    """Quotient rounded down, and remainder with the divisor's sign, as Python has them."""
+    """Quotient rounded down, and remainder with the divisor's sign, as Python has them; by 0 -1, or 0 of negative
+    numbers, and a."""
     width, zero = len(a), constant(0, len(a))
     quotient, rest = divide(g, magnitude(g, a), magnitude(g, b))
     differ = g.xor(a[-1], b[-1])

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringforge.errors import ParameterError
 from ringforge.gates import noise, sets, sums
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.integers import graphs
 from ringforge.gates.integers.graphs import Word, constant, extended
-from ringforge.gates.netlist import Netlist
+from ringforge.gates.netlist import Netlist, Port
 from ringforge.gates.optimise import Graph
 
 #: Circuits kept; those used longest ago go first.
@@ -151,7 +152,8 @@ class Compiled:
     """A circuit for operands of some noise, and the noise of its result.
 
     Attributes:
-        circuit: with sums where they may be.
+        circuit: with sums where they may be. Output y is the result; held, which circuits whose result is a sum may
+            have, are the gates within whose noise is in it.
         variance: of the result's bits, in squared units of M.
         is_sum: whether the result's bits carry noise of the operands.
         failure_log2: of the union bound over the circuit and the decryption of its result, for one computation.
@@ -168,6 +170,17 @@ _kept: OrderedDict[_Key, Compiled | None] = OrderedDict()
 _lock = threading.Lock()
 #: Circuits being made, so that two threads do not make one twice.
 _making: dict[_Key, threading.Event] = {}
+
+
+def _forget_threads() -> None:
+    """In a forked child: what other threads were making, and whether they held the lock, ended with them."""
+    global _lock
+    _lock = threading.Lock()
+    _making.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def compiled(op: Operation, set_name: str, method: str, operands: tuple[sums.PortNoise, ...]) -> Compiled | None:
@@ -223,6 +236,8 @@ def _compile(op: Operation, set_name: str, method: str, operands: tuple[sums.Por
     else:
         worst = sums.PortNoise(noise.input_variance(s, "mux", method))
         found, result = plain, sums.examine(plain, s, method, {p.name: worst for p in plain.inputs})
+    if result.held:
+        found = replace(found, outputs=(*found.outputs, Port("held", tuple(sorted(result.held)))))
     circuit = Circuit(found, optimise=False)
     circuit.prepare()
     return Compiled(circuit, result.outputs["y"], "y" in result.sums, result.failure_log2)

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.gates import noise as noises
+from ringforge.gates import sets, sums
 from ringforge.gates.bits import Bits
 
 Numbers = npt.NDArray[np.uint64]
@@ -46,6 +49,29 @@ class Noise:
     def part(self, index: Any) -> Noise:
         """Of elements; the index takes leading axes."""
         return self if self.sources is None else Noise(self.variance, self.sources[(*index, slice(None))])
+
+
+class Levels(NamedTuple):
+    """Noise that operands are rounded up to.
+
+    Attributes:
+        fresh: of fresh bits.
+        gate: of gates' outputs, a MUX's at most.
+        most: of sums.
+    """
+
+    fresh: sums.PortNoise
+    gate: sums.PortNoise
+    most: sums.PortNoise
+
+
+@lru_cache(maxsize=32)
+def levels(set_name: str, method: str) -> Levels:
+    """The levels of a set and a method of bootstrapping."""
+    s = sets.named(set_name, "made for keys that there are already")
+    fresh, gate = (noises.input_variance(s, kind, method) for kind in ("fresh", "mux"))
+    most = sums.noisiest_sum(s, method)
+    return Levels(sums.PortNoise(fresh), sums.PortNoise(max(fresh, gate)), sums.PortNoise(most, True))
 
 
 def numbers(bits: Bits) -> Numbers:

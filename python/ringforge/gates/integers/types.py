@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ringforge.errors import MismatchError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
-
-if TYPE_CHECKING:
-    from ringforge._native.fhew import SecretKey
-    from ringforge.gates.clear import ClearKey
 
 #: Bits that an integer may have.
 MAX_WIDTH = 256
@@ -23,7 +19,7 @@ MAX_WIDTH = 256
 _NAME = re.compile(r"(u?)int([1-9][0-9]{0,2})\Z")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IntType:
     """A type of encrypted integers: `uint8`, `int32`, any width from 1 to 256; `bool` is one bit by itself.
 
@@ -61,12 +57,6 @@ class IntType:
         """The largest value."""
         return (1 << (self.width - self.signed)) - 1
 
-    def encrypt(self, value: Any, secret: SecretKey | ClearKey) -> Any:
-        """An encrypted integer, or an array of them: :func:`ringforge.gates.integers.encrypt`."""
-        from ringforge.gates.integers.client import encrypt
-
-        return encrypt(secret, value, self)
-
     def check(self, value: Any) -> int:
         """The value as an int.
 
@@ -82,6 +72,17 @@ class IntType:
                 f"a number does not fit {self.name}, {self.min} ... {self.max}: take a wider type, x.astype(...)"
             )
         return int(value)
+
+    def __eq__(self, other: object) -> bool:
+        """Types are what they are of: one that encrypts, `FheUint8`, equals that of its name."""
+        return isinstance(other, IntType) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[int, bool, bool]:
+        return self.width, self.signed, self.boolean
 
     def __str__(self) -> str:
         return self.name
