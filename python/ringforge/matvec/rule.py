@@ -161,7 +161,8 @@ class Rule(Frozen):
         if self.classes is None:
             raise ParameterError(f"a model of {self.kind} has no classes")
         best = (rows[:, 0] > 0).astype(np.intp) if self.binary else rows.argmax(axis=1)
-        return np.asarray(self.classes)[best]
+        labels: npt.NDArray[Any] = np.asarray(self.classes)[best]
+        return labels
 
     def probabilities(self, results: npt.ArrayLike) -> Array:
         """What `link` makes of results: (k, classes), for values (k, outputs).
@@ -262,7 +263,8 @@ class Rule(Frozen):
 def _logistic(s: Array) -> Array:
     """1/(1 + e^-s), without losing small values."""
     small = np.exp(-np.abs(s))
-    return np.where(s >= 0, 1, small) / (1 + small)
+    part: Array = np.where(s >= 0, 1, small) / (1 + small)
+    return part
 
 
 def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:

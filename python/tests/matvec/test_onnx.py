@@ -413,6 +413,8 @@ def test_polynomials_are_written_as_horners_rule(tmp_path: Path) -> None:
 W = {"w": f32(6, 4)}
 MATMUL = node("MatMul", ["x", "w"], "h")
 REFUSED = {
+    "means of all axes": ([node("ReduceMean", ["x"], "y")], {}, "over axes []"),
+    "sums of no axes": ([node("ReduceSum", ["x"], "y", noop_with_empty_axes=1)], {}, "over axes []"),
     "Relu": (
         [MATMUL, node("Relu", ["h"], "y")],
         W,
