@@ -52,8 +52,8 @@ def read_matrix(path: str | Path) -> npt.NDArray[np.float64]:
 
     The separator is found by the first lines. A first line is a header where no cell has digits without letters or
     stands for a missing number (?, NA), and not all begin with a digit. Lines before the numbers that begin with # are
-    left out, and empty lines. Numbers have a decimal point, or, where semicolons or tabs separate, a decimal comma in the
-    whole file; signs between thousands are not read, and 1,234 or 1.234 is a number below two.
+    left out, and empty lines. Numbers have a decimal point, or, where semicolons or tabs separate, a decimal comma in
+    the whole file; signs between thousands are not read, and 1,234 or 1.234 is a number below two.
 
     Raises:
         FormatError: no UTF-8, no numbers, rows of several lengths, a cell that is empty, no number, not finite or
