@@ -109,7 +109,7 @@ class Rule(Frozen):
     def _ranges(self) -> tuple[Array, Array]:
         """Middle and half length of each feature's range; a half length of 1 where a feature is constant."""
         low, high = np.array(self.low), np.array(self.high)
-        half = (high - low) / 2
+        half = high / 2 - low / 2  # without a difference beyond doubles
         return np.broadcast_to(low + half, (self.inputs,)), np.broadcast_to(np.where(half > 0, half, 1.0), self.inputs)
 
     def encode(self, x: npt.ArrayLike) -> Array:
@@ -200,6 +200,8 @@ class Rule(Frozen):
         rows = np.atleast_2d(real_numbers(results, "results"))
         if rows.ndim != 2 or rows.shape[1] != self.outputs:
             raise ShapeError(f"rows of {self.outputs} results are needed, not an array of shape {rows.shape}")
+        if not np.isfinite(rows).all():
+            raise RingforgeValueError("results must be finite numbers: found NaN or infinity")
         return rows
 
     # ---- with programs, in files ----
