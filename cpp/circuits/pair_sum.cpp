@@ -267,10 +267,21 @@ Metadata PairSum::describe(std::span<const Metadata* const> left_bases, std::spa
   };
   const Noise a = side(left, left_masked_, masks.left, true), b = side(right, right_masked_, masks.right, false);
   const auto count = static_cast<double>(pairs);
-  // A result slot sums `pairs` products: errors of one operand weighted by values of the other. So few errors are
-  // never more correlated than if they were equal.
-  const double va = (a.inherited * std::min(a.spread, count) + a.fresh) * count * square(right.bound * b.scale),
-               vb = (b.inherited * std::min(b.spread, count) + b.fresh) * count * square(left.bound * a.scale);
+  // A result slot sums `pairs` products, and folds add up `gathered` of them: errors of one operand weighted by values
+  // of the other. So few errors are never more correlated than if they were equal. Where all but one of c copies stay
+  // out, what they share does too: with the part p of the variance that was copied, spread is c*s*p + 1 - p, of which
+  // s*p + 1 - p <= spread/c + 1 - 1/c remains. MetadataRules::replicated has all in the variance that single copies
+  // can share.
+  const double gathered = count * std::exp2(static_cast<double>(plan_.folds.size()));
+  const auto shared = [&](double spread, std::size_t copies) {
+    if (copies == 0) return 1.0;
+    const auto c = static_cast<double>(copies);
+    return std::clamp(spread / c + 1 - 1 / c, 1.0, gathered);
+  };
+  const double va = (a.inherited * shared(a.spread, plan_.left_copies) + a.fresh) * count *
+                    square(right.bound * b.scale),
+               vb = (b.inherited * shared(b.spread, plan_.right_copies) + b.fresh) * count *
+                    square(left.bound * a.scale);
   double v = square(std::sqrt(va) + std::sqrt(vb)) + count * n * (a.inherited + a.fresh) * (b.inherited + b.fresh);
   v += static_cast<double>(plan_.groups.size()) * gadget.switch_variance(product_level_ + 1) +
        static_cast<double>(outer) * (gadget.switch_variance(product_level_ + 1) + rounding);

@@ -108,16 +108,21 @@ void bind_hlt(nb::module_& m) {
       .def(
           "__init__",
           [](PairSumPlan* self, std::size_t left_bases, std::size_t right_bases, const std::vector<Steps>& masks,
-             bool real_part, const Steps& folds) {
-            new (self) PairSumPlan{left_bases, right_bases, {}, {}, real_part, list(folds)};
+             bool real_part, const Steps& folds, std::size_t left_copies, std::size_t right_copies) {
+            new (self) PairSumPlan{left_bases, right_bases, {}, {}, real_part, list(folds), left_copies, right_copies};
             for (const auto& mask : masks) self->masks.push_back(list(mask));
           },
-          "left_bases"_a, "right_bases"_a, "masks"_a, "real_part"_a, "folds"_a)
+          "left_bases"_a, "right_bases"_a, "masks"_a, "real_part"_a, "folds"_a, "left_copies"_a = 1,
+          "right_copies"_a = 1,
+          "left_copies, right_copies: copies of each value that a mask made in a side's bases, of which a result slot "
+          "gathers one at most, for predictions of noise; 0: copied by rotations after that, all as above.")
       .def_ro("left_bases", &PairSumPlan::left_bases)
       .def_ro("right_bases", &PairSumPlan::right_bases)
       .def_ro("masks", &PairSumPlan::masks, "The slots where each mask is 1.")
       .def_ro("real_part", &PairSumPlan::real_part)
       .def_ro("folds", &PairSumPlan::folds)
+      .def_ro("left_copies", &PairSumPlan::left_copies)
+      .def_ro("right_copies", &PairSumPlan::right_copies)
       .def_prop_ro(
           "groups",
           [](const PairSumPlan& self) {

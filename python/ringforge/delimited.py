@@ -40,7 +40,9 @@ _BOM = b"\xef\xbb\xbf"
 _POINT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _COMMA = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]*)?|(?:\.[0-9]{3})+(?:,[0-9]*)?)\Z")
-_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity|na|n/a|null|none)\Z", re.IGNORECASE)
+_FIGURES = re.compile(r"(?=.*\d)(?:[\W\d_])+\Z", re.DOTALL)  # digits and signs, no letter
+_DIGIT_FIRST = re.compile(r"[^\w]*\d")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity|na|n/a|null|none|[?*.-]+)\Z", re.IGNORECASE)
 
 _Row = tuple[int, list[str]]
 
@@ -48,9 +50,10 @@ _Row = tuple[int, list[str]]
 def read_matrix(path: str | Path) -> npt.NDArray[np.float64]:
     """Numbers of a file, (rows, columns).
 
-    The separator is found by the first lines. A first line in which no cell is a number is a header; lines before the
-    numbers that begin with # are left out, and empty lines. Numbers have a decimal point, or, where semicolons or tabs
-    separate, a decimal comma in the whole file.
+    The separator is found by the first lines. A first line is a header where no cell has digits without letters or
+    stands for a missing number (?, NA), and not all begin with a digit. Lines before the numbers that begin with # are
+    left out, and empty lines. Numbers have a decimal point, or, where semicolons or tabs separate, a decimal comma in
+    the whole file; signs between thousands are not read, and 1,234 or 1.234 is a number below two.
 
     Raises:
         FormatError: no UTF-8, no numbers, rows of several lengths, a cell that is empty, no number, not finite or
@@ -111,8 +114,8 @@ def read_rows(file: BinaryIO, *, has_header: bool = True, name: str | None = Non
 
 
 def header(path: str | Path) -> tuple[str, ...] | None:
-    """The names in a file's first line, without spaces around them; None where one of them is a number or all are
-    empty, as no header has it, or the file is empty.
+    """The names in a file's first line, without spaces around them; None where a cell is a number, or all
+    are empty or else as no header of `read_matrix` has them, or the file is empty.
 
     Raises:
         FormatError, OSError: as of `read_columns`.
@@ -209,11 +212,14 @@ def _parsed(lines: list[str], separator: str) -> Iterator[list[str]]:
 
 
 def _is_header(cells: list[str]) -> bool:
-    """No cell is a number, and some cell is more than empty."""
-    texts = [c.strip() for c in cells]
+    """Not all cells are empty or begin as numbers do, and none has digits without letters or stands for nothing."""
+    texts = [t for t in (c.strip() for c in cells) if t]
     if len(texts) == 1 and any(map(_POINT.match, texts[0].split())):
         return False  # numbers with spaces between them
-    return any(texts) and not any(_POINT.match(t) or _COMMA.match(t) or _NOT_FINITE.match(t) for t in texts)
+    if any(_POINT.match(t) or _NOT_FINITE.match(t) or _FIGURES.match(t) for t in texts):
+        return False
+    # 1st, 2nd among other names are names; a row of 5kg, 0x10 is data that cannot be read, and no header to drop.
+    return not all(map(_DIGIT_FIRST.match, texts))
 
 
 # ---- lines and rows --------------------------------------------------------------------------------
@@ -373,7 +379,7 @@ class _Signs:
             return "is not a finite number (NaN, infinity, missing): fill such cells in, or leave their rows away"
         if self._table.separator == "," and len(cell.split()) > 1 and all(map(_POINT.match, cell.split())):
             return "holds several numbers: separate columns by commas, semicolons or tabs"
-        return "is no number: write numbers as -12.5 or 3e-4; in a header no cell is a number"
+        return "is no number: write numbers as -12.5 or 3e-4; in a header no cell is a number or without letters"
 
 
 # ---- columns ---------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Nd"]), min_size=1
     lambda name: (
         not name.startswith("#")
         and name.strip()
+        and name.strip("?*.- ")
         and name.strip().lower() not in {"nan", "inf", "infinity", "na", "n/a", "null", "none"}
     )
 )
@@ -109,6 +110,8 @@ def test_texts_come_back(
         (" 1 , -2e-3 \r\n+3.,.5", [[1, -0.002], [3, 0.5]]),
         ('"1","2"\n', [[1, 2]]),
         ("1;2\n" * 30 + "3,5;4\n", [[1, 2]] * 30 + [[3.5, 4]]),
+        ("1stFloor,2nd,x_1,%\n1,2,3,4\n", [[1, 2, 3, 4]]),
+        (",größe\n1,2\n", [[1, 2]]),
     ],
 )
 def test_forms_of_files(write: Write, text: str, expected: list[list[float]]) -> None:
@@ -157,6 +160,21 @@ def test_odd_files_are_refused(write: Write, content: bytes | str, words: list[s
         assert word in str(e.value)
     assert "two" not in str(e.value)
     assert "1234" not in str(e.value).replace("1234.5", "")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "'1','2'", "?,?", '"1,234,567","2,345,678"', "0x10,0x11", "1_000,2_000", "\u22121,\u22122", "5%,6%", "$1,$2",
+        "2020-01-01;2020-01-02", "1 000;2 000", "1.234.567;1.000.000", "5kg,6kg", "(1),(2)", "a,1_0",
+    ],
+)  # fmt: skip
+def test_first_rows_that_cannot_be_read_are_no_headers(write: Write, first: str) -> None:
+    """They are refused as further down, and not left out."""
+    path = write(first + "\n1,2\n".replace(",", ";" if ";" in first else ","))
+    with pytest.raises(FormatError, match=r"line 1, column [12]"):
+        delimited.read_matrix(path)
+    assert delimited.header(path) is None
 
 
 def test_long_lines_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,8 +134,9 @@ Metadata MetadataRules::rescaled(const Metadata& a, std::size_t limbs, std::size
 }
 
 Metadata MetadataRules::replicated(const Metadata& a, std::size_t limbs, std::size_t times) const {
-  // A slot gathers the errors of 2^times different slots, and each slot's error is in as many results; what switch i
-  // adds is gathered by those that follow. `peak`: the largest that any weights of norm 1 make of the slots' errors.
+  // A slot gathers the errors of 2^times different slots (copies that go to empty slots never meet, so all sums of some
+  // steps differ), and each slot's error is in as many results; what switch i adds is gathered by those that follow.
+  // `peak`: the largest that any weights of norm 1 make of the slots' errors.
   Metadata r = a;
   double peak = a.variance * a.spread;
   r.variance = peak;

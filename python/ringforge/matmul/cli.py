@@ -9,6 +9,7 @@ import math
 import string
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -245,6 +246,8 @@ def run(
     memory: Memory = None,
     precision: Precision = 20,
     device: Where = "cpu",
+    scratch: ScratchFolder = None,
+    block_memory: BlockMemory = "1GiB",
     insecure: Insecure = "",
     out: Annotated[
         Path | None, typer.Option(help="Where the decrypted result goes: .npy or .csv.", callback=output_file)
@@ -277,14 +280,15 @@ def run(
     program = _planned(given, expr, params, insecure, method, memory, keys, None, precision)
     clock, seconds = time.perf_counter, {}
     start = clock()
+    place = None if scratch is None else Scratch(scratch, program.context, parse_size(block_memory))
     holder = KeyHolder(program, accept_insecure=insecure)
     with progress("evaluation keys") as update:
         made = holder.evaluation_keys(workers, update)
     seconds["make keys"] = clock() - start
     start = clock()
-    parcels = [holder.encrypt(name, a, workers) for name, a in values.items()]
+    parcels = [_kept(holder.encrypt(name, a, workers), place) for name, a in values.items()]
     seconds["encrypt"] = clock() - start
-    server = Server(program, made, device=where, threads=workers)
+    server = Server(program, made, device=where, threads=workers, scratch=place)
     start = clock()
     with progress("multiplying") as update:
         outputs, report = server.run(parcels, progress=update)
@@ -298,7 +302,7 @@ def run(
     if out is not None:
         _save(out, result)
     if as_json:
-        figures = {"seconds": seconds, "max_error": error, **_figures(report)}
+        figures = {"seconds": seconds, "max_error": error, **_figures(report), **_scratched(place)}
         bound = holder.error_bound("result")
         say(json.dumps({**_object(program), **figures, "predicted_error": bound, "threads": workers}))
         return
@@ -306,6 +310,7 @@ def run(
     for label, took in seconds.items():
         say(f"{label:27} {seconds_text(took)}")
     _say_counts(report)
+    _say_scratch(place)
     say(f"largest difference from numpy {error:.2g}, predicted at most {holder.error_bound('result'):.2g}")
     if out is not None:
         say(f"wrote {out}")
@@ -447,11 +452,7 @@ def multiply(
         return
     say(f"computed in {seconds_text(took - prepare)}, encoding before {seconds_text(prepare)}; {workers} threads")
     _say_counts(report)
-    if place is not None:
-        say(
-            f"scratch file: {size_text(place.size)}, written {size_text(place.written)}, read {size_text(place.read)}; "
-            f"ciphertexts in memory at most {size_text(place.peak)}"
-        )
+    _say_scratch(place)
     for name, path in targets.items():
         say(f"wrote {path}: {name} in {counted(len(results[name].ciphertexts))}, {size_text(path.stat().st_size)}")
 
@@ -468,6 +469,19 @@ def _scratched(place: Scratch | None) -> dict[str, Any]:
     if place is None:
         return {}
     return {"scratch": {"size": place.size, "written": place.written, "read": place.read, "peak": place.peak}}
+
+
+def _say_scratch(place: Scratch | None) -> None:
+    if place is not None:
+        say(
+            f"scratch file: {size_text(place.size)}, written {size_text(place.written)}, read {size_text(place.read)}; "
+            f"ciphertexts in memory at most {size_text(place.peak)}"
+        )
+
+
+def _kept(parcel: Parcel, place: Scratch | None) -> Parcel:
+    """A parcel whose ciphertexts are in a scratch file, if there is one."""
+    return parcel if place is None else replace(parcel, ciphertexts=[place.keep(c) for c in parcel.ciphertexts])
 
 
 def _say_counts(report: Report) -> None:
@@ -537,7 +551,8 @@ def serve(
 ) -> None:
     """Server: waits on 127.0.0.1 for keys and inputs, and computes when asked. Ctrl-C ends it.
 
-    It authenticates nobody: for trying out, not for deployment. Prints its port as JSON.
+    It authenticates nobody: for trying out, not for deployment. Prints its port as JSON. All ciphertexts stay in
+    memory: where they are too many, `multiply --scratch` computes from files.
 
     Example: `ringforge matmul serve --program program.json --folder server --port 8750`
     """

@@ -275,7 +275,12 @@ class Product:
         if self.options.via:
             _compose(groups, plan.slots, self.options.via)
         native = PairSumPlan(
-            len(plan.left.bases), len(plan.right.bases), masks, plan.real_part, np.array(plan.folds, np.uint32)
+            len(plan.left.bases),
+            len(plan.right.bases),
+            masks,
+            plan.real_part,
+            np.array(plan.folds, np.uint32),
+            *plan.copies,
         )
         for outer, pairs in groups:
             native.add_group(outer % plan.slots)

@@ -217,6 +217,9 @@ class ProductPlan:
         tail: last transform, or None.
         note: what slots outside of the result hold, and where the plan deviates from its source.
         label: short name of this variant among others of the same method.
+        copies: that a mask makes of each entry in the left and in the right bases, where a slot of the result gathers
+            one of them at most; 0 where it gathers one at most of those that rotations make after that too. What
+            copies of one error can add up to depends on it.
     """
 
     method: str
@@ -238,6 +241,7 @@ class ProductPlan:
     note: str = ""
     label: str = field(default="")
     ladder: Ladder | None = None
+    copies: tuple[int, int] = (1, 1)
 
     @property
     def pairs(self) -> tuple[int, ...]:

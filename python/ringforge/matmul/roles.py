@@ -9,7 +9,7 @@ server has ciphertexts and evaluation keys, and computes. A `Session` is all of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -395,7 +395,7 @@ class Server:
         for _, part in machine.reports:
             report = report + part
         digest, kept = self.program.digest, machine.scratch is not None
-        host = (lambda x: x) if kept else machine.device.download
+        host: Callable[[Any], Any] = (lambda x: x) if kept else machine.device.download
         return {name: Parcel(name, [host(t.value) for t in m], digest) for name, m in results.items()}, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -66,6 +67,7 @@ class Scratch:
             self._file = tempfile.TemporaryFile(dir=folder, prefix=".ringforge-")  # noqa: SIM115
         except OSError as e:
             raise StorageError(f"no file can be made in {folder}: {e.strerror}; name another folder") from None
+        self._process = os.getpid()
         self._resident: OrderedDict[int, tuple[Ciphertext, int]] = OrderedDict()
         self._bytes = self._next = self._owed = 0
         self._places: dict[int, tuple[int, int]] = {}
@@ -75,8 +77,9 @@ class Scratch:
         """A ciphertext as a block; older ones go to the disk where there are too many.
 
         Raises:
-            StorageError: the disk is full, or fails.
+            StorageError: the disk is full, or fails, or the file is closed or another process's.
         """
+        self._check_open()
         number, self._next = self._next, self._next + 1
         self._hold(number, c)
         block = Block(self, number, c)
@@ -84,11 +87,17 @@ class Scratch:
         return block
 
     def load(self, number: int) -> Ciphertext:
-        """The ciphertext of a block."""
+        """The ciphertext of a block.
+
+        Raises:
+            StorageError: the file is closed, another process's, or cannot be read.
+        """
+        self._check_open()
         known = self._resident.get(number)
         if known is not None:
             self._resident.move_to_end(number)
             return known[0]
+        self._check_process()
         start, length = self._places[number]
         try:
             data = os.pread(self._file.fileno(), length, start)
@@ -96,8 +105,20 @@ class Scratch:
         except (OSError, FormatError) as e:
             raise StorageError(f"a block of the scratch file cannot be read again: {e}; name another folder") from None
         self.read += length
-        self._hold(number, c)
+        with suppress(StorageError):  # where nothing more can be written, what there is can be read still
+            self._hold(number, c)
         return c
+
+    def _check_open(self) -> None:
+        if self._file.closed:
+            raise StorageError("the scratch file is closed, and its ciphertexts are gone: decrypt or save them before")
+
+    def _check_process(self) -> None:
+        """Refuses a forked process: the file is shared, what is known of its places is not."""
+        if os.getpid() != self._process:
+            raise StorageError(
+                "the scratch file belongs to the process that this one was forked from: open a session of its own here"
+            )
 
     def close(self) -> None:
         """Frees memory and disk; blocks cannot be loaded any more."""
@@ -123,6 +144,7 @@ class Scratch:
         self.peak = max(self.peak, self._bytes)
 
     def _write(self, number: int, c: Ciphertext) -> None:
+        self._check_process()
         data = _native.io.to_bytes(self._context, c)
         free = self._free.get(len(data))
         start = free.pop() if free else self.size

@@ -17,6 +17,7 @@ from ringforge._native import Context, Matvec, Metadata, Parameters
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
 from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning
+from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.calibration import SAFETY, Bounds, find_bounds
 from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel
 from ringforge.matvec.model import Linear, Model, Sequential, Square, as_sequential
@@ -306,6 +307,11 @@ def _at(request: _Request, chosen: Parameters, top: int, scales: Sequence[float]
             period = choice.chosen.plan.packing.row_period
         elif isinstance(layer, Polynomial):
             series = layer.on(-bounds.used[i], bounds.used[i])
+            if not series[-1]:
+                raise RingforgeValueError(
+                    f"layer {i}, {layer!r}: for inputs up to {bounds.used[i]:g} its highest power is below what "
+                    "doubles hold: take a polynomial of a lower degree, or scale the layer before it"
+                )
             steps.append(
                 PolynomialStep(
                     level=at,

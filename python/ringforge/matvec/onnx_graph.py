@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.arrays import real_numbers
-from ringforge.errors import FormatError, ParameterError, ShapeError, UnsupportedModelError
+from ringforge.errors import FormatError, MemoryLimitError, ParameterError, ShapeError, UnsupportedModelError
 from ringforge.matvec.affine import Affine, Builder, Value
 from ringforge.matvec.approximations import Approximation
 from ringforge.matvec.model import MAX_SIDE, Square
 from ringforge.matvec.polynomial import Polynomial
 
 Array = npt.NDArray[np.float64]
+
+#: Entries of all matrices that come to be while a graph is walked: minutes of work.
+MAX_MADE = 1 << 30
+
 Replacement = Approximation | Polynomial | Square
 
 #: Operators that `activations=` may replace, with the approximation that suits them.
@@ -60,6 +64,14 @@ class Open:
 Operand = Value | Tail | Choice | Open
 
 
+def _memory(operand: Operand | None) -> Array | None:
+    """The array that holds an operand's matrix, if it has one."""
+    found = operand.root.full if isinstance(operand, Value) else None
+    while found is not None and isinstance(found.base, np.ndarray):
+        found = found.base
+    return found
+
+
 class Graph:
     """Constants and values by name; the layers so far.
 
@@ -87,6 +99,9 @@ class Graph:
         self.model = Builder(Polynomial)
         self.constants: dict[str, Any] = {}
         self.values: dict[str, Operand] = {}
+        #: Names of values that nothing reads any more.
+        self.forgotten: set[str] = set()
+        self._made = 0
         self._input: Value | None = None
         if proto.sparse_initializer:
             raise UnsupportedModelError("sparse initialisers are not supported; store weights as dense tensors")
@@ -108,6 +123,27 @@ class Graph:
         if not name or name in self.constants:
             raise FormatError(f'two constants are named "{name}"' if name else "a constant has no name")
         self.constants[name] = constant
+
+    def forget(self, name: str) -> None:
+        """Frees a value that nothing reads any more."""
+        del self.values[name]
+        self.forgotten.add(name)
+
+    def count(self, node: Node, results: Sequence[Operand]) -> None:
+        """Counts the entries of new matrices.
+
+        Raises:
+            MemoryLimitError: more than `MAX_MADE`.
+        """
+        given = [_memory(self.values.get(name)) for name in node.inputs]
+        for made in map(_memory, results):
+            if made is not None and not any(made is g for g in given):
+                self._made += made.size
+        if self._made > MAX_MADE:
+            raise MemoryLimitError(
+                f"{node.where}: the matrices of the steps so far have {self._made} entries, at most {MAX_MADE} are "
+                "built: export a smaller model, or one with fewer steps between activations"
+            )
 
     def _input_dims(self, value: Any) -> list[int | None]:
         """Dimensions after the batch; None where the file leaves them open."""

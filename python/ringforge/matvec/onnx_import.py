@@ -95,7 +95,9 @@ def _read(path: str | Path, activations: Mapping[str, Replacement] | None) -> tu
 
 
 def _walked(graph: Graph) -> tuple[Sequential, Rule]:
-    for proto in graph.proto.node:
+    names = [output.name for output in graph.proto.output]
+    last = {name: i for i, proto in enumerate(graph.proto.node) for name in proto.input}
+    for i, proto in enumerate(graph.proto.node):
         node = Node(graph, proto)
         if node.operator == "Constant":
             _constant(node)
@@ -103,7 +105,10 @@ def _walked(graph: Graph) -> tuple[Sequential, Rule]:
             _fold(node)
         else:
             _compute(node)
-    names = [output.name for output in graph.proto.output]
+        # Matrices go when nothing reads them any more.
+        for name in (*proto.input, *proto.output):
+            if name in graph.values and last.get(name, i) == i and name not in names:
+                graph.forget(name)
     for name in names:
         if name not in graph.values:
             raise UnsupportedModelError(f'the output "{name}" does not depend on the input')
@@ -138,6 +143,7 @@ def _compute(node: Node) -> None:
     # Dropout's mask is of no use without training.
     if len(results) < len(outputs) and node.operator != "Dropout":
         raise FormatError(f"{node.where}: {node.operator} has {len(outputs)} outputs, not {len(results)}")
+    graph.count(node, results)
     for name, result in zip(outputs, results, strict=False):
         _name(graph, name, result, node.where)
 
@@ -147,7 +153,7 @@ def _instead(node: Node) -> str:
 
 
 def _name(graph: Graph, name: str, result: Operand, where: str) -> None:
-    if name in graph.constants or name in graph.values:
+    if name in graph.constants or name in graph.values or name in graph.forgotten:
         raise FormatError(f'{where}: the name "{name}" is given twice')
     graph.values[name] = result
 

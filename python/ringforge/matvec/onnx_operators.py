@@ -287,9 +287,12 @@ def _reshape(node: Node) -> Operand:
 
 
 def _axes(node: Node, dims: int) -> list[int]:
-    """Axes after the batch, counted from 1, of an attribute or the second input."""
+    """Axes after the batch, counted from 1, of an attribute or the second input.
+
+    Without axes, or with none, ONNX takes all, the batch too, or nothing at all.
+    """
     found = node.attributes(axes=(int,), keepdims=1, noop_with_empty_axes=0)["axes"]
-    axes = found if found is not None else node.integers(1) if node.has(1) else list(range(1, dims + 1))
+    axes = found if found is not None else node.integers(1) if node.has(1) else []
     out = [a + dims + 1 if a < 0 else a for a in axes]
     if any(not 1 <= a <= dims for a in out) or len(set(out)) < len(out) or not out:
         raise UnsupportedModelError(f"{node.where}: {node.operator} over axes {axes} of {dims} besides the batch")

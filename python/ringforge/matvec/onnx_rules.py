@@ -304,5 +304,6 @@ def _single(value: Value, graph: Graph) -> Value:
     if value.degree > 1:
         return value
     line = value.line(graph.model)
-    first, second = (line.mapped(lambda stack, i=i: stack[:, i : i + 1], (1,)) for i in (0, 1))
+    first = line.mapped(lambda stack: stack[:, :1], (1,))
+    second = line.mapped(lambda stack: stack[:, 1:2], (1,))
     return Value(second) if _rows(first.scaled(-1.0)) == _rows(second) else value

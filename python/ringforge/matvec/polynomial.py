@@ -65,7 +65,13 @@ class Polynomial:
         """c_0 ... c_d of powers of x, rounded from the exact ones."""
         if self.interval is None:
             return self.series
-        return np.array([float(c) for c in self._powers])
+        try:
+            return np.array([float(c) for c in self._powers])
+        except OverflowError:
+            low, high = self.interval
+            raise RingforgeValueError(
+                f"as powers of x the series on [{low:g}, {high:g}] has coefficients above 2^1024: take a wider interval"
+            ) from None
 
     @cached_property
     def _powers(self) -> list[Fraction]:

@@ -10,6 +10,7 @@ inputs as it says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -277,9 +278,11 @@ class Program(Frozen):
         _ = self.plans
         if self.version == 3:
             try:
-                _ = self.foreseen
+                known = self.error_bound
             except (LevelError, ScaleError, RingforgeValueError) as e:
                 raise FormatError(f"the program's numbers do not fit together: {e}") from None
+            if known is None or not math.isfinite(known):
+                raise FormatError("the program's numbers do not fit together: no error of results can be foreseen")
 
     # ---- for people ----
 

@@ -109,7 +109,7 @@ class Rule(Frozen):
     def _ranges(self) -> tuple[Array, Array]:
         """Middle and half length of each feature's range; a half length of 1 where a feature is constant."""
         low, high = np.array(self.low), np.array(self.high)
-        half = (high - low) / 2
+        half = high / 2 - low / 2  # without a difference beyond doubles
         return np.broadcast_to(low + half, (self.inputs,)), np.broadcast_to(np.where(half > 0, half, 1.0), self.inputs)
 
     def encode(self, x: npt.ArrayLike) -> Array:
@@ -161,7 +161,8 @@ class Rule(Frozen):
         if self.classes is None:
             raise ParameterError(f"a model of {self.kind} has no classes")
         best = (rows[:, 0] > 0).astype(np.intp) if self.binary else rows.argmax(axis=1)
-        return np.asarray(self.classes)[best]
+        labels: npt.NDArray[Any] = np.asarray(self.classes)[best]
+        return labels
 
     def probabilities(self, results: npt.ArrayLike) -> Array:
         """What `link` makes of results: (k, classes), for values (k, outputs).
@@ -199,6 +200,8 @@ class Rule(Frozen):
         rows = np.atleast_2d(real_numbers(results, "results"))
         if rows.ndim != 2 or rows.shape[1] != self.outputs:
             raise ShapeError(f"rows of {self.outputs} results are needed, not an array of shape {rows.shape}")
+        if not np.isfinite(rows).all():
+            raise RingforgeValueError("results must be finite numbers: found NaN or infinity")
         return rows
 
     # ---- with programs, in files ----
@@ -262,7 +265,8 @@ class Rule(Frozen):
 def _logistic(s: Array) -> Array:
     """1/(1 + e^-s), without losing small values."""
     small = np.exp(-np.abs(s))
-    return np.where(s >= 0, 1, small) / (1 + small)
+    part: Array = np.where(s >= 0, 1, small) / (1 + small)
+    return part
 
 
 def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:

@@ -254,7 +254,7 @@ def _classes(step: Any) -> list[Any]:
     labels = np.asarray(classes[0] if isinstance(classes, list) and len(classes) == 1 else classes)
     if labels.ndim != 1 or len(labels) < 2:
         raise UnsupportedModelError(f"{type(step).__name__} with {labels.shape} classes: one label for a row is needed")
-    plain = labels.tolist()
+    plain: list[Any] = labels.tolist()
     if len({type(c) for c in plain}) > 1 or not isinstance(plain[0], bool | int | float | str):
         raise UnsupportedModelError("classes must be numbers, texts or booleans of one type")
     return plain

@@ -191,6 +191,17 @@ def test_run(here: Path, run: Run) -> None:  # noqa: ARG001
     assert shown["outputs"]["result"]["shape"] == [4]
 
 
+def test_run_with_blocks_on_disk(here: Path, run: Run) -> None:
+    (here / "blocks").mkdir()
+    figures = json.loads(
+        run(f"run --in A=a.npy --in B=b.csv {FAST} --scratch blocks --block-memory 64MiB --out c.npy --json")
+    )
+    assert 0 < figures["scratch"]["peak"] <= 64 << 20
+    assert figures["max_error"] <= figures["predicted_error"]
+    assert np.abs(np.load("c.npy") - uniform(4, 6) @ uniform(6, 3)).max() < 1e-5
+    assert not list((here / "blocks").iterdir())
+
+
 def test_keys_for_another_program_with_the_same_secret(here: Path, run: Run) -> None:
     (here / "mine.key").write_bytes((here / "s.key").read_bytes())
     run(f"keygen --program q.json --secret mine.key --public q.key --eval-keys q.keys --reuse {REASON}")

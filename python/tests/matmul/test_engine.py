@@ -15,8 +15,9 @@ import pytest
 from ringforge import _native, ckks
 from ringforge.devices import KeySet
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
-from ringforge.matmul.engine import Options, Product
+from ringforge.matmul.engine import Options, Product, diagonals
 from ringforge.matmul.planner import METHODS, Choice, choose
+from ringforge.matmul.slots import SlotMatrix
 from ringforge.params import Parameters
 
 PRIMES = _native.kernels.primes_below(50, 7, 1 << 18)
@@ -199,3 +200,33 @@ def test_memory_is_predicted(name: str, shape: tuple[int, ...], method: str, key
     ).stdout
     predicted, peak = json.loads(out)
     assert 0.9 <= predicted / peak <= 1.1, f"{predicted / 2**20:.0f} MiB predicted, {peak / 2**20:.0f} measured"
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_sums_of_what_shares_an_error(side: str) -> None:
+    """All slots are copies of one number and are folded: their errors are equal and add up, which predictions know."""
+    p = parameters(10, levels=3)
+    slots, scale, at, errors = p.slots, 2.0**40, float(p.q[2]), []
+    every = SlotMatrix(slots, np.arange(slots), np.zeros(slots, np.int64), np.ones(slots))
+    for seed in range(6):
+        session = ckks.Session(p, fixed_seed_for_tests=ckks.TestSeed(bytes([seed] * 32)))
+        copy = _native.Hlt(session.context, diagonals(every), 3, _native.Schedule.bsgs, every.steps % 32)
+        plan = _native.PairSumPlan(1, 1, [], False, np.array([1 << i for i in range(9)], np.uint32))
+        plan.add_group(0)
+        plan.add_pair([(0, 0, 0, -1)], [(0, 0, 0, -1)])
+        product = _native.PairSum(session.context, plan, 2)
+        steps = {session.context.rotation_element(int(s)) for s in copy.steps if s}
+        for element in steps | {e for e, _ in product.required_keys}:
+            session.galois_keys.insert(session.client.galois_key(session.secret_key, element, 3, 1))
+        relin = session.client.relin_key(session.secret_key, 2, 1)
+        copy.encode(scale, at, 1e-3)
+        copies = copy.run(session.encrypt(np.zeros(slots), bound=1e-3, level=3), session.galois_keys)
+        ones = session.encrypt(np.ones(slots), level=2)
+        both, scales, bounds = ([copies], [ones]), (at, scale), (1e-3, 1.0)
+        if side == "right":
+            both, scales, bounds = both[::-1], scales[::-1], bounds[::-1]
+        product.encode(*scales, scale, *bounds, 1.0)
+        result = product.run(*both, session.galois_keys, relin)
+        errors.append(np.abs(session.decrypt(result)).max())
+    deviation = np.sqrt(2 * slots * result.variance) / scale
+    assert deviation / 8 < np.sqrt(np.mean(np.square(errors))) < 2 * deviation

@@ -125,6 +125,50 @@ def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     np.testing.assert_array_equal(A.decrypt(), want)
 
 
+def test_what_is_on_a_full_disk_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    s = matmul.Session(PARAMS, scratch=tmp_path, blocks=4 * ONE, fixed_seed_for_tests=SEED)
+    a = uniform(8, 8)
+    A = s.encrypt(a, tile=(2, 4))  # 8 blocks, of which 4 are on the disk
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as m:
+        m.setattr(os, "pwrite", full)
+        assert np.abs(A.decrypt() - a).max() <= A.error_bound
+
+
+def test_a_forked_process_is_refused(tmp_path: Path) -> None:
+    """It has the same file: what it wrote there would be read here."""
+    s = matmul.Session(PARAMS, scratch=tmp_path, blocks=4 * ONE, fixed_seed_for_tests=SEED)
+    a = uniform(8, 8)
+    A = s.encrypt(a, tile=(2, 4))
+    place = s.scratch
+    assert place is not None
+    ciphertext = loaded(next(iter(A)).value)
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        try:
+            for _ in range(8):
+                place.keep(ciphertext)
+        except StorageError as e:
+            refused = int("session of its own" in str(e))
+        os._exit(0 if refused else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert np.abs(A.decrypt() - a).max() <= A.error_bound
+
+
+def test_a_closed_file_says_so(tmp_path: Path) -> None:
+    s = matmul.Session(PARAMS, scratch=tmp_path, blocks=4 * ONE, fixed_seed_for_tests=SEED)
+    A = s.encrypt(uniform(8, 8), tile=(2, 4))
+    assert s.scratch is not None
+    s.scratch.close()
+    for do in (A.decrypt, lambda: s.encrypt(uniform(2))):
+        with pytest.raises(StorageError, match="is closed"):
+            do()
+
+
 def test_refusals(tmp_path: Path) -> None:
     context = _native.Context(PARAMS)
     with pytest.raises(MemoryLimitError, match="less than four ciphertexts"):

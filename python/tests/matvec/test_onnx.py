@@ -8,7 +8,9 @@ The oracle is ONNX's own reference evaluator. What skl2onnx writes is in test_sk
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from ringforge.matvec import (
     Sequential,
     Square,
     approximations,
+    onnx_graph,
 )
 from ringforge.matvec.onnx_import import from_onnx, load_onnx, save_onnx
 
@@ -413,6 +416,8 @@ def test_polynomials_are_written_as_horners_rule(tmp_path: Path) -> None:
 W = {"w": f32(6, 4)}
 MATMUL = node("MatMul", ["x", "w"], "h")
 REFUSED = {
+    "means of all axes": ([node("ReduceMean", ["x"], "y")], {}, "over axes []"),
+    "sums of no axes": ([node("ReduceSum", ["x"], "y", noop_with_empty_axes=1)], {}, "over axes []"),
     "Relu": (
         [MATMUL, node("Relu", ["h"], "y")],
         W,
@@ -552,6 +557,21 @@ def test_matrices_that_would_fill_memory_are_refused(tmp_path: Path) -> None:
         load(tmp_path, model([node("Mul", ["x", "x"], "y")], {}, ("batch", 1 << 18)))
     with pytest.raises(ShapeError, match="models take 1"):
         load(tmp_path, model([node("Mul", ["x", "x"], "y")], {}, ("batch", 1 << 40)))
+
+
+def test_long_chains_of_steps_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nothing reads any more is freed, and the entries of all steps are limited."""
+    steps, shape = 24, ("batch", 1, 512, 2)
+    names = ["x", *(f"h{i}" for i in range(1, steps)), "y"]
+    pools = [node("AveragePool", [a], b, kernel_shape=[1, 1]) for a, b in itertools.pairwise(names)]
+    tracemalloc.start()
+    load(tmp_path, model(pools, {}, shape))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 10 * 8 * 1024**2
+    monkeypatch.setattr(onnx_graph, "MAX_MADE", 20 * 1024**2)
+    with pytest.raises(MemoryLimitError, match="fewer steps"):
+        load(tmp_path, model(pools, {}, shape))
 
 
 def test_shapes_that_do_not_fit(tmp_path: Path) -> None:

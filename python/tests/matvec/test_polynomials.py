@@ -327,7 +327,16 @@ def test_files_of_programs_with_polynomials(tmp_path) -> None:
     broken(lambda p: p["steps"][2].update(input_bound=1e-3))
     broken(lambda p: p["steps"][1].update(input_bound=1e-3))
     broken(lambda p: p["steps"][0].update(kind="polynomial"))
+    broken(lambda p: p["steps"][-1].update(square=1e308, norm=1e308, rotated_norm=1e308))
     assert client.program.digest == program.digest
+
+
+def test_powers_that_vanish_or_grow_beyond_doubles() -> None:
+    net = matvec.Sequential([matvec.Linear(np.eye(4)), Polynomial([0, 1, 0, 0, 0, 1e-300])])
+    with pytest.raises(RingforgeValueError, match="lower degree"):
+        matvec.compile_model(net, input_bound=1e-10)
+    with pytest.raises(RingforgeValueError, match="wider interval"):
+        _ = Polynomial.chebyshev([0] * 40 + [1], (1e-300, 2e-300)).coefficients
 
 
 def test_another_polynomial_is_refused() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ringforge.errors import FormatError, ParameterError, ShapeError
+from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec import Rule
 
 GOOD: dict[str, Any] = {
@@ -67,6 +68,16 @@ def test_ranges_are_mapped_and_back() -> None:
     x = np.array([[0.0, 1.0], [0.25, 1.0]])
     np.testing.assert_array_equal(rule.encode(x), [[-1, 0], [-0.5, 0]])
     np.testing.assert_array_equal(rule.decode(rule.encode(x)), x)
+
+
+def test_ranges_as_wide_as_doubles() -> None:
+    rule = Rule.of(kind="values", inputs=1, outputs=1, low=[-1e308], high=[1.7e308])
+    np.testing.assert_allclose(rule.encode([[-1e308], [1.7e308], [3.5e307]]), [[-1], [1], [0]], atol=1e-12)
+
+
+def test_results_that_are_no_numbers_have_no_class() -> None:
+    with pytest.raises(RingforgeValueError, match="finite"):
+        Rule.of(**GOOD).labels([[float("nan"), 1.0, 0.0]])
 
 
 def test_ties_go_to_the_first_class() -> None:

@@ -47,6 +47,9 @@ struct PairSumPlan {
   std::vector<ShiftGroup> groups;
   bool real_part = false;            ///< result is twice the real part; its scale is doubled to match
   std::vector<std::uint32_t> folds;  ///< x += Rot_step(x) for each in turn
+  /// A promise for noise: a mask made so many copies of each value in the bases of a side, and a result slot gathers
+  /// one of them at most. 0: they were replicated after that, and it gathers one of all of these at most.
+  std::size_t left_copies = 1, right_copies = 1;
 };
 
 /// Encodes the masks of a plan for a level, and runs it.

@@ -79,7 +79,9 @@ def candidates(m: int, l: int, n: int, slots: int, places: Places | None = None)
         for label, first, stride, extra in _spreads(l, at, inner, slots, clean):
             transform = _mask(l, stride, inner, made, outer, slots, extra)
             stages = (*first, transform, *((Replicate(steps),) if steps else ()))
-            plans.append(_plan(m, l, n, slots, places, stages, (inner, outer, most_sums), f"{label}c{made}"))
+            plans.append(
+                _plan(m, l, n, slots, places, stages, (inner, outer, most_sums), made, len(steps), f"{label}c{made}")
+            )
     return plans
 
 
@@ -218,6 +220,8 @@ def _plan(
     places: Places,
     stages: tuple[Stage, ...],
     strides: tuple[int, int, int],
+    made: int,
+    doubled: int,
     label: str,
 ) -> ProductPlan:
     inner, outer, most_sums = strides
@@ -225,6 +229,9 @@ def _plan(
     direct = 1 << doublings <= most_sums
     vector, still = Operand(stages, ((),)), Operand((), ((),))
     row = m == 1
+    # Sums go along the entries, and meet one copy of each where sums and copies together stay within the slots.
+    apart = ((1 << doublings) - 1) * inner + ((made << doubled) - 1) * outer < slots
+    copies = (0 if doubled else made) if apart else 1
     plan = ProductPlan(
         method="fold",
         m=m,
@@ -242,6 +249,7 @@ def _plan(
         folds=tuple(inner << i for i in range(doublings)) if direct else (),
         note="slots outside of the result hold partial sums",
         label=label,
+        copies=(copies, 1) if row else (1, copies),
     )
     return plan if direct else replace(plan, ladder=Ladder.of(inner, l))
 
