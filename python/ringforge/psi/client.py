@@ -230,24 +230,41 @@ class Client:
         Raises:
             MismatchError: in mode oprf, before `finish_prf`.
         """
-        queries = self._queries()
-        if self._sent == len(queries):
+        if self._sent == len(self._queries()):
             return None
-        some, choice = queries[self._sent]
         self._sent += 1
-        return self._asker.request(self._values[some], self._bins[some, choice], choice, self._threads)
+        return self.request(self._sent - 1)
 
-    def accept(self, reply: bytes) -> None:
-        """Takes the reply to the oldest request without one, and keeps it for `result`.
+    def request(self, query: int) -> bytes:
+        """The encrypted request of one query, 0 to `queries` - 1, with fresh randomness. It changes nothing here: who
+        gives one up makes another, and no reply is taken for that of another query.
 
         Raises:
-            FormatError: it has the wrong length. MismatchError: no request is waiting.
+            MismatchError: in mode oprf, before `finish_prf`; or there is no such query.
         """
-        if len(self._replies) == self._sent:
+        queries = self._queries()
+        if not 0 <= query < len(queries):
+            raise MismatchError(f"query {query} of a run that has {len(queries)}")
+        some, choice = queries[query]
+        return self._asker.request(self._values[some], self._bins[some, choice], choice, self._threads)
+
+    def accept(self, reply: bytes, query: int | None = None) -> None:
+        """Takes the reply to the oldest request without one, and keeps it for `result`.
+
+        Args:
+            query: that whose request (`request`) it answers; it must be number `answered`.
+
+        Raises:
+            FormatError: it has the wrong length. MismatchError: no request is waiting, or another query's reply.
+        """
+        if query is None and len(self._replies) == self._sent:
             raise MismatchError("no request is waiting for a reply")
+        if query is not None and query != len(self._replies):
+            raise MismatchError(f"a reply to query {query}, where that to query {len(self._replies)} is next")
         if len(reply) != self._plan.reply_bytes:
             raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self._plan.reply_bytes}")
         self._replies.append(reply)
+        self._sent = max(self._sent, len(self._replies))
 
     @property
     def answered(self) -> int:
