@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from ringforge import psi
 from ringforge._native import io
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
-from ringforge.psi import Server, Store, TableInfo, poly, remote, runs
+from ringforge.psi import Server, Store, TableInfo, choice, poly, remote, runs
 from ringforge.psi.aio import AsyncConnection
 from ringforge.psi.client import asked, check_table, probabilities
 from ringforge.psi.estimate import estimate
@@ -532,6 +532,34 @@ def test_estimates_need_no_elements(server: Server) -> None:
     assert (found.queries, found.bins_asked) == (1, server.info.bins)
     assert found.evaluations == asked(server.info, 30)[1] == 64
     assert 0 < found.false_positive <= 2**-40
+
+
+def test_estimated_seconds_are_of_one_query_of_this_machine(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each query takes as long, of however many; a machine three times as slow takes three times as long."""
+    monkeypatch.setattr(poly, "pace", lambda: 1.0)
+    one = estimate(server.info, 1)
+    assert one.seconds_per_query == poly.estimate(server.info.plan, server.info.capacity, 1).online_seconds
+    for count in (30, poly.room(server.info.bins), poly.room(server.info.bins) + 1, 10_000):
+        for exact in (False, True):
+            found = estimate(server.info, count, exact_sizes=exact)
+            assert found.seconds_per_query == one.seconds_per_query
+            assert found.seconds == found.queries * one.seconds_per_query
+    assert estimate(server.info, 1, 2).seconds_per_query == one.seconds_per_query / 2
+    monkeypatch.setattr(poly, "pace", lambda: 3.0)
+    assert estimate(server.info, 1).seconds_per_query == 3 * one.seconds_per_query
+
+
+@pytest.mark.parametrize("sizes", [(1 << 10, 1 << 8), (1 << 18, 1 << 10), (1 << 22, 64)])
+def test_a_slow_machine_chooses_as_a_fast_one(sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All seconds are measured at one time: what makes one longer makes the others longer."""
+    ratios = []
+    for slower in (1.0, 3.0):
+        monkeypatch.setattr(choice, "prf_seconds", lambda slower=slower: 1e-5 * slower)
+        monkeypatch.setattr(choice.planner, "measure", lambda *_, slower=slower: 2e-3 * slower)
+        monkeypatch.setattr(poly, "pace", lambda slower=slower: slower)
+        lookup, by_poly = choice.lookup(*sizes), choice.polynomial(*sizes)
+        ratios.append(by_poly.server_seconds / lookup.server_seconds)
+    assert ratios[0] == pytest.approx(ratios[1])
 
 
 def test_any_random_sets() -> None:
