@@ -132,6 +132,7 @@ def query(
         found = read_for(info, elements, some, json_lines or None)
         guessable(found, info.limits)
         left_out(found)
+        _check_lines(rest, found)
         many_queries(info, len(found.elements), exact_sizes)
         try:
             outcome = remote.intersect(
@@ -174,6 +175,14 @@ def _check_rest(rest: Path | None, elements: Path, columns: bool) -> None:
         raise ParameterError("--rest keeps a line for each element: give it a name that ends in .txt or .jsonl")
 
 
+def _check_lines(rest: Path | None, found: Elements) -> None:
+    """Refuses a name of --rest by which an element with line breaks would become several."""
+    if rest is None or rest.suffix.lower() in (*_TABLES, *JSON_SUFFIXES):
+        return
+    if any(isinstance(e, bytes) and (b"\n" in e or b"\r" in e) for e in found.elements):
+        raise ParameterError("an element holds a line break, --rest keeps a line for each: give it a name in .jsonl")
+
+
 def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) -> None:
     """Prints or writes what was found, and what it took."""
     result, labelled = outcome.result, outcome.info.label_bytes > 0
@@ -186,7 +195,7 @@ def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) ->
         else:
             with writing(out) as f:
                 for element, label in matches:
-                    f.write(_line(element) + (b"\t" + label if labelled else b"") + b"\n")
+                    f.write(_shown_line(element) + (b"\t" + printable(label).encode() if labelled else b"") + b"\n")
     if as_json:
         wrote = {"out": str(out), "rows": len(rows)} if out is not None else {}
         say(json.dumps({**query_object(outcome, matches, labelled, found), **wrote}))
@@ -205,6 +214,12 @@ def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) ->
 def _line(element: Element) -> bytes:
     """An element as text: several columns with tabs between."""
     return element.replace(JOINT.encode(), b"\t") if isinstance(element, bytes) else str(element).encode()
+
+
+def _shown_line(element: Element) -> bytes:
+    """As `_line`; an element with line breaks as it is printed."""
+    line = _line(element)
+    return shown_parts(element).encode() if b"\n" in line or b"\r" in line else line
 
 
 def _unfinished(failure: IncompleteError, found: Elements, rest: Path | None) -> str:
