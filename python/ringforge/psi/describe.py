@@ -56,7 +56,8 @@ def of_directory_rows(store: Store, found: dict[str, Any]) -> dict[str, str]:
     """The same for people."""
     info = store.info
     return {
-        "elements": f"{found['elements']:,}; clients see the size class: up to {info.capacity:,}",
+        "elements": f"{found['elements']:,}; clients see the size class: up to {info.capacity:,}"
+        + ("; who deviates can count them" if info.plan.algorithm == "poly" else ""),
         **table_rows(info),
         **limit_rows(info),
         "changed": f"{found['changed']}, {_age(found['age_seconds'])} ago; {store.state}",

@@ -119,9 +119,13 @@ def test_updates(tmp_path: Path, with_labels: bool) -> None:
     new = labelled(members(20, 200))
     counts = store.update(add=new if with_labels else list(new), remove=members(30))
     assert counts == (20, 30, 0)
-    assert (store.info.digest() != session_info.digest()) == with_labels
+    assert store.info.digest() != session_info.digest()
+    early = Client(session_info, members(3))
+    early.finish_prf(server.evaluate_prf(early.blinded()))
     assert server.reload()
     assert not server.reload()
+    with pytest.raises(MismatchError, match="the table has changed"):
+        server.open(early.keys(), session_info.digest())
     everything = {**first, **new}
     for x in members(30):
         del everything[x]
