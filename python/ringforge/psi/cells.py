@@ -411,11 +411,17 @@ def write_rows(
     separator = "\t" if path.suffix.lower() == ".tsv" else getattr(own, "separator", ",")
     header = getattr(own, "header", True)
     with writing(path, secret=secret) as f, io.TextIOWrapper(f, encoding="utf-8", newline="") as text:
-        out = csv.writer(text, delimiter=separator, lineterminator="\n")
+        plain = csv.writer(text, delimiter=separator, lineterminator="\n")
+        # A carriage return ends a row where it is not quoted, and not every release of Python quotes it.
+        quoting = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+        def write(cells: list[str]) -> None:
+            (quoting if any("\r" in c for c in cells) else plain).writerow(cells)
+
         if header:
-            out.writerow([*own.names, *([name] if name else [])])
+            write([*own.names, *([name] if name else [])])
         for i, cells in enumerate(own.texts(rows)):
-            out.writerow([*cells, labels[i]] if labels is not None else cells)
+            write([*cells, labels[i]] if labels is not None else cells)
 
 
 def _write_parquet(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import decimal
 import io
@@ -74,6 +75,30 @@ def test_labels_of_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "element,label\na,x\n")
     assert read_elements(path).mapping() == {b"a": b"x"}
     assert read_elements(path, labels=False).labels is None
+
+
+ENDS = "plan\rmallory@x,gold\rz"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_line_ends_in_cells_make_no_rows(tmp_path: Path, separator: str) -> None:
+    """A label is the server's, a cell may have come from anywhere: neither adds a row for any reader."""
+    head = separator.join(("E-mail", '"no\rte"'))
+    path = written(tmp_path, f'{head}\nbob{separator}"x\ry"\nann{separator}"z\r"\neve{separator}plain\n')
+    found = read_elements(path, wanted=MAIL, keep=True)
+    assert found.own is not None
+    out, labels = tmp_path / "out.csv", [ENDS, "a\r", "b\n\tc"]
+    write_rows(out, found.own, [0, 1, 2], labels)
+    expected = [["E-mail", "no\rte", "label"], ["bob", "x\ry", ENDS], ["ann", "z\r", "a\r"], ["eve", "plain", "b\n\tc"]]
+    with out.open(newline="") as f:
+        assert list(csv.reader(f, delimiter=separator)) == expected
+    with out.open() as f:  # line ends of every kind, as spreadsheets take them
+        rows = list(csv.reader(f, delimiter=separator))
+    assert [r[0] for r in rows] == ["E-mail", "bob", "ann", "eve"]
+    write_rows(out, found.own, [0, 1], None, secret=True)
+    again = read_elements(out, wanted=MAIL, keep=True)
+    assert again.own is not None
+    assert list(again.own.texts([0, 1])) == [["bob", "x\ry"], ["ann", "z\r"]], "--rest can be asked again"
 
 
 def test_no_header(tmp_path: Path) -> None:

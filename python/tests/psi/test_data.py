@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import stat
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from ringforge.psi import choice, remote
 from ringforge.psi.data import Request, choose
 from ringforge.psi.sets import Elements
 from tests.psi.processes import Serving
+from tests.psi.serving import real
 from tests.psi.test_psi_cli import Run, refused, run
 
 __all__ = ["refused", "run"]
@@ -129,6 +132,24 @@ def test_pairs_of_columns(run: Run, shop: Path, tmp_path: Path) -> None:
     with Serving(shop, table="pairs") as serving:
         out = run(*query(serving.address, "--set", "mine.csv", "--column", "a", "--column", "b"), error="1 of 2")
     assert out == "5\tplan 2\n"
+
+
+@pytest.mark.parametrize("kind", ["txt", "tsv"])
+def test_a_match_has_one_line(run: Run, refused: Run, tmp_path: Path, kind: str) -> None:
+    """Whatever a server writes into its labels, and whatever an element holds."""
+    elements = {b"bob": "gold\nmallory\tgold\rx\u2028\u202ey", b"two\nlines\tof\r": "b"}
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps({"element": e.decode()}) + "\n" for e in elements))
+    server = psi.Server.build({e: v.encode() for e, v in elements.items()}, log_bins=4)
+    with real(server, tmp_path) as shop:
+        there = query(shop.address, "--set", "mine.jsonl", "--out", f"out.{kind}")
+        run(*there, error="2 of 2")
+        assert "hold a line end" in refused(*there, "--rest", "rest.txt")
+    out = (tmp_path / f"out.{kind}").read_bytes().decode()
+    if kind == "txt":
+        assert out == "bob\tgold\\nmallory\\tgold\\rx\\u2028\\u202ey\ntwo\\nlines\\tof\\r\tb\n"
+        return
+    rows = list(csv.reader(io.StringIO(out, newline=""), delimiter="\t"))
+    assert rows == [["element", "label"], *([e.decode(), v] for e, v in elements.items())]
 
 
 def break_after(monkeypatch: pytest.MonkeyPatch, answered: int) -> None:
