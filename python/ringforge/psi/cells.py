@@ -28,7 +28,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TextIO
 
 from ringforge import delimited
 from ringforge.errors import Error, FormatError, ParameterError
@@ -411,17 +411,24 @@ def write_rows(
     separator = "\t" if path.suffix.lower() == ".tsv" else getattr(own, "separator", ",")
     header = getattr(own, "header", True)
     with writing(path, secret=secret) as f, io.TextIOWrapper(f, encoding="utf-8", newline="") as text:
-        plain = csv.writer(text, delimiter=separator, lineterminator="\n")
-        # A carriage return ends a row where it is not quoted, and not every release of Python quotes it.
-        quoting = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
-
-        def write(cells: list[str]) -> None:
-            (quoting if any("\r" in c for c in cells) else plain).writerow(cells)
-
+        out = _Writer(text, separator)
         if header:
-            write([*own.names, *([name] if name else [])])
+            out.write([*own.names, *([name] if name else [])])
         for i, cells in enumerate(own.texts(rows)):
-            write([*cells, labels[i]] if labels is not None else cells)
+            out.write([*cells, labels[i]] if labels is not None else cells)
+
+
+class _Writer:
+    """Rows of text. Those with a carriage return are quoted: `csv` leaves it as it is, and programs take it for the end
+    of a row, so that a server's label could add rows."""
+
+    def __init__(self, text: TextIO, separator: str) -> None:
+        self._plain = csv.writer(text, delimiter=separator, lineterminator="\n")
+        self._quoted = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+    def write(self, cells: Sequence[str]) -> None:
+        """Writes one row."""
+        (self._quoted if any("\r" in cell for cell in cells) else self._plain).writerow(cells)
 
 
 def _write_parquet(

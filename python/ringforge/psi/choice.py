@@ -3,8 +3,8 @@
 """Which table suits a pair of sizes: what building it and asking it will take, before anything is built.
 
 All seconds are of this machine, as it is now: those of the look-up and of the pseudorandom function are measured on a
-few bins and elements, those of the polynomial protocol are counted operations at the pace of a small query. So a slow or
-busy machine changes what is predicted, but hardly what is chosen.
+few bins and elements, those of the polynomial protocol are counted operations at the pace of a small query. So a slow
+or busy machine changes what is predicted, but hardly what is chosen.
 """
 
 from __future__ import annotations

@@ -63,14 +63,7 @@ class Service(service.Service):
         super().__init__(wire.SERVICE, wire.METHODS, limits, quota, tokens, log)
         self._server, self._quota = server, quota
         self._state = _State(server.info)
-        plan = self._state.plan
-        keys = max(plan.key_bytes, getattr(plan, "session_bytes", 0))
-        need = keys + plan.request_bytes + plan.reply_bytes
-        if need > limits.memory:
-            raise ParameterError(
-                f"one client's keys, request and reply take {need} bytes, more than the {limits.memory} allowed: "
-                f"give --memory {-(-need // (1 << 20))}MiB or more"
-            )
+        self._check_memory(limits, self._state.plan)
         self.memory = Memory(limits.memory)
         self.sessions = Sessions(limits.sessions, limits.sessions_each, limits.idle_seconds)
         self._turns = Turns(limits.waiting)
@@ -89,10 +82,26 @@ class Service(service.Service):
     # ---- what calls have in common -----------------------------------------------------------------
 
     def reload(self) -> None:
-        """Takes a newer state of the table, if there is one; sessions that are open keep theirs."""
-        if self._server.reload():
+        """Takes a newer state of the table, if there is one; sessions that are open keep theirs.
+
+        Raises:
+            FormatError, ParameterError: it is damaged, or cannot be served with this device and memory; the old one
+            stays.
+        """
+        if self._server.reload(lambda info: self._check_memory(self.limits, info.native())):
             self._state = _State(self._server.info)
             self._log("reloaded", table=self._state.table.hex()[:12])
+
+    @staticmethod
+    def _check_memory(limits: Limits, plan: Any) -> None:
+        """Refuses a plan of which the memory does not hold a single client."""
+        keys = max(plan.key_bytes, getattr(plan, "session_bytes", 0))
+        need = keys + plan.request_bytes + plan.reply_bytes
+        if need > limits.memory:
+            raise ParameterError(
+                f"one client's keys, request and reply take {need} bytes, more than the {limits.memory} allowed: "
+                f"give --memory {-(-need // (1 << 20))}MiB or more"
+            )
 
     @staticmethod
     def _check_table(table: bytes, current: bytes) -> None:

@@ -38,6 +38,27 @@ def written(tmp_path: Path, text: str, name: str = "set.csv") -> Path:
     return path
 
 
+@pytest.mark.parametrize("break_", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv"])
+def test_no_label_and_no_cell_makes_a_row(tmp_path: Path, break_: str, name: str) -> None:
+    """A server chooses labels: what it writes stays in its cell, whatever reads the file, and is read by us again."""
+    path = tmp_path / "in.csv"
+    path.write_bytes(f'mail,note\na@x,"one{break_}two"\nb@x,plain\n'.encode())
+    found = read_elements(path, wanted=Wanted(("mail",)), keep=True)
+    assert found.own is not None
+    label = f"plan{break_}victim@x"
+    write_rows(tmp_path / name, found.own, [0, 1], [label, "gold"])
+    cell = f"one{break_}two".replace("\r\n", "\n")  # reading keeps that it is a break
+    wanted = [["mail", "note", "label"], ["a@x", cell, label], ["b@x", "plain", "gold"]]
+    raw = (tmp_path / name).read_bytes().decode()
+    separator = "\t" if name.endswith("tsv") else ","
+    assert list(csv.reader(io.StringIO(raw, newline=""), delimiter=separator)) == wanted
+    # Universal newlines may change which break it is, never how many rows there are.
+    assert [row[0] for row in csv.reader(io.StringIO(raw, newline=None), delimiter=separator)] == ["mail", "a@x", "b@x"]
+    again = read_elements(tmp_path / name, wanted=Wanted(("mail",)), keep=True)
+    assert again.elements == [b"a@x", b"b@x"]
+
+
 # ---- CSV -----------------------------------------------------------------------------------------
 
 

@@ -102,6 +102,18 @@ def test_text_in_rows_out(run: Run, served: str, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "user1@example.org\tplan 1\n"
 
 
+def test_text_out_has_a_line_for_each_match(run: Run, refused: Run, tmp_path: Path) -> None:
+    """Labels are the server's, and JSON lines hold elements with line breaks."""
+    psi.Store.build(tmp_path / "table", {b"a": b"x\nb\tfake", b"b\rc": b"y\xff"}, log_bins=4)
+    (tmp_path / "mine.jsonl").write_text('{"element": "a"}\n{"element": "b\\rc"}\n{"element": "d"}\n')
+    with Serving(tmp_path) as serving:
+        mine = query(serving.address, "--set", "mine.jsonl")
+        run(*mine, "--out", "out.txt", error="wrote")
+        assert (tmp_path / "out.txt").read_bytes() == b"a\tx\\nb\\tfake\nb\\rc\ty\\xff\n"
+        assert "holds a line break" in refused(*mine, "--rest", "rest.txt")
+        run(*mine, "--rest", "rest.jsonl", error="match")
+
+
 def test_the_table_says_how_elements_are_written(refused: Run, run: Run, served: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("USER1@EXAMPLE.ORG")
     there = query(served, "--set", "mine.txt")
@@ -143,7 +155,7 @@ def test_a_match_has_one_line(run: Run, refused: Run, tmp_path: Path, kind: str)
     with real(server, tmp_path) as shop:
         there = query(shop.address, "--set", "mine.jsonl", "--out", f"out.{kind}")
         run(*there, error="2 of 2")
-        assert "hold a line end" in refused(*there, "--rest", "rest.txt")
+        assert "holds a line break" in refused(*there, "--rest", "rest.txt")
     out = (tmp_path / f"out.{kind}").read_bytes().decode()
     if kind == "txt":
         assert out == "bob\tgold\\nmallory\\tgold\\rx\\u2028\\u202ey\ntwo\\nlines\\tof\\r\tb\n"

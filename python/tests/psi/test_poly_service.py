@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import secrets
@@ -19,12 +20,14 @@ from pydantic import ValidationError
 from ringforge import psi
 from ringforge._native import io
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
-from ringforge.psi import Server, Store, TableInfo, choice, poly, remote, runs
+from ringforge.psi import Server, Store, TableInfo, choice, poly, remote, runs, wire
 from ringforge.psi.aio import AsyncConnection
 from ringforge.psi.client import asked, check_table, probabilities
 from ringforge.psi.estimate import estimate
 from ringforge.psi.remote import Connection
-from ringforge.serving.quota import QuotaError
+from ringforge.psi.service import Service
+from ringforge.serving.limits import Limits as ServiceLimits
+from ringforge.serving.quota import Quota, QuotaError
 from tests.psi.processes import PATIENCE, Serving, query, start
 from tests.psi.running import Client, build, encrypted, run
 from tests.psi.serving import real
@@ -229,7 +232,8 @@ _SOURCES = "the sources must be ascending powers"
         ({"bundles": 1 << 40}, "plan.poly.bundles"), ({"columns": 0}, "0 bins"), ({"columns": 4096}, "8388608 bins"),
         ({"felts": 0}, "plan.poly.felts"), ({"felts": 1}, "room for 4"), ({"felts": 9}, "plan.poly.felts"),
         ({"q": []}, "plan.poly.q"), ({"q": [3]}, "bits of a prime"), ({"q": [1 << 62]}, "bits of a prime"),
-        ({"q": [4398046150657] * 2}, "appear once"), ({"p": []}, "plan.poly.p"), ({"p": [4398046150657]}, "appear once"),
+        ({"q": [4398046150657] * 2}, "appear once"), ({"p": []}, "plan.poly.p"),
+        ({"p": [4398046150657]}, "appear once"),
         ({"t": 4}, "bits of t"), ({"t": 1 << 40}, "plan.poly.t"), ({"t": 114691}, "t = 114691 must be a prime"),
         ({"log_n": 3}, "plan.poly.log_n"), ({"log_n": 12}, "128 bits of security"), ({"log_n": 14}, "1 mod 32768"),
         ({"log_n": 30}, "plan.poly.log_n"), ({"plain_limbs": 0}, "plan.poly.plain_limbs"),
@@ -281,7 +285,7 @@ def test_all_replies_of_a_run_are_bounded(server: Server) -> None:
     reply = info.native().reply_bytes
     assert check_table(info, 100_000, request_bytes=reply * asked(info, 100_000)[0] // 4 + 1)
     for refuse in (check_table, lambda *a, **b: estimate(*a, 1, **b)):
-        with pytest.raises(ParameterError, match="kept until the last one is there.*fewer elements at once"):
+        with pytest.raises(ParameterError, match=r"kept until the last one is there.*fewer elements at once"):
             refuse(info, 100_000, request_bytes=2 * reply)
 
 
@@ -377,6 +381,57 @@ def test_a_session_stays_with_its_state(tmp_path: Path) -> None:
     assert request is not None
     client.accept(server.answer(session, request))
     assert client.result().matches == {b"a": b"1", b"b": b"2"}
+
+
+def test_a_table_of_another_plan_is_taken_up_with_its_own_sizes(tmp_path: Path) -> None:
+    Store.build(tmp_path / "t", [b"a"], capacity=16, **SIZE)
+    server = Server(tmp_path / "t", daily={"prf_per_day": 7, "bins_per_day": 1 << 20}, device="clear")
+    before = server.info.limits
+    Store.build(tmp_path / "t", members(30), algorithm="poly", client_size=3000, capacity=64)
+    assert server.reload()
+    assert server.info.limits.request_bytes != before.request_bytes
+    assert (server.info.limits.prf_per_day, server.info.limits.bins_per_day) == (7, 1 << 20)
+    assert set(run(server, members(5)).matches) == set(members(5))
+
+
+def test_a_table_that_cannot_be_served_is_not_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by a device that does not run its plan, nor beyond the limits given, nor where no client fits."""
+    Store.build(tmp_path / "t", [b"a"], log_bins=4)
+    server = Server(tmp_path / "t", device="clear")
+    limited = Server(tmp_path / "t", limits=server.info.limits, device="clear")
+    digest = server.info.digest()
+    Store.build(tmp_path / "t", members(30), **SIZE)
+    with pytest.raises(ParameterError, match="its limit is"):
+        limited.reload()
+
+    def small(info: TableInfo) -> None:
+        raise ParameterError(f"no memory for {info.plan.algorithm}")
+
+    with pytest.raises(ParameterError, match="no memory for poly"):
+        server.reload(small)
+
+    def refuse(_: Any) -> None:
+        raise ParameterError("another device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server.device, "check", refuse)
+        with pytest.raises(ParameterError, match="another device"):
+            server.reload()
+    assert {server.info.digest(), limited.info.digest()} == {digest}
+    assert server.reload()
+
+
+def test_a_service_takes_up_no_table_that_its_memory_cannot_hold(tmp_path: Path) -> None:
+    Store.build(tmp_path / "t", [b"a"], **SIZE)
+    server = Server(tmp_path / "t", device="clear")
+    plan, table = server.plan, server.info.digest()
+    memory = max(plan.key_bytes, plan.session_bytes) + plan.request_bytes + plan.reply_bytes
+    with contextlib.closing(Quota(tmp_path / "q", {"prf": 9, "bins": 9}, words=wire.QUOTAS)) as quota:
+        service = Service(server, quota, ServiceLimits(memory=memory))
+        Store.build(tmp_path / "t", members(30), algorithm="poly", client_size=3000)
+        with pytest.raises(ParameterError, match="give --memory"):
+            service.reload()
+    assert server.info.digest() == table
 
 
 # ---- what messages show --------------------------------------------------------------------------

@@ -180,10 +180,10 @@ def _check_lines(rest: Path | None, elements: list[Element]) -> None:
     if rest is None or rest.suffix.lower() in {*_TABLES, *JSON_SUFFIXES}:
         return
     for x in map(_data, elements):
-        if not x or b"\n" in x or x.endswith(b"\r") or x.startswith(b"\xef\xbb\xbf"):
+        if not x or b"\n" in x or b"\r" in x or x.startswith(b"\xef\xbb\xbf"):
             raise ParameterError(
-                "--rest keeps a line for each element, and some of yours are empty, hold a line end, or begin with a "
-                "byte-order mark: give it a name that ends in .jsonl"
+                "an element holds a line break, is empty or begins with a byte-order mark, and --rest keeps a line for "
+                "each: give it a name that ends in .jsonl"
             )
 
 
