@@ -18,7 +18,9 @@ from ringforge import psi
 from ringforge.cli import main
 from ringforge.errors import Error, ParameterError
 from ringforge.psi import choice, remote
+from ringforge.psi.commands.common import guessable
 from ringforge.psi.data import Request, choose
+from ringforge.psi.info import TableInfo
 from ringforge.psi.sets import Elements
 from tests.psi.processes import Serving
 from tests.psi.serving import real
@@ -279,6 +281,24 @@ def test_info(run: Run, refused: Run, shop: Path, served: str) -> None:
     for text in (json.dumps(here), run("info", shop / "table")):
         assert secret[-32:].hex() not in text
         assert "User1" not in text
+
+
+def test_what_is_said_of_a_polynomial_table(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A client that deviates reads it whole: it counts the elements, and its guesses take no more bins."""
+    elements = [b"%d" % i for i in range(20)]
+    psi.Store.build(tmp_path / "table", elements, algorithm="poly", client_size=20)
+    assert "up to 32; those that deviate can count them" in " ".join(run("info", "table").split())
+    info = psi.Store(tmp_path / "table").info
+    for table, words in (
+        (info, " 1,048,576 elements a day."),
+        (info_of_lookups(), " elements and 16,777,216 bins a day."),
+    ):
+        guessable(Elements(list(elements), None, 0), table)
+        assert words in " ".join(capsys.readouterr().err.split())
+
+
+def info_of_lookups() -> TableInfo:
+    return psi.Server.build([b"1"], log_bins=4).info
 
 
 def test_info_of_files_knows_tables(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,7 +131,7 @@ def query(
         _check_table(info, normalise, mode)
         found = read_for(info, elements, some, json_lines or None)
         _check_lines(rest, found.elements)
-        guessable(found, info.limits)
+        guessable(found, info)
         left_out(found)
         many_queries(info, len(found.elements), exact_sizes)
         try:
