@@ -76,6 +76,7 @@ def test_rows_come_back_with_their_labels(run: Run, served: str, tmp_path: Path)
         "Dot;user7@example.org;again;plan 1\nEve;user99@example.org;=1+1;plan 0\n"
     )
     said = run(*query(served, "--set", "mine.csv", "--column", "2"), error="no element (an empty cell")
+    assert said == run(*query(served, "--set", "mine.csv", "--column", "2"), error="the first line, of 3 columns")
     assert said == "user7@example.org\tplan 1\nuser99@example.org\tplan 0\n"
     told = json.loads(
         run(*query(served, "--set", "mine.csv", "--column", "mail", "--json"), error="count with them: 1")

@@ -90,6 +90,11 @@ def guessable(elements: Elements, info: TableInfo | None = None) -> None:
 
 def left_out(found: Elements) -> None:
     """Warns of rows that are no elements, and of elements that fell together."""
+    if found.unnamed:
+        warn(
+            f"the first line, of {found.unnamed} columns, was left out as their header, although columns are given by "
+            "number: say --no-header if it is a row already"
+        )
     if found.empty:
         warn(f"rows left out because they have no element (an empty cell, NULL, nothing to normalise): {found.empty:,}")
     if found.together:
