@@ -89,6 +89,33 @@ def test_ways_to_name_a_column(tmp_path: Path, column: tuple[Any, ...], elements
     assert read_elements(path, wanted=Wanted(("2024",))).elements == [b"17"], "a name before a number"
 
 
+def test_digits_that_are_two_columns(tmp_path: Path) -> None:
+    """A first line that is a row may hold the digits that were meant as a number."""
+    path = written(tmp_path, "alice@x,1\nbob@y,2\n")
+    for wanted in (Wanted(("1",)), Wanted((1, "1")), Wanted((2,), "1")):
+        with pytest.raises(
+            FormatError, match=r"set.csv: column 1 is number 1, and in the first line number 2 has"
+        ) as e:
+            read_elements(path, wanted=wanted)
+        assert "alice" not in str(e.value)
+    assert read_elements(path, wanted=Wanted(("1",), header=False)).elements == [b"alice@x", b"bob@y"]
+    assert read_elements(path, wanted=Wanted(("2",))).elements == [b"2"]
+    assert read_elements(written(tmp_path, "1,x\n5,a\n"), wanted=Wanted(("1",))).elements == [b"5"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unnamed"),
+    [
+        (Wanted((2,)), 2), (Wanted(("2",)), 2), (Wanted(("1", 2)), 2), (Wanted(("2",), "1"), 2), (Wanted(("b@x",)), 0),
+        (Wanted((1,), "B@X"), 0), (Wanted(("2",), header=False), 0),
+    ],
+)  # fmt: skip
+def test_a_header_that_nobody_names_is_told(tmp_path: Path, wanted: Wanted, unnamed: int) -> None:
+    found = read_elements(written(tmp_path, "a@x,b@x\nc@x,d@x\n"), wanted=wanted)
+    assert found.unnamed == unnamed
+    assert read_elements(written(tmp_path, "element\nx\n")).unnamed == 0
+
+
 def test_labels_of_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "plan\tmail\ngold\ta\n\tb\n", "set.tsv")
     assert read_elements(path, wanted=Wanted(("mail",), "plan")).mapping() == {b"a": b"gold", b"b": b""}
@@ -96,6 +123,30 @@ def test_labels_of_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "element,label\na,x\n")
     assert read_elements(path).mapping() == {b"a": b"x"}
     assert read_elements(path, labels=False).labels is None
+
+
+ENDS = "plan\rmallory@x,gold\rz"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_line_ends_in_cells_make_no_rows(tmp_path: Path, separator: str) -> None:
+    """A label is the server's, a cell may have come from anywhere: neither adds a row for any reader."""
+    head = separator.join(("E-mail", '"no\rte"'))
+    path = written(tmp_path, f'{head}\nbob{separator}"x\ry"\nann{separator}"z\r"\neve{separator}plain\n')
+    found = read_elements(path, wanted=MAIL, keep=True)
+    assert found.own is not None
+    out, labels = tmp_path / "out.csv", [ENDS, "a\r", "b\n\tc"]
+    write_rows(out, found.own, [0, 1, 2], labels)
+    expected = [["E-mail", "no\rte", "label"], ["bob", "x\ry", ENDS], ["ann", "z\r", "a\r"], ["eve", "plain", "b\n\tc"]]
+    with out.open(newline="") as f:
+        assert list(csv.reader(f, delimiter=separator)) == expected
+    with out.open() as f:  # line ends of every kind, as spreadsheets take them
+        rows = list(csv.reader(f, delimiter=separator))
+    assert [r[0] for r in rows] == ["E-mail", "bob", "ann", "eve"]
+    write_rows(out, found.own, [0, 1], None, secret=True)
+    again = read_elements(out, wanted=MAIL, keep=True)
+    assert again.own is not None
+    assert list(again.own.texts([0, 1])) == [["bob", "x\ry"], ["ann", "z\r"]], "--rest can be asked again"
 
 
 def test_no_header(tmp_path: Path) -> None:
