@@ -140,6 +140,16 @@ def test_updates(tmp_path: Path, with_labels: bool) -> None:
     assert run(server, mine).matches.keys() == wanted.keys() | {members(1)[0]}
 
 
+def test_an_element_added_again_is_gone_when_it_is_removed(tmp_path: Path) -> None:
+    """It is in the table once, however often it was added."""
+    store = Store.build(tmp_path / "t", members(10), capacity=64, **SIZE)
+    store.update(add=[b"x", b"x", members(1)[0]])
+    store.update(add=[b"x"])
+    store.update(remove=[b"x", members(1)[0]])
+    server = Server(tmp_path / "t", device="clear")
+    assert set(run(server, [b"x", *members(3)]).matches) == set(members(2, 1))
+
+
 def test_an_update_that_fails_leaves_the_table(tmp_path: Path) -> None:
     store = Store.build(tmp_path / "t", members(60), capacity=64, **SIZE)
     with pytest.raises(ParameterError, match="capacity 64"):
