@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "psi_poly_format.hpp"
 #include "ringforge/error.hpp"
@@ -119,6 +120,10 @@ double PsiPolyPlan::budget() const {
     first = false;
   }
   const bfv::Noise low = rules.mod_switched(rules.plain_sum(sum), plain_limbs, 1);
+  // Bounds hold for one polynomial. All of a reply's take a few more deviations, by as many bits as the chance is
+  // split.
+  const double one = rules.deviations(), log_replies = std::log2(static_cast<double>(replies()));
+  const double several = std::log2(1 + 2 * std::numbers::ln2 * log_replies / (one * one)) / 2;
   const double least = rules.budget(low, 1);
   // The reply's modulus, and the bits that it leaves away.
   bfv::Noise reply = low;
@@ -126,7 +131,7 @@ double PsiPolyPlan::budget() const {
   bfv::Noise rounded{rules.rounding(), 1, 0};
   reply = rules.independent_sum(reply, rounded);
   reply = rules.independent_sum(reply, {reply_drop - std::log2(12.0) / 2, 0, 0});
-  return std::min(least, reply_bits - 1 - std::log2(static_cast<double>(t)) - rules.bound_bits(reply));
+  return std::min(least, reply_bits - 1 - std::log2(static_cast<double>(t)) - rules.bound_bits(reply)) - several;
 }
 
 double PsiPolyPlan::false_positive_log2(u64 elements) const noexcept {

@@ -28,7 +28,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TextIO
 
 from ringforge import delimited
 from ringforge.errors import Error, FormatError, ParameterError
@@ -184,20 +184,42 @@ def placed(names: Sequence[str], by_name: Callable[[str], int], by_number: Calla
     """Finds a column by its name, or, if no name is like that, by its number from 1."""
 
     def place(column: Column) -> int:
-        if isinstance(column, str) and column.isascii() and column.isdigit() and column not in names:
+        if isinstance(column, str) and _is_number(column) and column not in names:
             return by_number(int(column))
         return by_name(column) if isinstance(column, str) else by_number(column)
 
     return place
 
 
+def _is_number(column: str) -> bool:
+    return column.isascii() and column.isdigit()
+
+
 def csv_records(
     file: BinaryIO, name: str, wanted: Wanted, max_line: int, keep: bool
-) -> tuple[Iterator[Record], TextRows | None]:
-    """Records of a CSV file, and its rows, which fill while records are read, if they are to be kept."""
+) -> tuple[Iterator[Record], TextRows | None, int]:
+    """Records of a CSV file; its rows, which fill while records are read, if they are to be kept; and the width of a
+    header that nobody named a column of (0: there is none).
+
+    Raises:
+        FormatError: digits name one column of the header and are the number of another.
+    """
     rows = delimited.read_rows(file, has_header=wanted.header, name=name, max_line=max_line)
     names = [n.strip() for n in rows.names] if rows.names is not None else []
-    found, label = wanted.places(name, names, placed(names, rows.place, rows.place))
+    by_either = placed(names, rows.place, rows.place)
+
+    def place(column: Column) -> int:
+        at = by_either(column)
+        if isinstance(column, str) and _is_number(column) and at + 1 != int(column) and 1 <= int(column) <= rows.width:
+            raise FormatError(
+                f"{name}: column {column} is number {column}, and in the first line number {at + 1} has that name: say "
+                f"{at + 1} for this one, its name for the other, and --no-header if the first line is a row already"
+            )
+        return at
+
+    found, label = wanted.places(name, names, place)
+    named = any(isinstance(c, str) and (c in names or not _is_number(c)) for c in (*wanted.columns, wanted.label))
+    unnamed = len(names) if wanted.columns and not named else 0
     own = None
     if keep:
         own = TextRows(names or [f"column {i + 1}" for i in range(rows.width)], rows.separator, wanted.header)
@@ -213,7 +235,7 @@ def csv_records(
                 element = joined([cells[i] for i in found], name, line)
             yield line, element, cells[label].encode() if label >= 0 else None
 
-    return records(), own
+    return records(), own, unnamed
 
 
 def joined(texts: Sequence[str | bytes | None], name: str, line: int) -> str | None:
@@ -411,11 +433,24 @@ def write_rows(
     separator = "\t" if path.suffix.lower() == ".tsv" else getattr(own, "separator", ",")
     header = getattr(own, "header", True)
     with writing(path, secret=secret) as f, io.TextIOWrapper(f, encoding="utf-8", newline="") as text:
-        out = csv.writer(text, delimiter=separator, lineterminator="\n")
+        out = _Writer(text, separator)
         if header:
-            out.writerow([*own.names, *([name] if name else [])])
+            out.write([*own.names, *([name] if name else [])])
         for i, cells in enumerate(own.texts(rows)):
-            out.writerow([*cells, labels[i]] if labels is not None else cells)
+            out.write([*cells, labels[i]] if labels is not None else cells)
+
+
+class _Writer:
+    """Rows of text. Those with a carriage return are quoted: `csv` leaves it as it is, and programs take it for the end
+    of a row, so that a server's label could add rows."""
+
+    def __init__(self, text: TextIO, separator: str) -> None:
+        self._plain = csv.writer(text, delimiter=separator, lineterminator="\n")
+        self._quoted = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+    def write(self, cells: Sequence[str]) -> None:
+        """Writes one row."""
+        (self._quoted if any("\r" in cell for cell in cells) else self._plain).writerow(cells)
 
 
 def _write_parquet(

@@ -2,8 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Which table suits a pair of sizes: what building it and asking it will take, before anything is built.
 
-Seconds of the look-up and of the pseudorandom function are measured here, on a few bins and elements; those of the
-polynomial protocol are counted operations, with the time of each on the machine that `poly.estimate` names.
+All seconds are of this machine, as it is now: those of the look-up and of the pseudorandom function are measured on a
+few bins and elements, those of the polynomial protocol are counted operations at the pace of a small query. So a slow
+or busy machine changes what is predicted, but hardly what is chosen.
 """
 
 from __future__ import annotations
@@ -210,14 +211,15 @@ def polynomial(
     capacity = max(_LEAST_POLY, 1 << (max(1, server_size) - 1).bit_length())
     found = poly.suggest(capacity, client_size, label_bytes=label_bytes + 1 if label_bytes else 0)
     e, plan, prf = found.estimate, found.native, prf_seconds() if each is None else each
+    slower = poly.pace()
     workers = threads or os.cpu_count() or 1
     queries, evaluations = size_class(client_size, poly.room(plan.bins))
     on_wire = evaluations * wire.ELEMENT_BYTES
     return Prediction(
         algorithm="poly",
         queries=queries,
-        server_seconds=(queries / e.queries * e.online_seconds + evaluations * prf) / workers,
-        build_seconds=(server_size * prf + e.build_seconds) / workers,
+        server_seconds=(e.online_seconds * slower + evaluations * prf) / workers,
+        build_seconds=(server_size * prf + e.build_seconds * slower) / workers,
         sent=on_wire + plan.key_bytes + queries * plan.request_bytes,
         received=on_wire + queries * plan.reply_bytes,
         disk=e.table_bytes + server_size * (_MEMBER_BYTES + label_bytes),

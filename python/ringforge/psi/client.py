@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.psi import oprf
+from ringforge.psi import oprf, poly
 from ringforge.psi.askers import asker
 from ringforge.psi.build import check_elements
 from ringforge.psi.hashing import (
@@ -47,11 +47,17 @@ REQUEST_BYTES = 1 << 30
 #: log2 of the probability, at most, that a run decrypts some element's cell wrongly.
 DECRYPTION_LOG2 = -20.0
 
+#: log2 of the probability, at most, that a run with a polynomial table reports an element that the server has not.
+FALSE_POSITIVE_LOG2 = -20.0
+
 #: Probability, at most, that a reply of a polynomial table decrypts wrongly: its plan has a noise budget for that.
 POLY_DECRYPTION = 2.0**-40
 
 #: A query with a bin for each element that it takes is one in so many bins at least.
 _MOST_BINS_EACH = 64
+
+#: Bytes of all replies of a run, which are kept until the last is there, as a multiple of `request_bytes`.
+_KEPT = 4
 
 #: Bytes of the random elements that fill up a size class.
 _FILLER = 32
@@ -230,24 +236,41 @@ class Client:
         Raises:
             MismatchError: in mode oprf, before `finish_prf`.
         """
-        queries = self._queries()
-        if self._sent == len(queries):
+        if self._sent == len(self._queries()):
             return None
-        some, choice = queries[self._sent]
         self._sent += 1
-        return self._asker.request(self._values[some], self._bins[some, choice], choice, self._threads)
+        return self.request(self._sent - 1)
 
-    def accept(self, reply: bytes) -> None:
-        """Takes the reply to the oldest request without one, and keeps it for `result`.
+    def request(self, query: int) -> bytes:
+        """The encrypted request of one query, 0 to `queries` - 1, with fresh randomness. It changes nothing here: who
+        gives one up makes another, and no reply is taken for that of another query.
 
         Raises:
-            FormatError: it has the wrong length. MismatchError: no request is waiting.
+            MismatchError: in mode oprf, before `finish_prf`; or there is no such query.
         """
-        if len(self._replies) == self._sent:
+        queries = self._queries()
+        if not 0 <= query < len(queries):
+            raise MismatchError(f"query {query} of a run that has {len(queries)}")
+        some, choice = queries[query]
+        return self._asker.request(self._values[some], self._bins[some, choice], choice, self._threads)
+
+    def accept(self, reply: bytes, query: int | None = None) -> None:
+        """Takes the reply to the oldest request without one, and keeps it for `result`.
+
+        Args:
+            query: that whose request (`request`) it answers; it must be number `answered`.
+
+        Raises:
+            FormatError: it has the wrong length. MismatchError: no request is waiting, or another query's reply.
+        """
+        if query is None and len(self._replies) == self._sent:
             raise MismatchError("no request is waiting for a reply")
+        if query is not None and query != len(self._replies):
+            raise MismatchError(f"a reply to query {query}, where that to query {len(self._replies)} is next")
         if len(reply) != self._plan.reply_bytes:
             raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self._plan.reply_bytes}")
         self._replies.append(reply)
+        self._sent = max(self._sent, len(self._replies))
 
     @property
     def answered(self) -> int:
@@ -336,8 +359,9 @@ def check_table(
         mode, request_bytes: as for `Client`.
 
     Raises:
-        ParameterError: the other mode; keys or requests above `request_bytes` or above the table's own limit; elements
-        that find a place, or decrypt, with less than 1 - 2^-20 (PLACEMENT_LOG2, DECRYPTION_LOG2).
+        ParameterError: the other mode; keys, requests or a reply above `request_bytes`, requests above the table's own
+        limit, all replies above four times `request_bytes`; elements that find a place, decrypt, or are told from
+        others by polynomials, with less than 1 - 2^-20 (PLACEMENT_LOG2, DECRYPTION_LOG2, FALSE_POSITIVE_LOG2).
         MismatchError, ParameterError: the plan cannot be built here.
     """
     plan = info.native()
@@ -363,13 +387,28 @@ def check_table(
             f"a request to this table has {plan.request_bytes} bytes, its own limit is {info.limits.request_bytes}: "
             "its operator must raise it, or build with fewer bins"
         )
-    each = room(info.bins, info.hashes)
+    each = room_of(info)
     if each * _MOST_BINS_EACH < info.bins and elements > 0 and not _few_values(info):
         raise ParameterError(
             f"placement: a query of {info.bins} bins with hashes={info.hashes} takes {each} or fewer elements if it is "
             f"to fail with at most 2^{PLACEMENT_LOG2:.0f}: ask for a table with three hash functions"
         )
-    wrong = probabilities(info, elements, plan).decryption
+    queries = asked(info, elements)[0]
+    kept = queries * plan.reply_bytes
+    if kept > _KEPT * request_bytes:
+        raise ParameterError(
+            f"{queries} replies for {elements} elements take {kept} bytes, which are kept until the last one is there; "
+            f"this client keeps {_KEPT * request_bytes} at most: ask for fewer elements at once, or allow more with "
+            "request_bytes (psi query --request-limit)"
+        )
+    chances = probabilities(info, elements, plan, queries)
+    if info.plan.algorithm == "poly" and chances.false_positive > 2.0**FALSE_POSITIVE_LOG2:
+        raise ParameterError(
+            f"false positives: this table reports some of {elements} elements wrongly with a probability up to "
+            f"{chances.false_positive:.2g}, this client allows 2^{FALSE_POSITIVE_LOG2:.0f}: ask for a table with more "
+            "residues (felts), or with a larger t"
+        )
+    wrong = chances.decryption
     if wrong > 2.0**DECRYPTION_LOG2:
         raise ParameterError(
             f"decryption: replies of this table are read wrongly with a probability up to {wrong:.2g} for {elements} "
@@ -382,8 +421,13 @@ def asked(info: TableInfo, elements: int, *, exact: bool = False) -> tuple[int, 
     """Queries, and evaluations of the PRF, of a client with so many elements (`hashing.size_class`)."""
     if _few_values(info):
         return ((1 << info.element_bits) // info.bins) * (elements > 0), 0
-    queries, evaluations = size_class(elements, room(info.bins, info.hashes), exact=exact)
+    queries, evaluations = size_class(elements, room_of(info), exact=exact)
     return queries, evaluations if info.mode == "oprf" else 0
+
+
+def room_of(info: TableInfo) -> int:
+    """Elements that a query takes: placed with at most 2^-20 of a failure, in a polynomial table 2^-40."""
+    return poly.room(info.bins) if info.plan.algorithm == "poly" else room(info.bins, info.hashes)
 
 
 def _few_values(info: TableInfo) -> bool:
@@ -397,10 +441,12 @@ def probabilities(info: TableInfo, elements: int, plan: Any, queries: int | None
     if queries is None:
         queries = asked(info, elements)[0]
     false = elements * (2.0**-info.tag_bits + 2.0 ** (1 - 2 * info.tag_bits)) if info.mode == "oprf" else 0.0
-    each = placement_failure(-(-elements // max(queries, 1)), info.bins, info.hashes) if not _few_values(info) else 0.0
+    share = -(-elements // max(queries, 1))
     if info.plan.algorithm == "poly":
+        each = 2.0 ** poly.placement_log2(share, info.bins)
         false = min(1.0, 2.0 ** float(plan.false_positive_log2(elements))) if elements else 0.0
         return Probabilities(false, min(1.0, queries * each), min(1.0, queries * POLY_DECRYPTION))
+    each = placement_failure(share, info.bins, info.hashes) if not _few_values(info) else 0.0
     entries = min(fullest_bin(info.capacity, info.bins, info.hashes), plan.cells)
     decryption = elements * (2.0 ** float(plan.failure_log2(entries)) + 2.0**-FULLEST_LOG)
     return Probabilities(min(1.0, false), min(1.0, queries * each), min(1.0, decryption))

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from ringforge.cli.console import SECRET_FILE, properties, size_text
+from ringforge.psi.info import TableInfo
 from ringforge.psi.store import CURRENT, Store
 from ringforge.psi.texts import limit_rows, table_rows
 
@@ -56,13 +57,19 @@ def of_directory_rows(store: Store, found: dict[str, Any]) -> dict[str, str]:
     """The same for people."""
     info = store.info
     return {
-        "elements": f"{found['elements']:,}; clients see the size class: up to {info.capacity:,}",
+        "elements": f"{found['elements']:,}; {_seen(info)}",
         **table_rows(info),
         **limit_rows(info),
         "changed": f"{found['changed']}, {_age(found['age_seconds'])} ago; {store.state}",
         "on disk": size_text(found["bytes_on_disk"]),
         "digest": found["digest"][:16],
     }
+
+
+def _seen(info: TableInfo) -> str:
+    """What clients learn of the number of elements."""
+    size = f"clients see the size class: up to {info.capacity:,}"
+    return f"{size}; those that deviate can count them" if info.plan.algorithm == "poly" else size
 
 
 def _age(seconds: float) -> str:

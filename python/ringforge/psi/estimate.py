@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ from ringforge.serving import framing
 class Estimate:
     """Bytes by kind (sent, received), queries, seconds the server computes, and chances.
 
-    seconds_per_query, seconds: of one query and of all, on the machine that estimates; None when the planner has no
-    measurements. evaluations, bins_asked: what counts against the quota.
+    seconds_per_query, seconds: of one query and of all, on the machine that estimates, by a measurement of a small
+    query; None when there is none. evaluations, bins_asked: what counts against the quota.
     """
 
     elements: int
@@ -64,7 +65,8 @@ def estimate(
     }
     seconds: Any
     if info.plan.algorithm == "poly":
-        seconds = poly.estimate(info.plan, info.capacity, count).online_seconds / max(queries, 1)
+        seconds = poly.estimate(info.plan, info.capacity, 1, plan).online_seconds * poly.pace()
+        seconds /= threads or os.cpu_count() or 1
     else:
         seconds = getattr(planner, "estimate", lambda *_: None)(info, threads)
     return Estimate(

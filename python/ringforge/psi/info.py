@@ -110,8 +110,9 @@ class TableInfo(Frozen):
     """Everything a client must know to ask.
 
     `element_bits` is b in mode direct and 0 in mode oprf. `capacity` is the number of elements the table was
-    planned for, a power of two: the exact number stays the server's. `label_bytes` counts the bytes of a sealed
-    label, one more than the longest label can have; 0: no labels. `seed` (32 bytes) is random;
+    planned for, a power of two: it does not tell the exact number, which clients of a polynomial table can find out by
+    other means (docs/psi.md, "Who learns what"). `label_bytes` counts the bytes of a sealed label,
+    one more than the longest label can have; 0: no labels. `seed` (32 bytes) is random;
     `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64. `nonce` (8 bytes) is random for each state
     of a table with labels, and part of what seals them; tables of version 1 have none and seal by their seed.
     Tables of the polynomial protocol (`plan.algorithm` "poly") are of mode oprf, without salts and with `tag_bits` 0.

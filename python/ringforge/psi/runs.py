@@ -9,9 +9,10 @@ Whoever drives it sends the outcome back, or throws the exception in.
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,7 +107,8 @@ class Run:
         request_bytes: int = REQUEST_BYTES,
         exact_sizes: bool = False,
     ) -> None:
-        self._elements, self._accept = elements, accept_insecure
+        self._accept = accept_insecure
+        self._elements: Iterable[Element] | None = elements
         self._options: dict[str, Any] = {
             "threads": threads,
             "mode": mode,
@@ -115,7 +117,7 @@ class Run:
         }
         self._client: Client | None = None
         self._seconds: dict[str, float] = {}
-        self._busy = threading.Lock()
+        self._busy, self._reading = threading.Lock(), threading.Lock()
 
     def __repr__(self) -> str:
         return "<Run, secret>"
@@ -159,7 +161,6 @@ class Run:
         except Error as e:
             if not client.answered:
                 raise
-            client.again()
             result = yield from self._timed(Step("decrypt", client.partial))
             raise IncompleteError(str(e), Outcome(result, info, traffic, self._seconds), self) from e
         try:
@@ -174,7 +175,7 @@ class Run:
         return Outcome(result, info, traffic, self._seconds)
 
     def _begin(self, info: TableInfo, left: dict[str, int], table: bytes) -> Generator[Step, Any, None]:
-        make = Step("prepare", lambda: Client(info, self._elements, **self._options), quiet=True)
+        make = Step("prepare", lambda: Client(info, self._given(), **self._options), quiet=True)
         client: Client = yield make
         blinded = yield from self._timed(Step("blind", client.blinded))
         if info.mode == "oprf":
@@ -183,19 +184,29 @@ class Run:
             yield from self._timed(Step("place", lambda: client.finish_prf(evaluated)))
         self._client, self._elements = client, ()
 
+    def _given(self) -> Iterable[Element]:
+        """The elements. An iterator is gone through once, even if who began that no longer waits for it."""
+        with self._reading:
+            if isinstance(self._elements, Iterator):
+                source, self._elements = self._elements, None
+                self._elements = list(source)
+            if self._elements is None:
+                raise Error("the elements could not be read when this run began: make a new run")
+            return self._elements
+
     def _ask(self, client: Client, table: bytes) -> Generator[Step, Any, None]:
         keys = yield from self._timed(Step("make keys", client.keys))
         session = yield from self._timed(Step("send keys", method="open_session", arguments=(table, keys)))
         del keys
         try:
-            while True:
-                request = yield from self._timed(Step("encrypt", client.next_request))
-                if request is None:
-                    return
-                name = "query" if client.queries == 1 else f"query {client.answered + 1} of {client.queries}"
+            # A run may have been given up at any place, even while a request was made: what is next follows from the
+            # replies alone.
+            for query in range(client.answered, client.queries):
+                request = yield from self._timed(Step("encrypt", functools.partial(client.request, query)))
+                name = "query" if client.queries == 1 else f"query {query + 1} of {client.queries}"
                 arguments = (table, session, request, client.plan.reply_bytes)
                 reply = yield from self._timed(Step(name, method="query", arguments=arguments), "query")
-                client.accept(reply)
+                client.accept(reply, query)
                 del request, arguments, reply
         finally:
             yield Step("close", method="close_session", arguments=(session,), quiet=True)

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -76,7 +76,8 @@ class Server:
     Args:
         table: directory of a store, or a `Store`.
         threads: for PRF evaluations and answers.
-        limits: replace the table's own limits in `info`.
+        limits: replace the table's own limits in `info`, for this state of the table and all later ones.
+        daily: what each client may ask for in a day, in place of the table's; sizes stay the table's own.
         device: name of a device, or a device: where queries are answered.
 
     Raises:
@@ -91,10 +92,11 @@ class Server:
         threads: int = 1,
         *,
         limits: Limits | None = None,
+        daily: Mapping[Literal["prf_per_day", "bins_per_day"], int] | None = None,
         device: str | Device = "cpu",
     ) -> None:
         store = table if isinstance(table, Store) else Store(table)
-        self._start(State(store.info, store.arrays, store.key()), store, threads, limits, device)
+        self._start(State(store.info, store.arrays, store.key()), store, threads, limits, device, daily)
 
     @classmethod
     def build(
@@ -114,39 +116,61 @@ class Server:
         return server
 
     def _start(
-        self, state: State, store: Store | None, threads: int, limits: Limits | None, device: str | Device
+        self,
+        state: State,
+        store: Store | None,
+        threads: int,
+        limits: Limits | None,
+        device: str | Device,
+        daily: Mapping[Literal["prf_per_day", "bins_per_day"], int] | None = None,
     ) -> None:
         self.device = open_device(device) if isinstance(device, str) else device
+        self._store, self.threads, self._limits, self._daily = store, threads, limits, dict(daily or {})
+        self._check(state)
+        self._state = state
+
+    def _check(self, state: State) -> None:
+        """Refuses a table that this server cannot answer from."""
         self.device.check(state.kernel)
-        allowed = limits or state.info.limits
+        allowed = self._info(state).limits
         if not allowed.allow(state.plan.request_bytes):
             raise ParameterError(
                 f"requests to this table have {state.plan.request_bytes} bytes, its limit is {allowed.request_bytes}: "
                 "raise Limits.request_bytes, or build with fewer bins"
             )
-        self._state, self._store, self.threads, self._limits = state, store, threads, limits
+
+    def _info(self, state: State) -> TableInfo:
+        limits = self._limits or state.info.limits
+        return state.info.with_limits(Limits.model_validate({**limits.model_dump(), **self._daily}))
 
     @property
     def info(self) -> TableInfo:
         """What clients are told: public."""
-        info = self._state.info
-        return info if self._limits is None else info.with_limits(self._limits)
+        return self._info(self._state)
 
     @property
     def plan(self) -> Any:
         """The native plan: exact sizes of keys, requests and replies."""
         return self._state.plan
 
-    def reload(self) -> bool:
+    def reload(self, check: Callable[[TableInfo], None] | None = None) -> bool:
         """Takes a newer state of the store, if there is one; open sessions keep theirs. Returns whether.
 
+        Args:
+            check: told the newer table's description before it is taken; what it raises leaves the old one.
+
         Raises:
-            FormatError: the newer state is damaged; the old one stays.
+            FormatError: the newer state is damaged. ParameterError: the device does not run its plan, or its requests
+            are larger than its limits allow. The old one stays.
         """
         if self._store is None or self._store.newest():
             return False
         store = Store(self._store.path)
-        self._state, self._store = State(store.info, store.arrays, store.key()), store
+        state = State(store.info, store.arrays, store.key())
+        self._check(state)
+        if check is not None:
+            check(self._info(state))
+        self._state, self._store = state, store
         return True
 
     def evaluate_prf(self, blinded: Sequence[bytes], progress: Progress | None = None) -> list[bytes]:

@@ -9,7 +9,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,6 +42,7 @@ class Elements:
         empty: rows left out because they have no element: an empty cell, NULL, nothing left by normalising.
         together: elements that are written differently in the file and are one when they are normalised.
         columns: texts that each element joins.
+        unnamed: columns of a first line that was left out as the header although all columns were given by number.
         own: the file's rows, and `of_rows` the element of each (None: left out), if they were to be kept.
     """
 
@@ -51,6 +52,7 @@ class Elements:
     empty: int = 0
     together: int = 0
     columns: int = 1
+    unnamed: int = 0
     own: OwnRows | None = field(default=None, repr=False)
     of_rows: list[bytes | int | None] = field(default_factory=list, repr=False)
 
@@ -109,8 +111,8 @@ def read_elements(
         if as_json:
             return take(_json_lines(f, name))
         if suffix == CSV_SUFFIX or given.columns:
-            records, own = cells.csv_records(f, name, given, _MAX_LINE, keep)
-            return take(records, own)
+            records, own, unnamed = cells.csv_records(f, name, given, _MAX_LINE, keep)
+            return replace(take(records, own), unnamed=unnamed)
         return take(_text_lines(f, name, bool(labels)))
 
 
@@ -204,7 +206,14 @@ class _Taker:
         together = max(0, len(spelled) - len(found)) if change else 0
         kept = [label if label is not None else b"" for label in found.values()] if wanted else None
         return Elements(
-            list(found), kept, lines - len(found) - together, empty, together, self.columns, own or texts, of_rows
+            list(found),
+            kept,
+            lines - len(found) - together,
+            empty,
+            together,
+            self.columns,
+            own=own or texts,
+            of_rows=of_rows,
         )
 
     def _value(self, element: str | int | bytes) -> bytes | int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +23,8 @@ from ringforge.psi.info import TableInfo
 from ringforge.psi.normalise import JOINT
 from ringforge.psi.sets import Elements
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
 
 def warn(message: str) -> None:
     """One line on standard error, beside errors."""
@@ -32,6 +35,13 @@ def printable(data: bytes) -> str:
     """Text for a terminal: bytes that are none, and characters that control it, as escapes."""
     text = data.decode(errors="backslashreplace")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(data: bytes) -> bytes:
+    """Text for a line of a file: as it is, but what separates lines and columns, and other controls, as escapes."""
+    text = data.decode(errors="surrogateescape")
+    escaped = (c.encode("unicode_escape").decode() if _CONTROL.match(c) else c for c in text)
+    return "".join(escaped).encode(errors="surrogateescape")
 
 
 def shown(element: Element) -> str:

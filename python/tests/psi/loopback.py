@@ -82,9 +82,10 @@ class ScriptedServer:
         self.gate.set()
         self.prf_gate.set()
 
-    def reload(self) -> bool:
+    def reload(self, check: Callable[[Any], None]) -> bool:
         if self.newer is None:
             return False
+        check(self.newer)
         self.info, self.newer = self.newer, None
         return True
 

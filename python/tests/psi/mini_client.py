@@ -495,6 +495,17 @@ def poly_hash(p: dict[str, Any]) -> bytes:
     return hashlib.sha256(b"".join(w.to_bytes(8, "little") for w in words)).digest()
 
 
+def poly_places(prf: bytes, bins: int) -> list[int]:
+    """Three different bins: each choice is scaled to those that earlier ones have left, and counted past these."""
+    out: list[int] = []
+    for i in range(3):
+        place = int.from_bytes(prf[4 * i : 4 * i + 4], "little") * (bins - i) >> 32
+        for known in sorted(out):
+            place += place >= known
+        out.append(place)
+    return out
+
+
 def times_sparse(z: Any, a: Any, modulus: int) -> Any:
     """Product of a polynomial and a ternary one modulo X^n + 1, in words of 64 bits."""
     n, out = len(z), np.zeros(len(z), dtype=np.uint64)
@@ -523,9 +534,6 @@ class PolyAsker:
         powers = [pow(5, i, 2 * self.n) for i in range(self.n // 2)]
         powers += [2 * self.n - x for x in powers]
         self.index = self.slots.brv[(np.array(powers) - 1) // 2]
-
-    def places(self, prf: bytes) -> list[int]:
-        return [int.from_bytes(prf[4 * i : 4 * i + 4], "little") * self.bins >> 32 for i in range(3)]
 
     def felts(self, prf: bytes) -> list[int]:
         words = [int.from_bytes(prf[12 + 4 * i : 16 + 4 * i], "little") for i in range(self.p["felts"])]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import decimal
 import io
@@ -37,6 +38,27 @@ def written(tmp_path: Path, text: str, name: str = "set.csv") -> Path:
     return path
 
 
+@pytest.mark.parametrize("break_", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv"])
+def test_no_label_and_no_cell_makes_a_row(tmp_path: Path, break_: str, name: str) -> None:
+    """A server chooses labels: what it writes stays in its cell, whatever reads the file, and is read by us again."""
+    path = tmp_path / "in.csv"
+    path.write_bytes(f'mail,note\na@x,"one{break_}two"\nb@x,plain\n'.encode())
+    found = read_elements(path, wanted=Wanted(("mail",)), keep=True)
+    assert found.own is not None
+    label = f"plan{break_}victim@x"
+    write_rows(tmp_path / name, found.own, [0, 1], [label, "gold"])
+    cell = f"one{break_}two".replace("\r\n", "\n")  # reading keeps that it is a break
+    wanted = [["mail", "note", "label"], ["a@x", cell, label], ["b@x", "plain", "gold"]]
+    raw = (tmp_path / name).read_bytes().decode()
+    separator = "\t" if name.endswith("tsv") else ","
+    assert list(csv.reader(io.StringIO(raw, newline=""), delimiter=separator)) == wanted
+    # Universal newlines may change which break it is, never how many rows there are.
+    assert [row[0] for row in csv.reader(io.StringIO(raw, newline=None), delimiter=separator)] == ["mail", "a@x", "b@x"]
+    again = read_elements(tmp_path / name, wanted=Wanted(("mail",)), keep=True)
+    assert again.elements == [b"a@x", b"b@x"]
+
+
 # ---- CSV -----------------------------------------------------------------------------------------
 
 
@@ -67,6 +89,33 @@ def test_ways_to_name_a_column(tmp_path: Path, column: tuple[Any, ...], elements
     assert read_elements(path, wanted=Wanted(("2024",))).elements == [b"17"], "a name before a number"
 
 
+def test_digits_that_are_two_columns(tmp_path: Path) -> None:
+    """A first line that is a row may hold the digits that were meant as a number."""
+    path = written(tmp_path, "alice@x,1\nbob@y,2\n")
+    for wanted in (Wanted(("1",)), Wanted((1, "1")), Wanted((2,), "1")):
+        with pytest.raises(
+            FormatError, match=r"set.csv: column 1 is number 1, and in the first line number 2 has"
+        ) as e:
+            read_elements(path, wanted=wanted)
+        assert "alice" not in str(e.value)
+    assert read_elements(path, wanted=Wanted(("1",), header=False)).elements == [b"alice@x", b"bob@y"]
+    assert read_elements(path, wanted=Wanted(("2",))).elements == [b"2"]
+    assert read_elements(written(tmp_path, "1,x\n5,a\n"), wanted=Wanted(("1",))).elements == [b"5"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unnamed"),
+    [
+        (Wanted((2,)), 2), (Wanted(("2",)), 2), (Wanted(("1", 2)), 2), (Wanted(("2",), "1"), 2), (Wanted(("b@x",)), 0),
+        (Wanted((1,), "B@X"), 0), (Wanted(("2",), header=False), 0),
+    ],
+)  # fmt: skip
+def test_a_header_that_nobody_names_is_told(tmp_path: Path, wanted: Wanted, unnamed: int) -> None:
+    found = read_elements(written(tmp_path, "a@x,b@x\nc@x,d@x\n"), wanted=wanted)
+    assert found.unnamed == unnamed
+    assert read_elements(written(tmp_path, "element\nx\n")).unnamed == 0
+
+
 def test_labels_of_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "plan\tmail\ngold\ta\n\tb\n", "set.tsv")
     assert read_elements(path, wanted=Wanted(("mail",), "plan")).mapping() == {b"a": b"gold", b"b": b""}
@@ -74,6 +123,30 @@ def test_labels_of_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "element,label\na,x\n")
     assert read_elements(path).mapping() == {b"a": b"x"}
     assert read_elements(path, labels=False).labels is None
+
+
+ENDS = "plan\rmallory@x,gold\rz"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_line_ends_in_cells_make_no_rows(tmp_path: Path, separator: str) -> None:
+    """A label is the server's, a cell may have come from anywhere: neither adds a row for any reader."""
+    head = separator.join(("E-mail", '"no\rte"'))
+    path = written(tmp_path, f'{head}\nbob{separator}"x\ry"\nann{separator}"z\r"\neve{separator}plain\n')
+    found = read_elements(path, wanted=MAIL, keep=True)
+    assert found.own is not None
+    out, labels = tmp_path / "out.csv", [ENDS, "a\r", "b\n\tc"]
+    write_rows(out, found.own, [0, 1, 2], labels)
+    expected = [["E-mail", "no\rte", "label"], ["bob", "x\ry", ENDS], ["ann", "z\r", "a\r"], ["eve", "plain", "b\n\tc"]]
+    with out.open(newline="") as f:
+        assert list(csv.reader(f, delimiter=separator)) == expected
+    with out.open() as f:  # line ends of every kind, as spreadsheets take them
+        rows = list(csv.reader(f, delimiter=separator))
+    assert [r[0] for r in rows] == ["E-mail", "bob", "ann", "eve"]
+    write_rows(out, found.own, [0, 1], None, secret=True)
+    again = read_elements(out, wanted=MAIL, keep=True)
+    assert again.own is not None
+    assert list(again.own.texts([0, 1])) == [["bob", "x\ry"], ["ann", "z\r"]], "--rest can be asked again"
 
 
 def test_no_header(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import stat
 from collections.abc import Iterator
@@ -16,9 +18,12 @@ from ringforge import psi
 from ringforge.cli import main
 from ringforge.errors import Error, ParameterError
 from ringforge.psi import choice, remote
+from ringforge.psi.commands.common import guessable
 from ringforge.psi.data import Request, choose
+from ringforge.psi.info import TableInfo
 from ringforge.psi.sets import Elements
 from tests.psi.processes import Serving
+from tests.psi.serving import real
 from tests.psi.test_psi_cli import Run, refused, run
 
 __all__ = ["refused", "run"]
@@ -71,6 +76,7 @@ def test_rows_come_back_with_their_labels(run: Run, served: str, tmp_path: Path)
         "Dot;user7@example.org;again;plan 1\nEve;user99@example.org;=1+1;plan 0\n"
     )
     said = run(*query(served, "--set", "mine.csv", "--column", "2"), error="no element (an empty cell")
+    assert said == run(*query(served, "--set", "mine.csv", "--column", "2"), error="the first line, of 3 columns")
     assert said == "user7@example.org\tplan 1\nuser99@example.org\tplan 0\n"
     told = json.loads(
         run(*query(served, "--set", "mine.csv", "--column", "mail", "--json"), error="count with them: 1")
@@ -97,6 +103,18 @@ def test_text_in_rows_out(run: Run, served: str, tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "element,label\nUSER1@example.org,plan 1\nuser1@example.org,plan 1\n"
     run(*query(served, "--set", "mine.txt", "--out", "out"), error="wrote")
     assert (tmp_path / "out").read_text() == "user1@example.org\tplan 1\n"
+
+
+def test_text_out_has_a_line_for_each_match(run: Run, refused: Run, tmp_path: Path) -> None:
+    """Labels are the server's, and JSON lines hold elements with line breaks."""
+    psi.Store.build(tmp_path / "table", {b"a": b"x\nb\tfake", b"b\rc": b"y\xff"}, log_bins=4)
+    (tmp_path / "mine.jsonl").write_text('{"element": "a"}\n{"element": "b\\rc"}\n{"element": "d"}\n')
+    with Serving(tmp_path) as serving:
+        mine = query(serving.address, "--set", "mine.jsonl")
+        run(*mine, "--out", "out.txt", error="wrote")
+        assert (tmp_path / "out.txt").read_bytes() == b"a\tx\\nb\\tfake\nb\\rc\ty\\xff\n"
+        assert "holds a line break" in refused(*mine, "--rest", "rest.txt")
+        run(*mine, "--rest", "rest.jsonl", error="match")
 
 
 def test_the_table_says_how_elements_are_written(refused: Run, run: Run, served: str, tmp_path: Path) -> None:
@@ -129,6 +147,24 @@ def test_pairs_of_columns(run: Run, shop: Path, tmp_path: Path) -> None:
     with Serving(shop, table="pairs") as serving:
         out = run(*query(serving.address, "--set", "mine.csv", "--column", "a", "--column", "b"), error="1 of 2")
     assert out == "5\tplan 2\n"
+
+
+@pytest.mark.parametrize("kind", ["txt", "tsv"])
+def test_a_match_has_one_line(run: Run, refused: Run, tmp_path: Path, kind: str) -> None:
+    """Whatever a server writes into its labels, and whatever an element holds."""
+    elements = {b"bob": "gold\nmallory\tgold\rx\u2028\u202ey", b"two\nlines\tof\r": "b"}
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps({"element": e.decode()}) + "\n" for e in elements))
+    server = psi.Server.build({e: v.encode() for e, v in elements.items()}, log_bins=4)
+    with real(server, tmp_path) as shop:
+        there = query(shop.address, "--set", "mine.jsonl", "--out", f"out.{kind}")
+        run(*there, error="2 of 2")
+        assert "holds a line break" in refused(*there, "--rest", "rest.txt")
+    out = (tmp_path / f"out.{kind}").read_bytes().decode()
+    if kind == "txt":
+        assert out == "bob\tgold\\nmallory\\tgold\\rx\\u2028\\u202ey\ntwo\\nlines\\tof\\r\tb\n"
+        return
+    rows = list(csv.reader(io.StringIO(out, newline=""), delimiter="\t"))
+    assert rows == [["element", "label"], *([e.decode(), v] for e, v in elements.items())]
 
 
 def break_after(monkeypatch: pytest.MonkeyPatch, answered: int) -> None:
@@ -246,6 +282,24 @@ def test_info(run: Run, refused: Run, shop: Path, served: str) -> None:
     for text in (json.dumps(here), run("info", shop / "table")):
         assert secret[-32:].hex() not in text
         assert "User1" not in text
+
+
+def test_what_is_said_of_a_polynomial_table(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A client that deviates reads it whole: it counts the elements, and its guesses take no more bins."""
+    elements = [b"%d" % i for i in range(20)]
+    psi.Store.build(tmp_path / "table", elements, algorithm="poly", client_size=20)
+    assert "up to 32; those that deviate can count them" in " ".join(run("info", "table").split())
+    info = psi.Store(tmp_path / "table").info
+    for table, words in (
+        (info, " 1,048,576 elements a day."),
+        (info_of_lookups(), " elements and 16,777,216 bins a day."),
+    ):
+        guessable(Elements(list(elements), None, 0), table)
+        assert words in " ".join(capsys.readouterr().err.split())
+
+
+def info_of_lookups() -> TableInfo:
+    return psi.Server.build([b"1"], log_bins=4).info
 
 
 def test_info_of_files_knows_tables(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -422,6 +423,40 @@ def test_suggestions_hold_their_promises(server: int, client: int, label: int) -
         assert costs.total_bytes < (6_000_000 if label else 3_000_000)
     arrays = poly.shapes(found.fields)
     assert costs.table_bytes == sum(math.prod(s) * np.dtype(d).itemsize for s, d in arrays.values())
+
+
+def test_estimates_are_about_what_is_measured() -> None:
+    """Another query than the pace is taken from, on whatever machine this is."""
+    found = poly.suggest(1 << 14, 256)
+    client = poly.Client(found.fields, outputs(200))
+    session = poly.SessionKeys(client.plan, client.keys())
+    table = poly.table(client.plan, poly.compile_table(found.fields, outputs(1 << 14)))
+    request = client.next_request()
+    assert request is not None
+    seconds = []
+    for _ in range(4):
+        pace, start = poly.pace(), time.perf_counter()
+        poly.evaluate(session, request, table)
+        seconds.append((time.perf_counter() - start) / (pace * found.estimate.online_seconds))
+    assert 0.5 < min(seconds) < 2
+
+
+def test_seconds_of_the_function_are_those_of_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = {}
+    for kernels in ("avx512", "avx2", "scalar"):
+        monkeypatch.setattr(_native.kernels, "active", lambda kernels=kernels: kernels)
+        costs[kernels] = poly.estimate(small(), 1000, 64)
+    assert costs["avx2"] == costs["scalar"]
+    assert costs["avx512"].prf_seconds == pytest.approx(6.4e-3)
+    assert costs["avx2"].prf_seconds == pytest.approx(63.3e-3)
+    assert costs["avx2"].client_seconds - costs["avx512"].client_seconds == pytest.approx(64 * 102e-6)
+    assert costs["avx2"].online_seconds == costs["avx512"].online_seconds
+
+
+def test_more_replies_need_a_larger_budget() -> None:
+    """One of them is decrypted wrongly with 2^-40, not each."""
+    few, many = (small(bundles=b).native().budget for b in (1, 512))
+    assert 0 < few - many < 0.3
 
 
 def test_sizes_that_are_none_are_refused() -> None:

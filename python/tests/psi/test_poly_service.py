@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import secrets
@@ -14,15 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from ringforge import psi
+from ringforge._native import io
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
-from ringforge.psi import Server, Store, TableInfo, remote, runs
+from ringforge.psi import Server, Store, TableInfo, choice, poly, remote, runs, wire
 from ringforge.psi.aio import AsyncConnection
-from ringforge.psi.client import asked, check_table
+from ringforge.psi.client import asked, check_table, probabilities
 from ringforge.psi.estimate import estimate
 from ringforge.psi.remote import Connection
-from ringforge.serving.quota import QuotaError
+from ringforge.psi.service import Service
+from ringforge.serving.limits import Limits as ServiceLimits
+from ringforge.serving.quota import Quota, QuotaError
 from tests.psi.processes import PATIENCE, Serving, query, start
 from tests.psi.running import Client, build, encrypted, run
 from tests.psi.serving import real
@@ -84,7 +89,7 @@ def test_labels_under_encryption() -> None:
 
 
 def test_more_elements_than_a_query_takes(server: Server) -> None:
-    each = psi.hashing.room(server.info.bins, 3)
+    each = poly.room(server.info.bins)
     mine = members(each + 20, 250)
     result = run(server, mine)
     assert result.queries == 2
@@ -114,9 +119,13 @@ def test_updates(tmp_path: Path, with_labels: bool) -> None:
     new = labelled(members(20, 200))
     counts = store.update(add=new if with_labels else list(new), remove=members(30))
     assert counts == (20, 30, 0)
-    assert (store.info.digest() != session_info.digest()) == with_labels
+    assert store.info.digest() != session_info.digest()
+    early = Client(session_info, members(3))
+    early.finish_prf(server.evaluate_prf(early.blinded()))
     assert server.reload()
     assert not server.reload()
+    with pytest.raises(MismatchError, match="the table has changed"):
+        server.open(early.keys(), session_info.digest())
     everything = {**first, **new}
     for x in members(30):
         del everything[x]
@@ -129,6 +138,16 @@ def test_updates(tmp_path: Path, with_labels: bool) -> None:
     assert store.update(add=[members(1)[0]], reseed=True) == (1, 0, 0)
     assert server.reload()
     assert run(server, mine).matches.keys() == wanted.keys() | {members(1)[0]}
+
+
+def test_an_element_added_again_is_gone_when_it_is_removed(tmp_path: Path) -> None:
+    """It is in the table once, however often it was added."""
+    store = Store.build(tmp_path / "t", members(10), capacity=64, **SIZE)
+    store.update(add=[b"x", b"x", members(1)[0]])
+    store.update(add=[b"x"])
+    store.update(remove=[b"x", members(1)[0]])
+    server = Server(tmp_path / "t", device="clear")
+    assert set(run(server, [b"x", *members(3)]).matches) == set(members(2, 1))
 
 
 def test_an_update_that_fails_leaves_the_table(tmp_path: Path) -> None:
@@ -214,34 +233,110 @@ def test_descriptions_that_do_not_hold_together(server: Server) -> None:
             TableInfo.from_json(changed(info, **fields))
 
 
+_SOURCES = "the sources must be ascending powers"
+
+
 @pytest.mark.parametrize(
-    "plan",
+    ("plan", "words"),
     [
-        {"degree": 0}, {"degree": 1 << 20}, {"degree": 4000}, {"sources": []}, {"sources": [0]}, {"sources": [2, 3]},
-        {"sources": [1, 1]}, {"sources": [1, 4000]}, {"bundles": 0}, {"bundles": 1 << 40}, {"columns": 0},
-        {"felts": 0}, {"felts": 9}, {"q": []}, {"q": [3]}, {"q": [1 << 62]}, {"p": []}, {"t": 4}, {"t": 1 << 40},
-        {"log_n": 3}, {"log_n": 30}, {"plain_limbs": 0}, {"plain_limbs": 7}, {"reply_bits": 0}, {"reply_bits": 1000},
-        {"reply_drop": 63}, {"label_words": -1}, {"label_words": 1 << 30}, {"algorithm": "ringforge"},
-        {"algorithm": "other"}, {"more": 1},
+        ({"degree": 0}, "degree = 0"), ({"degree": 1 << 20}, "plan.poly.degree"), ({"degree": 4000}, "give no power"),
+        ({"degree": 9}, "noise leaves"), ({"sources": []}, "plan.poly.sources"), ({"sources": [0]}, _SOURCES),
+        ({"sources": [2, 3]}, _SOURCES), ({"sources": [1, 1]}, _SOURCES), ({"sources": [1, 4000]}, _SOURCES),
+        ({"sources": list(range(1, 9))}, "its own limit"), ({"bundles": 0}, "bundles = 0"),
+        ({"bundles": 1 << 40}, "plan.poly.bundles"), ({"columns": 0}, "0 bins"), ({"columns": 4096}, "8388608 bins"),
+        ({"felts": 0}, "plan.poly.felts"), ({"felts": 1}, "room for 4"), ({"felts": 9}, "plan.poly.felts"),
+        ({"q": []}, "plan.poly.q"), ({"q": [3]}, "bits of a prime"), ({"q": [1 << 62]}, "bits of a prime"),
+        ({"q": [4398046150657] * 2}, "appear once"), ({"p": []}, "plan.poly.p"),
+        ({"p": [4398046150657]}, "appear once"),
+        ({"t": 4}, "bits of t"), ({"t": 1 << 40}, "plan.poly.t"), ({"t": 114691}, "t = 114691 must be a prime"),
+        ({"log_n": 3}, "plan.poly.log_n"), ({"log_n": 12}, "128 bits of security"), ({"log_n": 14}, "1 mod 32768"),
+        ({"log_n": 30}, "plan.poly.log_n"), ({"plain_limbs": 0}, "plan.poly.plain_limbs"),
+        ({"plain_limbs": 1}, "noise leaves"), ({"plain_limbs": 7}, "plain_limbs = 7"),
+        ({"reply_bits": 0}, "plan.poly.reply_bits"), ({"reply_bits": 20}, "noise leaves"),
+        ({"reply_bits": 1000}, "plan.poly.reply_bits"), ({"reply_drop": 27}, "noise leaves"),
+        ({"reply_drop": 63}, "reply_drop = 63"), ({"label_words": -1}, "plan.poly.label_words"),
+        ({"label_words": 0}, "room for 0"), ({"label_words": 4096, "bundles": 4096}, "replies of this table have"),
+        ({"label_words": 1 << 30}, "plan.poly.label_words"), ({"algorithm": "ringforge"}, "plan.ringforge"),
+        ({"algorithm": "other"}, "does not match any"), ({"more": 1}, "plan.poly.more"),
     ],
 )  # fmt: skip
-def test_foreign_plans_are_refused_before_anything_is_sent(server: Server, plan: dict[str, Any]) -> None:
-    """Foreign degrees, window sets, levels: whatever a server says, the client refuses or has a plan with another
-    hash."""
-    with pytest.raises((FormatError, ParameterError, MismatchError)):
+def test_foreign_plans_are_refused_before_anything_is_sent(server: Server, plan: dict[str, Any], words: str) -> None:
+    """Foreign degrees, window sets, levels, of a server that gives each plan's own hash."""
+    assert (server.info.plan.degree, server.info.plan.sources) == (8, [1, 3, 4])
+    try:
+        native = poly.PlanFields(**{**server.info.plan.model_dump(), **plan}).native()
+    except (ParameterError, ValidationError):
+        fitting = server.info.plan_hash
+    else:
+        fitting = native.hash.hex()
+    with pytest.raises((FormatError, ParameterError), match=words):
+        psi.Client(TableInfo.from_json(changed(server.info, plan, plan_hash=fitting)), [b"a"])
+
+
+@pytest.mark.parametrize("plan", [{"bundles": 3}, {"reply_bits": 30}, {"reply_drop": 0}, {"label_words": 9}])
+def test_foreign_plans_that_do_no_harm_are_taken_with_their_own_hash(server: Server, plan: dict[str, Any]) -> None:
+    assert psi.Client(of_plan(server, **plan), [b"a"]).queries == 1
+    with pytest.raises(MismatchError, match="the same release"):
         psi.Client(TableInfo.from_json(changed(server.info, plan)), [b"a"])
+
+
+def of_plan(server: Server, **plan: Any) -> TableInfo:
+    """The description of a table of another plan, as its server would give it."""
+    native = server.info.plan.model_copy(update=plan).native()
+    return TableInfo.from_json(changed(server.info, plan, plan_hash=native.hash.hex()))
 
 
 def test_a_plan_with_many_bundles_is_too_large_for_a_client(server: Server) -> None:
     """Its replies are; nothing of the kind is computed, sent or taken."""
-    fields = server.info.plan.model_copy(update={"bundles": 4096})
-    try:
-        plan = fields.native()
-    except ParameterError:
-        return
-    info = TableInfo.from_json(changed(server.info, {"bundles": 4096}, plan_hash=plan.hash.hex()))
+    info = of_plan(server, bundles=4096)
     with pytest.raises(ParameterError, match=r"replies of this table have .* allow more with request_bytes"):
         psi.Client(info, [b"a"], request_bytes=1 << 20)
+
+
+def test_all_replies_of_a_run_are_bounded(server: Server) -> None:
+    """They are kept until the session is closed: each may be small and all of them fill the memory."""
+    info = of_plan(server, bundles=512)
+    reply = info.native().reply_bytes
+    assert check_table(info, 100_000, request_bytes=reply * asked(info, 100_000)[0] // 4 + 1)
+    for refuse in (check_table, lambda *a, **b: estimate(*a, 1, **b)):
+        with pytest.raises(ParameterError, match=r"kept until the last one is there.*fewer elements at once"):
+            refuse(info, 100_000, request_bytes=2 * reply)
+
+
+def test_plans_that_cannot_tell_elements_apart_are_refused(server: Server) -> None:
+    """A server could say of everything that it has it, and see what a client does then."""
+    info = of_plan(server, felts=1, label_words=0)
+    info = TableInfo.from_json(changed(info, label_bytes=0, nonce=""))
+    with pytest.raises(ParameterError, match=r"false positives: .* more residues"):
+        psi.Client(info, [b"a"])
+
+
+def test_queries_are_counted_alike_everywhere(server: Server) -> None:
+    """The client, what it was told before, and the search for plans agree; the chances are those of the document."""
+    info, each = server.info, poly.room(server.info.bins)
+    for count in (1, each, each + 1, psi.hashing.room(info.bins, 3), 5 * each):
+        queries = asked(info, count)[0]
+        assert queries == estimate(info, count).queries == poly.estimate(info.plan, 300, count).queries
+        chances = probabilities(info, count, info.native())
+        assert chances.placement <= queries * 2**-40
+    assert probabilities(info, each, info.native()).false_positive <= 2**-40
+
+
+@pytest.mark.parametrize("with_labels", [False, True])
+def test_a_server_that_says_yes_to_everything_is_found_out(with_labels: bool) -> None:
+    """Replies of zeros are well formed. Bins of nobody's element match then, too."""
+    elements = members(100)
+    server = Server.build(labelled(elements) if with_labels else elements, **SIZE)
+    mine = psi.Client(server.info, members(10, 1000))
+    mine.finish_prf(server.evaluate_prf(mine.blinded()))
+    session = server.open(mine.keys())
+    request = mine.next_request()
+    assert request is not None
+    _, parameters, body = io.unseal(server.answer(session, request), io.PSI_POLY_REPLY)
+    mine.accept(io.seal(io.PSI_POLY_REPLY, parameters, body[:8] + bytes(len(body) - 8)))
+    result = mine.result()
+    assert with_labels or len(result.matches) == 10
+    assert result.anomalies >= server.info.bins - 10
 
 
 def test_labels_longer_than_the_plan_has_room_for(server: Server) -> None:
@@ -300,6 +395,57 @@ def test_a_session_stays_with_its_state(tmp_path: Path) -> None:
     assert request is not None
     client.accept(server.answer(session, request))
     assert client.result().matches == {b"a": b"1", b"b": b"2"}
+
+
+def test_a_table_of_another_plan_is_taken_up_with_its_own_sizes(tmp_path: Path) -> None:
+    Store.build(tmp_path / "t", [b"a"], capacity=16, **SIZE)
+    server = Server(tmp_path / "t", daily={"prf_per_day": 7, "bins_per_day": 1 << 20}, device="clear")
+    before = server.info.limits
+    Store.build(tmp_path / "t", members(30), algorithm="poly", client_size=3000, capacity=64)
+    assert server.reload()
+    assert server.info.limits.request_bytes != before.request_bytes
+    assert (server.info.limits.prf_per_day, server.info.limits.bins_per_day) == (7, 1 << 20)
+    assert set(run(server, members(5)).matches) == set(members(5))
+
+
+def test_a_table_that_cannot_be_served_is_not_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by a device that does not run its plan, nor beyond the limits given, nor where no client fits."""
+    Store.build(tmp_path / "t", [b"a"], log_bins=4)
+    server = Server(tmp_path / "t", device="clear")
+    limited = Server(tmp_path / "t", limits=server.info.limits, device="clear")
+    digest = server.info.digest()
+    Store.build(tmp_path / "t", members(30), **SIZE)
+    with pytest.raises(ParameterError, match="its limit is"):
+        limited.reload()
+
+    def small(info: TableInfo) -> None:
+        raise ParameterError(f"no memory for {info.plan.algorithm}")
+
+    with pytest.raises(ParameterError, match="no memory for poly"):
+        server.reload(small)
+
+    def refuse(_: Any) -> None:
+        raise ParameterError("another device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server.device, "check", refuse)
+        with pytest.raises(ParameterError, match="another device"):
+            server.reload()
+    assert {server.info.digest(), limited.info.digest()} == {digest}
+    assert server.reload()
+
+
+def test_a_service_takes_up_no_table_that_its_memory_cannot_hold(tmp_path: Path) -> None:
+    Store.build(tmp_path / "t", [b"a"], **SIZE)
+    server = Server(tmp_path / "t", device="clear")
+    plan, table = server.plan, server.info.digest()
+    memory = max(plan.key_bytes, plan.session_bytes) + plan.request_bytes + plan.reply_bytes
+    with contextlib.closing(Quota(tmp_path / "q", {"prf": 9, "bins": 9}, words=wire.QUOTAS)) as quota:
+        service = Service(server, quota, ServiceLimits(memory=memory))
+        Store.build(tmp_path / "t", members(30), algorithm="poly", client_size=3000)
+        with pytest.raises(ParameterError, match="give --memory"):
+            service.reload()
+    assert server.info.digest() == table
 
 
 # ---- what messages show --------------------------------------------------------------------------
@@ -455,6 +601,34 @@ def test_estimates_need_no_elements(server: Server) -> None:
     assert (found.queries, found.bins_asked) == (1, server.info.bins)
     assert found.evaluations == asked(server.info, 30)[1] == 64
     assert 0 < found.false_positive <= 2**-40
+
+
+def test_estimated_seconds_are_of_one_query_of_this_machine(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each query takes as long, of however many; a machine three times as slow takes three times as long."""
+    monkeypatch.setattr(poly, "pace", lambda: 1.0)
+    one = estimate(server.info, 1)
+    assert one.seconds_per_query == poly.estimate(server.info.plan, server.info.capacity, 1).online_seconds
+    for count in (30, poly.room(server.info.bins), poly.room(server.info.bins) + 1, 10_000):
+        for exact in (False, True):
+            found = estimate(server.info, count, exact_sizes=exact)
+            assert found.seconds_per_query == one.seconds_per_query
+            assert found.seconds == found.queries * one.seconds_per_query
+    assert estimate(server.info, 1, 2).seconds_per_query == one.seconds_per_query / 2
+    monkeypatch.setattr(poly, "pace", lambda: 3.0)
+    assert estimate(server.info, 1).seconds_per_query == 3 * one.seconds_per_query
+
+
+@pytest.mark.parametrize("sizes", [(1 << 10, 1 << 8), (1 << 18, 1 << 10), (1 << 22, 64)])
+def test_a_slow_machine_chooses_as_a_fast_one(sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All seconds are measured at one time: what makes one longer makes the others longer."""
+    ratios = []
+    for slower in (1.0, 3.0):
+        monkeypatch.setattr(choice, "prf_seconds", lambda slower=slower: 1e-5 * slower)
+        monkeypatch.setattr(choice.planner, "measure", lambda *_, slower=slower: 2e-3 * slower)
+        monkeypatch.setattr(poly, "pace", lambda slower=slower: slower)
+        lookup, by_poly = choice.lookup(*sizes), choice.polynomial(*sizes)
+        ratios.append(by_poly.server_seconds / lookup.server_seconds)
+    assert ratios[0] == pytest.approx(ratios[1])
 
 
 def test_any_random_sets() -> None:

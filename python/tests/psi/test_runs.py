@@ -118,6 +118,60 @@ def test_an_interrupt_closes_the_session(server: Server) -> None:
     assert connection.asked[-2:] == ["!", "close"]
 
 
+@pytest.mark.parametrize("first", ["!", ".!", "..!", "x"])
+def test_a_run_that_was_given_up_anywhere_goes_on_where_it_was(server: Server, first: str) -> None:
+    """Replies never belong to another query's elements."""
+    run = runs.Run(iter(MINE))
+    with pytest.raises((KeyboardInterrupt, Error)):
+        ask(Failing(server, first), resume=run)
+    last = Failing(server, "...")
+    result = ask(last, resume=run).result
+    assert (result.matches, result.unasked, result.anomalies) == (WANTED, (), 0)
+    assert last.asked.count(".") == 3 - first.count(".")
+
+
+def test_work_that_nobody_waits_for_any_more_changes_nothing(server: Server) -> None:
+    """A task was cancelled while a thread made its request; the thread goes on."""
+    connection = Failing(server, "...")
+    run = runs.Run(MINE)
+
+    def drive(until: str, first: Any = None) -> Any:
+        steps = run.steps(None)  # type: ignore[arg-type]
+        step = next(steps)
+        try:
+            while step.name != until:
+                if step.work is not None:
+                    answer = step.work()
+                else:
+                    if step.method == "query" and first:
+                        first()
+                    more = (lambda *_: None,) if step.method in ("evaluate_prf", "open_session", "query") else ()
+                    answer = getattr(connection, step.method)(*step.arguments, *more)
+                step = steps.send(answer)
+        except StopIteration as end:
+            return end.value
+        assert steps.throw(KeyboardInterrupt).name == "close"
+        with pytest.raises(KeyboardInterrupt):
+            steps.send(None)
+        return step.work
+
+    late = drive("encrypt")
+    outcome = drive("", late)
+    assert (outcome.result.matches, outcome.result.unasked) == (WANTED, ())
+
+
+def test_elements_that_cannot_be_read_are_no_empty_set(server: Server) -> None:
+    def given() -> Any:
+        yield b"1"
+        raise OSError("the disk")
+
+    run = runs.Run(given())
+    with pytest.raises(OSError, match="the disk"):
+        ask(Failing(server, "..."), resume=run)
+    with pytest.raises(Error, match="make a new run"):
+        ask(Failing(server, "..."), resume=run)
+
+
 def test_a_table_that_has_changed_is_not_asked_for_the_rest(server: Server) -> None:
     error = fail(Failing(server, ".x"))
     other = Failing(build({b"a": b"b"}, log_bins=8), "..")

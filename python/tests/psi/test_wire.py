@@ -11,9 +11,10 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from ringforge.psi import Server, wire
+from ringforge.psi import Server, poly, wire
 from ringforge.psi.client import Client
 from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.table import Shape
@@ -68,19 +69,24 @@ def test_the_polynomial_protocol_from_the_document(labelled: bool, tmp_path: Pat
     with real(server, tmp_path) as shop:
         line = mini.Wire(shop.address)
         info, _, bins_left = line.info()
-        table, blinded = mini.digest(info), mini.Blinded(MINE)
+        mine = [*MINE, *(b"%d" % i for i in range(20, 37))]
+        table, blinded = mini.digest(info), mini.Blinded(mine)
         values = blinded.values(line.evaluate(table, blinded.points))
         asker = mini.PolyAsker(info)
         key = asker.key()
         assert len(key) == server.plan.key_bytes
         session = line.open(table, key)
-        taken: dict[int, int] = {}
+        # Each element by each of its choices: a bin has the same answer, whichever of its elements asks.
+        taken: dict[int, tuple[int, int]] = {}
         felts = [
             [secrets.randbelow(info["plan"]["t"]) for _ in range(info["plan"]["felts"])] for _ in range(asker.bins)
         ]
         for e, value in enumerate(values):
-            place = next(b for b in asker.places(value) if b not in taken)
-            taken[place], felts[place] = e, asker.felts(value)
+            places = mini.poly_places(value, asker.bins)
+            assert len(set(places)) == 3
+            for choice, place in enumerate(places):
+                if place not in taken:
+                    taken[place], felts[place] = (e, choice), asker.felts(value)
         request = asker.request(felts)
         assert len(request) == server.plan.request_bytes
         reply = line.query(table, session, request)
@@ -88,8 +94,11 @@ def test_the_polynomial_protocol_from_the_document(labelled: bool, tmp_path: Pat
         assert bins_left - line.info()[2] == asker.bins == server.info.bins
     assert len(reply) == server.plan.reply_bytes
     said = asker.values(reply)
-    found = {MINE[e]: asker.label(values[e], said, place) for place, e in taken.items()}
-    assert found == {x: (MEMBERS[x] if labelled else b"") if x in MEMBERS else None for x in MINE}
+    for place, (e, choice) in taken.items():
+        expected = (MEMBERS[mine[e]] if labelled else b"") if mine[e] in MEMBERS else None
+        assert asker.label(values[e], said, place) == expected, (mine[e], choice)
+    asked = [choice for e, choice in taken.values() if mine[e] in MEMBERS]
+    assert min(map(asked.count, range(3))) >= 10, "each choice finds members, but for the few in one bin"
 
 
 def test_the_mini_client_shares_nothing_with_the_library() -> None:
@@ -208,3 +217,22 @@ def test_vectors() -> None:
     assert row[:3].tolist() == vectors["uniform"]
     assert ring.forward([0, 1] + [0] * 2046)[:2].tolist() == vectors["X"]
     assert mini.chacha20(bytes(range(32)), bytes.fromhex(vectors["nonce"]), 0).hex() == vectors["chacha20"]
+
+
+def test_vectors_of_the_polynomial_protocol() -> None:
+    """Of a client from the document and of the library; the words reach every case of the formula."""
+    text = (Path(__file__).parents[3] / "docs" / "psi-wire.md").read_text()
+    vectors = json.loads(text.split("```json polynomial vectors\n")[1].split("```")[0])
+
+    class Plan:
+        bins: int = vectors["bins"]
+
+    moved = set()
+    for words, bins in vectors["places"]:
+        prf = b"".join(w.to_bytes(4, "little") for w in words) + bytes(52)
+        assert mini.poly_places(prf, Plan.bins) == bins
+        assert poly.places(Plan, np.frombuffer(prf, np.uint8)[None]).tolist() == [bins]
+        plain = [w * (Plan.bins - i) >> 32 for i, w in enumerate(words)]
+        moved.add((bins[1] - plain[1], bins[2] - plain[2], bins[0] < bins[1]))
+    assert {m[:2] for m in moved} == {(a, b) for a in (0, 1) for b in (0, 1, 2)}
+    assert {m[2] for m in moved} == {False, True}

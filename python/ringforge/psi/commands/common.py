@@ -13,7 +13,7 @@ from ringforge.errors import ParameterError
 from ringforge.psi.cells import Wanted
 from ringforge.psi.client import asked
 from ringforge.psi.hashing import room
-from ringforge.psi.info import MAX_LOG_BINS, Limits, TableInfo
+from ringforge.psi.info import MAX_LOG_BINS, TableInfo
 from ringforge.psi.sets import Elements, small_domain
 from ringforge.psi.store import Store
 from ringforge.psi.texts import warn
@@ -70,15 +70,18 @@ def one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ParameterError(f'{option} is {" or ".join(allowed)}, not "{value}"')
 
 
-def guessable(elements: Elements, limits: Limits | None = None) -> None:
-    """Warns of elements that can be guessed; a client knows the server's limits."""
+def guessable(elements: Elements, info: TableInfo | None = None) -> None:
+    """Warns of elements that can be guessed; a client knows the server's limits. Who has read a whole polynomial table
+    by its queries needs only evaluations for more guesses."""
     why = small_domain(elements.elements)
     if why:
-        speed = (
-            "as fast as the server's daily quota lets it (--prf-per-day, --bins-per-day of psi serve)"
-            if limits is None
-            else f"up to the server's quota of {limits.prf_per_day:,} elements and {limits.bins_per_day:,} bins a day"
-        )
+        if info is None:
+            speed = (
+                "as fast as the server's daily quota lets it (--prf-per-day of psi serve, for look-ups --bins-per-day)"
+            )
+        else:
+            speed = f"up to the server's quota of {info.limits.prf_per_day:,} elements"
+            speed += " a day" if info.plan.algorithm == "poly" else f" and {info.limits.bins_per_day:,} bins a day"
         warn(
             f"{why}: so few values are possible that a client can try all of them, {speed}. Nothing else protects such "
             "a set from its clients; docs/psi.md says more"
@@ -87,6 +90,11 @@ def guessable(elements: Elements, limits: Limits | None = None) -> None:
 
 def left_out(found: Elements) -> None:
     """Warns of rows that are no elements, and of elements that fell together."""
+    if found.unnamed:
+        warn(
+            f"the first line, of {found.unnamed} columns, was left out as their header, although columns are given by "
+            "number: say --no-header if it is a row already"
+        )
     if found.empty:
         warn(f"rows left out because they have no element (an empty cell, NULL, nothing to normalise): {found.empty:,}")
     if found.together:

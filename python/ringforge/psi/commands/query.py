@@ -33,7 +33,7 @@ from ringforge.psi.data import label_texts, read_for
 from ringforge.psi.info import Mode, TableInfo
 from ringforge.psi.normalise import JOINT, canonical
 from ringforge.psi.sets import CSV_SUFFIX, JSON_SUFFIXES, Elements
-from ringforge.psi.texts import printable, query_object, query_rows, shown_parts, steps
+from ringforge.psi.texts import one_line, printable, query_object, query_rows, shown_parts, steps
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ def query(
         info, left = connection.info()
         _check_table(info, normalise, mode)
         found = read_for(info, elements, some, json_lines or None)
-        guessable(found, info.limits)
+        _check_lines(rest, found.elements)
+        guessable(found, info)
         left_out(found)
         many_queries(info, len(found.elements), exact_sizes)
         try:
@@ -174,6 +175,18 @@ def _check_rest(rest: Path | None, elements: Path, columns: bool) -> None:
         raise ParameterError("--rest keeps a line for each element: give it a name that ends in .txt or .jsonl")
 
 
+def _check_lines(rest: Path | None, elements: list[Element]) -> None:
+    """Refuses a text file for elements that no line can hold."""
+    if rest is None or rest.suffix.lower() in {*_TABLES, *JSON_SUFFIXES}:
+        return
+    for x in map(_data, elements):
+        if not x or b"\n" in x or b"\r" in x or x.startswith(b"\xef\xbb\xbf"):
+            raise ParameterError(
+                "an element holds a line break, is empty or begins with a byte-order mark, and --rest keeps a line for "
+                "each: give it a name that ends in .jsonl"
+            )
+
+
 def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) -> None:
     """Prints or writes what was found, and what it took."""
     result, labelled = outcome.result, outcome.info.label_bytes > 0
@@ -186,7 +199,7 @@ def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) ->
         else:
             with writing(out) as f:
                 for element, label in matches:
-                    f.write(_line(element) + (b"\t" + label if labelled else b"") + b"\n")
+                    f.write(_line(element) + (b"\t" + printable(label).encode() if labelled else b"") + b"\n")
     if as_json:
         wrote = {"out": str(out), "rows": len(rows)} if out is not None else {}
         say(json.dumps({**query_object(outcome, matches, labelled, found), **wrote}))
@@ -204,7 +217,11 @@ def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) ->
 
 def _line(element: Element) -> bytes:
     """An element as text: several columns with tabs between."""
-    return element.replace(JOINT.encode(), b"\t") if isinstance(element, bytes) else str(element).encode()
+    return b"\t".join(map(one_line, _data(element).split(JOINT.encode())))
+
+
+def _data(element: Element) -> bytes:
+    return element if isinstance(element, bytes) else str(element).encode()
 
 
 def _unfinished(failure: IncompleteError, found: Elements, rest: Path | None) -> str:
@@ -223,7 +240,7 @@ def _unfinished(failure: IncompleteError, found: Elements, rest: Path | None) ->
         with writing(rest, secret=True) as f:
             for element in unasked:
                 as_json = rest.suffix.lower() in JSON_SUFFIXES
-                f.write((_json_line(element) if as_json else _line(element)) + b"\n")
+                f.write((_json_line(element) if as_json else _data(element)) + b"\n")
     return f"{said}; ask for the others with --set {rest}"
 
 

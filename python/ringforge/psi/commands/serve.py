@@ -94,7 +94,10 @@ def serve(
     daily = Daily.model_validate(
         {**store.info.limits.model_dump(), **{k: v for k, v in given.items() if v is not None}}
     )
-    server = Server(store, workers, limits=daily, device=device)
+    # Sizes follow the table, also one that is taken up later.
+    server = Server(
+        store, workers, daily={"prf_per_day": daily.prf_per_day, "bins_per_day": daily.bins_per_day}, device=device
+    )
     quota = Quota(
         quota_file or table.with_name(f"{table.resolve().name}.quota.sqlite"),
         {"prf": daily.prf_per_day, "bins": daily.bins_per_day},

@@ -20,7 +20,8 @@ from ringforge._native.psi_poly import ClientKey, Counts, Plan, SessionKeys, Tab
 from ringforge.psi.poly.clear import ClearKey
 from ringforge.psi.poly.client import Client, Opened, Result, open_values
 from ringforge.psi.poly.kernels import PolyKernel, PolyKeys, PolyTable
-from ringforge.psi.poly.plan import HASHES, PlanFields, felts, fill, outputs, places, room, seal
+from ringforge.psi.poly.pace import pace
+from ringforge.psi.poly.plan import HASHES, PlanFields, felts, fill, outputs, placement_log2, places, room, seal
 from ringforge.psi.poly.search import Estimate, Objective, Suggestion, estimate, suggest
 from ringforge.psi.poly.table import ARRAYS, Arrays, check_arrays, compile_table, shapes, table, update_table
 
@@ -52,6 +53,8 @@ __all__ = [
     "fill",
     "open_values",
     "outputs",
+    "pace",
+    "placement_log2",
     "places",
     "room",
     "seal",

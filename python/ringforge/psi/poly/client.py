@@ -30,7 +30,9 @@ class Opened:
     Args:
         found: (n,): whether the server has the element.
         labels: padded rows (n, L), sealed no more; those of elements that were not found say nothing.
-        anomalies: elements found whose label nobody can have padded: decryption failed, or the server cheats.
+        anomalies: what an honest server's table does not give: elements found whose label nobody can have padded,
+            elements found in more than one bundle, and random residues found, in bins without an element. Decryption
+            failed, or the server cheats; by chance it is as rare as a false positive.
     """
 
     found: npt.NDArray[np.bool_]
@@ -41,14 +43,19 @@ class Opened:
 def open_values(plan: Any, values: U32, prf: Bytes, bins: npt.NDArray[Any], nonce: bytes, label_bytes: int) -> Opened:
     """What decoded values (bundles, 1 + label words, bins, felts) say of elements (n, 64) that were asked for in `bins`
     (n,). Every row is compared and unsealed, whether it matches or not."""
-    match = (values[:, 0][:, bins] == 0).all(axis=2)
+    everywhere = (values[:, 0] == 0).all(axis=2)
+    match = everywhere[:, bins]
     found: npt.NDArray[np.bool_] = np.asarray(match.any(axis=0))
+    # Replies that say yes to all would say so of what nobody asked for, too.
+    others = everywhere.any(axis=0)
+    others[bins] = False
+    wrong = int(others.sum()) + int((match.sum(axis=0) > 1).sum())
     if not plan.label_words:
-        return Opened(found, np.zeros((len(prf), 0), np.uint8), 0)
+        return Opened(found, np.zeros((len(prf), 0), np.uint8), wrong)
     words = values[match.argmax(axis=0), 1:, bins].reshape(len(prf), -1)
     labels = seal(from_words(plan, words, label_bytes), prf, nonce)
-    wrong = found & (label_lengths(labels) < 0)
-    return Opened(found & ~wrong, labels, int(wrong.sum()))
+    unpadded = found & (label_lengths(labels) < 0)
+    return Opened(found & ~unpadded, labels, wrong + int(unpadded.sum()))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 """Chooses the plan of a table: ring, residues, powers that the client sends, sub-bins.
 
 All that holds is exact: sizes and noise by the native plan, chances by `ringforge.psi.poly.plan`. Only seconds are
-estimates, by weights measured on one thread of an AMD EPYC (Zen 4, AVX-512 IFMA); `ringforge bench psi --poly` prints
-what they are here.
+estimates, by weights measured on one thread of an AMD EPYC (Zen 4, AVX-512 IFMA), so that every machine finds the same
+plan; `ringforge.psi.poly.pace` says how long such a second is here. The PRF's are those of the kernels in use.
 """
 
 from __future__ import annotations
@@ -72,13 +72,16 @@ _MOST_BUNDLES = 512
 #: Bits of budget that a plan keeps.
 _LEAST_BUDGET = 0.3
 
-# Measured seconds at N = 8192 for each limb: a product of ciphertexts with what comes with it, a plaintext multiplied
-# by a power, a ciphertext of the reply, an encryption; an element put into a sub-bin, a plaintext made, a
-# multiplication modulo t of an interpolation. Transforms make products of larger rings a little more than proportional.
-_PRODUCT, _ROW, _REPLY, _ENCRYPT = 4.2e-4, 8e-6, 1.6e-4, 8e-5
-_INSERT, _ENCODE, _INTERPOLATE = 2.5e-7, 4e-5, 1.1e-9
-#: One element in the server's PRF, and in the client's.
-_PRF_SERVER, _PRF_CLIENT = 2e-5, 1e-4
+# Measured seconds at N = 8192. For each limb of Q: a product of ciphertexts with what comes with it. For each limb that
+# plaintexts have: a plaintext multiplied by a power. A ciphertext of the reply, at the server. At the client: an
+# encryption and each limb of it, a ciphertext of the reply, a digit times a limb of keys; an element in all else.
+_PRODUCT, _ROW, _REPLY = 4.7e-4, 1.08e-5, 2.7e-4
+_ENCRYPT, _ENCRYPT_LIMB, _DECODE, _KEY, _PLACE = 1.7e-4, 1.1e-4, 1.5e-4, 1.25e-4, 1.5e-6
+# At N = 8192 too: an element put into a sub-bin, a plaintext made, a multiplication modulo t of an interpolation.
+_INSERT, _ENCODE, _INTERPOLATE = 1.6e-7, 4e-5, 1.1e-9
+#: One element in the PRF, at the server (its own set) and at the client (blinding and finalising), with the kernels of
+#: avx512, and with libsodium, which every other set calls: bench/results/oprf-2026-11-23.txt.
+_PRF_AVX512, _PRF_LIBSODIUM = (6.4e-6, 1.3e-5), (6.33e-5, 1.15e-4)
 #: Bytes that cost as much as a second, where both count: 100 Mbit/s.
 _BYTES_A_SECOND = 12.5e6
 
@@ -89,7 +92,8 @@ class Estimate:
 
     Args:
         queries: requests of the run. online_seconds: of the server, for all of them.
-        build_seconds: of the table, without the PRF; prf_seconds: of the server's set. client_seconds: of the client.
+        build_seconds: of the table, without the PRF; prf_seconds: of the PRF of the server's set. client_seconds: of
+            the client, keys and PRF too.
         key_bytes, request_bytes, reply_bytes: of one message. total_bytes: of the run, after the PRF's 64 bytes an
             element. table_bytes: of the table's arrays.
     """
@@ -132,7 +136,7 @@ def estimate(fields: PlanFields, server_size: int, client_size: int, native: Any
         ParameterError: the plan is refused.
     """
     plan = fields.native() if native is None else native
-    queries = size_class(client_size, room(fields.bins))[0] if client_size else 0
+    queries, evaluations = size_class(client_size, room(fields.bins)) if client_size else (0, 0)
     scale = (1 << fields.log_n) / 8192 * (fields.log_n / 13)
     polys = 1 + fields.label_words
     # Rows above the fullest sub-bin are left out: the fullest bin has a little more than the mean.
@@ -140,11 +144,7 @@ def estimate(fields: PlanFields, server_size: int, client_size: int, native: Any
     rows = min(fields.degree * fields.bundles, mean + 4 * math.sqrt(mean)) * polys * fields.columns
     products = fields.columns * (fields.degree - len(fields.sources))
     replies = int(plan.replies)
-    online = scale * (
-        products * (len(fields.q) + 0.6) * _PRODUCT * 0.85
-        + rows * fields.plain_limbs * _ROW
-        + replies * (fields.plain_limbs + 0.5) * _REPLY * 0.4
-    )
+    online = scale * (products * len(fields.q) * _PRODUCT + rows * fields.plain_limbs * _ROW + replies * _REPLY)
     entries = HASHES * server_size
     slots = entries * fields.felts
     made = fields.columns * fields.bundles * fields.degree * polys
@@ -153,14 +153,17 @@ def estimate(fields: PlanFields, server_size: int, client_size: int, native: Any
         + slots * fields.degree * _INTERPOLATE * (0.5 + (2.5 + fields.label_words if fields.label_words else 0))
         + made * scale * (1 + fields.plain_limbs) * _ENCODE
     )
-    encrypted = fields.columns * len(fields.sources) * len(fields.q)
-    client = queries * scale * (encrypted * _ENCRYPT + replies * _REPLY) + client_size * _PRF_CLIENT
+    prf_server, prf_client = _PRF_AVX512 if _native.kernels.active() == "avx512" else _PRF_LIBSODIUM
+    sources = fields.columns * len(fields.sources)
+    asking = sources * (_ENCRYPT + len(fields.q) * _ENCRYPT_LIMB) + replies * _DECODE
+    limbs = len(fields.q) if len(fields.q) > 2 else fields.plain_limbs
+    client = scale * (queries * asking + limbs * (limbs + 1) * _KEY) + evaluations * (prf_client + _PLACE)
     table_bytes = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in shapes(fields).values())
     return Estimate(
         queries=queries,
         online_seconds=queries * online,
         build_seconds=build,
-        prf_seconds=server_size * _PRF_SERVER,
+        prf_seconds=server_size * prf_server,
         client_seconds=client,
         key_bytes=int(plan.key_bytes),
         request_bytes=int(plan.request_bytes),
