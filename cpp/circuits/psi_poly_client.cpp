@@ -68,6 +68,13 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
   const std::size_t count = plan.sources.size();
   const std::size_t each = (plan.request_bytes() - io::record_bytes(kPsiPolyMessageHead)) / (plan.columns * count);
   std::vector<bfv::Plaintext> powers(plan.columns * count, bfv::Plaintext(plan.t, n));
+  // However this ends, also by an error of the generator.
+  struct Wiped {
+    std::vector<bfv::Plaintext>& all;
+    ~Wiped() {
+      for (bfv::Plaintext& each : all) each.coefficients.wipe();
+    }
+  } wiped{powers};
   parallel_for(threads, powers.size(), [&](std::size_t job) {
     const u32* values = felts + job / count * column;
     SecretArray<u64> slots(n);
@@ -78,7 +85,6 @@ std::vector<std::uint8_t> PsiPolyClientKey::query(const u32* felts, unsigned thr
   // One after the other: which seed is whose does not depend on threads.
   for (std::size_t job = 0; job < powers.size(); ++job) {
     const bfv::Ciphertext c = client_.encrypt(powers[job], key_);
-    powers[job].coefficients.wipe();
     std::uint8_t* dst = body + job * each;
     std::memcpy(dst, c.seed->data(), sizeof(Seed));
     dst += sizeof(Seed);

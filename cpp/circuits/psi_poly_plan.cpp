@@ -120,7 +120,8 @@ double PsiPolyPlan::budget() const {
     first = false;
   }
   const bfv::Noise low = rules.mod_switched(rules.plain_sum(sum), plain_limbs, 1);
-  // Bounds hold for one polynomial. All of a reply's take a few more deviations, by as many bits as the chance is split.
+  // Bounds hold for one polynomial. All of a reply's take a few more deviations, by as many bits as the chance is
+  // split.
   const double one = rules.deviations(), log_replies = std::log2(static_cast<double>(replies()));
   const double several = std::log2(1 + 2 * std::numbers::ln2 * log_replies / (one * one)) / 2;
   const double least = rules.budget(low, 1);

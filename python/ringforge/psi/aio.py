@@ -350,5 +350,5 @@ class AsyncConnection(Described):
             call.cancel()
             if sending is not None:
                 sending.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await sending
+                # Its end is waited for, not its outcome: a cancellation that arrives here is of the caller's task.
+                await asyncio.wait((sending,))

@@ -185,16 +185,18 @@ class Service(service.Service):
         yield pb.CloseReply()
 
     def _serve_query(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
-        work, told = yield from self._begin_query(requests, call)
+        work, told, over = yield from self._begin_query(requests, call)
         yield from self._progress(work, told)
         reply = work.result()
         with call.moving():
             yield pb.QueryReply(header=pb.ReplyHeader(total_bytes=len(reply)))
             for chunk in framing.chunks(reply):
                 yield pb.QueryReply(chunk=chunk)
+        # Before the client knows that this was all: its next query must find the place that this one had.
+        over.now()
 
-    def _begin_query(self, requests: Iterator[Any], call: Call) -> Generator[Any, None, tuple[Work, int]]:
-        """Receives a request; returns its computation, and what the client was told of the queue."""
+    def _begin_query(self, requests: Iterator[Any], call: Call) -> Generator[Any, None, tuple[Work, int, _Last]]:
+        """Receives a request; returns its computation, what the client was told of the queue, and what ends it."""
         what = "a request"
         with call.moving():
             head = header(requests, what, "the table's name and the size")
@@ -224,7 +226,7 @@ class Service(service.Service):
                 raise
             call.notes["bins"] = plan.bins
             compute = functools.partial(self._server.answer, session, body)
-            return Work(self._threads, call, self._turns, ticket, compute, over), told
+            return Work(self._threads, call, self._turns, ticket, compute, over), told, over
 
     def _progress(self, work: Work, told: int) -> Iterator[Any]:
         """Position in the queue when it changes, every step once; the last sign again when nothing changes."""
@@ -254,14 +256,21 @@ class Service(service.Service):
 
 
 class _Last:
-    """Calls a function when it has been called itself for the last of a number of times."""
+    """Calls a function once: when it has been called itself for the last of a number of times, or at `now`."""
 
     def __init__(self, times: int, function: Callable[[], None]) -> None:
         self._left, self._function, self._lock = times, function, threading.Lock()
 
     def __call__(self) -> None:
+        self._count(1)
+
+    def now(self) -> None:
+        """Waits for no further call."""
+        self._count(self._left)
+
+    def _count(self, times: int) -> None:
         with self._lock:
-            self._left -= 1
-            last = self._left == 0
+            before, self._left = self._left, max(0, self._left - times)
+            last = before > 0 and self._left == 0
         if last:
             self._function()

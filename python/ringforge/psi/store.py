@@ -26,6 +26,7 @@ import hashlib
 import io
 import math
 import os
+import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -268,7 +269,10 @@ class Store:
                 nonce, made = _updated_poly(
                     old, after, None if reseed else changed, threads, allocate=_mapped(directory), progress=work
                 )
-                renewed = TableInfo.model_validate({**info.model_dump(), "nonce": nonce.hex()})
+                # The seed says nothing of such a table, but the digest of its state: no run mixes two.
+                renewed = TableInfo.model_validate(
+                    {**info.model_dump(), "nonce": nonce.hex(), "seed": secrets.token_hex(32)}
+                )
                 finish(Built(renewed, made, after, key))
                 self._load(verify=False)
                 return counts

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError
-from ringforge.psi import Server, runs
+from ringforge.psi import Server, aio, runs
 from ringforge.psi.aio import AsyncConnection
 from ringforge.psi.remote import Connection
 from ringforge.psi.runs import IncompleteError
@@ -266,3 +266,34 @@ def test_loops_of_two_threads(shop: Real) -> None:
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda n: asyncio.run(main(n)), (3, 7)))
     assert found == [{x: TABLE[x] for x in MINE[:n] if x in TABLE} for n in (3, 7)]
+
+
+def test_a_cancellation_while_a_call_ends_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Call:
+        def cancel(self) -> None: ...
+
+        def add_done_callback(self, _: Any) -> None: ...
+
+    async def slow(*_: Any) -> None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.2)
+            raise
+
+    monkeypatch.setattr(aio._Stream, "send", slow)
+
+    async def use(connection: AsyncConnection) -> None:
+        async with connection._call("X", iter(())):
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        connection = AsyncConnection("127.0.0.1:1")
+        monkeypatch.setattr(connection, "_connected", lambda: {"X": lambda *_, **__: Call()})
+        task = asyncio.create_task(use(connection))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())

@@ -119,9 +119,13 @@ def test_updates(tmp_path: Path, with_labels: bool) -> None:
     new = labelled(members(20, 200))
     counts = store.update(add=new if with_labels else list(new), remove=members(30))
     assert counts == (20, 30, 0)
-    assert (store.info.digest() != session_info.digest()) == with_labels
+    assert store.info.digest() != session_info.digest()
+    early = Client(session_info, members(3))
+    early.finish_prf(server.evaluate_prf(early.blinded()))
     assert server.reload()
     assert not server.reload()
+    with pytest.raises(MismatchError, match="the table has changed"):
+        server.open(early.keys(), session_info.digest())
     everything = {**first, **new}
     for x in members(30):
         del everything[x]
@@ -134,6 +138,16 @@ def test_updates(tmp_path: Path, with_labels: bool) -> None:
     assert store.update(add=[members(1)[0]], reseed=True) == (1, 0, 0)
     assert server.reload()
     assert run(server, mine).matches.keys() == wanted.keys() | {members(1)[0]}
+
+
+def test_an_element_added_again_is_gone_when_it_is_removed(tmp_path: Path) -> None:
+    """It is in the table once, however often it was added."""
+    store = Store.build(tmp_path / "t", members(10), capacity=64, **SIZE)
+    store.update(add=[b"x", b"x", members(1)[0]])
+    store.update(add=[b"x"])
+    store.update(remove=[b"x", members(1)[0]])
+    server = Server(tmp_path / "t", device="clear")
+    assert set(run(server, [b"x", *members(3)]).matches) == set(members(2, 1))
 
 
 def test_an_update_that_fails_leaves_the_table(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from ringforge.errors import MissingKeyError, ParameterError
 from ringforge.psi.remote import Connection
 from ringforge.serving import access
+from ringforge.serving.calls import Call
 from ringforge.serving.limits import Limits
 from ringforge.serving.sessions import BusyError, Memory, Sessions, Turns
 from tests.psi import loopback
@@ -94,6 +96,24 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         c.close_session(second)
         assert c.query(loop.table, session, request(), REPLY_BYTES) == reply_to(keys(), request())
         assert loop.service.memory.used == KEY_BYTES
+
+
+def test_memory_of_a_query_is_free_when_its_client_has_the_reply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One query after the other, with room for one: none is refused for what the last one held, even if the server is
+    late to notice that the call is over."""
+    when_over = Call.when_over
+    monkeypatch.setattr(Call, "when_over", lambda call, act: when_over(call, lambda: (time.sleep(0.1), act())))
+    room = KEY_BYTES + REQUEST_BYTES + REPLY_BYTES
+    with (
+        loopback.loop(tmp_path, Limits(memory=room, grace_seconds=0)) as loop,
+        Connection(loop.address, timeout=60) as c,
+    ):
+        session = c.open_session(loop.table, keys())
+        for _ in range(4):
+            assert c.query(loop.table, session, request(), REPLY_BYTES) == reply_to(keys(), request())
+            assert loop.service.memory.used == KEY_BYTES
 
 
 def test_memory_is_given_back_once() -> None:

@@ -74,11 +74,11 @@ _LEAST_BUDGET = 0.3
 
 # Measured seconds at N = 8192. For each limb of Q: a product of ciphertexts with what comes with it. For each limb that
 # plaintexts have: a plaintext multiplied by a power. A ciphertext of the reply, at the server. At the client: an
-# encryption and each limb of it, a ciphertext of the reply, a digit times a limb of keys.
-_PRODUCT, _ROW, _REPLY = 5.0e-4, 1.08e-5, 2.7e-4
-_ENCRYPT, _ENCRYPT_LIMB, _DECODE, _KEY = 1.7e-4, 1.1e-4, 1.5e-4, 1.25e-4
+# encryption and each limb of it, a ciphertext of the reply, a digit times a limb of keys; an element in all else.
+_PRODUCT, _ROW, _REPLY = 4.7e-4, 1.08e-5, 2.7e-4
+_ENCRYPT, _ENCRYPT_LIMB, _DECODE, _KEY, _PLACE = 1.7e-4, 1.1e-4, 1.5e-4, 1.25e-4, 1.5e-6
 # At N = 8192 too: an element put into a sub-bin, a plaintext made, a multiplication modulo t of an interpolation.
-_INSERT, _ENCODE, _INTERPOLATE = 1.3e-7, 4e-5, 1.1e-9
+_INSERT, _ENCODE, _INTERPOLATE = 1.6e-7, 4e-5, 1.1e-9
 #: One element in the PRF, at the server (its own set) and at the client (blinding and finalising), with the kernels of
 #: avx512, and with libsodium, which every other set calls: bench/results/oprf-2026-11-23.txt.
 _PRF_AVX512, _PRF_LIBSODIUM = (6.4e-6, 1.3e-5), (6.33e-5, 1.15e-4)
@@ -157,7 +157,7 @@ def estimate(fields: PlanFields, server_size: int, client_size: int, native: Any
     sources = fields.columns * len(fields.sources)
     asking = sources * (_ENCRYPT + len(fields.q) * _ENCRYPT_LIMB) + replies * _DECODE
     limbs = len(fields.q) if len(fields.q) > 2 else fields.plain_limbs
-    client = scale * (queries * asking + limbs * (limbs + 1) * _KEY) + evaluations * prf_client
+    client = scale * (queries * asking + limbs * (limbs + 1) * _KEY) + evaluations * (prf_client + _PLACE)
     table_bytes = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in shapes(fields).values())
     return Estimate(
         queries=queries,
