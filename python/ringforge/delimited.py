@@ -14,7 +14,7 @@ import re
 import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
@@ -407,7 +407,6 @@ class Rows:
         self.width = len(self._first)
         if has_header:
             self.names = tuple(self._first)
-            table = _Table(name, table.separator, 0, tuple(c.strip() for c in self._first), False, False)
         self._table, self._rows = table, rows if has_header else chain([first], rows)
 
     def place(self, column: str | int) -> int:
@@ -416,7 +415,13 @@ class Rows:
         Raises:
             FormatError: there is none, or more than one.
         """
-        return _place(self._table, self._line, self._first, column)
+        at = _place(self._table, self._line, self._first, column)
+        if isinstance(column, str):
+            # Messages have the names that were asked for alone: where a first line is a row, others are content.
+            known = self._table.names or ("",) * self.width
+            names = (*known[:at], self._first[at].strip(), *known[at + 1 :])
+            self._table = replace(self._table, names=names)
+        return at
 
     def __iter__(self) -> Iterator[_Row]:
         """Lines and cells; FormatError: a row of another length, or one that cannot be read."""

@@ -68,7 +68,9 @@ def choose(asked: Request, found: Elements) -> tuple[BuildSpec, list[Prediction]
         raise ParameterError("the polynomial protocol is of mode oprf: leave --mode direct away")
     if a.algorithm == "poly" and a.hashes != 3:
         raise ParameterError("the polynomial protocol has three hash functions: leave --hashes away")
-    client = a.client_size or choice.CLIENT_SIZE
+    client = choice.CLIENT_SIZE if a.client_size is None else a.client_size
+    if client < 1:
+        raise ParameterError(f"clients of {client} elements: 1 is the least (--client-size)")
     longest = max(map(len, found.labels or ()), default=0)
     size = max(len(found.elements), a.capacity or 0)
     labels = longest if a.label_bytes is None else a.label_bytes

@@ -99,6 +99,11 @@ def rule(steps: str) -> Callable[[str], str]:
     return normalise if chosen else str
 
 
+def nothing(text: str, columns: int) -> bool:
+    """Whether a text is no element: one of its columns, or all of it, is empty. In one column U+001F joins nothing."""
+    return not all(text.split(JOINT)) if columns > 1 else not text.replace(JOINT, "")
+
+
 def normalised(elements: Iterable[bytes | int], steps: str, columns: int = 1) -> Iterator[bytes | int]:
     """Elements as a table has them, one by one.
 
@@ -108,7 +113,8 @@ def normalised(elements: Iterable[bytes | int], steps: str, columns: int = 1) ->
         columns: texts that each element joins.
 
     Raises:
-        ringforge.ValueError: one is no text, is empty when it is normalised, or joins another number of texts.
+        ringforge.ValueError: one is no text, is empty when it is normalised, in one of its columns at least, or joins
+        another number of texts.
     """
     if not steps and columns == 1:
         yield from elements
@@ -123,6 +129,8 @@ def normalised(elements: Iterable[bytes | int], steps: str, columns: int = 1) ->
                 "U+001F between them"
             )
         if not steps:
+            if nothing(x.decode(errors="replace"), columns):
+                raise RingforgeValueError("an element is empty in one of its columns: leave it out")
             yield x
             continue
         try:
@@ -131,6 +139,6 @@ def normalised(elements: Iterable[bytes | int], steps: str, columns: int = 1) ->
             raise RingforgeValueError(
                 f"an element is no text in UTF-8, which normalising ({steps}) needs: use a table without"
             ) from None
-        if not text.replace(JOINT, ""):
+        if nothing(text, columns):
             raise RingforgeValueError(f"an element is empty when it is normalised ({steps}): leave it out")
         yield text.encode()

@@ -19,7 +19,7 @@ from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import cells
 from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
 from ringforge.psi.info import MAX_ELEMENT
-from ringforge.psi.normalise import JOINT, canonical, rule
+from ringforge.psi.normalise import canonical, nothing, rule
 
 #: Suffixes of files that hold JSON objects, one a line; and of tables.
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -232,7 +232,7 @@ class _Taker:
             text = change(value.decode())
         except UnicodeDecodeError:
             raise _LineError("bytes that are no UTF-8, which normalising needs: leave --normalise away") from None
-        return text.encode() if all(text.split(JOINT)) else None
+        return None if nothing(text, self.columns) else text.encode()
 
     def _about_labels(self, wanted: bool) -> str:
         if wanted:

@@ -176,7 +176,7 @@ def test_several_columns(tmp_path: Path) -> None:
     [
         ("Nr;mail\n1;secret\n", MAIL, r'set.csv, line 1: has no column "E-mail" among its 2'),
         ("E-mail,e-mail,E-mail\nsecret,b,c\n", MAIL, r'has 2 columns "E-mail": give its number, one of 1, 3'),
-        ("E-mail,x\nsecret\n", MAIL, r"line 2, column 2 .*is missing; rows above have 2 columns"),
+        ("E-mail,x\nsecret\n", MAIL, r"line 2, column 2: is missing; rows above have 2 columns"),
         ("E-mail,x\nsecret,1,2\n", MAIL, r"line 2, column 3.*is one too many"),
         ('E-mail,x\n"secret,1\n', MAIL, r"line 2: a quote opens in this row and does not close"),
         ("E-mail,x\nok,1\n\n,2\n", Wanted((3,)), r"has no column 3: columns have the numbers 1 to 2"),

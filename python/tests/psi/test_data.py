@@ -335,6 +335,14 @@ def test_predicted_bytes_are_those_of_the_table(tmp_path: Path) -> None:
     assert 0.7 * disk <= expected.disk <= 1.3 * disk
 
 
+@pytest.mark.parametrize("algorithm", ["auto", "poly", "ringforge"])
+@pytest.mark.parametrize("size", [0, -1])
+def test_clients_of_no_elements_are_refused(tmp_path: Path, algorithm: str, size: int) -> None:
+    (tmp_path / "set.txt").write_text("a\n")
+    with pytest.raises(ParameterError, match="1 is the least"):
+        psi.build_table(tmp_path / "table", tmp_path / "set.txt", client_size=size, algorithm=algorithm)
+
+
 def test_bins_for_clients() -> None:
     for size in (1, 40, 500, 13_000):
         log_bins = choice.bins_for(size)

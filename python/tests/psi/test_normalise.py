@@ -13,7 +13,9 @@ import pytest
 from ringforge import psi
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.psi.cells import Wanted
 from ringforge.psi.normalise import canonical, normalised, rule
+from ringforge.psi.sets import read_elements
 from tests.psi.running import build, run
 
 
@@ -82,6 +84,31 @@ def test_elements_that_cannot_be_normalised() -> None:
     with pytest.raises(RingforgeValueError, match="join 2 columns"):
         list(normalised([b"a"], "", 2))
     assert list(normalised([b"a\x1fb"], "", 2)) == [b"a\x1fb"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "taken"),
+    [
+        ("a\x1f", 1, True), ("\x1fa", 1, True), ("a \x1f b", 1, True), ("\x1f", 1, False), (" ", 1, False),
+        ("x\x1fy", 2, True), ("x\x1f", 2, False), (" \x1fy", 2, False), ("x\x1f \x1fy", 3, False),
+    ],
+)  # fmt: skip
+def test_files_and_programs_agree_on_what_is_nothing(tmp_path: Path, text: str, columns: int, taken: bool) -> None:
+    path = tmp_path / "set.csv"
+    parts = text.split("\x1f") if columns > 1 else [text]
+    head = [f"c{i}" for i in range(columns)]
+    path.write_text(f"{','.join(head)}\n{','.join(parts)}\n{','.join(['z'] * columns)}\n")
+    found = read_elements(path, wanted=Wanted(tuple(head)), normalise="strip")
+    assert (len(found.elements), found.empty) == (1 + taken, not taken)
+    if taken:
+        assert list(normalised([text.encode()], "strip", columns)) == found.elements[:1]
+        return
+    for steps in ("strip", "lower") if " " not in text else ("strip",):
+        with pytest.raises(RingforgeValueError, match="is empty"):
+            list(normalised([text.encode()], steps, columns))
+    if columns > 1 and " " not in text:
+        with pytest.raises(RingforgeValueError, match="is empty in one of its columns"):
+            list(normalised([text.encode()], "", columns))
 
 
 def test_a_client_normalises_as_the_table_says() -> None:
