@@ -10,8 +10,9 @@
 //
 // Everything that depends on a key, a blind or an input's bytes runs in constant time; lengths of inputs do not. The
 // arithmetic is libsodium's; batches, on processors with AVX-512 IFMA, take eight elements side by side (kernel set
-// avx512, about nine times as fast). Batches give the same bytes for every kernel set and number of threads. `progress` receives the fraction done now and
-// then, from any of the threads, never from two at once; an exception it throws ends the call and is passed on.
+// avx512, about nine times as fast). Batches give the same bytes for every kernel set and number of threads. `progress`
+// receives the fraction done now and then, from any of the threads, never from two at once; an exception it throws ends
+// the call and is passed on.
 #pragma once
 
 #include <array>
