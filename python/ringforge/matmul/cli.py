@@ -37,7 +37,7 @@ from ringforge.matmul.expressions import expression
 from ringforge.matmul.planner import METHODS
 from ringforge.matmul.program import Input, Program, counted, trace
 from ringforge.matmul.roles import Contributor, EvaluationKeys, KeyHolder, Parcel, Server
-from ringforge.matmul.scratch import Scratch
+from ringforge.matmul.scratch import Block, Scratch
 from ringforge.matmul.service import Connection, parse_assignment
 from ringforge.matmul.service import serve as serve_program
 
@@ -481,7 +481,11 @@ def _say_scratch(place: Scratch | None) -> None:
 
 def _kept(parcel: Parcel, place: Scratch | None) -> Parcel:
     """A parcel whose ciphertexts are in a scratch file, if there is one."""
-    return parcel if place is None else replace(parcel, ciphertexts=[place.keep(c) for c in parcel.ciphertexts])
+    return (
+        parcel
+        if place is None
+        else replace(parcel, ciphertexts=[c if isinstance(c, Block) else place.keep(c) for c in parcel.ciphertexts])
+    )
 
 
 def _say_counts(report: Report) -> None:
