@@ -45,7 +45,7 @@ const Kernels& choose() {
 }  // namespace
 
 #if defined(__x86_64__)
-bool cpu_has_avx2() noexcept { return __builtin_cpu_supports("avx2"); }
+bool cpu_has_avx2() noexcept { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool cpu_has_avx512() noexcept {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&

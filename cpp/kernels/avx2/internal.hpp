@@ -29,6 +29,8 @@ using std::size_t;
 // ---- operations, one file per group ---------------------------------------------------------------
 void ntt_forward(u64* dst, const u64* src, const NttTable& t) noexcept;
 void ntt_inverse(u64* dst, const u64* src, const NttTable& t) noexcept;
+void ntt_forward_double(u64* dst, const u64* src, const NttTable& t) noexcept;  // q < 2^50
+void ntt_inverse_double(u64* dst, const u64* src, const NttTable& t) noexcept;
 
 void add(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) noexcept;
 void sub(u64* dst, const u64* a, const u64* b, size_t n, const Modulus& m) noexcept;
@@ -63,6 +65,9 @@ bool scale_round(i64* dst, const double* x, double scale, size_t n) noexcept;
 // ---- words ----------------------------------------------------------------------------------------
 RF_INLINE V load(const u64* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 RF_INLINE void store(u64* p, V v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
+RF_INLINE V load_twice(const u64* p) {  // (p0 p0 p1 p1)
+  return _mm256_permute4x64_epi64(_mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 0x50);
+}
 RF_INLINE V set1(u64 a) { return _mm256_set1_epi64x(static_cast<long long>(a)); }
 RF_INLINE V zero() { return _mm256_setzero_si256(); }
 RF_INLINE V vadd(V a, V b) { return _mm256_add_epi64(a, b); }

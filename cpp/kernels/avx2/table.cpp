@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The avx2 kernel set: AVX2, without the fused multiply-add extension.
+// The avx2 kernel set: AVX2, with fused multiply-add in the transforms.
 #include "internal.hpp"
 #include "sets.hpp"
 
