@@ -25,13 +25,16 @@ ONE = 16 * PARAMS.degree * (PARAMS.max_level + 1)
 LIMITED = """
 import hashlib, resource, sys
 import numpy as np
-from ringforge import matmul
-from tests.matmul.test_matrix import SEED, small, uniform
+from ringforge import ckks, matmul, params
+from ringforge._native import Parameters
 scratch, limited = sys.argv[1] or None, sys.argv[2] == "limited"
-params = small(4)
-one = 16 * params.degree * 5
-s = matmul.Session(params, scratch=scratch, blocks=8 * one if scratch else None, fixed_seed_for_tests=SEED)
-a, b = uniform(48, 1), uniform(1, 48)
+p = params.named("set-c")
+small = Parameters("small", 12, p.q[:5], p.p, 1, 40.0, "tests")
+one = 16 * small.degree * 5
+seed = ckks.TestSeed(bytes(range(32)))
+s = matmul.Session(small, scratch=scratch, blocks=8 * one if scratch else None, fixed_seed_for_tests=seed)
+rng = np.random.default_rng(1)
+a, b = rng.uniform(-1, 1, (48, 1)), rng.uniform(-1, 1, (1, 48))
 A, B = s.encrypt(a, tile=(2, 1)), s.encrypt(b, tile=(1, 2))
 _ = A[:2] @ B[:, :2]  # keys, masks and buffers are there before the limit
 if limited:
@@ -47,10 +50,7 @@ print(hashlib.sha256(values.tobytes()).hexdigest())
 
 
 def _limited(scratch: str, how: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(
-        [sys.executable, "-c", LIMITED, scratch, how], env=environment, capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-c", LIMITED, scratch, how], capture_output=True, text=True, check=False)
 
 
 def test_under_a_hard_limit_of_memory(tmp_path: Path) -> None:
