@@ -131,7 +131,8 @@ def test_sources_pin_one_version() -> None:
     assert all(f'"{name}" =>' in source for name in (*tfhe.FAILURE_LOG2, *tfhe.GATES))
 
 
-def test_integers_run_on_the_threads_asked_for(tmp_path: Path, cache: Path, cargo: Path) -> None:
+@pytest.mark.usefixtures("cache", "cargo")
+def test_integers_run_on_what_was_asked_for(tmp_path: Path) -> None:
     gate = {"seconds": 0.5, "cpu_seconds": 0.4, "iterations": 3}
     kept = {k: v for k, v in ANSWER.items() if k not in ("gates", "batches")}
     answer = {**kept, "params": "2^-64", "failure_log2": -64.014, "operations": {"add32": gate}}
