@@ -129,3 +129,18 @@ def test_sources_pin_one_version() -> None:
     source = (tfhe.SOURCES / "src" / "main.rs").read_text()
     assert f'TFHE_VERSION: &str = "{tfhe.VERSION}"' in source
     assert all(f'"{name}" =>' in source for name in (*tfhe.FAILURE_LOG2, *tfhe.GATES))
+
+
+@pytest.mark.usefixtures("cache", "cargo")
+def test_integers_run_on_what_was_asked_for(tmp_path: Path) -> None:
+    gate = {"seconds": 0.5, "cpu_seconds": 0.4, "iterations": 3}
+    kept = {k: v for k, v in ANSWER.items() if k not in ("gates", "batches")}
+    answer = {**kept, "params": "2^-64", "failure_log2": -64.014, "operations": {"add32": gate}}
+    (tmp_path / "answer").write_text(json.dumps(answer) + "\n")
+    found = tfhe.run_integers(tfhe.IntegersRequest("2^-64", ("add32",), 0.1))
+    assert found.operations["add32"].cpu_seconds == 0.4
+    asked = json.loads((tmp_path / "request").read_text())
+    assert asked == {"integers": "2^-64", "operations": ["add32"], "budget_s": 0.1}
+    (tmp_path / "answer").write_text(json.dumps({**answer, "errors": 2}) + "\n")
+    with pytest.raises(PeerError, match="2 wrong numbers"):
+        tfhe.run_integers(tfhe.IntegersRequest())
