@@ -24,25 +24,34 @@ _NUMBER_BYTES = 8
 _numbers = itertools.count(int.from_bytes(os.urandom(6), "little"))
 
 
-class ClearKey:
+class StandIn:
     """Stands for a client's secret: NO ENCRYPTION. For tests, with `device="clear"`.
 
     Args:
         plan: the native plan.
     """
 
+    #: Record type of the evaluation keys.
+    keys: int
+
     def __init__(self, plan: Any) -> None:
         self._plan, self._number = plan, next(_numbers)
 
     def __repr__(self) -> str:
-        return "<ClearKey, hides nothing>"
+        return f"<{type(self).__name__}, hides nothing>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a client's key is of one run: make a new one")
 
     def evaluation_keys(self, threads: int = 1) -> bytes:  # noqa: ARG002
         """What stands for the keys: the plan's `key_bytes`."""
-        return wrap(KEYS, self._plan, self._number, b"", self._plan.key_bytes)
+        return wrap(self.keys, self._plan, self._number, b"", self._plan.key_bytes)
+
+
+class ClearKey(StandIn):
+    """The client's secret of a look-up."""
+
+    keys = KEYS
 
     def query(self, cells: U32, threads: int = 1) -> bytes:  # noqa: ARG002
         """The cells (bins,) themselves: the plan's `request_bytes`.

@@ -7,42 +7,24 @@ As in `ringforge.psi.clear`: records of the same types and lengths as the real o
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge._native import io
 from ringforge.errors import MismatchError, ShapeError
-from ringforge.psi.clear import unwrap, wrap
+from ringforge.psi.clear import StandIn, unwrap, wrap
 from ringforge.psi.hashing import U32, U64
 
 KEYS, REQUEST, REPLY = io.PSI_POLY_KEYS, io.PSI_POLY_REQUEST, io.PSI_POLY_REPLY
-_numbers = itertools.count(int.from_bytes(os.urandom(6), "little"))
 
 
-class ClearKey:
-    """Stands for a client's secret: NO ENCRYPTION. For tests, with `device="clear"`.
+class ClearKey(StandIn):
+    """The client's secret of the polynomial protocol."""
 
-    Args:
-        plan: the native plan.
-    """
-
-    def __init__(self, plan: Any) -> None:
-        self._plan, self._number = plan, next(_numbers)
-
-    def __repr__(self) -> str:
-        return "<ClearKey, hides nothing>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a client's key is of one run: make a new one")
-
-    def evaluation_keys(self, threads: int = 1) -> bytes:  # noqa: ARG002
-        """What stands for the key: the plan's `key_bytes`."""
-        return wrap(KEYS, self._plan, self._number, b"", self._plan.key_bytes)
+    keys = KEYS
 
     def query(self, felts: U32, threads: int = 1) -> bytes:  # noqa: ARG002
         """The residues (bins, felts) themselves: the plan's `request_bytes`.
