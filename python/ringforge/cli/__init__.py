@@ -3,23 +3,31 @@
 """The command line: `ringforge`, or `python -m ringforge.cli`.
 
 `main` is the entry point. Errors of the library and of the operating system end a command with one line on
-standard error and exit code 1; wrong usage ends it with code 2. Warnings of the library are lines on standard error.
+standard error and exit code 1; wrong usage ends it with code 2. With `--json` they are a JSON object on standard output
+as well. Warnings of the library are lines on standard error. docs/output.md is the user's side.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
-from ringforge.cli.app import app
-from ringforge.cli.console import print_error, print_warning
+import typer
+from typer import rich_utils
+
+from ringforge.cli import output
+from ringforge.cli.app import app, find_command
+from ringforge.cli.console import print_error, print_warning, remedied
 from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
 from ringforge.files import first_line
 
 __all__ = ["app", "main"]
+
+#: Wrong usage; typer has no public name for it.
+_UsageError: Any = typer.BadParameter.__mro__[2]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,47 +37,78 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: words after the program's name; those of this process by default.
 
     Returns:
-        The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
+        The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted, 141 nobody reads what is
+        printed.
     """
     with warnings.catch_warnings():
         for kind in (PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
         warnings.showwarning = print_warning
-        code = _run(list(sys.argv[1:] if arguments is None else arguments))
-    return code if _flushed() else code or 1
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        try:
+            code = _run(words)
+            return code if _flushed() else code or 1
+        except BrokenPipeError:
+            # Only writes to standard output and standard error are left to fail so.
+            output.to_nowhere()
+            return output.CLOSED_PIPE
 
 
 def _flushed() -> bool:
     """Whether standard output has taken everything; if not, says so."""
     try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except OSError as e:
         print_error(f"standard output: {e.strerror}: what was printed is not complete")
-        with contextlib.suppress(OSError, ValueError):
-            # What is left in the buffer goes nowhere, so that the interpreter does not fail over it once more.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
+        output.to_nowhere()
         return False
     return True
 
 
-def _run(arguments: list[str]) -> int:
+def _run(words: list[str]) -> int:
+    found, command = find_command(words) if output.wants_json(words) else (None, "")
+    output.begin(command)
     try:
-        app(args=arguments, prog_name="ringforge")
-    except SystemExit as e:
-        return e.code if isinstance(e.code, int) else int(e.code is not None)
+        code = app(args=words, prog_name="ringforge", standalone_mode=False)
+        output.finish()
+        return code if isinstance(code, int) else 0
+    except (SystemExit, typer.Exit) as e:
+        output.finish()
+        code = getattr(e, "exit_code", getattr(e, "code", None))
+        return code if isinstance(code, int) else int(code is not None)
+    except _UsageError as e:
+        if output.wants_json(words):
+            remedy = f"{' '.join(('ringforge', command)).strip()} --help"
+            _fail(found, "UsageError", e.format_message() or "no command was given", e.exit_code, remedy)
+        rich_utils.rich_format_error(e)
+        return int(e.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        failure = ("Interrupted", "interrupted", 130)
+    except BrokenPipeError as e:
+        if output.reader_gone():
+            raise
+        failure = ("BrokenPipeError", first_line(e), 1)
     except Error as e:
-        print_error(str(e))
-        return 1
+        failure = (type(e).__name__, str(e), 1)
     except OSError as e:
         where = f"{os.fsdecode(e.filename)}: " if isinstance(e.filename, str | bytes) else ""
-        print_error(f"{where}{e.strerror or first_line(e)}")
-        return 1
+        failure = (type(e).__name__, f"{where}{e.strerror or first_line(e)}", 1)
     except MemoryError:
-        print_error("out of memory: `plan --memory` limits what a program may take")
-        return 1
-    except KeyboardInterrupt:
-        print_error("interrupted")
-        return 130
-    return 0
+        failure = ("MemoryError", "out of memory: `plan --memory` limits what a program may take", 1)
+    except Exception as e:
+        # A fault of ours: the traceback is for who mends it, and no JSON.
+        if not output.wants_json(words):
+            raise
+        failure = ("InternalError", f"{type(e).__name__}: {first_line(e)}", 1)
+    kind, message, code = failure
+    if output.wants_json(words):
+        remedy = "run the command without --json and report what it prints" if kind == "InternalError" else None
+        _fail(found, kind, remedied(message), code, remedy)
+    print_error(message)
+    return code
+
+
+def _fail(found: Any, kind: str, message: str, code: int, remedy: str | None) -> None:
+    output.fail(output.Failure(kind=kind, message=message, exit=code, remedy=remedy), output.declared(found))

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +13,10 @@ import typer
 import typer.core
 
 import ringforge
-from ringforge.cli import params_commands
+from ringforge.cli import output, params_commands
 from ringforge.cli.console import console, print_warning
-from ringforge.errors import Error
+from ringforge.cli.output import ROWS, TEXT, Output, prints
+from ringforge.errors import Error, ParameterError
 from ringforge.registered import load, registered
 
 _GROUP = "ringforge.commands"
@@ -87,6 +90,7 @@ def root(
 
 
 @app.command()
+@prints(ROWS)
 def info(
     file: Annotated[
         Path | None, typer.Argument(help="A file of ours: keys, ciphertexts, a program, a model; or a table of psi.")
@@ -104,3 +108,64 @@ def info(
     out = console()
     for part in info_command.installation() if file is None else info_command.describe_file(file):
         out.print(part)
+
+
+@app.command()
+@prints(TEXT)
+def schema(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Words of a command that has --json: psi query.", show_default=False)
+    ] = None,
+) -> None:
+    """The JSON Schema of what a command prints with `--json`; without a command, which commands have one.
+
+    Draft 2020-12. A command that prints an object a line has the schema of a line.
+
+    Examples: `ringforge schema`, `ringforge schema psi query`
+    """
+    if not command:
+        for name, found in commands():
+            if found is not None and found.result is not None:
+                output.put(name)
+        return
+    name = " ".join(command)
+    callback, path = find_command(command)
+    chosen = output.declared(callback)
+    if chosen is None or chosen.result is None or path != name:
+        raise ParameterError(f'no command "{name}" has --json: `ringforge schema` lists those that have')
+    output.put(json.dumps(output.schema(path, chosen), indent=2))
+
+
+def find_command(words: Sequence[str]) -> tuple[Any, str]:
+    """The command that words of a command line name, as far as they do.
+
+    Returns:
+        Its function, None for a group or where there is none; and its own words, "psi query".
+    """
+    command: Any = typer.main.get_command(app)
+    path: list[str] = []
+    for word in words:
+        if not hasattr(command, "get_command"):
+            break
+        if word.startswith("-"):
+            continue  # a group's options have no values
+        command = command.get_command(None, word)
+        if command is None:
+            return None, " ".join(path)
+        path.append(word)
+    return (None if hasattr(command, "get_command") else command.callback), " ".join(path)
+
+
+def commands() -> Iterator[tuple[str, Output | None]]:
+    """Every command by its words, with what it declares; imports all of them."""
+
+    def below(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Output | None]]:
+        if not hasattr(command, "get_command"):
+            yield " ".join(path), output.declared(command.callback)
+            return
+        for name in command.list_commands(None):
+            one = command.get_command(None, name)
+            if one is not None:
+                yield from below(one, (*path, name))
+
+    yield from below(typer.main.get_command(app), ())

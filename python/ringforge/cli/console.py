@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
 from rich.text import Text
 
 from ringforge import _native
+from ringforge.cli import output
 from ringforge.errors import ParameterError
 from ringforge.shown import ShownTable
 
@@ -29,6 +32,12 @@ MIN_WIDTH = 120
 
 #: Progress is shown for work that takes longer than this.
 PATIENCE_SECONDS = 0.7
+
+#: Where there is no terminal, a line of progress comes no sooner than this after the last.
+LINE_SECONDS = 30.0
+
+#: Seconds that pass; tests have another.
+clock: Callable[[], float] = time.monotonic
 
 _UNITS = {"": 1, "k": 10, "m": 20, "g": 30, "t": 40}
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -58,31 +67,67 @@ _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class _Console(Console):
-    """Prints no text that steers the terminal but its own."""
+    """Prints no text that steers the terminal but its own; errors of the system say where."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Like its base; errors of the system say where.
+        """Like its base.
 
         Raises:
             OSError: what is printed goes into a file on a full disk, or the like.
         """
-        try:
+        with output.whole("standard error" if self.stderr else "standard output"):
             super().print(*objects, **options)
-        except OSError as e:
-            where = "standard error" if self.stderr else "standard output"
-            raise OSError(e.errno, f"{e.strerror}: what was printed is not complete", where) from None
+
+
+class _Rows(_Console):
+    """Sentences go to standard error, tables to standard output as rows."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        for one in objects:
+            if isinstance(one, Group):
+                self.print(*one.renderables, **options)
+            elif isinstance(one, Table):
+                with output.whole("standard output"):
+                    sys.stdout.write(rows_text(one))
+            else:
+                super().print(one, **options)
+
+
+def rows_text(table: Table) -> str:
+    """A table as lines of cells with tabs between: its heading, then its rows, then an empty line."""
+    columns = [[_cell(c) for c in column.cells] for column in table.columns]
+    lines = [[_cell(column.header) for column in table.columns]] if table.show_header else []
+    lines += zip(*columns, strict=True)
+    return "".join("\t".join(line).rstrip("\t") + "\n" for line in lines) + "\n"
+
+
+def _cell(content: Any) -> str:
+    text = Text.from_markup(content).plain if isinstance(content, str) else getattr(content, "plain", str(content))
+    return visible(" ".join(text.split()), lines=False)
 
 
 def console(stderr: bool = False, width: int = MIN_WIDTH) -> Console:
-    """A console for results, or for messages; `width` is the least one where there is no terminal."""
+    """Where people read: a console for results, or with `stderr` for messages.
+
+    Results go to standard output if that is a terminal or their text is what the command is for (`output.Kind`), else
+    to standard error: standard output is then for programs.
+
+    Args:
+        stderr: standard error in any case.
+        width: the least one where there is no terminal.
+    """
     terminal = _Console(stderr=stderr, highlight=False)
+    kind: type[_Console] = _Console
+    if not stderr and not output.on_stdout(terminal.is_terminal):
+        kind = _Rows if output.as_rows() else _Console
+        stderr, terminal = True, _Console(stderr=True, highlight=False)
     if terminal.is_terminal:
-        return terminal
+        return kind(stderr=stderr, highlight=False)
     columns = os.environ.get("COLUMNS", "")
-    return _Console(
+    return kind(
         stderr=stderr,
         highlight=False,
         width=max(width, int(columns) if columns.isdigit() else 0),
@@ -108,16 +153,21 @@ def print_warning(message: Warning | str, *_: object, **__: object) -> None:
     console(stderr=True).print(f"[bold yellow]warning:[/] {escape(line)}", soft_wrap=True)
 
 
-def print_error(message: str) -> None:
-    """One line on standard error."""
+def remedied(message: str) -> str:
+    """An error's message as one line that names options."""
     line = visible(" ".join(message.split()), lines=False)
     for python, option in _OPTIONS.items():
         line = line.replace(python, option)
-    console(stderr=True).print(f"[bold red]error:[/] {escape(line)}", soft_wrap=True)
+    return line
+
+
+def print_error(message: str) -> None:
+    """One line on standard error."""
+    console(stderr=True).print(f"[bold red]error:[/] {escape(remedied(message))}", soft_wrap=True)
 
 
 def say(message: str) -> None:
-    """One line of result, taken literally."""
+    """One line for people, taken literally; `output.put` prints what programs want."""
     console().print(visible(message, lines=False), markup=False, soft_wrap=True)
 
 
@@ -131,54 +181,80 @@ def properties(title: str, rows: Mapping[str, str]) -> ShownTable:
     return table
 
 
+class _Bar:
+    """How far work is: a bar on a terminal once it takes a while, else a line now and then; on standard error."""
+
+    def __init__(self, description: str) -> None:
+        self._console = console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(description, total=1.0, left="")
+        self._start = self._told = clock()
+        self._running = False
+
+    def update(self, description: str, done: float, seconds_left: float | None = None, waiting: int = 0) -> None:
+        """Shows a fraction done.
+
+        Args:
+            description: what is done.
+            done: the fraction.
+            seconds_left: None: what is left at the pace so far; negative: not known.
+            waiting: how many others' turns come first.
+        """
+        now = clock()
+        passed = now - self._start
+        if seconds_left is None:
+            seconds_left = passed * (1 - done) / done if done > 0 and passed > PATIENCE_SECONDS else -1
+        left = f"{time_text(seconds_left)} left" if seconds_left >= 0 else ""
+        text = visible(description + (f", {waiting} before it" if waiting else ""), lines=False)
+        if not self._console.is_terminal:
+            if now - self._told >= LINE_SECONDS and done < 1:
+                self._told = now
+                line = f"{text}: {100 * done:.0f} %" + (f", {left}" if left else "")
+                self._console.print(line, markup=False, soft_wrap=True)
+            return
+        if not self._running and passed > PATIENCE_SECONDS:
+            self._bar.start()
+            self._running = True
+        self._bar.update(self._task, description=escape(text), completed=done, left=left)
+
+    def close(self) -> None:
+        if self._running:
+            self._bar.stop()
+
+
 @contextlib.contextmanager
 def progress(description: str) -> Iterator[Callable[[float], None]]:
-    """A function that takes the fraction done. On a terminal a bar appears once work takes a while."""
-    target = console(stderr=True)
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=target, transient=True)
-    task = bar.add_task(description, total=1.0)
-    start = time.monotonic()
-    running = False
-
-    def update(fraction: float) -> None:
-        nonlocal running
-        if not running and target.is_terminal and time.monotonic() - start > PATIENCE_SECONDS:
-            bar.start()
-            running = True
-        bar.update(task, completed=fraction)
-
-    try:
-        yield update
-    finally:
-        if running:
-            bar.stop()
+    """A function that takes the fraction done: a bar with percentage and time left, or lines where there is no
+    terminal."""
+    with contextlib.closing(_Bar(description)) as bar:
+        yield lambda fraction: bar.update(description, fraction)
 
 
 @contextlib.contextmanager
-def steps() -> Iterator[Callable[[str, float, int, float], None]]:
-    """A bar for a run of several steps; only on a terminal, and only when it takes a while."""
-    target = console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"), console=target, transient=True
-    )
-    task = bar.add_task("", total=1.0, left="")
-    start = time.monotonic()
-    running = False
+def steps() -> Iterator[Callable[..., None]]:
+    """The same for a run of several steps: a function that takes the step's name, the fraction of all that is done, how
+    many others wait before it (0), and the seconds left (None: by the pace so far; negative: not known)."""
+    with contextlib.closing(_Bar("")) as bar:
 
-    def report(step: str, done: float, waiting: int, seconds_left: float) -> None:
-        nonlocal running
-        if not running and target.is_terminal and time.monotonic() - start > PATIENCE_SECONDS:
-            bar.start()
-            running = True
-        queue = f", {waiting} before it" if waiting else ""
-        left = f"{seconds_left:.0f} s left" if seconds_left >= 0 else ""
-        bar.update(task, description=visible(f"{step}{queue}", lines=False), completed=done, left=left)
+        def report(step: str, done: float, waiting: int = 0, seconds_left: float | None = None) -> None:
+            bar.update(step, done, seconds_left, waiting)
 
-    try:
         yield report
-    finally:
-        if running:
-            bar.stop()
+
+
+def time_text(seconds: float) -> str:
+    """What is left, for people: "40 s", "3 min", "2 h 10 min"."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def parse_size(text: str) -> int:

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""What the commands of private set intersection print: tables of texts, objects for JSON, progress."""
+"""What the commands of private set intersection print: tables of texts, objects for JSON."""
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn
 
-from ringforge.cli.console import PATIENCE_SECONDS, console, seconds_text, size_text
+from ringforge.cli.console import console, seconds_text, size_text
 from ringforge.psi.build import BuildSpec
 from ringforge.psi.choice import CLIENT_SIZE, Prediction, why
 from ringforge.psi.client import Element, Result
@@ -219,27 +215,3 @@ def sizes(names: dict[str, str], counts: dict[str, int]) -> str:
 
 def chance(p: float) -> str:
     return "0" if p <= 0 else f"2^{math.log2(p):.0f}" if p < 2**-10 else f"{p:.2g}"
-
-
-@contextlib.contextmanager
-def steps() -> Iterator[Callable[[str, float, int], None]]:
-    """A bar for a run of several steps; only on a terminal, and only when it takes a while."""
-    target = console(stderr=True)
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), console=target, transient=True)
-    task = bar.add_task("", total=1.0)
-    start = time.monotonic()
-    running = False
-
-    def report(step: str, done: float, waiting: int) -> None:
-        nonlocal running
-        if not running and target.is_terminal and time.monotonic() - start > PATIENCE_SECONDS:
-            bar.start()
-            running = True
-        queue = f", {waiting} before it" if waiting else ""
-        bar.update(task, description=f"{step}{queue}", completed=done)
-
-    try:
-        yield report
-    finally:
-        if running:
-            bar.stop()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ringforge.cli.console import console, parse_size, properties, say, thread_count
+from ringforge.cli.console import console, parse_size, properties, say, steps, thread_count
 from ringforge.cli.options import Threads, output_file
 from ringforge.errors import Error, ParameterError
 from ringforge.files import check_different, writing
@@ -33,7 +33,7 @@ from ringforge.psi.data import label_texts, read_for
 from ringforge.psi.info import Mode, TableInfo
 from ringforge.psi.normalise import JOINT, canonical
 from ringforge.psi.sets import CSV_SUFFIX, JSON_SUFFIXES, Elements
-from ringforge.psi.texts import one_line, printable, query_object, query_rows, shown_parts, steps
+from ringforge.psi.texts import one_line, printable, query_object, query_rows, shown_parts
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
 
 if TYPE_CHECKING:

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What commands print where, and JSON for programs; docs/output.md is the user's side of it.
+
+A command declares with `prints` what it prints and, if it has `--json`, the model of its answer. The model makes both
+the answer and its published schema, so that the two cannot differ:
+
+    class Answer(Result):
+        elements: int
+
+    @app.command()
+    @prints(ROWS, Answer)
+    def info(as_json: AsJson = False) -> None:
+        if as_json:
+            return emit(Answer(elements=3))
+        console().print(...)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+import json
+import math
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+from pydantic import BaseModel, ConfigDict, PlainSerializer, TypeAdapter
+
+import ringforge
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs: `ringforge schema COMMAND`.")]
+
+#: Exit status where the reader of standard output has gone: as of a program that SIGPIPE ends.
+CLOSED_PIPE = 141
+
+
+class Kind(enum.StrEnum):
+    """What standard output of a command carries where it is no terminal."""
+
+    WORK = "work"  #: plain results, if any; tables and sentences go to standard error
+    ROWS = "rows"  #: tables as tab-separated rows; sentences go to standard error
+    TEXT = "text"  #: the text itself, as on a terminal
+
+
+WORK, ROWS, TEXT = Kind.WORK, Kind.ROWS, Kind.TEXT
+
+
+class Result(BaseModel):
+    """An answer, or part of one. Its fields are the schema: each must say what it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+#: A number that may be infinite or none at all: null in JSON, which has neither.
+Number = Annotated[float, PlainSerializer(lambda x: x if math.isfinite(x) else None, return_type=float | None)]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command declares.
+
+    Attributes:
+        kind: what it prints.
+        result: model of its answer, or None: it has no --json.
+        version: of the model; grows with every change that could break a reader.
+        lines: whether it prints an object a line, each as soon as it is known.
+    """
+
+    kind: Kind
+    result: Any = None
+    version: int = 1
+    lines: bool = False
+
+
+@dataclass
+class _State:
+    """Of the command that runs in this process."""
+
+    output: Output = Output(WORK)
+    as_json: bool = False
+    command: str = ""
+    held: Any = None  #: an answer that waits for the command's end
+    holds: bool = False
+
+
+_state = _State()
+
+
+def prints(
+    kind: Kind, result: Any = None, *, version: int = 1, lines: bool = False
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Declares what a command prints; stands below `@app.command()`. A command with a model takes `as_json: AsJson`."""
+    output = Output(kind, result, version, lines)
+
+    def declare(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def run(*args: _P.args, **options: _P.kwargs) -> _R:
+            before = _state.output, _state.as_json
+            _state.output, _state.as_json = output, bool(options.get("as_json"))
+            try:
+                return function(*args, **options)
+            finally:
+                _state.output, _state.as_json = before
+
+        run.__ringforge_output__ = output  # type: ignore[attr-defined]
+        return run
+
+    return declare
+
+
+def declared(callback: Any) -> Output | None:
+    """What a command's function declares, if anything."""
+    found = getattr(callback, "__ringforge_output__", None)
+    return found if isinstance(found, Output) else None
+
+
+def emit(answer: Any) -> None:
+    """Prints an answer as JSON: at the command's end, or of one that prints lines now.
+
+    Args:
+        answer: of the model that the command declares, or values that make one.
+
+    Raises:
+        pydantic.ValidationError: it is none. OSError: standard output cannot take it.
+    """
+    output = _state.output
+    adapter = TypeAdapter(output.result)
+    values = adapter.dump_python(adapter.validate_python(answer), mode="json", by_alias=True)
+    if output.lines or not _state.holds:
+        _write({**_head(output), "result": values})
+    else:
+        _state.held = {**_head(output), "result": values}
+
+
+def put(line: str) -> None:
+    """One line of plain result on standard output.
+
+    Raises:
+        OSError: standard output cannot take it.
+    """
+    with whole("standard output"):
+        sys.stdout.write(line + "\n")
+
+
+def schema_id(command: str, version: int = 1) -> str:
+    """The name of a schema: "psi-query/1"."""
+    return f"{command.replace(' ', '-').replace('_', '-')}/{version}"
+
+
+def schema(command: str, output: Output) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of what a command prints with --json; of one that prints lines, of each line.
+
+    Args:
+        command: its words, "psi query".
+        output: what it declares; with a model.
+    """
+    made = TypeAdapter(output.result).json_schema(mode="serialization", by_alias=True)
+    definitions = made.pop("$defs", {})
+    name = schema_id(command, output.version)
+    error = TypeAdapter(Failure).json_schema(mode="serialization")
+    head = {
+        "ringforge": {"type": "string", "description": "Version of Ringforge."},
+        "command": {"const": command, "description": "The command that was run."},
+        "schema": {"const": name, "description": "This schema: its name, and a version that grows when readers break."},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:ringforge:schema:{name.replace('/', ':')}",
+        "title": f"ringforge {command} --json" + (", one line" if output.lines else ""),
+        "type": "object",
+        "properties": {**head, "result": made, "error": error},
+        "required": ["ringforge", "command", "schema"],
+        "anyOf": [{"required": ["result"]}, {"required": ["error"]}],
+        "additionalProperties": False,
+        **({"$defs": definitions} if definitions else {}),
+    }
+
+
+class Failure(Result):
+    """Why a command failed."""
+
+    kind: str
+    """The exception's name, as Python users see it: ParameterError, FileNotFoundError; UsageError: wrong usage."""
+    message: str
+    """One line: what, why, and mostly what to do."""
+    exit: int
+    """The exit status."""
+    remedy: str | None = None
+    """What to do, where the message does not say it."""
+
+
+# ---- for the entry point and the console ----
+
+
+def begin(command: str) -> None:
+    """A command starts: `command` are its words."""
+    _state.output, _state.as_json, _state.command, _state.held, _state.holds = Output(WORK), False, command, None, True
+
+
+def finish() -> None:
+    """The command has ended well: prints the answer that waits."""
+    _state.holds = False
+    if _state.held is not None:
+        held, _state.held = _state.held, None
+        _write(held)
+
+
+def fail(failure: Failure, output: Output | None) -> None:
+    """The command has failed: prints why as JSON, beside the answer that there is."""
+    _state.holds = False
+    head = _state.held or _head(output or Output(WORK))
+    _state.held = None
+    # Who reads standard error is told as well; there is nobody else to tell that standard output is full.
+    with contextlib.suppress(OSError):
+        _write({**head, "error": failure.model_dump(exclude_none=True)})
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Whether the words of a command ask for JSON, even if they are wrong otherwise."""
+    words = list(words)
+    return "--json" in words[: words.index("--") if "--" in words else len(words)]
+
+
+def as_rows() -> bool:
+    """Whether tables of the running command go to standard output as rows, where that is no terminal."""
+    return _state.output.kind is ROWS and not _state.as_json
+
+
+def on_stdout(terminal: bool) -> bool:
+    """Whether what people read goes to standard output.
+
+    Args:
+        terminal: whether that is one.
+    """
+    return not _state.as_json and (terminal or _state.output.kind is TEXT)
+
+
+@contextlib.contextmanager
+def whole(where: str) -> Iterator[None]:
+    """Errors of the system say where they happened."""
+    try:
+        yield
+    except OSError as e:
+        raise OSError(e.errno, f"{e.strerror}: what was printed is not complete", where) from None
+
+
+def reader_gone() -> bool:
+    """Whether standard output or standard error is a pipe that nobody reads any more."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            descriptor = stream.fileno()
+        except (OSError, ValueError, AttributeError):
+            continue
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        if any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0)):
+            return True
+    return False
+
+
+def to_nowhere() -> None:
+    """What is still in the buffer of standard output goes nowhere, so that the interpreter does not fail over it."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _head(output: Output) -> dict[str, Any]:
+    command = _state.command
+    name = schema_id(command, output.version) if output.result is not None else "error/1"
+    return {"ringforge": ringforge.__version__, "command": command, "schema": name}
+
+
+def _write(values: dict[str, Any]) -> None:
+    text = json.dumps(values, allow_nan=False)
+    with whole("standard output"):
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
