@@ -383,3 +383,6 @@ def demo(
         say(json.dumps(summary(result)))
     if not result.good:
         raise typer.Exit(1)
+
+#: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
+DEMO = (demo, 20)
