@@ -40,8 +40,12 @@ ZIG = Path(ziglang.__file__).parent
 #: machine it runs on.
 OPENSSL_OPTIONS = (
     "no-shared no-apps no-tests no-docs no-module no-dso no-legacy no-autoload-config no-ssl no-quic no-ui-console "
-    "no-stdio -fPIC --openssldir=/etc/ssl --libdir=lib"
+    "no-stdio no-http no-cmp no-cms no-ct no-ocsp no-ts no-srp no-dgram no-sock no-dh no-dsa no-ec no-scrypt "
+    "no-ml-dsa no-ml-kem no-slh-dsa no-lms no-hpke no-sm2 no-sm3 no-sm4 no-aria no-camellia no-cast no-des no-idea "
+    "no-rc2 no-rc4 no-seed no-bf no-md4 no-mdc2 no-rmd160 no-whirlpool no-blake2 no-chacha no-poly1305 no-siphash "
+    "no-siv no-ocb no-comp -fPIC --openssldir=/etc/ssl --libdir=lib"
 ).split()
+SODIUM_OPTIONS = ("--host=x86_64-linux-gnu", "--disable-shared", "--with-pic", "--disable-debug")
 
 
 def run(command: Sequence[str | Path], where: Path = ROOT, **variables: str) -> None:
@@ -58,6 +62,11 @@ def run(command: Sequence[str | Path], where: Path = ROOT, **variables: str) -> 
     )
     if done.returncode:
         sys.exit(f"{done.stdout[-6000:]}\n{' '.join(words)}: ended with {done.returncode}")
+
+
+def ziglang_version() -> str:
+    """The compiler's version."""
+    return subprocess.run([ZIG / "zig", "version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def compilers() -> dict[str, str]:
@@ -94,7 +103,7 @@ def fetch() -> tuple[Path, Path]:
 def libraries(variables: dict[str, str]) -> Path:
     """Builds libcrypto and libsodium as archives, unless they stand as these sources and options make them."""
     prefix, jobs = WORK / "prefix", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count()))
-    made_of = hashlib.sha256(Path(__file__).read_bytes())
+    made_of = hashlib.sha256(repr((OPENSSL_OPTIONS, SODIUM_OPTIONS, ziglang_version(), GLIBC)).encode())
     for part in sorted((HERE / "sources").iterdir()):
         made_of.update(part.read_bytes())
     stamp = prefix / "made-of"
@@ -107,7 +116,7 @@ def libraries(variables: dict[str, str]) -> Path:
     run(["make", f"-j{jobs}", "build_libs"], openssl, **variables)
     run(["make", "install_dev"], openssl, **variables)
     print("building libsodium", flush=True)
-    options = ["--host=x86_64-linux-gnu", "--disable-shared", "--with-pic", "--disable-debug", f"--prefix={prefix}"]
+    options = [*SODIUM_OPTIONS, f"--prefix={prefix}"]
     run(["./configure", "-q", *options], sodium, **variables, CFLAGS="-O3 -fPIC")
     run(["make", f"-j{jobs}", "install"], sodium, **variables)
     carried(prefix, openssl, sodium)
@@ -125,16 +134,16 @@ def carried(prefix: Path, openssl: Path, sodium: Path) -> None:
     (binding,) = about.parent.glob("nanobind-*.dist-info/licenses/LICENSE")
     version = dict(re.findall(r"(MAJOR|MINOR|PATCH)=(\d+)", (openssl / "VERSION.dat").read_text()))
     found = re.search(r"^PACKAGE_VERSION='(.*)'", (sodium / "configure").read_text(), re.MULTILINE)
-    zig = subprocess.run([ZIG / "zig", "version"], capture_output=True, text=True, check=True).stdout.strip()
+    zig = ziglang_version()
     parts = [
         ("openssl", ".".join(version.values()), "Apache-2.0", openssl / "LICENSE.txt"),
         ("libsodium", found[1] if found else "", "ISC", sodium / "LICENSE"),
-        ("libcxx", f"of zig {zig}", "Apache-2.0 WITH LLVM-exception", ZIG / "lib" / "libcxx" / "LICENSE.TXT"),
-        ("libcxxabi", f"of zig {zig}", "Apache-2.0 WITH LLVM-exception", ZIG / "lib" / "libcxxabi" / "LICENSE.TXT"),
-        ("libunwind", f"of zig {zig}", "Apache-2.0 WITH LLVM-exception", ZIG / "lib" / "libunwind" / "LICENSE.TXT"),
+        ("libcxx-of-zig", zig, "Apache-2.0 WITH LLVM-exception", ZIG / "lib" / "libcxx" / "LICENSE.TXT"),
+        ("libcxxabi-of-zig", zig, "Apache-2.0 WITH LLVM-exception", ZIG / "lib" / "libcxxabi" / "LICENSE.TXT"),
+        ("libunwind-of-zig", zig, "Apache-2.0 WITH LLVM-exception", ZIG / "lib" / "libunwind" / "LICENSE.TXT"),
         ("zig-compiler-rt", zig, "MIT", ZIG / "LICENSE"),
         ("nanobind", nanobind.__version__, "BSD-3-Clause", binding),
-        ("robin-map", f"of nanobind {nanobind.__version__}", "MIT", about / "ext/robin_map/include/tsl/robin_map.h"),
+        ("robin-map-of-nanobind", nanobind.__version__, "MIT", about / "ext/robin_map/include/tsl/robin_map.h"),
     ]
     components = []
     for name, number, licence, text in parts:
