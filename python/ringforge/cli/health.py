@@ -42,7 +42,7 @@ EXTRAS = {
     "lab": "`ringforge bench` with its peers, `ringforge reproduce` with figures",
     "ray": "devices and estimators in programs that run on Ray",
     "notebooks": "the notebooks of examples/notebooks",
-    "docs": "`make docs`",
+    "docs": "`make docs`, the site of the documentation",
     "test": "`make test`",
     "lint": "`make lint`",
     "bench": "`make bench`: TenSEAL and FLINT, to compare with",
@@ -80,7 +80,7 @@ def examine() -> Iterator[Finding]:
     yield from _kernels()
     yield from _checks()
     yield from _extras()
-    yield from _tools()
+    yield from examine_tools()
 
 
 # ---- the machine --------------------------------------------------------------------------------
@@ -369,7 +369,8 @@ def _system_install(package: str) -> str:
     return f"install {package} (so Debian calls it) with this system's packages"
 
 
-def _tools() -> Iterator[Finding]:
+def examine_tools() -> Iterator[Finding]:
+    """Tools of others, our own first, then those that rooms register."""
     tools = list(own_tools())
     for entry in registered(_GROUP).values():
         try:

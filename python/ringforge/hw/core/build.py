@@ -78,8 +78,8 @@ def _require_toolchain() -> None:
     missing = [name for name in _COMPILERS if shutil.which(name) is None]
     if missing:
         raise HardwareError(
-            f"simulating the accelerator compiles C++, for which {' and '.join(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing: apt-get install {' '.join(missing)}, or the like"
+            f"simulating the accelerator compiles C++, and there is no {', '.join(missing)}: "
+            f"apt-get install {' '.join(missing)}, or the like"
         )
 
 
