@@ -39,9 +39,9 @@ ZIG = Path(ziglang.__file__).parent
 #: libcrypto computes SHA-256, SHAKE256 and AES-256-CTR here: no protocols, no files, and no configuration of the
 #: machine it runs on.
 OPENSSL_OPTIONS = (
-    "no-shared no-apps no-tests no-docs no-module no-dso no-legacy no-autoload-config no-ssl no-quic no-ui-console "
+    "no-shared no-apps no-tests no-docs no-module no-dso no-legacy no-autoload-config no-quic no-ui-console "
     "no-stdio no-http no-cmp no-cms no-ct no-ocsp no-ts no-srp no-dgram no-sock no-dh no-dsa no-ec no-scrypt "
-    "no-ml-dsa no-ml-kem no-slh-dsa no-lms no-hpke no-sm2 no-sm3 no-sm4 no-aria no-camellia no-cast no-des no-idea "
+    "no-ml-dsa no-ml-kem no-slh-dsa no-lms no-sm2 no-sm3 no-sm4 no-aria no-camellia no-cast no-des no-idea "
     "no-rc2 no-rc4 no-seed no-bf no-md4 no-mdc2 no-rmd160 no-whirlpool no-blake2 no-chacha no-poly1305 no-siphash "
     "no-siv no-ocb no-comp -fPIC --openssldir=/etc/ssl --libdir=lib"
 ).split()
@@ -112,9 +112,11 @@ def libraries(variables: dict[str, str]) -> Path:
     shutil.rmtree(prefix, ignore_errors=True)
     openssl, sodium = fetch()
     print("building libcrypto", flush=True)
-    run(["perl", "Configure", "linux-x86_64", *OPENSSL_OPTIONS, f"--prefix={prefix}"], openssl, **variables)
+    # It keeps the paths that it is configured with: those of no machine.
+    run(["perl", "Configure", "linux-x86_64", *OPENSSL_OPTIONS, "--prefix=/usr"], openssl, **variables)
     run(["make", f"-j{jobs}", "build_libs"], openssl, **variables)
-    run(["make", "install_dev"], openssl, **variables)
+    run(["make", "install_dev", f"DESTDIR={WORK / 'staged'}"], openssl, **variables)
+    shutil.copytree(WORK / "staged" / "usr", prefix)
     print("building libsodium", flush=True)
     options = [*SODIUM_OPTIONS, f"--prefix={prefix}"]
     run(["./configure", "-q", *options], sodium, **variables, CFLAGS="-O3 -fPIC")
