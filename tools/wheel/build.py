@@ -39,12 +39,13 @@ ZIG = Path(ziglang.__file__).parent
 #: libcrypto computes SHA-256, SHAKE256 and AES-256-CTR here: no protocols, no files, and no configuration of the
 #: machine it runs on.
 OPENSSL_OPTIONS = (
-    "no-shared no-apps no-tests no-docs no-module no-dso no-legacy no-autoload-config no-quic no-ui-console "
-    "no-stdio no-http no-cmp no-cms no-ct no-ocsp no-ts no-srp no-dgram no-sock no-dh no-dsa no-ec no-scrypt "
-    "no-ml-dsa no-ml-kem no-slh-dsa no-lms no-sm2 no-sm3 no-sm4 no-aria no-camellia no-cast no-des no-idea "
-    "no-rc2 no-rc4 no-seed no-bf no-md4 no-mdc2 no-rmd160 no-whirlpool no-blake2 no-chacha no-poly1305 no-siphash "
-    "no-siv no-ocb no-comp -fPIC --openssldir=/etc/ssl --libdir=lib"
-).split()
+    "no-shared", "no-apps", "no-tests", "no-docs", "no-module", "no-dso", "no-legacy", "no-autoload-config",
+    "no-quic", "no-ui-console", "no-stdio", "no-http", "no-cmp", "no-cms", "no-ct", "no-ocsp", "no-ts", "no-srp",
+    "no-dgram", "no-sock", "no-dh", "no-dsa", "no-ec", "no-scrypt", "no-ml-dsa", "no-ml-kem", "no-slh-dsa",
+    "no-lms", "no-sm2", "no-sm3", "no-sm4", "no-aria", "no-camellia", "no-cast", "no-des", "no-idea", "no-rc2",
+    "no-rc4", "no-seed", "no-bf", "no-md4", "no-mdc2", "no-rmd160", "no-whirlpool", "no-blake2", "no-chacha",
+    "no-poly1305", "no-siphash", "no-siv", "no-ocb", "no-comp", "-fPIC", "--openssldir=/etc/ssl", "--libdir=lib",
+)  # fmt: skip
 SODIUM_OPTIONS = ("--host=x86_64-linux-gnu", "--disable-shared", "--with-pic", "--disable-debug")
 
 
@@ -75,7 +76,12 @@ def compilers() -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     target = f" -target x86_64-linux-gnu.{GLIBC}"
     variables = {}
-    for variable, word, options in (("CC", "cc", target), ("CXX", "c++", target), ("AR", "ar", ""), ("RANLIB", "ranlib", "")):
+    for variable, word, options in (
+        ("CC", "cc", target),
+        ("CXX", "c++", target),
+        ("AR", "ar", ""),
+        ("RANLIB", "ranlib", ""),
+    ):
         program = folder / f"zig-{word}"
         program.write_text(f'#!/bin/sh\nexec "{ZIG / "zig"}" {word}{options} "$@"\n')
         program.chmod(0o755)
@@ -151,7 +157,11 @@ def carried(prefix: Path, openssl: Path, sodium: Path) -> None:
     for name, number, licence, text in parts:
         words = text.read_text()
         # A header that opens with its licence.
-        shown = words.split("*/")[0].replace("/**", "").replace("\n *", "\n").strip() + "\n" if text.suffix == ".h" else words
+        shown = (
+            words.split("*/")[0].replace("/**", "").replace("\n *", "\n").strip() + "\n"
+            if text.suffix == ".h"
+            else words
+        )
         (licences / f"{name}.txt").write_text(shown)
         component = {"type": "library", "name": name, "version": number, "licenses": [{"expression": licence}]}
         components.append(component)
