@@ -4,10 +4,10 @@
 // Batches of matrices: encoding, encryption, checks, and what products are predicted to cost and to err.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <string>
 
 #include "bits.hpp"
+#include "pi.hpp"
 #include "ringforge/circuits/batch_matmul.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -87,8 +87,7 @@ BatchMatmul::BatchMatmul(ContextPtr context, std::size_t dim) : ctx_(std::move(c
   for (std::size_t u = 0; u < dim; ++u)
     inverse_.push_back(static_cast<u32>((ctx_->ring().inverse(element(u)) - 1) / step));
   for (std::size_t k = 0; k < 2 * n; ++k) {
-    const long double angle =
-        std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
+    const long double angle = kPi * static_cast<long double>(k) / static_cast<long double>(n);
     zeta_.emplace_back(static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle)));
   }
   slot_of_.resize(slots);

@@ -168,7 +168,7 @@ def carried(prefix: Path, openssl: Path, sodium: Path) -> None:
         component = {"type": "library", "name": name, "version": number, "licenses": [{"expression": licence}]}
         components.append(component)
     (licences / "libgcc.txt").write_text(
-        "The division of 128-bit integers is of GCC's runtime library libgcc: GPL-3.0-or-later WITH GCC-exception-3.1,\n"
+        "The division of 128-bit integers is of libgcc, GCC's runtime: GPL-3.0-or-later WITH GCC-exception-3.1,\n"
         "which allows to distribute what it is linked into under any licence.\n"
     )
     runtime = {"expression": "GPL-3.0-or-later WITH GCC-exception-3.1"}

@@ -9,10 +9,10 @@
 // brv((5^j - 1)/4).
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <string>
 
 #include "bits.hpp"
+#include "pi.hpp"
 #include "reconstructor.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/ckks/ckks.hpp"
@@ -57,7 +57,7 @@ Context::Context(const Parameters& params) : params_(params), ring_(Ring::negacy
     // Stage with m blocks is stage 2m of the NTT, whose block i uses zeta^brv(2m + i).
     const std::size_t m = std::size_t{1} << (63 - static_cast<unsigned>(__builtin_clzll(i)));
     const auto e = static_cast<long double>(reverse_bits(i + m, spec.log_n));
-    const long double angle = std::numbers::pi_v<long double> * e / static_cast<long double>(params.degree());
+    const long double angle = kPi * e / static_cast<long double>(params.degree());
     fft_re_[i] = static_cast<double>(std::cos(angle));
     fft_im_[i] = static_cast<double>(std::sin(angle));
   }
