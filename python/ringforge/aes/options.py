@@ -18,7 +18,6 @@ RoundKeysDirectory = Annotated[
 SecretFile = Annotated[Path, typer.Option("--secret", help="The secret key, which `keygen` made.")]
 SchemeName = Annotated[str, typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.")]
 SetName = Annotated[str | None, typer.Option("--set", help="Parameter set; default: the scheme's for AES.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 DeviceName = Annotated[
     str,
     typer.Option("--device", help="Where products and relinearisations of ltv run; `ringforge info` lists devices."),

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ringforge.aes.answers import ServerStatus, Submitted
 from ringforge.aes.options import (
-    AsJson,
     Compute,
     DeviceName,
     KeysDirectory,
@@ -34,6 +33,7 @@ from ringforge.cli.console import (
     thread_count,
 )
 from ringforge.cli.options import Insecure, Threads, output_file
+from ringforge.cli.output import ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.serving.options import (
     EventLog,
@@ -56,6 +56,7 @@ ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", hel
 JobName = Annotated[str, typer.Option("--job", help="Job, as `status` names it: its first digits will do.")]
 
 
+@prints(WORK)
 def serve(
     store: Annotated[Path, typer.Option(help="Directory for keys, requests, checkpoints and results.")] = Path("aes"),
     scheme: SchemeName = "bgv",
@@ -124,6 +125,7 @@ def serve(
         listening.serve(service, limits, events, scheme=chosen.name, set=shape.set)
 
 
+@prints(WORK, Submitted)
 def submit(
     server: ServerAddress,
     keys: KeysDirectory,
@@ -181,7 +183,7 @@ def submit(
         traffic = connection.traffic
     if as_json:
         done = {"out_bytes": size} if wait else {}
-        say(json.dumps({"job": job, **done, "sent": traffic.sent, "received": traffic.received}))
+        emit({"job": job, **done, "sent": traffic.sent, "received": traffic.received})
         return
     rows = {"job": job, "sent": ", ".join(f"{k} {size_text(v)}" for k, v in traffic.sent.items() if k != "info")}
     if wait:
@@ -198,6 +200,7 @@ def _watch(connection: Any, job: str) -> None:
         connection.watch(job, report)
 
 
+@prints(WORK)
 def fetch(
     server: ServerAddress,
     job: JobName,
@@ -219,6 +222,7 @@ def fetch(
     say(f"wrote {out}, {size_text(size)}: `ringforge aes decrypt` opens it")
 
 
+@prints(ROWS, ServerStatus)
 def status(
     server: ServerAddress,
     tls_ca: TlsCa = None,
@@ -234,7 +238,7 @@ def status(
     with _connected(server, tls_ca, token_file, plaintext, timeout) as connection:
         info = connection.info()
     if as_json:
-        say(json.dumps(vars(info)))
+        emit(vars(info))
         return
     about = info.server
     rows = {
@@ -250,6 +254,7 @@ def status(
     console().print(properties(f"server {server}", rows))
 
 
+@prints(WORK)
 def cancel(
     server: ServerAddress,
     job: JobName,
@@ -268,6 +273,7 @@ def cancel(
     say(f"job {name[:16]} " + ("cancelled" if ended else "had ended already"))
 
 
+@prints(WORK)
 def drop(
     server: ServerAddress,
     keys: Annotated[str, typer.Option("--keys", help="Keys, as `status` names them: their first digits will do.")],

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import re
+import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping

@@ -32,6 +32,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 from pydantic import BaseModel, ConfigDict, PlainSerializer, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 import ringforge
 
@@ -58,7 +59,7 @@ WORK, ROWS, TEXT = Kind.WORK, Kind.ROWS, Kind.TEXT
 class Result(BaseModel):
     """An answer, or part of one. Its fields are the schema: each must say what it is."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True)
 
 
 #: A number that may be infinite or none at all: null in JSON, which has neither.
@@ -135,7 +136,7 @@ def emit(answer: Any) -> None:
     """
     output = _state.output
     adapter = TypeAdapter(output.result)
-    values = adapter.dump_python(adapter.validate_python(answer), mode="json", by_alias=True)
+    values = adapter.dump_python(adapter.validate_python(answer), mode="json", exclude_unset=True)
     if output.lines or not _state.holds:
         _write({**_head(output), "result": values})
     else:
@@ -164,10 +165,10 @@ def schema(command: str, output: Output) -> dict[str, Any]:
         command: its words, "psi query".
         output: what it declares; with a model.
     """
-    made = TypeAdapter(output.result).json_schema(mode="serialization", by_alias=True)
+    made = TypeAdapter(output.result).json_schema(mode="serialization", schema_generator=_Untitled)
     definitions = made.pop("$defs", {})
     name = schema_id(command, output.version)
-    error = TypeAdapter(Failure).json_schema(mode="serialization")
+    error = TypeAdapter(Failure).json_schema(mode="serialization", schema_generator=_Untitled)
     head = {
         "ringforge": {"type": "string", "description": "Version of Ringforge."},
         "command": {"const": command, "description": "The command that was run."},
@@ -184,6 +185,13 @@ def schema(command: str, output: Output) -> dict[str, Any]:
         "additionalProperties": False,
         **({"$defs": definitions} if definitions else {}),
     }
+
+
+class _Untitled(GenerateJsonSchema):
+    """Fields have names; titles made of these say nothing more."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
 
 
 class Failure(Result):

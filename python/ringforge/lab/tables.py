@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from pydantic import RootModel
+
+from ringforge.cli.output import Result
+
 Source: TypeAlias = Literal["paper", "model", "measured", "derived", "rtl"]
 """Origin of a number: printed in the paper, given by a model of this package,
 measured on a machine, counted in a simulation of our RTL, or plain arithmetic on the others."""
@@ -160,3 +164,32 @@ def to_json(tables: Sequence[Table], *, indent: int | None = 2) -> str:
         allow_nan=False,
         ensure_ascii=False,
     )
+
+
+class Number(Result):
+    """A cell with a number."""
+
+    number: int | float
+    unit: str
+    """"" for a pure number."""
+    source: Source
+
+
+class TableAnswer(Result):
+    """A table, as `to_json` writes it."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str | Number | None]]
+    """As many cells each as there are columns; null: not available."""
+    notes: list[str]
+    """Sentences below it."""
+
+
+class TableList(RootModel[list[TableAnswer]]):
+    """Tables."""
+
+
+def answers(tables: Sequence[Table]) -> list[TableAnswer]:
+    """Tables for --json."""
+    return [TableAnswer(**values) for values in json.loads(to_json(tables))]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ringforge.cli.console import console, parse_size, progress, properties, say, thread_count
+from ringforge.cli.console import console, parse_size, progress, properties, thread_count
 from ringforge.cli.options import Insecure, Threads
+from ringforge.cli.output import ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
+from ringforge.omr.answers import BoardStatus, Bulletins, Posted
 from ringforge.serving.options import (
     EventLog,
     Listen,
@@ -51,10 +52,10 @@ _SERVER = typer.Option("--server", metavar="HOST:PORT", help="Where `omr board s
 Database = Annotated[str, _DATABASE]
 SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
 Server = Annotated[str, _SERVER]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 
 
 @app.command()
+@prints(WORK)
 def serve(
     database: Database,
     parameters: SetName = "ringforge",
@@ -113,6 +114,7 @@ def serve(
 
 
 @app.command()
+@prints(WORK, Posted)
 def post(
     texts: Annotated[Path, typer.Argument(help="File with one text on each line, in UTF-8; - for standard input.")],
     address: Annotated[Path, typer.Option("--address", help="The receiver's, as it gave it away.")],
@@ -156,7 +158,7 @@ def post(
                 bar(len(places) / len(found))
     figures = {"posted": len(places), "places": places, "seconds": time.perf_counter() - start}
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     first, last = places[0], places[-1]
     rows = {
@@ -189,6 +191,7 @@ def _connection(
 
 
 @app.command()
+@prints(WORK, Bulletins)
 def seal(
     database: Database,
     parameters: SetName = "ringforge",
@@ -211,6 +214,7 @@ def seal(
 
 
 @app.command("list")
+@prints(ROWS, Bulletins)
 def list_command(
     database: Annotated[str | None, _DATABASE] = None,
     server: Annotated[str | None, _SERVER] = None,
@@ -254,6 +258,7 @@ def list_command(
 
 
 @app.command()
+@prints(ROWS, BoardStatus)
 def info(
     server: Server,
     parameters: SetName = "ringforge",
@@ -284,7 +289,7 @@ def info(
         "steps": found.steps,
     }
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     rows = {
         "parameters": s.name,
@@ -303,7 +308,7 @@ def _show(title: str, found: list[Any], as_json: bool) -> None:
             {"number": b.number, "entries": b.entries, "pads": b.pads, "sealed": b.sealed, "digest": b.digest.hex()}
             for b in found
         ]
-        say(json.dumps({"bulletins": rows}))
+        emit({"bulletins": rows})
         return
     lines = {}
     for b in found:

@@ -12,6 +12,7 @@ import typer
 
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Insecure, Threads
+from ringforge.cli.output import WORK, prints
 from ringforge.serving.options import (
     EventLog,
     Listen,
@@ -35,6 +36,7 @@ app = typer.Typer(
 
 
 @app.command()
+@prints(WORK)
 def serve(
     board: Annotated[str, typer.Option(metavar="BOARD", help="The board: its database, or HOST:PORT of its service.")],
     board_ca: Annotated[Path | None, typer.Option(help="PEM file, for a board's service with TLS.")] = None,
