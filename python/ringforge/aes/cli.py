@@ -349,7 +349,7 @@ def decrypt(
 
 
 @app.command()
-@prints(ROWS, AesEstimate | Ring)
+@prints(ROWS, AesEstimate | Ring, plain="rows; with `--search` the set as JSON")
 def estimate(
     blocks: Annotated[int, typer.Option(min=1, help="Blocks of 16 bytes.")] = 2048,
     scheme: SchemeName = "bgv",

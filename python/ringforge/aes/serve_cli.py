@@ -33,7 +33,7 @@ from ringforge.cli.console import (
     thread_count,
 )
 from ringforge.cli.options import Insecure, Threads, output_file
-from ringforge.cli.output import ROWS, WORK, AsJson, emit, prints
+from ringforge.cli.output import READY, ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.serving.options import (
     EventLog,
@@ -56,7 +56,7 @@ ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", hel
 JobName = Annotated[str, typer.Option("--job", help="Job, as `status` names it: its first digits will do.")]
 
 
-@prints(WORK)
+@prints(WORK, plain=READY)
 def serve(
     store: Annotated[Path, typer.Option(help="Directory for keys, requests, checkpoints and results.")] = Path("aes"),
     scheme: SchemeName = "bgv",

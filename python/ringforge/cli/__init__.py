@@ -104,8 +104,8 @@ def _run(words: list[str]) -> int:
         failure = ("InternalError", f"{type(e).__name__}: {first_line(e)}", 1)
     kind, message, code = failure
     if output.wants_json(words):
-        remedy = "run the command without --json and report what it prints" if kind == "InternalError" else None
-        _fail(found, kind, remedied(message), code, remedy)
+        internal = "run the command without --json and report what it prints"
+        _fail(found, kind, remedied(message), code, internal if kind == "InternalError" else None)
     print_error(message)
     return code
 

@@ -100,7 +100,7 @@ def rows_text(table: Table) -> str:
     """A table as lines of cells with tabs between: its heading, then its rows, then an empty line."""
     columns = [[_cell(c) for c in column.cells] for column in table.columns]
     lines = [[_cell(column.header) for column in table.columns]] if table.show_header else []
-    lines += zip(*columns, strict=True)
+    lines += map(list, zip(*columns, strict=True))
     return "".join("\t".join(line).rstrip("\t") + "\n" for line in lines) + "\n"
 
 

@@ -41,6 +41,9 @@ _R = TypeVar("_R")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs: `ringforge schema COMMAND`.")]
 
+#: What services print without --json.
+READY = "a JSON line with its port once it listens"
+
 #: Exit status where the reader of standard output has gone: as of a program that SIGPIPE ends.
 CLOSED_PIPE = 141
 
@@ -75,12 +78,14 @@ class Output:
         result: model of its answer, or None: it has no --json.
         version: of the model; grows with every change that could break a reader.
         lines: whether it prints an object a line, each as soon as it is known.
+        plain: of a command that works: what of it goes to standard output without --json, in words.
     """
 
     kind: Kind
     result: Any = None
     version: int = 1
     lines: bool = False
+    plain: str = ""
 
 
 @dataclass
@@ -98,10 +103,10 @@ _state = _State()
 
 
 def prints(
-    kind: Kind, result: Any = None, *, version: int = 1, lines: bool = False
+    kind: Kind, result: Any = None, *, version: int = 1, lines: bool = False, plain: str = ""
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Declares what a command prints; stands below `@app.command()`. A command with a model takes `as_json: AsJson`."""
-    output = Output(kind, result, version, lines)
+    output = Output(kind, result, version, lines, plain)
 
     def declare(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)

@@ -225,7 +225,7 @@ def show(
 
 
 @app.command()
-@prints(ROWS, Simulated)
+@prints(ROWS, Simulated, plain="`PORT = NUMBER` a line for one run, else rows")
 def simulate(
     netlist: Netlist,
     inputs: Annotated[
@@ -499,7 +499,7 @@ def run(
 
 
 @app.command("decrypt")
-@prints(WORK, Decrypted)
+@prints(WORK, Decrypted, plain="`PORT = NUMBER` a line")
 def decrypt_numbers(
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Encrypted bits from `run`, or from `encrypt`.")],

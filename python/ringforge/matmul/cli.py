@@ -29,7 +29,7 @@ from ringforge.cli.options import (
     keep_secret,
     output_file,
 )
-from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints
+from ringforge.cli.output import READY, ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_output, check_vectors_name, load_vectors, naming, save_vectors
@@ -553,7 +553,7 @@ def decrypt(
 
 
 @app.command()
-@prints(WORK)
+@prints(WORK, plain=READY)
 def serve(
     program: ProgramFile,
     folder: Annotated[Path, typer.Option(help="Where received files go.")],

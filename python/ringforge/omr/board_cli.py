@@ -14,7 +14,7 @@ import typer
 
 from ringforge.cli.console import console, parse_size, progress, properties, thread_count
 from ringforge.cli.options import Insecure, Threads
-from ringforge.cli.output import ROWS, WORK, AsJson, emit, prints
+from ringforge.cli.output import READY, ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.omr.answers import BoardStatus, Bulletins, Posted
 from ringforge.serving.options import (
@@ -55,7 +55,7 @@ Server = Annotated[str, _SERVER]
 
 
 @app.command()
-@prints(WORK)
+@prints(WORK, plain=READY)
 def serve(
     database: Database,
     parameters: SetName = "ringforge",

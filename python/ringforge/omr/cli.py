@@ -108,7 +108,7 @@ def keygen(
 
 
 @app.command("address")
-@prints(WORK)
+@prints(WORK, plain="the address; with `--out` nothing")
 def address_command(
     secret: SecretFile,
     out: Annotated[Path | None, typer.Option(help="File to write, in place of printing.", callback=output_file)] = None,
@@ -140,7 +140,7 @@ def _numbers(text: str | None) -> range | None:
 
 
 @app.command()
-@prints(WORK, Retrieved)
+@prints(WORK, Retrieved, plain="messages, a heading before each; with `--out` nothing")
 def retrieve(
     server: DetectorAddress,
     secret: SecretFile,

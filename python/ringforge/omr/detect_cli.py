@@ -12,7 +12,7 @@ import typer
 
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Insecure, Threads
-from ringforge.cli.output import WORK, prints
+from ringforge.cli.output import READY, WORK, prints
 from ringforge.serving.options import (
     EventLog,
     Listen,
@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 @app.command()
-@prints(WORK)
+@prints(WORK, plain=READY)
 def serve(
     board: Annotated[str, typer.Option(metavar="BOARD", help="The board: its database, or HOST:PORT of its service.")],
     board_ca: Annotated[Path | None, typer.Option(help="PEM file, for a board's service with TLS.")] = None,

@@ -46,7 +46,7 @@ ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", hel
 _TABLES = frozenset({CSV_SUFFIX, ".tsv", *cells.PARQUET_SUFFIXES})
 
 
-@prints(WORK, Queried)
+@prints(WORK, Queried, plain="matches a line, the label after a tab; with `--out` nothing")
 def query(
     server: ServerAddress,
     elements: Annotated[

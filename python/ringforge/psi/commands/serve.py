@@ -12,7 +12,7 @@ import typer
 
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Threads
-from ringforge.cli.output import WORK, prints
+from ringforge.cli.output import READY, WORK, prints
 from ringforge.errors import ParameterError
 from ringforge.psi.info import Limits as Daily
 from ringforge.psi.store import Store
@@ -29,7 +29,7 @@ from ringforge.serving.options import (
 )
 
 
-@prints(WORK)
+@prints(WORK, plain=READY)
 def serve(
     table: Annotated[Path, typer.Argument(help="Directory that `psi build` made.")],
     listen: Listen = "127.0.0.1:8760",

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ringforge.errors import FormatError
 from ringforge.lab.papers.matmul import findings, tables
 from ringforge.lab.tables import Value, render
 from ringforge.runs import Record, save
+from tests.answers import result_of
 
 RECORD = Record(
     system="matmul",
@@ -81,7 +81,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "No measured products" in text
     save([RECORD], tmp_path, "matmul-x")
     assert main(["reproduce", "matmul", "--json", "--no-plans", "--results", str(tmp_path)]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert document["tables"][-1]["title"].startswith("Measured")
     assert document["findings"] == findings()
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -15,6 +14,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.papers import omr as paper
 from ringforge.lab.papers.omr import Measured, timings
 from ringforge.lab.tables import Value
+from tests.answers import result_of
 
 FOUND = Measured(add=0.5, multiply=4.0, rotate=50.0, encode=3.0)
 
@@ -83,7 +83,7 @@ def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     assert re.search(r"^ +1\. ", text, re.MULTILINE)
     assert "Nothing was measured" in text
     assert main(["reproduce", "omr", "--table", "sizes", "--measure", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert [t["title"] for t in document["tables"]] == ["Sizes"]
     assert document["contradictions"] == []
     assert not asked

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -15,6 +14,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.lab.papers import psi as paper
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, BinTime, GateTime, Measured, OperationTime, timings
 from ringforge.lab.tables import Value, render
+from tests.answers import result_of
 
 FOUND = Measured(
     threads=2,
@@ -138,7 +138,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Nothing was measured" in text
     assert "(x) measured" in text
     assert main(["reproduce", "psi", "--no-measure", "--table", "5", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert [t["title"].split(":")[0] for t in document["tables"]] == ["Table 5", "Table 5, our machines"]
     assert document["contradictions"] == []
     assert main(["reproduce", "psi", "--no-measure", "--all"]) != 0
