@@ -69,11 +69,18 @@ def failure_of(text: str) -> dict[str, Any]:
     return error
 
 
+def parted(out: str, err: str) -> tuple[str, str]:
+    """What a command printed, reports on standard error behind results; and its errors and warnings."""
+    lines = err.splitlines(keepends=True)
+    bad = [line for line in lines if line.startswith(("error:", "warning:"))]
+    return out + "".join(line for line in lines if line not in bad), "".join(bad)
+
+
 def reported(err: str) -> str:
     """What a command that went well said on standard error; there is neither error nor warning in it."""
-    for word in ("error:", "warning:"):
-        assert not any(line.startswith(word) for line in err.splitlines()), err
-    return err
+    said, bad = parted("", err)
+    assert bad == "", err
+    return said
 
 
 # ---- what is published -------------------------------------------------------------------------------

@@ -83,13 +83,15 @@ class _Console(Console):
 
 
 class _Rows(_Console):
-    """Sentences go to standard error, tables to standard output as rows."""
+    """Sentences and titles go to standard error, tables to standard output as rows."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         for one in objects:
             if isinstance(one, Group):
                 self.print(*one.renderables, **options)
             elif isinstance(one, Table):
+                if one.title:
+                    super().print(one.title, soft_wrap=True)
                 with output.whole("standard output"):
                     sys.stdout.write(rows_text(one))
             else:

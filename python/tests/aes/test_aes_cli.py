@@ -25,7 +25,7 @@ from ringforge.cli import main
 from ringforge.search import Search
 from tests.aes.clear_engine import ClearClient, expand
 from tests.aes.test_clear_engine import library
-from tests.answers import result_of
+from tests.answers import parted, result_of
 from tests.psi.processes import environment
 
 KEY = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
@@ -33,10 +33,9 @@ WORDS = ("--secret", "s", "--keys", "k")
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
-    """What a command prints."""
+    """What a command prints, and its errors and warnings."""
     assert main(["aes", *map(str, words)]) == code, capsys.readouterr()
-    out, err = capsys.readouterr()
-    return out, err
+    return parted(*capsys.readouterr())
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:

@@ -14,7 +14,7 @@ from ringforge.cli import main
 from ringforge.omr.bulletins import open_board
 from ringforge.omr.detector import Detector
 from ringforge.omr.keys import ReceiverSecret
-from tests.answers import result_of
+from tests.answers import parted, result_of
 
 from .detecting import KEY_BYTES, TOKENS, HashWorker, Loop, digest, key_file, loop, request
 from .world import SMALL, Person, bulletin, new_board, posts
@@ -27,10 +27,9 @@ def running(tmp_path: Path) -> Iterator[Loop]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
-    """What a command prints."""
+    """What a command prints, and its errors and warnings."""
     assert main(["omr", *map(str, words)]) == code, capsys.readouterr()
-    out, err = capsys.readouterr()
-    return out, err
+    return parted(*capsys.readouterr())
 
 
 def server(found: Loop) -> str:
@@ -190,7 +189,8 @@ def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert out.splitlines()[:2] == ["--- bulletin 0, entry 0", "see you at noon"]
         assert "\x1b" not in out
         assert "2 bytes that are no text" in out
-        assert "3 messages" in err
+        assert "3 messages" in out
+        assert err == ""
         answer = result_of(run(capsys, *asked, "--json")[0])
         assert [m.get("text") for m in answer["messages"]] == ["see you at noon", "\x1b[2J\nsecond line", None]
         assert answer["messages"][2]["base64"] == "//4="

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ringforge import yosys
 from ringforge.cli.console import console, progress, say
-from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints
+from ringforge.cli.output import ROWS, TEXT, AsJson, emit, prints
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core import evidence_cli, resources
 from ringforge.hw.core import lint as linting
@@ -118,7 +118,7 @@ def _checkout() -> Path | None:
 
 
 @app.command("test")
-@prints(WORK)
+@prints(TEXT)
 def run_tests(
     name: Name,
     long: Annotated[

@@ -13,14 +13,14 @@ import typer
 
 from ringforge import runs
 from ringforge.cli.console import say
-from ringforge.cli.output import ROWS, AsJson, prints
+from ringforge.cli.output import TEXT, AsJson, prints
 from ringforge.cli.records import RecordLine, emit_record
 from ringforge.hw.core import provenance
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.streams import streams
 
 
-@prints(ROWS, RecordLine, lines=True)
+@prints(TEXT, RecordLine, lines=True)
 def streams_command(
     config: Annotated[str, typer.Option("--config", help="Configuration of the published pipeline.")] = "psi-27",
     as_json: AsJson = False,
