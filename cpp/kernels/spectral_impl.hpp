@@ -5,9 +5,10 @@
 // P::kEight (passes of three levels: they take 16 vectors of data), P::fma(a, b, c) = a*b + c and P::fnma = c - a*b,
 // fused or not. Internal linkage throughout, so that no copy for one CPU replaces another's at link time.
 //
-// A transform is passes of one to three levels over the whole array, then tails: blocks of W*W numbers, W vectors, whose
-// upper levels go from vector to vector, and after a transposition the lower ones too. Spectra stay as the tails leave
-// them, block after block, so that products read their operands in one stream, and begin the way back in registers.
+// A transform is passes of one to three levels over the whole array, then tails: blocks of W*W numbers, W vectors,
+// whose upper levels go from vector to vector, and after a transposition the lower ones too. Spectra stay as the tails
+// leave them, block after block, so that products read their operands in one stream, and begin the way back in
+// registers.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,9 @@ struct Spectral {
   static_assert(W == 1 || W == 4 || W == 8);
   using i32 = std::int32_t;
   using D = typename P::D;
-  typedef i32 I __attribute__((vector_size(4 * W)));       // as many as doubles in a vector
-  typedef i32 Cuts __attribute__((vector_size(8 * W)));    // a whole vector of them
+  typedef i32 I __attribute__((vector_size(4 * W)));     // as many as doubles in a vector
+  typedef i32 Cuts __attribute__((vector_size(8 * W)));  // a whole vector of them
+  typedef u32 Words __attribute__((vector_size(8 * W)));
   using Table = SpectralTable;
 
   struct C {
@@ -48,7 +50,7 @@ struct Spectral {
   static RF_SPECTRAL void store(T* p, V v) {
     std::memcpy(p, &v, sizeof(V));
   }
-  static RF_SPECTRAL D all(double x) { return D{} + x; }
+  static RF_SPECTRAL D all(double x) { return x - D{}; }  // x + 0 would not be -0
   static RF_SPECTRAL C load(const double* re, const double* im, std::size_t i) {
     return {load<D>(re + i), load<D>(im + i)};
   }
@@ -265,53 +267,75 @@ struct Spectral {
     }
   }
 
-  /// Sums of products, and the tails of the way back: `x` has the blocks of all rows side by side, `key` those of all
-  /// rows' a, then b.
+  /// Sums of products, and the tails of the way back: `x` has the blocks of all rows side by side, `key` those of a
+  /// and b of all rows. Two vectors of both sums at a time: 8 accumulators, as many as their latency takes.
   static __attribute__((noinline)) void multiply(double* work_a, double* work_b, const double* x, const double* key,
                                                  std::size_t rows, const Table& s) {
+    constexpr std::size_t kTogether = W == 1 ? 1 : 2;
     const std::size_t points = s.n / 2, blocks = points / kBlock;
-    for (std::size_t b = 0; b < blocks; ++b, x += rows * 2 * kBlock) {
-      for (double* work : {work_a, work_b}) {
-        C v[W];
+    for (std::size_t b = 0; b < blocks; ++b, x += rows * 2 * kBlock, key += rows * 4 * kBlock) {
+      C sums[2][W];
+      for (std::size_t k = 0; k < W; k += kTogether) {
+        C v[2][kTogether] = {};
+        const double *px = x + k * W, *pk = key + k * W;
+        for (std::size_t r = 0; r < rows; ++r, px += 2 * kBlock, pk += 4 * kBlock) {
 #pragma GCC unroll 8
-        for (std::size_t k = 0; k < W; ++k) v[k] = {D{}, D{}};
-        for (std::size_t r = 0; r < rows; ++r, key += 2 * kBlock) {
-          const double* y = x + r * 2 * kBlock;
-#pragma GCC unroll 8
-          for (std::size_t k = 0; k < W; ++k) {
-            const C d = load(y, y + kBlock, k * W), f = load(key, key + kBlock, k * W);
-            v[k] = {P::fnma(d.im, f.im, P::fma(d.re, f.re, v[k].re)), P::fma(d.im, f.re, P::fma(d.re, f.im, v[k].im))};
+          for (std::size_t i = 0; i < kTogether; ++i) {
+            const C d = load(px, px + kBlock, i * W);
+            add_product(v[0][i], d, load(pk, pk + kBlock, i * W));
+            add_product(v[1][i], d, load(pk + 2 * kBlock, pk + 3 * kBlock, i * W));
           }
         }
-        if constexpr (W > 1) {
-          inv_levels<kLaneLog>(v, Twiddles<kLaneLog, true>(s, W * (blocks + b)));
-          transpose(v);
-          inv_levels<kLaneLog>(v, Twiddles<kLaneLog, false>(s, blocks + b));
-        }
-        double *re = work + b * kBlock, *im = re + points;
 #pragma GCC unroll 8
-        for (std::size_t k = 0; k < W; ++k) store(re, im, k * W, v[k]);
+        for (std::size_t i = 0; i < kTogether; ++i) {
+          sums[0][k + i] = v[0][i];
+          sums[1][k + i] = v[1][i];
+        }
       }
+      inv_tail(work_a + b * kBlock, points, sums[0], blocks + b, s);
+      inv_tail(work_b + b * kBlock, points, sums[1], blocks + b, s);
     }
+  }
+  static RF_SPECTRAL void add_product(C& sum, const C& d, const C& f) {
+    sum = {P::fnma(d.im, f.im, P::fma(d.re, f.re, sum.re)), P::fma(d.im, f.re, P::fma(d.re, f.im, sum.im))};
+  }
+  static RF_SPECTRAL void inv_tail(double* re, std::size_t points, const C* x, std::size_t h, const Table& s) {
+    C v[W];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < W; ++k) v[k] = x[k];
+    if constexpr (W > 1) {
+      inv_levels<kLaneLog>(v, Twiddles<kLaneLog, true>(s, W * h));
+      transpose(v);
+      inv_levels<kLaneLog>(v, Twiddles<kLaneLog, false>(s, h));
+    }
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < W; ++k) store(re, re + points, k * W, v[k]);
   }
 
   /// The nearest integers as residues, on top of what is there.
   struct Rounding {
     D inverse, modulus;
-    I q;
-    RF_SPECTRAL explicit Rounding(u32 p)
-        : inverse(all(1.0 / p)), modulus(all(p)), q(I{} + static_cast<i32>(p)) {}
-    static RF_SPECTRAL D nearest(D x) { return (x + 0x1.8p52) - 0x1.8p52; }
+    Words q;
+    RF_SPECTRAL explicit Rounding(u32 p) : inverse(all(1.0 / p)), modulus(all(p)), q(p - Words{}) {}
+    /// In [-q/2, q/2], a hair more. k*q is exact: k < 2^36, q < 2^31, |x| < 2^51; and the difference is rounded by less
+    /// than 2^-22.
+    RF_SPECTRAL I centred(D x) const {
+      const D r = P::fnma(nearest(x), modulus, x);
+      return __builtin_convertvector((r + 0x1.8p52) - 0x1.8p52, I);
+    }
+    RF_SPECTRAL D nearest(D x) const { return P::fma(x, inverse, all(0x1.8p52)) - 0x1.8p52; }
     template <bool Add>
-    RF_SPECTRAL void operator()(u32* dst, D x) const {
-      x = nearest(x);
-      // |x| < 2^51: every number here is an integer below 2^53.
-      I r = __builtin_convertvector(x - nearest(x * inverse) * modulus, I);
-      if constexpr (Add) {
-        r += q & (r >> 31);
-        r += load<I>(dst) - q;
-      }
-      store(dst, r + (q & (r >> 31)));
+    RF_SPECTRAL void operator()(u32* dst, D x, D y) const {
+      Words r = join(centred(x), centred(y), std::make_index_sequence<2 * W>{});
+      if constexpr (Add) r += load<Words>(dst);
+      r = least(r, r + q);
+      if constexpr (Add) r = least(r, r - q);
+      store(dst, r);
+    }
+    static RF_SPECTRAL Words least(Words a, Words b) { return a < b ? a : b; }
+    template <std::size_t... L>
+    static RF_SPECTRAL Words join(I a, I b, std::index_sequence<L...>) {
+      return reinterpret_cast<Words>(__builtin_shufflevector(a, b, static_cast<int>(L)...));
     }
   };
   template <unsigned Levels, bool Add>
@@ -320,15 +344,18 @@ struct Spectral {
     const std::size_t points = s.n / 2, len = points >> Levels;
     const Twiddles<Levels, false> t(s, 1);
     const Rounding round(q);
-    for (std::size_t j = 0; j < len; j += W) {
-      C v[kCount];
+    for (std::size_t j = 0; j < len; j += 2 * W) {
+      C v[kCount], w[kCount];
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < kCount; ++k) v[k] = load(re, im, j + k * len);
       inv_levels<Levels>(v, t);
 #pragma GCC unroll 8
+      for (std::size_t k = 0; k < kCount; ++k) w[k] = load(re, im, j + W + k * len);
+      inv_levels<Levels>(w, t);
+#pragma GCC unroll 8
       for (std::size_t k = 0; k < kCount; ++k) {
-        round.template operator()<Add>(dst + j + k * len, v[k].re);
-        round.template operator()<Add>(dst + points + j + k * len, v[k].im);
+        round.template operator()<Add>(dst + j + k * len, v[k].re, w[k].re);
+        round.template operator()<Add>(dst + points + j + k * len, v[k].im, w[k].im);
       }
     }
   }
@@ -375,7 +402,7 @@ struct Spectral {
     const Cut whole{1, 1, 0, true};  // centred: the last digit takes all
     for (std::size_t r = 0; r < 2 * rows; ++r) {
       cut(x, key + r * s.n, whole, t);
-      forward(dst + (r % 2 * rows + r / 2) * 2 * kBlock, 2 * rows * 2 * kBlock, x, work, s);
+      forward(dst + r * 2 * kBlock, 2 * rows * 2 * kBlock, x, work, s);
     }
     const double scale = 2.0 / static_cast<double>(s.n);  // that of the way back: a power of two
     for (std::size_t i = 0; i < 2 * rows * s.n; ++i) dst[i] *= scale;

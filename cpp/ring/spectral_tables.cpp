@@ -64,8 +64,7 @@ SpectralTables::SpectralTables(unsigned log_n) {
     arrays[2 * i] = re;
     arrays[2 * i + 1] = im;
   }
-  table_ = {2 * points, log_n,     arrays[0], arrays[1], arrays[2],
-            arrays[3],  arrays[4], arrays[5], arrays[6], arrays[7]};
+  table_ = {2 * points, log_n, arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6], arrays[7]};
 }
 
 double largest_digit(const kernels::Cut& cut, u64 q) noexcept {

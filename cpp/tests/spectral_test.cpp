@@ -136,8 +136,7 @@ TEST(Spectral, ProductsAreThoseOfTheNumberTheoreticTransform) {
         if (list.size() == 2) {
           std::memcpy(got.data(), polys.data(), polys.bytes());
           const CutPoly<u32> same[2] = {{got.data(), c.cuts[0]}, {got.data() + n, c.cuts[1]}};
-          set->product(got.data(), got.data() + n, same, 2, spectra.data(), false, scratch.data(), t,
-                       spectral.table());
+          set->product(got.data(), got.data() + n, same, 2, spectra.data(), false, scratch.data(), t, spectral.table());
           ASSERT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << set->name << " in place";
         }
       }
