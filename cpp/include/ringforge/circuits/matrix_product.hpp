@@ -25,11 +25,11 @@ namespace ringforge::circuits {
 class MatrixProduct {
  public:
   struct Options {
-    std::optional<std::size_t> level;    ///< of the inputs; by default as low as the plan allows
-    double left_bound = 1;               ///< largest |entry| of A, declared: public, and never read off the data
-    double right_bound = 1;              ///< of B
-    std::optional<double> result_bound;  ///< of A B, where less than l * left_bound * right_bound is known
-    bool compact = false;                ///< keep encoded vectors by coefficients only: less memory, more transforms
+    std::optional<std::size_t> level{};    ///< of the inputs; by default as low as the plan allows
+    double left_bound = 1;                 ///< largest |entry| of A, declared: public, and never read off the data
+    double right_bound = 1;                ///< of B
+    std::optional<double> result_bound{};  ///< of A B, where less than l * left_bound * right_bound is known
+    bool compact = false;                  ///< keep encoded vectors by coefficients only: less memory, more transforms
   };
 
   /// Plans the product. @throws as plan_matrix_product; ValueError for bounds that are not positive numbers.
