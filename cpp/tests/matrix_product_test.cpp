@@ -10,6 +10,7 @@
 
 #include "ringforge/counters.hpp"
 #include "ringforge/linear/baby_steps.hpp"
+#include "ringforge/sha256.hpp"
 #include "support.hpp"
 
 namespace ringforge::circuits {
@@ -134,6 +135,34 @@ TEST_F(MatrixProducts, FactorsThreadsCompactVectorsAndHigherLevelsGiveTheSame) {
   EXPECT_LE(f.variance, product.describe(true).variance);
   const auto want = multiply(shape, a, b), got = product.decrypt(client, sk, f);
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], error_bound(f));
+}
+
+// The same keys, operands and result as in python/tests/matmul/test_native_plans.py, where Python multiplies.
+TEST(MatrixProductWords, AreThoseOfPython) {
+  const MatrixShape shape{13, 17, 11};
+  const auto ctx = std::make_shared<const Context>(Parameters::named("fame-small", "tests"));
+  MatrixProduct product(ctx, shape);
+  Client client(ctx, fixed_randomness());
+  const auto sk = client.secret_key();
+  const KeySet keys = product.make_keys(client, sk);
+  const auto entries = [](std::size_t count) {
+    std::vector<double> out(count);
+    for (std::size_t i = 0; i < count; ++i) out[i] = (static_cast<double>(i * 37 % 101) - 50) / 64;
+    return out;
+  };
+  const auto a = product.encrypt_left(client, sk, entries(13 * 17));
+  const auto b = product.encrypt_right(client, sk, entries(17 * 11));
+  product.prepare();
+  const auto c = product.multiply(a, b, keys);
+  std::string hex;
+  Sha256 hash;
+  for (const auto& part : c.parts) hash.update(part.words().data(), part.words().size() * sizeof(u64));
+  for (const auto byte : hash.finish()) {
+    constexpr char digits[] = "0123456789abcdef";
+    hex += digits[byte >> 4];
+    hex += digits[byte & 15];
+  }
+  EXPECT_EQ(hex, "884959628d535b4146a92827cbde9ae520315bef56cf8803a772b0306aea286e");
 }
 
 TEST_F(MatrixProducts, WhatCannotBeIsRefused) {
