@@ -23,7 +23,7 @@ CMAKE = $(VENV)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ni
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-cpp test-python test-hw test-install test-long bench lint hw-lint format sanitize \
+.PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long bench lint hw-lint format sanitize \
   fuzz proto clean
 
 help: ## list the targets
@@ -38,6 +38,7 @@ test: test-cpp test-python test-hw test-install ## all tests that take minutes
 
 test-long: build $(VENV)/.test ## slow proofs: all layers and products at their sets, sanitizers
 	$(PY) -m pytest -m long --durations=10
+	$(MAKE) test-install-shared
 	$(MAKE) sanitize
 
 bench: build $(VENV)/.bench ## side by side with peers; results under bench/results
@@ -72,7 +73,7 @@ $(VENV)/.hw: $(VENV)/.tools
 	touch $@
 
 $(VENV)/.test: $(VENV)/.hw
-	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min
+	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min pkg-config
 	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "python-flint>=0.7" \
 		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
@@ -105,13 +106,24 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
 	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv hw/psi_wide/dv hw/omr/dv hw/aes/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
-test-install: build $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
-	$(VENV)/bin/cmake --build build/tests --target ringforge
-	$(VENV)/bin/cmake --install build/tests --prefix $(CURDIR)/build/prefix > /dev/null
-	set -e; for project in $(patsubst %/CMakeLists.txt,%,$(wildcard examples/*/CMakeLists.txt)); do \
-	  $(CMAKE) -S $$project -B build/$$project -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null; \
-	  $(VENV)/bin/cmake --build build/$$project > /dev/null; \
-	  $(VENV)/bin/ctest --test-dir build/$$project --output-on-failure --no-tests=error; done
+test-install: $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
+	$(CMAKE) --preset tests > /dev/null
+	tools/test_install.sh
+
+test-install-shared: $(VENV)/.test ## the same as a shared library, and as a part of another project
+	tools/test_install.sh shared
+
+# ---- the C++ library ---------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+
+install: $(VENV)/.tools ## the C++ library to PREFIX (/usr/local), for find_package and pkg-config; SHARED=1: a shared one
+	$(CMAKE) --preset release -DBUILD_SHARED_LIBS=$(if $(SHARED),ON,OFF) > /dev/null
+	$(VENV)/bin/cmake --build build/release --target ringforge
+	$(VENV)/bin/cmake --install build/release --prefix $(abspath $(PREFIX))
+
+uninstall: ## what the last `make install` put in place
+	$(VENV)/bin/cmake --build build/release --target uninstall
 
 sanitize: build $(VENV)/.test ## C++ tests, and the native module under Python threads: address, undefined behaviour, threads
 	tools/sanitize.sh
