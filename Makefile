@@ -89,7 +89,7 @@ $(VENV)/.test: $(VENV)/.hw
 $(VENV)/.docs: $(VENV)/.tools
 	tools/bootstrap.sh $(PYTHON) doxygen
 	$(PIP) "mkdocs==1.6.1" "mkdocs-material==9.8.1" "mkdocs-autorefs==1.4.5" "mkdocstrings==1.0.8" "mkdocstrings-python==2.0.11" \
-		"griffe-pydantic==1.3.2" "mdx-truly-sane-lists==1.3" "nbconvert==7.17.2" "ruff==0.17.6"
+		"griffe-pydantic==1.3.2" "nbconvert==7.17.2" "ruff==0.17.6"
 	touch $@
 
 $(VENV)/.notebooks: $(VENV)/.test

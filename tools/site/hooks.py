@@ -108,7 +108,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """
     global _current
     _current = page
-    text = _COMMENTS.sub("", markdown)
+    text = repository.respaced(_COMMENTS.sub("", markdown))
     return _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
 
 

@@ -9,12 +9,16 @@ root in `project/`. Other files that pages link to become pages under `source/`,
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from links import ROOT, pages, read, target_of
+from markdown_it import MarkdownIt
 
 DOCS = ROOT / "docs"
+
+_MARKER = re.compile(r"\s*((?:[-*+]|\d+[.)])\s+)")
 
 #: Folders of sources whose reference is made of them.
 MADE = {
@@ -69,6 +73,36 @@ def linked_sources() -> dict[str, Path]:
             if not target[0].is_relative_to(DOCS):
                 found[place(target[0])] = target[0]
     return found
+
+
+def respaced(text: str) -> str:
+    """A text as Python's Markdown wants it, whose lists and fences are stricter than GitHub's.
+
+    A list has an empty line before it, what belongs to an item is indented by four, and a fence names a language only.
+    """
+    lines = text.split("\n")
+    shift = [0] * len(lines)
+    apart = set()
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.map is None:
+            continue
+        first, end = token.map
+        if token.type == "list_item_open":
+            marker = _MARKER.match(lines[first])
+            for n in range(first + 1, end) if marker else ():
+                shift[n] += 4 - len(marker[1])
+            if any(not line.strip() for line in lines[first:end]) and end < len(lines):
+                apart.add(end)
+        elif token.type in {"bullet_list_open", "ordered_list_open"} and token.level == 0 and first:
+            apart.add(first)
+        elif token.type == "fence" and " " in token.info:
+            lines[first] = lines[first].replace(token.info, token.info.split()[0])
+    for n in range(len(lines)):
+        if lines[n].strip():
+            lines[n] = " " * max(shift[n], 0) + lines[n]
+        if n in apart and lines[n - 1].strip():
+            lines[n] = "\n" + lines[n]
+    return "\n".join(lines)
 
 
 def source_page(path: Path) -> str:
