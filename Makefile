@@ -24,7 +24,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long bench lint hw-lint format sanitize \
-  fuzz proto clean
+  fuzz proto clean docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -36,10 +36,16 @@ demo: build ## encrypted inference on handwritten digits; for encrypted matrices
 
 test: test-cpp test-python test-hw test-install ## all tests that take minutes
 
-test-long: build $(VENV)/.test ## slow proofs: all layers and products at their sets, sanitizers
+test-long: build $(VENV)/.test $(VENV)/.docs $(VENV)/.notebooks ## slow proofs: all layers and products at their sets, sanitizers
 	$(PY) -m pytest -m long --durations=10
 	$(MAKE) test-install-shared
 	$(MAKE) sanitize
+
+docs: build $(VENV)/.docs ## the documentation site, in build/site: open build/site/index.html
+	mkdir -p build
+	doxygen Doxyfile
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
+	$(PY) tools/site/check.py build/site
 
 bench: build $(VENV)/.bench ## side by side with peers; results under bench/results
 	$(VENV)/bin/ringforge bench ring --save bench/results
@@ -75,10 +81,20 @@ $(VENV)/.hw: $(VENV)/.tools
 $(VENV)/.test: $(VENV)/.hw
 	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min pkg-config
 	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "python-flint>=0.7" \
-		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1"
+		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1" "mypy==2.4.1"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
 	tools/bootstrap.sh $(PYTHON) chromium chromium-driver || echo "no Chromium: tests of the explorer's page are skipped"
 	$(PIP) "selenium>=4.20,<5"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.tools
+	tools/bootstrap.sh $(PYTHON) doxygen
+	$(PIP) "mkdocs==1.6.1" "mkdocs-material==9.8.1" "mkdocs-autorefs==1.4.5" "mkdocstrings==1.0.8" "mkdocstrings-python==2.0.11" \
+		"griffe-pydantic==1.3.2" "nbconvert==7.17.2" "ruff==0.17.6"
+	touch $@
+
+$(VENV)/.notebooks: $(VENV)/.test
+	$(PIP) "nbclient>=0.10" "nbformat>=5.10" "ipykernel>=6.29" "jupytext>=1.16"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.tools
