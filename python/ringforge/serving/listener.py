@@ -18,7 +18,7 @@ import grpc
 
 from ringforge import _native
 from ringforge.errors import Error
-from ringforge.serving import framing
+from ringforge.serving import framing, notify
 from ringforge.serving.calls import Log
 from ringforge.serving.limits import Limits
 from ringforge.serving.published import Published
@@ -127,15 +127,19 @@ def serve(
     try:
         print(json.dumps({**ready, "port": running.port, "pid": os.getpid()}), flush=True)
         log("listening", port=running.port)
+        notify.ready()
         while not stop.wait(min(1.0, limits.idle_seconds / 4)):
             running.service.housekeeping()
             if published:
                 published.beat()
             if reload.is_set():
                 reload.clear()
+                notify.reloading()
                 with log.trouble("reload"):
                     running.service.reload()
+                notify.ready()
         log("stopping", grace_seconds=limits.grace_seconds)
+        notify.stopping()
         if published:
             published.stopping()
         ended: list[bool] = []

@@ -74,13 +74,16 @@ class Told:
 def telling(
     told: Told, service: str, facts: Mapping[str, str], metrics: str | None = None
 ) -> Callable[[str], contextlib.AbstractContextManager[Mapping[str, str]]]:
-    """For `local_http.listen`: tells of a service, as `published.Published` does, while it listens."""
+    """For `local_http.listen`: tells of a service, as `published.Published` does, and the service manager of it."""
 
     @contextlib.contextmanager
     def around(address: str) -> Iterator[Mapping[str, str]]:
+        from ringforge.serving import notify
         from ringforge.serving.published import published
 
         with published(told, service, address, facts, metrics) as p:
+            notify.ready()
             yield {"metrics": p.metrics} if p.metrics else {}
+            notify.stopping()
 
     return around

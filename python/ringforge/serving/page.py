@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The page of services: three files that come with the package, and what is known, as JSON."""
+"""The page of services: files that come with the package, and what is known, as JSON."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ringforge.serving.web import Web
 
 _FILES = {
     "/": ("services.html", "text/html; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
     "/services.css": ("services.css", "text/css; charset=utf-8"),
     "/services.js": ("services.js", "text/javascript; charset=utf-8"),
 }

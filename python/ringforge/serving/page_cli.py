@@ -15,7 +15,6 @@ from typing import Annotated
 
 import typer
 
-from ringforge.cli.console import say
 from ringforge.serving.options import Plaintext
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
@@ -73,7 +72,7 @@ def serve(
     with contextlib.closing(Overview(directory, service or [])) as overview, serving(page(http, overview)) as web:
         before = {s: signal.signal(s, stop) for s in (signal.SIGTERM, signal.SIGINT)}
         try:
-            say(json.dumps({"listening": web.address, "port": web.port, "pid": os.getpid()}))
+            print(json.dumps({"listening": web.address, "port": web.port, "pid": os.getpid()}), flush=True)
             while not over.wait(0.5):
                 pass
         finally:

@@ -68,7 +68,7 @@ class _Handler(BodyHandler):
 
     def _refuse(self) -> None:
         self.discard()
-        self.answer(405, b"only GET is answered\n", {**_HEADERS, "Allow": "GET"})
+        self.answer(405, b"" if self.command == "HEAD" else b"only GET is answered\n", {**_HEADERS, "Allow": "GET"})
 
     do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _refuse  # noqa: N815
 

@@ -17,7 +17,7 @@ function element(kind, name, text) {
 function count(v) { return Math.round(v).toLocaleString("en"); }
 function size(v) {
   for (const unit of ["B", "KiB", "MiB", "GiB"]) {
-    if (v < 1024) return (unit === "B" ? v : v.toPrecision(v < 9.995 ? 2 : 3)) + " " + unit;
+    if (v < 1023.5) return (Number.isInteger(v) ? v : v < 99.5 ? v.toPrecision(v < 9.95 ? 2 : 3) : Math.round(v)) + " " + unit;
     v /= 1024;
   }
   return v.toPrecision(3) + " TiB";
@@ -62,7 +62,7 @@ function makeService() {
     return wide;
   };
   quotas.append(element("h3", "", "Asked for today"), table(["", "by all", "clients", "one may"]));
-  calls.append(element("h3", "", "Calls"), table(["", "done", "not done", "50 %", "90 %", "99 %", "in", "out"]));
+  calls.append(element("h3", "", "Calls"), table(["", "done", "failed", "median", "90 %", "99 %", "in", "out"]));
   a.append(head, element("p", "trouble"), element("div", "tiles"), work, quotas, calls, element("div", "facts"));
   return a;
 }
@@ -70,14 +70,14 @@ function makeService() {
 function tiles(s, now) {
   const found = [];
   for (const [name, q] of Object.entries(s.queues))
-    found.push([name + " waiting", count(q.waiting) + (q.most ? " of " + count(q.most) : "")]);
-  found.push(["calls under way", count(s.under_way)]);
+    found.push([name + " waiting", count(q.waiting), q.most ? "of " + count(q.most) : ""]);
+  found.push(["calls under way", count(s.under_way), ""]);
   for (const [name, u] of Object.entries(s.uses)) {
     const show = name === "sessions" ? count : size;
-    found.push([name, show(u.used) + (u.most ? " of " + show(u.most) : "")]);
+    found.push([name, show(u.used), u.most ? "of " + show(u.most) : ""]);
   }
-  if (s.resident) found.push(["process", size(s.resident)]);
-  found.push(["up", span(Math.max(0, (gone(s) ? s.told : now) - s.started))]);
+  if (s.resident) found.push(["process", size(s.resident), ""]);
+  found.push([gone(s) ? "was up" : "up", span(Math.max(0, (gone(s) ? s.told : now) - s.started)), ""]);
   return found;
 }
 function gone(s) { return s.state === "dead" || s.state === "unreachable"; }
@@ -114,9 +114,11 @@ function changeService(a, s, now) {
   const told = tiles(s, now);
   sync(a.querySelector(".tiles"), told.map(t => t[0]), () => {
     const tile = element("div", "tile");
-    tile.append(element("b"), element("span"));
+    tile.append(element("b"), " ", element("small"), element("span"));
     return tile;
-  }, (tile, i) => { say(tile.firstChild, told[i][1]); say(tile.lastChild, told[i][0]); });
+  }, (tile, i) => {
+    for (const [e, text] of [["span", 0], ["b", 1], ["small", 2]]) say(tile.querySelector(e), told[i][text]);
+  });
 
   const work = gone(s) ? [] : s.work;
   a.querySelector(".work").hidden = !work.length;
@@ -157,7 +159,8 @@ async function refresh() {
     if (!answer.ok) throw new Error(answer.status);
     const known = await answer.json(), list = known.services, alive = list.filter(s => !gone(s)).length;
     sync($("services"), list.map(s => s.id), makeService, (a, i) => changeService(a, list[i], known.now));
-    say($("about"), alive + (alive === 1 ? " runs" : " run") + (list.length > alive ? ", " + (list.length - alive) + " do not" : ""));
+    const dead = list.length - alive;
+    say($("about"), alive + (alive === 1 ? " service runs" : " services run") + (dead ? ", " + dead + " not" : ""));
     say($("trouble"), known.trouble);
     $("none").hidden = list.length > 0;
   } catch {
