@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,12 @@ def running(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A command, until the block ends; what it complains of goes into a file."""
     with (folder / "complaints").open("a") as complaints:
         process = subprocess.Popen(
-            [*COMMAND, *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=complaints, stdin=subprocess.DEVNULL
+            [*COMMAND, *words],
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            stdin=subprocess.DEVNULL,
         )
     try:
         yield process
@@ -53,12 +59,15 @@ def done(folder: Path, *words: str) -> None:
     subprocess.run([*COMMAND, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def computing(address: str) -> bool:
-    """Whether the detector is in the midst of a request, while another waits."""
+def computing(address: str) -> int:
+    """The detector's process, when it is in the midst of a request while another waits; else 0."""
     with urllib.request.urlopen(f"http://{address}/services.json", timeout=10) as answer:
         services = json.load(answer)["services"]
-    work = [t for s in services if s["service"] == "omr detect" for t in s["work"]]
-    return any(0.02 < t["fraction"] < 0.5 for t in work) and any(t["waiting"] for t in work)
+    for s in services:
+        work = s["work"] if s["service"] == "omr detect" else []
+        if any(0.02 < t["fraction"] < 0.95 for t in work) and any(t["waiting"] for t in work):
+            return int(s["pid"])
+    return 0
 
 
 def main() -> int:
@@ -82,11 +91,13 @@ def main() -> int:
         page = ready(stack.enter_context(running(folder, "serve", "--http", "127.0.0.1:0")))["listening"]
         stack.enter_context(running(folder, "omr", "demo", "--small", "--threads", "1", "--out", "omr"))
         until = time.monotonic() + 300
-        while not computing(page):
+        while not (detector := computing(page)):
             if time.monotonic() > until:
                 print("the demo's detector did not compute: run it by itself", file=sys.stderr)
                 return 1
             time.sleep(0.1)
+        os.kill(detector, signal.SIGSTOP)  # a browser takes longer to begin than this computation to end
+        stack.callback(os.kill, detector, signal.SIGCONT)
         words = ["--height", "0", "--width", "1280", "--wait", "1.5", *(["--dark"] if asked.dark else [])]
         shot = Path(__file__).with_name("screenshot.py")
         return subprocess.run([sys.executable, shot, f"http://{page}/", picture, *words], check=False).returncode
