@@ -145,6 +145,7 @@ def test_help_teaches_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "hw report",
         "hw run",
         "hw cycles",
+        "serve",
         "info",
     ):
         page = run(words, "--help")

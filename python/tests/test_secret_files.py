@@ -227,7 +227,7 @@ INPUTS = {
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
     "--saved", "--rule",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
-    "--samples",
+    "--samples", "--runtime",
 }  # fmt: skip
 
 
@@ -363,6 +363,7 @@ WRITE_THEMSELVES = {
     "omr/detector_service.py": "a key that arrives, in a folder of its own",
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",
+    "serving/runtime.py": "the lock of a service's file",
     "serving/options.py": "logs of services, which are appended to",
     "lab/bench/aes_runs.py": "peak memory, begun anew in /proc",
     "lab/bench/omr_posting.py": "what a service complains of, in a temporary folder",

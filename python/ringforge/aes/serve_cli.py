@@ -39,6 +39,7 @@ from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     Stall,
@@ -83,6 +84,7 @@ def serve(
     grace: Annotated[
         float, typer.Option(help="Seconds that calls get to end when stopped; the round under way ends at once.")
     ] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     device: DeviceName = "cpu",
     threads: Threads = 0,
@@ -109,7 +111,7 @@ def serve(
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
     kept = Kept(keys_per_client, jobs_per_client, states, keep, parse_size(disk))
     chosen = named(scheme).on(device)
@@ -122,7 +124,7 @@ def serve(
         quota = stack.enter_context(contextlib.closing(Quota(path, {"blocks": blocks_per_day}, words=QUOTAS)))
         events = Log(stack.enter_context(log_stream(log)))
         service = Service(chosen, shape, depot, quota, limits, kept, listening.tokens, events, workers)
-        listening.serve(service, limits, events, scheme=chosen.name, set=shape.set)
+        listening.serve("aes", service, limits, events, device, scheme=chosen.name, set=shape.set)
 
 
 @prints(WORK, Submitted)

@@ -41,6 +41,7 @@ from ringforge.matmul.roles import Contributor, EvaluationKeys, KeyHolder, Parce
 from ringforge.matmul.scratch import Block, Scratch
 from ringforge.matmul.service import Connection, parse_assignment
 from ringforge.matmul.service import serve as serve_program
+from ringforge.serving.options import Metrics
 
 app = typer.Typer(
     add_completion=False,
@@ -559,6 +560,7 @@ def serve(
     folder: Annotated[Path, typer.Option(help="Where received files go.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
     plain: Annotated[list[str], typer.Option(help="NAME=FILE of a plain input, the server's own.")] = [],  # noqa: B006
+    metrics: Metrics = None,
     threads: Threads = 0,
 ) -> None:
     """Server: waits on 127.0.0.1 for keys and inputs, and computes when asked. Ctrl-C ends it.
@@ -568,7 +570,7 @@ def serve(
 
     Example: `ringforge matmul serve --program program.json --folder server --port 8750`
     """
-    serve_program(program, folder, port, thread_count(threads), plain, until_closed=False)
+    serve_program(program, folder, port, thread_count(threads), plain, until_closed=False, metrics=metrics)
 
 
 @app.command()

@@ -21,6 +21,7 @@ from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     Stall,
@@ -71,6 +72,7 @@ def serve(
     moving: Annotated[float, typer.Option(help="Seconds for a reader to take what it asked for.")] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that calls get to end when stopped.")] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     threads: Threads = 0,
 ) -> None:
@@ -98,7 +100,7 @@ def serve(
     from ringforge.serving.limits import Limits
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(
         memory=parse_size(memory),
         waiting=waiting,
@@ -110,7 +112,7 @@ def serve(
     with Board.open(database, s, threads=workers) as board, log_stream(log) as stream:
         events = Log(stream)
         service = Service(board, limits, posts_per_day, encoder(Plan.make(s), workers), listening.tokens, events)
-        listening.serve(service, limits, events, set=s.name)
+        listening.serve("omr board", service, limits, events, "cpu", set=s.name)
 
 
 @app.command()

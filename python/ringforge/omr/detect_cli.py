@@ -17,6 +17,7 @@ from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     TlsCert,
@@ -75,6 +76,7 @@ def serve(
     grace: Annotated[
         float, typer.Option(help="Seconds that calls get to end when stopped; the step under way ends at once.")
     ] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     threads: Threads = 0,
 ) -> None:
@@ -103,7 +105,7 @@ def serve(
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
     kept = Kept(keys_each=keys_per_client, jobs_each=jobs_per_client, keep_seconds=keep, disk=parse_size(disk))
     s = named(parameters, insecure)
@@ -116,6 +118,5 @@ def serve(
         path = quota_file or store.with_name(f"{store.resolve().name}.quota.sqlite")
         quota = stack.enter_context(contextlib.closing(Quota(path, {"bulletins": bulletins_per_day}, words=QUOTAS)))
         events = Log(stack.enter_context(log_stream(log)))
-        listening.serve(
-            Service(worker, depot, quota, limits, kept, listening.tokens, events), limits, events, set=s.name
-        )
+        service = Service(worker, depot, quota, limits, kept, listening.tokens, events)
+        listening.serve("omr detect", service, limits, events, device, set=s.name)

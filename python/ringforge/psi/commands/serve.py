@@ -20,6 +20,7 @@ from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     TlsCert,
@@ -52,6 +53,7 @@ def serve(
     ] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that queries get to end when the server is stopped.")] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     device: Annotated[str, typer.Option(help="Where queries are answered; `ringforge info` lists devices.")] = "cpu",
     threads: Threads = 0,
@@ -77,7 +79,7 @@ def serve(
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(
         memory=parse_size(memory),
         sessions=sessions,
@@ -107,4 +109,4 @@ def serve(
     )
     with contextlib.closing(quota), log_stream(log) as stream:
         events = Log(stream)
-        listening.serve(Service(server, quota, limits, listening.tokens, events), limits, events)
+        listening.serve("psi", Service(server, quota, limits, listening.tokens, events), limits, events, device)
