@@ -14,6 +14,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+import typer
+import typer.main
+
+from ringforge.cli import completion
 from ringforge.cli.app import app
 from ringforge.cli.console import print_error, print_warning
 from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
@@ -31,12 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted.
     """
+    line = os.environ.get(completion.LINE)
+    if line is not None:
+        return _complete(line)
     with warnings.catch_warnings():
         for kind in (PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
         warnings.showwarning = print_warning
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
     return code if _flushed() else code or 1
+
+
+def _complete(line: str) -> int:
+    """Prints what may stand at a line's end, for a shell; errors are of no use there."""
+    with contextlib.suppress(Error, OSError, KeyboardInterrupt):
+        for word in completion.answer(typer.main.get_command(app), line):
+            print(word)
+    return 0 if _flushed() else 1
 
 
 def _flushed() -> bool:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from ringforge.cli import completion
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count
 from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file
 from ringforge.errors import FormatError, ParameterError
@@ -81,7 +82,7 @@ def _load(netlist: str, top: str | None, keep: bool = False) -> Circuit:
 
 @app.command()
 def params(
-    name: Annotated[str | None, typer.Argument(help="One set, gate by gate.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One set, gate by gate.", autocompletion=sets.names)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """The parameter sets: their security, and how often gates fail.
@@ -185,7 +186,10 @@ def show(
     top: Top = None,
     keep: Annotated[bool, typer.Option("--keep", help="As it is in the file, not optimised.")] = False,
     set_name: Annotated[
-        str, typer.Option("--params", help="A set of `gates params`, for the probability of failure.")
+        str,
+        typer.Option(
+            "--params", help="A set of `gates params`, for the probability of failure.", autocompletion=sets.names
+        ),
     ] = "gates-128",
     method: MethodOption = "ginx",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -304,7 +308,9 @@ def make_keys(
     eval_key: Annotated[
         Path, typer.Option(help="Evaluation key to write; it goes to the server.", callback=output_file)
     ],
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     reuse: Reuse = False,
     insecure: Insecure = "",
@@ -454,7 +460,9 @@ def run(
     out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
     accept_insecure: AcceptInsecure = "",
-    device: Annotated[str, typer.Option(help="Where gates run; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Where gates run; `ringforge info` lists devices.", autocompletion=completion.devices)
+    ] = "cpu",
     threads: Threads = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
 ) -> None:
@@ -517,7 +525,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the parties exchange, and the summary.")] = Path(
         "demo-out/gates"
     ),
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     insecure: Insecure = "",
     threads: Threads = 0,
@@ -539,7 +549,9 @@ def demo(
 def aes(
     block: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
     key: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     insecure: Insecure = "",
     threads: Threads = 0,
