@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import grpc
@@ -13,7 +15,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ringforge.cli import main
-from tests.deploy.units import FOLDER, INSTANCE, PROGRAM, Place, Unit, get, started, units
+from tests.deploy.units import FOLDER, INSTANCE, PROGRAM, ROOT, Place, Unit, get, started, units
 from tests.psi.conftest import openssl
 
 _UNITS = {u.stem: u for u in units()}
@@ -76,7 +78,10 @@ def test_all_units_are_shut_in_alike() -> None:
         assert unit.one("Restart") == "on-failure"
 
 
-def test_every_service_has_a_user_of_its_own() -> None:
+def test_every_service_has_a_user_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    users = FOLDER / "ringforge.sysusers"
+    subprocess.run(["systemd-sysusers", f"--root={tmp_path}", users], capture_output=True, check=True)
     made = re.findall(r"^u (\S+) ", (FOLDER / "ringforge.sysusers").read_text(), re.MULTILINE)
     assert sorted(made) == sorted(u.one("User") for u in units())
     assert len(set(made)) == len(made)
@@ -169,6 +174,21 @@ def test_matmul(place: Place) -> None:
     words = f"matmul plan --shape 2x2x2 --out {state / INSTANCE}.json"
     assert main(words.split()) == 0
     check(_UNITS["matmul"], place)
+
+
+def test_the_health_check_of_the_image(place: Place) -> None:
+    """As the Dockerfile has it, but for the port: good while a service runs, bad afterwards."""
+    (words,) = re.findall(r"^  CMD (\[.*\])$", (ROOT / "deploy/docker/Dockerfile").read_text(), re.MULTILINE)
+    _, option, program = json.loads(words)
+
+    def status(port: str) -> int:
+        command = [sys.executable, option, program.replace("9464", port)]
+        return subprocess.run(command, capture_output=True, check=False).returncode
+
+    with started(_UNITS["board"], place, **_ANYWHERE) as service:
+        port = service.metrics.rpartition(":")[2]
+        assert status(port) == 0
+    assert status(port) != 0
 
 
 def test_page(place: Place) -> None:

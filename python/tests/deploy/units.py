@@ -168,7 +168,7 @@ def started(unit: Unit, place: Place, **changes: str) -> Iterator[Started]:
     """
     given = environment(unit, place, changes)
     runtime = place.run / unit.one("RuntimeDirectory").replace("%i", INSTANCE)
-    runtime.mkdir(parents=True, mode=0o700)
+    runtime.mkdir(parents=True, mode=0o700, exist_ok=True)
     for name in unit.settings.get("StateDirectory", []):
         (place.state / name).mkdir(mode=0o700, exist_ok=True)
     notify = place.folder / f"notify-{unit.stem}"
@@ -187,6 +187,7 @@ def started(unit: Unit, place: Place, **changes: str) -> Iterator[Started]:
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
         (place.folder / f"{unit.stem}.log").open("wb") as log,
     ):
+        notify.unlink(missing_ok=True)
         manager.bind(str(notify))
         manager.setblocking(False)
         process = subprocess.Popen(
