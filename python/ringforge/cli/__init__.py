@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
+import typer.main
 from typer import rich_utils
 
-from ringforge.cli import output
+from ringforge.cli import completion, output
 from ringforge.cli.app import app, find_command
 from ringforge.cli.console import print_error, print_warning, remedied
 from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
@@ -40,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted, 141 nobody reads what is
         printed.
     """
+    line = os.environ.get(completion.LINE)
+    if line is not None:
+        return _complete(line)
     with warnings.catch_warnings():
         for kind in (PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
@@ -52,6 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Only writes to standard output and standard error are left to fail so.
             output.to_nowhere()
             return output.CLOSED_PIPE
+
+
+def _complete(line: str) -> int:
+    """Prints what may stand at a line's end, for a shell; errors are of no use there."""
+    with contextlib.suppress(Error, OSError, KeyboardInterrupt):
+        for word in completion.answer(typer.main.get_command(app), line):
+            print(word)
+    return 0 if _flushed() else 1
 
 
 def _flushed() -> bool:

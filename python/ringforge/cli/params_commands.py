@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from ringforge import params
+from ringforge.cli import completion
 from ringforge.cli.console import console, properties, say
 from ringforge.cli.output import ROWS, prints
 from ringforge.errors import ParameterError
@@ -104,7 +105,12 @@ def list_sets() -> None:
 @app.command()
 @prints(ROWS)
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a shipped set, as `ringforge params list` prints it.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a shipped set, as `ringforge params list` prints it.", autocompletion=completion.all_sets
+        ),
+    ],
     insecure: Insecure = "",
 ) -> None:
     """One set in full: primes, levels, key switching, security.

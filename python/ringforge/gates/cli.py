@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from ringforge.cli import completion
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count, visible
 from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
@@ -83,7 +84,7 @@ def _load(netlist: str, top: str | None, keep: bool = False) -> Circuit:
 @app.command()
 @prints(ROWS, GateSets)
 def params(
-    name: Annotated[str | None, typer.Argument(help="One set, gate by gate.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One set, gate by gate.", autocompletion=sets.names)] = None,
     as_json: AsJson = False,
 ) -> None:
     """The parameter sets: their security, and how often gates fail.
@@ -189,7 +190,10 @@ def show(
     top: Top = None,
     keep: Annotated[bool, typer.Option("--keep", help="As it is in the file, not optimised.")] = False,
     set_name: Annotated[
-        str, typer.Option("--params", help="A set of `gates params`, for the probability of failure.")
+        str,
+        typer.Option(
+            "--params", help="A set of `gates params`, for the probability of failure.", autocompletion=sets.names
+        ),
     ] = "gates-128",
     method: MethodOption = "ginx",
     as_json: AsJson = False,
@@ -311,7 +315,9 @@ def make_keys(
     eval_key: Annotated[
         Path, typer.Option(help="Evaluation key to write; it goes to the server.", callback=output_file)
     ],
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     reuse: Reuse = False,
     insecure: Insecure = "",
@@ -463,7 +469,9 @@ def run(
     out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
     accept_insecure: AcceptInsecure = "",
-    device: Annotated[str, typer.Option(help="Where gates run; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Where gates run; `ringforge info` lists devices.", autocompletion=completion.devices)
+    ] = "cpu",
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -528,7 +536,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the parties exchange, and the summary.")] = Path(
         "demo-out/gates"
     ),
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     insecure: Insecure = "",
     threads: Threads = 0,
@@ -551,7 +561,9 @@ def demo(
 def aes(
     block: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
     key: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     insecure: Insecure = "",
     threads: Threads = 0,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import typer
 
 from ringforge import params as parameter_sets
+from ringforge.cli import completion
 from ringforge.cli.console import console, parse_size, progress, say, seconds_text, size_text, thread_count
 from ringforge.cli.options import (
     Insecure,
@@ -99,6 +100,7 @@ Where = Annotated[
     typer.Option(
         "--device",
         help="Where linear transforms and products run; `ringforge info` lists devices. Sums are this processor's.",
+        autocompletion=completion.devices,
     ),
 ]
 

@@ -14,6 +14,7 @@ from rich.console import Group
 from rich.table import Table
 
 from ringforge import params as parameter_sets
+from ringforge.cli import completion
 from ringforge.cli.console import (
     console,
     parse_size,
@@ -100,7 +101,10 @@ def plan(
     share_bits: ShareBits = None,
     device: Annotated[
         str | None,
-        typer.Option(help="Choose parameters that this device runs: rtl:matvec-b; `ringforge info` lists all."),
+        typer.Option(
+            help="Choose parameters that this device runs: rtl:matvec-b; `ringforge info` lists all.",
+            autocompletion=completion.devices,
+        ),
     ] = None,
     backend: Annotated[str, typer.Option(help="ckks, or clear: NO ENCRYPTION, for tests.")] = "ckks",
     insecure: Insecure = "",
@@ -309,7 +313,9 @@ def evaluate(
     keys: Annotated[Path, typer.Option(help="The client's evaluation keys.")],
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `encrypt`.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts of the results to write.", callback=output_file)],
-    device: Annotated[str, typer.Option(help="Where kernels run; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Where kernels run; `ringforge info` lists devices.", autocompletion=completion.devices)
+    ] = "cpu",
     waves: Annotated[
         Path | None,
         typer.Option(help="Waveforms (VCD) of a simulated accelerator; large, for short runs.", callback=output_file),

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import console, parse_size, progress, properties, thread_count
 from ringforge.cli.options import Insecure, Threads
 from ringforge.cli.output import READY, ROWS, WORK, AsJson, emit, prints
@@ -51,7 +52,14 @@ _DATABASE = typer.Option(
 )
 _SERVER = typer.Option("--server", metavar="HOST:PORT", help="Where `omr board serve` listens.")
 Database = Annotated[str, _DATABASE]
-SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
+SetName = Annotated[
+    str,
+    typer.Option(
+        "--set",
+        help="Parameter set: ringforge, paper, or test (no security).",
+        autocompletion=completion.names_of("ringforge.omr.sets:names"),
+    ),
+]
 Server = Annotated[str, _SERVER]
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import console, properties, say, size_text, steps, thread_count, visible
 from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
@@ -44,7 +45,14 @@ DetectorAddress = Annotated[
 ]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The receiver's secret, which `keygen` made.")]
 KeyFile = Annotated[Path, typer.Option("--detection-key", help="The detection key, which `keygen` made.")]
-SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
+SetName = Annotated[
+    str,
+    typer.Option(
+        "--set",
+        help="Parameter set: ringforge, paper, or test (no security).",
+        autocompletion=completion.names_of("ringforge.omr.sets:names"),
+    ),
+]
 Capacity = Annotated[int, typer.Option(min=0, help="Messages that a digest of a bulletin can hold.")]
 
 

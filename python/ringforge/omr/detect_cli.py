@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Insecure, Threads
 from ringforge.cli.output import READY, WORK, prints
@@ -46,7 +47,12 @@ def serve(
         Path, typer.Option(help="Directory for detection keys, requests, and results of steps; made if there is none.")
     ] = Path("detector"),
     parameters: Annotated[
-        str, typer.Option("--set", help="Parameter set of the board: ringforge, paper, or test (no security).")
+        str,
+        typer.Option(
+            "--set",
+            help="Parameter set of the board: ringforge, paper, or test (no security).",
+            autocompletion=completion.names_of("ringforge.omr.sets:names"),
+        ),
     ] = "ringforge",
     insecure: Insecure = "",
     listen: Listen = "127.0.0.1:8770",
@@ -69,7 +75,11 @@ def serve(
         int, typer.Option(min=1, help="Parts of the affine transform: results are kept after each; more cost a little.")
     ] = 1,
     device: Annotated[
-        str, typer.Option(help="What computes the affine transform: cpu, or an accelerator such as rtl:omr-small.")
+        str,
+        typer.Option(
+            help="What computes the affine transform: cpu, or an accelerator such as rtl:omr-small.",
+            autocompletion=completion.devices,
+        ),
     ] = "cpu",
     moving: Annotated[float, typer.Option(help="Seconds for a receiver to send its key, or to take a digest.")] = 600.0,
     stall: ServerStall = 30.0,

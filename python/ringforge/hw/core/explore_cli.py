@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringforge import files
+from ringforge.cli import completion
 from ringforge.cli.console import console, progress, say, seconds_text
 from ringforge.cli.options import output_file
 from ringforge.cli.output import ROWS, AsJson, emit, prints
@@ -85,7 +86,14 @@ def _report(found: Found, top: int) -> None:
 @app.command("explore")
 @prints(ROWS, Explorations)
 def explore_command(
-    machines: Annotated[list[str], typer.Argument(metavar="MACHINE...", help="Machines, or all.")],
+    machines: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MACHINE...",
+            help="Machines, or all.",
+            autocompletion=completion.names_of("ringforge.hw.core.machine:names", more=("all",)),
+        ),
+    ],
     card: Annotated[list[str] | None, typer.Option(help=f"Card: {', '.join(cards.names())}; may be repeated.")] = None,
     clock: Annotated[
         float | None, typer.Option(help="MHz; default: what designs on the card are assumed to reach.", min=1)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Threads
 from ringforge.cli.output import READY, WORK, prints
@@ -55,7 +56,12 @@ def serve(
     grace: Annotated[float, typer.Option(help="Seconds that queries get to end when the server is stopped.")] = 30.0,
     metrics: Metrics = None,
     log: EventLog = None,
-    device: Annotated[str, typer.Option(help="Where queries are answered; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str,
+        typer.Option(
+            help="Where queries are answered; `ringforge info` lists devices.", autocompletion=completion.devices
+        ),
+    ] = "cpu",
     threads: Threads = 0,
 ) -> None:
     """Server: answers clients until it is stopped (SIGTERM, Ctrl-C). SIGHUP takes up a changed table.
