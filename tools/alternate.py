@@ -73,6 +73,21 @@ def _matmul(m: int, n: int, k: int) -> Callable[[], object]:
     return lambda: a @ b
 
 
+def _nand(name: str) -> Callable[[], object]:
+    """One NAND with its bootstrap."""
+    import numpy as np
+
+    from ringforge._native import fhew
+
+    params = fhew.parameters(name, INSECURE)
+    secret = fhew.SecretKey(params)
+    key = fhew.EvaluationKey.make(secret, fhew.Method.GINX, 1)
+    wires = np.concatenate([secret.encrypt(np.array([0, 1], np.uint8)), np.zeros((1, params.n + 1), np.uint32)])
+    kind = np.array([fhew.kind_names().index("NAND")], np.uint8)
+    inputs, outputs = np.array([[0, 1, -1]], np.int32), np.array([2], np.int32)
+    return lambda: fhew.evaluate(key, kind, inputs, wires, outputs, 1)
+
+
 def cases() -> dict[str, Callable[[], Callable[[], object]]]:
     """How each operation is made, by name."""
     out: dict[str, Callable[[], Callable[[], object]]] = {}
@@ -87,6 +102,7 @@ def cases() -> dict[str, Callable[[], Callable[[], object]]]:
             out[name] = lambda log_n=log_n, limbs=limbs, only=only: _ring(log_n, 50, limbs, only)
     for only in ("rotate", "multiply"):
         out[f"{only} 2^14 7+1 of 54 bits"] = lambda only=only: _ring(14, 54, 7, only)
+    out["nand gates-128"] = lambda: _nand("gates-128")
     for m, n, k in ((64, 64, 16), (64, 16, 64), (16, 64, 64), (64, 64, 64)):
         out[f"matmul {m}-{n}-{k} matmul-a"] = lambda m=m, n=n, k=k: _matmul(m, n, k)
     return out

@@ -18,6 +18,7 @@ missing=""
 for package in "$@"; do
   case $package in
     g++) command -v g++ >/dev/null || missing="$missing g++" ;;
+    cargo) command -v cargo >/dev/null || missing="$missing cargo" ;;
     clang) command -v clang++ >/dev/null || missing="$missing clang" ;;
     *) dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package" ;;
   esac

@@ -44,15 +44,6 @@ const Kernels& choose() {
 
 }  // namespace
 
-#if defined(__x86_64__)
-bool cpu_has_avx2() noexcept { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-bool cpu_has_avx512() noexcept {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512ifma");
-}
-#endif
-
 std::span<const Kernels* const> available() { return {sets().list.data(), sets().count}; }
 
 const Kernels* find(const char* name) noexcept {

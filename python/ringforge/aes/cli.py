@@ -438,3 +438,6 @@ def demo(
 
 
 serve_cli.add_to(app)
+
+#: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
+DEMO = (demo, 20)

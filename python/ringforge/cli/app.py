@@ -13,7 +13,7 @@ import typer
 import typer.core
 
 import ringforge
-from ringforge.cli import completion, output, params_commands
+from ringforge.cli import completion, demo_command, doctor_command, output, params_commands
 from ringforge.cli.console import console, print_warning
 from ringforge.cli.output import ROWS, TEXT, Output, prints
 from ringforge.errors import Error, ParameterError
@@ -56,6 +56,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(params_commands.app, name="params")
+app.add_typer(demo_command.app, name="demo")
+app.command("doctor")(doctor_command.doctor)
 
 
 def _version(value: bool) -> None:

@@ -32,7 +32,8 @@ import numpy as np
 from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
-from ringforge.errors import Error, UnsupportedModelError
+from ringforge.cli.demo_command import missing
+from ringforge.errors import Error
 from ringforge.files import writing
 from ringforge.local_http import first_line, process, say_error
 from ringforge.matmul.machine import Array
@@ -67,7 +68,7 @@ def load_data() -> Data:
     try:
         from sklearn.datasets import load_diabetes
     except ImportError:
-        raise UnsupportedModelError("the demo needs the package scikit-learn: pip install scikit-learn") from None
+        raise missing("scikit-learn") from None
     x, y = load_diabetes(return_X_y=True)
     return Data(np.asarray(x, dtype=np.float64) * 5, (np.asarray(y, dtype=np.float64) - 150) / 200)
 

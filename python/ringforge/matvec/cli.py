@@ -508,4 +508,7 @@ def demo(
         raise typer.Exit(1)
 
 
+#: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
+DEMO = (demo, 20)
+
 __all__ = ["app", "report_table"]

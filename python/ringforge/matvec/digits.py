@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import ParameterError, UnsupportedModelError
+from ringforge.cli.demo_command import missing
+from ringforge.errors import ParameterError
 from ringforge.matvec.model import Linear, Sequential, Square
 
 Array = npt.NDArray[np.float64]
@@ -50,7 +51,7 @@ def load_digits() -> Digits:
     try:
         from sklearn.datasets import load_digits as load
     except ImportError:
-        raise UnsupportedModelError("the demo needs the package scikit-learn: pip install scikit-learn") from None
+        raise missing("scikit-learn") from None
     pixels, labels = load(return_X_y=True)
     images = np.asarray(pixels, dtype=np.float64) / 16
     order = np.random.default_rng(20260101).permutation(len(images))

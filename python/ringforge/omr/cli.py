@@ -398,3 +398,6 @@ def demo(
         emit(summary(result))
     if not result.good:
         raise typer.Exit(1)
+
+#: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
+DEMO = (demo, 20)

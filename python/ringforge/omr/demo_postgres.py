@@ -27,7 +27,12 @@ _USER = "postgres"
 _PATIENCE = 60.0
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
+    """The place of one of the server's programs.
+
+    Raises:
+        Error: it is not installed.
+    """
     found = shutil.which(name) or max((str(p) for p in _PROGRAMS.glob(f"*/bin/{name}")), default="")
     if not found:
         raise Error(f"PostgreSQL's {name} is not installed: apt-get install postgresql, or leave --postgres away")
@@ -56,9 +61,9 @@ def postgres_server() -> Iterator[tuple[str, str]]:
     try:
         if _options():
             shutil.chown(folder, _USER, _USER)
-        _run([_program("initdb"), "--auth=trust", "--username=board", "--no-sync", f"--pgdata={data}"], folder)
+        _run([program("initdb"), "--auth=trust", "--username=board", "--no-sync", f"--pgdata={data}"], folder)
         server = subprocess.Popen(
-            [_program("postgres"), "-D", str(data), "-k", str(folder), "-c", "listen_addresses="],
+            [program("postgres"), "-D", str(data), "-k", str(folder), "-c", "listen_addresses="],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -77,7 +82,7 @@ def postgres_server() -> Iterator[tuple[str, str]]:
 
 
 def _wait(server: subprocess.Popen[bytes], folder: Path) -> None:
-    ready = [_program("pg_isready"), "-q", "-h", str(folder)]
+    ready = [program("pg_isready"), "-q", "-h", str(folder)]
     until = time.monotonic() + _PATIENCE
     while subprocess.run(ready, check=False).returncode:
         if server.poll() is not None or time.monotonic() > until:

@@ -37,7 +37,7 @@ QUOTATIONS = (
 def install() -> bool:
     """Installs the package with the project's own script, where that may; says whether it is there now."""
     script = Path(__file__).resolve().parents[3] / "tools" / "bootstrap.sh"
-    if not _there() and script.exists():
+    if not installed() and script.exists():
         subprocess.run(
             [script, sys.executable, PACKAGE],
             stdin=subprocess.DEVNULL,
@@ -47,10 +47,11 @@ def install() -> bool:
             timeout=120,
             check=False,
         )
-    return _there()
+    return installed()
 
 
-def _there() -> bool:
+def installed() -> bool:
+    """Whether the package is there."""
     return all((FORTUNES / name).is_file() for name in _FILES)
 
 
@@ -65,7 +66,7 @@ def texts(count: int, longest: int) -> tuple[list[bytes], str]:
 
     Where there are not as many, they are numbered and come again.
     """
-    found, source = list(_fortunes()) if _there() else [], f"Debian's {PACKAGE}"
+    found, source = list(_fortunes()) if installed() else [], f"Debian's {PACKAGE}"
     fit = list(dict.fromkeys(t for text in found if 8 <= len(t := text.encode()) <= longest))
     if not fit:
         fit, source = [q.encode() for q in QUOTATIONS if len(q) <= longest], "quotations (fortunes are not installed)"

@@ -26,3 +26,6 @@ app = typer.Typer(
 
 for command in (build.build, serve.serve, query.query, estimate.estimate, info.info, explain.explain, demo.demo):
     app.command()(command)
+
+#: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
+DEMO = (demo.demo, 20)

@@ -29,7 +29,8 @@ import numpy as np
 
 import ringforge
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
-from ringforge.errors import Error, UnsupportedModelError
+from ringforge.cli.demo_command import missing
+from ringforge.errors import Error
 from ringforge.files import writing
 from ringforge.local_http import first_line
 from ringforge.psi.store import Store
@@ -61,7 +62,7 @@ def common_passwords() -> list[str]:
     try:
         from zxcvbn.frequency_lists import FREQUENCY_LISTS
     except ImportError:
-        raise UnsupportedModelError("the demo needs the package zxcvbn: pip install zxcvbn") from None
+        raise missing("zxcvbn") from None
     return list(FREQUENCY_LISTS["passwords"])
 
 

@@ -118,7 +118,7 @@ def test_what_is_wrong_is_a_failure(
 def test_without_the_list(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "zxcvbn.frequency_lists", None)
     assert main(["psi", "demo", "--out", str(tmp_path / "out")]) == 1
-    assert "pip install zxcvbn" in capsys.readouterr().err
+    assert "pip install 'ringforge-he[demo]'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

