@@ -9,6 +9,7 @@ as well. Warnings of the library are lines on standard error. docs/output.md is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings

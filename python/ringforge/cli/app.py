@@ -14,7 +14,7 @@ import typer.core
 
 import ringforge
 from ringforge.cli import completion, demo_command, doctor_command, output, params_commands
-from ringforge.cli.console import console, print_warning
+from ringforge.cli.console import console, print_warning, say
 from ringforge.cli.output import ROWS, TEXT, Output, prints
 from ringforge.errors import Error, ParameterError
 from ringforge.registered import load, registered
