@@ -60,12 +60,12 @@ def done(folder: Path, *words: str) -> None:
 
 
 def computing(address: str) -> int:
-    """The detector's process, when it is in the midst of a request while another waits; else 0."""
+    """The detector's process, when it is in the midst of a request; else 0."""
     with urllib.request.urlopen(f"http://{address}/services.json", timeout=10) as answer:
         services = json.load(answer)["services"]
     for s in services:
         work = s["work"] if s["service"] == "omr detect" else []
-        if any(0.02 < t["fraction"] < 0.95 for t in work) and any(t["waiting"] for t in work):
+        if any(0.25 < t["fraction"] < 0.95 for t in work):
             return int(s["pid"])
     return 0
 

@@ -124,7 +124,7 @@ class BodyHandler(BaseHTTPRequestHandler):
         port = int(self.connection.getsockname()[1])
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or not self.goes_by(hosts[0], port):
-            return f"requests must name this server as 127.0.0.1:{port} in one Host header"
+            return f"requests must name this server by its address, as in 127.0.0.1:{port}, in one Host header"
         if any(not self.goes_by(o.removeprefix("http://"), port) for o in self.headers.get_all("Origin", [])):
             return "requests that a web page of another origin makes are not answered"
         if self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:

@@ -83,7 +83,10 @@ def telling(
 
         with published(told, service, address, facts, metrics) as p:
             notify.ready()
-            yield {"metrics": p.metrics} if p.metrics else {}
-            notify.stopping()
+            try:
+                yield {"metrics": p.metrics} if p.metrics else {}
+            finally:
+                p.stopping()
+                notify.stopping()
 
     return around
