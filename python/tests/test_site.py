@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The documentation site, built as `make docs` builds it: no warning, no broken link, nothing from elsewhere, search."""
+"""The documentation site, built as `make docs` builds it: no warning, no broken link, nothing fetched, search."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _Structure(HTMLParser):
         self.counts: Counter[str] = Counter()
         self._inside = not article
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         self._inside = self._inside or tag == "article"
         if self._inside and tag in self.KINDS:
             self.counts[tag] += 1
