@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""The documentation site, built as `make docs` builds it: no warning, no broken link, nothing from elsewhere, search."""
+"""The documentation site, built as `make docs` builds it: no warning, no broken link, nothing fetched, search."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -39,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> object:
+def browser() -> Iterator[webdriver.Chrome]:
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"):
         options.add_argument(argument)
@@ -55,7 +59,7 @@ def test_every_link_and_resource_is_there(site: Path) -> None:
     assert run.returncode == 0, run.stdout[-4000:]
 
 
-def test_check_finds_faults(site: Path, tmp_path: Path) -> None:
+def test_check_finds_faults(tmp_path: Path) -> None:
     for name, body in {
         "a.html": '<a href="b.html#there"></a><a href="missing.html"></a><a href="https://example.org"></a>',
         "b.html": '<p id="here"><script src="https://example.org/x.js"></script><img src="../../x.png">',
@@ -85,6 +89,40 @@ def test_every_document_and_system_has_a_page(site: Path) -> None:
         assert f'id="ringforge.{name}"' in text
     assert (site / "cpp-reference" / "classringforge_1_1circuits_1_1Matvec.html").is_file()
     assert "--normalise" in (site / "commands" / "psi.html").read_text(encoding="utf-8")
+
+
+class _Structure(HTMLParser):
+    """How many elements of each kind an article has."""
+
+    KINDS = frozenset({"h1", "h2", "h3", "h4", "li", "table", "tr", "pre", "blockquote", "em", "strong"})
+
+    def __init__(self, article: bool) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self._inside = not article
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._inside = self._inside or tag == "article"
+        if self._inside and tag in self.KINDS:
+            self.counts[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "article":
+            self._inside = False
+
+
+def test_pages_have_the_structure_that_github_shows(site: Path) -> None:
+    """Headings, lists, tables and code of every document, by another reader of Markdown."""
+    for path in (ROOT / "docs").rglob("*.md"):
+        relative = path.relative_to(ROOT / "docs")
+        if relative.parts[0] == "reference":
+            continue
+        expected, found = _Structure(article=False), _Structure(article=True)
+        expected.feed(MarkdownIt("commonmark").enable("table").render(path.read_text(encoding="utf-8")))
+        page = site / relative.with_suffix(".html")
+        page = page.with_name("index.html") if path.stem == "README" else page
+        found.feed(page.read_text(encoding="utf-8"))
+        assert found.counts == expected.counts, relative
 
 
 @pytest.mark.parametrize("query", ["rnnt", "gates-128", "NoiseError"])

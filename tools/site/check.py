@@ -57,7 +57,9 @@ def _fault(site: Path, path: Path, target: str) -> str | None:
     if not file.is_file():
         return f"{target}: no such file"
     anchor = unquote(parts.fragment)
-    if anchor == "nested-classes" and path.parent.name == "cpp-reference":  # of private classes, which Doxygen leaves out
+    if (
+        anchor == "nested-classes" and path.parent.name == "cpp-reference"
+    ):  # of private classes, which Doxygen leaves out
         return None
     # Material's own: the top of any page, and what its script sets.
     if anchor and file.suffix == ".html" and anchor not in _read(file).anchors and not anchor.startswith("__"):

@@ -18,7 +18,13 @@ def command_pages() -> dict[str, str]:
     root: Any = typer.main.get_command(app)
     context = _context(root, "ringforge", None)
     children = [(name, command) for name, command in _children(root, context) if not command.hidden]
-    index = ["# Commands", _help(root), *_parameters(root, context), "## All commands", "| command | what it does |\n|---|---|"]
+    index = [
+        "# Commands",
+        _help(root),
+        *_parameters(root, context),
+        "## All commands",
+        "| command | what it does |\n|---|---|",
+    ]
     index[-1] += "".join(f"\n| [`ringforge {n}`]({n}.md) | {_short(c)} |" for n, c in children)
     result = {"commands/index.md": "\n\n".join(index) + "\n"}
     for name, command in children:
