@@ -187,7 +187,7 @@ def _split(line: str) -> list[str]:
     lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
     lexer.whitespace_split = True
     lexer.commenters = ""
-    words = []
+    words: list[str] = []
     try:
         words.extend(lexer)
     except ValueError:  # a quotation that has not ended
