@@ -46,7 +46,11 @@ struct Words32 {
   V q, q2, q4, q8;
   Tw one;
   RF_MEMBER explicit Words32(u32 m)
-      : q(set32(m)), q2(set32(2 * m)), q4(set32(4 * m)), q8(set32(8 * m)), one(1, static_cast<u32>((u64{1} << 32) / m)) {}
+      : q(set32(m)),
+        q2(set32(2 * m)),
+        q4(set32(4 * m)),
+        q8(set32(8 * m)),
+        one(1, static_cast<u32>((u64{1} << 32) / m)) {}
 
   template <bool Second>
   RF_MEMBER void fwd(V& x, V& y, const Tw& t) const {
