@@ -248,7 +248,9 @@ TEST(Spectral, StepsOfBlindRotationsAreWordForWordTheSame) {
         step(with.data(), fhew::GadgetRows<u32>(key.data(), spectra));
         step(without.data(), fhew::GadgetRows<u32>(key.data()));
         EXPECT_EQ(std::memcmp(with.data(), without.data(), with.bytes()), 0) << what;
-        if (kind == Fill::random) EXPECT_NE(std::memcmp(with.data(), start.data(), with.bytes()), 0) << what;
+        if (kind == Fill::random) {
+          EXPECT_NE(std::memcmp(with.data(), start.data(), with.bytes()), 0) << what;
+        }
       };
       same("external product", rgsw.data(),
            [&](u32* x, const auto& k) { fhew::external_product(x, x, k, p.a, p.b, *ring, w); });
