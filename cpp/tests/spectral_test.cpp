@@ -6,9 +6,10 @@
 #include "ringforge/spectral_tables.hpp"
 
 #include <cmath>
-#include <numeric>
+#include <sstream>
 
 #include "ringforge/fhew/gates.hpp"
+#include "ringforge/fhew/rlwe.hpp"
 #include "ringforge/small_tables.hpp"
 #include "spectral_impl.hpp"
 #include "support.hpp"
@@ -216,6 +217,84 @@ TEST(Spectral, TwiddleFactorsAreSquareRoots) {
         check(t.re6[h], t.im6[h], 4 * h + 2);
       }
     }
+  }
+}
+
+/// What gates are made of, with spectra and without, for every named set whose products are exact.
+TEST(Spectral, StepsOfBlindRotationsAreWordForWordTheSame) {
+  std::mt19937_64 rng(23);
+  unsigned found = 0;
+  for (const std::string& name : fhew::GateParameters::names()) {
+    const auto p = fhew::GateParameters::named(name, "a test");
+    const std::array<Cut, 2> both{p.a, p.b};
+    if (p.modulus >> 31 != 0 || spectral_error(both, p.modulus, p.log_n) >= 0.5) continue;
+    ASSERT_LT(spectral_error(std::span(&p.automorphism, 1), p.modulus, p.log_n), 0.5);
+    SCOPED_TRACE(name);
+    ++found;
+    const auto ring = SmallRing<u32>::get(p.modulus, p.log_n);
+    const std::size_t n = ring->n(), rows = std::max<std::size_t>(p.rows(), p.automorphism.count);
+    WordArray<u32> key(2 * n * rows), start(2 * n), other(2 * n);
+    WordArray<double> rgsw(2 * n * p.rows()), switching(2 * n * p.automorphism.count);
+    for (const Fill kind : {Fill::random, Fill::largest, Fill::smallest, Fill::alternating}) {
+      fill(key.data(), key.size(), ring->q(), kind, rng);
+      fill(start.data(), 2 * n, ring->q(), kind, rng);
+      fill(other.data(), 2 * n, ring->q(), Fill::random, rng);
+      for (std::size_t r = 0; r < 2 * rows; ++r) ring->forward(key.data() + r * n, key.data() + r * n);
+      fhew::make_spectra(rgsw.data(), key.data(), 1, p.rows(), *ring);
+      fhew::make_spectra(switching.data(), key.data(), 1, p.automorphism.count, *ring);
+      fhew::Workspace<u32> w(n, rows);
+      const auto same = [&](const char* what, const double* spectra, auto&& step) {
+        WordArray<u32> with = start, without = start;
+        step(with.data(), fhew::GadgetRows<u32>(key.data(), spectra));
+        step(without.data(), fhew::GadgetRows<u32>(key.data()));
+        EXPECT_EQ(std::memcmp(with.data(), without.data(), with.bytes()), 0) << what;
+        if (kind == Fill::random) {
+          EXPECT_NE(std::memcmp(with.data(), start.data(), with.bytes()), 0) << what;
+        }
+      };
+      same("external product", rgsw.data(),
+           [&](u32* x, const auto& k) { fhew::external_product(x, x, k, p.a, p.b, *ring, w); });
+      same("rotation by a bit", rgsw.data(),
+           [&](u32* x, const auto& k) { fhew::rotate_by_bit(x, n + 77, k, p.a, p.b, *ring, w); });
+      same("choice", rgsw.data(), [&](u32* x, const auto& k) { fhew::cmux(x, other.data(), k, p.a, p.b, *ring, w); });
+      same("substitution", switching.data(),
+           [&](u32* x, const auto& k) { fhew::substitute(x, x, 5, k, p.automorphism, *ring, w); });
+    }
+  }
+  EXPECT_EQ(found, 2U);  // gates-128, gates-128-f128
+}
+
+/// Many threads that use a key first make its spectra once; the bits are those of one thread.
+TEST(Spectral, TheFirstGateMayBeOfManyThreads) {
+  fhew::GateParameters p = fhew::GateParameters::named("gates-128");
+  p.n = 64;
+  for (const auto method : {fhew::Method::ginx, fhew::Method::automorphism, fhew::Method::ap}) {
+    if (method == fhew::Method::ap) p.ap_base = 3;
+    TestRandomness rng(Seed{});
+    const fhew::GateSecretKey secret(p, rng);
+    const auto key = fhew::GateEvaluationKey::make(secret, method, rng, 2);
+    std::stringstream file;
+    key.save(file);
+    const auto copy = fhew::GateEvaluationKey::load(file, p, 2);
+    EXPECT_EQ(key.spectral_bytes(), method == fhew::Method::ap ? 0 : 2 * key.bootstrap_bytes());
+    constexpr std::size_t kGates = 16;
+    const std::size_t words = p.n + 1;
+    WordArray<u32> wires(words * (kGates + 2)), single(words * (kGates + 2));
+    wires.zero();
+    const std::uint8_t bits[2] = {1, 0};
+    secret.encrypt(wires.data(), bits, 2, rng);
+    single = wires;
+    std::vector<std::uint8_t> kinds;
+    std::vector<std::int32_t> in, out;
+    for (std::size_t g = 0; g < kGates; ++g) {
+      kinds.push_back(static_cast<std::uint8_t>(g % 6));
+      in.insert(in.end(), {0, 1, 0});
+      out.push_back(static_cast<std::int32_t>(g + 2));
+    }
+    const fhew::GateLevel level{kinds.data(), in.data(), out.data(), kGates};
+    fhew::evaluate(key, level, wires.data(), kGates + 2, 4);
+    fhew::evaluate(copy, level, single.data(), kGates + 2, 1);
+    EXPECT_EQ(std::memcmp(wires.data(), single.data(), wires.bytes()), 0);
   }
 }
 

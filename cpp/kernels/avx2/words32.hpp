@@ -33,6 +33,9 @@ RF_INLINE V times2(V y, const Tw& t, V q) {
 /// y*w in [0, q) for any y.
 RF_INLINE V times(V y, const Tw& t, V q) { return csub32(times2(y, t, q), q); }
 
+/// Keeps the compiler from taking a difference apart again: x + (a - b) and x - (a - b) share it.
+RF_INLINE void keep(V& v) { __asm__("" : "+x"(v)); }
+
 /// Butterflies on words below K*q, K*q <= 2^32, K = 32, 8, 4 or 1. Levels go in pairs.
 ///   Forward, a product is below 2q, so each level adds 2q: K = 32 has room for all of them, K = 8 for two, K = 4 for
 ///   one, and x loses K/2*q first. Leaving a pair, words are below K*q again.
@@ -43,18 +46,24 @@ struct Words32 {
   V q, q2, q4, q8;
   Tw one;
   RF_MEMBER explicit Words32(u32 m)
-      : q(set32(m)), q2(set32(2 * m)), q4(set32(4 * m)), q8(set32(8 * m)), one(1, static_cast<u32>((u64{1} << 32) / m)) {}
+      : q(set32(m)),
+        q2(set32(2 * m)),
+        q4(set32(4 * m)),
+        q8(set32(8 * m)),
+        one(1, static_cast<u32>((u64{1} << 32) / m)) {}
 
   template <bool Second>
   RF_MEMBER void fwd(V& x, V& y, const Tw& t) const {
     if constexpr (K == 1) {
-      const V v = times(y, t, q);
+      V v = times(y, t, q);
+      keep(v);
       y = wrap32(sub32(x, v), q);
       x = csub32(add32(x, v), q);
     } else {
       if constexpr (K == 8 && !Second) x = csub32(x, q4);
       if constexpr (K == 4) x = csub32(x, q2);
-      const V v = times2(y, t, q);
+      V v = times2(y, t, q);
+      keep(v);
       y = sub32(add32(x, q2), v);
       x = add32(x, v);
     }

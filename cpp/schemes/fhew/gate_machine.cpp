@@ -61,17 +61,12 @@ void GateMachine<W>::make_spectra() const {
     if (spectra_.load(std::memory_order_relaxed) != nullptr) return;
     WordArray<double> words(spectral_bytes() / sizeof(double));
     double* to = words.data();
-    const W* from = rows_.data();
-    const auto make = [&](std::size_t count, std::size_t rows, bool wanted) {
-      const std::size_t each = 2 * ring_->n() * rows;
-      for (std::size_t i = 0; i < count; ++i, from += each) {
-        if (!wanted) continue;
-        fhew::make_spectra(to, from, rows, *ring_);
-        to += each;
-      }
-    };
-    make(rgsw_count(), params.rows(), spectral_rgsw_);
-    make(substitution_count(), params.automorphism.count, spectral_substitution_);
+    if (spectral_rgsw_) {
+      fhew::make_spectra(to, rows_.data(), rgsw_count(), params.rows(), *ring_);
+      to += rgsw_words();
+    }
+    if (spectral_substitution_)
+      fhew::make_spectra(to, rows_.data() + rgsw_words(), substitution_count(), params.automorphism.count, *ring_);
     spectra_words_ = std::move(words);
     spectra_.store(spectra_words_.data(), std::memory_order_release);
   }

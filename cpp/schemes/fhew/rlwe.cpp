@@ -168,12 +168,15 @@ void encrypt_rgsw(W* rows, const RingSecret<W>& s, const W* message, const Cut& 
   encrypt_rlwe_prime(rows + 2 * ring.n() * a.count, s, message, b, seed, first + a.count, errors);
 }
 
-void make_spectra(double* dst, const u32* rows_eval, std::size_t rows, const SmallRing<u32>& ring) {
-  const std::size_t n = ring.n();
-  WordArray<u32> coeffs(2 * n * rows);
+void make_spectra(double* dst, const u32* ciphertexts, std::size_t count, std::size_t rows,
+                  const SmallRing<u32>& ring) {
+  const std::size_t n = ring.n(), words = 2 * n * rows;
+  WordArray<u32> coeffs(words);
   WordArray<double> scratch(kernels::spectral_scratch(n, rows));
-  for (std::size_t r = 0; r < 2 * rows; ++r) ring.inverse(coeffs.data() + r * n, rows_eval + r * n);
-  ring.spectral_kernels().prepare(dst, coeffs.data(), rows, scratch.data(), ring.table(), ring.spectral_table());
+  for (std::size_t i = 0; i < count; ++i, dst += words, ciphertexts += words) {
+    for (std::size_t r = 0; r < 2 * rows; ++r) ring.inverse(coeffs.data() + r * n, ciphertexts + r * n);
+    ring.spectral_kernels().prepare(dst, coeffs.data(), rows, scratch.data(), ring.table(), ring.spectral_table());
+  }
 }
 
 namespace {

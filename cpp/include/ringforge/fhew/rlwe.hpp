@@ -81,8 +81,8 @@ struct GadgetRows {
 template <class W>
 using Rows = std::type_identity_t<GadgetRows<W>>;
 
-/// The spectra of `rows` rows in Eval form: 2n*rows doubles.
-void make_spectra(double* dst, const u32* rows_eval, std::size_t rows, const SmallRing<u32>& ring);
+/// The spectra of `count` gadget ciphertexts of `rows` rows each, in Eval form: 2n*rows doubles for each.
+void make_spectra(double* dst, const u32* ciphertexts, std::size_t count, std::size_t rows, const SmallRing<u32>& ring);
 
 /// Buffers for the operations below; one for each thread.
 template <class W>
