@@ -5,9 +5,9 @@
 #include <nanobind/stl/map.h>
 
 #include "bindings.hpp"
+#include "ringforge/circuits/cost.hpp"
 #include "ringforge/circuits/matrix_plan.hpp"
 #include "ringforge/linear/baby_steps.hpp"
-#include "ringforge/circuits/cost.hpp"
 
 namespace bindings {
 namespace {
@@ -148,8 +148,8 @@ void bind_planning(nb::module_& m) {
         std::vector<linear::Progression> progressions;
         for (const auto& [stride, count] : generators)
           progressions.push_back({stride, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))});
-        const auto made = unlocked(
-            [&] { return linear::baby_steps({steps.data(), steps.size()}, slots, progressions, giant_cost); });
+        const auto made =
+            unlocked([&] { return linear::baby_steps({steps.data(), steps.size()}, slots, progressions, giant_cost); });
         return to_numpy(made.data(), made.size());
       },
       "steps"_a, "slots"_a, "generators"_a, "giant_cost"_a,
@@ -180,9 +180,7 @@ void bind_planning(nb::module_& m) {
   m.def(
       "plan_matrix_product",
       [](const std::shared_ptr<ckks::Context>& context, std::size_t rows, std::size_t inner, std::size_t columns,
-         std::optional<std::size_t> level) {
-        return plan_matrix_product(*context, {rows, inner, columns}, level);
-      },
+         std::optional<std::size_t> level) { return plan_matrix_product(*context, {rows, inner, columns}, level); },
       "context"_a, "m"_a, "l"_a, "n"_a, "level"_a = nb::none(), GilReleased(),
       "How the C++ library multiplies an m x l matrix by an l x n one.");
 }
