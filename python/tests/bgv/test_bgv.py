@@ -255,7 +255,6 @@ def test_peaks_are_values_at_roots_of_unity() -> None:
 DIGEST = """
 import hashlib, numpy as np
 from ringforge import _native, bgv
-from tests.answers import printed
 p = bgv.Parameters.named("bgv-test-16", "tests")
 s = bgv.Session(p, threads={threads}, fixed_seed_for_tests=bgv.TestSeed(bytes(range(32))))
 s.add_frobenius_keys([1, 5])
