@@ -391,6 +391,7 @@ def test_a_full_disk_is_an_error(words: str) -> None:
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that a test sets."""
     seconds = [0.0]
+    monkeypatch.delenv("RINGFORGE_PROGRESS")
     monkeypatch.setattr(console, "clock", lambda: seconds[0])
     return seconds
 
@@ -442,7 +443,10 @@ def test_a_bar_has_percentage_and_time_left() -> None:
     )
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=slave, stderr=slave, env=environment(TERM="xterm", COLUMNS="100")
+        [sys.executable, "-c", code],
+        stdout=slave,
+        stderr=slave,
+        env=environment(TERM="xterm", COLUMNS="100", RINGFORGE_PROGRESS="1"),
     )
     os.close(slave)
     seen = io.BytesIO()
@@ -460,6 +464,16 @@ def test_a_bar_has_percentage_and_time_left() -> None:
     assert "working" in text
     assert "50%" in text
     assert "10 s left" in text
+
+
+def test_progress_can_be_turned_off(
+    now: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RINGFORGE_PROGRESS", "0")
+    with console.progress("working") as bar:
+        now[0] = 100
+        bar(0.5)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ class _Bar:
         self._task = self._bar.add_task(description, total=1.0, left="")
         self._start = self._told = clock()
         self._running = False
+        self._silent = os.environ.get("RINGFORGE_PROGRESS") == "0"
 
     def update(self, description: str, done: float, seconds_left: float | None = None, waiting: int = 0) -> None:
         """Shows a fraction done.
@@ -209,6 +210,8 @@ class _Bar:
             seconds_left: None: what is left at the pace so far; negative: not known.
             waiting: how many others' turns come first.
         """
+        if self._silent:
+            return
         now = clock()
         passed = now - self._start
         if seconds_left is None:
