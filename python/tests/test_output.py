@@ -344,7 +344,13 @@ def test_standard_output_has_json_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "both"),
-    [("params list", False), ("params list", True), ("gates params gates-128 --json", False), ("hw isa matvec", False)],
+    [
+        ("params list", False),
+        ("params list", True),
+        ("gates params gates-128 --json", False),
+        ("hw isa matvec", False),
+        ("bench hlt --params set-small --diagonals 4", False),
+    ],
 )
 def test_a_reader_that_goes_ends_a_command_quietly(words: str, both: bool) -> None:
     read, write = os.pipe()
