@@ -83,6 +83,11 @@ def reported(err: str) -> str:
     return said
 
 
+def printed(capsys: Any) -> str:
+    """What a command printed in pytest's `capsys` so far, as a person sees it: results and reports."""
+    return parted(*capsys.readouterr())[0]
+
+
 # ---- what is published -------------------------------------------------------------------------------
 
 ROOT = Path(__file__).parents[2]

@@ -147,7 +147,8 @@ def info(
     from ringforge.cli import info_command
 
     out = console()
-    for part in info_command.installation() if file is None else info_command.describe_file(file):
+    parts = info_command.installation() if file is None else info_command.describe_file(file)
+    for part in list(parts):  # all of it is read and checked before anything is said
         out.print(part)
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -71,6 +72,10 @@ class _Console(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Its base ends the process here; we do so at one place, with a status of its own."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Like its base.
@@ -199,6 +204,7 @@ class _Bar:
         self._task = self._bar.add_task(description, total=1.0, left="")
         self._start = self._told = clock()
         self._running = False
+        self._silent = os.environ.get("RINGFORGE_PROGRESS") == "0"
 
     def update(self, description: str, done: float, seconds_left: float | None = None, waiting: int = 0) -> None:
         """Shows a fraction done.
@@ -209,6 +215,8 @@ class _Bar:
             seconds_left: None: what is left at the pace so far; negative: not known.
             waiting: how many others' turns come first.
         """
+        if self._silent:
+            return
         now = clock()
         passed = now - self._start
         if seconds_left is None:

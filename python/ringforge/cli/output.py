@@ -102,6 +102,10 @@ class _State:
 _state = _State()
 
 
+class PipeError(Exception):
+    """A BrokenPipeError of a command, whichever pipe it was: typer would end the process at it without a word."""
+
+
 def prints(
     kind: Kind, result: Any = None, *, version: int = 1, lines: bool = False, plain: str = ""
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
@@ -115,6 +119,8 @@ def prints(
             _state.output, _state.as_json = output, bool(options.get("as_json"))
             try:
                 return function(*args, **options)
+            except BrokenPipeError as e:
+                raise PipeError(*e.args) from None
             finally:
                 _state.output, _state.as_json = before
 
@@ -222,7 +228,6 @@ def begin(command: str) -> None:
 
 def finish() -> None:
     """The command has ended well: prints the answer that waits."""
-    _state.holds = False
     if _state.held is not None:
         held, _state.held = _state.held, None
         _write(held)
@@ -230,12 +235,16 @@ def finish() -> None:
 
 def fail(failure: Failure, output: Output | None) -> None:
     """The command has failed: prints why as JSON, beside the answer that there is."""
-    _state.holds = False
     head = _state.held or _head(output or Output(WORK))
     _state.held = None
     # Who reads standard error is told as well; there is nobody else to tell that standard output is full.
     with contextlib.suppress(OSError):
         _write({**head, "error": failure.model_dump(exclude_none=True)})
+
+
+def end() -> None:
+    """The command is over, however it went."""
+    _state.held, _state.holds = None, False
 
 
 def wants_json(words: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from ringforge.cli import main
 from ringforge.search import Search
 from tests.aes.clear_engine import ClearClient, expand
 from tests.aes.test_clear_engine import library
-from tests.answers import parted, result_of
+from tests.answers import parted, printed, result_of
 from tests.psi.processes import environment
 
 KEY = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
@@ -101,7 +101,7 @@ def test_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, *words, "--in", "e", "--out", "d")
     assert Path("d").read_bytes() == text
     assert main(["info", "e"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "66 encrypted blocks, encrypted; in 3 states" in out  # 63, and a check for each of 3 batches
     # Computed on, with each batch's check.
     run(capsys, *evaluate, "--compute", "below:97", "--out", "below")

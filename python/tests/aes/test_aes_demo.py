@@ -12,7 +12,7 @@ import pytest
 from ringforge.aes import demo
 from ringforge.cli import main
 from ringforge.search import Search
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 
 def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,7 @@ def test_the_demo_of_ltv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["aes", *words, "--threads", "1"]) == 0, capsys.readouterr()
-    return capsys.readouterr().out
+    return printed(capsys)
 
 
 @pytest.mark.parametrize(("scheme", "name"), [("bgv", "bgv-test"), ("ltv", "ltv-test-aes")])

@@ -15,7 +15,7 @@ from ringforge.aes.clear import expand_key
 from ringforge.cli import main
 from ringforge.errors import MismatchError, ShapeError
 from ringforge.gates import Bits, ClearKey, Evaluator, aes
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 KEY = bytes(range(16))
 BLOCK = bytes.fromhex("00112233445566778899aabbccddeeff")
@@ -89,4 +89,4 @@ def test_the_command_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys:
     assert (found["bootstraps"], found["levels"], found["good"]) == (18_576, 288, True)
     monkeypatch.setattr(aes, "encrypt_blocks", lambda *a: ~real(*a))
     assert main(words) == 1
-    assert "WRONG: " + RESULT.hex() in capsys.readouterr().out
+    assert "WRONG: " + RESULT.hex() in printed(capsys)

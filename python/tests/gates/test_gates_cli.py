@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         code = main(["gates", *shlex.split(" ".join(map(str, words)))])
         out, err = capsys.readouterr()
         assert code == 0, err
-        return out + reported(err)
+        return out.replace("\t", " ") + reported(err)
 
     return go
 

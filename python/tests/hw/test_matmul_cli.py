@@ -16,7 +16,7 @@ from ringforge.cli import main
 from ringforge.hw.machines.matmul import run_cli
 from ringforge.hw.machines.matmul.isa_cli import isa_document
 from ringforge.hw.machines.matmul.model_device import ModelDevice
-from tests.answers import result_of
+from tests.answers import parted, result_of
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[..., str]
@@ -29,7 +29,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def go(words: str) -> str:
         capsys.readouterr()
         code = main(shlex.split(words))
-        out, err = capsys.readouterr()
+        out, err = parted(*capsys.readouterr())
         assert code == 0, err
         return out
 

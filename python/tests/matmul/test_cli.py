@@ -20,7 +20,7 @@ from ringforge import matmul
 from ringforge.cli import main
 from ringforge.errors import ParameterError
 from ringforge.matmul.cli import expression
-from tests.answers import reported, result_of
+from tests.answers import parted, reported, result_of
 from tests.matmul.test_matrix import uniform
 
 Run = Callable[..., str]
@@ -146,7 +146,7 @@ def test_info_of_programs_and_files(here: Path, capsys: pytest.CaptureFixture[st
     def info(name: str) -> tuple[int, str, str]:
         capsys.readouterr()
         code = main(["info", name])
-        return code, *capsys.readouterr()
+        return code, *parted(*capsys.readouterr())
 
     code, text, err = info("p.json")
     assert (code, err) == (0, "")

@@ -14,7 +14,7 @@ from ringforge.cli import main
 from ringforge.omr.bulletins import open_board
 from ringforge.omr.detector import Detector
 from ringforge.omr.keys import ReceiverSecret
-from tests.answers import parted, result_of
+from tests.answers import parted, printed, result_of
 
 from .detecting import KEY_BYTES, TOKENS, HashWorker, Loop, digest, key_file, loop, request
 from .world import SMALL, Person, bulletin, new_board, posts
@@ -155,7 +155,7 @@ def test_keys_addresses_and_what_info_says_of_them(tmp_path: Path, capsys: pytes
     assert "never replaced" in run(capsys, "address", "--secret", secret, "--out", secret, code=1)[1]
     for path in (secret, key):
         assert main(["info", str(path)]) == 0
-        said = capsys.readouterr().out
+        said = printed(capsys)
         assert "receiver" in said or "detection key" in said
         assert secret.read_bytes()[400:].hex()[:32] not in said
 

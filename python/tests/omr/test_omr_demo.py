@@ -14,7 +14,7 @@ import pytest
 from ringforge.cli import main
 from ringforge.omr import demo, quotes
 from ringforge.search import Search
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_a_failure(
     }[wrong]
     assert not changed.good
     demo.print_result(changed)
-    assert "FAILED" in capsys.readouterr().out
+    assert "FAILED" in printed(capsys)
     monkeypatch.setattr(demo, "run_demo", lambda **_: changed)
     assert main(["omr", "demo"]) == 1
     capsys.readouterr()

@@ -22,7 +22,7 @@ from ringforge.psi.commands.common import guessable
 from ringforge.psi.data import Request, choose
 from ringforge.psi.info import TableInfo
 from ringforge.psi.sets import Elements
-from tests.answers import result_of
+from tests.answers import printed, result_of
 from tests.psi.processes import Serving
 from tests.psi.serving import real
 from tests.psi.test_psi_cli import Run, refused, run
@@ -303,7 +303,7 @@ def info_of_lookups() -> TableInfo:
 
 def test_info_of_files_knows_tables(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(shop / "table")]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "a table of private set intersection" in out
     assert "belongs to its owner alone" in out
     assert main(["info", str(tmp_path)]) == 1

@@ -18,6 +18,7 @@ from ringforge import _native
 from ringforge import search as searching
 from ringforge.cli import main
 from ringforge.psi import demo
+from tests.answers import printed
 
 pytest.importorskip("zxcvbn")
 pytestmark = pytest.mark.skipif(not hasattr(_native, "psi"), reason="its processes are the command's own")
@@ -108,7 +109,7 @@ def test_what_is_wrong_is_a_failure(
     result = dataclasses.replace(shown[1], **wrong)
     assert not result.good
     demo.print_result(result)
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert words in out
     assert "FAILED" in out
     monkeypatch.setattr(demo, "run_demo", lambda **_: result)

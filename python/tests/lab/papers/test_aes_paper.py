@@ -15,7 +15,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.papers import aes as paper
 from ringforge.lab.papers.aes import cycles, figures, times
 from ringforge.lab.tables import Value
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 
 def test_multiplications_of_a_level_by_walking_it() -> None:
@@ -148,7 +148,7 @@ def test_sentences_state_the_checked_numbers() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "aes"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for title in (
         "Parameters",
         "Cycles of",

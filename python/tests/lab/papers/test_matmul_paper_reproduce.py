@@ -14,7 +14,7 @@ from ringforge.errors import FormatError
 from ringforge.lab.papers.matmul import findings, tables
 from ringforge.lab.tables import Value, render
 from ringforge.runs import Record, save
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 RECORD = Record(
     system="matmul",
@@ -75,7 +75,7 @@ def test_measured_products_come_last(tmp_path: Path) -> None:
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "matmul", "--no-plans", "--results", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "Table III: rotations of the twelve benchmarks" in text
     assert re.search(r"^ +1\. Equation 8", text, re.MULTILINE)
     assert "No measured products" in text
@@ -88,6 +88,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_both_papers_are_under_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--help"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "matvec" in text
     assert "matmul" in text

@@ -14,7 +14,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.papers import omr as paper
 from ringforge.lab.papers.omr import Measured, timings
 from ringforge.lab.tables import Value
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 FOUND = Measured(add=0.5, multiply=4.0, rotate=50.0, encode=3.0)
 
@@ -77,7 +77,7 @@ def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(paper, "measure", fake)
     assert main(["reproduce", "omr"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for title in ("Table II: ", "Table III: ", "Table IV: ", "MatMul on the CPU", "Sizes", "SophOMR's own figures"):
         assert title in text
     assert re.search(r"^ +1\. ", text, re.MULTILINE)
@@ -88,6 +88,6 @@ def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     assert document["contradictions"] == []
     assert not asked
     assert main(["reproduce", "omr", "--table", "IV", "--measure"]) == 0
-    assert "(x)" in capsys.readouterr().out
+    assert "(x)" in printed(capsys)
     assert asked == [1]
     assert main(["reproduce", "omr", "--table", "7"]) != 0

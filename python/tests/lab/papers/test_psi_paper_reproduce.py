@@ -14,7 +14,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.lab.papers import psi as paper
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, BinTime, GateTime, Measured, OperationTime, timings
 from ringforge.lab.tables import Value, render
-from tests.answers import result_of
+from tests.answers import printed, result_of
 
 FOUND = Measured(
     threads=2,
@@ -131,7 +131,7 @@ def test_operations_run() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "psi", "--no-measure"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for number in range(1, 6):
         assert f"Table {number}: " in text
     assert re.search(r"^ +1\. Algorithm 2", text, re.MULTILINE)
@@ -154,12 +154,12 @@ def test_command_measures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.setattr(paper, "measure", fake)
     assert main(["reproduce", "psi", "--table", "4", "--threads", "3"]) == 0
     assert asked == [((4,), 3, False)]
-    assert "SCALED" in capsys.readouterr().out
+    assert "SCALED" in printed(capsys)
     assert "Table 3" in render(paper.tables((3,), FOUND))
 
 
 def test_all_papers_are_under_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--help"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for name in ("matvec", "matmul", "psi"):
         assert name in text
