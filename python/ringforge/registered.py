@@ -6,7 +6,7 @@ Groups, of which pyproject.toml holds our own:
 
 - `ringforge.commands`: Typer apps, commands of the command line by their names.
 - `ringforge.demos`: pairs of a command's function and about how many seconds it takes, by the system's name.
-- `ringforge.doctor`: functions that say which tools a room uses (`ringforge.cli.doctor_command.Tool`).
+- `ringforge.doctor`: functions that say which tools a room uses (`ringforge.cli.findings.Tool`).
 - `ringforge.files.record`, `ringforge.files.begin`, `ringforge.files.format`, `ringforge.files.suffix`: functions that
   say for `ringforge info` what a file holds, by the type of its first record ("0x0201"), by its first bytes, by the
   format that it states as JSON, or by the suffix of its name. Records of other types are shown as a table.

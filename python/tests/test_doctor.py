@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from ringforge import _native
 from ringforge.cli import doctor_command, health, main, self_test
-from ringforge.cli.doctor_command import Finding, State, Tool
+from ringforge.cli.findings import Finding, State, Tool
 from ringforge.errors import Error
 
 PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -101,16 +101,14 @@ def test_kernel_sets_that_differ_are_broken(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("import os; os.kill(os.getpid(), 4)", "the process ended with -4"),
         ("raise SystemExit('no memory')", "no memory"),
-        ("print('{\"kernels\": \"avx9\", \"digests\": {}}')", "avx9 computed instead"),
+        ('print(\'{"kernels": "avx9", "digests": {}}\')', "avx9 computed instead"),
         ("import time; time.sleep(60)", "it took more than 2 s"),
     ],
 )
 def test_a_child_that_fails(code: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., Any] = subprocess.run
     monkeypatch.setattr(self_test, "PATIENCE_SECONDS", 2)
-    monkeypatch.setattr(
-        subprocess, "run", lambda command, **options: real([sys.executable, "-c", code], **options)
-    )
+    monkeypatch.setattr(subprocess, "run", lambda _, **options: real([sys.executable, "-c", code], **options))
     with pytest.raises(Error, match=words):
         self_test.with_kernels("ref")
 
@@ -120,7 +118,9 @@ def test_broken_parts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     monkeypatch.setattr(os, "getrandom", lambda n, _: b"\0" * n)
     monkeypatch.setattr(health.time, "time", lambda: 0.0)
     monkeypatch.setattr(
-        health, "_requirements", lambda: [Requirement("numpy>=99"), Requirement("no-such-package"), Requirement("typer")]
+        health,
+        "_requirements",
+        lambda: [Requirement("numpy>=99"), Requirement("no-such-package"), Requirement("typer")],
     )
     assert state_of("checks", "random source").found == "its bytes repeat or are not even"
     assert "before this release" in state_of("checks", "clock").found

