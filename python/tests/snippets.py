@@ -209,7 +209,12 @@ class Reader:
     def _shell(self, text: str, where: str, *, fails: bool) -> None:
         command = ["bash", "-euo", "pipefail", "-c", text]
         ended = subprocess.run(
-            command, cwd=self.folder, env=self._environment, capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8"
+            command,
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
         )
         self._printed = (ended.stdout, ended.stderr)
         if (ended.returncode != 0) != fails or "Traceback" in ended.stderr:
