@@ -14,16 +14,23 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LANGUAGES = frozenset({"sh", "python", "text", "json", "yaml", "toml", "ini", "cmake", "cpp", "verilog", "mermaid", ""})
+CODE = frozenset({"sh", "python", "pycon"})
+"""What is run: commands, Python, and sessions of Python with what they print."""
+
+LANGUAGES = CODE | {"text", "json", "yaml", "toml", "ini", "cmake", "cpp", "verilog", "mermaid", "proto", ""}
 """What a fence may say. `bash` or `console` would be code that nothing runs."""
 
 MARKS = frozenset({"long", "server", "fails", "output", "output all"})
+
+_LONGEST = {False: 300, True: 3600}
+"""Seconds after which a block of commands is taken for one that does not end, without and with long blocks."""
 
 _FENCE = re.compile(r"^( *)```([\w-]*)\s*$")
 _MARK = re.compile(r"^ *<!-- (snippet|not run): (.+?) -->\s*$")
@@ -31,15 +38,23 @@ _ADDRESS = re.compile(r"(127\.0\.0\.1|localhost):(\d{4,5})\b")
 _READY = re.compile(r"\S:\d{2,5}\b|\.sock\b")
 
 _INTERPRETER = """
-import contextlib, io, json, sys, traceback
+import contextlib, doctest, io, json, sys, traceback
 scope = {"__name__": "__main__"}
 answers, sys.stdout = sys.stdout, io.StringIO()
 for line in sys.stdin:
-    text, name = json.loads(line)
+    text, name, language = json.loads(line)
     out, fault = io.StringIO(), ""
     with contextlib.redirect_stdout(out):
         try:
-            exec(compile(text, name, "exec"), scope)
+            if language == "pycon":
+                session = doctest.DocTestParser().get_doctest(text, scope, name, None, 0)
+                runner = doctest.DocTestRunner(verbose=False)
+                runner.run(session, clear_globs=False)
+                scope = session.globs
+                if runner.failures:
+                    fault = out.getvalue()
+            else:
+                exec(compile(text, name, "exec"), scope)
         except BaseException:
             fault = traceback.format_exc()
     print(json.dumps([out.getvalue(), fault]), file=answers, flush=True)
@@ -162,7 +177,7 @@ class Reader:
             return
         if block.mark.startswith("output"):
             self._compare(block, where)
-        elif block.language in {"sh", "python"} and not block.not_run:
+        elif block.language in CODE and not block.not_run:
             begin = time.monotonic()
             text = _ADDRESS.sub(self._other_port, block.text)
             if block.mark == "server":
@@ -170,7 +185,7 @@ class Reader:
             elif block.language == "sh":
                 self._shell(text, where, fails=block.mark == "fails")
             else:
-                self._interpret(text, where, fails=block.mark == "fails")
+                self._interpret(text, where, block.language, fails=block.mark == "fails")
             print(f"{where}: {time.monotonic() - begin:.1f} s")
 
     def finish(self) -> None:
@@ -208,20 +223,29 @@ class Reader:
 
     def _shell(self, text: str, where: str, *, fails: bool) -> None:
         command = ["bash", "-euo", "pipefail", "-c", text]
-        ended = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self._environment,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        self._printed = (ended.stdout, ended.stderr)
-        if (ended.returncode != 0) != fails or "Traceback" in ended.stderr:
-            said = f"{ended.stdout[-3000:]}{ended.stderr[-6000:]}"
-            raise SnippetError(f"{where}: the commands ended with {ended.returncode}:\n{text}\n{said}")
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                status = process.wait(_LONGEST[self.long])
+            except subprocess.TimeoutExpired:
+                raise SnippetError(f"{where}: not done after {_LONGEST[self.long]} s; a server has a mark") from None
+            finally:
+                _kill(process)
+            printed = [(file.seek(0), file.read())[1] for file in (out, err)]
+        self._printed = (printed[0], printed[1])
+        if (status != 0) != fails or "Traceback" in printed[1]:
+            said = f"{printed[0][-3000:]}{printed[1][-6000:]}"
+            raise SnippetError(f"{where}: the commands ended with {status}:\n{text}\n{said}")
 
-    def _interpret(self, text: str, where: str, *, fails: bool) -> None:
+    def _interpret(self, text: str, where: str, language: str, *, fails: bool) -> None:
         if self._python is None:
             self._python = subprocess.Popen(
                 [sys.executable, "-c", _INTERPRETER],
@@ -233,7 +257,7 @@ class Reader:
             )
         assert self._python.stdin is not None
         assert self._python.stdout is not None
-        self._python.stdin.write(json.dumps([text, where]) + "\n")
+        self._python.stdin.write(json.dumps([text, where, language]) + "\n")
         self._python.stdin.flush()
         answer = self._python.stdout.readline()
         if not answer:

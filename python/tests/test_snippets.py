@@ -14,12 +14,17 @@ ROOT = Path(__file__).parents[2]
 
 NOT_RUN = {
     ("CONTRIBUTING.md", "make build        # .venv/bin/ringforge"),
+    ("README.md", "pip install 'ringforge-he[demo]'    # the library, the command line, and the data of the demos"),
+    (
+        "README.md",
+        "make demo                           # builds everything, then the same demo: .venv/bin/ringforge matvec demo",
+    ),
 }
 """What no test runs: document and first line of the block. What stands here can be wrong without notice, so a new
 line is a decision: the block needs a daemon, root, a cluster, a card or a network that a test has not."""
 
 FOUND = {str(path.relative_to(ROOT)): snippets.blocks(path.read_text("utf-8")) for path in snippets.documents(ROOT)}
-WITH_CODE = [name for name, found in FOUND.items() if any(b.language in {"sh", "python"} for b in found)]
+WITH_CODE = [name for name, found in FOUND.items() if any(b.language in snippets.CODE for b in found)]
 WITH_LONG = [name for name in WITH_CODE if any(b.mark == "long" for b in FOUND[name])]
 
 
