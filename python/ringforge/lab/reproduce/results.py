@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from ringforge.cli.console import say
+from ringforge.cli.options import output_file
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.lab.papers.aes import machine_tables as aes_machines
@@ -139,7 +140,9 @@ def page(folder: Path) -> str:
 
 
 def results(
-    write: Annotated[Path | None, typer.Option(help="Write the page to this file in place of printing it.")] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Write the page to this file in place of printing it.", callback=output_file)
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
