@@ -56,7 +56,9 @@ def detect(
     digests = dict(source.sealed())
     if bulletin not in digests:
         raise ParameterError(f"bulletin {bulletin} is not sealed: call board.seal(pad=True), or wait until it is full")
-    detector = Detector(board.set, source, method=key.method, threads=threads, device=device)
+    detector = Detector(
+        board.set, source, method="paper" if key.method == "paper" else "ringforge", threads=threads, device=device
+    )
     session = DetectorSession(detector, Engine(detector.plan, key, threads, open_device(device)))
     request = Request(_NAME, bulletin, digests[bulletin], "messages", capacity, 0, board.set.entries)
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +71,7 @@ def detect(
 
 
 def read(secret: ReceiverSecret, digest: Digest) -> dict[int, bytes]:
-    """The receiver's messages: each text by its place in the bulletin. What is no message of the receiver's is left out.
+    """The receiver's messages: each text by its place in the bulletin. Boxes that are not the receiver's are left out.
 
     Raises:
         TooManyMessagesError: there are more than the digest holds: search again with a larger capacity.
