@@ -431,8 +431,8 @@ def omr(saved: Saved) -> list[Table]:
             "65,536 entries, 50 messages, set `ringforge`: 130 bits, a message missed or wrong below 2^-40. SophOMR's "
             "times are its own, on a Sapphire Rapids, at 114 bits. `ringforge bench omr`."
         )
-        heads = ("stage", "threads", "time", "SophOMR, as it states", "ratio")
-        made.append(Table("Detection in a bulletin", heads, tuple(rows), (about, _sources(runs))))
+        titles: tuple[str, ...] = ("stage", "threads", "time", "SophOMR, as it states", "ratio")
+        made.append(Table("Detection in a bulletin", titles, tuple(rows), (about, _sources(runs))))
     runs = saved.runs("omr-omr")
     rows = [
         (r.case, _x(r.seconds, "ms", 1e3), _x(r.peer_seconds, "ms", 1e3), _d(r.ratio))
@@ -441,11 +441,11 @@ def omr(saved: Saved) -> list[Table]:
     ]
     if rows:
         about = "N = 2^16, the primes of message retrieval, processor time. `ringforge bench omr`."
-        heads = ("operation", "time", "peer", "ratio")
+        titles = ("operation", "time", "peer", "ratio")
         made.append(
             Table(
                 f"Operations of BFV beside {_peer(runs[0].records[0])}, one thread",
-                heads,
+                titles,
                 tuple(rows),
                 (about, _sources(runs)),
             )
