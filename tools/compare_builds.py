@@ -44,6 +44,7 @@ def figures(program: Path, command: list[str], pinned: str) -> dict[str, float]:
     out: dict[str, float] = {}
     for line in done.stdout.splitlines():
         record = json.loads(line)
+        record = record.get("result", record)  # builds before the envelope print bare records
         name = " ".join(str(record[k]) for k in ("system", "case", "params", "algorithm", "threads"))
         out[name] = record["seconds"]
         if record.get("encode_seconds"):

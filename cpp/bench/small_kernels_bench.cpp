@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ringforge/small_tables.hpp"
+#include "ringforge/spectral_tables.hpp"
 
 namespace {
 
@@ -135,6 +136,35 @@ void cases(unsigned log_n, W q, const Cut& cut_a, const Cut& cut_b) {
   });
 }
 
+/// A gadget product with its way back to coefficients: by number-theoretic and by complex transforms.
+void whole_products(unsigned log_n, u32 q, const Cut& cut_a, const Cut& cut_b) {
+  const size_t n = size_t{1} << log_n, rows = cut_a.count + cut_b.count, words = 2 * n * rows;
+  const SmallTables<u32> tables(q, log_n);
+  const SpectralTables spectral(log_n);
+  const auto& t = tables.ntt();
+  const std::string suffix = " 2^" + std::to_string(log_n) + " q " + std::to_string(t.mod.bits) + " rows " +
+                             std::to_string(rows) + " keys pass";
+  const size_t keys = kKeyBytes / (words * sizeof(u32));
+  Words<u32> a(n), b(n), c(n), d(n), key(keys * words), scratch(rows * n);
+  a.fill(n, q);
+  b.fill(n, q);
+  key.fill(keys * words, q);
+  WordArray<double> spectra(keys * words), work(kernels::spectral_scratch(n, rows));
+  const CutPoly<u32> polys[] = {{a.get(), cut_a}, {b.get(), cut_b}};
+  size_t at = 0;
+  report<u32>("product and back" + suffix, 0, [&](const SmallKernels<u32>& k) {
+    k.gadget_product(c.get(), d.get(), polys, 2, key.get() + at * words, scratch.get(), t);
+    k.inverse(c.get(), c.get(), t);
+    k.inverse(d.get(), d.get(), t);
+    at = (at + 1) % keys;
+  });
+  report<u32>("spectral product" + suffix, 0, [&](const SmallKernels<u32>& k) {
+    const auto& s = *kernels::spectral_find(k.name);
+    s.product(c.get(), d.get(), polys, 2, spectra.data() + at * words, false, work.data(), t, spectral.table());
+    at = (at + 1) % keys;
+  });
+}
+
 template <class W>
 W prime(unsigned bits, unsigned log_n) {
   return static_cast<W>(primes_below(bits, 1, u64{2} << log_n)[0]);
@@ -155,6 +185,8 @@ int main(int argc, char** argv) {
       cases<u32>(log_n, prime<u32>(bits, log_n), two, three);
     }
   }
+  whole_products(10, 67104769, {8, 2, 10, true}, {6, 2, 14, true});  // gates-128
+  whole_products(11, prime<u32>(26, 11), {7, 2, 12, true}, {6, 2, 14, true});
   const Cut none{1, 0, 0, true};
   for (const unsigned bits : {37U, 46U, 50U})
     cases<u64>(11, prime<u64>(bits, 11), {10, 2, bits - 20, true}, {10, 3, bits - 30, true});

@@ -143,6 +143,21 @@ const RaderKernels& rader_active() {
   return k;
 }
 
+const SpectralKernels* spectral_find(const char* name) noexcept {
+  const Kernels* k = find(name);
+  if (k == nullptr) return nullptr;
+#if defined(__x86_64__)
+  if (k == &avx2_kernels()) return &avx2_spectral();
+  if (k == &avx512_kernels()) return &avx512_spectral();
+#endif
+  return &ref_spectral();
+}
+
+const SpectralKernels& spectral_active() {
+  static const SpectralKernels& k = *spectral_find(active().name);
+  return k;
+}
+
 Modulus make_modulus(u64 q) noexcept {
   using u128 = unsigned __int128;
   Modulus m;

@@ -12,7 +12,7 @@ namespace ringforge {
 /// what it guards whole. For namespace scope only. A thread that holds one may lock another of higher rank only.
 class ForkMutex {
  public:
-  enum class Rank { types, rings, primes, tables, memory };
+  enum class Rank { types, keys, rings, primes, tables, memory };
   explicit ForkMutex(Rank rank);
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }

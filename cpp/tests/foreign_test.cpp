@@ -12,6 +12,7 @@
 
 #include "ringforge/circuits/batch_matmul.hpp"
 #include "ringforge/circuits/hlt.hpp"
+#include "ringforge/circuits/matrix_product.hpp"
 #include "ringforge/circuits/matvec.hpp"
 #include "ringforge/circuits/pair_sum.hpp"
 #include "ringforge/circuits/psi.hpp"
@@ -63,7 +64,8 @@ struct World {
         matvec(ctx, plan, kLevel),
         hlt(ctx, map, kLevel, Schedule::hoisted),
         pairs(ctx, pair_plan(), kLevel),
-        batches(ctx, kDim) {
+        batches(ctx, kDim),
+        product(ctx, {2, 2, 2}) {
     const std::vector<double> ones(16, 0.25);
     matvec.encode(ones, {}, {kScale, kScale, 1});
     hlt.encode({kScale, kScale, 1});
@@ -79,6 +81,10 @@ struct World {
       if (!keys.contains(element)) keys.insert(client.galois_key(sk, element));
     const std::vector<C> matrices(kDim * kDim, 0.25);
     batch = batches.encrypt(client, sk, matrices, Lines::columns, kScale, kLevel);
+    product_keys = product.make_keys(client, sk);
+    product.prepare();
+    left = product.encrypt_left(client, sk, square);
+    right = product.encrypt_right(client, sk, square);
   }
   static PairSumPlan pair_plan() {
     PairSumPlan plan;
@@ -105,6 +111,10 @@ struct World {
   Hlt hlt;
   PairSum pairs;
   BatchMatmul batches;
+  MatrixProduct product;
+  std::vector<double> square = std::vector<double>(4, 0.5);
+  KeySet product_keys;
+  Ciphertext left, right;
   GaloisKeys keys;
   MatrixBatch batch;
 };
@@ -284,6 +294,22 @@ void objects(World& w, World& f, bool cut, const std::function<void(const std::v
       {"Hlt::run", "input", [&] { (void)w.hlt.run(f.c, w.keys); }},
       {"PairSum::run", "left", [&] { run_pairs(f.c, w.c, w.keys, w.relin); }},
       {"PairSum::run", "right", [&] { run_pairs(w.c, f.c, w.keys, w.relin); }},
+      {"MatrixProduct::encrypt_left", "client", [&] { (void)w.product.encrypt_left(f.client, w.sk, w.square); }},
+      {"MatrixProduct::encrypt_right", "key", [&] { (void)w.product.encrypt_right(w.client, f.sk, w.square); }},
+      {"MatrixProduct::encrypt_right (public)", "key",
+       [&] { (void)w.product.encrypt_right(w.client, f.pk, w.square); }},
+      {"MatrixProduct::make_keys", "client", [&] { (void)w.product.make_keys(f.client, w.sk); }},
+      {"MatrixProduct::make_keys", "key", [&] { (void)w.product.make_keys(w.client, f.sk); }},
+      {"MatrixProduct::left", "a", [&] { (void)w.product.left(f.left, w.product_keys); }},
+      {"MatrixProduct::right", "b", [&] { (void)w.product.right(f.right, w.product_keys); }},
+      {"MatrixProduct::multiply", "factor",
+       [&] {
+         (void)w.product.multiply(w.product.left(w.left, w.product_keys), f.product.right(f.right, f.product_keys),
+                                  w.product_keys);
+       }},
+      {"MatrixProduct::decrypt", "client", [&] { (void)w.product.decrypt(f.client, w.sk, w.left); }},
+      {"MatrixProduct::decrypt", "key", [&] { (void)w.product.decrypt(w.client, f.sk, w.left); }},
+      {"MatrixProduct::decrypt", "ciphertext", [&] { (void)w.product.decrypt(w.client, w.sk, f.left); }},
       {"BatchMatmul::decode", "lines",
        [&] { (void)w.batches.decode(std::vector<Plaintext>(kDim, f.p), Lines::columns); }},
       {"BatchMatmul::encrypt", "client",

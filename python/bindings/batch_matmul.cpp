@@ -51,7 +51,7 @@ void bind_batch_matmul(nb::module_& m) {
       .def_prop_ro("scale", &MatrixBatch::scale)
       .def("transposed", &MatrixBatch::transposed, GilReleased(),
            "The transposed matrices: the same ciphertexts, read the other way.");
-  nb::class_<BatchMatmulCost>(m, "BatchMatmulCost")
+  nb::class_<BatchMatmulCost>(m, "BatchMatmulCost", "What a batch of products costs, in operations and bytes.")
       .def_ro("ops", &BatchMatmulCost::ops)
       .def_ro("multiply_adds", &BatchMatmulCost::multiply_adds)
       .def_ro("butterflies", &BatchMatmulCost::butterflies)

@@ -230,7 +230,8 @@ void bind_parties(nb::module_& b) {
 }
 
 void bind_integer_matvec(nb::module_& b) {
-  nb::class_<IntegerMatvecCost>(b, "IntegerMatvecCost")
+  nb::class_<IntegerMatvecCost>(b, "IntegerMatvecCost",
+                                "What an integer matrix times a vector costs, in operations and bytes.")
       .def_ro("ops", &IntegerMatvecCost::ops)
       .def_ro("keys", &IntegerMatvecCost::keys)
       .def_ro("key_storage", &IntegerMatvecCost::key_storage)

@@ -59,7 +59,7 @@ void bind_ckks(nb::module_& m) {
       },
       "depth"_a, "precision_bits"_a, "slots"_a, "headroom_bits"_a = 9, GilReleased());
 
-  nb::class_<Plaintext>(m, "Plaintext")
+  nb::class_<Plaintext>(m, "Plaintext", "Encoded slots, at a level and a scale.")
       .def_ro("scale", &Plaintext::scale)
       .def_ro("bound", &Plaintext::bound)
       .def_prop_ro("level", &Plaintext::level)
@@ -67,7 +67,8 @@ void bind_ckks(nb::module_& m) {
         if (i >= p.poly.limbs()) throw nb::index_error();
         return to_numpy<u64>(p.poly.limb(i), p.poly.degree());
       });
-  bind_polynomials(nb::class_<Ciphertext, Metadata>(m, "Ciphertext"))
+  bind_polynomials(
+      nb::class_<Ciphertext, Metadata>(m, "Ciphertext", "Encrypted slots, with what is known of them without the key."))
       .def_prop_ro("level", &Ciphertext::level)
       .def_prop_ro("error_bound", [](const Ciphertext& c) { return error_bound(c); });
 
@@ -98,14 +99,15 @@ void bind_ckks(nb::module_& m) {
           },
           "plaintext"_a, "threads"_a = 1);
 
-  nb::class_<SecretKey>(m, "SecretKey")
+  nb::class_<SecretKey>(m, "SecretKey", "What decrypts. Moved or shared, never copied; wiped when it goes.")
       .def_prop_ro("id", &SecretKey::id)
       .def(
           "coefficients",
           [](const SecretKey& s) { return to_numpy<i64>(s.coeffs().coeffs().data(), s.coeffs().coeffs().size()); },
           "The secret itself: for tests that look for it where it must not be.");
-  nb::class_<PublicKey>(m, "PublicKey").def_ro("key_id", &PublicKey::key_id);
-  nb::class_<RelinKey>(m, "RelinKey")
+  nb::class_<PublicKey>(m, "PublicKey", "What encrypts, for who has no secret key.")
+      .def_ro("key_id", &PublicKey::key_id);
+  nb::class_<RelinKey>(m, "RelinKey", "Takes products of ciphertexts back to two parts.")
       .def_prop_ro("key_id", [](const RelinKey& k) { return k.key().key_id; })
       .def_prop_ro("level", [](const RelinKey& k) { return k.key().limbs - 1; })
       .def(
@@ -117,12 +119,12 @@ void bind_ckks(nb::module_& m) {
           },
           "part"_a, "digit"_a, "limb"_a, "As `GaloisKeys.limb`.")
       .def_prop_ro("bytes", [](const RelinKey& k) { return k.key().bytes(); });
-  nb::class_<GaloisKey>(m, "GaloisKey")
+  nb::class_<GaloisKey>(m, "GaloisKey", "Takes one automorphism of a ciphertext back to the secret key.")
       .def_ro("element", &GaloisKey::element)
       .def_prop_ro("key_id", [](const GaloisKey& k) { return k.key->key_id; })
       .def_prop_ro("level", [](const GaloisKey& k) { return k.key->limbs - 1; })
       .def_prop_ro("bytes", [](const GaloisKey& k) { return k.key->bytes(); });
-  nb::class_<GaloisKeys>(m, "GaloisKeys")
+  nb::class_<GaloisKeys>(m, "GaloisKeys", "Galois keys, by element.")
       .def(nb::init<>())
       .def(
           "insert", [](GaloisKeys& s, const GaloisKey& k) { s.insert(k); }, "key"_a,
@@ -161,7 +163,7 @@ void bind_ckks(nb::module_& m) {
   m.def("slot_error_bound", &slot_error_bound, "variance"_a, "degree"_a);
   m.def("flood_deviation", &rlwe::flood_deviation, "variance"_a, "degree"_a, "bits"_a, "queries"_a);
 
-  nb::class_<Evaluator>(m, "Evaluator")
+  nb::class_<Evaluator>(m, "Evaluator", "Operations on CKKS ciphertexts; holds no key.")
       .def(
           "__init__",
           [](Evaluator* self, std::shared_ptr<Context> ctx, unsigned threads) { new (self) Evaluator(ctx, threads); },

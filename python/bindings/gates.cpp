@@ -203,7 +203,12 @@ void bind_gates(nb::module_& m) {
       .def_prop_ro("key_id", &GateEvaluationKey::id, "The secret key's.")
       .def_prop_ro("bootstrap_bytes", &GateEvaluationKey::bootstrap_bytes)
       .def_prop_ro("switch_bytes", &GateEvaluationKey::switch_bytes)
-      .def_prop_ro("bytes", [](const GateEvaluationKey& k) { return k.bootstrap_bytes() + k.switch_bytes(); })
+      .def_prop_ro("spectral_bytes", &GateEvaluationKey::spectral_bytes,
+                   "Of the spectra that the first gate evaluated here makes of the bootstrapping key; 0 without.")
+      .def_prop_ro(
+          "bytes",
+          [](const GateEvaluationKey& k) { return k.bootstrap_bytes() + k.switch_bytes() + k.spectral_bytes(); },
+          "In memory, spectra included.")
       .def(
           "save",
           [](const GateEvaluationKey& k, const std::string& path) {

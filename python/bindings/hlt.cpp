@@ -239,7 +239,9 @@ void bind_hlt(nb::module_& m) {
       "context"_a, "a"_a, "b"_a, "parts"_a,
       "The relinearised product of two ciphertexts from residues that another machine computed: parts[part][limb].");
 
-  nb::class_<WordMemory>(m, "WordMemory").def_ro("now", &WordMemory::now).def_ro("most", &WordMemory::most);
+  nb::class_<WordMemory>(m, "WordMemory", "Memory of polynomials: in use and at its highest.")
+      .def_ro("now", &WordMemory::now)
+      .def_ro("most", &WordMemory::most);
   m.def("word_memory", &word_memory, "Bytes of residues allocated now, and the most since the last reset.");
   m.def("reset_word_memory", &reset_word_memory);
 }

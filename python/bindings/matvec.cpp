@@ -31,7 +31,7 @@ void bind_matvec(nb::module_& m) {
       .value("diagonal", Algorithm::diagonal)
       .value("horner", Algorithm::horner)
       .value("bsgs", Algorithm::bsgs);
-  nb::class_<ColumnBlock>(m, "ColumnBlock")
+  nb::class_<ColumnBlock>(m, "ColumnBlock", "Columns of a plan that one input ciphertext has.")
       .def_ro("first", &ColumnBlock::first)
       .def_ro("count", &ColumnBlock::count)
       .def_ro("period", &ColumnBlock::period)
@@ -57,7 +57,7 @@ void bind_matvec(nb::module_& m) {
             return to_numpy<i64>(c.data(), c.size());
           },
           "block"_a, "Column held by each slot of an input; `cols` where it holds zero.");
-  nb::class_<Term>(m, "Term")
+  nb::class_<Term>(m, "Term", "One product of a plan: a diagonal times a rotated input.")
       .def_ro("row_block", &Term::row_block)
       .def_ro("block", &Term::block)
       .def_ro("index", &Term::index)
@@ -76,7 +76,7 @@ void bind_matvec(nb::module_& m) {
         for (const auto& k : p.keys()) out.emplace_back(k.step, k.stage);
         return out;
       });
-  nb::class_<MatvecCost>(m, "MatvecCost")
+  nb::class_<MatvecCost>(m, "MatvecCost", "What a plan costs at a level: operations of one run, and bytes.")
       .def_ro("ops", &MatvecCost::ops)
       .def_ro("keys", &MatvecCost::keys)
       .def_ro("key_storage", &MatvecCost::key_storage)

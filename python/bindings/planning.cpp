@@ -6,6 +6,8 @@
 
 #include "bindings.hpp"
 #include "ringforge/circuits/cost.hpp"
+#include "ringforge/circuits/matrix_plan.hpp"
+#include "ringforge/linear/baby_steps.hpp"
 
 namespace bindings {
 namespace {
@@ -138,6 +140,49 @@ void bind_planning(nb::module_& m) {
           "left_bases"_a, "left"_a, "left_first"_a, "right_bases"_a, "right"_a, "right_first"_a, "groups"_a, "slots"_a,
           "base"_a, "product"_a, "unit"_a,
           "A sum of products: terms are (base, step, period, size or -1), groups (outer rotation, pairs).");
+
+  m.def(
+      "baby_steps",
+      [](const Steps& steps, std::size_t slots, const std::vector<std::pair<std::int64_t, std::int64_t>>& generators,
+         double giant_cost) {
+        std::vector<linear::Progression> progressions;
+        for (const auto& [stride, count] : generators)
+          progressions.push_back({stride, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))});
+        const auto made =
+            unlocked([&] { return linear::baby_steps({steps.data(), steps.size()}, slots, progressions, giant_cost); });
+        return to_numpy(made.data(), made.size());
+      },
+      "steps"_a, "slots"_a, "generators"_a, "giant_cost"_a,
+      "The baby step of each diagonal. Generators are (stride, count); a giant step costs so many baby steps.");
+
+  nb::class_<MatrixPlan>(m, "MatrixPlan", "A plan of the C++ library for one product of two encrypted matrices.")
+      .def_ro("label", &MatrixPlan::label)
+      .def_ro("level", &MatrixPlan::level, "Of the inputs.")
+      .def_prop_ro("depth", &MatrixPlan::depth)
+      .def_ro("stride", &MatrixPlan::stride, "Slots between columns of the result.")
+      .def_ro("products", &MatrixPlan::products)
+      .def_ro("work", &MatrixPlan::work)
+      .def_ro("weight", &MatrixPlan::weight)
+      .def_ro("key_storage", &MatrixPlan::key_storage)
+      .def_ro("plaintext_storage", &MatrixPlan::plaintext_storage)
+      .def_ro("working", &MatrixPlan::working)
+      .def(
+          "transforms",
+          [](const MatrixPlan& p, bool left) {
+            std::vector<std::pair<linear::Diagonals, std::vector<std::uint32_t>>> out;
+            for (const auto& t : (left ? p.left : p.right).transforms) out.emplace_back(t.map, t.babies);
+            return out;
+          },
+          "left"_a, "The maps of an operand and the baby step of each of their diagonals.")
+      .def(
+          "copies", [](const MatrixPlan& p, bool left) { return (left ? p.left : p.right).copies; }, "left"_a,
+          "Rotations that follow the transforms.");
+  m.def(
+      "plan_matrix_product",
+      [](const std::shared_ptr<ckks::Context>& context, std::size_t rows, std::size_t inner, std::size_t columns,
+         std::optional<std::size_t> level) { return plan_matrix_product(*context, {rows, inner, columns}, level); },
+      "context"_a, "m"_a, "l"_a, "n"_a, "level"_a = nb::none(), GilReleased(),
+      "How the C++ library multiplies an m x l matrix by an l x n one.");
 }
 
 }  // namespace bindings

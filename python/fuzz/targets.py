@@ -22,6 +22,7 @@ import matvec_targets
 import mutators
 import numpy as np
 import omr_targets  # noqa: F401  registers its own
+import service_targets  # noqa: F401  registers its own
 from registry import REASON, TARGETS, room, stored, target, written
 
 from ringforge import _native, bfv, bundles, delimited, files, gates, local_http, ltv, matmul, matvec, params, psi

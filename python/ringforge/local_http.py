@@ -13,16 +13,18 @@ import contextlib
 import http.client
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Protocol
 
 from ringforge import errors
 from ringforge.errors import Error, FormatError, ParameterError
@@ -43,6 +45,19 @@ _DISCARDED = 1 << 26
 # ---- servers -------------------------------------------------------------------------------------
 
 
+class Counting(Protocol):
+    """What counts calls: `serving.meter.Meter`."""
+
+    def begin(self) -> None:
+        """A call begins; `end` must follow."""
+
+    def end(self, method: str, outcome: str, seconds: float) -> None:
+        """It has ended."""
+
+    def moved(self, method: str, received: int = 0, sent: int = 0) -> None:
+        """Bytes came and went."""
+
+
 class BodyHandler(BaseHTTPRequestHandler):
     """Receives bodies into files, and answers. Derived classes add the routes. One request for each connection."""
 
@@ -55,10 +70,15 @@ class BodyHandler(BaseHTTPRequestHandler):
     #: Bytes that a body or an answer must move in a second, all in all, after the first `timeout` seconds.
     pace = 1 << 16
 
+    #: Counts calls, where somebody wants to know.
+    meter: Counting | None = None
+
     # ---- the peer ----
 
     def setup(self) -> None:
         super().setup()
+        self._start, self._counts = time.monotonic(), False
+        self._outcome, self._received, self._sent = "gone", 0, 0
         self._watch = threading.Timer(self.timeout, self._hang_up)
         self._watch.daemon = True
         self._watch.start()
@@ -71,8 +91,16 @@ class BodyHandler(BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError, TimeoutError):  # the peer has gone: nobody is left to be told
             super().handle()
 
+    def counted_as(self) -> str:
+        """A fixed word for what is asked for."""
+        return "other"
+
     def finish(self) -> None:
         self._watch.cancel()
+        if self._counts and self.meter is not None:
+            method = self.counted_as()
+            self.meter.moved(method, self._received, self._sent)
+            self.meter.end(method, self._outcome, time.monotonic() - self._start)
         with contextlib.suppress(OSError):
             super().finish()
 
@@ -82,6 +110,9 @@ class BodyHandler(BaseHTTPRequestHandler):
             return False
         self._watch.cancel()
         self.close_connection = True
+        if self.meter is not None:
+            self.meter.begin()
+            self._counts = True
         why = self._foreign()
         if why:
             self.discard()
@@ -91,15 +122,19 @@ class BodyHandler(BaseHTTPRequestHandler):
     def _foreign(self) -> str:
         """What shows that a request is a web page's doing, or was meant for another server; empty if nothing does."""
         port = int(self.connection.getsockname()[1])
-        own = {f"127.0.0.1:{port}", f"localhost:{port}"} | ({"127.0.0.1", "localhost"} if port == 80 else set())
         hosts = self.headers.get_all("Host", [])
-        if len(hosts) != 1 or hosts[0] not in own:
-            return f"requests must name this server as 127.0.0.1:{port} in one Host header"
-        if any(o.removeprefix("http://") not in own for o in self.headers.get_all("Origin", [])):
+        if len(hosts) != 1 or not self.goes_by(hosts[0], port):
+            return f"requests must name this server by its address, as in 127.0.0.1:{port}, in one Host header"
+        if any(not self.goes_by(o.removeprefix("http://"), port) for o in self.headers.get_all("Origin", [])):
             return "requests that a web page of another origin makes are not answered"
         if self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             return "requests that a web page of another site makes are not answered"
         return ""
+
+    def goes_by(self, name: str, port: int) -> bool:
+        """Whether requests may call the server so, in their Host header."""
+        host, _, said = name.rpartition(":") if ":" in name else (name, ":", "80")
+        return host in {"127.0.0.1", "localhost"} and said == str(port)
 
     def _deadline(self, count: int) -> float:
         return time.monotonic() + self.timeout + count / self.pace
@@ -110,6 +145,7 @@ class BodyHandler(BaseHTTPRequestHandler):
         try:
             yield
         except Error as e:
+            self._outcome = type(e).__name__
             self.answer(400, f"{type(e).__name__}: {e}".encode())
             self.discard()
         except (ConnectionError, TimeoutError):
@@ -162,6 +198,7 @@ class BodyHandler(BaseHTTPRequestHandler):
                 left, self._unread = self._left(), 0
                 raise FormatError(f"the body ended {left} bytes early")
             self._unread = self._left() - len(some)
+            self._received += len(some)
             yield some
 
     _unread = -1
@@ -203,15 +240,26 @@ class BodyHandler(BaseHTTPRequestHandler):
             if time.monotonic() > deadline:
                 raise TimeoutError
             self.wfile.write(view[at : at + CHUNK])
+            self._sent += len(view[at : at + CHUNK])
+        if self._outcome == "gone":
+            self._outcome = "ok" if code == 200 else "refused" if code < 500 else "fault"
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: nothing that clients send reaches a log."""
 
 
-def listen(handler: type[BodyHandler], service: object, port: int = 0, *, until_closed: bool = True) -> None:
-    """Serves until interrupted, or with `until_closed` until standard input is closed.
+def listen(
+    handler: type[BodyHandler],
+    service: object,
+    port: int = 0,
+    *,
+    until_closed: bool = True,
+    around: Callable[[str], contextlib.AbstractContextManager[Mapping[str, object]]] | None = None,
+) -> None:
+    """Serves until interrupted or terminated, or with `until_closed` until standard input is closed.
 
     Handlers find `service` as their attribute. Prints one JSON line with port and process id when it is ready.
+    `around` is called with the address and entered while it serves; what it yields goes into that line.
 
     Raises:
         FormatError: there is no such port. OSError: it is taken.
@@ -222,18 +270,29 @@ def listen(handler: type[BodyHandler], service: object, port: int = 0, *, until_
     except OverflowError:
         raise FormatError(f"port {port} is outside 0 ... 65535") from None
     httpd.daemon_threads = True
-    print(json.dumps({"port": httpd.server_address[1], "pid": os.getpid()}), flush=True)
 
     def stop_with_parent() -> None:
         sys.stdin.buffer.read()
         httpd.shutdown()
 
-    if until_closed:
-        threading.Thread(target=stop_with_parent, daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):
-        httpd.serve_forever()
-    httpd.server_close()
-    del bound.service  # classes live on; what they refer to need not
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, stop) if main else None
+    try:
+        address = f"127.0.0.1:{httpd.server_address[1]}"
+        with contextlib.suppress(KeyboardInterrupt), around(address) if around else contextlib.nullcontext({}) as more:
+            print(json.dumps({"port": httpd.server_address[1], "pid": os.getpid(), **more}), flush=True)
+            if until_closed:
+                threading.Thread(target=stop_with_parent, daemon=True).start()
+            httpd.serve_forever()
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
+        httpd.server_close()
+        del bound.service  # classes live on; what they refer to need not
 
 
 def say_error(error: Exception) -> None:

@@ -2,7 +2,12 @@
 # Copyright 2026 The Ringforge authors
 """Settings shared by all tests."""
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# Lines of progress depend on time; test_output.py has a clock of its own.
+os.environ["RINGFORGE_PROGRESS"] = "0"
 
 settings.register_profile(
     "ringforge",

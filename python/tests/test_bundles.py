@@ -16,6 +16,7 @@ from ringforge._native import Parameters
 from ringforge.cli import main
 from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
 from ringforge.params import named
+from tests.answers import printed
 
 OLD = Path(__file__).parent / "old_files" / "3d84ca5"
 REASON = {"accept_insecure": "tests"}
@@ -84,7 +85,7 @@ def test_mix_ups_in_memory_are_refused(room: Path) -> None:
 
 def test_info_shows_the_label(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(room / "B.ct")]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for part in ("input B", "3 x 3", matmul.Program.load(room / "p.json").digest[:16], "CKKS ciphertext"):
         assert part in text
 

@@ -415,6 +415,7 @@ ANY = {
     "MatrixBatch.__init__": "a list of ciphertexts, checked where it is used",
     "GaloisKeys.insert": "a list of keys, each checked where it is used",
     "Plan.__init__": "a packing is arithmetic of slots, without a context",
+    "plan_matrix_product": "of whatever context it is given",
     "bfv.Context.__init__": "made from values",
     "bfv.Client.__init__": "of whatever context it is given",
     "bfv.Evaluator.__init__": "of whatever context it is given",

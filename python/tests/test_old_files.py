@@ -20,6 +20,7 @@ from ringforge._native import io
 from ringforge.cli import main
 from ringforge.gates import integers
 from ringforge.serving.quota import Quota
+from tests.answers import printed
 
 OLD = Path(__file__).parent / "old_files"
 COMMITS = ["3d84ca5", "a2e2c85"]
@@ -128,4 +129,4 @@ SHOWN = [
 @pytest.mark.parametrize("path", SHOWN, ids=lambda p: "/".join(p.parts[-3:]))
 def test_info_shows_them(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(path)]) == 0, capsys.readouterr().err
-    assert capsys.readouterr().out
+    assert printed(capsys)

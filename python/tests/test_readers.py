@@ -138,6 +138,8 @@ OWN = {
     "aes.service.*": "files that are kept as they came, or read by aes.files; messages come through framing.parser",
     "ltv.keys.KeyDirectory._reader": "opens what others read",
     "serving.jobs.*": "names that the service has checked",
+    "serving.page.*": "files that come with the package",
+    "serving.status.resident": "what the system says of this process",
     "serving.processes.*": "what processes of its own say",
 }
 

@@ -199,6 +199,7 @@ OUTPUTS = {
     ("aes submit", "--out"): "--server 127.0.0.1:1 --keys k --round-keys r --in b --out {}",
     ("aes fetch", "--out"): "--server 127.0.0.1:1 --job 00 --out {}",
     ("aes serve", "--log"): "--log {}",
+    ("reproduce results", "--write"): "--write {}",
 }
 
 #: A secret key that is made here: `keep_secret` keeps the one that is there.
@@ -227,7 +228,7 @@ INPUTS = {
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
     "--saved", "--rule",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
-    "--samples",
+    "--samples", "--runtime",
 }  # fmt: skip
 
 
@@ -363,6 +364,7 @@ WRITE_THEMSELVES = {
     "omr/detector_service.py": "a key that arrives, in a folder of its own",
     "psi/demo.py": "its server's log",
     "psi/store.py": "a state that nobody has seen yet; its lock",
+    "serving/runtime.py": "the lock of a service's file",
     "serving/options.py": "logs of services, which are appended to",
     "lab/bench/aes_runs.py": "peak memory, begun anew in /proc",
     "lab/bench/omr_posting.py": "what a service complains of, in a temporary folder",

@@ -16,6 +16,7 @@ from ringforge import params
 from ringforge.cli import main
 from ringforge.errors import ParameterError
 from ringforge.security import Attack, Estimate, Instance, attacks, estimate, least_dimension, reduction, sparse
+from tests.answers import printed
 
 #: The 2018 standard's limits for 128 bits, ternary secrets, error 3.19 (table 1 of Albrecht et al., 2018).
 STANDARD_2018 = {10: 27, 11: 54, 12: 109, 13: 218, 14: 438, 15: 881}
@@ -244,7 +245,7 @@ def test_unknown_cost_model_is_refused() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["params", "estimate", "--n", "1024", "--log-q", "27", "--sigma", "3.19", "--secret", "ternary"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "INSECURE: below 128 bits" in out
     assert "allows log2 q up to 26" in out
     for attack in estimate(Instance(1024, 27, 3.19, "ternary")).attacks:

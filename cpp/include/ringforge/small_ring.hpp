@@ -10,6 +10,7 @@
 #include "ringforge/random.hpp"
 #include "ringforge/small_kernels.hpp"
 #include "ringforge/small_tables.hpp"
+#include "ringforge/spectral_tables.hpp"
 
 namespace ringforge {
 
@@ -27,6 +28,18 @@ class SmallRing {
   unsigned bits() const noexcept { return table().mod.bits; }
   const kernels::SmallNtt<W>& table() const noexcept { return tables_.ntt(); }
   const kernels::SmallKernels<W>& kernels() const noexcept { return kernels_; }
+
+  /// Exact products in double precision: kernels and tables, for words of 32 bits.
+  const kernels::SpectralKernels& spectral_kernels() const noexcept
+    requires(sizeof(W) == 4)
+  {
+    return kernels::spectral_active();
+  }
+  const kernels::SpectralTable& spectral_table() const noexcept
+    requires(sizeof(W) == 4)
+  {
+    return spectral_->table();
+  }
 
   void forward(W* dst, const W* src) const noexcept { kernels_.forward(dst, src, table()); }
   void inverse(W* dst, const W* src) const noexcept { kernels_.inverse(dst, src, table()); }
@@ -49,6 +62,7 @@ class SmallRing {
 
  private:
   SmallTables<W> tables_;
+  std::unique_ptr<const SpectralTables> spectral_;  // null for words of 64 bits
   const kernels::SmallKernels<W>& kernels_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// The avx2 kernels of small rings. Words of 32 bits: canonical values between the levels, 8 lanes, Shoup products with
-// quotients from the even and the odd lanes. Words of 64 bits: what large rings use, and plain loops.
+// The avx2 kernels of small rings. Words of 32 bits: 8 lanes, Shoup products with quotients from the even and
+// the odd lanes. Words of 64 bits: what large rings use, and plain loops.
 #include "internal.hpp"
 #include "sets.hpp"
 #include "words32.hpp"
@@ -42,7 +42,7 @@ void mul(u32* dst, const u32* a, const u32* b, const T& t) noexcept {
 }
 void mul_scalar(u32* dst, const u32* a, u32 c, const T& t) noexcept {
   const V q = set32(t.q);
-  const Tw f{set32(c), set32(static_cast<u32>((u64{c} << 32) / t.q))};
+  const Tw f(c, static_cast<u32>((u64{c} << 32) / t.q));
   for (size_t i = 0; i < t.n; i += 8) store(dst + i, times(load(a + i), f, q));
 }
 void add(u32* dst, const u32* a, const u32* b, const T& t) noexcept {

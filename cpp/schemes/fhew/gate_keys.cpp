@@ -240,6 +240,7 @@ Method GateEvaluationKey::method() const noexcept { return impl_->method; }
 u64 GateEvaluationKey::id() const noexcept { return impl_->id; }
 std::size_t GateEvaluationKey::bootstrap_bytes() const noexcept { return impl_->bootstrap_bytes(); }
 std::size_t GateEvaluationKey::switch_bytes() const noexcept { return impl_->switch_bytes(); }
+std::size_t GateEvaluationKey::spectral_bytes() const noexcept { return impl_->spectral_bytes(); }
 
 GateEvaluationKey GateEvaluationKey::make(const GateSecretKey& secret, Method method, Randomness& rng, unsigned threads,
                                           const Progress& progress) {

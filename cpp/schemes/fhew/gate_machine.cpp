@@ -7,10 +7,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fork.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge::fhew {
+namespace {
+
+ForkMutex spectra_mutex(ForkMutex::Rank::keys);
+
+}  // namespace
 
 DiscreteLogs::DiscreteLogs(unsigned log_n) : powers_((std::size_t{1} << log_n) / 2), logs_(std::size_t{2} << log_n) {
   const u32 m = 2u << log_n;
@@ -26,6 +32,15 @@ template <class W>
 GateMachine<W>::GateMachine(GateParameters p, Method m)
     : Impl(std::move(p), m), ring_(SmallRing<W>::get(params.modulus, params.log_n)), logs_(params.log_n) {
   rows_ = WordArray<W>(row_count() * 2 * ring_->n());
+  if constexpr (sizeof(W) == 4) {
+    // AP has a ciphertext for each digit's value, most of which no gate reads: twice its bytes would be much.
+    const std::array<Cut, 2> cuts{params.a, params.b};
+    const auto exact = [&](std::span<const Cut> list) {
+      return method != Method::ap && spectral_error(list, params.modulus, params.log_n) < 0.5;
+    };
+    spectral_rgsw_ = exact(cuts);
+    spectral_substitution_ = substitution_count() > 0 && exact(std::span(&params.automorphism, 1));
+  }
   const std::size_t entries = ring_->n() * params.key_switch.count * digit_values();
   if (params.key_switch.at_q) {
     stride_ = (params.n + 1 + 31) / 32 * 32;
@@ -35,6 +50,25 @@ GateMachine<W>::GateMachine(GateParameters p, Method m)
     stride_ = (params.n + 1 + 15) / 16 * 16;
     table_ = WordArray<W>(entries * stride_);
     table_.zero();
+  }
+}
+
+template <class W>
+void GateMachine<W>::make_spectra() const {
+  if constexpr (sizeof(W) == 4) {
+    if ((!spectral_rgsw_ && !spectral_substitution_) || spectra_.load(std::memory_order_acquire) != nullptr) return;
+    const std::lock_guard lock(spectra_mutex);
+    if (spectra_.load(std::memory_order_relaxed) != nullptr) return;
+    WordArray<double> words(spectral_bytes() / sizeof(double));
+    double* to = words.data();
+    if (spectral_rgsw_) {
+      fhew::make_spectra(to, rows_.data(), rgsw_count(), params.rows(), *ring_);
+      to += rgsw_words();
+    }
+    if (spectral_substitution_)
+      fhew::make_spectra(to, rows_.data() + rgsw_words(), substitution_count(), params.automorphism.count, *ring_);
+    spectra_words_ = std::move(words);
+    spectra_.store(spectra_words_.data(), std::memory_order_release);
   }
 }
 
@@ -135,16 +169,16 @@ void GateMachine<W>::rotate_ap(W* acc, const u32* exps, Workspace<W>& w) const {
   const u32 modulus = params.rotation_modulus(), base = params.ap_base;
   const unsigned digits = params.ap_digits();
   // Zero digits mean RGSW(1) and are left out.
-  std::vector<const W*> keys;
+  std::vector<const W*> keys;  // in Eval form: AP has no spectra
   keys.reserve(std::size_t{params.n} * digits + 1);
   for (unsigned i = 0; i < params.n; ++i) {
     u32 v = (modulus - exps[i]) & (modulus - 1);
     for (unsigned j = 0; j < digits; ++j, v /= base)
-      if (v % base != 0) keys.push_back(rgsw((std::size_t{i} * digits + j) * (base - 1) + v % base - 1));
+      if (v % base != 0) keys.push_back(rgsw((std::size_t{i} * digits + j) * (base - 1) + v % base - 1).eval);
   }
   keys.push_back(nullptr);
   for (std::size_t k = 0; k + 1 < keys.size(); ++k)
-    external_product(acc, acc, keys[k], params.a, params.b, *ring_, w, keys[k + 1]);
+    external_product<W>(acc, acc, keys[k], params.a, params.b, *ring_, w, keys[k + 1]);
 }
 
 template <class W>
@@ -216,6 +250,7 @@ void GateMachine<W>::rotate_automorphism(W* acc, const u32* exps, Workspace<W>& 
 
 template <class W>
 void GateMachine<W>::rotate(W* accs, const u32* exps, std::size_t count, Workspace<W>& w) const {
+  make_spectra();
   if (method == Method::ginx) return rotate_ginx(accs, exps, count, w);
   for (std::size_t g = 0; g < count; ++g) {
     W* acc = accs + g * 2 * ring_->n();
@@ -406,7 +441,7 @@ void GateMachine<W>::export_rgsw(void* dst, const u32* indices, std::size_t coun
     W* to = static_cast<W*>(dst) + c * words;
     const u32 index = indices[c], v = ap ? index % params.ap_base : 0;
     if (!ap || v != 0) {
-      std::copy_n(rgsw(ap ? index / params.ap_base * (params.ap_base - 1) + v - 1 : index), words, to);
+      std::copy_n(rgsw(ap ? index / params.ap_base * (params.ap_base - 1) + v - 1 : index).eval, words, to);
       continue;
     }
     // RGSW(1) without noise: a constant has the same value in every slot.

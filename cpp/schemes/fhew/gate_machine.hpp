@@ -4,6 +4,8 @@
 // The evaluation key of boolean gates for one word type, and the bootstrap that uses it. Internal.
 #pragma once
 
+#include <atomic>
+
 #include "gate_circuits.hpp"
 #include "ringforge/fhew/gates.hpp"
 #include "ringforge/record.hpp"
@@ -40,6 +42,8 @@ struct GateEvaluationKey::Impl {
   virtual void read(io::RecordReader& in, unsigned threads) = 0;
   virtual std::size_t bootstrap_bytes() const noexcept = 0;
   virtual std::size_t switch_bytes() const noexcept = 0;
+  /// Bytes of the spectra that the first rotation on this processor makes of the bootstrapping key; 0 without.
+  virtual std::size_t spectral_bytes() const noexcept = 0;
   /// `rotate`: runs the blind rotations, instead of this processor.
   virtual void run(const Job* jobs, std::size_t count, const Rotator& rotate) const = 0;
   virtual StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const = 0;
@@ -74,6 +78,9 @@ class GateMachine final : public GateEvaluationKey::Impl {
   void read(io::RecordReader& in, unsigned threads) override;
   std::size_t bootstrap_bytes() const noexcept override { return rows_.bytes(); }
   std::size_t switch_bytes() const noexcept override { return table16_.bytes() + table_.bytes(); }
+  std::size_t spectral_bytes() const noexcept override {
+    return ((spectral_rgsw_ ? rgsw_words() : 0) + (spectral_substitution_ ? substitution_words() : 0)) * sizeof(double);
+  }
   void run(const Job* jobs, std::size_t count, const Rotator& rotate) const override;
   StageErrors trace(const GateSecretKey& secret, const Rotation& rotation, bool value) const override;
   void accumulate(void* accumulators, std::size_t count, const u32* indices, std::size_t length,
@@ -86,10 +93,23 @@ class GateMachine final : public GateEvaluationKey::Impl {
   std::size_t rgsw_count() const noexcept;
   std::size_t substitution_count() const noexcept;
   std::size_t row_count() const noexcept;
-  const W* rgsw(std::size_t index) const noexcept { return rows_.data() + index * params.rows() * 2 * ring_->n(); }
-  const W* substitution_key(std::size_t index) const noexcept {
-    return rows_.data() + (rgsw_count() * params.rows() + index * params.automorphism.count) * 2 * ring_->n();
+  std::size_t rgsw_words() const noexcept { return rgsw_count() * params.rows() * 2 * ring_->n(); }
+  std::size_t substitution_words() const noexcept {
+    return substitution_count() * params.automorphism.count * 2 * ring_->n();
   }
+  GadgetRows<W> rgsw(std::size_t index) const noexcept {
+    const std::size_t at = index * params.rows() * 2 * ring_->n();
+    const double* s = spectra_.load(std::memory_order_acquire);
+    return {rows_.data() + at, s != nullptr && spectral_rgsw_ ? s + at : nullptr};
+  }
+  GadgetRows<W> substitution_key(std::size_t index) const noexcept {
+    const std::size_t at = index * params.automorphism.count * 2 * ring_->n();
+    const double* s = spectra_.load(std::memory_order_acquire);
+    if (s != nullptr) s = spectral_substitution_ ? s + (spectral_rgsw_ ? rgsw_words() : 0) + at : nullptr;
+    return {rows_.data() + rgsw_words() + at, s};
+  }
+  /// Makes the spectra, if there are to be any and there are none yet. Safe to call from many threads.
+  void make_spectra() const;
   u32 substitution_element(std::size_t index) const noexcept;
   std::size_t digit_values() const noexcept;
   void expand_switch(std::size_t coefficient);  // the a halves of a coefficient's entries
@@ -116,7 +136,12 @@ class GateMachine final : public GateEvaluationKey::Impl {
 
   std::shared_ptr<const SmallRing<W>> ring_;
   DiscreteLogs logs_;
-  WordArray<W> rows_;                 // bootstrapping key
+  WordArray<W> rows_;  // bootstrapping key
+  // Which products are exact in double precision. Spectra are RGSW ciphertexts, then substitution keys, each in the
+  // order of `rows_`; written under a lock, then published by the pointer.
+  bool spectral_rgsw_ = false, spectral_substitution_ = false;
+  mutable WordArray<double> spectra_words_;
+  mutable std::atomic<const double*> spectra_{nullptr};
   WordArray<std::uint16_t> table16_;  // key switching modulo q
   WordArray<W> table_;                // key switching modulo Q
   std::size_t stride_ = 0;            // words of a table entry

@@ -18,7 +18,9 @@ ForkMutex rings_mutex(ForkMutex::Rank::rings);
 
 template <class W>
 SmallRing<W>::SmallRing(u64 q, unsigned log_n)
-    : tables_(static_cast<W>(q), log_n), kernels_(kernels::small_active<W>()) {}
+    : tables_(static_cast<W>(q), log_n),
+      spectral_(sizeof(W) == 4 ? std::make_unique<const SpectralTables>(log_n) : nullptr),
+      kernels_(kernels::small_active<W>()) {}
 
 template <class W>
 std::shared_ptr<const SmallRing<W>> SmallRing<W>::get(u64 q, unsigned log_n) {
@@ -166,13 +168,56 @@ void encrypt_rgsw(W* rows, const RingSecret<W>& s, const W* message, const Cut& 
   encrypt_rlwe_prime(rows + 2 * ring.n() * a.count, s, message, b, seed, first + a.count, errors);
 }
 
+void make_spectra(double* dst, const u32* ciphertexts, std::size_t count, std::size_t rows,
+                  const SmallRing<u32>& ring) {
+  const std::size_t n = ring.n(), words = 2 * n * rows;
+  WordArray<u32> coeffs(words);
+  WordArray<double> scratch(kernels::spectral_scratch(n, rows));
+  for (std::size_t i = 0; i < count; ++i, dst += words, ciphertexts += words) {
+    for (std::size_t r = 0; r < 2 * rows; ++r) ring.inverse(coeffs.data() + r * n, ciphertexts + r * n);
+    ring.spectral_kernels().prepare(dst, coeffs.data(), rows, scratch.data(), ring.table(), ring.spectral_table());
+  }
+}
+
+namespace {
+
+/// out = [out +] the products of the polynomials' digits with the rows, in coefficient form, where there are spectra
+/// for it.
 template <class W>
-void external_product(W* dst, const W* src, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
-                      Workspace<W>& w, const W* next) noexcept {
+bool spectral_product(W* out, const kernels::CutPoly<W>* polys, std::size_t count, const Rows<W>& rows, bool accumulate,
+                      const SmallRing<W>& ring, Workspace<W>& w) noexcept {
+  if constexpr (sizeof(W) == 4) {
+    if (rows.spectra != nullptr) {
+      ring.spectral_kernels().product(out, out + ring.n(), polys, count, rows.spectra, accumulate, w.spectral.data(),
+                                      ring.table(), ring.spectral_table());
+      return true;
+    }
+  }
+  return false;
+}
+
+/// acc += t (x) RGSW; t is lost.
+template <class W>
+void add_external_product(W* acc, W* t, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b,
+                          const SmallRing<W>& ring, Workspace<W>& w) noexcept {
+  const std::size_t n = ring.n();
+  const kernels::CutPoly<W> polys[2] = {{t, cut_a}, {t + n, cut_b}};
+  if (spectral_product(acc, polys, 2, rgsw, true, ring, w)) return;
+  external_product(t, t, rgsw, cut_a, cut_b, ring, w);
+  ring.kernels().add(acc, acc, t, ring.table());
+  ring.kernels().add(acc + n, acc + n, t + n, ring.table());
+}
+
+}  // namespace
+
+template <class W>
+void external_product(W* dst, const W* src, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b,
+                      const SmallRing<W>& ring, Workspace<W>& w, const W* next) noexcept {
   const std::size_t n = ring.n();
   const kernels::CutPoly<W> polys[2] = {{src, cut_a}, {src + n, cut_b}};
+  if (spectral_product(dst, polys, 2, rgsw, false, ring, w)) return;
   W* t = w.t.data();
-  ring.kernels().gadget_product(t, t + n, polys, 2, rgsw, w.digits.data(), ring.table());
+  ring.kernels().gadget_product(t, t + n, polys, 2, rgsw.eval, w.digits.data(), ring.table());
   if (next != nullptr)
     for (std::size_t i = 0; i < 2 * n; i += 64 / sizeof(W)) __builtin_prefetch(next + i, 0, 2);
   ring.inverse(dst, t);
@@ -180,33 +225,27 @@ void external_product(W* dst, const W* src, const W* rgsw, const Cut& cut_a, con
 }
 
 template <class W>
-void rotate_by_bit(W* acc, std::size_t r, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
-                   Workspace<W>& w) noexcept {
+void rotate_by_bit(W* acc, std::size_t r, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b,
+                   const SmallRing<W>& ring, Workspace<W>& w) noexcept {
   const std::size_t n = ring.n();
-  const auto& k = ring.kernels();
   W* t = w.t.data() + 2 * n;
-  k.rotate_sub(t, acc, r, ring.table());
-  k.rotate_sub(t + n, acc + n, r, ring.table());
-  external_product(t, t, rgsw, cut_a, cut_b, ring, w);
-  k.add(acc, acc, t, ring.table());
-  k.add(acc + n, acc + n, t + n, ring.table());
+  ring.kernels().rotate_sub(t, acc, r, ring.table());
+  ring.kernels().rotate_sub(t + n, acc + n, r, ring.table());
+  add_external_product(acc, t, rgsw, cut_a, cut_b, ring, w);
 }
 
 template <class W>
-void cmux(W* c0, const W* c1, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
+void cmux(W* c0, const W* c1, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
           Workspace<W>& w) noexcept {
   const std::size_t n = ring.n();
-  const auto& k = ring.kernels();
   W* t = w.t.data() + 2 * n;
-  k.sub(t, c1, c0, ring.table());
-  k.sub(t + n, c1 + n, c0 + n, ring.table());
-  external_product(t, t, rgsw, cut_a, cut_b, ring, w);
-  k.add(c0, c0, t, ring.table());
-  k.add(c0 + n, c0 + n, t + n, ring.table());
+  ring.kernels().sub(t, c1, c0, ring.table());
+  ring.kernels().sub(t + n, c1 + n, c0 + n, ring.table());
+  add_external_product(c0, t, rgsw, cut_a, cut_b, ring, w);
 }
 
 template <class W>
-void substitute(W* dst, const W* src, std::size_t g, const W* key, const Cut& cut, const SmallRing<W>& ring,
+void substitute(W* dst, const W* src, std::size_t g, const Rows<W>& key, const Cut& cut, const SmallRing<W>& ring,
                 Workspace<W>& w) noexcept {
   const std::size_t n = ring.n();
   const auto& k = ring.kernels();
@@ -215,9 +254,11 @@ void substitute(W* dst, const W* src, std::size_t g, const W* key, const Cut& cu
   k.automorphism(t, src, g, ring.table());
   k.automorphism(t + n, src + n, g, ring.table());
   const kernels::CutPoly<W> poly{t, cut};
-  k.gadget_product(u, u + n, &poly, 1, key, w.digits.data(), ring.table());
-  ring.inverse(u, u);
-  ring.inverse(u + n, u + n);
+  if (!spectral_product(u, &poly, 1, key, false, ring, w)) {
+    k.gadget_product(u, u + n, &poly, 1, key.eval, w.digits.data(), ring.table());
+    ring.inverse(u, u);
+    ring.inverse(u + n, u + n);
+  }
   k.sub(dst + n, t + n, u + n, ring.table());
   for (std::size_t i = 0; i < n; ++i) dst[i] = u[i] == 0 ? 0 : ring.q() - u[i];
 }
@@ -233,20 +274,21 @@ void encrypt_substitution_key(W* rows, const RingSecret<W>& s, std::size_t g, co
   encrypt_rlwe_prime(rows, s, image.data(), cut, seed, first, errors);
 }
 
-#define RINGFORGE_INSTANTIATE(W)                                                                                     \
-  template class RingSecret<W>;                                                                                      \
-  template void expand_row(W*, const SmallRing<W>&, const Seed&, u32);                                               \
-  template void encrypt_rlwe_prime(W*, const RingSecret<W>&, const W*, const Cut&, const Seed&, u32, const Seed&);   \
-  template void encrypt_rgsw(W*, const RingSecret<W>&, const W*, const Cut&, const Cut&, const Seed&, u32,           \
-                             const Seed&);                                                                           \
-  template void external_product(W*, const W*, const W*, const Cut&, const Cut&, const SmallRing<W>&, Workspace<W>&, \
-                                 const W*) noexcept;                                                                 \
-  template void rotate_by_bit(W*, std::size_t, const W*, const Cut&, const Cut&, const SmallRing<W>&,                \
-                              Workspace<W>&) noexcept;                                                               \
-  template void cmux(W*, const W*, const W*, const Cut&, const Cut&, const SmallRing<W>&, Workspace<W>&) noexcept;   \
-  template void substitute(W*, const W*, std::size_t, const W*, const Cut&, const SmallRing<W>&,                     \
-                           Workspace<W>&) noexcept;                                                                  \
-  template void encrypt_substitution_key(W*, const RingSecret<W>&, std::size_t, const Cut&, const Seed&, u32,        \
+#define RINGFORGE_INSTANTIATE(W)                                                                                   \
+  template class RingSecret<W>;                                                                                    \
+  template void expand_row(W*, const SmallRing<W>&, const Seed&, u32);                                             \
+  template void encrypt_rlwe_prime(W*, const RingSecret<W>&, const W*, const Cut&, const Seed&, u32, const Seed&); \
+  template void encrypt_rgsw(W*, const RingSecret<W>&, const W*, const Cut&, const Cut&, const Seed&, u32,         \
+                             const Seed&);                                                                         \
+  template void external_product(W*, const W*, const Rows<W>&, const Cut&, const Cut&, const SmallRing<W>&,        \
+                                 Workspace<W>&, const W*) noexcept;                                                \
+  template void rotate_by_bit(W*, std::size_t, const Rows<W>&, const Cut&, const Cut&, const SmallRing<W>&,        \
+                              Workspace<W>&) noexcept;                                                             \
+  template void cmux(W*, const W*, const Rows<W>&, const Cut&, const Cut&, const SmallRing<W>&,                    \
+                     Workspace<W>&) noexcept;                                                                      \
+  template void substitute(W*, const W*, std::size_t, const Rows<W>&, const Cut&, const SmallRing<W>&,             \
+                           Workspace<W>&) noexcept;                                                                \
+  template void encrypt_substitution_key(W*, const RingSecret<W>&, std::size_t, const Cut&, const Seed&, u32,      \
                                          const Seed&)
 RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);

@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from ringforge.aes import serve_cli
+from ringforge.aes.answers import AesEstimate, Decrypted, Encrypted, Evaluated, NewKeys, Ring, Shown, Streamed
 from ringforge.aes.options import (
-    AsJson,
     Compute,
     DeviceName,
     KeysDirectory,
@@ -26,6 +26,7 @@ from ringforge.aes.options import (
 )
 from ringforge.cli.console import console, print_warning, progress, properties, say, size_text, steps, thread_count
 from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file
+from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, naming, writing
 
@@ -46,6 +47,7 @@ app = typer.Typer(
 
 
 @app.command()
+@prints(WORK, NewKeys)
 def keygen(
     secret: Annotated[Path, typer.Option("--secret", help="Secret key to write, mode 0600; read with --reuse.")],
     keys: Annotated[Path, typer.Option("--keys", help="Directory for evaluation keys; made, or empty.")],
@@ -91,7 +93,7 @@ def keygen(
         "seconds": round(time.perf_counter() - start, 3),
     }
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     rows = {
         "parameters": f"{name} ({chosen.name}), {shape.codec.slots:,} blocks at a time",
@@ -102,6 +104,7 @@ def keygen(
 
 
 @app.command()
+@prints(WORK, Encrypted)
 def encrypt(
     secret: SecretFile,
     keys: KeysDirectory,
@@ -164,12 +167,13 @@ def encrypt(
         figures |= {"blocks": len(plain), "bytes": out.stat().st_size}
         rows["blocks"] = f"{out}, {len(plain):,} of 16 bytes, {size_text(out.stat().st_size)}: for servers"
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     console().print(properties("encrypted", rows))
 
 
 @app.command()
+@prints(WORK, Streamed)
 def stream(
     aes_key_file: Annotated[
         Path,
@@ -204,12 +208,13 @@ def stream(
     with writing(out) as f:
         f.write(made)
     if as_json:
-        say(json.dumps({"bytes": len(data), "stream_bytes": len(made), "key": key.tags.key_id.hex()}))
+        emit({"bytes": len(data), "stream_bytes": len(made), "key": key.tags.key_id.hex()})
         return
     console().print(properties("stream", {"bytes": f"{out}, {len(made):,} for {len(data):,} of {plain.name}"}))
 
 
 @app.command()
+@prints(WORK, Evaluated)
 def evaluate(
     keys: KeysDirectory,
     round_keys: RoundKeysDirectory,
@@ -270,7 +275,7 @@ def evaluate(
             "rounds": round_objects(rounds),
             "machine": machine_object(report),
         }
-        say(json.dumps(figures))
+        emit(figures)
         return
     took = sum(r.seconds for r in rounds)
     rows = {
@@ -284,6 +289,7 @@ def evaluate(
 
 
 @app.command()
+@prints(WORK, Decrypted)
 def decrypt(
     secret: SecretFile,
     keys: KeysDirectory,
@@ -332,7 +338,7 @@ def decrypt(
             left.append(budget)
             bar((i + 1) / file.head.states)
     if as_json:
-        say(json.dumps({"bytes": out.stat().st_size, "measured_budget": round(min(left), 2)}))
+        emit({"bytes": out.stat().st_size, "measured_budget": round(min(left), 2)})
         return
     rows = {
         "bytes": f"{out}, {out.stat().st_size:,} bytes",
@@ -343,6 +349,7 @@ def decrypt(
 
 
 @app.command()
+@prints(ROWS, AesEstimate | Ring, plain="rows; with `--search` the set as JSON")
 def estimate(
     blocks: Annotated[int, typer.Option(min=1, help="Blocks of 16 bytes.")] = 2048,
     scheme: SchemeName = "bgv",
@@ -370,7 +377,11 @@ def estimate(
         for row in rings.search():
             found.append(row)
             say(rings.line(row))
-        say(json.dumps(rings.shipped(rings.chosen(found))))
+        ring = rings.shipped(rings.chosen(found))
+        if as_json:
+            emit(ring)
+        else:
+            put(json.dumps(ring))
         return
     from ringforge.aes.estimate import estimate as of
     from ringforge.aes.estimate import rows
@@ -382,12 +393,13 @@ def estimate(
     shape = chosen.shape(parameters or chosen.default, insecure)
     made = of(chosen, shape, insecure, blocks, thread_count(threads))
     if as_json:
-        say(json.dumps(vars(made)))
+        emit(vars(made))
         return
     console().print(properties(f"AES on {blocks:,} blocks", rows(made)))
 
 
 @app.command()
+@prints(TEXT, Shown)
 def demo(
     small: Annotated[
         bool,
@@ -420,7 +432,7 @@ def demo(
         out=out, scheme=scheme, size=size, reason=insecure, threads=thread_count(threads), shown=not as_json
     )
     if as_json:
-        say(json.dumps(summary(result)))
+        emit(summary(result))
     if not result.good:
         raise typer.Exit(1)
 

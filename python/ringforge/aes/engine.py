@@ -8,7 +8,7 @@ The *client* holds the secret key and the AES key. It encrypts round keys once, 
 
 A state is up to `slots` blocks. `blocks` arrays are uint8 of shape (n, 16), byte j of a block as in FIPS-197: row
 j % 4, column j // 4. Block b is in slot b of every ciphertext; slots without a block hold zero blocks when they are
-encrypted. BGV has 16 ciphertexts, one for each byte; LTV 128, [byte][bit], bit i of weight 2^i in AES's polynomial
+encrypted. BGV has 16 ciphertexts, one for each byte; LTV 128, `[byte][bit]`, bit i of weight 2^i in AES's polynomial
 basis.
 """
 

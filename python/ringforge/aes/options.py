@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
+
 KeysDirectory = Annotated[
     Path, typer.Option("--keys", help="Directory of evaluation keys, which `keygen` made; no secret.")
 ]
@@ -16,12 +18,18 @@ RoundKeysDirectory = Annotated[
     Path, typer.Option("--round-keys", help="Directory of encrypted round keys, which `encrypt` made; no secret.")
 ]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The secret key, which `keygen` made.")]
-SchemeName = Annotated[str, typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.")]
+SchemeName = Annotated[
+    str,
+    typer.Option("--scheme", help="bgv, which holds; or ltv, which is broken.", autocompletion=lambda: ["bgv", "ltv"]),
+]
 SetName = Annotated[str | None, typer.Option("--set", help="Parameter set; default: the scheme's for AES.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 DeviceName = Annotated[
     str,
-    typer.Option("--device", help="Where products and relinearisations of ltv run; `ringforge info` lists devices."),
+    typer.Option(
+        "--device",
+        help="Where products and relinearisations of ltv run; `ringforge info` lists devices.",
+        autocompletion=completion.devices,
+    ),
 ]
 StreamFile = Annotated[Path | None, typer.Option("--stream", help="AES-CTR stream, which `stream` made.")]
 Compute = Annotated[

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ringforge.aes.answers import ServerStatus, Submitted
 from ringforge.aes.options import (
-    AsJson,
     Compute,
     DeviceName,
     KeysDirectory,
@@ -34,11 +33,13 @@ from ringforge.cli.console import (
     thread_count,
 )
 from ringforge.cli.options import Insecure, Threads, output_file
+from ringforge.cli.output import READY, ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     Stall,
@@ -56,6 +57,7 @@ ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", hel
 JobName = Annotated[str, typer.Option("--job", help="Job, as `status` names it: its first digits will do.")]
 
 
+@prints(WORK, plain=READY)
 def serve(
     store: Annotated[Path, typer.Option(help="Directory for keys, requests, checkpoints and results.")] = Path("aes"),
     scheme: SchemeName = "bgv",
@@ -82,6 +84,7 @@ def serve(
     grace: Annotated[
         float, typer.Option(help="Seconds that calls get to end when stopped; the round under way ends at once.")
     ] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     device: DeviceName = "cpu",
     threads: Threads = 0,
@@ -108,7 +111,7 @@ def serve(
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
     kept = Kept(keys_per_client, jobs_per_client, states, keep, parse_size(disk))
     chosen = named(scheme).on(device)
@@ -121,9 +124,10 @@ def serve(
         quota = stack.enter_context(contextlib.closing(Quota(path, {"blocks": blocks_per_day}, words=QUOTAS)))
         events = Log(stack.enter_context(log_stream(log)))
         service = Service(chosen, shape, depot, quota, limits, kept, listening.tokens, events, workers)
-        listening.serve(service, limits, events, scheme=chosen.name, set=shape.set)
+        listening.serve("aes", service, limits, events, device, scheme=chosen.name, set=shape.set)
 
 
+@prints(WORK, Submitted)
 def submit(
     server: ServerAddress,
     keys: KeysDirectory,
@@ -181,7 +185,7 @@ def submit(
         traffic = connection.traffic
     if as_json:
         done = {"out_bytes": size} if wait else {}
-        say(json.dumps({"job": job, **done, "sent": traffic.sent, "received": traffic.received}))
+        emit({"job": job, **done, "sent": traffic.sent, "received": traffic.received})
         return
     rows = {"job": job, "sent": ", ".join(f"{k} {size_text(v)}" for k, v in traffic.sent.items() if k != "info")}
     if wait:
@@ -198,6 +202,7 @@ def _watch(connection: Any, job: str) -> None:
         connection.watch(job, report)
 
 
+@prints(WORK)
 def fetch(
     server: ServerAddress,
     job: JobName,
@@ -219,6 +224,7 @@ def fetch(
     say(f"wrote {out}, {size_text(size)}: `ringforge aes decrypt` opens it")
 
 
+@prints(ROWS, ServerStatus)
 def status(
     server: ServerAddress,
     tls_ca: TlsCa = None,
@@ -234,7 +240,7 @@ def status(
     with _connected(server, tls_ca, token_file, plaintext, timeout) as connection:
         info = connection.info()
     if as_json:
-        say(json.dumps(vars(info)))
+        emit(vars(info))
         return
     about = info.server
     rows = {
@@ -250,6 +256,7 @@ def status(
     console().print(properties(f"server {server}", rows))
 
 
+@prints(WORK)
 def cancel(
     server: ServerAddress,
     job: JobName,
@@ -268,6 +275,7 @@ def cancel(
     say(f"job {name[:16]} " + ("cancelled" if ended else "had ended already"))
 
 
+@prints(WORK)
 def drop(
     server: ServerAddress,
     keys: Annotated[str, typer.Option("--keys", help="Keys, as `status` names them: their first digits will do.")],

@@ -186,7 +186,7 @@ class Session:
         return self.context.multiplier(encode(self.slots, values, packing), None, special, self.threads)
 
     def linear_maps(self, c: Ciphertext, maps: Sequence[Sequence[Multiplier]], drop: int = 0) -> list[Ciphertext]:
-        """Several GF(2)-linear maps of all slots: sum over k of maps[i][k] * x^(2^k), with one ModUp for all.
+        """Several GF(2)-linear maps of all slots: sum over k of `maps[i][k]` * x^(2^k), with one ModUp for all.
 
         Raises:
             MissingKeyError: `add_frobenius_keys` makes them. LevelError, ParameterError: as `Evaluator.frobenius_sums`.

@@ -9,6 +9,7 @@ as well. Warnings of the library are lines on standard error. docs/output.md is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -16,15 +17,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
+import typer.main
 from typer import rich_utils
 
-from ringforge.cli import output
+from ringforge.cli import completion, output
 from ringforge.cli.app import app, find_command
 from ringforge.cli.console import print_error, print_warning, remedied
 from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
 from ringforge.files import first_line
 
 __all__ = ["app", "main"]
+
+INTERRUPTED = 130
 
 #: Wrong usage; typer has no public name for it.
 _UsageError: Any = typer.BadParameter.__mro__[2]
@@ -40,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 done, 1 an error that was printed, 2 wrong usage, 130 interrupted, 141 nobody reads what is
         printed.
     """
+    line = os.environ.get(completion.LINE)
+    if line is not None:
+        return _complete(line)
     with warnings.catch_warnings():
         for kind in (PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
@@ -52,6 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Only writes to standard output and standard error are left to fail so.
             output.to_nowhere()
             return output.CLOSED_PIPE
+        finally:
+            output.end()
+
+
+def _complete(line: str) -> int:
+    """Prints what may stand at a line's end, for a shell; errors are of no use there."""
+    with contextlib.suppress(Error, OSError, KeyboardInterrupt):
+        for word in completion.answer(typer.main.get_command(app), line):
+            print(word)
+    return 0 if _flushed() else 1
 
 
 def _flushed() -> bool:
@@ -68,28 +85,25 @@ def _flushed() -> bool:
 
 
 def _run(words: list[str]) -> int:
-    found, command = find_command(words) if output.wants_json(words) else (None, "")
+    as_json = output.wants_json(words)
+    found, command = find_command(words) if as_json else (None, "")
     output.begin(command)
     try:
-        code = app(args=words, prog_name="ringforge", standalone_mode=False)
-        output.finish()
-        return code if isinstance(code, int) else 0
-    except (SystemExit, typer.Exit) as e:
-        output.finish()
-        code = getattr(e, "exit_code", getattr(e, "code", None))
-        return code if isinstance(code, int) else int(code is not None)
+        return _ended(words)
+    except BrokenPipeError:
+        raise
     except _UsageError as e:
-        if output.wants_json(words):
+        if as_json:
             remedy = f"{' '.join(('ringforge', command)).strip()} --help"
             _fail(found, "UsageError", e.format_message() or "no command was given", e.exit_code, remedy)
         rich_utils.rich_format_error(e)
         return int(e.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        failure = ("Interrupted", "interrupted", 130)
-    except BrokenPipeError as e:
+        failure = ("Interrupted", "interrupted", INTERRUPTED)
+    except output.PipeError as e:
         if output.reader_gone():
-            raise
-        failure = ("BrokenPipeError", first_line(e), 1)
+            raise BrokenPipeError(*e.args) from None
+        failure = ("BrokenPipeError", f"{e.args[-1] if e.args else 'broken pipe'}: the other side has gone", 1)
     except Error as e:
         failure = (type(e).__name__, str(e), 1)
     except OSError as e:
@@ -99,14 +113,30 @@ def _run(words: list[str]) -> int:
         failure = ("MemoryError", "out of memory: `plan --memory` limits what a program may take", 1)
     except Exception as e:
         # A fault of ours: the traceback is for who mends it, and no JSON.
-        if not output.wants_json(words):
+        if not as_json:
             raise
         failure = ("InternalError", f"{type(e).__name__}: {first_line(e)}", 1)
     kind, message, code = failure
-    if output.wants_json(words):
-        remedy = "run the command without --json and report what it prints" if kind == "InternalError" else None
-        _fail(found, kind, remedied(message), code, remedy)
+    if as_json:
+        internal = "run the command without --json and report what it prints"
+        _fail(found, kind, remedied(message), code, internal if kind == "InternalError" else None)
     print_error(message)
+    return code
+
+
+def _ended(words: list[str]) -> int:
+    """Runs a command that does not fail; its exit code."""
+    try:
+        ended = app(args=words, prog_name="ringforge", standalone_mode=False)
+    except (SystemExit, typer.Exit) as e:
+        if output.reader_gone():
+            raise BrokenPipeError from None  # typer's own text, such as help
+        ended = getattr(e, "exit_code", getattr(e, "code", None))
+        ended = ended if isinstance(ended, int) else int(ended is not None)
+    code = ended if isinstance(ended, int) else 0
+    if code == INTERRUPTED:  # what typer makes of KeyboardInterrupt
+        raise KeyboardInterrupt
+    output.finish()
     return code
 
 

@@ -13,8 +13,8 @@ import typer
 import typer.core
 
 import ringforge
-from ringforge.cli import demo_command, doctor_command, output, params_commands
-from ringforge.cli.console import console, print_warning
+from ringforge.cli import completion, demo_command, doctor_command, output, params_commands
+from ringforge.cli.console import console, print_warning, say
 from ringforge.cli.output import ROWS, TEXT, Output, prints
 from ringforge.errors import Error, ParameterError
 from ringforge.registered import load, registered
@@ -24,6 +24,9 @@ _GROUP = "ringforge.commands"
 
 class LazyGroup(typer.core.TyperGroup):
     """A group with the commands that packages register; each is imported when it is asked for."""
+
+    #: For completion: a list of names imports none of them.
+    names_only = True
 
     def list_commands(self, ctx: Any) -> list[str]:
         own = super().list_commands(ctx)
@@ -46,6 +49,7 @@ class LazyGroup(typer.core.TyperGroup):
 
 app = typer.Typer(
     cls=LazyGroup,
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -62,11 +66,46 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
+def _show_completion(shell: str) -> None:
+    if shell:
+        typer.echo(completion.script(shell), nl=False)
+        raise typer.Exit
+
+
+def _install_completion(shell: str) -> None:
+    if shell:
+        path, then = completion.install(shell)
+        say(f"wrote {path}: new shells complete commands of ringforge" + (f"; {then}" if then else ""))
+        raise typer.Exit
+
+
 @app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
+    show_completion: Annotated[
+        str,
+        typer.Option(
+            "--show-completion",
+            metavar="SHELL",
+            callback=_show_completion,
+            is_eager=True,
+            autocompletion=completion.shells,
+            help="Print the script that completes commands in bash, zsh or fish, and leave.",
+        ),
+    ] = "",
+    install_completion: Annotated[
+        str,
+        typer.Option(
+            "--install-completion",
+            metavar="SHELL",
+            callback=_install_completion,
+            is_eager=True,
+            autocompletion=completion.shells,
+            help="Write that script to where the shell looks for it, and leave.",
+        ),
+    ] = "",
 ) -> None:
     """Computing on encrypted data.
 
@@ -108,7 +147,8 @@ def info(
     from ringforge.cli import info_command
 
     out = console()
-    for part in info_command.installation() if file is None else info_command.describe_file(file):
+    parts = info_command.installation() if file is None else info_command.describe_file(file)
+    for part in list(parts):  # all of it is read and checked before anything is said
         out.print(part)
 
 

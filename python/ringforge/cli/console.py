@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import sys
 import re
+import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -72,6 +73,10 @@ class _Console(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
 
+    def on_broken_pipe(self) -> None:
+        """Its base ends the process here; we do so at one place, with a status of its own."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     def print(self, *objects: Any, **options: Any) -> None:
         """Like its base.
 
@@ -83,13 +88,15 @@ class _Console(Console):
 
 
 class _Rows(_Console):
-    """Sentences go to standard error, tables to standard output as rows."""
+    """Sentences and titles go to standard error, tables to standard output as rows."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         for one in objects:
             if isinstance(one, Group):
                 self.print(*one.renderables, **options)
             elif isinstance(one, Table):
+                if one.title:
+                    super().print(one.title, soft_wrap=True)
                 with output.whole("standard output"):
                     sys.stdout.write(rows_text(one))
             else:
@@ -100,7 +107,7 @@ def rows_text(table: Table) -> str:
     """A table as lines of cells with tabs between: its heading, then its rows, then an empty line."""
     columns = [[_cell(c) for c in column.cells] for column in table.columns]
     lines = [[_cell(column.header) for column in table.columns]] if table.show_header else []
-    lines += zip(*columns, strict=True)
+    lines += map(list, zip(*columns, strict=True))
     return "".join("\t".join(line).rstrip("\t") + "\n" for line in lines) + "\n"
 
 
@@ -197,6 +204,7 @@ class _Bar:
         self._task = self._bar.add_task(description, total=1.0, left="")
         self._start = self._told = clock()
         self._running = False
+        self._silent = os.environ.get("RINGFORGE_PROGRESS") == "0"
 
     def update(self, description: str, done: float, seconds_left: float | None = None, waiting: int = 0) -> None:
         """Shows a fraction done.
@@ -207,6 +215,8 @@ class _Bar:
             seconds_left: None: what is left at the pace so far; negative: not known.
             waiting: how many others' turns come first.
         """
+        if self._silent:
+            return
         now = clock()
         passed = now - self._start
         if seconds_left is None:

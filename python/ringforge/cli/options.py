@@ -11,10 +11,17 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.files import check_different, check_output
 
 ProgramFile = Annotated[Path, typer.Option("--program", help="Program written by `plan`; public.")]
-Params = Annotated[str, typer.Option(help="A set of `ringforge params list`, or auto: the smallest that suffices.")]
+Params = Annotated[
+    str,
+    typer.Option(
+        help="A set of `ringforge params list`, or auto: the smallest that suffices.",
+        autocompletion=completion.ckks_sets_or_auto,
+    ),
+]
 Insecure = Annotated[str, typer.Option(metavar="REASON", help="Why a set below 128 bits may be used.")]
 Threads = Annotated[int, typer.Option("--threads", help="Threads; 0: one for each processor. Results do not differ.")]
 NewSecret = Annotated[Path, typer.Option("--secret", help="Secret key to write; read with --reuse.")]

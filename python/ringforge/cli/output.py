@@ -32,6 +32,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 from pydantic import BaseModel, ConfigDict, PlainSerializer, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 import ringforge
 
@@ -39,6 +40,9 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs: `ringforge schema COMMAND`.")]
+
+#: What services print without --json.
+READY = "a JSON line with its port once it listens"
 
 #: Exit status where the reader of standard output has gone: as of a program that SIGPIPE ends.
 CLOSED_PIPE = 141
@@ -58,7 +62,7 @@ WORK, ROWS, TEXT = Kind.WORK, Kind.ROWS, Kind.TEXT
 class Result(BaseModel):
     """An answer, or part of one. Its fields are the schema: each must say what it is."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), use_attribute_docstrings=True)
 
 
 #: A number that may be infinite or none at all: null in JSON, which has neither.
@@ -74,12 +78,14 @@ class Output:
         result: model of its answer, or None: it has no --json.
         version: of the model; grows with every change that could break a reader.
         lines: whether it prints an object a line, each as soon as it is known.
+        plain: of a command that works: what of it goes to standard output without --json, in words.
     """
 
     kind: Kind
     result: Any = None
     version: int = 1
     lines: bool = False
+    plain: str = ""
 
 
 @dataclass
@@ -96,11 +102,15 @@ class _State:
 _state = _State()
 
 
+class PipeError(Exception):
+    """A BrokenPipeError of a command, whichever pipe it was: typer would end the process at it without a word."""
+
+
 def prints(
-    kind: Kind, result: Any = None, *, version: int = 1, lines: bool = False
+    kind: Kind, result: Any = None, *, version: int = 1, lines: bool = False, plain: str = ""
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Declares what a command prints; stands below `@app.command()`. A command with a model takes `as_json: AsJson`."""
-    output = Output(kind, result, version, lines)
+    output = Output(kind, result, version, lines, plain)
 
     def declare(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)
@@ -109,6 +119,8 @@ def prints(
             _state.output, _state.as_json = output, bool(options.get("as_json"))
             try:
                 return function(*args, **options)
+            except BrokenPipeError as e:
+                raise PipeError(*e.args) from None
             finally:
                 _state.output, _state.as_json = before
 
@@ -135,7 +147,7 @@ def emit(answer: Any) -> None:
     """
     output = _state.output
     adapter = TypeAdapter(output.result)
-    values = adapter.dump_python(adapter.validate_python(answer), mode="json", by_alias=True)
+    values = adapter.dump_python(adapter.validate_python(answer), mode="json", exclude_unset=True)
     if output.lines or not _state.holds:
         _write({**_head(output), "result": values})
     else:
@@ -164,10 +176,10 @@ def schema(command: str, output: Output) -> dict[str, Any]:
         command: its words, "psi query".
         output: what it declares; with a model.
     """
-    made = TypeAdapter(output.result).json_schema(mode="serialization", by_alias=True)
+    made = TypeAdapter(output.result).json_schema(mode="serialization", schema_generator=_Untitled)
     definitions = made.pop("$defs", {})
     name = schema_id(command, output.version)
-    error = TypeAdapter(Failure).json_schema(mode="serialization")
+    error = TypeAdapter(Failure).json_schema(mode="serialization", schema_generator=_Untitled)
     head = {
         "ringforge": {"type": "string", "description": "Version of Ringforge."},
         "command": {"const": command, "description": "The command that was run."},
@@ -184,6 +196,13 @@ def schema(command: str, output: Output) -> dict[str, Any]:
         "additionalProperties": False,
         **({"$defs": definitions} if definitions else {}),
     }
+
+
+class _Untitled(GenerateJsonSchema):
+    """Fields have names; titles made of these say nothing more."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
 
 
 class Failure(Result):
@@ -209,7 +228,6 @@ def begin(command: str) -> None:
 
 def finish() -> None:
     """The command has ended well: prints the answer that waits."""
-    _state.holds = False
     if _state.held is not None:
         held, _state.held = _state.held, None
         _write(held)
@@ -217,12 +235,16 @@ def finish() -> None:
 
 def fail(failure: Failure, output: Output | None) -> None:
     """The command has failed: prints why as JSON, beside the answer that there is."""
-    _state.holds = False
     head = _state.held or _head(output or Output(WORK))
     _state.held = None
     # Who reads standard error is told as well; there is nobody else to tell that standard output is full.
     with contextlib.suppress(OSError):
         _write({**head, "error": failure.model_dump(exclude_none=True)})
+
+
+def end() -> None:
+    """The command is over, however it went."""
+    _state.held, _state.holds = None, False
 
 
 def wants_json(words: Sequence[str]) -> bool:

@@ -11,7 +11,9 @@ import typer
 from rich.table import Table
 
 from ringforge import params
+from ringforge.cli import completion
 from ringforge.cli.console import console, properties, say
+from ringforge.cli.output import ROWS, prints
 from ringforge.errors import ParameterError
 
 app = typer.Typer(
@@ -43,6 +45,7 @@ def _source() -> str:
 
 
 @app.command("list")
+@prints(ROWS)
 def list_sets() -> None:
     """The shipped sets, with their security."""
     table = Table(title="CKKS parameter sets", title_justify="left")
@@ -100,8 +103,14 @@ def list_sets() -> None:
 
 
 @app.command()
+@prints(ROWS)
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a shipped set, as `ringforge params list` prints it.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a shipped set, as `ringforge params list` prints it.", autocompletion=completion.all_sets
+        ),
+    ],
     insecure: Insecure = "",
 ) -> None:
     """One set in full: primes, levels, key switching, security.
@@ -130,6 +139,7 @@ def show(
 
 
 @app.command()
+@prints(ROWS)
 def suggest(
     depth: Annotated[int, typer.Option(help="Rescalings on the longest path: one per matrix or product.")],
     precision: Annotated[float, typer.Option(help="Bits after the point that results up to 1 keep, 4 ... 44.")] = 18,
@@ -162,6 +172,7 @@ def suggest(
 
 
 @app.command()
+@prints(ROWS)
 def estimate(
     n: Annotated[int, typer.Option("--n", help="Dimension; of RLWE the ring degree N.")],
     log_q: Annotated[float, typer.Option("--log-q", help="log2 of the largest modulus of any public key.")],

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,11 +13,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count
+from ringforge.cli import completion
+from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count, visible
 from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file
+from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import FormatError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates import noise, sets
+from ringforge.gates.answers import AesBlock, CircuitAnswer, CircuitRun, Decrypted, GateSets, Simulated
 from ringforge.gates.bits import Bits, Evaluator, decrypt, encrypt, from_bits, to_bits
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.figures import power_text, run_figures
@@ -80,9 +82,10 @@ def _load(netlist: str, top: str | None, keep: bool = False) -> Circuit:
 
 
 @app.command()
+@prints(ROWS, GateSets)
 def params(
-    name: Annotated[str | None, typer.Argument(help="One set, gate by gate.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    name: Annotated[str | None, typer.Argument(help="One set, gate by gate.", autocompletion=sets.names)] = None,
+    as_json: AsJson = False,
 ) -> None:
     """The parameter sets: their security, and how often gates fail.
 
@@ -93,7 +96,7 @@ def params(
     """
     found = {n: _set_object(n) for n in ([name] if name else sets.names())}
     if as_json:
-        say(json.dumps(found))
+        emit(found)
         return
     if name:
         console().print(_set_table(name, found[name]))
@@ -149,6 +152,7 @@ def _set_table(name: str, o: dict[str, Any]) -> Table:
 
 
 @app.command("search")
+@prints(ROWS)
 def search_sets(
     failure: Annotated[float, typer.Option(help="log2 of the probability that no gate may exceed.")] = -64,
     bits: Annotated[float, typer.Option(help="Security that every key must have.")] = WANTED_BITS,
@@ -180,15 +184,19 @@ def search_sets(
 
 
 @app.command()
+@prints(ROWS, CircuitAnswer)
 def show(
     netlist: Netlist,
     top: Top = None,
     keep: Annotated[bool, typer.Option("--keep", help="As it is in the file, not optimised.")] = False,
     set_name: Annotated[
-        str, typer.Option("--params", help="A set of `gates params`, for the probability of failure.")
+        str,
+        typer.Option(
+            "--params", help="A set of `gates params`, for the probability of failure.", autocompletion=sets.names
+        ),
     ] = "gates-128",
     method: MethodOption = "ginx",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """What a circuit computes on, and what it takes: ports, gates, bootstraps, levels, probability of failure.
 
@@ -203,7 +211,7 @@ def show(
             for side, ps in (("inputs", circuit.inputs), ("outputs", circuit.outputs))
         }
         figures = {"gates": report.gates, "bootstraps": report.bootstraps, "depth": report.depth}
-        say(json.dumps({"circuit": circuit.netlist.name, **ports, **figures, "failure_log2": failure}))
+        emit({"circuit": circuit.netlist.name, **ports, **figures, "failure_log2": failure})
         return
     console().print(
         properties(
@@ -221,6 +229,7 @@ def show(
 
 
 @app.command()
+@prints(ROWS, Simulated, plain="`PORT = NUMBER` a line for one run, else rows")
 def simulate(
     netlist: Netlist,
     inputs: Annotated[
@@ -230,7 +239,7 @@ def simulate(
     top: Top = None,
     keep: Annotated[bool, typer.Option("--keep", help="As it is in the file, not optimised.")] = False,
     signed: Annotated[bool, typer.Option("--signed", help="Results of two bits and more in two's complement.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """What a circuit computes, in the clear: nothing is encrypted.
 
@@ -256,11 +265,11 @@ def simulate(
         given[name] = _numbers(f'"{name}"', listed, ports[name])
     rows = simulated(circuit, given, signed=signed)
     if as_json:
-        say(json.dumps({"circuit": circuit.netlist.name, "runs": rows}))
+        emit({"circuit": circuit.netlist.name, "runs": rows})
         return
     if len(rows) == 1:
         for name, value in rows[0]["outputs"].items():
-            say(f"{name} = {value}")
+            put(f"{name} = {value}")
         return
     table = Table(title=circuit.netlist.name, title_justify="left")
     for p in (*circuit.inputs, *circuit.outputs):
@@ -271,6 +280,7 @@ def simulate(
 
 
 @app.command()
+@prints(WORK)
 def synth(
     sources: Annotated[list[Path], typer.Argument(help="Verilog files.")],
     top: Annotated[str, typer.Option(help="The module.")],
@@ -299,12 +309,15 @@ def synth(
 
 
 @app.command("keygen")
+@prints(WORK)
 def make_keys(
     secret: NewSecret,
     eval_key: Annotated[
         Path, typer.Option(help="Evaluation key to write; it goes to the server.", callback=output_file)
     ],
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     reuse: Reuse = False,
     insecure: Insecure = "",
@@ -348,6 +361,7 @@ def _method(text: str) -> Method:
 
 
 @app.command("encrypt")
+@prints(WORK)
 def encrypt_numbers(
     secret: SecretFile,
     circuit: CircuitOption,
@@ -445,6 +459,7 @@ def _numbers(where: str, text: str, width: int) -> list[int]:
 
 
 @app.command()
+@prints(WORK, CircuitRun)
 def run(
     netlist: Netlist,
     key: Annotated[Path, typer.Option(help="The key holder's evaluation key.")],
@@ -454,9 +469,11 @@ def run(
     out: Annotated[Path, typer.Option(help="Encrypted bits to write.", callback=output_file)],
     top: Top = None,
     accept_insecure: AcceptInsecure = "",
-    device: Annotated[str, typer.Option(help="Where gates run; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Where gates run; `ringforge info` lists devices.", autocompletion=completion.devices)
+    ] = "cpu",
     threads: Threads = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Server: runs a circuit on encrypted bits, and reports what it took.
 
@@ -479,7 +496,7 @@ def run(
     size = save_bits(out, results)
     figures = run_figures(circuit, evaluator, results, took)
     if as_json:
-        say(json.dumps({"circuit": circuit.netlist.name, **figures, "threads": workers, "bytes": size}))
+        emit({"circuit": circuit.netlist.name, **figures, "threads": workers, "bytes": size})
         return
     say(
         f"{figures['bootstraps']} bootstraps in {circuit.report().depth} levels in {seconds_text(took)}, "
@@ -490,12 +507,13 @@ def run(
 
 
 @app.command("decrypt")
+@prints(WORK, Decrypted, plain="`PORT = NUMBER` a line")
 def decrypt_numbers(
     secret: SecretFile,
     in_: Annotated[Path, typer.Option("--in", help="Encrypted bits from `run`, or from `encrypt`.")],
     signed: Annotated[bool, typer.Option("--signed", help="Numbers of two bits and more in two's complement.")] = False,
     accept_insecure: AcceptInsecure = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Key holder: decrypts numbers and prints them.
 
@@ -506,18 +524,21 @@ def decrypt_numbers(
     items = {n: b if b.ndim else b.reshape(1) for n, b in load_bits(in_, holder).items()}
     values = {n: from_bits(decrypt(holder, bits), signed and bits.shape[-1] > 1) for n, bits in items.items()}
     if as_json:
-        say(json.dumps(values))
+        emit(values)
         return
     for name, value in values.items():
-        say(f"{name} = {value}")
+        put(f"{visible(name, lines=False)} = {value}")
 
 
 @app.command()
+@prints(TEXT)
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the parties exchange, and the summary.")] = Path(
         "demo-out/gates"
     ),
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     insecure: Insecure = "",
     threads: Threads = 0,
@@ -536,14 +557,17 @@ def demo(
 
 
 @app.command()
+@prints(TEXT, AesBlock)
 def aes(
     block: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
     key: Annotated[str | None, typer.Option(metavar="HEX", help="16 bytes; random ones by default.")] = None,
-    set_name: Annotated[str, typer.Option("--params", help="A set of `gates params`.")] = "gates-128",
+    set_name: Annotated[
+        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
+    ] = "gates-128",
     method: MethodOption = "ginx",
     insecure: Insecure = "",
     threads: Threads = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """AES-128 by gates: encrypts a block with a key of which both are encrypted bits. Takes a minute.
 
@@ -566,7 +590,7 @@ def aes(
     )
     f = found.figures
     if as_json:
-        say(json.dumps({**f, "result": found.result.hex()}))
+        emit({**f, "result": found.result.hex()})
     else:
         say(f"the block becomes {found.result.hex()}, {'right' if found.good else 'WRONG: ' + found.exact.hex()}")
         say(

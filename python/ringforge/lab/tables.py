@@ -6,9 +6,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from pydantic import RootModel
+
+from ringforge.cli.output import Result
 
 Source: TypeAlias = Literal["paper", "model", "measured", "derived", "rtl"]
 """Origin of a number: printed in the paper, given by a model of this package,
@@ -137,6 +141,30 @@ def render(tables: Sequence[Table], *, width: int = 120, color: bool = False) ->
     return stream.getvalue()
 
 
+def to_markdown(table: Table) -> str:
+    """A table for a page in Markdown: its title in bold, numbers to the right, the notes as a paragraph below."""
+    units = [_common_unit(table, i) for i in range(len(table.columns))]
+
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+    def heading(i: int) -> str:
+        return f"{table.columns[i]} [{units[i]}]" if units[i] and units[i] != table.columns[i] else table.columns[i]
+
+    def number(cell: Cell) -> bool:
+        return isinstance(cell, Value) or (isinstance(cell, str) and cell.replace(",", "").isdigit())
+
+    def rule(i: int) -> str:
+        return "---:" if any(number(row[i]) for row in table.rows) else "---"
+
+    indices = range(len(table.columns))
+    lines = [f"**{table.title}**", "", line(heading(i) for i in indices), f"|{'|'.join(rule(i) for i in indices)}|"]
+    lines += [line(_cell_text(cell, unit) for cell, unit in zip(row, units, strict=True)) for row in table.rows]
+    if table.notes:
+        lines += ["", " ".join(" ".join(table.notes).split())]
+    return "\n".join(lines) + "\n"
+
+
 def _json_cell(cell: Cell) -> object:
     """JSON form of a cell: a string, an object with number, unit and source, or null."""
     if isinstance(cell, Value):
@@ -160,3 +188,32 @@ def to_json(tables: Sequence[Table], *, indent: int | None = 2) -> str:
         allow_nan=False,
         ensure_ascii=False,
     )
+
+
+class Number(Result):
+    """A cell with a number."""
+
+    number: int | float
+    unit: str
+    """"" for a pure number."""
+    source: Source
+
+
+class TableAnswer(Result):
+    """A table, as `to_json` writes it."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str | Number | None]]
+    """As many cells each as there are columns; null: not available."""
+    notes: list[str]
+    """Sentences below it."""
+
+
+class TableList(RootModel[list[TableAnswer]]):
+    """Tables."""
+
+
+def answers(tables: Sequence[Table]) -> list[TableAnswer]:
+    """Tables for --json."""
+    return [TableAnswer(**values) for values in json.loads(to_json(tables))]

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import string
 import time
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import typer
 
 from ringforge import params as parameter_sets
+from ringforge.cli import completion
 from ringforge.cli.console import console, parse_size, progress, say, seconds_text, size_text, thread_count
 from ringforge.cli.options import (
     Insecure,
@@ -30,9 +30,11 @@ from ringforge.cli.options import (
     keep_secret,
     output_file,
 )
+from ringforge.cli.output import READY, ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_output, check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.matmul.answers import Multiplied, Planned, Ran
 from ringforge.matmul.expressions import expression
 from ringforge.matmul.planner import METHODS
 from ringforge.matmul.program import Input, Program, counted, trace
@@ -40,6 +42,7 @@ from ringforge.matmul.roles import Contributor, EvaluationKeys, KeyHolder, Parce
 from ringforge.matmul.scratch import Block, Scratch
 from ringforge.matmul.service import Connection, parse_assignment
 from ringforge.matmul.service import serve as serve_program
+from ringforge.serving.options import Metrics
 
 app = typer.Typer(
     add_completion=False,
@@ -97,6 +100,7 @@ Where = Annotated[
     typer.Option(
         "--device",
         help="Where linear transforms and products run; `ringforge info` lists devices. Sums are this processor's.",
+        autocompletion=completion.devices,
     ),
 ]
 
@@ -143,6 +147,7 @@ def _planned(
 
 
 @app.command()
+@prints(ROWS, Planned)
 def plan(
     shape: Annotated[
         str | None,
@@ -159,7 +164,7 @@ def plan(
     bound: Annotated[float, typer.Option(help="Largest |entry| of inputs; public, enforced when encrypting.")] = 1.0,
     insecure: Insecure = "",
     out: Annotated[Path | None, typer.Option(help="Program file to write (JSON).", callback=output_file)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print keys, levels and memory as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Chooses how products are computed, shows why, and writes the program that all parties follow.
 
@@ -196,7 +201,7 @@ def plan(
     if out is not None:
         program.save(out)
     if as_json:
-        say(json.dumps(_object(program)))
+        emit(_object(program))
         return
     console().print(program.explain())
     if out is not None:
@@ -235,6 +240,7 @@ def _save(path: Path, values: Any) -> None:
 
 
 @app.command()
+@prints(TEXT, Ran)
 def run(
     inputs: Annotated[
         list[str], typer.Option("--in", help="NAME=FILE, .npy, .csv or .tsv (rows); in the order of the product.")
@@ -253,7 +259,7 @@ def run(
         Path | None, typer.Option(help="Where the decrypted result goes: .npy or .csv.", callback=output_file)
     ] = None,
     threads: Threads = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Encrypts, multiplies and decrypts here, and compares with numpy: to see what a product takes.
 
@@ -304,7 +310,7 @@ def run(
     if as_json:
         figures = {"seconds": seconds, "max_error": error, **_figures(report), **_scratched(place)}
         bound = holder.error_bound("result")
-        say(json.dumps({**_object(program), **figures, "predicted_error": bound, "threads": workers}))
+        emit({**_object(program), **figures, "predicted_error": bound, "threads": workers})
         return
     console().print(program.summary())
     for label, took in seconds.items():
@@ -317,6 +323,7 @@ def run(
 
 
 @app.command()
+@prints(WORK)
 def keygen(
     program: ProgramFile,
     secret: NewSecret,
@@ -366,6 +373,7 @@ def _holder(program: Program, secret: Path, accept_insecure: str) -> KeyHolder:
 
 
 @app.command()
+@prints(WORK)
 def encrypt(
     program: ProgramFile,
     name: Annotated[str, typer.Option(help="Which input of the program.")],
@@ -402,6 +410,7 @@ def encrypt(
 
 
 @app.command()
+@prints(WORK, Multiplied)
 def multiply(
     program: ProgramFile,
     keys: Annotated[Path, typer.Option(help="The key holder's evaluation keys.")],
@@ -411,7 +420,7 @@ def multiply(
     scratch: ScratchFolder = None,
     block_memory: BlockMemory = "1GiB",
     threads: Threads = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Server: computes the program on ciphertexts, and reports what it took.
 
@@ -448,7 +457,7 @@ def multiply(
     prepare = server.machine.prepare_seconds
     if as_json:
         figures = {"seconds": took - prepare, "encode_seconds": prepare, **_figures(report), **_scratched(place)}
-        say(json.dumps({"system": "matmul", "params": loaded.parameters.name, "threads": workers, **figures}))
+        emit({"system": "matmul", "params": loaded.parameters.name, "threads": workers, **figures})
         return
     say(f"computed in {seconds_text(took - prepare)}, encoding before {seconds_text(prepare)}; {workers} threads")
     _say_counts(report)
@@ -513,6 +522,7 @@ def _targets(program: Program, out: list[str]) -> dict[str, Path]:
 
 
 @app.command()
+@prints(WORK)
 def decrypt(
     program: ProgramFile,
     secret: SecretFile,
@@ -546,11 +556,13 @@ def decrypt(
 
 
 @app.command()
+@prints(WORK, plain=READY)
 def serve(
     program: ProgramFile,
     folder: Annotated[Path, typer.Option(help="Where received files go.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
     plain: Annotated[list[str], typer.Option(help="NAME=FILE of a plain input, the server's own.")] = [],  # noqa: B006
+    metrics: Metrics = None,
     threads: Threads = 0,
 ) -> None:
     """Server: waits on 127.0.0.1 for keys and inputs, and computes when asked. Ctrl-C ends it.
@@ -560,10 +572,11 @@ def serve(
 
     Example: `ringforge matmul serve --program program.json --folder server --port 8750`
     """
-    serve_program(program, folder, port, thread_count(threads), plain, until_closed=False)
+    serve_program(program, folder, port, thread_count(threads), plain, until_closed=False, metrics=metrics)
 
 
 @app.command()
+@prints(WORK)
 def send(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of `serve`.")],
     keys: Annotated[Path | None, typer.Option(help="Key holder: evaluation keys.")] = None,
@@ -586,6 +599,7 @@ def send(
 
 
 @app.command()
+@prints(WORK)
 def fetch(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of `serve`.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
@@ -603,6 +617,7 @@ def fetch(
 
 
 @app.command()
+@prints(TEXT)
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the summary and what the server stored.")] = Path(
         "demo-out/matmul"

@@ -23,7 +23,6 @@ import argparse
 import json
 import math
 import sys
-import threading
 import time
 import urllib.parse
 from collections.abc import Mapping
@@ -36,10 +35,11 @@ import numpy.typing as npt
 from ringforge import local_http
 from ringforge.errors import Error, MissingKeyError, ParameterError
 from ringforge.files import load_vectors, writing
-from ringforge.local_http import HEADERS, BodyHandler, listen, say_error
+from ringforge.local_http import HEADERS, BodyHandler, Counting, listen, say_error
 from ringforge.matmul.program import Program
 from ringforge.matmul.roles import EvaluationKeys, Parcel, Server
 from ringforge.parties import ciphertext_file_bytes, key_file_bytes
+from ringforge.serving.local import Told, telling
 
 
 class Service:
@@ -58,7 +58,7 @@ class Service:
         self.program, self.folder, self.threads = program, folder, threads
         self.plain = dict(plain or {})
         self._server: Server | None = None
-        self._lock = threading.Lock()
+        self.told = Told("program", "keys", "inputs", "run", "outputs")
 
     def close(self) -> None:
         """Forgets keys and what was encoded."""
@@ -76,15 +76,15 @@ class Service:
 
     def accept_keys(self, path: Path) -> dict[str, Any]:
         """Loads evaluation keys; says how long it took."""
-        with self._lock:
+        with self.told.turn("keys") as progress:
             start = time.perf_counter()
-            keys = EvaluationKeys.load(path, self.program, self.threads)
+            keys = EvaluationKeys.load(path, self.program, self.threads, progress)
             self._server = Server(self.program, keys, threads=self.threads)
         return {"load_seconds": time.perf_counter() - start, "bytes": path.stat().st_size}
 
     def run(self) -> dict[str, Any]:
         """Computes the outputs from the inputs in the folder; says what it took."""
-        with self._lock:
+        with self.told.turn("run") as progress:
             if self._server is None:
                 raise MissingKeyError("no evaluation keys have come: send them first")
             start = time.perf_counter()
@@ -96,7 +96,7 @@ class Service:
                 parcels.append(Parcel.load(path, self.program, spec.name, self.threads))
             loaded = time.perf_counter()
             before = self._server.machine.prepare_seconds
-            results, report = self._server.run(parcels, self.plain)
+            results, report = self._server.run(parcels, self.plain, progress)
             done = time.perf_counter()
             prepared = self._server.machine.prepare_seconds - before
             for name, parcel in results.items():
@@ -113,6 +113,14 @@ class Handler(BodyHandler):
     """The routes above."""
 
     service: Service
+
+    @property
+    def meter(self) -> Counting:  # type: ignore[override]
+        """The service's."""
+        return self.service.told.meter
+
+    def counted_as(self) -> str:
+        return self.path.strip("/").partition("/")[0]
 
     def do_GET(self) -> None:  # noqa: N802
         parts = self.path.strip("/").split("/")
@@ -190,10 +198,19 @@ def parse_assignment(text: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def serve(program: Path, folder: Path, port: int, threads: int, plain: list[str], *, until_closed: bool) -> None:
+def serve(
+    program: Path,
+    folder: Path,
+    port: int,
+    threads: int,
+    plain: list[str],
+    *,
+    until_closed: bool,
+    metrics: str | None = None,
+) -> None:
     """Listens until it is interrupted, or with `until_closed` until standard input is closed.
 
-    Prints one JSON line with port and process id when it is ready.
+    Prints one JSON line with port and process id when it is ready. `metrics`: as `serving.published.Published`.
     """
     loaded = Program.load(program)
     given = {}
@@ -202,7 +219,8 @@ def serve(program: Path, folder: Path, port: int, threads: int, plain: list[str]
         given[name] = values.reshape(loaded.input(name).shape) if values.size == 1 or 1 in values.shape else values
     folder.mkdir(parents=True, exist_ok=True)
     service = Service(loaded, folder, threads, given)
-    listen(Handler, service, port, until_closed=until_closed)
+    facts = {"program": loaded.digest[:12], "set": loaded.context.params.name, "device": "cpu"}
+    listen(Handler, service, port, until_closed=until_closed, around=telling(service.told, "matmul", facts, metrics))
     service.close()
 
 

@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge._native import baby_steps
 from ringforge.errors import ShapeError
 
 Indices = npt.NDArray[np.uint32]
@@ -146,9 +145,6 @@ def period(slots: int, support: npt.NDArray[Any], value: npt.NDArray[Any] | None
 
 # ---- baby and giant steps ------------------------------------------------------------------------
 
-#: Most sums of generators that are enumerated, and most splits that are tried for one set of generators.
-MAX_SUMS, MAX_SPLITS = 1 << 17, 1200
-
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -173,95 +169,21 @@ def split(
 ) -> Split:
     """Splits diagonals so that baby and giant steps other than 0 cost least.
 
-    Tried are z = giant + baby with babies below a bound, in units of the steps' common divisor, counted from
-    behind the widest gap; and, with the coordinates of z in the generators, babies from the low parts and
-    giants from the high parts of every coordinate. Distinct steps are counted exactly, modulo the slots.
+    The search is the library's (`ringforge/linear/baby_steps.hpp` says what it tries).
 
     Args:
         steps: the diagonals, distinct, in [0, slots).
         generators: as of :class:`ringforge.matmul.plan.Transform`; an offset common to all diagonals is found here.
         baby_cost, giant_cost: of each step that is not 0.
     """
-    z = np.ascontiguousarray(steps, dtype=np.int64)
+    z = np.ascontiguousarray(steps, dtype=np.uint32)
     kept = tuple((int(s), int(c)) for s, c in generators)
     return _split(z.tobytes(), slots, kept, round(giant_cost / baby_cost, 1))
 
 
 @lru_cache(maxsize=4096)
 def _split(steps: bytes, slots: int, generators: tuple[tuple[int, int], ...], giant_cost: float) -> Split:
-    z = np.frombuffer(steps, dtype=np.int64)
-    if not len(z):
-        return Split((), (), np.zeros(0, dtype=np.uint32))
-    best_cost, best = float("inf"), (np.zeros(len(z), dtype=np.int64), z)
-    for coordinates, strides, choices in _coordinates(z, slots, generators):
-        for low in choices:
-            baby = (coordinates % np.array(low, dtype=np.int64)) @ strides % slots
-            giant = (z - baby) % slots
-            found = _count(baby, giant, slots)
-            total = found[0] + giant_cost * found[1]
-            if total < best_cost:
-                best_cost, best = total, ((baby + found[2]) % slots, (giant - found[2]) % slots)
-    baby, giant = best
-    return Split(
-        tuple(np.unique(baby).tolist()),
-        tuple(np.unique(giant).tolist()),
-        baby.astype(np.uint32),
-    )
-
-
-def _count(baby: npt.NDArray[np.int64], giant: npt.NDArray[np.int64], slots: int) -> tuple[int, int, int]:
-    """Babies and giants that are not 0, after moving all babies up and all giants down by the third number."""
-    is_baby, is_giant = np.zeros(slots, dtype=bool), np.zeros(slots, dtype=bool)
-    is_baby[baby] = True
-    is_giant[giant] = True
-    babies, giants = int(np.count_nonzero(is_baby)), int(np.count_nonzero(is_giant))
-    first = np.flatnonzero(is_giant)
-    both = first[is_baby[-first % slots]]
-    if len(both):
-        return babies - 1, giants - 1, int(both[0])
-    # No pair of opposite steps: only one of the two sets can have a 0. Giants are dearer.
-    return babies, giants - 1, int(first[0])
-
-
-def _coordinates(
-    z: npt.NDArray[np.int64], slots: int, generators: tuple[tuple[int, int], ...]
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, ...]]]]:
-    """Ways to write the diagonals: coordinates (diagonals, k), strides (k,), and the bounds of low parts to try."""
-    order = np.sort(z)
-    gaps = np.diff(order, append=order[0] + slots)
-    start = int(order[(int(np.argmax(gaps)) + 1) % len(order)])
-    unit = int(np.gcd.reduce(np.append((z - start) % slots, slots)))
-    t = (z - start) % slots // unit
-    largest = int(t.max()) + 1
-    bounds = {b for b in (*range(1, 65), *(1 << i for i in range(7, slots.bit_length()))) if b < largest} | {largest}
-    yield t[:, None], np.array([unit], dtype=np.int64), [(b,) for b in sorted(bounds)]
-    kept = [(s, c) for s, c in generators if c > 1 and s % slots]
-    if not kept or prod(c for _, c in kept) > MAX_SUMS:
-        return
-    counts = tuple(c for _, c in kept)
-    strides = np.array([s for s, _ in kept], dtype=np.int64)
-    tuples = np.stack([x.ravel() for x in np.meshgrid(*map(np.arange, counts), indexing="ij")], axis=1)
-    sums = tuples @ strides % slots
-    place = np.full(slots, -1, dtype=np.int64)
-    place[sums[::-1]] = np.arange(len(sums))[::-1]
-    offsets = np.unique((z[0] - sums) % slots)
-    # Some of the diagonals, the ends of their range among them, leave few offsets.
-    for step in order[np.linspace(0, len(z) - 1, 24).astype(np.int64)]:
-        offsets = offsets[place[(step - offsets) % slots] >= 0]
-    offsets = offsets[np.linspace(0, len(offsets) - 1, 32).astype(np.int64)] if len(offsets) > 32 else offsets
-    offsets = np.array([o for o in offsets if (place[(z - o) % slots] >= 0).all()], dtype=np.int64)
-    if not len(offsets):
-        return
-    # An offset that uses the small coordinates.
-    offset = min(offsets.tolist(), key=lambda o: int(tuples[place[(z - o) % slots]].sum()))
-    found = tuples[place[(z - offset) % slots]].astype(np.int64)
-    yield found, strides, _bounds(tuple(int(x) + 1 for x in found.max(axis=0)))
-
-
-def _bounds(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Bounds of the low parts: 1, powers of two, all; fewer where that would be too many."""
-    options = [sorted({1, c, *(1 << i for i in range(1, c.bit_length()) if 1 << i < c)}) for c in counts]
-    while prod(map(len, options)) > MAX_SPLITS:
-        most = max(range(len(options)), key=lambda i: len(options[i]))
-        options[most] = options[most][::2] + ([] if len(options[most]) % 2 else options[most][-1:])
-    return list(product(*options))
+    z = np.frombuffer(steps, dtype=np.uint32)
+    baby = baby_steps(z, slots, list(generators), giant_cost)
+    giant = (z - baby) % np.uint32(slots)
+    return Split(tuple(np.unique(baby).tolist()), tuple(np.unique(giant).tolist()), baby)

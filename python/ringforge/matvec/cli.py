@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -15,6 +14,7 @@ from rich.console import Group
 from rich.table import Table
 
 from ringforge import params as parameter_sets
+from ringforge.cli import completion
 from ringforge.cli.console import (
     console,
     parse_size,
@@ -35,10 +35,12 @@ from ringforge.cli.options import (
     keep_secret,
     output_file,
 )
+from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_vectors_name, load_vectors, naming, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
+from ringforge.matvec.answers import Evaluated, Explained
 from ringforge.matvec.calibration import SAFETY
 from ringforge.matvec.compiler import bounds_table, compile_model
 from ringforge.matvec.labels import RuleFile, planned_model, read_rule, write_labels
@@ -66,6 +68,7 @@ AcceptInsecure = Annotated[
 
 
 @app.command()
+@prints(WORK)
 def plan(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     out: Annotated[Path, typer.Option(help="Program file to write (JSON).", callback=output_file)],
@@ -98,7 +101,10 @@ def plan(
     share_bits: ShareBits = None,
     device: Annotated[
         str | None,
-        typer.Option(help="Choose parameters that this device runs: rtl:matvec-b; `ringforge info` lists all."),
+        typer.Option(
+            help="Choose parameters that this device runs: rtl:matvec-b; `ringforge info` lists all.",
+            autocompletion=completion.devices,
+        ),
     ] = None,
     backend: Annotated[str, typer.Option(help="ckks, or clear: NO ENCRYPTION, for tests.")] = "ckks",
     insecure: Insecure = "",
@@ -181,6 +187,7 @@ def _promised(text: str) -> list[float | None] | None:
 
 
 @app.command()
+@prints(ROWS, Explained)
 def explain(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     samples: Annotated[Path, typer.Option(help="Inputs as rows (.npy, .csv), not secret: they are decrypted here.")],
@@ -188,7 +195,7 @@ def explain(
     params: Params = "auto",
     precision: Annotated[float | None, typer.Option(help="As of `plan`, where no program is given.")] = None,
     html: Annotated[Path | None, typer.Option(help="Report to write, one HTML file.", callback=output_file)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     threads: Threads = 0,
 ) -> None:
     """Server: where accuracy is lost, layer by layer: predicted errors, and measured ones on samples.
@@ -210,7 +217,7 @@ def explain(
     if html is not None:
         write_accuracy(found, html)
     if as_json:
-        say(json.dumps(found.as_json()))
+        emit(found.as_json())
         return
     console().print(found.table())
     worst = found.worst
@@ -235,6 +242,7 @@ def _client(program: Program, secret: Path, accept_insecure: str) -> Client:
 
 
 @app.command()
+@prints(WORK)
 def keygen(
     program: ProgramFile,
     secret: NewSecret,
@@ -271,6 +279,7 @@ def keygen(
 
 
 @app.command()
+@prints(WORK)
 def encrypt(
     program: ProgramFile,
     secret: SecretFile,
@@ -297,19 +306,22 @@ def encrypt(
 
 
 @app.command()
+@prints(WORK, Evaluated)
 def evaluate(
     program: ProgramFile,
     model: Annotated[Path, typer.Option(help="The model that the program was planned for.")],
     keys: Annotated[Path, typer.Option(help="The client's evaluation keys.")],
     in_: Annotated[Path, typer.Option("--in", help="Ciphertexts from `encrypt`.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts of the results to write.", callback=output_file)],
-    device: Annotated[str, typer.Option(help="Where kernels run; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Where kernels run; `ringforge info` lists devices.", autocompletion=completion.devices)
+    ] = "cpu",
     waves: Annotated[
         Path | None,
         typer.Option(help="Waveforms (VCD) of a simulated accelerator; large, for short runs.", callback=output_file),
     ] = None,
     threads: Threads = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Server: computes the model on ciphertexts, and reports what it took.
 
@@ -335,7 +347,7 @@ def evaluate(
         outputs, reports = server.evaluate_layers(inputs, update)
     size = outputs.save(out, loaded)
     if as_json:
-        say(json.dumps(_report_object(loaded, server, len(inputs.groups), reports)))
+        emit(_report_object(loaded, server, len(inputs.groups), reports))
         return
     console().print(report_table(reports))
     say(
@@ -415,6 +427,7 @@ def _report_object(program: Program, server: Server, groups: int, reports: list[
 
 
 @app.command()
+@prints(WORK)
 def decrypt(
     program: ProgramFile,
     secret: SecretFile,
@@ -463,6 +476,7 @@ def decrypt(
 
 
 @app.command()
+@prints(TEXT)
 def demo(
     images: Annotated[int, typer.Option(help="Held-out images to classify in batches.")] = 300,
     out: Annotated[Path, typer.Option(help="Folder for the report, the model and what the server stored.")] = Path(

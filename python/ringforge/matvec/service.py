@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -29,13 +28,14 @@ from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, MissingKeyError, ShapeError
 from ringforge.files import load_vectors
-from ringforge.local_http import HEADERS, BodyHandler, listen, say_error
+from ringforge.local_http import HEADERS, BodyHandler, Counting, listen, say_error
 from ringforge.matvec.compiler import compile_model
 from ringforge.matvec.model import Sequential
 from ringforge.matvec.model_files import load_model
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import EncryptedVectors, EvaluationKeys, Server
 from ringforge.parties import ciphertext_file_bytes, key_file_bytes
+from ringforge.serving.local import Told, telling
 
 REPORT_HEADER = "Ringforge-Report"
 
@@ -59,7 +59,7 @@ class Service:
         self.folder = folder
         self.threads = threads
         self._servers: dict[str, Server] = {}
-        self._lock = threading.Lock()
+        self.told = Told("program", "keys", "evaluate")
 
     def close(self) -> None:
         """Forgets keys, programs and encoded models."""
@@ -79,11 +79,11 @@ class Service:
     def accept_keys(self, name: str, path: Path) -> dict[str, Any]:
         """Loads a client's evaluation keys and encodes the model for them; says how long each took."""
         program = self.programs[name]
-        with self._lock:
+        with self.told.turn("keys") as progress:
             start = time.perf_counter()
             keys = EvaluationKeys.load(path, program, self.threads)
             loaded = time.perf_counter() - start
-            server = Server(self.model, program, keys, threads=self.threads)
+            server = Server(self.model, program, keys, threads=self.threads, progress=progress)
             self._servers[name] = server
         return {
             "load_seconds": loaded,
@@ -93,14 +93,14 @@ class Service:
 
     def evaluate(self, name: str, source: Path, target: Path) -> tuple[dict[str, Any], bytes]:
         """Ciphertexts in, ciphertexts out: what it took, and what `target` holds then."""
-        with self._lock:
+        with self.told.turn("evaluate") as progress:
             server = self._servers.get(name)
             if server is None:
                 raise MissingKeyError(f'no evaluation keys for program "{name}": send them first')
             start = time.perf_counter()
             inputs = EncryptedVectors.load(source, server.program, "input", self.threads)
             loaded = time.perf_counter()
-            outputs, layers = server.evaluate_layers(inputs)
+            outputs, layers = server.evaluate_layers(inputs, progress)
             evaluated = time.perf_counter()
             outputs.save(target, server.program)
             saved = time.perf_counter()
@@ -124,6 +124,15 @@ class Handler(BodyHandler):
     """GET a program; POST keys or ciphertexts to one."""
 
     service: Service
+
+    @property
+    def meter(self) -> Counting:  # type: ignore[override]
+        """The service's."""
+        return self.service.told.meter
+
+    def counted_as(self) -> str:
+        parts = self.path.strip("/").split("/")
+        return "program" if len(parts) == 2 else parts[-1]
 
     def do_GET(self) -> None:  # noqa: N802
         parts = self.path.strip("/").split("/")
@@ -182,6 +191,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, required=True, help="where received files go")
     parser.add_argument("--samples", type=Path, help="the server's own samples of inputs, for bounds")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--metrics", help="HOST:PORT, where the service tells of itself")
     options = parser.parse_args()
     try:
         model = load_model(options.model)
@@ -191,7 +201,12 @@ def main() -> int:
         say_error(e)
         return 1
     service = Service(model, programs, options.folder, options.threads)
-    listen(Handler, service)
+    facts = {"set": next(iter(programs.values())).context.params.name, "device": "cpu"}
+    try:
+        listen(Handler, service, around=telling(service.told, "matvec", facts, options.metrics))
+    except Error as e:
+        say_error(e)
+        return 1
     service.close()
     return 0
 

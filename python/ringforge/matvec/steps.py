@@ -22,9 +22,10 @@ class LinearStep(Frozen):
     """A matrix product of a program. Level and scale are the input's; bounds are powers of 2^(1/4).
 
     The last four fields are what the errors of results follow from, rounded up likewise: a bound of the results, the
-    largest sum of squared entries over the diagonals of one slot, and squares of operator norms (docs/matvec.md).
-    Programs of version 1 do not have them. `promised`, of version 3, bounds the results of inputs that whoever planned
-    the program knows, samples of which were computed in the clear; it is below what any inputs could give.
+    largest sum of squared entries over the diagonals of one slot, and squares of operator norms
+    (docs/matvec-algorithms.md). Programs of version 1 do not have them. `promised`, of version 3, bounds the
+    results of inputs that whoever planned the program knows, samples of which were computed in the clear; it is
+    below what any inputs could give.
     """
 
     kind: Literal["linear"] = "linear"

@@ -328,6 +328,16 @@ class Board:
         with self._begun() as c:
             return c.execute(query).scalar_one_or_none() or 0
 
+    def posted_by_all_today(self) -> tuple[int, int]:
+        """Entries that all posters together have posted since midnight UTC, and how many posters these are."""
+        t = schema.posters
+        query = sa.select(sa.func.coalesce(sa.func.sum(t.c.posts), 0), sa.func.count()).where(
+            t.c.day == int(self._clock()) // _DAY
+        )
+        with self._begun() as c:
+            posts, posters = c.execute(query).one()
+        return int(posts), int(posters)
+
     def _row(self, number: int) -> Any:
         with self._begun() as c:
             row = c.execute(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,17 @@ from typing import Annotated, Any
 
 import typer
 
-from ringforge.cli.console import console, parse_size, progress, properties, say, thread_count
+from ringforge.cli import completion
+from ringforge.cli.console import console, parse_size, progress, properties, thread_count
 from ringforge.cli.options import Insecure, Threads
+from ringforge.cli.output import READY, ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
+from ringforge.omr.answers import BoardStatus, Bulletins, Posted
 from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     Stall,
@@ -49,12 +52,19 @@ _DATABASE = typer.Option(
 )
 _SERVER = typer.Option("--server", metavar="HOST:PORT", help="Where `omr board serve` listens.")
 Database = Annotated[str, _DATABASE]
-SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
+SetName = Annotated[
+    str,
+    typer.Option(
+        "--set",
+        help="Parameter set: ringforge, paper, or test (no security).",
+        autocompletion=completion.names_of("ringforge.omr.sets:names"),
+    ),
+]
 Server = Annotated[str, _SERVER]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 
 
 @app.command()
+@prints(WORK, plain=READY)
 def serve(
     database: Database,
     parameters: SetName = "ringforge",
@@ -70,6 +80,7 @@ def serve(
     moving: Annotated[float, typer.Option(help="Seconds for a reader to take what it asked for.")] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that calls get to end when stopped.")] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     threads: Threads = 0,
 ) -> None:
@@ -97,7 +108,7 @@ def serve(
     from ringforge.serving.limits import Limits
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(
         memory=parse_size(memory),
         waiting=waiting,
@@ -109,10 +120,11 @@ def serve(
     with Board.open(database, s, threads=workers) as board, log_stream(log) as stream:
         events = Log(stream)
         service = Service(board, limits, posts_per_day, encoder(Plan.make(s), workers), listening.tokens, events)
-        listening.serve(service, limits, events, set=s.name)
+        listening.serve("omr board", service, limits, events, "cpu", set=s.name)
 
 
 @app.command()
+@prints(WORK, Posted)
 def post(
     texts: Annotated[Path, typer.Argument(help="File with one text on each line, in UTF-8; - for standard input.")],
     address: Annotated[Path, typer.Option("--address", help="The receiver's, as it gave it away.")],
@@ -156,7 +168,7 @@ def post(
                 bar(len(places) / len(found))
     figures = {"posted": len(places), "places": places, "seconds": time.perf_counter() - start}
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     first, last = places[0], places[-1]
     rows = {
@@ -189,6 +201,7 @@ def _connection(
 
 
 @app.command()
+@prints(WORK, Bulletins)
 def seal(
     database: Database,
     parameters: SetName = "ringforge",
@@ -211,6 +224,7 @@ def seal(
 
 
 @app.command("list")
+@prints(ROWS, Bulletins)
 def list_command(
     database: Annotated[str | None, _DATABASE] = None,
     server: Annotated[str | None, _SERVER] = None,
@@ -254,6 +268,7 @@ def list_command(
 
 
 @app.command()
+@prints(ROWS, BoardStatus)
 def info(
     server: Server,
     parameters: SetName = "ringforge",
@@ -284,7 +299,7 @@ def info(
         "steps": found.steps,
     }
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     rows = {
         "parameters": s.name,
@@ -303,7 +318,7 @@ def _show(title: str, found: list[Any], as_json: bool) -> None:
             {"number": b.number, "entries": b.entries, "pads": b.pads, "sealed": b.sealed, "digest": b.digest.hex()}
             for b in found
         ]
-        say(json.dumps({"bulletins": rows}))
+        emit({"bulletins": rows})
         return
     lines = {}
     for b in found:

@@ -8,7 +8,7 @@ kept, and answered when it is on disk. One encoding is made at a time; those who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ringforge.serving.calls import Call, Log
 from ringforge.serving.limits import Limits
 from ringforge.serving.service import Handler, header, only, working
 from ringforge.serving.sessions import Memory, Turns
+from ringforge.serving.status import Asked, Use
 from ringforge.serving.work import Work
 
 
@@ -62,6 +63,16 @@ class Service(service.Service):
             "Payloads": lambda requests, call: self._serve_range("payload", requests, call),
             "Encoding": self._serve_encoding,
         }
+
+    def _queues(self) -> Mapping[str, Turns]:
+        return {"encodings": self._turns}
+
+    def _quotas(self) -> dict[str, Asked]:
+        used, posters = self._board.posted_by_all_today()
+        return {"posts": Asked(used=used, clients=posters, each=min(self._posts, (1 << 63) - 1))}
+
+    def _uses(self) -> dict[str, Use]:
+        return {"memory": Use(used=self.memory.used, most=self.memory.limit)}
 
     def _serve_info(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         only(requests, "InfoRequest")

@@ -5,18 +5,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import console, properties, say, size_text, steps, thread_count, visible
 from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
+from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.omr import board_cli, detect_cli
+from ringforge.omr.answers import DetectorStatus, NewReceiver, Retrieved, SearchEstimate, Shown
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
 
 # gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
@@ -43,15 +45,22 @@ DetectorAddress = Annotated[
 ]
 SecretFile = Annotated[Path, typer.Option("--secret", help="The receiver's secret, which `keygen` made.")]
 KeyFile = Annotated[Path, typer.Option("--detection-key", help="The detection key, which `keygen` made.")]
-SetName = Annotated[str, typer.Option("--set", help="Parameter set: ringforge, paper, or test (no security).")]
+SetName = Annotated[
+    str,
+    typer.Option(
+        "--set",
+        help="Parameter set: ringforge, paper, or test (no security).",
+        autocompletion=completion.names_of("ringforge.omr.sets:names"),
+    ),
+]
 Capacity = Annotated[int, typer.Option(min=0, help="Messages that a digest of a bulletin can hold.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 
 
 # ---- keys ----------------------------------------------------------------------------------------
 
 
 @app.command()
+@prints(WORK, NewReceiver)
 def keygen(
     secret: Annotated[Path, typer.Option("--secret", help="Secret to write, mode 0600: for nobody else.")],
     detection_key: Annotated[
@@ -94,7 +103,7 @@ def keygen(
         "fingerprint": mine.fingerprint,
     }
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     rows = {
         "parameters": s.name,
@@ -107,6 +116,7 @@ def keygen(
 
 
 @app.command("address")
+@prints(WORK, plain="the address; with `--out` nothing")
 def address_command(
     secret: SecretFile,
     out: Annotated[Path | None, typer.Option(help="File to write, in place of printing.", callback=output_file)] = None,
@@ -119,7 +129,7 @@ def address_command(
 
     mine = ReceiverSecret.load(secret).address()
     if out is None:
-        typer.echo(str(mine))
+        put(str(mine))
     else:
         mine.save(out)
 
@@ -138,6 +148,7 @@ def _numbers(text: str | None) -> range | None:
 
 
 @app.command()
+@prints(WORK, Retrieved, plain="messages, a heading before each; with `--out` nothing")
 def retrieve(
     server: DetectorAddress,
     secret: SecretFile,
@@ -218,13 +229,13 @@ def retrieve(
             with writing(out / f"{m.bulletin:06}-{m.entry:05}.txt") as f:
                 f.write(m.text)
     if as_json:
-        say(json.dumps(outcome_object(outcome, sent, received)))
+        emit(outcome_object(outcome, sent, received))
         return
     if out is None:
         for m in outcome.messages:
             text = text_of(m)
-            typer.echo(f"--- bulletin {m.bulletin}, entry {m.entry}")
-            typer.echo(f"({len(m.text)} bytes that are no text: use --out)" if text is None else visible(text))
+            put(f"--- bulletin {m.bulletin}, entry {m.entry}")
+            put(f"({len(m.text)} bytes that are no text: use --out)" if text is None else visible(text))
     about = console(stderr=True)  # so that messages alone go into a file or a pipe
     about.print(properties(f"{len(outcome.messages):,} messages", outcome_rows(outcome, sent, received)))
     dropped = sum(b.dropped for b in outcome.bulletins)
@@ -235,6 +246,7 @@ def retrieve(
 
 
 @app.command()
+@prints(ROWS, DetectorStatus)
 def status(
     server: DetectorAddress,
     tls_ca: TlsCa = None,
@@ -255,12 +267,13 @@ def status(
     ) as connection:
         info = connection.info()
     if as_json:
-        say(json.dumps(vars(info)))
+        emit(vars(info))
         return
     console().print(properties(f"detector {server}", info_rows(info)))
 
 
 @app.command()
+@prints(WORK)
 def drop(
     server: DetectorAddress,
     key: Annotated[
@@ -305,6 +318,7 @@ def drop(
 
 
 @app.command()
+@prints(ROWS, SearchEstimate)
 def estimate(
     bulletins: Annotated[int, typer.Option(min=1, help="Bulletins to search.")] = 1,
     capacity: Annotated[int, typer.Option(min=1, help="Messages that a digest can hold.")] = 50,
@@ -343,7 +357,7 @@ def estimate(
         name, count = str(info.detector.get("set", "")), max(1, len(info.bulletins))
     found = of(named(name, "estimated, not used"), count, capacity, mode, thread_count(threads))
     if as_json:
-        say(json.dumps(vars(found)))
+        emit(vars(found))
         return
     console().print(properties(f"searching {count:,} bulletins", rows(found)))
 
@@ -352,6 +366,7 @@ def estimate(
 
 
 @app.command()
+@prints(TEXT, Shown)
 def demo(
     small: Annotated[
         bool,
@@ -380,7 +395,7 @@ def demo(
     size = "small" if small else "full"
     result = run_demo(out=out, size=size, postgres=postgres, threads=thread_count(threads), shown=not as_json)
     if as_json:
-        say(json.dumps(summary(result)))
+        emit(summary(result))
     if not result.good:
         raise typer.Exit(1)
 

@@ -10,12 +10,15 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Insecure, Threads
+from ringforge.cli.output import READY, WORK, prints
 from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     TlsCert,
@@ -35,6 +38,7 @@ app = typer.Typer(
 
 
 @app.command()
+@prints(WORK, plain=READY)
 def serve(
     board: Annotated[str, typer.Option(metavar="BOARD", help="The board: its database, or HOST:PORT of its service.")],
     board_ca: Annotated[Path | None, typer.Option(help="PEM file, for a board's service with TLS.")] = None,
@@ -43,7 +47,12 @@ def serve(
         Path, typer.Option(help="Directory for detection keys, requests, and results of steps; made if there is none.")
     ] = Path("detector"),
     parameters: Annotated[
-        str, typer.Option("--set", help="Parameter set of the board: ringforge, paper, or test (no security).")
+        str,
+        typer.Option(
+            "--set",
+            help="Parameter set of the board: ringforge, paper, or test (no security).",
+            autocompletion=completion.names_of("ringforge.omr.sets:names"),
+        ),
     ] = "ringforge",
     insecure: Insecure = "",
     listen: Listen = "127.0.0.1:8770",
@@ -66,13 +75,18 @@ def serve(
         int, typer.Option(min=1, help="Parts of the affine transform: results are kept after each; more cost a little.")
     ] = 1,
     device: Annotated[
-        str, typer.Option(help="What computes the affine transform: cpu, or an accelerator such as rtl:omr-small.")
+        str,
+        typer.Option(
+            help="What computes the affine transform: cpu, or an accelerator such as rtl:omr-small.",
+            autocompletion=completion.devices,
+        ),
     ] = "cpu",
     moving: Annotated[float, typer.Option(help="Seconds for a receiver to send its key, or to take a digest.")] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[
         float, typer.Option(help="Seconds that calls get to end when stopped; the step under way ends at once.")
     ] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
     threads: Threads = 0,
 ) -> None:
@@ -101,7 +115,7 @@ def serve(
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
     kept = Kept(keys_each=keys_per_client, jobs_each=jobs_per_client, keep_seconds=keep, disk=parse_size(disk))
     s = named(parameters, insecure)
@@ -114,6 +128,5 @@ def serve(
         path = quota_file or store.with_name(f"{store.resolve().name}.quota.sqlite")
         quota = stack.enter_context(contextlib.closing(Quota(path, {"bulletins": bulletins_per_day}, words=QUOTAS)))
         events = Log(stack.enter_context(log_stream(log)))
-        listening.serve(
-            Service(worker, depot, quota, limits, kept, listening.tokens, events), limits, events, set=s.name
-        )
+        service = Service(worker, depot, quota, limits, kept, listening.tokens, events)
+        listening.serve("omr detect", service, limits, events, device, set=s.name)

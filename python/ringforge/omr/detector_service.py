@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,9 @@ from ringforge.serving.calls import Call, Log
 from ringforge.serving.jobs import FINISHED, Progress
 from ringforge.serving.limits import MAX_SECONDS, Limits
 from ringforge.serving.quota import Quota
-from ringforge.serving.service import Handler, header, only, working
+from ringforge.serving.service import Handler, asked_today, header, only, working
 from ringforge.serving.sessions import BusyError, Turns
+from ringforge.serving.status import Asked, Task, Use
 from ringforge.serving.work import Work
 
 #: Seconds between two looks for what has become too old.
@@ -95,6 +96,19 @@ class Service(service.Service):
         resumed = self.jobs.resume()
         if resumed:
             self._log("resumed", jobs=resumed)
+
+    def _queues(self) -> Mapping[str, Turns]:
+        return {"requests": self.jobs.turns, "keys": self._check_turns}
+
+    def _under_way(self) -> list[Task]:
+        return [*self.jobs.tasks(), *super()._under_way()]
+
+    def _quotas(self) -> dict[str, Asked]:
+        return asked_today(self._quota)
+
+    def _disks(self) -> dict[str, Use]:
+        used = sum(self._depot.bytes_of(c) for c in self._depot.clients())
+        return {"disk": Use(used=used, most=self._kept.disk)}
 
     def _handlers(self) -> dict[str, Handler]:
         return {

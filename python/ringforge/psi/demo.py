@@ -234,7 +234,7 @@ def run_demo(
         seconds["client, start to end"] = clock() - start
         code, _, refusal = _ask(ready["listening"], asked, threads, quiet=True)
         second = " ".join(refusal.split()).removeprefix("error: ") if code == 1 else ""
-    answer = json.loads(printed)
+    answer = json.loads(printed)["result"]
     got = {m["element"]: read_label(m["label"]) for m in answer["matches"]}
     exact = {p: read_label(entries[p.encode()].decode()) for p in asked if p.encode() in entries}
     start = clock()

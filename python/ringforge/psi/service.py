@@ -13,7 +13,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from ringforge.errors import FormatError, MismatchError, ParameterError
@@ -26,8 +26,9 @@ from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Call, Log
 from ringforge.serving.limits import Limits
 from ringforge.serving.quota import Quota
-from ringforge.serving.service import Handler, header, only, working
+from ringforge.serving.service import Handler, asked_today, header, only, working
 from ringforge.serving.sessions import SESSION_BYTES, Memory, Sessions, Turns
+from ringforge.serving.status import Asked, Use
 from ringforge.serving.work import Work
 
 #: Seconds after which a change of the queue is told at the latest.
@@ -77,6 +78,18 @@ class Service(service.Service):
             "OpenSession": self._serve_open,
             "Query": self._serve_query,
             "CloseSession": self._serve_close,
+        }
+
+    def _queues(self) -> Mapping[str, Turns]:
+        return {"queries": self._turns, "evaluations": self._prf_turns, "keys": self._open_turns}
+
+    def _quotas(self) -> dict[str, Asked]:
+        return asked_today(self._quota)
+
+    def _uses(self) -> dict[str, Use]:
+        return {
+            "sessions": Use(used=len(self.sessions), most=self.sessions.most),
+            "memory": Use(used=self.memory.used, most=self.memory.limit),
         }
 
     # ---- what calls have in common -----------------------------------------------------------------

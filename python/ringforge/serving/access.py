@@ -49,11 +49,24 @@ def read_private(path: str | Path) -> bytes:
 
 def _require_private(f: IO[bytes]) -> None:
     status = os.fstat(f.fileno())
-    if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-        raise ParameterError(
-            f"{Path(f.name).name} is a secret that others on this machine may read or change (mode "
-            f"{stat.S_IMODE(status.st_mode):03o}): chmod 600 {shlex.quote(str(f.name))}"
-        )
+    if not stat.S_ISREG(status.st_mode) or not status.st_mode & 0o077 or _is_credential(Path(f.name), status.st_mode):
+        return
+    raise ParameterError(
+        f"{Path(f.name).name} is a secret that others on this machine may read or change (mode "
+        f"{stat.S_IMODE(status.st_mode):03o}): chmod 600 {shlex.quote(str(f.name))}"
+    )
+
+
+def _is_credential(path: Path, mode: int) -> bool:
+    """Whether systemd made the file for this service alone (LoadCredential=).
+
+    Such files are root's, and an access list lets the service read them; as a mode that looks like 0440. Their
+    directory keeps all others out.
+    """
+    folder = os.environ.get("CREDENTIALS_DIRECTORY", "")
+    if not folder or mode & 0o037 or path.parent.resolve() != Path(folder).resolve():
+        return False
+    return not path.parent.stat().st_mode & 0o027
 
 
 def read_tokens(path: str | Path) -> list[str]:

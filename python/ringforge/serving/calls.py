@@ -34,6 +34,7 @@ from ringforge.errors import (
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.serving.access import AccessError, Tokens, peer_identity
 from ringforge.serving.limits import Limits
+from ringforge.serving.meter import Meter
 from ringforge.serving.quota import QuotaError, QuotaFileError
 from ringforge.serving.sessions import BusyError
 
@@ -170,6 +171,7 @@ class Call:
     context: Any
     limits: Limits
     deadlines: Deadlines
+    method: str = ""
     client: bytes = b""
     gone: threading.Event = field(default_factory=threading.Event)
     stalled: bool = False
@@ -227,10 +229,11 @@ class Door:
     Args:
         limits: how many calls at once. names: gives clients their names, as a quota does.
         tokens: of the clients that are served; None serves all, and tells them apart by address. log: for events.
+        meter: counts calls.
     """
 
-    def __init__(self, limits: Limits, names: Names, tokens: Tokens | None, log: Log) -> None:
-        self._limits, self._names, self._tokens, self._log = limits, names, tokens, log
+    def __init__(self, limits: Limits, names: Names, tokens: Tokens | None, log: Log, meter: Meter) -> None:
+        self._limits, self._names, self._tokens, self._log, self._meter = limits, names, tokens, log, meter
         self.refusals = Refusals(log)
         self._deadlines = Deadlines()
         self._calls: dict[bytes, int] = {}
@@ -240,13 +243,14 @@ class Door:
     def entering(self, name: str, context: Any) -> Iterator[Call]:
         """Around one call: authenticates, counts, logs."""
         start = time.monotonic()
-        call = Call(context, self._limits, self._deadlines)
+        call = Call(context, self._limits, self._deadlines, name)
         refusal: tuple[grpc.StatusCode, str, str] | None = None
         result = "ok"
         inside = False
         try:
             call.client = self._names.client(self._identity(context))
             self._count(call.client)
+            self._meter.begin()
             inside = True
             call.when_over(call.gone.set)
             yield call
@@ -274,8 +278,10 @@ class Door:
                 self._uncount(call.client)
                 seconds = time.monotonic() - start
                 result = "stalled" if call.stalled else result
+                self._meter.end(name, _outcome(result), seconds)
                 self._log(name, client=call.client.hex()[:12], result=result, seconds=seconds, **call.notes)
             else:
+                self._meter.refused(name, _outcome(result))
                 self.refusals(result)
         if refusal is not None:
             context.set_trailing_metadata(((ERROR_KEY, refusal[2]),))
@@ -301,3 +307,8 @@ class Door:
             self._calls[client] -= 1
             if not self._calls[client]:
                 del self._calls[client]
+
+
+def _outcome(result: str) -> str:
+    """The word under which a result is counted: those of faults have places in them, of which there may be many."""
+    return "fault" if result.startswith("fault ") else result

@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import itertools
 import os
 import threading
 import time
@@ -21,6 +22,8 @@ from typing import Generic, Protocol, TypeVar
 from ringforge.errors import Error
 from ringforge.serving.calls import Log
 from ringforge.serving.sessions import BusyError, Turns
+from ringforge.serving.status import Task
+from ringforge.serving.work import TOLD
 
 #: States of a request. Those that a restart takes up again come first.
 UNFINISHED = ("waiting", "running")
@@ -97,6 +100,7 @@ class _Running(Generic[J]):
         self.ticket: object | None = None
         self.cancelled = threading.Event()
         self.progress = Progress(job.state)
+        self.begun = 0.0
 
 
 class Jobs(abc.ABC, Generic[J]):
@@ -109,7 +113,7 @@ class Jobs(abc.ABC, Generic[J]):
 
     def __init__(self, store: Store[J], waiting: int, each: int, log: Log, server: str) -> None:
         self._store, self._each, self._log, self._server = store, each, log, server
-        self._turns = Turns(waiting)
+        self.turns = Turns(waiting)
         self._changed = threading.Condition()
         self._running: dict[tuple[str, str], _Running[J]] = {}
         self._stopping = threading.Event()
@@ -159,7 +163,7 @@ class Jobs(abc.ABC, Generic[J]):
 
     def _begin(self, job: J) -> None:
         running = _Running[J](job)
-        running.ticket = self._turns.enter(bytes.fromhex(job.client))
+        running.ticket = self.turns.enter(bytes.fromhex(job.client))
         try:
             self._store.keep_job(job)
             thread = threading.Thread(target=self._work, args=(running,), name="job", daemon=True)
@@ -167,7 +171,7 @@ class Jobs(abc.ABC, Generic[J]):
             thread.start()
         except BaseException:
             self._running.pop((job.client, job.name), None)
-            self._turns.leave(running.ticket)
+            self.turns.leave(running.ticket)
             raise
 
     def cancel(self, client: str, name: str) -> bool:
@@ -185,7 +189,7 @@ class Jobs(abc.ABC, Generic[J]):
         with self._changed:
             running = self._running.get((client, name))
             if running is not None:
-                ahead = self._turns.ahead(running.ticket) if running.progress.state == "waiting" else 0
+                ahead = self.turns.ahead(running.ticket) if running.progress.state == "waiting" else 0
                 return dataclasses.replace(running.progress, waiting=ahead)
         job = self._store.job(client, name)
         if job is None:
@@ -214,7 +218,8 @@ class Jobs(abc.ABC, Generic[J]):
     def _work(self, running: _Running[J]) -> None:
         job = running.job
         try:
-            if self._turns.wait(running.ticket, lambda: self._going_on(running)):
+            if self.turns.wait(running.ticket, lambda: self._going_on(running)):
+                running.begun = time.monotonic()
                 job = self.compute(running.job, lambda now: self._tell(running, now))
             elif running.cancelled.is_set():
                 job = dataclasses.replace(job, state="cancelled")
@@ -246,7 +251,7 @@ class Jobs(abc.ABC, Generic[J]):
                 self._store.keep_job(job)
             self._log("job", client=job.client[:12], job=job.name[:12], result=job.state, kind=job.error[0])
         with self._changed:
-            self._turns.leave(running.ticket)
+            self.turns.leave(running.ticket)
             del self._running[job.client, job.name]
             self._changed.notify_all()
 
@@ -274,6 +279,14 @@ class Jobs(abc.ABC, Generic[J]):
         with self._changed:
             return self._changed.wait_for(lambda: not self._running, seconds)
 
+    def tasks(self) -> list[Task]:
+        """What is computed, and what waits, next first. Whose it is, and its name, are not in it."""
+        with self._changed:
+            every = list(self._running.values())
+            waiting = itertools.islice((r for r in every if not r.begun), TOLD)
+            tasks = [_task(r, self.turns.ahead(r.ticket)) for r in [*(r for r in every if r.begun), *waiting]]
+        return sorted(tasks, key=lambda t: t.waiting)
+
     @property
     def unfinished(self) -> int:
         """Requests under way."""
@@ -288,3 +301,13 @@ def _alike(a: Progress, b: Progress | None) -> bool:
         return p.state, p.waiting, p.stage, p.done, int(100 * p.fraction)
 
     return b is not None and about(a) == about(b)
+
+
+def _task(running: _Running[J], ahead: int) -> Task:
+    p = running.progress
+    if p.state != "running":
+        return Task(what="request", waiting=ahead, fraction=0.0, seconds_left=-1.0)
+    seconds = max(0.0, time.monotonic() - running.begun)
+    fraction = min(1.0, max(0.0, p.fraction))
+    left = p.seconds_left if p.seconds_left >= 0 else -1.0
+    return Task(what="request", stage=p.stage[:400], fraction=fraction, seconds=seconds, seconds_left=left)

@@ -18,9 +18,10 @@ import grpc
 
 from ringforge import _native
 from ringforge.errors import Error
-from ringforge.serving import framing
+from ringforge.serving import framing, notify
 from ringforge.serving.calls import Log
 from ringforge.serving.limits import Limits
+from ringforge.serving.published import Published
 from ringforge.serving.service import Service
 
 #: Seconds that computations get to end once their calls are over.
@@ -75,7 +76,7 @@ class Running:
         ]
         self._grpc = grpc.server(
             _Threads(),
-            handlers=[service.handlers()],
+            handlers=[service.handlers(), service.health.handlers()],
             options=options,
             maximum_concurrent_rpcs=service.limits.calls + _REFUSING,
         )
@@ -96,16 +97,20 @@ class Running:
 
     def stop(self, grace_seconds: float) -> bool:
         """Takes no more calls, lets those that run end within the grace, then ends them; returns whether they did."""
+        self.service.health.stop()
         self.service.stopping(grace_seconds)
         ended = self._grpc.stop(grace_seconds).wait(grace_seconds + _LAST_SECONDS)
         return self.service.finish(_LAST_SECONDS) and ended
 
 
-def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> None:
+def serve(
+    running: Running, limits: Limits, log: Log, ready: dict[str, Any], published: Published | None = None
+) -> None:
     """Serves until SIGTERM or SIGINT, then ends what runs; a second signal does so at once. SIGHUP reloads it.
 
-    Prints `ready` and port and process id as a JSON line when it is. If something keeps it from stopping in time, the
-    process ends all the same, with exit code 1: a thread that does not need the interpreter sees to that.
+    Prints `ready` and port and process id as a JSON line when it is. `published`, started, tells of it meanwhile. If
+    something keeps it from stopping in time, the process ends all the same, with exit code 1: a thread that does not
+    need the interpreter sees to that.
     """
     stop, hurry, reload = threading.Event(), threading.Event(), threading.Event()
 
@@ -122,13 +127,21 @@ def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> 
     try:
         print(json.dumps({**ready, "port": running.port, "pid": os.getpid()}), flush=True)
         log("listening", port=running.port)
+        notify.ready()
         while not stop.wait(min(1.0, limits.idle_seconds / 4)):
             running.service.housekeeping()
+            if published:
+                published.beat()
             if reload.is_set():
                 reload.clear()
+                notify.reloading()
                 with log.trouble("reload"):
                     running.service.reload()
+                notify.ready()
         log("stopping", grace_seconds=limits.grace_seconds)
+        notify.stopping()
+        if published:
+            published.stopping()
         ended: list[bool] = []
         ending = threading.Thread(target=lambda: ended.append(running.stop(limits.grace_seconds)), daemon=True)
         ending.start()
@@ -139,6 +152,8 @@ def serve(running: Running, limits: Limits, log: Log, ready: dict[str, Any]) -> 
                 break
         if not all(ended):  # something computes on: the process cannot be taken apart around it
             log("stopped", result="a computation did not end")
+            if published:
+                published.close()
             sys.stdout.flush()
             os._exit(1)
         running.service.close()

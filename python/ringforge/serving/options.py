@@ -38,6 +38,14 @@ TokensFile = Annotated[
 ServerStall = Annotated[
     float, typer.Option("--stall", help="Seconds for a call's first message, each later one, and to take each of ours.")
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Tell of this service by HTTP: /healthz, /readyz, /metrics for Prometheus, /status. A port alone: on this "
+        "machine only. Default: nowhere.",
+    ),
+]
 EventLog = Annotated[
     Path | None, typer.Option(help="File for events, as JSON; default: standard error.", callback=log_file)
 ]
@@ -61,16 +69,23 @@ Plaintext = Annotated[
 
 @dataclass(frozen=True)
 class Listening:
-    """Where a server listens, and whom it lets in. `tokens` None: everybody."""
+    """Where a server listens, whom it lets in, and where it tells of itself. `tokens` None: everybody."""
 
     address: str
     host: str
     credentials: grpc.ServerCredentials | None
     tokens: Tokens | None
+    metrics: str | None
 
     @classmethod
     def make(
-        cls, listen: str, tls_cert: Path | None, tls_key: Path | None, token_file: Path | None, plaintext: bool
+        cls,
+        listen: str,
+        tls_cert: Path | None,
+        tls_key: Path | None,
+        token_file: Path | None,
+        plaintext: bool,
+        metrics: str | None = None,
     ) -> Listening:
         """From the options.
 
@@ -79,23 +94,36 @@ class Listening:
             FormatError: a file is not what it should be, or is open to others.
         """
         from ringforge.serving.access import Tokens, read_tokens, require_cover, server_credentials, split_address
+        from ringforge.serving.web import metrics_address
 
         host, _ = split_address(listen)
+        where = None if metrics is None else metrics_address(metrics)
         credentials = server_credentials(tls_cert, tls_key)
         require_cover(host, credentials is not None, plaintext, "--tls-cert and --tls-key")
-        return cls(listen, host, credentials, None if token_file is None else Tokens(read_tokens(token_file)))
+        tokens = None if token_file is None else Tokens(read_tokens(token_file))
+        return cls(listen, host, credentials, tokens, where)
 
-    def serve(self, service: Service, limits: Limits, events: Log, **about: Any) -> None:
-        """Serves until it is stopped; says where, whether there are TLS and tokens, and what else is given, first."""
+    def serve(self, name: str, service: Service, limits: Limits, events: Log, device: str, **about: Any) -> None:
+        """Serves until it is stopped; says where, whether there are TLS and tokens, and what else is given, first.
+
+        Args:
+            name: what the service is, as its command says. device: that computes.
+        """
         from ringforge.serving import listener
+        from ringforge.serving.published import Published
 
-        running = listener.Running(service, self.address, self.credentials)
-        ready = {
-            "listening": f"{self.host}:{running.port}",
-            "tls": self.credentials is not None,
-            "tokens": self.tokens is not None,
-        }
-        listener.serve(running, limits, events, {**ready, **about})
+        guards = {"tls": self.credentials is not None, "tokens": self.tokens is not None}
+        facts = {"device": device, **{k: str(v) for k, v in about.items()}}
+        facts.update({k: "yes" if v else "no" for k, v in guards.items()})
+        published = Published(service, name, facts, self.metrics, events, beats=True)
+        try:
+            running = listener.Running(service, self.address, self.credentials)
+            listening = f"{self.host}:{running.port}"
+            published.start(listening)
+            telling = {"metrics": published.metrics} if published.metrics else {}
+            listener.serve(running, limits, events, {"listening": listening, **guards, **telling, **about}, published)
+        finally:
+            published.close()
 
 
 @contextlib.contextmanager

@@ -76,5 +76,5 @@ def answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     out, _ = process.communicate()
     if process.returncode:
         raise Error(f"a client's process ended with exit code {process.returncode}; what it said is above")
-    found: dict[str, Any] = json.loads(out)
+    found: dict[str, Any] = json.loads(out)["result"]
     return found

@@ -156,6 +156,18 @@ class Quota:
         used = dict(rows)
         return {kind: max(0, limit - used.get(kind, 0)) for kind, limit in self.limits.items()}
 
+    def used(self) -> dict[str, tuple[int, int]]:
+        """What all clients together have asked for today, and how many these are, by kind.
+
+        Raises:
+            QuotaFileError: it cannot be read.
+        """
+        with self._working() as db:
+            rows = db.execute(
+                "SELECT kind, sum(count), count(*) FROM used WHERE day = ? GROUP BY kind", (self._today(),)
+            ).fetchall()
+        return {str(kind): (min(int(total), (1 << 63) - 1), int(clients)) for kind, total, clients in rows}
+
     def charge(self, client: bytes, kind: str, count: int) -> None:
         """Counts what is about to be done.
 

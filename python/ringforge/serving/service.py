@@ -9,20 +9,33 @@ A client that goes away, that neither sends nor takes what it should, or whose d
 from __future__ import annotations
 
 import abc
+import contextlib
+import functools
 import hashlib
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import grpc
 
-from ringforge.errors import FormatError
+from ringforge.errors import Error, FormatError
 from ringforge.serving import framing
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Call, Door, Log, Names
+from ringforge.serving.health import Health
 from ringforge.serving.limits import Limits
-from ringforge.serving.sessions import BusyError
+from ringforge.serving.meter import Meter
+from ringforge.serving.quota import Quota
+from ringforge.serving.sessions import BusyError, Turns
+from ringforge.serving.status import Asked, Load, Method, Queue, Task, Use
 from ringforge.serving.work import Threads, Work
+
+#: Seconds for which counts of quotas, and of disks, are good: they are read from files.
+_QUOTA_SECONDS, _DISK_SECONDS = 2.0, 60.0
+
+#: What is computed or waits, told of one by one, at the most; queues say how much there is.
+_TASKS = 64
 
 #: What answers a method: takes its messages, gives replies.
 Handler = Callable[[Iterator[Any], Call], Iterator[Any]]
@@ -50,8 +63,12 @@ class Service(abc.ABC):
     ) -> None:
         self._name, self._methods, self.limits = name, methods, limits
         self._log = log or Log(None)
-        self._door = Door(limits, names, tokens, self._log)
+        self.meter = Meter(tuple(methods))
+        self.health = Health(name, limits.stall_seconds)
+        self._door = Door(limits, names, tokens, self._log, self.meter)
         self._threads = Threads()
+        self._quotas_read: tuple[float, dict[str, Asked]] = (-1e9, {})
+        self._disks_read: tuple[float, dict[str, Use]] = (-1e9, {})
 
     @abc.abstractmethod
     def _handlers(self) -> dict[str, Handler]:
@@ -65,7 +82,9 @@ class Service(abc.ABC):
             # To gRPC all are streams, whatever they are to clients: for others it would wait for the first message
             # before this service has seen who sends it.
             made[name] = grpc.stream_stream_rpc_method_handler(
-                self._call(name, of[name]), request_deserializer=framing.parser(request), response_serializer=_serialize
+                self._call(name, of[name]),
+                request_deserializer=self._reading(name, framing.parser(request)),
+                response_serializer=functools.partial(self._serialize, name),
             )
         return grpc.method_handlers_generic_handler(self._name, made)
 
@@ -77,6 +96,63 @@ class Service(abc.ABC):
                         yield message
 
         return call
+
+    def _reading(self, name: str, parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+        def read(data: bytes) -> Any:
+            self.meter.moved(name, received=len(data))
+            return parse(data)
+
+        return read
+
+    def _serialize(self, name: str, message: Any) -> bytes:
+        data = bytes(message.SerializeToString())
+        self.meter.moved(name, sent=len(data))
+        return data
+
+    # ---- what it tells of itself -------------------------------------------------------------------
+
+    def load(self) -> Load:
+        """What the service does now, and has done, for those who run it. No client is named."""
+        now = time.monotonic()
+        # What is read from files: the last counts for as long as these cannot be read.
+        if now - self._quotas_read[0] > _QUOTA_SECONDS:
+            self._quotas_read = (now, self._quotas_read[1])
+            with contextlib.suppress(Error, OSError):
+                self._quotas_read = (now, self._quotas())
+        if now - self._disks_read[0] > _DISK_SECONDS:
+            self._disks_read = (now, self._disks_read[1])
+            with contextlib.suppress(Error, OSError):
+                self._disks_read = (now, self._disks())
+        return Load(
+            under_way=self.meter.under_way,
+            methods={name: Method.of(c) for name, c in self.meter.counted().items()},
+            queues={name: Queue(waiting=t.waiting, most=t.most) for name, t in self._queues().items()},
+            work=self._under_way()[:_TASKS],
+            quotas=self._quotas_read[1],
+            uses={**self._uses(), **self._disks_read[1]},
+        )
+
+    def _queues(self) -> Mapping[str, Turns]:
+        """Where clients wait, by a fixed word for what."""
+        return {}
+
+    def _under_way(self) -> list[Task]:
+        """What is computed, and what waits for it."""
+        return self._threads.tasks()
+
+    def _quotas(self) -> dict[str, Asked]:
+        """What was asked for today."""
+        return {}
+
+    def _uses(self) -> dict[str, Use]:
+        """How much of what it has to give is taken."""
+        return {}
+
+    def _disks(self) -> dict[str, Use]:
+        """The same, of what takes a while to be counted."""
+        return {}
+
+    # ---- life --------------------------------------------------------------------------------------
 
     def reload(self) -> None:  # noqa: B027, for services that have nothing to reload
         """Takes up what has changed on disk; SIGHUP asks for it."""
@@ -150,5 +226,14 @@ def working(work: Work, sign: Any) -> Generator[Any, None, Any]:
     return work.result()
 
 
-def _serialize(message: Any) -> bytes:
-    return bytes(message.SerializeToString())
+def asked_today(quota: Quota) -> dict[str, Asked]:
+    """What a quota has counted since midnight, of all clients together.
+
+    Raises:
+        QuotaFileError: it cannot be read.
+    """
+    used = quota.used()
+    return {
+        kind: Asked(used=used.get(kind, (0, 0))[0], clients=used.get(kind, (0, 0))[1], each=limit)
+        for kind, limit in quota.limits.items()
+    }

@@ -86,7 +86,7 @@ class Sessions:
     """
 
     def __init__(self, most: int, each: int, idle_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._each, self.idle_seconds, self._clock = most, each, idle_seconds, clock
+        self.most, self._each, self.idle_seconds, self._clock = most, each, idle_seconds, clock
         self._lock = threading.Lock()
         self._held: dict[bytes, Session] = {}
         self._opening: list[bytes] = []
@@ -109,7 +109,7 @@ class Sessions:
         with self._lock:
             every = [*(s.client for s in self._held.values()), *self._opening]
             for count, limit, whose in (
-                (len(every), self._most, "this server has"),
+                (len(every), self.most, "this server has"),
                 (every.count(client), self._each, "this client has"),
             ):
                 if count >= limit:
@@ -200,7 +200,7 @@ class Turns:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._changed = threading.Condition()
         self._waiting: list[tuple[bytes, object]] = []
         self._running: object | None = None
@@ -213,6 +213,12 @@ class Turns:
         with self._changed:
             return len(self._waiting) + (self._running is not None)
 
+    @property
+    def waiting(self) -> int:
+        """Queries that wait."""
+        with self._changed:
+            return len(self._waiting)
+
     def enter(self, client: bytes) -> object:
         """Queues up; returns a ticket for `wait` and `leave`.
 
@@ -220,8 +226,8 @@ class Turns:
             BusyError: too many wait already.
         """
         with self._changed:
-            if len(self._waiting) >= self._most and not (self._running is None and not self._waiting):
-                raise BusyError(f"{len(self._waiting)} queries wait already, of {self._most} that may: try again later")
+            if len(self._waiting) >= self.most and not (self._running is None and not self._waiting):
+                raise BusyError(f"{len(self._waiting)} queries wait already, of {self.most} that may: try again later")
             ticket = object()
             self._waiting.append((client, ticket))
             self._advance()

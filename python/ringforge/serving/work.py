@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import time
@@ -13,26 +14,37 @@ from typing import Any
 from ringforge.serving import framing
 from ringforge.serving.calls import Call, GoneError
 from ringforge.serving.sessions import Turns
+from ringforge.serving.status import Task
+
+#: Works that wait and are told of one by one; queues say how many there are.
+TOLD = 16
 
 
 class Threads:
     """The threads that compute, which may outlive their calls for a moment."""
 
     def __init__(self) -> None:
-        self._running: set[threading.Thread] = set()
+        self._running: dict[threading.Thread, Work] = {}
 
-    def start(self, function: Callable[[], None]) -> None:
+    def start(self, work: Work) -> None:
         """Runs it in a thread that does not keep the process from ending."""
 
         def run() -> None:
             try:
-                function()
+                work.run()
             finally:
-                self._running.discard(threading.current_thread())
+                self._running.pop(threading.current_thread(), None)
 
         thread = threading.Thread(target=run, name="work", daemon=True)
-        self._running.add(thread)
+        self._running[thread] = work
         thread.start()
+
+    def tasks(self) -> list[Task]:
+        """What is computed, and then what waits, next first."""
+        every = list(self._running.values())
+        begun = [w.task() for w in every if w.begun]
+        waiting = itertools.islice((w for w in every if not w.begun), TOLD)
+        return begun + sorted((w.task() for w in waiting), key=lambda t: (t.what, t.waiting))
 
     def join(self, seconds: float) -> bool:
         """Waits until none runs; returns whether that is so."""
@@ -64,22 +76,24 @@ class Work:
         self._compute: Callable[[Callable[[float], bool]], Any] | None = compute
         self._events: queue.SimpleQueue[int | BaseException | None] = queue.SimpleQueue()
         self._step = 0
+        self._begun: float | None = None
         self._result: Any = None
         self.done = False
         try:
-            threads.start(self._run)
+            threads.start(self)
         except BaseException:
             turns.leave(ticket)
             over()
             raise
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Waits and computes, in a thread of its own."""
         start = time.monotonic()
         try:
             if not self._turns.wait(self._ticket, self._call.going_on):
                 raise GoneError
             self._call.notes["waited"] = time.monotonic() - start
-            start = time.monotonic()
+            start = self._begun = time.monotonic()
             compute, self._compute = self._compute, None
             assert compute is not None
             self._result = compute(self._progress)
@@ -100,9 +114,23 @@ class Work:
         return self._call.going_on()
 
     @property
+    def begun(self) -> bool:
+        """Whether its turn has come."""
+        return self._begun is not None
+
+    @property
     def ahead(self) -> int:
         """Others to be computed before this one."""
         return self._turns.ahead(self._ticket)
+
+    def task(self) -> Task:
+        """How it stands, for those who run the service."""
+        fraction = min(1.0, self._step / framing.STEPS)
+        if self._begun is None:
+            return Task(what=self._call.method, waiting=self.ahead, fraction=0.0, seconds_left=-1.0)
+        took = max(0.0, time.monotonic() - self._begun)
+        left = took * (1 - fraction) / fraction if fraction else -1.0
+        return Task(what=self._call.method, fraction=fraction, seconds=took, seconds_left=left)
 
     def step(self, seconds: float) -> int | None:
         """The next step of `framing.STEPS`; None when none comes in time, or it is `done`.

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from ringforge.cli import main
 from ringforge.search import Search
 from tests.aes.clear_engine import ClearClient, expand
 from tests.aes.test_clear_engine import library
+from tests.answers import parted, printed, result_of
 from tests.psi.processes import environment
 
 KEY = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
@@ -33,10 +33,9 @@ WORDS = ("--secret", "s", "--keys", "k")
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
-    """What a command prints."""
+    """What a command prints, and its errors and warnings."""
     assert main(["aes", *map(str, words)]) == code, capsys.readouterr()
-    out, err = capsys.readouterr()
-    return out, err
+    return parted(*capsys.readouterr())
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
@@ -77,10 +76,10 @@ def test_from_blocks_to_blocks(capsys: pytest.CaptureFixture[str]) -> None:
         *("--in", "d", "--out", "b2", "--direction", "decrypt"),
     )
     words = ("evaluate", "--keys", "k", "--round-keys", "back", "--in", "b2", "--out", "e2", "--json")
-    found = json.loads(run(capsys, *words)[0])
+    found = result_of(run(capsys, *words)[0])
     assert (found["blocks"], found["direction"], found["scheme"], found["budget"]) == (40, "decrypt", "clear", 10.0)
     assert [r["round"] for r in found["rounds"]] == [*range(11), *range(11)]
-    found = json.loads(run(capsys, "decrypt", *WORDS, "--in", "e2", "--out", "d2", "--json")[0])
+    found = result_of(run(capsys, "decrypt", *WORDS, "--in", "e2", "--out", "d2", "--json")[0])
     assert found == {"bytes": 640, "measured_budget": 11.5}
     assert Path("d2").read_bytes() == Path("p").read_bytes()
 
@@ -102,7 +101,7 @@ def test_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, *words, "--in", "e", "--out", "d")
     assert Path("d").read_bytes() == text
     assert main(["info", "e"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "66 encrypted blocks, encrypted; in 3 states" in out  # 63, and a check for each of 3 batches
     # Computed on, with each batch's check.
     run(capsys, *evaluate, "--compute", "below:97", "--out", "below")
@@ -270,7 +269,7 @@ def test_the_secret_is_its_owners(folder: Path) -> None:
 
 
 def object_of(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, Any] = result_of(text)
     return found
 
 

@@ -12,13 +12,14 @@ import pytest
 from ringforge.aes import demo
 from ringforge.cli import main
 from ringforge.search import Search
+from tests.answers import printed, result_of
 
 
 def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Processes, a socket, real bytes, few of them; and the search finds secrets where they are."""
     monkeypatch.setitem(demo.SIZES["bgv"], "small", ("bgv-test", 239))
     assert main(["aes", "demo", "--threads", "1", "--json", "--out", str(tmp_path)]) == 0, capsys.readouterr()
-    found = json.loads(capsys.readouterr().out)
+    found = result_of(capsys.readouterr().out)
     assert found["good"]
     assert found["bytes"] == 239
     assert found["right"] == {"text": True, "below:97": True, "sums": True}
@@ -37,7 +38,7 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_the_demo_at_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.SIZES["bgv"]["small"][1] >= 1024
     assert main(["aes", "demo", "--json", "--out", str(tmp_path)]) == 0, capsys.readouterr()
-    assert json.loads(capsys.readouterr().out)["good"]
+    assert result_of(capsys.readouterr().out)["good"]
 
 
 def test_demos_of_ltv_want_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,12 +51,12 @@ def test_demos_of_ltv_want_a_reason(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_the_demo_of_ltv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--scheme", "ltv", "--insecure", "a test", "--json"]
     assert main(["aes", "demo", *words, "--out", str(tmp_path)]) == 0, capsys.readouterr()
-    assert json.loads(capsys.readouterr().out)["right"] == {"text": True}
+    assert result_of(capsys.readouterr().out)["right"] == {"text": True}
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["aes", *words, "--threads", "1"]) == 0, capsys.readouterr()
-    return capsys.readouterr().out
+    return printed(capsys)
 
 
 @pytest.mark.parametrize(("scheme", "name"), [("bgv", "bgv-test"), ("ltv", "ltv-test-aes")])
@@ -65,7 +66,7 @@ def test_estimates_are_what_runs_take(
     """Noise exactly, bytes within a tenth and never below; times only that they are there."""
     monkeypatch.chdir(tmp_path)
     settings = ("--scheme", scheme, "--set", name, "--insecure", "a test")
-    found = json.loads(run(capsys, "estimate", *settings, "--blocks", "16", "--json"))
+    found = result_of(run(capsys, "estimate", *settings, "--blocks", "16", "--json"))
     assert found["slots"] == 16
     assert found["seconds"] > 0
     words = ("--secret", "s", "--keys", "k")
@@ -74,7 +75,7 @@ def test_estimates_are_what_runs_take(
     Path("key").write_bytes(bytes(16))
     Path("p").write_bytes(bytes(range(256)))
     run(capsys, "encrypt", *words, "--aes-key-file", "key", "--round-keys", "r", "--in", "p", "--out", "b")
-    made = json.loads(run(capsys, "evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e", "--json"))
+    made = result_of(run(capsys, "evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e", "--json"))
     planned = found["budgets"]
     assert len(planned) == 11
     # A plan is of the noise that may be; some constants of the circuit make a bit less of it.

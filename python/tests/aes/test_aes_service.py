@@ -43,6 +43,7 @@ from ringforge.serving.quota import Quota, QuotaError
 from ringforge.serving.sessions import BusyError
 from tests.aes.clear_engine import ClearClient
 from tests.aes.test_clear_engine import library
+from tests.answers import result_of
 from tests.psi.processes import PATIENCE, environment
 
 KEY = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
@@ -432,13 +433,13 @@ def test_commands_of_clients(folder: Path, capsys: pytest.CaptureFixture[str], m
         out, _ = run("submit", *server, *keys, "--in", "b", "--out", "e")
         assert "`ringforge aes decrypt` opens it" in out
         assert np.array_equal(opened(folder / "e"), library(KEY, plain(), "encrypt"))
-        made = json.loads(run("submit", *server, *keys, "--stream", "c", "--no-wait", "--json")[0])
+        made = result_of(run("submit", *server, *keys, "--stream", "c", "--no-wait", "--json")[0])
         assert "wrote e2" in run("fetch", *server, "--job", made["job"][:8], "--out", "e2")[0]
         assert opened(folder / "e2").tobytes()[:6] == b"a text"
         out, _ = run("status", *server)
         for words in ("clear-test (clear), up to 512 blocks a job", "round keys", "done: 40 blocks of blocks"):
             assert words in out
-        info = json.loads(run("status", *server, "--json")[0])
+        info = result_of(run("status", *server, "--json")[0])
         assert "had ended already" in run("cancel", *server, "--job", made["job"])[0]
         for name in info["sets"]:
             assert "dropped keys" in run("drop", *server, "--keys", name[:10])[0]

@@ -12,12 +12,13 @@ from ringforge import bfv, params
 from ringforge._native import io
 from ringforge.cli import main
 from ringforge.files import secret_in
+from tests.answers import parted
 from tests.bfv.test_scheme import SEED, session
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
     assert main([str(w) for w in words]) == code
-    out, err = capsys.readouterr()
+    out, err = parted(*capsys.readouterr())
     assert "Traceback" not in err
     return out if code == 0 else err
 

@@ -21,6 +21,7 @@ import ringforge as rf
 from ringforge import _native, bgv, params
 from ringforge._native import io
 from ringforge.cli import main
+from tests.answers import printed
 
 SEED = bgv.TestSeed(bytes(range(32)))
 WHY = "tests of BGV"
@@ -378,7 +379,7 @@ def test_sets_are_pinned_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     }
     assert found == found | pinned
     assert main(["params", "list"]) == 0
-    listed = capsys.readouterr().out
+    listed = printed(capsys)
     for name in params.names_bgv():
         assert name in listed
         text = bgv.explain(params.named_bgv(name, WHY))
@@ -386,7 +387,7 @@ def test_sets_are_pinned_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
         assert "fresh" in text
     assert main(["params", "show", "bgv-test"]) == 1
     assert main(["params", "show", "bgv-65535"]) == 0
-    assert "2048 of GF(2^16)" in capsys.readouterr().out
+    assert "2048 of GF(2^16)" in printed(capsys)
     for secure in (n for n in params.names_bgv() if not n.startswith("bgv-test")):
         p = params.named_bgv(secure)
         assert p.secure
@@ -441,7 +442,7 @@ def test_records_come_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     secret = io.secret_key_from_bytes(io.to_bytes(s.context, s.secret_key), ctx)
     assert np.array_equal(s.client.decrypt(c, secret), s.slots.encode_bytes(some(9)))
     assert main(["info", path]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for words in ("BGV parameter set", "BGV ciphertext", "half as seed", f"2^{c.log_bound:.4g}", "BGV Galois key"):
         assert words in text
 

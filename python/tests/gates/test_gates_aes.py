@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from ringforge.aes.clear import expand_key
 from ringforge.cli import main
 from ringforge.errors import MismatchError, ShapeError
 from ringforge.gates import Bits, ClearKey, Evaluator, aes
+from tests.answers import printed, result_of
 
 KEY = bytes(range(16))
 BLOCK = bytes.fromhex("00112233445566778899aabbccddeeff")
@@ -84,9 +84,9 @@ def test_the_command_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setattr(aes, "Evaluator", lambda key, threads: Evaluator(key, threads, device="clear"))
     words = ["gates", "aes", "--key", KEY.hex(), "--block", BLOCK.hex()]
     assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = result_of(capsys.readouterr().out)
     assert found["result"] == RESULT.hex()
     assert (found["bootstraps"], found["levels"], found["good"]) == (18_576, 288, True)
     monkeypatch.setattr(aes, "encrypt_blocks", lambda *a: ~real(*a))
     assert main(words) == 1
-    assert "WRONG: " + RESULT.hex() in capsys.readouterr().out
+    assert "WRONG: " + RESULT.hex() in printed(capsys)

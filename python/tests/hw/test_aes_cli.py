@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ringforge.cli import main
+from tests.answers import parted
 
 Run = Callable[..., str]
 
@@ -23,7 +24,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def go(words: str, code: int = 0) -> str:
         capsys.readouterr()
         found = main(["hw", "cycles", "aes", *shlex.split(words)])
-        out, err = capsys.readouterr()
+        out, err = parted(*capsys.readouterr())
         assert bool(found) == bool(code), err
         return err if code else out
 

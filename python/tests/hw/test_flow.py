@@ -26,6 +26,7 @@ from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.figures import FIGURES
 from ringforge.hw.machines.matvec.isa_cli import isa_document
 from ringforge.hw.vector import isa
+from tests.answers import printed
 
 ROOT = Path(__file__).parents[3]
 MATVEC = machine("matvec")
@@ -319,7 +320,7 @@ def test_report_without_any_results(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["hw", "report", "matvec", "--config", "matvec-small"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "2, 2, 8, 3" in text
     assert "ringforge hw synth matvec --config matvec-small" in text
     assert "ringforge hw test matvec" in text
@@ -343,7 +344,7 @@ def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
         '<testcase classname="hw.common.dv.test_rf_skid" name="b"><failure/></testcase></testsuite></testsuites>'
     )
     assert main(["hw", "report", "matvec", "--results", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "5,712" in text
     assert re.search(r"NTT .*14,400 .*yes +yes", text)
     assert re.search(r"INTT .*14,400 .*yes +NO", text)
@@ -353,7 +354,7 @@ def test_report_of_saved_results(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert re.search(r"rf_skid .*failed", text)
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 120
     assert main(["hw", "report", "matvec", "--results", str(tmp_path), "--markdown"]) == 0
-    assert "| DSP | 5,712 | 5,712 | +0.0% |" in capsys.readouterr().out
+    assert "| DSP | 5,712 | 5,712 | +0.0% |" in printed(capsys)
 
 
 # ---- documents ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ringforge.cli import main
 from ringforge.hw.machines.matmul import run_cli
 from ringforge.hw.machines.matmul.isa_cli import isa_document
 from ringforge.hw.machines.matmul.model_device import ModelDevice
+from tests.answers import parted, result_of
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[..., str]
@@ -28,7 +29,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def go(words: str) -> str:
         capsys.readouterr()
         code = main(shlex.split(words))
-        out, err = capsys.readouterr()
+        out, err = parted(*capsys.readouterr())
         assert code == 0, err
         return out
 
@@ -43,7 +44,7 @@ def test_products_on_the_simulated_machine(run: Run, tmp_path: Path) -> None:
         np.save(tmp_path / f"{name}.npy", rng.uniform(-1, 1, (2, 2)))
     given = f"--in A={tmp_path}/a.npy --in B={tmp_path}/b.npy"
     sets = "--params fame-small --insecure tests"
-    figures = json.loads(run(f"matmul run {given} {sets} --device rtl:fame-small --json"))
+    figures = result_of(run(f"matmul run {given} {sets} --device rtl:fame-small --json"))
     assert figures["max_error"] < figures["predicted_error"] < 1e-4
     assert figures["cycles"] > 10_000
     assert figures["clock_hz"] == 350e6
@@ -74,7 +75,7 @@ def test_ciphertexts_of_the_machine_are_the_cpu_s(run: Run, tmp_path: Path) -> N
 @pytest.mark.long
 def test_run(run: Run) -> None:
     sets = "--insecure tests --shape 2x2x2"
-    record = json.loads(run(f"hw run matmul {sets} --json").splitlines()[-1])
+    record = result_of(run(f"hw run matmul {sets} --json").splitlines()[-1])
     assert record["device"] == "rtl:fame-small"
     assert record["extra"]["exact"] is True
     assert record["extra"]["rows"] < record["cycles"] < 2 * record["extra"]["rows"]

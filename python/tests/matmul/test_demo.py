@@ -14,6 +14,7 @@ import pytest
 from ringforge.cli import main
 from ringforge.matmul import demo
 from ringforge.matmul.program import Program
+from tests.answers import printed
 
 pytest.importorskip("sklearn")
 
@@ -92,7 +93,7 @@ def test_the_summary_for_programs(shown: tuple[Path, demo.DemoResult]) -> None:
 def test_what_is_printed(shown: tuple[Path, demo.DemoResult], capsys: pytest.CaptureFixture[str]) -> None:
     _, r = shown
     demo.print_result(r)
-    text = " ".join(re.sub(r"[│┌┐└┘├┤─]", " ", capsys.readouterr().out).split())
+    text = " ".join(re.sub(r"[│┌┐└┘├┤─]", " ", printed(capsys)).split())
     for words in (
         "what each party saw",
         "they must not collude",

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec import approximations
 from ringforge.matvec.accuracy import measure_accuracy
 from ringforge.matvec.calibration import find_bounds
+from tests.answers import result_of
 
 SEED = ckks.TestSeed(bytes(range(32)))
 
@@ -210,7 +210,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "promised" in shown.out + shown.err
     assert "measured on 64 samples" in shown.out + shown.err
     assert run("explain --model m.npz --samples x.csv --program p.json --html r.html --json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = result_of(capsys.readouterr().out)
     assert len(told["layers"]) == len(net.layers) + 1
     assert "Where accuracy is lost" in Path("r.html").read_text()
     assert run("explain --model m.npz --samples x.csv") == 0

@@ -26,6 +26,7 @@ from ringforge.matvec import demo, digits, service
 from ringforge.matvec.demo_result import DemoResult
 from ringforge.matvec.onnx_import import load_onnx
 from ringforge.matvec.report import entropy, png
+from tests.answers import printed
 
 pytest.importorskip("sklearn")
 pytest.importorskip("onnx")
@@ -165,7 +166,7 @@ def test_one_differing_prediction_is_a_failure(
 
     monkeypatch.setattr(matvec.Client, "decrypt", wrong)
     assert main(["matvec", "demo", "--images", "10", "--out", str(tmp_path)]) == 1
-    assert "FAILED: 1 predictions differ" in capsys.readouterr().out
+    assert "FAILED: 1 predictions differ" in printed(capsys)
     page = (tmp_path / "report.html").read_text()
     assert "1 encrypted predictions differ" in page
     assert page.count("tile differs") + page.count("tile wrong differs") == 1

@@ -12,6 +12,7 @@ import pytest
 
 from ringforge import matvec
 from ringforge.cli import main
+from tests.answers import printed
 
 from .sklearn_cases import CLASSIFIERS, fitted, ranges, split
 
@@ -40,7 +41,7 @@ def test_classes_by_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert classes == there.predict(split("wine")[2]).tolist()
     exact = there.decision_function(split("wine")[2])
     assert np.abs(np.load(folder / "y.npy") - exact).max() < 1e-2
-    assert f"classes of {len(classes)} rows; none is closer" in " ".join(capsys.readouterr().out.split())
+    assert f"classes of {len(classes)} rows; none is closer" in " ".join(printed(capsys).split())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """A detector whose steps are hashes, as a process: `python -m tests.omr.detector_process FOLDER PORT SECONDS`.
 
-Every step takes so many seconds. Events go to standard error. With FILE_BYTES in the environment no file gets larger.
+Every step takes so many seconds. It is told of as others are. Events go to standard error. With FILE_BYTES in the
+environment no file gets larger; with HOLD, a folder, a step begins when there is a file of its stage's name.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import time
 from pathlib import Path
 
 from ringforge.omr.depot import Depot
@@ -18,6 +20,7 @@ from ringforge.omr.steps import Step
 from ringforge.serving.calls import Log
 from ringforge.serving.limits import Limits
 from ringforge.serving.listener import Running, serve
+from ringforge.serving.published import Published
 from ringforge.serving.quota import Quota
 
 from .detecting import HashWorker
@@ -26,6 +29,8 @@ if __name__ == "__main__":
     folder, port, seconds = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 
     def slowly(step: Step) -> float:
+        while "HOLD" in os.environ and not (Path(os.environ["HOLD"]) / step.stage).exists():
+            time.sleep(0.02)
         return seconds if step.stage != "affine" else 0.0
 
     if "FILE_BYTES" in os.environ:
@@ -35,4 +40,8 @@ if __name__ == "__main__":
     limits = Limits(grace_seconds=5)
     quota = Quota(folder / "quota.sqlite", {"bulletins": 100})
     service = Service(HashWorker(pace=slowly), Depot(folder / "store"), quota, limits, log=log)
-    serve(Running(service, f"127.0.0.1:{port}"), limits, log, {})
+    published = Published(service, "omr detect", {"set": "hashes"}, "0", log, beats=True)
+    running = Running(service, f"127.0.0.1:{port}")
+    published.start(f"127.0.0.1:{running.port}")
+    serve(running, limits, log, {"metrics": published.metrics}, published)
+    published.close()

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import signal
 import subprocess
@@ -12,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from ringforge.cli import main
 from ringforge.errors import Error, FormatError
-from ringforge.omr import board_cli
 from ringforge.omr.address import Address
 from ringforge.omr.board import Board
 from ringforge.omr.board_client import RemoteBoard
@@ -24,6 +25,7 @@ from ringforge.omr.engine import encode_diagonals
 from ringforge.omr.payload import BoxSecret
 from ringforge.omr.plan import Plan
 from ringforge.omr.poster import entries, read_texts
+from tests.answers import failure_of, result_of
 from tests.omr.boards import SET, secret
 from tests.psi.processes import environment
 
@@ -38,11 +40,16 @@ def _address(path: Path) -> BoxSecret:
 
 def _command(*words: object) -> Any:
     """What a command prints as JSON, in this process."""
-    done = CliRunner().invoke(board_cli.app, [*map(str, words), "--json"])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+    code, out = _main(*words)
+    assert code == 0, out
+    return result_of(out)
+
+
+def _main(*words: object) -> tuple[int, str]:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(["omr", "board", *map(str, words), "--json"])
+    return code, out.getvalue()
 
 
 def _serve(folder: Path, *words: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
@@ -75,8 +82,9 @@ def test_serve_post_kill_seal_list(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     _, log = process.communicate()
     assert "noon" not in log
-    with pytest.raises(Error, match="check host, port, and that omr board serve runs there"):
-        _command("post", tmp_path / "texts", *post)
+    code, out = _main("post", tmp_path / "texts", *post)
+    assert code == 1
+    assert "check host, port, and that omr board serve runs there" in failure_of(out)["message"]
     process, ready = _serve(tmp_path, "--threads", "1")
     server = ["--server", ready["listening"]]
     found = _command("post", tmp_path / "more", "--json-lines", "--address", tmp_path / "address", *post[2:4], *server)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ringforge.cli import main
 from ringforge.omr.bulletins import open_board
 from ringforge.omr.detector import Detector
 from ringforge.omr.keys import ReceiverSecret
+from tests.answers import parted, printed, result_of
 
 from .detecting import KEY_BYTES, TOKENS, HashWorker, Loop, digest, key_file, loop, request
 from .world import SMALL, Person, bulletin, new_board, posts
@@ -27,10 +27,9 @@ def running(tmp_path: Path) -> Iterator[Loop]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
-    """What a command prints."""
+    """What a command prints, and its errors and warnings."""
     assert main(["omr", *map(str, words)]) == code, capsys.readouterr()
-    out, err = capsys.readouterr()
-    return out, err
+    return parted(*capsys.readouterr())
 
 
 def server(found: Loop) -> str:
@@ -56,7 +55,7 @@ def test_status_and_drop(running: Loop, tmp_path: Path, capsys: pytest.CaptureFi
     ):
         assert words in out
     assert err == ""
-    found = json.loads(run(capsys, "status", "--server", server(running), "--json")[0])
+    found = result_of(run(capsys, "status", "--server", server(running), "--json")[0])
     assert found["keys"][name]["bytes"] == KEY_BYTES
     assert "had ended already" in run(capsys, "drop", "--server", server(running), "--job", job[:8])[0]
     assert "dropped key" in run(capsys, "drop", "--server", server(running), "--key", name[:8])[0]
@@ -148,7 +147,7 @@ def test_keys_addresses_and_what_info_says_of_them(tmp_path: Path, capsys: pytes
     words = ["keygen", "--secret", secret, "--detection-key", key, "--set", "test", "--threads", 1]
     assert "less than 128 bits" in run(capsys, *words, code=1)[1]
     assert list(tmp_path.iterdir()) == []
-    found = json.loads(run(capsys, *words, "--insecure", "tests", "--address", address, "--json")[0])
+    found = result_of(run(capsys, *words, "--insecure", "tests", "--address", address, "--json")[0])
     assert secret.stat().st_mode & 0o777 == 0o600
     assert found["detection_key_bytes"] == key.stat().st_size
     assert run(capsys, "address", "--secret", secret)[0].strip() == address.read_text().strip() == found["address"]
@@ -156,7 +155,7 @@ def test_keys_addresses_and_what_info_says_of_them(tmp_path: Path, capsys: pytes
     assert "never replaced" in run(capsys, "address", "--secret", secret, "--out", secret, code=1)[1]
     for path in (secret, key):
         assert main(["info", str(path)]) == 0
-        said = capsys.readouterr().out
+        said = printed(capsys)
         assert "receiver" in said or "detection key" in said
         assert secret.read_bytes()[400:].hex()[:32] not in said
 
@@ -165,8 +164,8 @@ def test_estimates(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "estimate", "--set", "test", "--bulletins", 3)
     for words in ("searching 3 bulletins", "detection key", "digest", "a bulletin: affine"):
         assert words in out
-    one = json.loads(run(capsys, "estimate", "--set", "test", "--json")[0])
-    wide = json.loads(run(capsys, "estimate", "--set", "test", "--mode", "positions", "--json")[0])
+    one = result_of(run(capsys, "estimate", "--set", "test", "--json")[0])
+    wide = result_of(run(capsys, "estimate", "--set", "test", "--mode", "positions", "--json")[0])
     assert one["digest_bytes"] > wide["digest_bytes"]
     assert wide["received"] == wide["digest_bytes"] + 4096 * 160
     assert "no mode" in run(capsys, "estimate", "--set", "test", "--mode", "x", code=1)[1]
@@ -190,8 +189,9 @@ def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert out.splitlines()[:2] == ["--- bulletin 0, entry 0", "see you at noon"]
         assert "\x1b" not in out
         assert "2 bytes that are no text" in out
-        assert "3 messages" in err
-        answer = json.loads(run(capsys, *asked, "--json")[0])
+        assert "3 messages" in out
+        assert err == ""
+        answer = result_of(run(capsys, *asked, "--json")[0])
         assert [m.get("text") for m in answer["messages"]] == ["see you at noon", "\x1b[2J\nsecond line", None]
         assert answer["messages"][2]["base64"] == "//4="
         run(capsys, *asked, "--out", tmp_path / "got", "--bulletins", "0..0")

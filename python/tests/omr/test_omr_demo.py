@@ -14,6 +14,7 @@ import pytest
 from ringforge.cli import main
 from ringforge.omr import demo, quotes
 from ringforge.search import Search
+from tests.answers import printed, result_of
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_the_same_work_for_both(shown: tuple[Path, demo.DemoResult]) -> None:
 def test_the_summary_for_programs(shown: tuple[Path, demo.DemoResult]) -> None:
     out, r = shown
     text = (out / "summary.json").read_text()
-    found = json.loads(text)
+    found = result_of(text)
     assert (found["system"], found["good"], found["entries"]) == ("omr", True, 4096)
     assert found["messages"] == {"first": 50, "second": 12}
     assert not Search(r.posted["first"]).data(text.encode())
@@ -90,12 +91,12 @@ def test_what_is_wrong_is_a_failure(
     }[wrong]
     assert not changed.good
     demo.print_result(changed)
-    assert "FAILED" in capsys.readouterr().out
+    assert "FAILED" in printed(capsys)
     monkeypatch.setattr(demo, "run_demo", lambda **_: changed)
     assert main(["omr", "demo"]) == 1
     capsys.readouterr()
     assert main(["omr", "demo", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["good"] is False
+    assert result_of(capsys.readouterr().out)["good"] is False
 
 
 # ---- its parts ----

@@ -16,6 +16,7 @@ from typing import Any
 
 import ringforge
 import tests
+from tests.answers import result_of
 
 #: What starting a process, or a small query, takes at the very most.
 PATIENCE = 120
@@ -138,4 +139,4 @@ class Serving:
 def query(serving: Serving, folder: Path, name: str, *words: object) -> dict[str, Any]:
     """A client process asks for the elements of a file; returns what it prints as JSON."""
     out, _ = run(["query", "--server", serving.address, "--set", name, "--threads", "1", "--json", *words], folder)
-    return dict(json.loads(out))
+    return dict(result_of(out))

@@ -22,6 +22,7 @@ from ringforge.psi.commands.common import guessable
 from ringforge.psi.data import Request, choose
 from ringforge.psi.info import TableInfo
 from ringforge.psi.sets import Elements
+from tests.answers import printed, result_of
 from tests.psi.processes import Serving
 from tests.psi.serving import real
 from tests.psi.test_psi_cli import Run, refused, run
@@ -78,9 +79,7 @@ def test_rows_come_back_with_their_labels(run: Run, served: str, tmp_path: Path)
     said = run(*query(served, "--set", "mine.csv", "--column", "2"), error="no element (an empty cell")
     assert said == run(*query(served, "--set", "mine.csv", "--column", "2"), error="the first line, of 3 columns")
     assert said == "user7@example.org\tplan 1\nuser99@example.org\tplan 0\n"
-    told = json.loads(
-        run(*query(served, "--set", "mine.csv", "--column", "mail", "--json"), error="count with them: 1")
-    )
+    told = result_of(run(*query(served, "--set", "mine.csv", "--column", "mail", "--json"), error="count with them: 1"))
     assert (told["elements"], told["left_out"], told["fell_together"]) == (3, 1, 1)
     assert told["table"]["normalise"] == "nfc,lower,strip"
     assert "unasked" not in told
@@ -210,7 +209,7 @@ def test_a_run_that_ends_in_the_middle(
         break_after(patch, 1)
         assert main(["psi", *query(served, "--set", f"mine.{form}", *columns, "--json", "--out", "known.csv")]) == 1
     out, err = capsys.readouterr()
-    assert len(json.loads(out)["unasked"]) == 90 - len(first)
+    assert len(result_of(out)["unasked"]) == 90 - len(first)
     assert "--rest FILE keeps" in " ".join(err.split())
     assert len((tmp_path / "known.csv").read_text().splitlines()) == len(first) + 1
 
@@ -233,7 +232,7 @@ def test_what_build_says(run: Run, shop: Path, tmp_path: Path, capsys: pytest.Ca
     assert err.startswith("building: ringforge, 2,048 bins; about ")
     assert "for clients of 1,024 elements at once (--client-size says otherwise)" in err
     assert "taken as they are" in out
-    told = json.loads(run(*words, "--replace", "--client-size", 20, "--json"))
+    told = result_of(run(*words, "--replace", "--client-size", 20, "--json"))
     assert told["bins"] == 64
     assert set(told["estimate"]) >= {"build_seconds", "disk", "memory", "server_seconds", "queries", "sent", "received"}
     assert told["columns"] == 1
@@ -263,8 +262,8 @@ def test_what_build_refuses(refused: Run, tmp_path: Path, options: str, words: s
 
 
 def test_info(run: Run, refused: Run, shop: Path, served: str) -> None:
-    here = json.loads(run("info", shop / "table", "--json"))
-    there = json.loads(run("info", "--server", served, "--json"))
+    here = result_of(run("info", shop / "table", "--json"))
+    there = result_of(run("info", "--server", served, "--json"))
     assert here["digest"] == there["digest"]
     assert {"elements": 100, "capacity": 128, "normalise": "nfc,lower,strip", "bins": 64}.items() <= {
         k: v for k, v in here.items() if k != "limits"
@@ -304,7 +303,7 @@ def info_of_lookups() -> TableInfo:
 
 def test_info_of_files_knows_tables(shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(shop / "table")]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "a table of private set intersection" in out
     assert "belongs to its owner alone" in out
     assert main(["info", str(tmp_path)]) == 1
@@ -312,7 +311,7 @@ def test_info_of_files_knows_tables(shop: Path, tmp_path: Path, capsys: pytest.C
 
 
 def test_comparing_before_there_is_a_table(run: Run, refused: Run) -> None:
-    told = json.loads(run("estimate", "--server-size", 5000, "--client-size", 100, "--threads", 1, "--json"))
+    told = result_of(run("estimate", "--server-size", 5000, "--client-size", 100, "--threads", 1, "--json"))
     assert told["choice"] == told["algorithms"][0]["algorithm"]
     assert [a["waiting"] for a in told["algorithms"]] == sorted(a["waiting"] for a in told["algorithms"])
     lookup = next(a for a in told["algorithms"] if a["algorithm"] == "ringforge")
@@ -357,7 +356,7 @@ def test_bins_for_clients() -> None:
 def test_the_planner_chooses(run: Run, refused: Run, shop: Path, served: str, tmp_path: Path) -> None:
     """By default the algorithm that lets clients wait less: with it, too, rows come back with their labels."""
     words = ("build", "p", "--set", shop / "customers.csv", "--column", "E-mail", "--label-column", "plan")
-    told = json.loads(run(*words, "--normalise", "email", "--client-size", 20, "--json"))
+    told = result_of(run(*words, "--normalise", "email", "--client-size", 20, "--json"))
     assert (told["algorithm"], told["estimate"]["algorithm"]) == ("poly", "poly")
     assert "with ringforge" in told["why"]
     assert told["estimate"]["sent"] >= told["key_bytes"] + told["request_bytes"]
@@ -365,7 +364,7 @@ def test_the_planner_chooses(run: Run, refused: Run, shop: Path, served: str, tm
     with Serving(tmp_path, table="p") as serving:
         there = query(serving.address, "--set", "mine.csv", "--column", "mail", "--mode", "poly")
         run(*there, "--out", "out.csv", error="wrote out.csv: 3 rows")
-        assert json.loads(run("info", "--server", serving.address, "--json"))["algorithm"] == "poly"
+        assert result_of(run("info", "--server", serving.address, "--json"))["algorithm"] == "poly"
         assert "poly: " in run("explain", "--server", serving.address)
     assert [line.rpartition(";")[2] for line in (tmp_path / "out.csv").read_text().splitlines()] == [
         "label", "plan 1", "plan 1", "plan 0",
@@ -373,12 +372,12 @@ def test_the_planner_chooses(run: Run, refused: Run, shop: Path, served: str, tm
     assert "of algorithm ringforge, not poly" in refused(
         *query(served, "--set", "mine.csv", "--column", "mail", "--mode", "poly")
     )
-    both = json.loads(run("explain", "p", "--paper", "--json"))["plans"]
+    both = result_of(run("explain", "p", "--paper", "--json"))["plans"]
     assert [p["algorithm"] for p in both] == ["poly", "paper"]
     assert both[0]["request_bytes"] == told["request_bytes"]
     assert "leave --algorithm away" in refused("explain", "p", "--algorithm", "ringforge")
     assert "poly: " in run("explain", "--capacity", 1000, "--algorithm", "poly")
-    again = json.loads(run(*words, "--mode", "poly", "--normalise", "email", "--replace", "--json"))
+    again = result_of(run(*words, "--mode", "poly", "--normalise", "email", "--replace", "--json"))
     assert (again["algorithm"], again["why"]) == ("poly", "")
 
 

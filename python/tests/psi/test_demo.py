@@ -18,11 +18,12 @@ from ringforge import _native
 from ringforge import search as searching
 from ringforge.cli import main
 from ringforge.psi import demo
+from tests.answers import printed
 
 pytest.importorskip("zxcvbn")
 pytestmark = pytest.mark.skipif(not hasattr(_native, "psi"), reason="its processes are the command's own")
 
-README = Path(__file__).parents[3] / "README.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "psi.md"
 SMALL = {"elements": 1 << 12, "log_bins": 8}
 
 
@@ -70,14 +71,14 @@ def test_the_summary_for_programs(shown: tuple[Path, demo.DemoResult]) -> None:
 
 
 def test_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It prints what the README shows, figures aside; and the same folder serves twice."""
+    """It prints what the guide shows, figures aside; and the same folder serves twice."""
     monkeypatch.setitem(demo.SIZES, "small", (SMALL["elements"], SMALL["log_bins"]))
     monkeypatch.setenv("COLUMNS", "400")
     for _ in range(2):
         assert main(["psi", "demo", "--out", str(tmp_path / "out"), "--threads", "2"]) == 0
         out, err = capsys.readouterr()
         assert err == ""
-    block = re.search(r"<!-- psi-demo -->\n```\n(.*?)```\n<!-- /psi-demo -->", README.read_text(), re.DOTALL)
+    block = re.search(r"<!-- psi-demo -->\n```text\n(.*?)```\n<!-- /psi-demo -->", GUIDE.read_text(), re.DOTALL)
     assert block is not None
 
     def labels(text: str) -> set[str]:
@@ -108,7 +109,7 @@ def test_what_is_wrong_is_a_failure(
     result = dataclasses.replace(shown[1], **wrong)
     assert not result.good
     demo.print_result(result)
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert words in out
     assert "FAILED" in out
     monkeypatch.setattr(demo, "run_demo", lambda **_: result)

@@ -11,6 +11,7 @@ import pytest
 from ringforge import _native
 from ringforge.cli import main
 from ringforge.psi.store import Store
+from tests.answers import printed
 from tests.psi.processes import Serving
 
 pytestmark = pytest.mark.skipif(not hasattr(_native, "psi"), reason="counts are the native plan's")
@@ -25,29 +26,29 @@ def wide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Store.build(tmp_path / "table", {f"element {i}".encode(): b"label" for i in range(50)}, log_bins=6)
     assert main(["psi", "explain", "table", "--paper"]) == 0
-    here = capsys.readouterr().out
+    here = printed(capsys)
     for words in ("up to 10 bytes", "external products", "evaluation keys", "gadget", "ringforge: 2^6", "paper: 2^6"):
         assert words in here
     with Serving(tmp_path) as serving:
         assert main(["psi", "explain", "--server", serving.address, "--paper"]) == 0
-    assert capsys.readouterr().out == here
+    assert printed(capsys) == here
 
 
 def test_of_a_table_of_the_published_algorithm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Store.build(tmp_path / "table", range(50), mode="direct", bits=16, log_bins=6, algorithm="paper")
     assert main(["psi", "explain", "table"]) == 0
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "integers below 2^16" in out
     assert "ringforge:" not in out
 
 
 def test_without_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     explain("--capacity 1000 --bins 7 --label-bytes 3 --paper")
-    both = capsys.readouterr().out
+    both = printed(capsys)
     assert "ringforge: 2^7 bins" in both
     assert "paper: 2^7 bins" in both
     explain("--capacity 1000 --bins 7 --mode direct --bits 20")
-    out = capsys.readouterr().out
+    out = printed(capsys)
     assert "ringforge: 2^7 bins of 2^15 cells" in out
     assert "paper:" not in out
 

@@ -25,6 +25,7 @@ from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
 from ringforge.serving import framing
+from tests.answers import result_of
 from tests.psi.processes import PATIENCE, Serving, query, run, start
 
 BINS = 8
@@ -177,7 +178,7 @@ def test_sigterm_during_a_query(shop: Path, expected: list[dict[str, str]]) -> N
         server.wait_for("computing")
         assert server.stop() == 0
         out, _ = client.communicate(timeout=PATIENCE)
-        assert json.loads(out)["matches"] == expected
+        assert result_of(out)["matches"] == expected
     with Serving(shop, "--grace", 0.2, slow=600) as server:  # it takes too long
         client = start(["query", "--server", server.address, "--set", "mine", "--json"], shop)
         server.wait_for("computing")

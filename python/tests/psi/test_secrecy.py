@@ -24,6 +24,7 @@ import pytest
 from ringforge.psi import oprf
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
+from tests.answers import result_of
 from tests.psi import ristretto
 from tests.psi.processes import PATIENCE, Serving, run
 from tests.psi.recorder import Recorder
@@ -128,7 +129,7 @@ def exchange(root: Path, table: Path, asked: list[str], *, server: list[Any], cl
         memory,
         mine,
         theirs,
-        len(json.loads(out)["matches"]),
+        len(result_of(out)["matches"]),
     )
 
 

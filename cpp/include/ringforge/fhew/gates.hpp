@@ -159,6 +159,9 @@ class GateEvaluationKey {
   /// In memory: bootstrapping key, key-switching table.
   std::size_t bootstrap_bytes() const noexcept;
   std::size_t switch_bytes() const noexcept;
+  /// Of the spectra that the first gate evaluated on this processor makes of the bootstrapping key, next to it, where
+  /// products in double precision are exact; 0 for keys without.
+  std::size_t spectral_bytes() const noexcept;
 
   struct Impl;
   const Impl& impl() const noexcept { return *impl_; }

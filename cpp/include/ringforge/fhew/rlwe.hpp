@@ -11,6 +11,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 
 #include "ringforge/small_ring.hpp"
 
@@ -67,31 +68,49 @@ template <class W>
 void encrypt_rgsw(W* rows, const RingSecret<W>& s, const W* message, const Cut& a, const Cut& b, const Seed& seed,
                   u32 first, const Seed& errors);
 
+/// The rows of a gadget ciphertext as products take them: in Eval form, and their spectra where products are to go in
+/// double precision, exact where `spectral_error` says so.
+template <class W>
+struct GadgetRows {
+  const W* eval = nullptr;
+  const double* spectra = nullptr;
+  GadgetRows(const W* rows, const double* s = nullptr) : eval(rows), spectra(s) {}
+};
+
+/// As a parameter, which rows alone convert to.
+template <class W>
+using Rows = std::type_identity_t<GadgetRows<W>>;
+
+/// The spectra of `count` gadget ciphertexts of `rows` rows each, in Eval form: 2n*rows doubles for each.
+void make_spectra(double* dst, const u32* ciphertexts, std::size_t count, std::size_t rows, const SmallRing<u32>& ring);
+
 /// Buffers for the operations below; one for each thread.
 template <class W>
 struct Workspace {
-  Workspace(std::size_t n, std::size_t rows) : digits(n * rows), t(4 * n) {}
+  Workspace(std::size_t n, std::size_t rows)
+      : digits(n * rows), t(4 * n), spectral(sizeof(W) == 4 ? kernels::spectral_scratch(n, rows) : 0) {}
   WordArray<W> digits, t;
+  WordArray<double> spectral;
 };
 
 /// (a, b) <- (a, b) (x) RGSW, 2n words in coefficient form, a then b. dst may be src. This is the step of the
 /// accumulation chain. `next`, if any, is the RGSW ciphertext of the product after this one: its first row is fetched
 /// from memory while this one's result is transformed back.
 template <class W>
-void external_product(W* dst, const W* src, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
-                      Workspace<W>& w, const W* next = nullptr) noexcept;
+void external_product(W* dst, const W* src, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b,
+                      const SmallRing<W>& ring, Workspace<W>& w, const W* next = nullptr) noexcept;
 /// acc <- acc + (X^r - 1)*acc (x) RGSW(bit): acc*X^(r*bit), a CMUX of acc and its rotation. r in [0, 2N).
 template <class W>
-void rotate_by_bit(W* acc, std::size_t r, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
-                   Workspace<W>& w) noexcept;
+void rotate_by_bit(W* acc, std::size_t r, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b,
+                   const SmallRing<W>& ring, Workspace<W>& w) noexcept;
 /// c0 <- c0 + (c1 - c0) (x) RGSW(bit): c1 when the bit is 1.
 template <class W>
-void cmux(W* c0, const W* c1, const W* rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
+void cmux(W* c0, const W* c1, const Rows<W>& rgsw, const Cut& cut_a, const Cut& cut_b, const SmallRing<W>& ring,
           Workspace<W>& w) noexcept;
 /// RLWE substitution X -> X^g: (a, b) under s to its image under s again. `key` is RLWE'(s(X^g)) for the digits of a:
 /// the ciphertext is mapped first, then switched, (0, b') - sum_j digit_j(a')*key_j. Coefficient form; dst may be src.
 template <class W>
-void substitute(W* dst, const W* src, std::size_t g, const W* key, const Cut& cut, const SmallRing<W>& ring,
+void substitute(W* dst, const W* src, std::size_t g, const Rows<W>& key, const Cut& cut, const SmallRing<W>& ring,
                 Workspace<W>& w) noexcept;
 /// The key of `substitute`.
 template <class W>

@@ -5,7 +5,7 @@
 // knows a scheme: a plan says which column of the matrix each slot of each input holds, which entries make
 // each diagonal, which rotations to perform, and where the rows of the result are.
 //
-// Packing (docs/matvec.md has the proof). S slots, rows padded to a period m', the columns cut into blocks
+// Packing (docs/matvec-algorithms.md has the proof). S slots, rows padded to a period m', the columns cut into blocks
 // of at most S, block c padded to a period n_c. All blocks share a span P (a power of two with m', n_c <= P
 // <= S); slots repeat with period P. With D_c = m'*n_c/P diagonals and len = max(m', n_c), slot s of input c
 // holds column

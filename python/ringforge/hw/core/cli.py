@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -19,11 +18,13 @@ from rich.table import Table
 
 from ringforge import yosys
 from ringforge.cli.console import console, progress, say
+from ringforge.cli.output import ROWS, TEXT, AsJson, emit, prints
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core import evidence_cli, resources
 from ringforge.hw.core import lint as linting
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core import report as tables
+from ringforge.hw.core.answers import Synthesised
 from ringforge.hw.core.commands import Hardware, Name
 from ringforge.hw.core.package_cli import package_command
 from ringforge.hw.core.resources import Synthesis
@@ -44,6 +45,7 @@ app = typer.Typer(
 
 
 @app.command("list")
+@prints(ROWS)
 def list_command() -> None:
     """The machines: their configurations, and the commands that each brings along.
 
@@ -68,6 +70,7 @@ def list_command() -> None:
 
 
 @app.command("lint")
+@prints(ROWS)
 def lint_command(
     name: Name,
     cells: Annotated[bool, typer.Option("--cells", help="Only the common cells, which takes seconds.")] = False,
@@ -115,6 +118,7 @@ def _checkout() -> Path | None:
 
 
 @app.command("test")
+@prints(TEXT)
 def run_tests(
     name: Name,
     long: Annotated[
@@ -196,6 +200,7 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print tables for a d
 
 
 @app.command("synth")
+@prints(ROWS, Synthesised, lines=True)
 def synth_command(
     name: Name,
     config: Annotated[
@@ -210,7 +215,7 @@ def synth_command(
     save: Annotated[
         Path | None, typer.Option(help="Also write the results to this folder, such as bench/results.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
     markdown: Markdown = False,
 ) -> None:
     """DSP slices, memories, LUTs and flip-flops on the machine's FPGA, by Yosys, beside what was published.
@@ -250,7 +255,7 @@ def synth_command(
                 kinds=None if multiplier == "both" else frozenset({multiplier}),
             )
         if as_json:
-            print(json.dumps(found.to_dict(), indent=1))
+            emit(found.to_dict())
         else:
             _print(_shown(found, markdown), markdown)
             holds = _check(found) and holds
@@ -265,6 +270,7 @@ def synth_command(
 
 
 @app.command("report")
+@prints(TEXT)
 def report_command(
     name: Name,
     config: Annotated[str, typer.Option(help="Configuration. Default: the machine's first choice.")] = "",

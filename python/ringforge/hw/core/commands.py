@@ -14,7 +14,12 @@ from ringforge.cli.console import print_warning
 from ringforge.errors import Error, ParameterError
 from ringforge.hw.core import machine as descriptors
 
-Name = Annotated[str, typer.Argument(metavar="MACHINE", help="A machine; `ringforge hw list` shows them.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="MACHINE", help="A machine; `ringforge hw list` shows them.", autocompletion=descriptors.names
+    ),
+]
 
 #: What commands of these names do, in a line.
 ABOUT: Final = {

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +11,18 @@ from typing import Annotated
 import typer
 
 from ringforge.cli.console import console, progress, say
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import HardwareError
 from ringforge.hw.core import formal, timing
 from ringforge.hw.core import machine as descriptors
+from ringforge.hw.core.answers import Proofs, Timings
 from ringforge.hw.core.commands import Name
 from ringforge.runs import saved_results
 
 Save = Annotated[Path | None, typer.Option(help="Also write the results to this folder, such as bench/results.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
 
+@prints(ROWS, Timings)
 def timing_command(
     name: Name,
     config: Annotated[str, typer.Option(help="The machine's configuration; default: the machine's own.")] = "",
@@ -33,7 +34,7 @@ def timing_command(
         ),
     ] = None,
     save: Save = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Clocks of each cell and block, placed and routed alone by nextpnr for an ECP5, beside the saved ones.
 
@@ -56,11 +57,7 @@ def timing_command(
             lines.append(line)
             update(len(lines) / len(found))
     if as_json:
-        print(
-            json.dumps(
-                [{"block": str(x.block.module), "change": x.change, **asdict(x.timing)} for x in lines], indent=1
-            )
-        )
+        emit([{"block": str(x.block.module), "change": x.change, **asdict(x.timing)} for x in lines])
     else:
         console().print(timing.grid(lines).rich())
         say(f"{tool}; {timing.NOTE}")
@@ -78,6 +75,7 @@ def timing_command(
         )
 
 
+@prints(ROWS, Proofs)
 def formal_command(
     name: Name,
     only: Annotated[list[str] | None, typer.Option(help="Only proofs of this module; may be repeated.")] = None,
@@ -85,7 +83,7 @@ def formal_command(
         bool, typer.Option("--defects", help="Also seed every named defect, and see that it breaks its property.")
     ] = False,
     save: Save = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Properties of FIFOs, arbiters, AXI masters and slaves, scoreboard and run control, proved by SymbiYosys.
 
@@ -118,7 +116,7 @@ def formal_command(
                 bad.append(f"{proof.module.name}: {defect.breaks} holds in spite of the defect {defect.becomes!r}")
             update(n / len(steps))
     if as_json:
-        print(json.dumps(formal.to_dict(found), indent=1))
+        emit(formal.to_dict(found))
     else:
         console().print(formal.grid(found).rich())
         seeded = f"; {len(steps) - len(found)} defects seeded" if defects else ""

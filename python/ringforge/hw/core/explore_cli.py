@@ -16,11 +16,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringforge import files
+from ringforge.cli import completion
 from ringforge.cli.console import console, progress, say, seconds_text
 from ringforge.cli.options import output_file
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.hw.core import cards, explore_page, explore_verify
 from ringforge.hw.core import machine as descriptors
+from ringforge.hw.core.answers import Explorations
 from ringforge.hw.core.explore import ENUMERATED, Found, Point, Space, explore
 
 app = typer.Typer(add_completion=False)
@@ -81,8 +84,16 @@ def _report(found: Found, top: int) -> None:
 
 
 @app.command("explore")
+@prints(ROWS, Explorations)
 def explore_command(
-    machines: Annotated[list[str], typer.Argument(metavar="MACHINE...", help="Machines, or all.")],
+    machines: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MACHINE...",
+            help="Machines, or all.",
+            autocompletion=completion.names_of("ringforge.hw.core.machine:names", more=("all",)),
+        ),
+    ],
     card: Annotated[list[str] | None, typer.Option(help=f"Card: {', '.join(cards.names())}; may be repeated.")] = None,
     clock: Annotated[
         float | None, typer.Option(help="MHz; default: what designs on the card are assumed to reach.", min=1)
@@ -105,7 +116,7 @@ def explore_command(
         Path | None,
         typer.Option(help="Write the best point's configuration, for rtl:FILE.json.", callback=output_file),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the Pareto fronts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Searches a machine's configurations for those that fit a card: time by models, DSP slices, memory, bandwidth.
 
@@ -137,7 +148,7 @@ def explore_command(
             out.write((json.dumps(dict(found[0].best.config), indent=2) + "\n").encode())
         _say(f"written to {write}: device rtl:{write} simulates it", as_json)
     if as_json:
-        print(json.dumps([f.to_dict() for f in found], indent=1))
+        emit([f.to_dict() for f in found])
         return
     for one in found:
         _report(one, top)

@@ -10,11 +10,13 @@ from typing import Annotated
 import typer
 
 from ringforge.cli.console import say
+from ringforge.cli.output import WORK, prints
 from ringforge.hw.core import machine as descriptors
 from ringforge.hw.core.commands import Name
 from ringforge.hw.core.package import Card, kernel_name, package
 
 
+@prints(WORK)
 def package_command(
     name: Name,
     out: Annotated[Path, typer.Option(help="Folder to write; it must not be there yet, or be empty.")],

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from ringforge import runs
 from ringforge.cli.console import console, say
+from ringforge.cli.records import emit_record
 from ringforge.errors import ParameterError
 from ringforge.hw.core import provenance
 from ringforge.hw.core.config import MachineConfig
@@ -58,7 +59,7 @@ def validate(
         made = provenance.of_run(config(known[n]), f"validate {machine} --case {n}")
         records.append(replace(record, extra={**record.extra, **made}))
         if as_json:
-            print(records[-1].to_json())
+            emit_record(records[-1])
         else:
             say(
                 f"{n}: {entry.name}: RTL {entry.cycles:,}, replica {100 * entry.replica_error:+.3f} %, "

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from enum import StrEnum
@@ -19,6 +18,8 @@ from ringforge import _native, ltv
 from ringforge.aes.engine import as_direction
 from ringforge.cli.console import console
 from ringforge.cli.options import output_file
+from ringforge.cli.output import TEXT, AsJson, emit, prints
+from ringforge.cli.records import RecordLine, emit_record
 from ringforge.lab.bench import aes as aes_bench
 from ringforge.lab.bench import aes_host, aes_runs, gate_integers, omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import gates as gates_bench
@@ -30,8 +31,9 @@ from ringforge.lab.bench import omr as omr_bench
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import psi_poly as poly_bench
 from ringforge.lab.bench import ring as ring_bench
+from ringforge.lab.bench.answers import HltLine
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
-from ringforge.lab.tables import render, to_json
+from ringforge.lab.tables import TableList, answers, render
 from ringforge.omr.sets import Set
 from ringforge.omr.sets import named as named_omr
 from ringforge.params import named
@@ -43,8 +45,6 @@ app = typer.Typer(
 
 #: Of tables that go into a file or pipe.
 _WIDTH = 170
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")]
 
 
 class MatvecPeer(StrEnum):
@@ -101,7 +101,7 @@ def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path |
             # After each: a run of an hour that is cut off leaves what it has.
             path = save(done, folder, f"{name}-{env['date'][:10]}", env)
         if as_json:
-            print(r.to_json(), flush=True)
+            emit_record(r)
         else:
             level = "" if r.level is None else f" at level {r.level}"
             status.print(f"  {r.case}{level}: {r.seconds:.3g} s", style="dim")
@@ -120,6 +120,7 @@ def _print(shown: Table) -> None:
 
 
 @app.command("matvec")
+@prints(TEXT, RecordLine, lines=True)
 def matvec_command(
     layer: Annotated[
         list[str] | None,
@@ -136,7 +137,7 @@ def matvec_command(
     network: Annotated[
         str, typer.Option(help="conv or deep: a network on 200 digits instead, ours alone, beside itself in the clear.")
     ] = "",
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -185,6 +186,7 @@ def matvec_command(
 
 
 @app.command("matmul")
+@prints(TEXT, RecordLine, lines=True)
 def matmul_command(
     shape: Annotated[
         list[str] | None,
@@ -213,7 +215,7 @@ def matmul_command(
     insecure: Annotated[
         str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
     ] = INSECURE_REASON,
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -250,6 +252,7 @@ def matmul_command(
 
 
 @app.command("hlt")
+@prints(TEXT, HltLine, lines=True)
 def hlt_command(
     params: Annotated[
         str, typer.Option(help="Parameter set; set-a, set-b, set-c: those of the matrix-product paper.")
@@ -261,7 +264,7 @@ def hlt_command(
     insecure: Annotated[
         str, typer.Option(metavar="REASON", help="Why a set below 128 bits is used.")
     ] = INSECURE_REASON,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """One linear transform by each schedule: time, ciphertext traffic and working set, counted where they arise.
 
@@ -275,12 +278,13 @@ def hlt_command(
     for r in hlt_bench.measure(p, diagonals, wanted):
         rows.append(r)
         if as_json:
-            print(json.dumps({"params": p.name, "diagonals": diagonals} | asdict(r)), flush=True)
+            emit({"params": p.name, "diagonals": diagonals} | asdict(r))
     if not as_json:
         _print(hlt_bench.table(p, diagonals, rows))
 
 
 @app.command("ring")
+@prints(TEXT, RecordLine, lines=True)
 def ring_command(
     case: Annotated[
         list[str] | None, typer.Option(help=f"One of {', '.join(ring_bench.CASES)}; may be repeated.")
@@ -289,7 +293,7 @@ def ring_command(
     bits: Annotated[list[int] | None, typer.Option(help="Prime sizes; may be repeated. Default: 50 and 54.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Alternating rounds; the median is reported.")] = 3,
     peer: Annotated[LattigoPeer, typer.Option(help="lattigo (needs Go 1.21), or none.")] = LattigoPeer.lattigo,
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -307,6 +311,7 @@ def ring_command(
 
 
 @app.command("gates")
+@prints(TEXT, RecordLine, lines=True)
 def gates_command(
     params: Annotated[
         list[str] | None,
@@ -335,7 +340,7 @@ def gates_command(
     operations: Annotated[str, typer.Option(help="With --integers: what to time, with commas between.")] = ",".join(
         gate_integers.DEFAULT
     ),
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -388,6 +393,7 @@ def _integers(
 
 
 @app.command("psi")
+@prints(TEXT, RecordLine, lines=True)
 def psi_command(
     mode: Annotated[str, typer.Option(help="direct or oprf.")] = "direct",
     bits: Annotated[int, typer.Option(help="Mode direct: bits of an element.")] = 32,
@@ -409,7 +415,7 @@ def psi_command(
         bool, typer.Option("--poly", help="Instead: the protocol by polynomials in memory, by processor time.")
     ] = False,
     label_bytes: Annotated[int, typer.Option(min=0, help="With --poly: bytes of the longest label; 0 for none.")] = 0,
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -465,10 +471,14 @@ def _profile(chosen: Set, plot: Path | None, as_json: bool) -> None:
     made = [omr_profile.table(chosen, found)]
     if plot is not None:
         omr_profile.plot(chosen, found, plot)
-    print(to_json(made) if as_json else render(made, width=_WIDTH))
+    if as_json:
+        emit(answers(made))
+    else:
+        print(render(made, width=_WIDTH))
 
 
 @app.command("omr")
+@prints(TEXT, RecordLine | TableList, lines=True)
 def omr_command(
     case: Annotated[
         list[str] | None, typer.Option(help=f"{', '.join(omr_bench.CASES)}; may be repeated; all by default.")
@@ -516,7 +526,7 @@ def omr_command(
         Path | None, typer.Option(help="With --profile: also a picture, .png, .svg or .pdf.", callback=output_file)
     ] = None,
     insecure: Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")] = "",
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -592,6 +602,7 @@ def omr_command(
 
 
 @app.command("aes")
+@prints(TEXT, RecordLine, lines=True)
 def aes_command(
     case: Annotated[
         list[str] | None, typer.Option(help=f"{', '.join(aes_bench.CASES)}; may be repeated; all by default.")
@@ -629,7 +640,7 @@ def aes_command(
     blocks: Annotated[int, typer.Option(min=0, help="Of --run: how many; 0 for one in each slot.")] = 0,
     direction: Annotated[str, typer.Option(help="Of --run: encrypt or decrypt.")] = "encrypt",
     insecure: Annotated[str, typer.Option(metavar="REASON", help="Why a broken scheme may be used.")] = "",
-    as_json: Json = False,
+    as_json: AsJson = False,
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,

@@ -141,7 +141,7 @@ def _run(words: Sequence[object]) -> dict[str, Any]:
     done = subprocess.run(_command(words), capture_output=True, text=True, env=_environment(), check=False)
     if done.returncode:
         raise Error(f"ringforge psi {words[0]} ended with status {done.returncode}: {done.stderr.strip()}")
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)["result"]
     return found
 
 

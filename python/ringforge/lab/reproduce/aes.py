@@ -4,21 +4,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import console, say
+from ringforge.cli.output import TEXT, AsJson, emit, prints
 from ringforge.lab.papers import aes as paper
 from ringforge.lab.papers.aes import machine_tables
-from ringforge.lab.tables import render, to_json
+from ringforge.lab.reproduce.answers import Reproduced
+from ringforge.lab.tables import answers, render
 from ringforge.runs import saved_results
 
 
+@prints(TEXT, Reproduced)
 def aes(
-    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    as_json: AsJson = False,
     table: Annotated[
         list[str] | None, typer.Option("--table", help=f"Only this table: {', '.join(paper.ALL)}; may be repeated.")
     ] = None,
@@ -43,11 +45,7 @@ def aes(
     tables = paper.tables(wanted) + machine_tables.tables(saved_results(results), wanted)
     sentences = paper.contradictions() if table is None else []
     if as_json:
-        print(
-            json.dumps(
-                {"tables": json.loads(to_json(tables)), "contradictions": sentences}, indent=2, ensure_ascii=False
-            )
-        )
+        emit({"tables": answers(tables), "contradictions": sentences})
         return
     screen = console()
     if table is None:

@@ -11,6 +11,7 @@ from ringforge.lab.reproduce.matmul import matmul
 from ringforge.lab.reproduce.matvec import matvec
 from ringforge.lab.reproduce.omr import omr
 from ringforge.lab.reproduce.psi import psi
+from ringforge.lab.reproduce.results import results
 
 app = typer.Typer(
     add_completion=False,
@@ -18,5 +19,5 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="The published tables and figures of each system, beside what we model or measure.",
 )
-for command in (matvec, matmul, psi, omr, aes):
+for command in (matvec, matmul, psi, omr, aes, results):
     app.command()(command)

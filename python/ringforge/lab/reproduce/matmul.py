@@ -4,20 +4,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import console, say
+from ringforge.cli.output import TEXT, AsJson, emit, prints
 from ringforge.lab.papers import matmul as paper
-from ringforge.lab.tables import render, to_json
+from ringforge.lab.reproduce.answers import ReproducedMatmul
+from ringforge.lab.tables import answers, render
 from ringforge.runs import saved_results
 
 
+@prints(TEXT, ReproducedMatmul)
 def matmul(
-    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    as_json: AsJson = False,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +44,7 @@ def matmul(
     tables = paper.tables(folder, plans=plans)
     sentences = paper.findings()
     if as_json:
-        print(json.dumps({"tables": json.loads(to_json(tables)), "findings": sentences}, indent=2, ensure_ascii=False))
+        emit({"tables": answers(tables), "findings": sentences})
         return
     screen = console()
     say(

@@ -12,11 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from ringforge.cli.console import console, say
+from ringforge.cli.output import TEXT, AsJson, emit, prints
 from ringforge.errors import Error
 from ringforge.hw.machines.matvec.published import LAYERS
 from ringforge.lab.papers import matvec as paper
 from ringforge.lab.papers.matvec import machine_tables
-from ringforge.lab.tables import render, to_json
+from ringforge.lab.reproduce.answers import ReproducedMatvec
+from ringforge.lab.tables import answers, render
 from ringforge.runs import saved_results
 
 #: The paper's figures of layers are for this set, at its highest level; these runs are on one thread.
@@ -54,8 +56,9 @@ def _record(line: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+@prints(TEXT, ReproducedMatvec)
 def matvec(
-    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    as_json: AsJson = False,
     plots: Annotated[Path | None, typer.Option(help="Also draw Figures 1, 3, 8, 9, 10 into this folder.")] = None,
     results: Annotated[
         Path | None,
@@ -85,11 +88,11 @@ def matvec(
         raise Error(str(e)) from None
     if as_json:
         document = {
-            "tables": json.loads(to_json(tables)),
+            "tables": answers(tables),
             "contradictions": sentences,
             "measured_from": None if source is None else str(source),
         }
-        print(json.dumps(document, indent=2, ensure_ascii=False))
+        emit(document)
         return
     screen = console()
     print(render(tables, width=screen.width, color=screen.is_terminal))

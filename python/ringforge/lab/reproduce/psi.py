@@ -4,22 +4,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import console, say
+from ringforge.cli.output import TEXT, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.lab.papers import psi as paper
 from ringforge.lab.papers.psi import machine_tables
-from ringforge.lab.tables import render, to_json
+from ringforge.lab.reproduce.answers import ReproducedPsi
+from ringforge.lab.tables import answers, render
 from ringforge.runs import saved_results
 
 
+@prints(TEXT, ReproducedPsi)
 def psi(
-    as_json: Annotated[bool, typer.Option("--json", help="Print all tables and sentences as one JSON object.")] = False,
+    as_json: AsJson = False,
     table: Annotated[
         list[int] | None, typer.Option("--table", min=1, max=5, help="Only this table; may be repeated.")
     ] = None,
@@ -63,11 +65,11 @@ def psi(
     sentences = paper.contradictions() if table is None else []
     if as_json:
         document = {
-            "tables": json.loads(to_json(tables)),
+            "tables": answers(tables),
             "contradictions": sentences,
             "threads": threads if measured else None,
         }
-        print(json.dumps(document, indent=2, ensure_ascii=False))
+        emit(document)
         return
     if table is None:
         say(

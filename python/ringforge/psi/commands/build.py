@@ -5,19 +5,20 @@
 from __future__ import annotations
 
 import errno
-import json
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ringforge.cli.console import console, progress, properties, say, thread_count
+from ringforge.cli.console import console, progress, properties, thread_count
 from ringforge.cli.options import Threads
+from ringforge.cli.output import WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.psi import choice
+from ringforge.psi.answers import Built
 from ringforge.psi.cells import Wanted
-from ringforge.psi.commands.common import AsJson, Columns, JsonLines, NoHeader, guessable, left_out, one_of, wanted
+from ringforge.psi.commands.common import Columns, JsonLines, NoHeader, guessable, left_out, one_of, wanted
 from ringforge.psi.data import Request, choose
 from ringforge.psi.normalise import canonical
 from ringforge.psi.sets import Elements, read_elements
@@ -26,6 +27,7 @@ from ringforge.psi.table import LONGEST_LABEL
 from ringforge.psi.texts import build_rows, plan_line, public
 
 
+@prints(WORK, Built)
 def build(
     table: Annotated[Path, typer.Argument(help="Directory to make, or with --update to change.")],
     elements: Annotated[
@@ -164,7 +166,7 @@ def build(
         **public(store.info),
     }
     if as_json:
-        say(json.dumps(figures))
+        emit(figures)
         return
     console().print(properties(f"table {table}", build_rows(figures, store.info)))
 

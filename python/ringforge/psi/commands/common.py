@@ -52,7 +52,6 @@ ExactSizes = Annotated[
         "the number of elements.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")]
 
 
 def wanted(columns: list[str] | None, label: str | None, no_header: bool) -> Wanted:

@@ -11,8 +11,10 @@ import typer
 
 from ringforge.cli.console import thread_count
 from ringforge.cli.options import Threads
+from ringforge.cli.output import TEXT, prints
 
 
+@prints(TEXT)
 def demo(
     small: Annotated[
         bool,

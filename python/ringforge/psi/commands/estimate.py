@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +11,18 @@ import typer
 
 from ringforge.cli.console import console, parse_size, properties, say, seconds_text, size_text, thread_count
 from ringforge.cli.options import Threads
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.psi import choice
-from ringforge.psi.commands.common import AsJson, ExactSizes, RequestLimit, many_queries, table_info
+from ringforge.psi.answers import Comparison, RunEstimate
+from ringforge.psi.commands.common import ExactSizes, RequestLimit, many_queries, table_info
 from ringforge.psi.table import LONGEST_LABEL
 from ringforge.psi.texts import chance, prediction_rows, public, table_rows
 from ringforge.serving.options import Plaintext, Timeout, TlsCa, TokenFile
 from ringforge.shown import ShownTable
 
 
+@prints(ROWS, RunEstimate | Comparison)
 def estimate(
     count: Annotated[
         int, typer.Option("--client-size", "--count", min=1, help="Elements that will be asked for at once.")
@@ -70,7 +72,7 @@ def estimate(
     most = parse_size(request_limit)
     found = of(info, count, workers, request_bytes=most, exact_sizes=exact_sizes)
     if as_json:
-        say(json.dumps({**found.as_dict(), "left_today": left, **public(info)}))
+        emit({**found.as_dict(), "left_today": left, **public(info)})
         return
     rows = table_rows(info)
     rows["queries"] = f"{found.queries}, each of {info.bins:,} bins"
@@ -103,18 +105,16 @@ def _compare(server_size: int, client_size: int, label_bytes: int, threads: int,
     found = choice.compare(server_size, client_size, label_bytes=label_bytes, threads=threads)
     reason = choice.why(found)
     if as_json:
-        say(
-            json.dumps(
-                {
-                    "server_size": server_size,
-                    "client_size": client_size,
-                    "label_bytes": label_bytes,
-                    "threads": threads,
-                    "choice": found[0].algorithm,
-                    "why": reason,
-                    "algorithms": [p.as_dict() for p in found],
-                }
-            )
+        emit(
+            {
+                "server_size": server_size,
+                "client_size": client_size,
+                "label_bytes": label_bytes,
+                "threads": threads,
+                "choice": found[0].algorithm,
+                "why": reason,
+                "algorithms": [p.as_dict() for p in found],
+            }
         )
         return
     grid = ShownTable(

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ringforge.cli.console import console, properties, say, size_text
+from ringforge.cli.console import console, properties, size_text
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.psi import choice, planner
-from ringforge.psi.commands.common import AsJson, one_of, table_info
+from ringforge.psi.answers import PlansAnswer
+from ringforge.psi.commands.common import one_of, table_info
 from ringforge.psi.info import TableInfo
 from ringforge.psi.texts import public, table_rows
 from ringforge.serving.options import Plaintext, Timeout, TlsCa, TokenFile
@@ -36,6 +37,7 @@ class _Sizes:
     element_bits: int
 
 
+@prints(ROWS, PlansAnswer)
 def explain(
     table: Annotated[Path | None, typer.Argument(help="A table here; or --server, or the options of `build`.")] = None,
     server: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Ask this server about its table.")] = None,
@@ -113,7 +115,7 @@ def explain(
     plans = [poly if name == "poly" else _plan(sizes, name, given) for name in names]
     if as_json:
         said = {} if info is None else {"table": public(info)}
-        say(json.dumps({**said, "plans": [_as_dict(p, sizes) for p in plans]}))
+        emit({**said, "plans": [_as_dict(p, sizes) for p in plans]})
         return
     if info is not None:
         console().print(properties("table", table_rows(info)))

@@ -4,20 +4,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ringforge.cli.console import console, properties, say
+from ringforge.cli.console import console, properties
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import ParameterError
-from ringforge.psi.commands.common import AsJson, table_info
+from ringforge.psi.answers import TableInfoAnswer
+from ringforge.psi.commands.common import table_info
 from ringforge.psi.describe import of_directory, of_directory_rows
 from ringforge.psi.texts import limit_rows, public, table_rows
 from ringforge.serving.options import Plaintext, Timeout, TlsCa, TokenFile
 
 
+@prints(ROWS, TableInfoAnswer)
 def info(
     table: Annotated[Path | None, typer.Argument(help="Directory that `psi build` made; or --server.")] = None,
     server: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Ask this server about its table.")] = None,
@@ -43,13 +45,13 @@ def info(
     if table is not None:
         store, found = of_directory(table)
         if as_json:
-            say(json.dumps({**public(store.info), **found}))
+            emit({**public(store.info), **found})
             return
         console().print(properties(f"table {table}", of_directory_rows(store, found)))
         return
     known, left = table_info(server, None, tls_ca, token_file, plaintext, timeout)
     if as_json:
-        say(json.dumps({**public(known), "digest": known.digest(), "left_today": left}))
+        emit({**public(known), "digest": known.digest(), "left_today": left})
         return
     rows = {"size class": f"up to {known.capacity:,} elements", **table_rows(known), **limit_rows(known)}
     if left is not None:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ringforge.cli.console import console, parse_size, properties, say, steps, thread_count
+from ringforge.cli.console import console, parse_size, properties, steps, thread_count
 from ringforge.cli.options import Threads, output_file
+from ringforge.cli.output import WORK, AsJson, emit, prints, put
 from ringforge.errors import Error, ParameterError
 from ringforge.files import check_different, writing
 from ringforge.psi import cells
+from ringforge.psi.answers import Queried
 from ringforge.psi.client import Element
 from ringforge.psi.commands.common import (
-    AsJson,
     Columns,
     ExactSizes,
     JsonLines,
@@ -45,6 +46,7 @@ ServerAddress = Annotated[str, typer.Option("--server", metavar="HOST:PORT", hel
 _TABLES = frozenset({CSV_SUFFIX, ".tsv", *cells.PARQUET_SUFFIXES})
 
 
+@prints(WORK, Queried, plain="matches a line, the label after a tab; with `--out` nothing")
 def query(
     server: ServerAddress,
     elements: Annotated[
@@ -202,11 +204,11 @@ def _tell(outcome: Outcome, found: Elements, out: Path | None, as_json: bool) ->
                     f.write(_line(element) + (b"\t" + printable(label).encode() if labelled else b"") + b"\n")
     if as_json:
         wrote = {"out": str(out), "rows": len(rows)} if out is not None else {}
-        say(json.dumps({**query_object(outcome, matches, labelled, found), **wrote}))
+        emit({**query_object(outcome, matches, labelled, found), **wrote})
         return
     if out is None:
         for element, label in matches:
-            typer.echo(shown_parts(element) + (f"\t{printable(label)}" if labelled else ""))
+            put(shown_parts(element) + (f"\t{printable(label)}" if labelled else ""))
     about = console(stderr=True)  # so that matches alone go into a file or a pipe
     known = len(found.elements) - len(result.unasked)
     about.print(properties(f"{len(matches):,} of {known:,} elements match", query_rows(outcome)))

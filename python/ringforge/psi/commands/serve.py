@@ -10,8 +10,10 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli import completion
 from ringforge.cli.console import parse_size, thread_count
 from ringforge.cli.options import Threads
+from ringforge.cli.output import READY, WORK, prints
 from ringforge.errors import ParameterError
 from ringforge.psi.info import Limits as Daily
 from ringforge.psi.store import Store
@@ -19,6 +21,7 @@ from ringforge.serving.options import (
     EventLog,
     Listen,
     Listening,
+    Metrics,
     Plaintext,
     ServerStall,
     TlsCert,
@@ -28,6 +31,7 @@ from ringforge.serving.options import (
 )
 
 
+@prints(WORK, plain=READY)
 def serve(
     table: Annotated[Path, typer.Argument(help="Directory that `psi build` made.")],
     listen: Listen = "127.0.0.1:8760",
@@ -50,8 +54,14 @@ def serve(
     ] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[float, typer.Option(help="Seconds that queries get to end when the server is stopped.")] = 30.0,
+    metrics: Metrics = None,
     log: EventLog = None,
-    device: Annotated[str, typer.Option(help="Where queries are answered; `ringforge info` lists devices.")] = "cpu",
+    device: Annotated[
+        str,
+        typer.Option(
+            help="Where queries are answered; `ringforge info` lists devices.", autocompletion=completion.devices
+        ),
+    ] = "cpu",
     threads: Threads = 0,
 ) -> None:
     """Server: answers clients until it is stopped (SIGTERM, Ctrl-C). SIGHUP takes up a changed table.
@@ -75,7 +85,7 @@ def serve(
     from ringforge.serving.quota import Quota
 
     workers = thread_count(threads)
-    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext)
+    listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(
         memory=parse_size(memory),
         sessions=sessions,
@@ -105,4 +115,4 @@ def serve(
     )
     with contextlib.closing(quota), log_stream(log) as stream:
         events = Log(stream)
-        listening.serve(Service(server, quota, limits, listening.tokens, events), limits, events)
+        listening.serve("psi", Service(server, quota, limits, listening.tokens, events), limits, events, device)

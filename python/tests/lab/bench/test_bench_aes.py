@@ -19,6 +19,7 @@ from ringforge.lab.bench import aes
 from ringforge.lab.peers import flint
 from ringforge.lab.tables import Value
 from ringforge.runs import Record
+from tests.answers import result_of
 
 CASE = aes.AesCase(index=255, primes=2, threads=(1, 2), rounds=1, budget_s=1e-3)
 
@@ -175,5 +176,5 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--set", "ltv-test", "--insecure", "a test", "--threads", "1", "--rounds", "1", "--json"]
     assert main(["bench", "aes", *arguments]) == 0
     shown = capsys.readouterr()
-    assert [json.loads(line)["case"] for line in shown.out.splitlines()][-1] == "ltv, decrypt"
+    assert [result_of(line)["case"] for line in shown.out.splitlines()][-1] == "ltv, decrypt"
     assert "broken" in shown.err

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from ringforge.aes.sbox import cipher
 from ringforge.cli import main
 from ringforge.errors import ParameterError
 from ringforge.lab.bench.aes_host import PARTS, HostCase, ciphertext, counts, run, tables
+from tests.answers import result_of
 
 SET = "ltv-test-aes"
 
@@ -58,7 +58,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--json", "--save", str(tmp_path)]) == 0
     shown = capsys.readouterr()
     assert "broken" in shown.err
-    assert json.loads(shown.out.splitlines()[-1])["case"] == "host"
+    assert result_of(shown.out.splitlines()[-1])["case"] == "host"
     assert len(list(tmp_path.glob("aes-host-*.jsonl"))) == 1
     assert main([*arguments, "--case", "slots"]) != 0
 

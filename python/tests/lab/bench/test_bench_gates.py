@@ -16,6 +16,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.bench import gates as bench
 from ringforge.lab.peers import tfhe
 from ringforge.runs import Record, load
+from tests.answers import result_of
 
 TINY = bench.GatesCase(gates=("NAND", "MUX"), threads=(1, 2), batch=3, rounds=2, budget_s=0.0)
 
@@ -117,7 +118,7 @@ def test_refused_before_keys_are_made(case: bench.GatesCase, message: str) -> No
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "--gates nand --threads 1 --batch 2 --rounds 1 --budget 0 --json --save"
     assert main(["bench", "gates", *words.split(), str(tmp_path)]) == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    lines = [result_of(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["case"] for line in lines] == ["NAND", "NAND x 2"]
     (saved,) = tmp_path.glob("gates-gates-128-*.jsonl")
     assert [r.case for r in load(saved)] == ["NAND", "NAND x 2"]

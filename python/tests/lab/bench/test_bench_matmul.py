@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ringforge.lab.papers.matmul import Shape, product_counts
 from ringforge.lab.peers import PeerError, PeerMissingError, lattigo
 from ringforge.params import Parameters, named
 from ringforge.runs import load
+from tests.answers import result_of
 
 SMALL = Shape(4, 3, 5)
 TINY = lattigo.Request("matmul_naive", log_n=8, limbs=5, special=1, budget_s=0.02)
@@ -215,7 +215,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(matmul_peer, "measure", lambda *_: THEIRS)
     words = ["bench", "matmul", "--shape", "4x3x5", "--params", "set-a", "--json", "--save", str(tmp_path)]
     assert main(words) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = result_of(capsys.readouterr().out)
     assert (printed["system"], printed["case"], printed["params"]) == ("matmul", "4-3-5", "matmul-a")
     (saved,) = load(next(tmp_path.glob("matmul-matmul-a-*.jsonl")))
     assert saved.ratio == 4
@@ -228,6 +228,6 @@ def test_without_a_peer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setattr(matmul, "measure_here", lambda _: MINE)
     monkeypatch.setattr(lattigo, "program", lambda: pytest.fail("no peer was asked for"))
     assert main(["bench", "matmul", "--shape", "4x3x5", "--peer", "none", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = result_of(capsys.readouterr().out)
     assert printed["peer"] is None
     assert printed["peer_seconds"] is None

@@ -15,6 +15,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.lab.bench import omr
 from ringforge.lab.peers import lattigo
 from ringforge.params import named_bfv
+from tests.answers import printed
 
 CASE = omr.OmrCase("omr-test", rotations=2, diagonals=12, babies=4, rounds=2, budget_s=0.01, insecure="a test")
 OPERATIONS = [case for case in omr.CASES if case != "affine"]
@@ -128,7 +129,7 @@ def test_verdict_names_what_is_missed(asked: list[lattigo.Request]) -> None:
 def test_command(asked: list[lattigo.Request], capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     words = ["bench", "omr", "--set", "omr-test", "--insecure", "a test", "--rounds", "1", "--budget", "0.01"]
     assert main([*words, "--case", "rotation", "--case", "encoding", "--save", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "times faster" in text
     assert len(asked) == 2
     (saved,) = tmp_path.glob("omr-omr-test-*.jsonl")

@@ -17,6 +17,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.lab.bench import omr_posting as bench
 from ringforge.omr.sets import named
 from ringforge.runs import Record
+from tests.answers import printed
 
 CASE = bench.PostingCase(named("test", "a test"), entries=300, clients=2, rounds=1)
 
@@ -24,7 +25,7 @@ CASE = bench.PostingCase(named("test", "a test"), entries=300, clients=2, rounds
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ["bench", "omr", "--posting", "test", "--insecure", "a test", "--database", "sqlite", "--entries", "300"]
     assert main([*words, "--rounds", "1", "--save", str(tmp_path)]) == 0
-    assert "a second and core" in capsys.readouterr().out
+    assert "a second and core" in printed(capsys)
     (saved,) = tmp_path.glob("omr-posting-test-*.jsonl")
     record: dict[str, Any] = json.loads(saved.read_text())
     extra = record["extra"]

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.bench import omr_profile
 from ringforge.lab.bench.omr_profile import Part, Profile
 from ringforge.omr.sets import named
+from tests.answers import result_of
 
 SET = named("test", "a test")
 MADE = [
@@ -73,7 +73,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     picture = tmp_path / "split.png"
     words = ["bench", "omr", "--profile", "test", "--insecure", "a test"]
     assert main([*words, "--plot", str(picture), "--json"]) == 0
-    (document,) = json.loads(capsys.readouterr().out)
+    (document,) = result_of(capsys.readouterr().out)
     assert "Detection's time, set test" in document["title"]
     assert picture.stat().st_size > 1000
     assert main([*words, "--plot", str(tmp_path / "split.txt")]) != 0

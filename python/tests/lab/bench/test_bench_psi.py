@@ -17,6 +17,7 @@ from ringforge.cli import main
 from ringforge.errors import Error, ParameterError
 from ringforge.lab.bench import psi as bench
 from ringforge.runs import Record, load
+from tests.answers import printed
 
 TINY = bench.PsiCase("direct", bits=18, bins=6, elements=7, client=4, threads=1)
 
@@ -159,7 +160,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert asked == [([first, replace(first, algorithm="paper")], 3)]
     (saved,) = tmp_path.glob("psi-direct-12-*.jsonl")
     assert [r.algorithm for r in load(saved)] == ["ringforge", "paper"]
-    assert "410 s" in capsys.readouterr().out
+    assert "410 s" in printed(capsys)
 
 
 def test_command_with_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +172,7 @@ def test_command_with_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     monkeypatch.setattr(bench, "independence", independence)
     assert main(["bench", "psi", "--sizes", "12,14", "--instances", "2", "--rounds", "4"]) == 0
-    assert "medians of the sizes differ by 1.8%; runs of one size by up to 2.0%" in capsys.readouterr().out
+    assert "medians of the sizes differ by 1.8%; runs of one size by up to 2.0%" in printed(capsys)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 
@@ -16,6 +15,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.papers import aes as paper
 from ringforge.lab.papers.aes import cycles, figures, times
 from ringforge.lab.tables import Value
+from tests.answers import printed, result_of
 
 
 def test_multiplications_of_a_level_by_walking_it() -> None:
@@ -148,7 +148,7 @@ def test_sentences_state_the_checked_numbers() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "aes"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for title in (
         "Parameters",
         "Cycles of",
@@ -163,7 +163,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert title in text
     assert re.search(r"^ +1\. ", text, re.MULTILINE)
     assert main(["reproduce", "aes", "--table", "keys", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert [t["title"] for t in document["tables"]] == ["Evaluation keys"]
     assert document["contradictions"] == []
     assert main(["reproduce", "aes", "--table", "7"]) != 0

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ringforge.lab.papers.aes import machine_account, machine_tables
 from ringforge.lab.papers.aes.machine_tables import Case, Saved
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record
+from tests.answers import result_of
 
 
 def _value(cell: Cell) -> Value:
@@ -127,6 +127,6 @@ def test_the_command_has_both(capsys: pytest.CaptureFixture[str], tmp_path: Path
         main(["reproduce", "aes", "--json", "--table", "cycles", "--table", "transform", "--results", str(tmp_path)])
         == 0
     )
-    titles = [t["title"] for t in json.loads(capsys.readouterr().out)["tables"]]
+    titles = [t["title"] for t in result_of(capsys.readouterr().out)["tables"]]
     assert "Resources on a Virtex-7" in titles
     assert any("by level: the published engine" in t for t in titles)

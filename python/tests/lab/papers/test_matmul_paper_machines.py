@@ -14,6 +14,7 @@ from ringforge.lab.papers.matmul import BENCHMARKS, RESOURCES, SETS, benchmark, 
 from ringforge.lab.papers.matmul.resources import consistency
 from ringforge.lab.tables import Value
 from ringforge.runs import Record
+from tests.answers import printed
 
 
 def test_falling_levels_take_less_than_the_highest() -> None:
@@ -141,7 +142,7 @@ def test_the_largest_cube_by_our_plans() -> None:
 @pytest.mark.long
 def test_the_whole_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "matmul", "--results", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for part in ("where the time goes", "Figure 6", "our plans on the same machines"):
         assert part in text
     peer = Record(

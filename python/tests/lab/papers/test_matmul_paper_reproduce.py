@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ringforge.errors import FormatError
 from ringforge.lab.papers.matmul import findings, tables
 from ringforge.lab.tables import Value, render
 from ringforge.runs import Record, save
+from tests.answers import printed, result_of
 
 RECORD = Record(
     system="matmul",
@@ -75,19 +75,19 @@ def test_measured_products_come_last(tmp_path: Path) -> None:
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "matmul", "--no-plans", "--results", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "Table III: rotations of the twelve benchmarks" in text
     assert re.search(r"^ +1\. Equation 8", text, re.MULTILINE)
     assert "No measured products" in text
     save([RECORD], tmp_path, "matmul-x")
     assert main(["reproduce", "matmul", "--json", "--no-plans", "--results", str(tmp_path)]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert document["tables"][-1]["title"].startswith("Measured")
     assert document["findings"] == findings()
 
 
 def test_both_papers_are_under_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--help"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     assert "matvec" in text
     assert "matmul" in text

@@ -17,6 +17,7 @@ from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.lab.papers.omr import Measured, machine_tables
 from ringforge.lab.tables import Cell, Table, Value
 from ringforge.runs import Record
+from tests.answers import result_of
 
 FOUND = Measured(add=0.5, multiply=4.0, rotate=50.0, encode=3.0)
 
@@ -194,7 +195,7 @@ def test_tables_go_with_the_papers(tmp_path: Path, capsys: pytest.CaptureFixture
     assert machine_tables.tables(tmp_path, ("sizes",)) == []
     assert len(machine_tables.tables(tmp_path, ("III",))) == 1
     assert main(["reproduce", "omr", "--table", "IV", "--json", "--results", str(tmp_path)]) == 0
-    titles = [t["title"] for t in json.loads(capsys.readouterr().out)["tables"]]
+    titles = [t["title"] for t in result_of(capsys.readouterr().out)["tables"]]
     starts = ("Table IV: ", "Table IV beside", "A matrix x vector", "Improvements over", "Equation 7")
     assert len(titles) == len(starts)
     assert all(title.startswith(start) for title, start in zip(titles, starts, strict=True))

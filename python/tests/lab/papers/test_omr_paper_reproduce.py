@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -15,6 +14,7 @@ from ringforge.errors import ParameterError
 from ringforge.lab.papers import omr as paper
 from ringforge.lab.papers.omr import Measured, timings
 from ringforge.lab.tables import Value
+from tests.answers import printed, result_of
 
 FOUND = Measured(add=0.5, multiply=4.0, rotate=50.0, encode=3.0)
 
@@ -77,17 +77,17 @@ def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(paper, "measure", fake)
     assert main(["reproduce", "omr"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for title in ("Table II: ", "Table III: ", "Table IV: ", "MatMul on the CPU", "Sizes", "SophOMR's own figures"):
         assert title in text
     assert re.search(r"^ +1\. ", text, re.MULTILINE)
     assert "Nothing was measured" in text
     assert main(["reproduce", "omr", "--table", "sizes", "--measure", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert [t["title"] for t in document["tables"]] == ["Sizes"]
     assert document["contradictions"] == []
     assert not asked
     assert main(["reproduce", "omr", "--table", "IV", "--measure"]) == 0
-    assert "(x)" in capsys.readouterr().out
+    assert "(x)" in printed(capsys)
     assert asked == [1]
     assert main(["reproduce", "omr", "--table", "7"]) != 0

@@ -35,6 +35,7 @@ from ringforge.lab.tables import Value
 from ringforge.psi.info import CutFields, PlanFields
 from ringforge.psi.table import Arrays
 from ringforge.runs import Record
+from tests.answers import result_of
 
 
 def _number(cell: object) -> float:
@@ -209,7 +210,7 @@ def test_saved_cycles_go_before_the_model(tmp_path: Path) -> None:
 
 def test_command_shows_our_machines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["reproduce", "psi", "--no-measure", "--json", "--results", str(tmp_path)]) == 0
-    titles = [t["title"] for t in json.loads(capsys.readouterr().out)["tables"]]
+    titles = [t["title"] for t in result_of(capsys.readouterr().out)["tables"]]
     for start in ("Table 2, our machines", "Table 4, our machines", "Figure 10", "Asymmetric and symmetric"):
         assert any(t.startswith(start) for t in titles), start
     assert not any(t.startswith("Both pipelines in RTL") for t in titles)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -15,6 +14,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.lab.papers import psi as paper
 from ringforge.lab.papers.psi import GATE_ROWS, PSI_ROWS, BinTime, GateTime, Measured, OperationTime, timings
 from ringforge.lab.tables import Value, render
+from tests.answers import printed, result_of
 
 FOUND = Measured(
     threads=2,
@@ -131,14 +131,14 @@ def test_operations_run() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "psi", "--no-measure"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for number in range(1, 6):
         assert f"Table {number}: " in text
     assert re.search(r"^ +1\. Algorithm 2", text, re.MULTILINE)
     assert "Nothing was measured" in text
     assert "(x) measured" in text
     assert main(["reproduce", "psi", "--no-measure", "--table", "5", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = result_of(capsys.readouterr().out)
     assert [t["title"].split(":")[0] for t in document["tables"]] == ["Table 5", "Table 5, our machines"]
     assert document["contradictions"] == []
     assert main(["reproduce", "psi", "--no-measure", "--all"]) != 0
@@ -154,12 +154,12 @@ def test_command_measures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.setattr(paper, "measure", fake)
     assert main(["reproduce", "psi", "--table", "4", "--threads", "3"]) == 0
     assert asked == [((4,), 3, False)]
-    assert "SCALED" in capsys.readouterr().out
+    assert "SCALED" in printed(capsys)
     assert "Table 3" in render(paper.tables((3,), FOUND))
 
 
 def test_all_papers_are_under_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--help"]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys)
     for name in ("matvec", "matmul", "psi"):
         assert name in text

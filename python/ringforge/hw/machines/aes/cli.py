@@ -15,6 +15,7 @@ from rich.table import Table
 
 from ringforge import runs
 from ringforge.cli.console import console, say
+from ringforge.cli.output import ROWS, prints
 from ringforge.errors import ParameterError
 from ringforge.hw.core import provenance
 from ringforge.hw.core.simulator import Simulation
@@ -29,6 +30,7 @@ _SILENCE: Final = 1_000_000
 _PRIMES, _DIGITS = 41, 80
 
 
+@prints(ROWS)
 def cycles_command(
     config: Annotated[str, typer.Option(help="Configuration; `ringforge hw list` shows them.")] = "aes-fast",
     transform: Annotated[

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Final
 
 import typer
@@ -13,13 +12,16 @@ from rich.table import Table
 
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, say
+from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import ParameterError
+from ringforge.hw.machines.matmul.answers import GeneratedSet
 from ringforge.hw.machines.matmul.generator import DSP_PER_LANE, U280, Generated, generate
 
 #: The sets of the paper with primes of one length.
 SETS: Final = ("fame-a", "fame-b", "fame-c")
 
 
+@prints(ROWS, GeneratedSet, lines=True)
 def generate_command(
     params: Annotated[
         list[str] | None, typer.Option(help=f"A set; may be repeated. Default: {', '.join(SETS)}.")
@@ -28,7 +30,7 @@ def generate_command(
     everything: Annotated[
         bool, typer.Option("--all", help="Also the machines that were not chosen, and why some cannot be built.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a set a line.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Elements, lanes and scratchpads for parameter sets on an Alveo U280, by the memory model and the closed form.
 
@@ -43,7 +45,7 @@ def generate_command(
     if as_json:
         for g in found:
             machines = [c.as_dict() for c in (g.candidates if everything else g.candidates[:1])]
-            print(json.dumps({"parameters": g.parameters, "shape": g.shape, "machines": machines}))
+            emit({"parameters": g.parameters, "shape": g.shape, "machines": machines})
         return
     console().print(_table(found, everything))
     for g in found:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ringforge.cli.output import TEXT, prints
 from ringforge.hw.vector import isa
 
 
@@ -28,6 +29,7 @@ are packed. Fields that an operation does not use are ignored.
 {isa.markdown()}"""
 
 
+@prints(TEXT)
 def isa_command() -> None:
     """The instruction set as a document, made from the description that hardware and compiler read.
 

@@ -19,6 +19,8 @@ from rich.table import Table
 from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, properties, say, size_text
+from ringforge.cli.output import ROWS, AsJson, prints
+from ringforge.cli.records import RecordLine, emit_record
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core import provenance
 from ringforge.hw.core.device import RtlDevice
@@ -30,7 +32,6 @@ ParameterSet = Annotated[
     str, typer.Option(help="Parameter set with primes of one length: fame-a, fame-small, fame-small-3, ...")
 ]
 Insecure = Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")]
 Save = Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")]
 
 
@@ -67,7 +68,7 @@ def _finish(records: list[runs.Record], as_json: bool, save: Path | None, name: 
     ]
     if as_json:
         for r in made:
-            print(r.to_json())
+            emit_record(r)
     if save is not None:
         say(f"written to {runs.save(made, save, f'{name}-{datetime.now(UTC).date()}', runs.environment())}")
 
@@ -81,6 +82,7 @@ def _reason(insecure: str) -> str | None:
     return f'"{insecure}"' if insecure else None
 
 
+@prints(ROWS, RecordLine, lines=True)
 def run_command(
     shape: Annotated[str, typer.Option(help="m x l by l x n, as MxLxN.")] = "4x4x4",
     params: ParameterSet = "fame-small",
@@ -164,6 +166,7 @@ def traffic_table(moved: Mapping[str, Mapping[str, int]]) -> Table:
     return table
 
 
+@prints(ROWS, RecordLine, lines=True)
 def cycles_command(
     params: ParameterSet = "fame-small",
     machine: Machine = "fame-small",

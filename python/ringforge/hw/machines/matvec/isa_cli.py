@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ringforge.cli.output import TEXT, prints
 from ringforge.hw.vector import isa
 
 
@@ -26,6 +27,7 @@ N words in the scratchpad; its first row is a multiple of the rows that a polyno
 {isa.markdown()}"""
 
 
+@prints(TEXT)
 def isa_command() -> None:
     """The instruction set as a document, made from the description that hardware and compiler read.
 

@@ -12,6 +12,7 @@ import typer
 from ringforge import _native
 from ringforge import params as parameter_sets
 from ringforge.cli.console import say, size_text
+from ringforge.cli.output import WORK, prints
 from ringforge.hw.core.card_job import CardJob, Segment
 from ringforge.hw.machines.matvec import Compiled, Options, compile_matvec
 from ringforge.hw.machines.matvec.config import MatvecConfig
@@ -55,6 +56,7 @@ def shape(config: MatvecConfig) -> int:
     return config.groups | config.pes << 8 | config.lanes << 16 | config.word_bits << 24
 
 
+@prints(WORK)
 def job_command(
     out: Annotated[Path, typer.Option(help="File to write.")],
     layer: Annotated[str, typer.Option(help="A layer of the paper's Table IV, or a shape ROWSxCOLS.")] = "64x100",

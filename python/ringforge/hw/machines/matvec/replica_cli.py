@@ -14,6 +14,8 @@ from rich.table import Table
 from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, progress, say
+from ringforge.cli.output import ROWS, AsJson, prints
+from ringforge.cli.records import RecordLine
 from ringforge.errors import ParameterError
 from ringforge.hw.core.validate_cli import percent
 from ringforge.hw.core.validation import Validated, summary
@@ -21,10 +23,11 @@ from ringforge.hw.machines.matvec.config import MatvecConfig
 from ringforge.hw.machines.matvec.draws import cases
 from ringforge.hw.machines.matvec.published import LAYERS, MACHINES
 from ringforge.hw.machines.matvec.replica_layers import STEADY, LayerLatency, layer_latency
-from ringforge.hw.machines.matvec.run_cli import AsJson, Memory, Save, counting, finish, with_memory
+from ringforge.hw.machines.matvec.run_cli import Memory, Save, counting, finish, with_memory
 from ringforge.hw.machines.matvec.validation import CASES, validate_draw, validate_layer
 
 
+@prints(ROWS, RecordLine, lines=True)
 def validate_command(
     case: Annotated[
         list[int] | None, typer.Option(help="Numbers of cases, from 0; may be repeated. Default: all.")
@@ -90,6 +93,7 @@ def _validation_table(found: list[Validated]) -> Table:
     return table
 
 
+@prints(ROWS, RecordLine, lines=True)
 def layers_command(
     params: Annotated[
         list[str] | None, typer.Option(help="Parameter set: set-a, set-b, set-c; may be repeated. Default: all.")

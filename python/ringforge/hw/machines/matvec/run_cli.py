@@ -19,6 +19,8 @@ from rich.table import Table
 from ringforge import params as parameter_sets
 from ringforge import runs
 from ringforge.cli.console import console, properties, say, size_text
+from ringforge.cli.output import ROWS, AsJson, prints
+from ringforge.cli.records import RecordLine, emit_record
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.hw.core import provenance
 from ringforge.hw.core.memory import KINDS
@@ -33,7 +35,6 @@ from ringforge.hw.machines.matvec.published import LAYERS, TABLE_VI
 Machine = Annotated[str, typer.Option(help="Configuration in hw/matvec/config; `ringforge info` lists them.")]
 ParameterSet = Annotated[str, typer.Option(help="Parameter set.")]
 Insecure = Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")]
 Save = Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")]
 
 Memory = Annotated[
@@ -81,7 +82,7 @@ def finish(
         records = [replace(r, extra={**r.extra, **provenance.of_run(_described(r), command)}) for r in records]
     if as_json:
         for r in records:
-            print(r.to_json())
+            emit_record(r)
     if save is not None:
         path = runs.save(records, save, f"{name}-{datetime.now(UTC).date()}", runs.environment())
         if not quiet:
@@ -136,6 +137,7 @@ def layer_record(name: str, r: LayerRun) -> runs.Record:
     )
 
 
+@prints(ROWS, RecordLine, lines=True)
 def run_command(
     layer: Annotated[str, typer.Option(help="A layer of the paper's Table IV, or a shape ROWSxCOLS.")] = "64x100",
     params: ParameterSet = "set-a",
@@ -208,6 +210,7 @@ def run_command(
         raise HardwareError(f"the machine's result of {layer} differs from the CPU's")
 
 
+@prints(ROWS, RecordLine, lines=True)
 def cycles_command(
     params: ParameterSet = "set-b",
     machine: Machine = "matvec-b",

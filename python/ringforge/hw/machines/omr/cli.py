@@ -16,6 +16,7 @@ from rich.table import Table
 
 from ringforge import runs
 from ringforge.cli.console import console, say
+from ringforge.cli.output import ROWS, prints
 from ringforge.errors import ParameterError
 from ringforge.hw.core import provenance
 from ringforge.hw.core.simulator import Simulation
@@ -31,6 +32,7 @@ _SILENCE = 1_000_000
 _SMALL = Sum(baby=5, giant=4, terms=16, outputs=2)
 
 
+@prints(ROWS)
 def cycles_command(
     config: Annotated[str, typer.Option(help="Configuration; `ringforge hw list` shows them.")] = "omr-paper",
     rotation: Annotated[bool, typer.Option("--rotation", help="Rotations of a ciphertext.")] = False,

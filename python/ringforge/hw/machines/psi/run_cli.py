@@ -17,6 +17,8 @@ from rich.table import Table
 
 from ringforge import runs
 from ringforge.cli.console import console, properties, say, size_text
+from ringforge.cli.output import ROWS, AsJson, prints
+from ringforge.cli.records import RecordLine, emit_record
 from ringforge.devices import Device
 from ringforge.errors import HardwareError, ParameterError
 from ringforge.gates.kinds import GateKind
@@ -33,7 +35,6 @@ Machine = Annotated[str, typer.Option(help="Configuration in hw/psi/config; `rin
 ParameterSet = Annotated[str, typer.Option(help="Set of gates, its keys by method ap: gates-toy, paper-medium, ...")]
 Insecure = Annotated[str, typer.Option(help="Reason to use a set below 128 bits.")]
 Model = Annotated[bool, typer.Option("--model", help="Compute by the reference, time by the model, not in RTL.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")]
 Save = Annotated[Path | None, typer.Option("--save", help="Also write records and environment to this folder.")]
 
 _GATES: Final = ("or", "and", "nor", "nand", "xor", "xnor")
@@ -75,7 +76,7 @@ def _finish(made: Sequence[Timed], params: str, as_json: bool, save: Path | None
     records = [_record(t, params, command) for t in made]
     if as_json:
         for r in records:
-            print(r.to_json())
+            emit_record(r)
     if save is not None:
         say(f"written to {runs.save(records, save, f'{name}-{datetime.now(UTC).date()}', runs.environment())}")
     for t in made:
@@ -103,6 +104,7 @@ def _shown(made: Sequence[Timed]) -> Table:
     return table
 
 
+@prints(ROWS, RecordLine, lines=True)
 def run_command(
     params: ParameterSet = "gates-toy",
     gate: Annotated[str, typer.Option(help=f"Kind: {', '.join(_GATES)}.")] = "nand",
@@ -175,6 +177,7 @@ def run_command(
     _finish([made], params, as_json, save, f"hw-{machine}-{name}", command)
 
 
+@prints(ROWS, RecordLine, lines=True)
 def cycles_command(
     machine: Machine = "psi-small",
     params: Annotated[str, typer.Option(help="Set of gates; none: no gates.")] = "gates-toy",

@@ -13,14 +13,17 @@ import typer
 
 from ringforge import runs
 from ringforge.cli.console import say
+from ringforge.cli.output import TEXT, AsJson, prints
+from ringforge.cli.records import RecordLine, emit_record
 from ringforge.hw.core import provenance
 from ringforge.hw.machines.psi.config import PsiConfig
 from ringforge.hw.machines.psi.streams import streams
 
 
+@prints(TEXT, RecordLine, lines=True)
 def streams_command(
     config: Annotated[str, typer.Option("--config", help="Configuration of the published pipeline.")] = "psi-27",
-    as_json: Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")] = False,
+    as_json: AsJson = False,
     save: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,
@@ -38,7 +41,7 @@ def streams_command(
         records.append(replace(record, extra={**record.extra, **made}))
         each, model = record.extra["operation_cycles"], stream.modelled()
         if as_json:
-            print(records[-1].to_json())
+            emit_record(records[-1])
         else:
             say(
                 f"{stream.name}: {each:,.1f} cycles an operation, {each / stream.polynomials:,.1f} a polynomial, "

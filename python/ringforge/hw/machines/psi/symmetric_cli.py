@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ringforge.cli.console import console, say
+from ringforge.cli.output import ROWS, AsJson, emit, prints
+from ringforge.hw.machines.psi.answers import SymmetricAnswer
 from ringforge.hw.machines.psi.symmetric import Size, compare, save
 
 
+@prints(ROWS, SymmetricAnswer)
 def symmetric_command(
     log_n: Annotated[int, typer.Option(help="log2 of N.")] = Size.log_n,
     word_bits: Annotated[int, typer.Option(help="Bits of a word.")] = Size.word_bits,
@@ -21,7 +23,7 @@ def symmetric_command(
     save_to: Annotated[
         Path | None, typer.Option("--save", help="Also write the results to this folder, such as bench/results.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """What the pipeline takes on the FPGA beside symmetric ones of the same throughput, by Yosys.
 
@@ -34,7 +36,7 @@ def symmetric_command(
     found = compare(Size(log_n, word_bits, digits))
     assert found is not None  # what is not kept is made
     if as_json:
-        print(json.dumps(found.to_dict(), indent=1))
+        emit(found.to_dict())
     else:
         for grid in found.grids():
             console().print(grid.rich())

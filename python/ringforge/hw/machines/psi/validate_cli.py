@@ -9,16 +9,19 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli.output import ROWS, AsJson, prints
+from ringforge.cli.records import RecordLine
 from ringforge.hw.core.validate_cli import validate
 from ringforge.hw.machines.psi.draws import cases
 from ringforge.hw.machines.psi.validation import validate_draw
 
 
+@prints(ROWS, RecordLine, lines=True)
 def validate_command(
     case: Annotated[
         list[int] | None, typer.Option(help="Numbers of cases, from 0; may be repeated. Default: all.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print records as JSON, one a line.")] = False,
+    as_json: AsJson = False,
     save: Annotated[
         Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
     ] = None,

@@ -17,6 +17,7 @@ from rich.table import Table
 from ringforge import runs
 from ringforge._native import fhew
 from ringforge.cli.console import console, say
+from ringforge.cli.output import ROWS, prints
 from ringforge.hw.core import provenance
 from ringforge.hw.core.simulator import Simulation
 from ringforge.hw.machines.psi_wide.config import WideConfig
@@ -31,6 +32,7 @@ _SILENCE = 1_000_000
 _CAPACITY, _BITS = 1 << 20, 32
 
 
+@prints(ROWS)
 def cycles_command(
     machine: Annotated[str, typer.Option(help="Configuration; `ringforge hw list` shows them.")] = "psi-wide",
     params: Annotated[str, typer.Option(help="Parameter set of the gates.")] = "gates-128",
