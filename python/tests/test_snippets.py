@@ -16,6 +16,17 @@ NOT_RUN = {
     ("CONTRIBUTING.md", "make build        # .venv/bin/ringforge"),
     ("README.md", "pip install 'ringforge-he[demo]'    # the library, the command line, and the data of the demos"),
     (
+        "docs/cpp.md",
+        "make install     # to /usr/local; PREFIX=$HOME/ringforge: elsewhere; SHARED=1: a shared library",
+    ),
+    ("docs/operators.md", "sudo python3 -m venv /opt/ringforge"),
+    ("docs/operators.md", "make wheel"),
+    (
+        "docs/operators.md",
+        "journalctl --unit ringforge-psi@customers --output cat | grep '\"result\"' | grep -v '\"ok\"'",
+    ),
+    ("docs/operators.md", "pg_dump --format=custom --file=board.dump ringforge"),
+    (
         "README.md",
         "make demo                           # builds everything, then the same demo: .venv/bin/ringforge matvec demo",
     ),

@@ -612,5 +612,6 @@ def _sixteen(name: str, text: str) -> bytes:
         raise ParameterError(f"{name} takes 16 bytes, 32 hexadecimal digits")
     return found
 
+
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
 DEMO = (demo, 20)

@@ -15,12 +15,14 @@ from typing import Annotated
 
 import typer
 
+from ringforge.cli.output import READY, WORK, prints
 from ringforge.serving.options import Plaintext
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
 
 @app.command()
+@prints(WORK, plain=READY)
 def serve(
     http: Annotated[
         str, typer.Option("--http", metavar="HOST:PORT", help="Where the page is; port 0: any free one.")

@@ -13,6 +13,7 @@ import typer
 
 from ringforge.cli.console import say
 from ringforge.cli.options import output_file
+from ringforge.cli.output import TEXT, prints
 from ringforge.errors import ParameterError
 from ringforge.files import writing
 from ringforge.lab.papers.aes import machine_tables as aes_machines
@@ -139,6 +140,7 @@ def page(folder: Path) -> str:
     return "\n".join(parts)
 
 
+@prints(TEXT)
 def results(
     write: Annotated[
         Path | None, typer.Option(help="Write the page to this file in place of printing it.", callback=output_file)
