@@ -16,7 +16,7 @@ from ringforge._native import Parameters
 from ringforge.cli import main
 from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
 from ringforge.params import named
-from tests.answers import printed
+from tests.answers import parted, printed
 
 OLD = Path(__file__).parent / "old_files" / "3d84ca5"
 REASON = {"accept_insecure": "tests"}
@@ -193,5 +193,5 @@ def test_the_command_line_warns_in_one_line(tmp_path: Path, capsys: pytest.Captu
         f"--in={tmp_path}/matmul.output",
     ]
     assert main(["matmul", "decrypt", *words, f"--out={tmp_path}/c.npy", "--accept-insecure=tests"]) == 0
-    errors = capsys.readouterr().err.splitlines()
+    errors = parted(*capsys.readouterr())[1].splitlines()
     assert [line.startswith("warning: matmul.output does not say") for line in errors] == [True]
