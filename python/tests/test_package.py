@@ -149,7 +149,7 @@ def test_names_of_files_are_printed_escaped(
     out, err = capfdbinary.readouterr()
     for printed in (out, err):
         text = printed.decode()
-        assert all(c.isprintable() or c == "\n" for c in text), text
+        assert all(c.isprintable() or c in "\n\t" for c in text), text
     assert b"\\x1b]0;title\\x07a\\u202eb\\x9b31mc[red]\\udcff" in out + err
 
 
