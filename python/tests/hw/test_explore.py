@@ -234,7 +234,7 @@ def test_the_command(tmp_path: Path) -> None:
     run = CliRunner()
     printed = run.invoke(app, ["explore", "psi", "--card", "f1", "--json"])
     assert printed.exit_code == 0, printed.output
-    (data,) = json.loads(printed.stdout)
+    (data,) = json.loads(printed.stdout)["result"]
     assert data["machine"] == "psi"
     assert data["fitting"] > 100
     assert data["front"]
