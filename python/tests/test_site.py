@@ -91,6 +91,16 @@ def test_every_document_and_system_has_a_page(site: Path) -> None:
     assert "--normalise" in (site / "commands" / "psi.html").read_text(encoding="utf-8")
 
 
+def test_sources_are_shown_as_code(site: Path) -> None:
+    """Their text is one block, of which Markdown makes nothing."""
+    pages = sorted((site / "source").rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert text.count("<h1") == 1, page
+        assert 'class="linenos"' in text or 'class="linenodiv"' in text, page
+
+
 class _Structure(HTMLParser):
     """How many elements of each kind an article has."""
 

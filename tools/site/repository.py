@@ -78,7 +78,7 @@ def linked_sources() -> dict[str, Path]:
 def respaced(text: str) -> str:
     """A text as Python's Markdown wants it, whose lists and fences are stricter than GitHub's.
 
-    A list has an empty line before it, what belongs to an item is indented by four, and a fence names a language only.
+    A list has an empty line before it, what belongs to an item is indented by four, and a fence names a language only, or attributes of its own dialect.
     """
     lines = text.split("\n")
     shift = [0] * len(lines)
@@ -95,7 +95,7 @@ def respaced(text: str) -> str:
                 apart.add(end)
         elif token.type in {"bullet_list_open", "ordered_list_open"} and token.level == 0 and first:
             apart.add(first)
-        elif token.type == "fence" and " " in token.info:
+        elif token.type == "fence" and " " in token.info and not token.info.startswith("{"):
             lines[first] = lines[first].replace(token.info, token.info.split()[0])
     for n in range(len(lines)):
         if lines[n].strip():
