@@ -78,7 +78,8 @@ def linked_sources() -> dict[str, Path]:
 def respaced(text: str) -> str:
     """A text as Python's Markdown wants it, whose lists and fences are stricter than GitHub's.
 
-    A list has an empty line before it, what belongs to an item is indented by four, and a fence names a language only, or attributes of its own dialect.
+    A list has an empty line before it, what belongs to an item is indented by four, and a fence names a language only,
+    or attributes of its own dialect.
     """
     lines = text.split("\n")
     shift = [0] * len(lines)
