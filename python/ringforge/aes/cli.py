@@ -440,4 +440,4 @@ def demo(
 serve_cli.add_to(app)
 
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
-DEMO = (demo, 20)
+DEMO = (demo, 25)

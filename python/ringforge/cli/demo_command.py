@@ -62,7 +62,9 @@ class DemoGroup(typer.core.TyperGroup):
         if entry is None:
             return None
         demo = Demo(*load(entry))
-        one = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+        one = typer.Typer(
+            add_completion=False, rich_markup_mode="markdown", context_settings={"help_option_names": ["-h", "--help"]}
+        )
         one.command()(demo.command)
         command = typer.main.get_command(one)
         command.name = cmd_name

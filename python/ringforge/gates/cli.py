@@ -614,4 +614,4 @@ def _sixteen(name: str, text: str) -> bytes:
 
 
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
-DEMO = (demo, 20)
+DEMO = (demo, 30)

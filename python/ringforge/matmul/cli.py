@@ -639,6 +639,6 @@ def demo(
 
 
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
-DEMO = (demo, 20)
+DEMO = (demo, 30)
 
 __all__ = ["app", "expression"]

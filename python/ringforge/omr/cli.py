@@ -401,4 +401,4 @@ def demo(
 
 
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
-DEMO = (demo, 20)
+DEMO = (demo, 25)

@@ -28,4 +28,4 @@ for command in (build.build, serve.serve, query.query, estimate.estimate, info.i
     app.command()(command)
 
 #: The demo for `ringforge demo`, and about how many seconds it takes on two cores.
-DEMO = (demo.demo, 20)
+DEMO = (demo.demo, 35)
