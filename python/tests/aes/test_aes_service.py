@@ -430,23 +430,23 @@ def test_commands_of_clients(folder: Path, capsys: pytest.CaptureFixture[str], m
     keys = ("--keys", "k", "--round-keys", "r")
     with loop(folder) as found:
         server = ("--server", f"127.0.0.1:{found.running.port}")
-        out, _ = run("submit", *server, *keys, "--in", "b", "--out", "e")
-        assert "`ringforge aes decrypt` opens it" in out
+        out, err = run("submit", *server, *keys, "--in", "b", "--out", "e")
+        assert "`ringforge aes decrypt` opens it" in out + err
         assert np.array_equal(opened(folder / "e"), library(KEY, plain(), "encrypt"))
         made = result_of(run("submit", *server, *keys, "--stream", "c", "--no-wait", "--json")[0])
-        assert "wrote e2" in run("fetch", *server, "--job", made["job"][:8], "--out", "e2")[0]
+        assert "wrote e2" in "".join(run("fetch", *server, "--job", made["job"][:8], "--out", "e2"))
         assert opened(folder / "e2").tobytes()[:6] == b"a text"
-        out, _ = run("status", *server)
+        out = "".join(run("status", *server))
         for words in ("clear-test (clear), up to 512 blocks a job", "round keys", "done: 40 blocks of blocks"):
             assert words in out
         info = result_of(run("status", *server, "--json")[0])
-        assert "had ended already" in run("cancel", *server, "--job", made["job"])[0]
+        assert "had ended already" in "".join(run("cancel", *server, "--job", made["job"]))
         for name in info["sets"]:
-            assert "dropped keys" in run("drop", *server, "--keys", name[:10])[0]
-        assert "names 0 of the 0" in run("drop", *server, "--keys", "00", code=1)[1]
-        assert "say what to submit" in run("submit", *server, *keys, "--out", "x", code=1)[1]
-        assert "say where the result goes" in run("submit", *server, *keys, "--in", "b", code=1)[1]
-    assert "nobody answers" in run("status", *server, code=1)[1]
+            assert "dropped keys" in "".join(run("drop", *server, "--keys", name[:10]))
+        assert "names 0 of the 0" in "".join(run("drop", *server, "--keys", "00", code=1))
+        assert "say what to submit" in "".join(run("submit", *server, *keys, "--out", "x", code=1))
+        assert "say where the result goes" in "".join(run("submit", *server, *keys, "--in", "b", code=1))
+    assert "nobody answers" in "".join(run("status", *server, code=1))
 
 
 def test_descriptions_that_are_none() -> None:

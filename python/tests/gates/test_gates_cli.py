@@ -310,10 +310,10 @@ def test_info_knows_files_of_gates(capsys: pytest.CaptureFixture[str], tmp_path:
     gates.save_secret_key(tmp_path / "s.key", secret)
     gates.save_bits(tmp_path / "x.ct", {"a": gates.encrypt(secret, gates.to_bits([1, 2], 4))})
     number = f"{secret.key_id:016x}"
-    code, out, _ = info(capsys, tmp_path / "s.key")
+    code, out, err = info(capsys, tmp_path / "s.key")
     assert code == 0
     assert "secret key of gates, format 3" in out
-    assert "belongs to its owner alone" in out
+    assert "belongs to its owner alone" in err
     assert number in out
     code, out, _ = info(capsys, tmp_path / "x.ct")
     assert code == 0
@@ -353,7 +353,7 @@ def test_info_knows_files_of_psi(capsys: pytest.CaptureFixture[str], tmp_path: P
     (tmp_path / "k").write_bytes(b"RGOPRF\0\1" + bytes(40))
     ServerKey.random().save(tmp_path / "l")
     for name in "kl":
-        assert "belongs to its owner alone" in info(capsys, tmp_path / name)[1]
+        assert "belongs to its owner alone" in info(capsys, tmp_path / name)[2]
     (tmp_path / "q").write_bytes(_native.io.seal(_native.io.PSI_REQUEST, bytes(32), bytes(40)))
     assert "request of a PSI session" in info(capsys, tmp_path / "q")[1]
 

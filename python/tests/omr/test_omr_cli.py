@@ -196,8 +196,8 @@ def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert answer["messages"][2]["base64"] == "//4="
         run(capsys, *asked, "--out", tmp_path / "got", "--bulletins", "0..0")
         assert (tmp_path / "got" / "000000-00002.txt").read_bytes() == b"\xff\xfe"
-        _, err = run(capsys, *asked, "--mode", "positions", "--board", tmp_path / "board.sqlite")
-        assert "4,096 payloads" in err
+        told = run(capsys, *asked, "--mode", "positions", "--board", tmp_path / "board.sqlite")
+        assert "4,096 payloads" in "".join(told)
         assert "3 entries are pertinent" in run(capsys, *asked, "--capacity", 2, code=1)[1]
         assert "3 messages" in run(capsys, *asked, "--capacity", 2, "--auto")[1]
         for wrong, said in [

@@ -66,7 +66,7 @@ def test_the_same_work_for_both(shown: tuple[Path, demo.DemoResult]) -> None:
 def test_the_summary_for_programs(shown: tuple[Path, demo.DemoResult]) -> None:
     out, r = shown
     text = (out / "summary.json").read_text()
-    found = result_of(text)
+    found = json.loads(text)
     assert (found["system"], found["good"], found["entries"]) == ("omr", True, 4096)
     assert found["messages"] == {"first": 50, "second": 12}
     assert not Search(r.posted["first"]).data(text.encode())

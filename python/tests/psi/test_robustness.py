@@ -25,7 +25,7 @@ from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection, intersect
 from ringforge.psi.store import Store
 from ringforge.serving import framing
-from tests.answers import result_of
+from tests.answers import lines_of, result_of
 from tests.psi.processes import PATIENCE, Serving, query, run, start
 
 BINS = 8
@@ -163,7 +163,8 @@ def test_the_server_is_killed_in_the_middle(shop: Path, expected: list[dict[str,
         out, err = client.communicate(timeout=PATIENCE)
         port = server.port
     assert client.returncode == 1
-    assert out == ""
+    (told,) = lines_of(out)
+    assert "what was asked has no answer" in told["error"]["message"]
     assert err.startswith("error: the connection to 127.0.0.1:")
     assert "what was asked has no answer; run again" in err
     assert err.count("\n") == 1
@@ -184,7 +185,8 @@ def test_sigterm_during_a_query(shop: Path, expected: list[dict[str, str]]) -> N
         server.wait_for("computing")
         assert server.stop() == 0
         out, err = client.communicate(timeout=PATIENCE)
-        assert (client.returncode, out) == (1, "")
+        (told,) = lines_of(out)
+        assert (client.returncode, told["error"]["exit"]) == (1, 1)
         assert err.startswith("error: ")
     with Serving(shop) as server:  # nothing to do
         assert server.stop() == 0

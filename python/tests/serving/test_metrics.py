@@ -50,6 +50,8 @@ def test_calls_times_and_bytes(service: Told) -> None:
     """Counts are those of the calls, bytes those of the messages, and the histogram is one."""
     for who in range(3):
         exchange(service.loop, who)
+    # A call is counted when its thread ends, a moment after its answer is read.
+    wait_for(lambda: service.metrics().get(("ringforge_calls_total", "CloseSession", "ok")) == 3)
     wait_for(lambda: service.metrics()["ringforge_calls_under_way",] == 0)
     m = service.metrics()
     for method in ("OpenSession", "Query", "CloseSession"):

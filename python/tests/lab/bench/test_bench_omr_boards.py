@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ringforge.lab.bench import omr_boards
 from ringforge.omr.keys import ReceiverSecret
 from ringforge.omr.sets import named
 from ringforge.runs import Record
+from tests.answers import results_of
 
 SET = named("test", "a test")
 WORDS = ["bench", "omr", "--boards", "test", "--insecure", "a test", "--threads", "1", "--capacity", "5"]
@@ -40,7 +42,7 @@ def test_boards_with_none_some_and_too_many(capsys: pytest.CaptureFixture[str], 
     """One command: 0, 5 and 11 messages, digests for 5. Too many are noticed, and had in both ways."""
     numbers = [word for n in (0, 5, 11) for word in ("--pertinent", str(n))]
     assert main([*WORDS, *numbers, "--json", "--save", str(tmp_path)]) == 0
-    records = [Record.from_json(line) for line in capsys.readouterr().out.splitlines()]
+    records = [Record.from_json(json.dumps(r)) for r in results_of(capsys.readouterr().out)]
     (saved,) = tmp_path.glob("omr-boards-test-*.jsonl")
     assert len(saved.read_text().splitlines()) == len(records) == 5
     rows = [(r.extra["pertinent"], r.extra["way"], r.extra["noticed"], r.extra["right"]) for r in records]
