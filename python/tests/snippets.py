@@ -136,6 +136,7 @@ class _Server:
     where: str
     lines: list[str] = field(default_factory=list)
     ready: threading.Event = field(default_factory=threading.Event)
+    listening: bool = False
 
 
 class Reader:
@@ -283,7 +284,7 @@ class Reader:
         server = _Server(process, where)
         self._servers.append(server)
         threading.Thread(target=_listen, args=(server,), daemon=True).start()
-        if not server.ready.wait(120) or process.poll() is not None:
+        if not server.ready.wait(120) or not server.listening:
             raise SnippetError(f"{where}: the server does not say where it listens:\n{text}\n{''.join(server.lines)}")
         self._printed = None
 
@@ -312,6 +313,7 @@ def _listen(server: _Server) -> None:
     for line in server.process.stdout:
         server.lines.append(line)
         if _READY.search(line):
+            server.listening = True
             server.ready.set()
     server.ready.set()
 
