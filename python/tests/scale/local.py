@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""A pool of threads that treats shards as a cluster does: what travels is pickled, what is stored is read-only.
+
+It tests how kernels are cut without the seconds that a cluster takes to start, and it can lose and spoil results.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringforge.devices import Progress
+from ringforge.devices.sharding import Pool, Shard, ShardedDevice
+from ringforge.errors import Error, FormatError
+
+_NAMES = itertools.count()
+
+
+@dataclass(frozen=True)
+class Held:
+    """A stored value, as its pickle and the buffers beside it."""
+
+    name: str
+    bytes: int
+    data: bytes = field(repr=False)
+    buffers: tuple[bytes, ...] = field(repr=False)
+    of: Any = field(repr=False, default=None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, (self.name,)
+
+
+_HELD: dict[str, Held] = {}
+
+
+def _found(name: str) -> Held:
+    return _HELD[name]
+
+
+class Worker:
+    """A task, with the cache of one worker."""
+
+    def __init__(self, threads: int, told: Callable[[float], bool | None]) -> None:
+        self.threads, self._told = threads, told
+        self._kept: dict[Hashable, Any] = {}
+
+    @property
+    def progress(self) -> Progress:
+        return self._told
+
+    def get(self, stored: Any) -> Any:
+        return pickle.loads(stored.data, buffers=stored.buffers)
+
+    def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+
+class LocalPool(Pool):
+    """Args: workers, threads: as of a pool. spoil: makes something else of a result, or raises: once for each shard."""
+
+    def __init__(self, workers: int = 3, threads: int = 1, spoil: Callable[[Any], Any] | None = None) -> None:
+        self.workers, self.threads, self._spoil = workers, threads, spoil
+        self._put: dict[int, Held] = {}
+        self.ran: list[str] = []
+
+    def put(self, value: Any, of: Any = None) -> Held:
+        of = value if of is None else of
+        if id(of) not in self._put:
+            buffers: list[pickle.PickleBuffer] = []
+            data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+            parts = tuple(bytes(b.raw()) for b in buffers)
+            held = Held(f"stored-{next(_NAMES)}", len(data) + sum(map(len, parts)), data, parts, of)
+            _HELD[held.name] = self._put[id(of)] = held
+        return self._put[id(of)]
+
+    def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
+        done = 0
+
+        def one(shard: Shard) -> Any:
+            nonlocal done
+            function, arguments = pickle.loads(pickle.dumps((shard.function, shard.arguments)))
+            for attempt in range(3):
+                result = pickle.loads(pickle.dumps(function(Worker(self.threads, lambda _: True), *arguments)))
+                self.ran.append(shard.name)
+                if self._spoil is not None and attempt == 0:
+                    result = self._spoil(result)
+                try:
+                    checked = shard.check(result)
+                except FormatError:
+                    continue
+                done += 1
+                if progress is not None and progress(done / len(shards)) is False:
+                    raise Error("cancelled")
+                return checked
+            raise Error(f"{shard.name} was wrong three times")
+
+        with ThreadPoolExecutor(self.workers) as threads:
+            return list(threads.map(one, shards))
+
+
+def device(**options: Any) -> ShardedDevice:
+    """A device `ray:here` with the shards of this process."""
+    return ShardedDevice("ray:here", LocalPool(**options))
