@@ -10,6 +10,7 @@ knows no kernel, a kernel no pool: `ringforge.scale` has the pool of a Ray clust
 
 from __future__ import annotations
 
+import itertools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
@@ -172,7 +173,7 @@ def cut(count: int, parts: int) -> list[range]:
     """`count` things in `parts` ranges of nearly equal size, in order; fewer where there are not as many things."""
     parts = max(1, min(parts, count))
     edges = [count * i // parts for i in range(parts + 1)]
-    return [range(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [range(a, b) for a, b in itertools.pairwise(edges)]
 
 
 def expect(result: Any, kind: type[T], what: str) -> T:
