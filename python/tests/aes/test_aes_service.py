@@ -258,7 +258,7 @@ def test_keys_are_looked_at(folder: Path) -> None:
         (folder / "k" / "more.rgfg").unlink()
         key = folder / "r" / "round-03.aes"
         good = key.read_bytes()
-        for bad, kind in ((good[:-1], FormatError), (good[:1500] + b"\1" + good[1501:], FormatError)):
+        for bad, kind in ((good[:-1], FormatError), (good[:1500] + bytes([good[1500] ^ 1]) + good[1501:], FormatError)):
             key.write_bytes(bad)
             with pytest.raises(kind, match=r"damaged|cut off|checksum|altered"):
                 c.put(wire.ROUND_KEYS, folder / "r")

@@ -181,7 +181,7 @@ def test_damaged_checkpoints(tmp_path: Path, keys: files.RoundKeys) -> None:
     source = Encrypted(encrypted(tmp_path / "in", blocks(4)))
     path = stopped(tmp_path, keys, source) / "state-00000-03.aes"
     good = path.read_bytes()
-    for bad in (good[:-1], good[:1000], good + b"\0", b"", good[:700] + b"\1" + good[701:]):
+    for bad in (good[:-1], good[:1000], good + b"\0", b"", good[:700] + bytes([good[700] ^ 1]) + good[701:]):
         path.write_bytes(bad)
         with pytest.raises(FormatError, match=r"state-00000-03\.aes"):
             run(tmp_path, keys, source)(tmp_path / "out")

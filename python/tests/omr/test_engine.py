@@ -225,7 +225,7 @@ def _cut(at: int) -> Callable[[bytes], bytes]:
         (lambda data: data + b"x", FormatError),
         (lambda data: data.replace(b'"ringforge"', b'"ringforce"'), FormatError),
         (lambda data: b"\0" * 300 + data, FormatError),
-        (lambda data: data[:100_000] + b"\xff" + data[100_001:], FormatError),
+        (lambda data: data[:100_000] + bytes([data[100_000] ^ 1]) + data[100_001:], FormatError),
     ],
 )
 def test_damaged_keys_are_refused(tmp_path: Path, spoil: Callable[[bytes], bytes], errors: type[Error]) -> None:

@@ -362,7 +362,13 @@ def test_messages_of_others_are_refused(true_server: Server) -> None:
         server.open(psi.Client(other.info, [b"a"]).keys())
     session = server.open(keys)
     assert session.bytes > 0
-    for bad in (b"", request[:-1], bytes(len(request)), request[:200] + b"!" + request[201:], keys):
+    for bad in (
+        b"",
+        request[:-1],
+        bytes(len(request)),
+        request[:200] + bytes([request[200] ^ 1]) + request[201:],
+        keys,
+    ):
         with pytest.raises((FormatError, MismatchError)):
             server.answer(session, bad)
     with pytest.raises(Error, match="cancel"):

@@ -306,13 +306,13 @@ def test_damaged_messages_are_refused_and_the_server_goes_on():
     client.finish_prf(server.evaluate_prf(client.blinded()))
     keys = client.keys()
     assert client.keys() is keys
-    for bad in (b"", keys[:-1], keys + b"\0", bytes(len(keys)), keys[:100] + b"!" + keys[101:]):
+    for bad in (b"", keys[:-1], keys + b"\0", bytes(len(keys)), keys[:100] + bytes([keys[100] ^ 1]) + keys[101:]):
         with pytest.raises(FormatError):
             server.open(bad)
     session = server.open(keys)
     assert session.bytes > 0
     request = client.next_request()
-    for bad in (b"", request[:-1], bytes(len(request)), request[:100] + b"!" + request[101:]):
+    for bad in (b"", request[:-1], bytes(len(request)), request[:100] + bytes([request[100] ^ 1]) + request[101:]):
         with pytest.raises(FormatError):
             server.answer(session, bad)
     reply = server.answer(session, request)
