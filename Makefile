@@ -31,8 +31,8 @@ help: ## list the targets
 
 build: $(VENV)/.built ## the library and the command line, at .venv/bin/ringforge
 
-demo: build ## encrypted inference on handwritten digits; for encrypted matrices: .venv/bin/ringforge matmul demo
-	$(VENV)/bin/ringforge matvec demo --out demo-out
+demo: build ## encrypted inference on handwritten digits; for encrypted matrices: .venv/bin/ringforge demo matmul
+	$(VENV)/bin/ringforge demo matvec --out demo-out
 
 test: test-cpp test-python test-hw test-install ## all tests that take minutes
 

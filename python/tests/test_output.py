@@ -259,6 +259,17 @@ def test_no_failure_is_a_traceback(
     assert err.count("\n") == 1
 
 
+def test_an_interrupt_while_the_command_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ringforge.cli.find_command", fails)
+    assert main(["gates", "params", "--json"]) == 130
+    assert failure_of(capsys.readouterr().out)["kind"] == "Interrupted"
+
+
 def test_a_fault_of_ours_keeps_its_traceback_without_json(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise RuntimeError("a fault of ours")
@@ -389,6 +400,29 @@ def test_a_full_disk_is_an_error(words: str) -> None:
     assert done.returncode == 1
     errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert errors == ["error: standard output: No space left on device: what was printed is not complete"]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "out", "err"),
+    [
+        ("gates params gates-128 --json", ">&-", 1, "", "error: standard output: Bad file descriptor"),
+        ("params list", ">&-", 1, "", "error: standard output: Bad file descriptor"),
+        ("gates params gates-128 --json", "2>&-", 0, '"result": ', ""),
+        ("params show x --json", "2>&-", 2, '"error": ', ""),
+        ("psi query --server 127.0.0.1:1 --set - --json", "<&-", 1, '"error": ', "error: "),
+        ("params show x", ">&- 2>&-", 1, "", ""),
+    ],
+)
+def test_streams_that_are_closed(words: str, closed: str, code: int, out: str, err: str, tmp_path: Path) -> None:
+    """By who started the process, before it began."""
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, *words.split()],
+        capture_output=True, text=True, env=environment(), cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert out in done.stdout
+    assert err in done.stderr
     assert "Traceback" not in done.stderr
 
 

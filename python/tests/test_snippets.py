@@ -28,7 +28,7 @@ NOT_RUN = {
     ("docs/operators.md", "pg_dump --format=custom --file=board.dump ringforge"),
     (
         "README.md",
-        "make demo                           # builds everything, then the same demo: .venv/bin/ringforge matvec demo",
+        "make demo                           # builds everything, then the same demo: .venv/bin/ringforge demo matvec",
     ),
 }
 """What no test runs: document and first line of the block. What stands here can be wrong without notice, so a new

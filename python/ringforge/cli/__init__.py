@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     line = os.environ.get(completion.LINE)
     if line is not None:
         return _complete(line)
+    output.open_closed()
     with warnings.catch_warnings():
         for kind in (PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
@@ -86,9 +87,12 @@ def _flushed() -> bool:
 
 def _run(words: list[str]) -> int:
     as_json = output.wants_json(words)
-    found, command = find_command(words) if as_json else (None, "")
+    found, command = None, ""
     output.begin(command)
     try:
+        if as_json:  # imports the command, which takes a while and may fail
+            found, command = find_command(words)
+            output.begin(command)
         return _ended(words)
     except BrokenPipeError:
         raise

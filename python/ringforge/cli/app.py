@@ -109,8 +109,8 @@ def root(
 ) -> None:
     """Computing on encrypted data.
 
-    See it work: `ringforge matvec demo` classifies handwritten digits on a server that cannot see them;
-    `ringforge matmul demo` improves a model with patients' data, both encrypted.
+    See it work: `ringforge demo matvec` classifies handwritten digits on a server that cannot see them;
+    `ringforge demo matmul` improves a model with patients' data, both encrypted.
 
     Do it yourself. Two matrices, each encrypted, multiplied and compared with numpy:
 

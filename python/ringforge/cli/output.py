@@ -290,6 +290,27 @@ def reader_gone() -> bool:
     return False
 
 
+def open_closed() -> None:
+    """Standard streams that were closed by who started the process (`>&-`): errors go nowhere, the others fail when
+    they are used, as on a full disk.
+
+    The interpreter has None in their place, and the next file that is opened would get their number: what the native
+    library or a child prints would be written into it.
+    """
+    for number, name, how in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is not None:
+            continue
+        nowhere = os.open(os.devnull, how)
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+            nowhere = number
+        os.set_inheritable(nowhere, nowhere == number)
+        setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
+
+
 def to_nowhere() -> None:
     """What is still in the buffer of standard output goes nowhere, so that the interpreter does not fail over it."""
     with contextlib.suppress(OSError, ValueError):

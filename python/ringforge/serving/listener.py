@@ -147,6 +147,8 @@ def serve(
         ending.start()
         while ending.is_alive():
             ending.join(0.1)
+            if published:
+                published.beat()
             if hurry.is_set():
                 ended = [running.stop(0)]
                 break

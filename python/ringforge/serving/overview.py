@@ -109,7 +109,7 @@ class Endpoint:
         """For the page."""
         with self._lock:
             asked, status, trouble = self._asked, self._status, self._trouble
-        state = status.state if status is not None and not trouble else "unreachable"
+        state = "unreachable" if status is None or trouble else _state(status)
         return _entry(f"url {self.name}", self.name, state, asked, status, trouble)
 
     def close(self) -> None:
@@ -167,7 +167,8 @@ class Overview:
             services = [_of_file(f) for f in runtime.found(self._directory)]
         except (Error, OSError) as e:
             trouble = str(e) if isinstance(e, Error) else f"{self._directory}: {e.strerror}"
-        by_file = {s["metrics"] for s in services if s["metrics"]}
+        # Another service may listen now where one ended.
+        by_file = {s["metrics"] for s in services if s["metrics"] and s["state"] != "dead"}
         services += [e.known() for e in self._endpoints if e.name not in by_file]
         services.sort(key=lambda s: (s["state"] in ("dead", "unreachable"), s["service"], s["address"], s["id"]))
         return {"now": time.time(), "directory": str(self._directory), "trouble": trouble, "services": services}
@@ -176,10 +177,12 @@ class Overview:
 def _of_file(f: runtime.Found) -> dict[str, Any]:
     state = "dead"
     if f.alive:
-        stuck = f.status is not None and f.status.beat > _SILENT
-        silent = stuck or time.time() - f.written > _SILENT
-        state = "silent" if silent or f.status is None else f.status.state
+        state = "silent" if f.status is None or time.time() - f.written > _SILENT else _state(f.status)
     return _entry(f"file {f.name}", f.name, state, f.written, f.status, f.trouble)
+
+
+def _state(status: Status) -> str:
+    return "silent" if status.beat > _SILENT else status.state
 
 
 def _entry(id: str, name: str, state: str, told: float, status: Status | None, trouble: str) -> dict[str, Any]:

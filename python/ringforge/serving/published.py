@@ -165,14 +165,14 @@ class Published:
     def _run(self) -> None:
         written, told, well = time.monotonic(), self.status(), True
         while not self._over.wait(LOOK_SECONDS):
-            now = self.status()
-            if _alike(now, told) and time.monotonic() - written < WRITE_SECONDS:
-                continue
             assert self._note is not None
             try:
+                now = self.status()
+                if _alike(now, told) and time.monotonic() - written < WRITE_SECONDS:
+                    continue
                 self._note.write(now)
                 written, told, well = time.monotonic(), now, True
-            except (Error, OSError) as e:
+            except Exception as e:  # a fault in one look must not silence the service for good
                 if well:
                     self._say(e)
                 well = False

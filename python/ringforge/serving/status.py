@@ -123,8 +123,8 @@ class Status(_Record):
     format: Literal["ringforge-service"] = "ringforge-service"
     version: Literal[1] = 1
     service: Word
-    address: Word
-    metrics: Word = ""
+    address: Text
+    metrics: Text = ""
     pid: Count
     started: Seconds
     now: Seconds

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,11 @@ import pytest
 from ringforge.errors import ParameterError
 from ringforge.serving import overview as overview_module
 from ringforge.serving import runtime
+from ringforge.serving.calls import Log
+from ringforge.serving.limits import Limits
+from ringforge.serving.listener import serve
 from ringforge.serving.overview import Overview
+from ringforge.serving.published import Published
 from ringforge.serving.status import Load, Status
 from tests.psi.loopback import exchange, wait_for
 from tests.psi.processes import PATIENCE, environment
@@ -170,6 +175,53 @@ def test_a_directory_that_goes_away_is_said_once(service: Told, monkeypatch: pyt
     wait_for(lambda: any(service.directory.glob("*.json")))
 
 
+def test_one_look_that_fails_is_not_the_last(service: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringforge.serving.published.WRITE_SECONDS", 0.0)
+    real, failed = service.loop.service.load, threading.Event()
+
+    def fails() -> Load:
+        failed.set()
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(service.loop.service, "load", fails)
+    assert failed.wait(60)
+    wait_for(lambda: "RuntimeError" in service.loop.log.getvalue())
+    monkeypatch.setattr(service.loop.service, "load", real)
+    (file,) = service.directory.glob("*.json")
+    before = file.stat().st_mtime_ns
+    wait_for(lambda: file.stat().st_mtime_ns > before)
+    assert service.loop.log.getvalue().count("RuntimeError") == 1
+
+
+def test_the_longest_name_of_a_machine(service: Told) -> None:
+    name = ".".join(["x" * 62] * 4) + ":8760"
+    published = Published(service.loop.service, "psi", {})
+    published.start(name)
+    try:
+        assert name in {f.status.address for f in runtime.found(service.directory) if f.status}
+    finally:
+        published.close()
+
+
+def test_who_waits_for_computations_to_end_is_not_stuck(service: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grace may be long: the page says stopping meanwhile, and /healthz that it is well."""
+    beats, heard = threading.Semaphore(0), []
+    monkeypatch.setattr(service.published, "beat", beats.release)
+
+    class Running:
+        port, service = 1, SimpleNamespace(housekeeping=lambda: None, close=lambda: None)
+
+        def stop(self, _grace: float) -> bool:
+            while beats.acquire(blocking=False):  # those of before
+                pass
+            heard.extend(beats.acquire(timeout=10) for _ in range(2))
+            return True
+
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    serve(Running(), Limits(), Log(service.loop.log), {}, service.published)  # type: ignore[arg-type]
+    assert heard == [True, True]
+
+
 def test_strange_files_harm_nobody(tmp_path: Path) -> None:
     """Links, pipes, folders, other names, halves, giants: told of as unreadable or not at all."""
     folder = tmp_path / "run"
@@ -223,6 +275,31 @@ def test_a_service_by_its_url(service: Told, tmp_path: Path, monkeypatch: pytest
 def test_a_service_known_by_its_file_is_shown_once(service: Told) -> None:
     overview = Overview(service.directory, [service.published.metrics])
     assert len(overview.known()["services"]) == 1
+    overview.close()
+
+
+def test_a_service_where_another_ended_is_shown(service: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a killed service has left does not hide who listens at its address now, say in a container."""
+    monkeypatch.setattr(overview_module, "_EVERY", 0.1)
+    note = runtime.Note(tmp_path / "left", "psi", "127.0.0.1:1")
+    note.write(Status(**{**STATUS, "metrics": service.published.metrics}))
+    note._lock.close()
+    overview = Overview(tmp_path / "left", [service.published.metrics])
+    wait_for(lambda: [s["state"] for s in overview.known()["services"]] == ["ready", "dead"])
+    overview.close()
+
+
+def test_a_service_elsewhere_that_is_stuck_is_silent(
+    service: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview_module, "_EVERY", 0.1)
+    monkeypatch.setattr(overview_module, "_SILENT", 1.0)
+    overview = Overview(tmp_path / "none", [service.published.metrics])
+    service.published.beat()
+    state_of(overview, "ready")
+    state_of(overview, "silent")
+    service.published.beat()
+    state_of(overview, "ready")
     overview.close()
 
 

@@ -46,7 +46,7 @@ function sync(box, keys, make, change) {
     if (box.children[i] !== child) box.insertBefore(child, box.children[i] || null);
     change(child, i);
   });
-  for (const child of old.values()) child.remove();
+  while (box.children.length > keys.length) box.lastElementChild.remove();
 }
 function say(e, text) { if (e.textContent !== text) e.textContent = text; }
 
