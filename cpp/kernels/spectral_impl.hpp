@@ -329,9 +329,11 @@ struct Spectral {
     template <bool Add>
     RF_SPECTRAL void operator()(u32* dst, D x, D y) const {
       Words r = join(centred(x), centred(y), std::make_index_sequence<2 * W>{});
-      if constexpr (Add) r += load<Words>(dst);
-      r = least(r, r + q);
-      if constexpr (Add) r = least(r, r - q);
+      r = least(r, r + q);  // a negative one is a word above q
+      if constexpr (Add) {
+        r += load<Words>(dst);  // below 2q, which is below 2^32
+        r = least(r, r - q);
+      }
       store(dst, r);
     }
     static RF_SPECTRAL Words least(Words a, Words b) { return a < b ? a : b; }

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <string>
 
+#include "pi.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge {
@@ -28,7 +29,7 @@ std::complex<double> root(u64 k, u64 n) {
   const bool late = 8 * k > n;
   const u64 near = late ? n / 4 - k : k;
   const long double angle =
-      2 * std::numbers::pi_v<long double> * static_cast<long double>(near) / static_cast<long double>(n);
+      2 * kPi * static_cast<long double>(near) / static_cast<long double>(n);
   const auto cosine = static_cast<double>(std::cos(angle)), sine = static_cast<double>(std::sin(angle));
   return late ? std::complex(sine, cosine) : std::complex(cosine, sine);
 }

@@ -74,7 +74,7 @@ std::vector<Case> exact_cases() {
       if (spectral_error(cuts, p.modulus, p.log_n) < 0.5) cases.push_back({p.log_n, static_cast<u32>(p.modulus), cuts});
   }
   for (const unsigned log_n : {8U, 9U, 10U, 11U, 12U})
-    for (const unsigned bits : {20U, 26U, 27U, 30U}) {
+    for (const unsigned bits : {20U, 26U, 27U, 30U, 31U}) {
       const u64 q = primes_below(bits, 1, u64{2} << log_n)[0];
       for (unsigned base = 1; base < 12; ++base)
         for (const bool balanced : {true, false}) {
