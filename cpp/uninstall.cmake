@@ -9,8 +9,9 @@ file(STRINGS "${MANIFEST}" files)
 set(folders "")
 foreach(file IN LISTS files)
   set(path "$ENV{DESTDIR}${file}")
+  file(REMOVE "${path}")  # says nothing where it cannot
   if(EXISTS "${path}" OR IS_SYMLINK "${path}")
-    file(REMOVE "${path}")
+    message(FATAL_ERROR "${path} cannot be removed: uninstall as the user who installed")
   endif()
   # Up to the first folder that is not ours: those named for the library, and what lies in them.
   get_filename_component(folder "${path}" DIRECTORY)

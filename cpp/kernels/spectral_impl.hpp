@@ -15,6 +15,12 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
+
 #include "ringforge/spectral_kernels.hpp"
 
 #pragma GCC diagnostic push
@@ -24,6 +30,35 @@
 
 namespace ringforge::kernels {
 namespace {
+
+/// The default floating-point environment while it lives, whatever the caller's thread has set: results are exact only
+/// where operations round to nearest. What runs under it is in functions that are not inlined.
+class ToNearest {
+ public:
+  ToNearest(const ToNearest&) = delete;
+  ToNearest& operator=(const ToNearest&) = delete;
+#if defined(__x86_64__)
+  ToNearest() noexcept : was_(_mm_getcsr()) {
+    if ((was_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
+  }
+  ~ToNearest() {
+    if ((was_ & ~kFlags) != kDefault) _mm_setcsr(was_);
+  }
+
+ private:
+  static constexpr unsigned kFlags = 0x3f, kDefault = 0x1f80;
+  unsigned was_;
+#else
+  ToNearest() noexcept {
+    std::fegetenv(&was_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~ToNearest() { std::fesetenv(&was_); }
+
+ private:
+  std::fenv_t was_;
+#endif
+};
 
 template <class P>
 struct Spectral {
@@ -329,9 +364,11 @@ struct Spectral {
     template <bool Add>
     RF_SPECTRAL void operator()(u32* dst, D x, D y) const {
       Words r = join(centred(x), centred(y), std::make_index_sequence<2 * W>{});
-      if constexpr (Add) r += load<Words>(dst);
-      r = least(r, r + q);
-      if constexpr (Add) r = least(r, r - q);
+      r = least(r, r + q);  // a negative one is a word above q
+      if constexpr (Add) {
+        r += load<Words>(dst);  // below 2q, which is below 2^32
+        r = least(r, r - q);
+      }
       store(dst, r);
     }
     static RF_SPECTRAL Words least(Words a, Words b) { return a < b ? a : b; }
@@ -399,6 +436,7 @@ struct Spectral {
 
   static void prepare(double* dst, const u32* key, std::size_t rows, double* scratch, const SmallNtt<u32>& t,
                       const Table& s) noexcept {
+    const ToNearest mode;
     double* work = scratch;
     i32* x = reinterpret_cast<i32*>(scratch + s.n);
     const Cut whole{1, 1, 0, true};  // centred: the last digit takes all
@@ -412,6 +450,7 @@ struct Spectral {
 
   static void product(u32* out_a, u32* out_b, const CutPoly<u32>* polys, std::size_t count, const double* key,
                       bool accumulate, double* scratch, const SmallNtt<u32>& t, const Table& s) noexcept {
+    const ToNearest mode;
     const std::size_t n = s.n;
     double *work_a = scratch, *work_b = work_a + n, *spectra = work_b + n;
     std::size_t rows = 0;

@@ -3,11 +3,13 @@
 #include "ringforge/spectral_tables.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <numbers>
 #include <string>
 
+#include "pi.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge {
@@ -19,6 +21,22 @@ constexpr double kUnit = 0x1p-53;
 /// nearest doubles.
 constexpr double kTwiddle = 1;
 
+/// The default floating-point environment while it lives: tables serve the whole process, whatever the thread that
+/// makes them has set.
+class DefaultEnvironment {
+ public:
+  DefaultEnvironment() noexcept {
+    std::fegetenv(&was_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultEnvironment() { std::fesetenv(&was_); }
+  DefaultEnvironment(const DefaultEnvironment&) = delete;
+  DefaultEnvironment& operator=(const DefaultEnvironment&) = delete;
+
+ private:
+  std::fenv_t was_;
+};
+
 /// e^(2 pi i k/n), k < n/2: sines and cosines of at most an eighth of a turn.
 std::complex<double> root(u64 k, u64 n) {
   if (4 * k >= n) {
@@ -27,8 +45,7 @@ std::complex<double> root(u64 k, u64 n) {
   }
   const bool late = 8 * k > n;
   const u64 near = late ? n / 4 - k : k;
-  const long double angle =
-      2 * std::numbers::pi_v<long double> * static_cast<long double>(near) / static_cast<long double>(n);
+  const long double angle = 2 * kPi * static_cast<long double>(near) / static_cast<long double>(n);
   const auto cosine = static_cast<double>(std::cos(angle)), sine = static_cast<double>(std::sin(angle));
   return late ? std::complex(sine, cosine) : std::complex(cosine, sine);
 }
@@ -40,6 +57,7 @@ SpectralTables::SpectralTables(unsigned log_n) {
     throw ParameterError("log2 of the ring degree is " + std::to_string(log_n) + "; spectral products have " +
                          std::to_string(kMinLog) + " to " + std::to_string(kMaxLog));
   const std::size_t points = std::size_t{1} << (log_n - 1);
+  const DefaultEnvironment environment;
   words_ = WordArray<double>(8 * points);
   words_.zero();
   double* at = words_.data();

@@ -5,6 +5,7 @@
 // number-theoretic product word for word; the bound that says where they are exact; the transforms' own error.
 #include "ringforge/spectral_tables.hpp"
 
+#include <cfenv>
 #include <cmath>
 #include <sstream>
 
@@ -74,7 +75,7 @@ std::vector<Case> exact_cases() {
       if (spectral_error(cuts, p.modulus, p.log_n) < 0.5) cases.push_back({p.log_n, static_cast<u32>(p.modulus), cuts});
   }
   for (const unsigned log_n : {8U, 9U, 10U, 11U, 12U})
-    for (const unsigned bits : {20U, 26U, 27U, 30U}) {
+    for (const unsigned bits : {20U, 26U, 27U, 30U, 31U}) {
       const u64 q = primes_below(bits, 1, u64{2} << log_n)[0];
       for (unsigned base = 1; base < 12; ++base)
         for (const bool balanced : {true, false}) {
@@ -262,6 +263,40 @@ TEST(Spectral, StepsOfBlindRotationsAreWordForWordTheSame) {
     }
   }
   EXPECT_EQ(found, 2U);  // gates-128, gates-128-f128
+}
+
+/// A thread may round as it likes, for its own ends: tables, spectra and products are the same.
+TEST(Spectral, RoundingOfTheCallersThreadDoesNotMatter) {
+  const auto p = fhew::GateParameters::named("gates-128");
+  const auto q = static_cast<u32>(p.modulus);
+  const SmallTables<u32> tables(q, p.log_n);
+  const SpectralTables spectral(p.log_n);
+  const auto& t = tables.ntt();
+  const std::size_t n = t.n, rows = p.rows();
+  std::mt19937_64 rng(24);
+  WordArray<u32> key(2 * n * rows), polys(2 * n);
+  fill(key.data(), key.size(), q, Fill::random, rng);
+  fill(polys.data(), 2 * n, q, Fill::random, rng);
+  const CutPoly<u32> list[2] = {{polys.data(), p.a}, {polys.data() + n, p.b}};
+  for (const SpectralKernels* set : sets()) {
+    WordArray<u32> want(2 * n), got(2 * n);
+    const auto multiply = [&](u32* out) {
+      WordArray<double> spectra(2 * n * rows), scratch(kernels::spectral_scratch(n, rows));
+      set->prepare(spectra.data(), key.data(), rows, scratch.data(), t, spectral.table());
+      set->product(out, out + n, list, 2, spectra.data(), false, scratch.data(), t, spectral.table());
+    };
+    multiply(want.data());
+    for (const int mode : {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO}) {
+      ASSERT_EQ(std::fesetround(mode), 0);
+      const SpectralTables again(p.log_n);
+      multiply(got.data());
+      const int after = std::fegetround();
+      std::fesetround(FE_TONEAREST);
+      EXPECT_EQ(after, mode);
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << set->name;
+      EXPECT_EQ(std::memcmp(again.table().re1 + 1, spectral.table().re1 + 1, (n / 2 - 1) * sizeof(double)), 0);
+    }
+  }
 }
 
 /// Many threads that use a key first make its spectra once; the bits are those of one thread.

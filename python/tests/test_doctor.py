@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from ringforge import _native
+from ringforge import DISTRIBUTION, _native
 from ringforge.cli import doctor_command, health, main, self_test
 from ringforge.cli.findings import Finding, State, Tool
 from ringforge.errors import Error
@@ -155,6 +155,32 @@ def test_every_extra_is_explained() -> None:
     for f in extras.values():
         assert f.gives
         assert f.state is State.OK or f"'ringforge-he[{f.name}]'" in f.remedy
+
+
+def test_extras_within_an_extra_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        'no-such-peer; extra == "bench"',
+        'no-such-plotter; extra == "plots"',
+        'typer; extra == "round"',
+        f'{DISTRIBUTION}[bench,plots]; extra == "lab"',
+        f'{DISTRIBUTION.replace("-", "_")}[lab,round]; extra == "all"',
+        f'{DISTRIBUTION}[round]; extra == "round"',
+    ]
+    monkeypatch.setattr(health, "_requirements", lambda: [Requirement(line) for line in lines])
+
+    class Metadata:
+        def get_all(self, *_: object) -> list[str]:
+            return ["bench", "plots", "round", "lab", "all"]
+
+    monkeypatch.setattr(health.importlib.metadata, "metadata", lambda _: Metadata())
+    found = {f.name: f for f in health._extras()}
+    for name in ("lab", "all"):
+        assert found[name].state is State.MISSING
+        assert set(found[name].found.split("; ")) == {
+            "no-such-peer is not installed",
+            "no-such-plotter is not installed",
+        }
+    assert found["round"].state is State.OK
 
 
 def test_tools_of_rooms_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ struct Words32 {
     return x;
   }
 
-  /// `Level`: 0 is the first of a pair; 1 the second, on sums; 2 the second, on products; 3 one that has no second.
+  /// `Level`: 0 is the first of a pair; 1 the second, on sums; 2 the second, on products.
   template <unsigned Level>
   RF_MEMBER void inv(V& x, V& y, const Tw& t) const {
     if constexpr (K == 1) {
@@ -93,7 +93,6 @@ struct Words32 {
       x = add32(x, y);
       if constexpr (K == 32) {
         if constexpr (Level == 1) x = csub32(csub32(x, q8), q4);
-        if constexpr (Level == 3) x = csub32(x, q4);
       } else if constexpr (K == 8) {
         if constexpr (Level == 1) x = csub32(x, q4);
         if constexpr (Level != 0) x = csub32(x, q2);

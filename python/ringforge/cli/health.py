@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 import ringforge
 from ringforge import DISTRIBUTION, _native
@@ -325,13 +326,7 @@ def _extras() -> Iterator[Finding]:
     requirements = _requirements()
     names = importlib.metadata.metadata(DISTRIBUTION).get_all("Provides-Extra", []) if requirements else []
     for name in names:
-        # Of several packages in one line, those that this Python takes.
-        asked = [
-            r
-            for r in requirements
-            if r.marker is not None and r.marker.evaluate({"extra": name}) and not r.marker.evaluate({"extra": ""})
-        ]
-        _, lacking = _lacking(r for r in asked if r.name != DISTRIBUTION)
+        _, lacking = _lacking(_asked(requirements, name))
         yield Finding(
             group="extras",
             name=name,
@@ -340,6 +335,28 @@ def _extras() -> Iterator[Finding]:
             gives=EXTRAS.get(name, ""),
             remedy=pip_install(f"{DISTRIBUTION}[{name}]") if lacking else "",
         )
+
+
+def _asked(requirements: Sequence[Requirement], extra: str) -> list[Requirement]:
+    """Packages that an extra asks for beside what is always needed, those of extras that it names included.
+
+    Args:
+        requirements: the package's. Of several in one line, those that this Python takes count.
+        extra: its name.
+    """
+    found: list[Requirement] = []
+    seen, waiting = {extra}, [extra]
+    while waiting:
+        name = waiting.pop()
+        for r in requirements:
+            if r.marker is None or not r.marker.evaluate({"extra": name}) or r.marker.evaluate({"extra": ""}):
+                continue
+            if canonicalize_name(r.name) != canonicalize_name(DISTRIBUTION):
+                found.append(r)
+            else:
+                waiting += sorted(r.extras - seen)
+                seen |= r.extras
+    return list(dict.fromkeys(found))
 
 
 def own_tools() -> Iterator[Tool]:
