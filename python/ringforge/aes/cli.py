@@ -393,7 +393,7 @@ def estimate(
     shape = chosen.shape(parameters or chosen.default, insecure)
     made = of(chosen, shape, insecure, blocks, thread_count(threads))
     if as_json:
-        emit(vars(made))
+        emit(made)
         return
     console().print(properties(f"AES on {blocks:,} blocks", rows(made)))
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ringforge import _native
+from ringforge.aes.answers import AesEstimate
 from ringforge.aes.engine import BLOCK_BYTES, ROUNDS
 from ringforge.aes.keys import Scheme, Shape
 from ringforge.cli.console import seconds_text, size_text
@@ -30,37 +30,7 @@ _SECONDS = 0.3
 _BGV_LIMBS, _LTV_PRIMES = 4, 8
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Bytes, bits and seconds.
-
-    Attributes:
-        scheme, set: names. slots: blocks at a time. blocks: asked for.
-        key_bytes, round_key_bytes: made once, at the most. state_bytes: encrypted blocks as they are sent.
-        result_bytes: of as many blocks.
-        depth: products in a row. levels_left: products that results still bear. counts: operations of a state.
-        budgets: bits of noise budget after rounds 0 to 10, by prediction.
-        unit_seconds: of what is counted. seconds: of all blocks; seconds_each: of a block of a full state.
-    """
-
-    scheme: str
-    set: str
-    slots: int
-    blocks: int
-    key_bytes: int
-    round_key_bytes: int
-    state_bytes: int
-    result_bytes: int
-    depth: int
-    levels_left: int
-    counts: dict[str, int]
-    budgets: list[float]
-    unit_seconds: float
-    seconds: float
-    seconds_each: float
-
-
-def estimate(scheme: Scheme, shape: Shape, insecure: str, blocks: int, threads: int = 1) -> Estimate:
+def estimate(scheme: Scheme, shape: Shape, insecure: str, blocks: int, threads: int = 1) -> AesEstimate:
     """For so many blocks.
 
     Raises:
@@ -86,7 +56,7 @@ def _measured(function: Callable[[], Any]) -> float:
 # ---- BGV -----------------------------------------------------------------------------------------
 
 
-def _bgv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
+def _bgv(shape: Shape, insecure: str, blocks: int, threads: int) -> AesEstimate:
     from ringforge._native import GaloisKeys
     from ringforge.aes.bgv_engine import BgvServer, EvaluationKeys
     from ringforge.aes.byte_aes import round_circuit
@@ -116,7 +86,7 @@ def _bgv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
         return BLOCK_BYTES * params.degree * parts * sum(bits[:count]) // 8
 
     states = -(-blocks // shape.codec.slots)
-    return Estimate(
+    return AesEstimate(
         scheme="bgv",
         set=shape.set,
         slots=shape.codec.slots,
@@ -142,7 +112,7 @@ def _bgv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
 # ---- LTV -----------------------------------------------------------------------------------------
 
 
-def _ltv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
+def _ltv(shape: Shape, insecure: str, blocks: int, threads: int) -> AesEstimate:
     from ringforge import ltv
     from ringforge.aes.ltv_engine import LEVELS, LtvServer, plan
     from ringforge.aes.ltv_noise import budgets
@@ -160,7 +130,7 @@ def _ltv(shape: Shape, insecure: str, blocks: int, threads: int) -> Estimate:
     word = 4 * params.degree
     states = -(-blocks // shape.codec.slots)
     n = shape.codec.ciphertexts
-    return Estimate(
+    return AesEstimate(
         scheme="ltv",
         set=shape.set,
         slots=shape.codec.slots,
@@ -216,7 +186,7 @@ def _ltv_unit(params: Any, folder: Path, threads: int) -> float:
 # ---- what is printed -----------------------------------------------------------------------------
 
 
-def rows(e: Estimate) -> dict[str, str]:
+def rows(e: AesEstimate) -> dict[str, str]:
     """For people."""
     return {
         "parameters": f"{e.set} ({e.scheme}), {e.slots:,} blocks at a time",

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,16 +33,13 @@ from ringforge.files import naming, secret_in
 from ringforge.serving import framing, service
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Call, Log
+from ringforge.serving.job_service import JobService
 from ringforge.serving.jobs import FINISHED, Progress
 from ringforge.serving.limits import MAX_SECONDS, Limits
 from ringforge.serving.quota import Quota
-from ringforge.serving.service import Handler, asked_today, header, only, working
-from ringforge.serving.sessions import BusyError, Turns
-from ringforge.serving.status import Asked, Task, Use
+from ringforge.serving.service import Handler, header, only, working
+from ringforge.serving.sessions import BusyError
 from ringforge.serving.work import Work
-
-#: Seconds between two looks for what has become too old.
-_SWEEP_SECONDS = 60.0
 
 _TAG_BYTES = 32
 
@@ -76,7 +71,7 @@ class Kept:
             raise ParameterError(f"results are kept for 1 to {MAX_SECONDS:.0f} seconds, not {self.keep_seconds}")
 
 
-class Service(service.Service):
+class Service(JobService):
     """Handlers for the methods of `aes.proto`.
 
     Args:
@@ -85,6 +80,10 @@ class Service(service.Service):
         tokens: of the clients that are served; None serves all, and tells them apart by address.
         log: for events.
     """
+
+    _depot: Depot
+    _kept: Kept
+    jobs: Jobs
 
     def __init__(
         self,
@@ -98,31 +97,10 @@ class Service(service.Service):
         log: Log | None = None,
         threads: int = 1,
     ) -> None:
-        super().__init__(wire.SERVICE, wire.METHODS, limits, quota, tokens, log)
-        self._scheme, self._shape, self._depot, self._quota = scheme, shape, depot, quota
-        self._kept = kept or Kept()
-        self.jobs = Jobs(depot, scheme, threads, limits.waiting, self._kept.jobs_each, self._log)
-        self._check_turns = Turns(limits.sessions)
-        self._changing = threading.Lock()  # of sets and inputs
-        self._arriving: dict[str, int] = {}  # bytes, by client
-        self._swept = time.monotonic()
-        self._grace = 0.0
-        resumed = self.jobs.resume()
-        if resumed:
-            self._log("resumed", jobs=resumed)
-
-    def _queues(self) -> Mapping[str, Turns]:
-        return {"requests": self.jobs.turns, "keys": self._check_turns}
-
-    def _under_way(self) -> list[Task]:
-        return [*self.jobs.tasks(), *super()._under_way()]
-
-    def _quotas(self) -> dict[str, Asked]:
-        return asked_today(self._quota)
-
-    def _disks(self) -> dict[str, Use]:
-        used = sum(self._depot.bytes_of(c) for c in self._depot.clients())
-        return {"disk": Use(used=used, most=self._kept.disk)}
+        log, kept = log or Log(None), kept or Kept()
+        jobs = Jobs(depot, scheme, threads, limits.waiting, kept.jobs_each, log)
+        super().__init__(wire.SERVICE, wire.METHODS, limits, quota, depot, jobs, kept, tokens, log)
+        self._scheme, self._shape = scheme, shape
 
     def _handlers(self) -> dict[str, Handler]:
         return {
@@ -210,7 +188,7 @@ class Service(service.Service):
         yield pb.OfferReply(set=bytes.fromhex(wanted.name), missing=missing)
 
     def _room(self, size: int) -> None:
-        used = sum(self._depot.bytes_of(c) for c in self._depot.clients()) + sum(self._arriving.values())
+        used = self._on_disk() + sum(self._arriving.values())
         if used + size > self._kept.disk:
             raise BusyError(
                 f"the server's disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try again "
@@ -416,32 +394,6 @@ class Service(service.Service):
     def _serve_cancel(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = only(requests, "CancelRequest")
         yield pb.CancelReply(found=self.jobs.cancel(call.client.hex(), _name(request.job, "a job")))
-
-    # ---- life ----
-
-    def stopping(self, grace_seconds: float) -> None:
-        """Ends the round under way; what is unfinished is taken up by the next process."""
-        self._grace = grace_seconds
-        self.jobs.stop()
-
-    def housekeeping(self) -> None:
-        """To be called now and then: forgets what is too old."""
-        super().housekeeping()
-        if time.monotonic() - self._swept >= min(_SWEEP_SECONDS, self._kept.keep_seconds):
-            self._swept = time.monotonic()
-            with self._log.trouble("sweep"), self._changing:
-                count = self._depot.sweep(time.time() - self._kept.keep_seconds)
-                if count:
-                    self._log("expired", jobs=count)
-
-    def finish(self, seconds: float) -> bool:
-        """Waits for the round under way, which belongs to no call; returns whether it has ended."""
-        return self.jobs.join(max(seconds, self._grace)) and super().finish(seconds)
-
-    def close(self) -> None:
-        """Lets go of the depot."""
-        super().close()
-        self._depot.close()
 
 
 def _name(data: bytes, what: str) -> str:

@@ -37,8 +37,8 @@ class OutputOf(Result):
     """Largest error of an entry (probability of more: 2^-40)."""
 
 
-class Planned(Result):
-    """A program: inputs, steps, results, and what the server needs."""
+class ProgramAnswer(Result):
+    """A program: inputs, steps and results."""
 
     system: Literal["matmul"]
     params: str
@@ -52,6 +52,11 @@ class Planned(Result):
     galois_keys: int
     relin_level: int | None
     """Level of the relinearisation key; null if there is none."""
+
+
+class Planned(ProgramAnswer):
+    """A program: inputs, steps, results, and what the server needs."""
+
     bytes: Mapping[str, int]
     """Memory of the server by what it holds."""
 
@@ -87,17 +92,9 @@ class Multiplied(Result):
     """Memory traffic by what moved."""
 
 
-class Ran(Result):
+class Ran(ProgramAnswer):
     """A product from encryption to decryption: the program, and what it took."""
 
-    system: Literal["matmul"]
-    params: str
-    secure: bool
-    inputs: list[Operand]
-    outputs: Mapping[str, OutputOf]
-    steps: list[Mapping[str, Any]]
-    galois_keys: int
-    relin_level: int | None
     seconds: Mapping[str, float]
     """By what was done."""
     max_error: float

@@ -357,7 +357,7 @@ def estimate(
         name, count = str(info.detector.get("set", "")), max(1, len(info.bulletins))
     found = of(named(name, "estimated, not used"), count, capacity, mode, thread_count(threads))
     if as_json:
-        emit(vars(found))
+        emit(found)
         return
     console().print(properties(f"searching {count:,} bulletins", rows(found)))
 

@@ -10,9 +10,7 @@ exist for them.
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +24,13 @@ from ringforge.omr.steps import Request, Worker
 from ringforge.serving import framing, service
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Call, Log
+from ringforge.serving.job_service import JobService
 from ringforge.serving.jobs import FINISHED, Progress
 from ringforge.serving.limits import MAX_SECONDS, Limits
 from ringforge.serving.quota import Quota
-from ringforge.serving.service import Handler, asked_today, header, only, working
-from ringforge.serving.sessions import BusyError, Turns
-from ringforge.serving.status import Asked, Task, Use
+from ringforge.serving.service import Handler, header, only, working
+from ringforge.serving.sessions import BusyError
 from ringforge.serving.work import Work
-
-#: Seconds between two looks for what has become too old.
-_SWEEP_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,7 @@ class Kept:
             raise ParameterError(f"digests are kept for 1 to {MAX_SECONDS:.0f} seconds, not {self.keep_seconds}")
 
 
-class Service(service.Service):
+class Service(JobService):
     """Handlers for the methods of `detector.proto`.
 
     Args:
@@ -73,6 +68,10 @@ class Service(service.Service):
         tokens: of the clients that are served; None serves all, and tells them apart by address.
         log: for events.
     """
+
+    _depot: Depot
+    _kept: Kept
+    jobs: Jobs
 
     def __init__(
         self,
@@ -84,31 +83,10 @@ class Service(service.Service):
         tokens: Tokens | None = None,
         log: Log | None = None,
     ) -> None:
-        super().__init__(wire.SERVICE, wire.METHODS, limits, quota, tokens, log)
-        self._worker, self._depot, self._quota = worker, depot, quota
-        self._kept = kept or Kept()
-        self.jobs = Jobs(depot, worker, limits.waiting, self._kept.jobs_each, self._log)
-        self._check_turns = Turns(limits.sessions)
-        self._lock = threading.Lock()
-        self._arriving: dict[str, int] = {}
-        self._swept = time.monotonic()
-        self._grace = 0.0
-        resumed = self.jobs.resume()
-        if resumed:
-            self._log("resumed", jobs=resumed)
-
-    def _queues(self) -> Mapping[str, Turns]:
-        return {"requests": self.jobs.turns, "keys": self._check_turns}
-
-    def _under_way(self) -> list[Task]:
-        return [*self.jobs.tasks(), *super()._under_way()]
-
-    def _quotas(self) -> dict[str, Asked]:
-        return asked_today(self._quota)
-
-    def _disks(self) -> dict[str, Use]:
-        used = sum(self._depot.bytes_of(c) for c in self._depot.clients())
-        return {"disk": Use(used=used, most=self._kept.disk)}
+        log, kept = log or Log(None), kept or Kept()
+        jobs = Jobs(depot, worker, limits.waiting, kept.jobs_each, log)
+        super().__init__(wire.SERVICE, wire.METHODS, limits, quota, depot, jobs, kept, tokens, log)
+        self._worker = worker
 
     def _handlers(self) -> dict[str, Handler]:
         return {
@@ -168,14 +146,14 @@ class Service(service.Service):
         yield pb.PutKeyReply(key=bytes.fromhex(name))
 
     def _place(self, client: str, size: int) -> None:
-        with self._lock:
+        with self._changing:
             have = len(self._depot.keys(client)) + self._arriving.get(client, 0)
             if have >= self._kept.keys_each:
                 raise BusyError(
                     f"this detector holds {have} keys of this client, of {self._kept.keys_each} that it takes: "
                     "drop one with `ringforge omr drop`, or ask its operator for more"
                 )
-            used = sum(self._depot.bytes_of(c) for c in self._depot.clients())
+            used = self._on_disk()
             if used + size > self._kept.disk:
                 raise BusyError(
                     f"the detector's disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try "
@@ -184,7 +162,7 @@ class Service(service.Service):
             self._arriving[client] = self._arriving.get(client, 0) + 1
 
     def _unplace(self, client: str) -> None:
-        with self._lock:
+        with self._changing:
             self._arriving[client] -= 1
             if not self._arriving[client]:
                 del self._arriving[client]
@@ -264,32 +242,6 @@ class Service(service.Service):
     def _serve_cancel(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = only(requests, "CancelRequest")
         yield pb.CancelReply(found=self.jobs.cancel(call.client.hex(), _name(request.job, wire.JOB_BYTES, "a job")))
-
-    # ---- life --------------------------------------------------------------------------------------
-
-    def stopping(self, grace_seconds: float) -> None:
-        """Ends the step under way; what is unfinished is taken up by the next process."""
-        self._grace = grace_seconds
-        self.jobs.stop()
-
-    def housekeeping(self) -> None:
-        """To be called now and then: forgets what is too old."""
-        super().housekeeping()
-        if time.monotonic() - self._swept >= min(_SWEEP_SECONDS, self._kept.keep_seconds):
-            self._swept = time.monotonic()
-            with self._log.trouble("sweep"):
-                count = self._depot.sweep(time.time() - self._kept.keep_seconds)
-                if count:
-                    self._log("expired", jobs=count)
-
-    def finish(self, seconds: float) -> bool:
-        """Waits for the step under way, which belongs to no call; returns whether it has ended."""
-        return self.jobs.join(max(seconds, self._grace)) and super().finish(seconds)
-
-    def close(self) -> None:
-        """Lets go of the depot."""
-        super().close()
-        self._depot.close()
 
 
 def _name(data: bytes, size: int, what: str) -> str:

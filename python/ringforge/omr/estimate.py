@@ -9,7 +9,6 @@ that was measured for a whole bulletin.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,42 +17,13 @@ from ringforge._native.bfv import Client, Evaluator
 from ringforge._native.omr import CompressionKeys
 from ringforge.cli.console import seconds_text, size_text
 from ringforge.errors import ParameterError
+from ringforge.omr.answers import SearchEstimate
 from ringforge.omr.compress import compression_context, compression_plan
 from ringforge.omr.keys import bfv_context
 from ringforge.omr.plan import Plan
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SignalKey
 from ringforge.omr.steps import MODES
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Bytes and seconds.
-
-    Attributes:
-        set: its name. bulletins, entries: searched; entries of one.
-        capacity, mode: of digests.
-        text_bytes: the longest text. address_bytes, key_bytes: of an address's keys, of a detection key.
-        digest_bytes: of one bulletin. sent, received: by a receiver that deposits its key and asks for all bulletins.
-        bulletin_bytes: signals and payloads on the board. diagonal_bytes: their encodings, shared by all receivers.
-        seconds_each: of a bulletin by stage. seconds: of all bulletins.
-    """
-
-    set: str
-    bulletins: int
-    entries: int
-    capacity: int
-    mode: str
-    text_bytes: int
-    address_bytes: int
-    key_bytes: int
-    digest_bytes: int
-    sent: int
-    received: int
-    bulletin_bytes: int
-    diagonal_bytes: int
-    seconds_each: dict[str, float]
-    seconds: float
 
 
 def key_bytes(s: Set) -> int:
@@ -66,7 +36,7 @@ def key_bytes(s: Set) -> int:
     return int(signal + 3 * digits * switching + CompressionKeys.saved_bytes(compression_context(s)))
 
 
-def estimate(s: Set, bulletins: int, capacity: int, mode: str, threads: int = 1) -> Estimate:
+def estimate(s: Set, bulletins: int, capacity: int, mode: str, threads: int = 1) -> SearchEstimate:
     """For so many bulletins, searched once for one receiver.
 
     Raises:
@@ -80,7 +50,7 @@ def estimate(s: Set, bulletins: int, capacity: int, mode: str, threads: int = 1)
     rotation = _rotation(s, threads)
     seconds = {stage: rotation * count for stage, count in _ROTATIONS.items()}
     seconds["compression"] *= digest.period / _PERIOD
-    return Estimate(
+    return SearchEstimate(
         set=s.name,
         bulletins=bulletins,
         entries=s.entries,
@@ -121,7 +91,7 @@ def _rotation(s: Set, threads: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def rows(e: Estimate) -> dict[str, str]:
+def rows(e: SearchEstimate) -> dict[str, str]:
     """For people."""
     stages = ", ".join(f"{stage} {seconds_text(took)}" for stage, took in e.seconds_each.items())
     return {

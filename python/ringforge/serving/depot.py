@@ -60,6 +60,10 @@ class Depot(abc.ABC, Generic[J]):
     def read_job(self, client: str, values: dict[str, Any]) -> J:
         """A job from what `keep_job` wrote, the client left out. May raise any error for what is none."""
 
+    @abc.abstractmethod
+    def sweep(self, before: float) -> int:
+        """Removes jobs that ended and have not changed since, and what nobody needs any more; returns how many jobs."""
+
     def close(self) -> None:
         """Lets another process have the directory."""
         self._lock.close()

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -278,7 +278,7 @@ def hlt_command(
     for r in hlt_bench.measure(p, diagonals, wanted):
         rows.append(r)
         if as_json:
-            emit({"params": p.name, "diagonals": diagonals} | asdict(r))
+            emit(r)
     if not as_json:
         _print(hlt_bench.table(p, diagonals, rows))
 

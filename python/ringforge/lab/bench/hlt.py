@@ -6,48 +6,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from rich.table import Table
 
 from ringforge import _native, ckks
+from ringforge.lab.bench.answers import HltLine
 from ringforge.matmul.cost import split_steps
 from ringforge.matmul.engine import diagonals
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.params import Parameters
 
 SCHEDULES = ("naive", "hoisted", "mo", "bsgs")
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One schedule of a transform. Bytes are those of one run.
-
-    Attributes:
-        schedule: its name.
-        cpu_seconds: of the run.
-        read, written: ciphertext limbs that operations read from and wrote to memory.
-        spilled: of both, limbs that are put away and fetched again.
-        working: most bytes held as working set at once; 0 for schedules that do not state one.
-        held_out: most bytes held as spilled buffers and outputs.
-        allocated: growth of the allocation high-water mark during the run.
-        equation_24: bytes of the paper's working set, one ciphertext and beta + 1 limbs.
-        max_error: largest difference from the exact result.
-        error_bound: predicted.
-    """
-
-    schedule: str
-    cpu_seconds: float
-    read: int
-    written: int
-    spilled: int
-    working: int
-    held_out: int
-    allocated: int
-    equation_24: int
-    max_error: float
-    error_bound: float
 
 
 def sigma_like(slots: int, count: int) -> SlotMatrix:
@@ -58,7 +28,7 @@ def sigma_like(slots: int, count: int) -> SlotMatrix:
 
 def measure(
     params: Parameters, count: int, schedules: Sequence[str] = SCHEDULES, threads: int = 1
-) -> Iterator[Measured]:
+) -> Iterator[HltLine]:
     """Runs a transform of `count` diagonals at the highest level by each schedule.
 
     Args:
@@ -93,22 +63,24 @@ def measure(
             out = hlt.run(c, session.galois_keys, threads)
             seconds = time.process_time() - start
         t = did.traffic
-        yield Measured(
-            name,
-            seconds,
-            t.read,
-            t.written,
-            t.spilled,
-            t.working,
-            t.held_out,
-            _native.word_memory().most - before,
-            (2 * (level + 1) + beta + 1) * limb,
-            float(np.abs(session.decrypt(out) - exact).max()),
-            out.error_bound,
+        yield HltLine(
+            params=params.name,
+            diagonals=count,
+            schedule=name,
+            cpu_seconds=seconds,
+            read=t.read,
+            written=t.written,
+            spilled=t.spilled,
+            working=t.working,
+            held_out=t.held_out,
+            allocated=_native.word_memory().most - before,
+            equation_24=(2 * (level + 1) + beta + 1) * limb,
+            max_error=float(np.abs(session.decrypt(out) - exact).max()),
+            error_bound=out.error_bound,
         )
 
 
-def table(params: Parameters, count: int, rows: Sequence[Measured]) -> Table:
+def table(params: Parameters, count: int, rows: Sequence[HltLine]) -> Table:
     """The rows for people. Keys and encoded diagonals, which stream by once, are not ciphertext traffic."""
     limb = 8 * params.degree
     made = Table(

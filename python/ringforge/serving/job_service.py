@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""A service whose requests compute for long: they wait in `jobs.Jobs`; what clients keep lies in a `depot.Depot`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ringforge.serving import service
+from ringforge.serving.access import Tokens
+from ringforge.serving.calls import Log
+from ringforge.serving.depot import Depot
+from ringforge.serving.framing import Method
+from ringforge.serving.jobs import Jobs
+from ringforge.serving.limits import Limits
+from ringforge.serving.quota import Quota
+from ringforge.serving.sessions import Turns
+from ringforge.serving.status import Asked, Task, Use
+
+#: Seconds between looks for what is too old, at the most.
+_SWEEP_SECONDS = 60.0
+
+
+class Kept(Protocol):
+    """What stays with a service."""
+
+    @property
+    def keep_seconds(self) -> float:
+        """How long results are kept."""
+
+    @property
+    def disk(self) -> int:
+        """Bytes of the depot, at the most."""
+
+
+class JobService(service.Service):
+    """See the module.
+
+    Args:
+        name, methods, limits, tokens, log: as of every service. quota: what clients may ask for.
+        depot: what is kept, on disk. jobs: what is computed; those that the last process left are taken up.
+        kept: what stays.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        methods: Mapping[str, Method],
+        limits: Limits,
+        quota: Quota,
+        depot: Depot[Any],
+        jobs: Jobs[Any],
+        kept: Kept,
+        tokens: Tokens | None,
+        log: Log,
+    ) -> None:
+        super().__init__(name, methods, limits, quota, tokens, log)
+        self._quota, self._depot, self.jobs, self._kept = quota, depot, jobs, kept
+        self._check_turns = Turns(limits.sessions)
+        self._changing = threading.Lock()  # of what the depot holds
+        self._arriving: dict[str, int] = {}  # of what comes, by client
+        self._swept = time.monotonic()
+        self._grace = 0.0
+        resumed = self.jobs.resume()
+        if resumed:
+            self._log("resumed", jobs=resumed)
+
+    def _queues(self) -> Mapping[str, Turns]:
+        return {"requests": self.jobs.turns, "keys": self._check_turns}
+
+    def _under_way(self) -> list[Task]:
+        return [*self.jobs.tasks(), *super()._under_way()]
+
+    def _quotas(self) -> dict[str, Asked]:
+        return service.asked_today(self._quota)
+
+    def _disks(self) -> dict[str, Use]:
+        return {"disk": Use(used=self._on_disk(), most=self._kept.disk)}
+
+    def _on_disk(self) -> int:
+        """Bytes that the things of all clients take."""
+        return sum(self._depot.bytes_of(c) for c in self._depot.clients())
+
+    # ---- life --------------------------------------------------------------------------------------
+
+    def stopping(self, grace_seconds: float) -> None:
+        """Ends the step under way; what is unfinished is taken up by the next process."""
+        self._grace = grace_seconds
+        self.jobs.stop()
+
+    def housekeeping(self) -> None:
+        """To be called now and then: forgets what is too old."""
+        super().housekeeping()
+        if time.monotonic() - self._swept >= min(_SWEEP_SECONDS, self._kept.keep_seconds):
+            self._swept = time.monotonic()
+            with self._log.trouble("sweep"), self._changing:
+                count = self._depot.sweep(time.time() - self._kept.keep_seconds)
+                if count:
+                    self._log("expired", jobs=count)
+
+    def finish(self, seconds: float) -> bool:
+        """Waits for the step under way, which belongs to no call; returns whether it has ended."""
+        return self.jobs.join(max(seconds, self._grace)) and super().finish(seconds)
+
+    def close(self) -> None:
+        """Lets go of the depot."""
+        super().close()
+        self._depot.close()
