@@ -119,8 +119,8 @@ def thaw(
     """
     if not isinstance(frozen, Frozen):
         raise FormatError(f"{type(frozen).__name__} is nothing that was frozen")
-    how = _How(frozen.kind not in _COPIED if borrow is None else borrow, check, threads)
     try:
+        how = _How(frozen.kind not in _COPIED if borrow is None else borrow, check, threads)
         value = how.of(frozen)
         if context is not None:
             _belongs(value, context)
