@@ -136,8 +136,8 @@ class RayPool(Pool):
             held = sum(s.bytes for s in list(_LIVING.values()))
             if held + packed.bytes > room * (1 - _UNDER_WAY):
                 raise StorageError(
-                    f"the object store of a node has {room:,} bytes, of which {held:,} are taken: {packed.bytes:,} more "
-                    "do not fit beside results; start the nodes with more (ray start --object-store-memory, or "
+                    f"the object store of a node has {room:,} bytes, of which {held:,} are taken: {packed.bytes:,} "
+                    "more do not fit beside results; start the nodes with more (ray start --object-store-memory, or "
                     "ray:local?store=BYTES)"
                 )
             try:
@@ -169,11 +169,11 @@ class RayPool(Pool):
             return value.name
 
         packed = pack((shard.function, shard.arguments), name_of)
-        nodes = self.cluster.look()
-        able = [n for n in nodes if n.cpus >= self.threads and n.memory >= shard.cost.memory]
+        nodes = [n for n in self.cluster.look() if n.cpus >= self.threads]
+        able = [n for n in nodes if n.memory >= shard.cost.memory]
         if not able:
             raise MemoryLimitError(
-                f"{shard.name} needs {shard.cost.memory:,} bytes of memory and {self.threads} processors, and the "
+                f"{shard.name} needs {shard.cost.memory:,} bytes of memory, and the "
                 f"largest node has {max((n.memory for n in nodes), default=0):,} bytes: add a larger node, or cut the "
                 "work for more workers"
             )
@@ -326,8 +326,8 @@ class _Run:
         failures.append(f"{attempt.where}: {how}, {why}")
         if len(failures) >= TRIES:
             raise Error(
-                f"{attempt.shard.name} went wrong {TRIES} times ({'; '.join(failures)}): look at the logs of Ray on these "
-                "nodes, then start anew"
+                f"{attempt.shard.name} went wrong {TRIES} times ({'; '.join(failures)}): see the logs of Ray there, "
+                "then start anew"
             )
         self._waiting.appendleft((attempt.index, attempt.began and attempt.began.node))
 

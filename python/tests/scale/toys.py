@@ -50,7 +50,7 @@ def refuse(_: Any) -> None:
     raise ShapeError("three rows, where two are needed")
 
 
-class Strange(Exception):
+class StrangeError(Exception):
     """Cannot be read from its pickle."""
 
     def __init__(self, a: int, b: int) -> None:
@@ -58,7 +58,7 @@ class Strange(Exception):
 
 
 def strange(_: Any) -> None:
-    raise Strange(1, 2)
+    raise StrangeError(1, 2)
 
 
 def once(place: str, name: str) -> bool:
