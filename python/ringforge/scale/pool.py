@@ -332,11 +332,14 @@ class _Run:
         self._waiting.appendleft((attempt.index, attempt.began and attempt.began.node))
 
     def _give_up(self) -> None:
-        """Ends shards that have given no sign for too long."""
-        now = time.monotonic()
-        for a in list(self._going.values()):
+        """Ends shards that have given no sign for too long, and those of nodes that are gone."""
+        now, alive = time.monotonic(), {n.id for n in self._pool.cluster.nodes}
+        for a in [a for a in self._going.values() if a.began is not None]:
             silent = now - a.heard
-            if a.began is not None and silent > self._pool.patience(a.shard, self._slowest):
+            if a.began.node not in alive:
+                self._pool.stop([a])
+                self._again(a, "lost", "its node is gone")
+            elif silent > self._pool.patience(a.shard, self._slowest):
                 self._pool.stop([a])
                 self._again(a, "hung", f"no sign for {silent:.0f} s")
 

@@ -88,6 +88,15 @@ def stops(_: Any, place: str, name: str) -> int:
     return 7
 
 
+def lingers(_: Any, seconds: float, place: str, name: str) -> int:
+    """Takes long in the first attempt."""
+    if once(place, name):
+        (Path(place) / f"{name}.pid").write_text(str(os.getpid()))
+        time.sleep(seconds)
+        return 0
+    return 7
+
+
 def wrong(_: Any, place: str, name: str) -> Any:
     """Something else in the first attempt."""
     return "seven" if once(place, name) else 7
