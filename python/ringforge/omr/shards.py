@@ -27,28 +27,28 @@ from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel, Bytes
 from ringforge.omr.progress import Progress, within
 
-__all__ = ["RemoteBabies", "costs", "nanoseconds"]
+__all__ = ["RemoteBabies", "costs"]
 
 Words = npt.NDArray[np.uint64]
 
 #: Numbers that a context is made of again.
-_Numbers: TypeAlias = tuple[str, int, int, tuple[int, ...], tuple[int, ...], int, str]
+Numbers: TypeAlias = tuple[str, int, int, tuple[int, ...], tuple[int, ...], int, str]
 
 #: Of a stored or returned value beside its arrays, at most; a list has some bytes for each array.
-_FRAME = 400
+FRAME = 400
 
 
 # ---- what travels --------------------------------------------------------------------------------
 
 
-def numbers(context: Context) -> _Numbers:
+def numbers(context: Context) -> Numbers:
     """What a worker makes the context of again."""
     p = context.params
     return (p.name, p.log_n, p.t, tuple(p.q), tuple(p.p), p.limbs_per_digit, p.insecure)
 
 
 @cache
-def context_of(given: _Numbers) -> Context:
+def context_of(given: Numbers) -> Context:
     """The context of these numbers, one for each in a process."""
     name, log_n, t, q, p, digit, insecure = given
     return Context(Parameters(name, log_n, t, list(q), list(p), digit, insecure))
@@ -58,7 +58,7 @@ def context_of(given: _Numbers) -> Context:
 class _Shape:
     """An `AffineShape` that travels."""
 
-    context: _Numbers
+    context: Numbers
     columns: int
     outputs: int
     babies: int
@@ -211,7 +211,7 @@ class _ShardedBabies(Sharded):
         shape, pool = r.kernel.shape, r.device.pool
         rows = tuple(pool.put(limb) for limb in results[0])
         made = RemoteBabies(r.device.name, shape, _key(r.inputs), rows)
-        return [made], _report(shape.native.baby_counts())
+        return [made], report_of(shape.native.baby_counts())
 
 
 def _key(inputs: Sequence[Any]) -> Ciphertext:
@@ -263,7 +263,7 @@ class _ShardedAffine(Implementation):
         outputs = self._rotated(r, pool, limbs, within(r.progress, _SUMS_SHARE, 1.0))
         kernel = r.kernel
         made = kernel.shape.native.assemble_of(babies.key, kernel.first, kernel.count, outputs)
-        report = _report(kernel.shape.native.run_counts(kernel.first, kernel.count))
+        report = report_of(kernel.shape.native.run_counts(kernel.first, kernel.count))
         return list(made), Report(
             r.device.name, time.perf_counter() - start, bytes=report.bytes, operations=report.operations
         )
@@ -333,7 +333,8 @@ class _ShardedAffine(Implementation):
         return [[list(words[part]) for part in (0, 1)] for words in pool.run(shards, progress)]
 
 
-def _report(counts: OpCounts) -> Report:
+def report_of(counts: OpCounts) -> Report:
+    """What a kernel counts, by its plan."""
     names = ("ntt", "intt", "mod_up", "mod_down", "key_switch", "rotation", "plain_mul")
     traffic = {"keys": int(counts.key_bytes), "matrix": int(counts.plaintext_bytes)}
     return Report("", 0.0, bytes=traffic, operations={name: int(getattr(counts, name)) for name in names})
@@ -361,13 +362,13 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     shape = kernel.shape
     p, layout, native = shape.context.params, shape.layout, shape.native
     n, limbs = p.degree, shape.limbs
-    keys = 2 * _record(p, [*p.q, *p.p], -(-p.max_limbs // p.limbs_per_digit))
+    keys = 2 * record_bytes(p, [*p.q, *p.p], -(-p.max_limbs // p.limbs_per_digit))
     expanded = 2 * int(shape.context.gadget.key_bytes(limbs))
     if isinstance(kernel, BabiesKernel):
         seconds = nanoseconds(native.baby_counts(), n, limbs) / 1e9
         size = int(native.baby_bytes)
-        sent = _record(p, p.q[:limbs], 2)
-        return [[Cost(seconds, keys + sent, _FRAME, size + _FRAME, 2 * size + expanded)]]
+        sent = record_bytes(p, p.q[:limbs], 2)
+        return [[Cost(seconds, keys + sent, FRAME, size + FRAME, 2 * size + expanded)]]
     first, count = kernel.first, kernel.count
     whole = native.run_counts(first, count)
     diagonals = sum(int(layout.bytes(g)) for g in range(first, first + count))
@@ -377,7 +378,7 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     each = (transforms * (n.bit_length() - 1) * _TRANSFORM_NS + 2 * products * _PRODUCT_NS) * n / 1e9
     room = int(native.run_bytes(first, count, 1))
     sums = [
-        Cost(len(x) * each, diagonals + len(x) * row, 2 * _FRAME, len(x) * out + _FRAME, len(x) * out + room)
+        Cost(len(x) * each, diagonals + len(x) * row, 2 * FRAME, len(x) * out + FRAME, len(x) * out + room)
         for x in cut(limbs, parts)
     ]
     if count == 1:
@@ -385,11 +386,11 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     rotating = nanoseconds(whole, n, limbs) / 1e9 - limbs * each
     one = limbs * count * 2 * n * 8
     result = 2 * limbs * n * 8
-    horner = Cost(rotating / shape.outputs, keys + one, 2 * _FRAME, result, 6 * result + expanded)
+    horner = Cost(rotating / shape.outputs, keys + one, 2 * FRAME, result, 6 * result + expanded)
     return [sums, [horner] * shape.outputs]
 
 
-def _record(p: Parameters, primes: Sequence[int], parts: int) -> int:
+def record_bytes(p: Parameters, primes: Sequence[int], parts: int) -> int:
     """Bytes of a record with so many packed polynomials."""
     return parts * sum(-(-(q - 1).bit_length() * p.degree // 8) for q in primes)
 

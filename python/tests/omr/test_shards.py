@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ringforge.devices import conformance
-from ringforge.omr import shards  # noqa: F401
+from ringforge.omr import check_shards, shards  # noqa: F401
 from tests.scale.local import device
 
 _KERNELS = ("BabiesKernel", "AffineKernel", "RangeCheckKernel", "CompressionKernel")
