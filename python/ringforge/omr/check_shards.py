@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ringforge._native import RelinKey, io
 from ringforge._native.bfv import Ciphertext, Context, Evaluator
 from ringforge._native.omr import CompressionContext, CompressionKeys, CompressionPlan
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
-from ringforge.errors import Error, FormatError, MismatchError
+from ringforge.errors import Error, FormatError, LevelError, MismatchError
 from ringforge.omr.check_kernels import CompressionKernel, RangeCheckKernel, compression_keys
 from ringforge.omr.pieces import Packed, Piece, pieces
 from ringforge.omr.progress import within
@@ -138,7 +135,9 @@ class _ShardedRangeCheck(Implementation):
             records = expect(given, list, name)
             if len(records) != len(piece.results):
                 raise FormatError(f"a worker returned {len(records)} ciphertexts for {name}, not {len(piece.results)}")
-            return [_checked(context, x, reg.limbs, key_id, name) for x, reg in zip(records, piece.results, strict=True)]
+            return [
+                _checked(context, x, reg.limbs, key_id, name) for x, reg in zip(records, piece.results, strict=True)
+            ]
 
         put = tuple(stored_ciphertext(pool, context, c) for c in inputs)
         return Shard(name, _piece, (numbers(context), piece.packed(), r.state.stored, put), check, cost)
@@ -185,8 +184,10 @@ class _ShardedCompression(Sharded):
         kernel, state = r.kernel, r.state
         u = kernel.input(r.inputs)
         plan = kernel.plan
-        if u.limbs != 2 or u.key_id != state.given.from_id:
-            plan.part(state.given, u, np.zeros((0, 0), np.uint32), 0, 1)  # says what is wrong
+        if u.limbs != 2:
+            raise LevelError(f"compression takes a ciphertext of two limbs, this one has {u.limbs}")
+        if u.key_id != state.given.from_id:
+            raise MismatchError("the keys of compression belong to another secret key: use keys made together")
         of, put = numbers(kernel.context), stored_ciphertext(pool, kernel.context, u)
 
         def check(units: range, given: Any) -> bytes:
@@ -210,9 +211,7 @@ class _ShardedCompression(Sharded):
             for units, cost in zip(_units(kernel, pool.workers), costs(kernel, pool.workers)[0], strict=True)
         ]
 
-    def combine(
-        self, r: Execution[CompressionKernel, _Compression], results: list[Any]
-    ) -> tuple[list[Any], Report]:
+    def combine(self, r: Execution[CompressionKernel, _Compression], results: list[Any]) -> tuple[list[Any], Report]:
         counts = r.kernel.plan.part_counts(r.kernel.first, r.kernel.count)
         return [bytes(r.kernel.plan.joined(results))], report_of(counts)
 

@@ -70,9 +70,7 @@ class _Shape:
         return cls(numbers(s.context), s.columns, s.outputs, s.babies, s.method, s.limbs)
 
     def opened(self) -> AffineShape:
-        return AffineShape(
-            context_of(self.context), self.columns, self.outputs, self.babies, self.method, self.limbs
-        )
+        return AffineShape(context_of(self.context), self.columns, self.outputs, self.babies, self.method, self.limbs)
 
 
 def stored_keys(pool: Pool, context: Context, keys: GaloisKeys) -> Stored:
