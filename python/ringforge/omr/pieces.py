@@ -96,7 +96,7 @@ class Piece:
         """What `packed` gave."""
         from ringforge._native.bfv import Noise
 
-        nothing = Noise(0.0, 1, 1.0)
+        nothing = Noise(0.0)
         inputs, ops, results = given
 
         def reg(said: tuple[int, int, int]) -> Reg:

@@ -315,17 +315,17 @@ class _ShardedAffine(Implementation):
         kernel, shape = r.kernel, r.kernel.shape
         keys = r.state.keys
         if keys is None:
-            return [[[limb[l][0, part] for limb in limbs] for part in (0, 1)] for l in range(shape.outputs)]
+            return [[[limb[clue][0, part] for limb in limbs] for part in (0, 1)] for clue in range(shape.outputs)]
         wanted = (2, shape.limbs, shape.context.params.degree)
         shards = [
             Shard(
-                f"omr output {l}",
+                f"omr output {clue}",
                 _horner,
-                (_Shape.of(shape), pool.put([limb[l] for limb in limbs]), keys),
-                lambda given, l=l: _words(given, wanted, shape.context.params.q, f"output {l}"),  # type: ignore[misc]
+                (_Shape.of(shape), pool.put([limb[clue] for limb in limbs]), keys),
+                lambda given, clue=clue: _words(given, wanted, shape.context.params.q[: shape.limbs], f"output {clue}"),  # type: ignore[misc]
                 cost,
             )
-            for l, cost in enumerate(costs(kernel, pool.workers)[1])
+            for clue, cost in enumerate(costs(kernel, pool.workers)[1])
         ]
         limbs.clear()
         return [[list(words[part]) for part in (0, 1)] for words in pool.run(shards, progress)]
