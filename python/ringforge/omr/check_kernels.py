@@ -120,7 +120,7 @@ def _needs(context: Context, limbs: int) -> Needs:
     return Needs(p.degree, limbs, max(q.bit_length() for q in (*p.q, *p.p)))
 
 
-def compression_keys(kernel: CompressionKernel, p: Preparation[CompressionKernel]) -> CompressionKeys:
+def compression_keys(p: Preparation[CompressionKernel]) -> CompressionKeys:
     """The keys of a key set.
 
     Raises:
@@ -148,7 +148,7 @@ class _CpuRangeCheck(Implementation):
 
 class _CpuCompression(Implementation):
     def prepare(self, p: Preparation[CompressionKernel]) -> tuple[CompressionKeys, npt.NDArray[np.uint32]]:
-        return compression_keys(p.kernel, p), p.kernel.checked(p.operands)
+        return compression_keys(p), p.kernel.checked(p.operands)
 
     def run(
         self, r: Execution[CompressionKernel, tuple[CompressionKeys, npt.NDArray[np.uint32]]]

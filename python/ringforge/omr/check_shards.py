@@ -23,7 +23,7 @@ from ringforge.errors import Error, FormatError, LevelError, MismatchError
 from ringforge.omr.check_kernels import CompressionKernel, RangeCheckKernel, compression_keys
 from ringforge.omr.pieces import Packed, Piece, pieces
 from ringforge.omr.progress import within
-from ringforge.omr.range_check import taken
+from ringforge.omr.range_check import Reg, taken
 from ringforge.omr.shards import (
     FRAME,
     Numbers,
@@ -135,16 +135,14 @@ class _ShardedRangeCheck(Implementation):
             records = expect(given, list, name)
             if len(records) != len(piece.results):
                 raise FormatError(f"a worker returned {len(records)} ciphertexts for {name}, not {len(piece.results)}")
-            return [
-                _checked(context, x, reg.limbs, key_id, name) for x, reg in zip(records, piece.results, strict=True)
-            ]
+            return [_checked(context, x, reg, key_id, name) for x, reg in zip(records, piece.results, strict=True)]
 
         put = tuple(stored_ciphertext(pool, context, c) for c in inputs)
         return Shard(name, _piece, (numbers(context), piece.packed(), r.state.stored, put), check, cost)
 
 
-def _checked(context: Context, record: Any, limbs: int, key_id: int, what: str) -> Ciphertext:
-    """A ciphertext that a worker returned, of two parts.
+def _checked(context: Context, record: Any, reg: Reg, key_id: int, what: str) -> Ciphertext:
+    """A ciphertext that a worker returned for a register.
 
     Raises:
         FormatError: it is none, or of others.
@@ -153,7 +151,7 @@ def _checked(context: Context, record: Any, limbs: int, key_id: int, what: str) 
         c = io.ciphertext_from_bytes(expect(record, bytes, what), context)
     except Error as e:
         raise FormatError(f"a worker returned no ciphertext for {what}: {e}") from None
-    if c.limbs != limbs or c.size != 2 or c.key_id != key_id:
+    if c.limbs != reg.limbs or c.size != reg.parts or c.key_id != key_id:
         raise FormatError(f"a worker returned a ciphertext of {c.limbs} limbs and {c.size} parts for {what}")
     return c
 
@@ -173,7 +171,7 @@ class _Compression:
 
 class _ShardedCompression(Sharded):
     def place(self, p: Preparation[CompressionKernel], pool: Pool) -> _Compression:
-        keys, words = compression_keys(p.kernel, p), p.kernel.checked(p.operands)
+        keys, words = compression_keys(p), p.kernel.checked(p.operands)
         _matching(p.kernel)
         return _Compression(keys, pool.put(keys.to_bytes(), keys), pool.put(words, p.operands), words.nbytes)
 
@@ -268,8 +266,8 @@ def costs(kernel: RangeCheckKernel | CompressionKernel, parts: int = 1) -> list[
     expanded = int(kernel.context.gadget.key_bytes(p.max_limbs))
 
     def cost(piece: Piece) -> Cost:
-        taking = sum(record_bytes(p, p.q[: reg.limbs], 2) for reg in piece.inputs)
-        giving = sum(record_bytes(p, p.q[: reg.limbs], 2) for reg in piece.results)
+        taking = sum(record_bytes(p, p.q[: reg.limbs], reg.parts) for reg in piece.inputs)
+        giving = sum(record_bytes(p, p.q[: reg.limbs], reg.parts) for reg in piece.results)
         sent = FRAME + 40 * len(piece.ops)
         return Cost(piece.weight * n * _WEIGHT_NS / 1e9, key + taking, sent, giving, piece.live * n * 8 + expanded)
 
