@@ -365,8 +365,8 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     if isinstance(kernel, BabiesKernel):
         seconds = nanoseconds(native.baby_counts(), n, limbs) / 1e9
         size = int(native.baby_bytes)
-        sent = record_bytes(p, p.q[:limbs], 2)
-        return [[Cost(seconds, keys + sent, FRAME, size + FRAME, 2 * size + expanded)]]
+        key = record_bytes(p, p.q[:limbs], 1)  # its other part is a seed
+        return [[Cost(seconds, keys + key, FRAME, size + FRAME, 2 * size + expanded)]]
     first, count = kernel.first, kernel.count
     whole = native.run_counts(first, count)
     diagonals = sum(int(layout.bytes(g)) for g in range(first, first + count))
