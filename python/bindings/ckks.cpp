@@ -134,9 +134,6 @@ void bind_ckks(nb::module_& m) {
       .def("__len__", &GaloisKeys::size)
       .def_prop_ro("elements", &GaloisKeys::elements)
       .def(
-          "at", [](const GaloisKeys& s, u64 element) { return GaloisKey{element, s.at(element)}; }, "element"_a,
-          "An element's key, shared.")
-      .def(
           "level", [](const GaloisKeys& s, u64 element) { return s.at(element)->limbs - 1; }, "element"_a,
           "Level that an element's key covers.")
       .def(
