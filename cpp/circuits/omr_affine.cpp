@@ -54,6 +54,86 @@ class Rooms {
   std::vector<Room> free_;
 };
 
+/// The sums of giant steps at one limb: what is exact for each limb by itself. The first part of each transform leaves
+/// the caches; then, tile by tile, the babies' words are gathered, and a tile of diagonals is transformed to its end
+/// and multiplied while it is in the second-level cache.
+class LimbSums {
+ public:
+  LimbSums(const OmrLayout& layout, OmrAffine::Shard shard, std::span<const std::span<const std::uint8_t>> diagonals)
+      : lay_(layout),
+        shard_(shard),
+        diagonals_(diagonals),
+        n_(layout.slots()),
+        tile_(std::min(n_, kernels::kNttTile)),
+        rooms_({group() * layout.terms(0) * stride(), n_, 2 * layout.rotations() * row()}) {}
+
+  /// Giant steps at a time.
+  std::size_t group() const noexcept { return std::min(kGroup, shard_.count); }
+
+  /// Steps [g0, last) of the shard, at most `group()`.
+  /// @param y (rotation, part) -> N words; @param to (step, output, part) -> N words
+  template <class Y, class To>
+  void operator()(std::size_t g0, std::size_t last, const Prime& prime, const Y& y, const To& to) {
+    const std::size_t outputs = lay_.outputs(), matrices = lay_.matrices(), rows = lay_.rotations();
+    const auto& kern = kernels::active();
+    Room room = rooms_.take();
+    std::vector<const u64*> x(lay_.terms(0)), y0(rows), y1(rows);
+    for (std::size_t b = 0; b < rows; ++b) {
+      y0[b] = room.held.data() + 2 * b * row();
+      y1[b] = y0[b] + row();
+    }
+    for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
+      std::vector<u64*> made_of;  // every diagonal of these steps
+      for (std::size_t g = g0; g < last; ++g) {
+        const std::size_t terms = lay_.terms(shard_.first + g);
+        for (std::size_t b = 0; b < terms; ++b) {
+          made_of.push_back(room.made.data() + made_of.size() * stride());
+          kern.ntt_packed_head(made_of.back(), room.work.data(),
+                               diagonals_[g].data() + (matrix * terms + b) * lay_.diagonal_bytes(),
+                               lay_.plain().mod().bits, lay_.plain().value(), prime.table());
+        }
+        count({.ntt = terms});
+      }
+      for (std::size_t first = 0; first < n_; first += tile_) {
+        for (std::size_t b = 0; b < rows; ++b)
+          for (std::size_t part = 0; part < 2; ++part)
+            std::copy_n(y(b, part) + first, tile_, room.held.data() + (2 * b + part) * row());
+        for (std::size_t g = g0, at = 0; g < last; ++g) {
+          const std::size_t terms = lay_.terms(shard_.first + g);
+          for (std::size_t b = 0; b < terms; ++b, ++at) {
+            const u64* soon = at + 1 < made_of.size() ? made_of[at + 1] : nullptr;
+            kern.ntt_finish(made_of[at], first, tile_, soon, prime.table());
+            x[b] = made_of[at] + first;
+          }
+          // Every output of one matrix takes the babies from a step further on.
+          const std::size_t end = matrices > 1 ? matrix + 1 : outputs;
+          std::size_t l = matrix;
+          for (; l + 1 < end; l += 2) {
+            u64* const out[4] = {to(g, l, 0) + first, to(g, l, 1) + first, to(g, l + 1, 0) + first,
+                                 to(g, l + 1, 1) + first};
+            kern.dot2_twice(out, x.data(), y0.data() + l, y1.data() + l, terms, tile_, prime.mod());
+          }
+          const std::size_t from = matrices > 1 ? 0 : l;
+          if (l < end)
+            kern.dot2(to(g, l, 0) + first, to(g, l, 1) + first, x.data(), y0.data() + from, y1.data() + from, terms,
+                      false, tile_, prime.mod());
+        }
+      }
+    }
+    rooms_.give(std::move(room));
+  }
+
+ private:
+  std::size_t row() const noexcept { return tile_ + kStagger; }
+  std::size_t stride() const noexcept { return n_ + kStagger; }
+
+  const OmrLayout& lay_;
+  OmrAffine::Shard shard_;
+  std::span<const std::span<const std::uint8_t>> diagonals_;
+  std::size_t n_, tile_;
+  Rooms rooms_;
+};
+
 }  // namespace
 
 OmrAffine::OmrAffine(bfv::ContextPtr context, OmrLayout layout, std::size_t limbs)
@@ -98,10 +178,15 @@ void OmrAffine::check_run(const OmrBabies& babies, Shard shard, const rlwe::Galo
     check(c, "a rotation of the key");
     if (c.key_id != babies.rotations[0].key_id) throw MismatchError("rotations of the key are under different keys");
   }
+  check_giants(babies.rotations[0].key_id, shard, keys);
+}
+
+void OmrAffine::check_giants(u64 key_id, Shard shard, const rlwe::GaloisKeys& keys) const {
+  check(shard);
   if (shard.count == 1) return;
   const auto key = keys.at(giant_element());
   key->check(ctx_->gadget(), limbs_);
-  if (key->key_id != babies.rotations[0].key_id)
+  if (key->key_id != key_id)
     throw MismatchError("the Galois key was made under another secret key than the rotations of the key");
 }
 
@@ -124,10 +209,24 @@ std::vector<bfv::Ciphertext> OmrAffine::assemble(const OmrBabies& babies, Shard 
                      " rotations; there are " + std::to_string(layout_.outputs()) + " and " +
                      std::to_string(layout_.rotations()));
   for (const auto& c : babies.rotations) check(c, "a rotation of the key");
+  return assembled_outputs(babies.noise, babies.rotations[0].key_id, shard, outputs);
+}
+
+std::vector<bfv::Ciphertext> OmrAffine::assemble(const bfv::Ciphertext& v, Shard shard,
+                                                 std::span<const PairLimbs> outputs) const {
+  ctx_->check(v);
+  check(v, "the encrypted signal key");
+  check(shard);
+  if (outputs.size() != layout_.outputs())
+    throw ShapeError(std::to_string(outputs.size()) + " outputs; there are " + std::to_string(layout_.outputs()));
+  return assembled_outputs(baby_noise(v), v.key_id, shard, outputs);
+}
+
+std::vector<bfv::Ciphertext> OmrAffine::assembled_outputs(std::span<const bfv::Noise> babies, u64 key_id, Shard shard,
+                                                          std::span<const PairLimbs> outputs) const {
   std::vector<bfv::Ciphertext> out;
   for (std::size_t l = 0; l < outputs.size(); ++l)
-    out.emplace_back(ctx_->t(), run_noise(babies.noise, shard, l),
-                     assembled_pair(ctx_->basis(limbs_), outputs[l], babies.rotations[0].key_id));
+    out.emplace_back(ctx_->t(), run_noise(babies, shard, l), assembled_pair(ctx_->basis(limbs_), outputs[l], key_id));
   return out;
 }
 
@@ -149,28 +248,32 @@ OmrBabies OmrAffine::babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& ke
   return out;
 }
 
-std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard shard,
-                                            std::span<const std::span<const std::uint8_t>> diagonals,
-                                            const rlwe::GaloisKeys& keys, unsigned threads,
-                                            const OmrProgress& progress) const {
-  const OmrLayout& lay = layout_;
-  const std::vector<rlwe::Ciphertext>& babies = held_babies.rotations;
-  const std::size_t n = lay.slots(), outputs = lay.outputs(), matrices = lay.matrices();
+void OmrAffine::check_diagonals(Shard shard, std::span<const std::span<const std::uint8_t>> diagonals) const {
   check(shard);
   if (diagonals.size() != shard.count)
     throw ShapeError("diagonals of " + std::to_string(diagonals.size()) + " giant steps for a shard of " +
                      std::to_string(shard.count));
   for (std::size_t g = 0; g < shard.count; ++g)
-    if (diagonals[g].size() != lay.bytes(shard.first + g))
+    if (diagonals[g].size() != layout_.bytes(shard.first + g))
       throw ShapeError("giant step " + std::to_string(shard.first + g) + " has diagonals of " +
                        std::to_string(diagonals[g].size()) + " bytes, not " +
-                       std::to_string(lay.bytes(shard.first + g)));
+                       std::to_string(layout_.bytes(shard.first + g)));
+}
+
+std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard shard,
+                                            std::span<const std::span<const std::uint8_t>> diagonals,
+                                            const rlwe::GaloisKeys& keys, unsigned threads,
+                                            const OmrProgress& progress) const {
+  const std::vector<rlwe::Ciphertext>& babies = held_babies.rotations;
+  const std::size_t outputs = layout_.outputs();
+  check_diagonals(shard, diagonals);
   check_run(held_babies, shard, keys);  // before the sums are made
   std::shared_ptr<const rlwe::SwitchingKey> key;
   if (shard.count > 1) key = keys.at(giant_element());
 
   const Basis basis = ctx_->basis(limbs_);
-  const std::size_t group = std::min(kGroup, shard.count), most = lay.terms(0), each = lay.diagonal_bytes();
+  LimbSums sum_limb(layout_, shard, diagonals);
+  const std::size_t group = sum_limb.group();
   std::vector<std::vector<rlwe::Ciphertext>> sums(group, std::vector<rlwe::Ciphertext>(outputs));
   for (auto& step : sums)
     for (auto& c : step) {
@@ -178,79 +281,20 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
       c.parts.emplace_back(basis);
       c.parts.emplace_back(basis);
     }
-  std::size_t products = 0, bytes = 0;
-  for (std::size_t g = 0; g < shard.count; ++g) {
-    products += outputs * lay.terms(shard.first + g);
-    bytes += limbs_ * diagonals[g].size();
-  }
-  count({.plain_mul = products, .plaintext_bytes = bytes});
-  // The babies, once for every giant step; sums out.
-  move_limbs(2 * limbs_ * lay.rotations() * shard.count, 2 * limbs_ * outputs * shard.count, n);
+  count_sums(shard, limbs_);
 
   Reports<bool> reports(progress, limbs_ * shard.count + kRotationUnits * outputs * (shard.count - 1));
-  const auto& kern = kernels::active();
-  const std::size_t tile = std::min(n, kernels::kNttTile), rows = babies.size(), row = tile + kStagger;
-  const std::size_t stride = n + kStagger;
-  Rooms rooms({group * most * stride, n, 2 * rows * row});
-  // Sums of the giant steps [g0, last) at limb j. The first part of each transform leaves the caches; then, tile by
-  // tile, the babies' words are gathered, and a tile of diagonals is transformed to its end and multiplied while it is
-  // in the second-level cache.
-  const auto sum_limb = [&](std::size_t g0, std::size_t last, std::size_t j) {
-    const Prime& prime = basis[j];
-    Room room = rooms.take();
-    std::vector<const u64*> x(most), y0(rows), y1(rows);
-    for (std::size_t b = 0; b < rows; ++b) {
-      y0[b] = room.held.data() + 2 * b * row;
-      y1[b] = y0[b] + row;
-    }
-    for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
-      std::vector<u64*> made_of;  // every diagonal of these steps
-      for (std::size_t g = g0; g < last; ++g) {
-        const std::size_t terms = lay.terms(shard.first + g);
-        for (std::size_t b = 0; b < terms; ++b) {
-          made_of.push_back(room.made.data() + made_of.size() * stride);
-          kern.ntt_packed_head(made_of.back(), room.work.data(), diagonals[g].data() + (matrix * terms + b) * each,
-                               lay.plain().mod().bits, lay.plain().value(), prime.table());
-        }
-        count({.ntt = terms});
-      }
-      for (std::size_t first = 0; first < n; first += tile) {
-        for (std::size_t b = 0; b < rows; ++b)
-          for (std::size_t part = 0; part < 2; ++part)
-            std::copy_n(babies[b].parts[part].limb(j) + first, tile, room.held.data() + (2 * b + part) * row);
-        for (std::size_t g = g0, at = 0; g < last; ++g) {
-          const std::size_t terms = lay.terms(shard.first + g);
-          for (std::size_t b = 0; b < terms; ++b, ++at) {
-            const u64* soon = at + 1 < made_of.size() ? made_of[at + 1] : nullptr;
-            kern.ntt_finish(made_of[at], first, tile, soon, prime.table());
-            x[b] = made_of[at] + first;
-          }
-          // Every output of one matrix takes the babies from a step further on.
-          std::vector<rlwe::Ciphertext>& step = sums[g - g0];
-          const auto to = [&](std::size_t l, std::size_t part) { return step[l].parts[part].limb(j) + first; };
-          const std::size_t end = matrices > 1 ? matrix + 1 : outputs;
-          std::size_t l = matrix;
-          for (; l + 1 < end; l += 2) {
-            u64* const out[4] = {to(l, 0), to(l, 1), to(l + 1, 0), to(l + 1, 1)};
-            kern.dot2_twice(out, x.data(), y0.data() + l, y1.data() + l, terms, tile, prime.mod());
-          }
-          const std::size_t from = matrices > 1 ? 0 : l;
-          if (l < end)
-            kern.dot2(to(l, 0), to(l, 1), x.data(), y0.data() + from, y1.data() + from, terms, false, tile,
-                      prime.mod());
-        }
-      }
-    }
-    rooms.give(std::move(room));
-    reports.add(last - g0);
-  };
-
   // Horner's rule from the last giant step down, a group at a time: sums of a few steps only are held.
   const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
   std::vector<rlwe::Ciphertext> acc;
   for (std::size_t last = shard.count; last != 0;) {
     const std::size_t g0 = (last - 1) / group * group;
-    parallel_for(threads, limbs_, [&](std::size_t j) { sum_limb(g0, last, j); });
+    parallel_for(threads, limbs_, [&](std::size_t j) {
+      sum_limb(
+          g0, last, basis[j], [&](std::size_t b, std::size_t part) { return babies[b].parts[part].limb(j); },
+          [&](std::size_t g, std::size_t l, std::size_t part) { return sums[g - g0][l].parts[part].limb(j); });
+      reports.add(last - g0);
+    });
     for (; last != g0; --last) {
       std::vector<rlwe::Ciphertext>& step = sums[last - 1 - g0];
       if (acc.empty()) {
@@ -268,6 +312,71 @@ std::vector<bfv::Ciphertext> OmrAffine::run(const OmrBabies& held_babies, Shard 
   for (std::size_t l = 0; l < outputs; ++l)
     out.emplace_back(ctx_->t(), run_noise(held_babies.noise, shard, l), std::move(acc[l]));
   return out;
+}
+
+void OmrAffine::count_sums(Shard shard, std::size_t limbs) const {
+  std::size_t products = 0, bytes = 0;
+  for (std::size_t g = shard.first; g < shard.first + shard.count; ++g) {
+    products += layout_.outputs() * layout_.terms(g);
+    bytes += limbs * layout_.bytes(g);
+  }
+  count({.plain_mul = products, .plaintext_bytes = bytes});
+  // The babies, once for every giant step; sums out.
+  move_limbs(2 * limbs * layout_.rotations() * shard.count, 2 * limbs * layout_.outputs() * shard.count,
+             layout_.slots());
+}
+
+void OmrAffine::sums(std::span<const LimbWork> limbs, Shard shard,
+                     std::span<const std::span<const std::uint8_t>> diagonals, unsigned threads,
+                     const OmrProgress& progress) const {
+  check_diagonals(shard, diagonals);
+  const std::size_t n = layout_.slots();
+  for (const LimbWork& work : limbs)
+    if (work.limb >= limbs_ || work.babies.size() != layout_.rotations() * 2 * n ||
+        work.out.size() != layout_.outputs() * shard.count * 2 * n)
+      throw ShapeError("limb " + std::to_string(work.limb) + " with " + std::to_string(work.babies.size()) +
+                       " words of rotations and room for " + std::to_string(work.out.size()) + "; a limb of " +
+                       std::to_string(limbs_) + " has " + std::to_string(layout_.rotations() * 2 * n) + " and " +
+                       std::to_string(layout_.outputs() * shard.count * 2 * n));
+  const Basis basis = ctx_->basis(limbs_);
+  LimbSums sum_limb(layout_, shard, diagonals);
+  count_sums(shard, limbs.size());
+  Reports<bool> reports(progress, limbs.size() * shard.count);
+  parallel_for(threads, limbs.size(), [&](std::size_t i) {
+    const LimbWork& work = limbs[i];
+    for (std::size_t g0 = 0; g0 < shard.count; g0 += sum_limb.group()) {
+      const std::size_t last = std::min(shard.count, g0 + sum_limb.group());
+      sum_limb(
+          g0, last, basis[work.limb],
+          [&](std::size_t b, std::size_t part) { return work.babies.data() + (2 * b + part) * n; },
+          [&](std::size_t g, std::size_t l, std::size_t part) {
+            return work.out.data() + ((l * shard.count + g) * 2 + part) * n;
+          });
+      reports.add(last - g0);
+    }
+  });
+}
+
+rlwe::Ciphertext OmrAffine::horner(std::span<const PairLimbs> steps, const rlwe::GaloisKeys& keys, unsigned threads,
+                                   const OmrProgress& progress) const {
+  if (steps.empty()) throw ShapeError("no sums of giant steps");
+  const Basis basis = ctx_->basis(limbs_);
+  const rlwe::Evaluator ev(ctx_->gadget_ptr(), threads);
+  std::shared_ptr<const rlwe::SwitchingKey> key;
+  if (steps.size() > 1) {
+    key = keys.at(giant_element());
+    key->check(ctx_->gadget(), limbs_);
+  }
+  const u64 id = key ? key->key_id : 0;
+  Reports<bool> reports(progress, steps.size());
+  rlwe::Ciphertext acc = assembled_pair(basis, steps.back(), id);
+  reports.add(1);
+  for (std::size_t g = steps.size() - 1; g-- != 0;) {
+    acc = ev.map(acc, giant_element(), *key);
+    ev.add_in_place(acc, assembled_pair(basis, steps[g], id));
+    reports.add(1);
+  }
+  return acc;
 }
 
 std::vector<bfv::Ciphertext> OmrAffine::combine(std::span<const bfv::Ciphertext> lower, std::size_t count,

@@ -253,6 +253,23 @@ std::vector<Ciphertext> Compressor::packed(std::vector<CompressionPart> parts) c
   return r;
 }
 
+CompressionPart CompressionPart::joined(std::vector<CompressionPart> parts) {
+  if (parts.empty()) throw ShapeError("no parts of a digest");
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.shard.first < b.shard.first; });
+  CompressionPart r{{parts[0].shard.first, 0}, {}};
+  const u64 key = parts[0].packed.at(0).key_id;
+  for (CompressionPart& p : parts) {
+    if (p.shard.first != r.shard.first + r.shard.count)
+      throw ShapeError("parts of a digest that are joined must be neighbours: there is a gap or an overlap");
+    r.shard.count += p.shard.count;
+    for (Ciphertext& c : p.packed) {
+      if (c.key_id != key) throw MismatchError("parts of a digest are under different keys");
+      r.packed.push_back(std::move(c));
+    }
+  }
+  return r;
+}
+
 // ---- parts as records -------------------------------------------------------------------------------
 
 namespace {

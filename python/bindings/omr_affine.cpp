@@ -15,6 +15,17 @@ using namespace ringforge::circuits;
 using Row = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Residues = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using ByteRow = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Pairs = nb::ndarray<const u64, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+/// An array of words that takes a block over.
+template <class Dimensions>
+nb::ndarray<nb::numpy, u64, Dimensions> handed(WordBuffer words, std::initializer_list<std::size_t> shape) {
+  auto held = std::make_unique<WordBuffer>(std::move(words));
+  u64* const first = held->data();
+  nb::capsule owner(held.get(), [](void* p) noexcept { delete static_cast<WordBuffer*>(p); });
+  (void)held.release();
+  return nb::ndarray<nb::numpy, u64, Dimensions>(first, shape, owner);
+}
 
 OmrMethod method_of(const std::string& name) {
   if (name == "paper") return OmrMethod::paper;
@@ -75,6 +86,20 @@ void bind_omr_affine(nb::module_& m) {
             return to_numpy<u64>(poly.limb(i), poly.degree());
           },
           "rotation"_a, "part"_a, "i"_a)
+      .def(
+          "rows",
+          [](const OmrBabies& b, std::size_t i) {
+            const std::size_t count = b.rotations.size(), n = b.rotations.at(0).parts.at(0).degree();
+            if (i >= b.rotations[0].limbs()) throw nb::index_error();
+            WordBuffer words(count * 2 * n);
+            unlocked([&] {
+              for (std::size_t r = 0; r < count; ++r)
+                for (std::size_t part = 0; part < 2; ++part)
+                  std::copy_n(b.rotations[r].parts[part].limb(i), n, words.data() + (2 * r + part) * n);
+            });
+            return handed<nb::ndim<3>>(std::move(words), {count, 2, n});
+          },
+          "i"_a, "Limb i of all rotations: (rotations, 2, N) words.")
       .def_prop_ro("noise", [](const OmrBabies& b) { return b.noise; }, "Predicted, of every rotation.");
   nb::class_<OmrAffine>(s, "Affine", "The affine transform of a bulletin under a key.")
       .def(
@@ -107,6 +132,56 @@ void bind_omr_affine(nb::module_& m) {
           },
           "babies"_a, "first"_a, "diagonals"_a, "galois"_a, "threads"_a = 1, "progress"_a = nb::none(),
           "Outputs of the giant steps from `first` on. A progress that returns False cancels.")
+      .def(
+          "sums",
+          [](const OmrAffine& self, std::size_t first, const std::vector<ByteRow>& diagonals,
+             const std::vector<std::size_t>& limbs, const std::vector<Pairs>& babies, unsigned threads,
+             const ProgressCallback& progress) {
+            if (limbs.size() != babies.size())
+              throw ShapeError(std::to_string(babies.size()) + " arrays of rotations for " +
+                               std::to_string(limbs.size()) + " limbs");
+            std::vector<std::span<const std::uint8_t>> rows;
+            for (const auto& d : diagonals) rows.emplace_back(d.data(), d.size());
+            const std::size_t outputs = self.layout().outputs(), n = self.layout().slots();
+            const std::size_t words = outputs * rows.size() * 2 * n;
+            std::vector<WordBuffer> made;
+            const auto report = with_gil(progress);
+            unlocked([&] {
+              std::vector<OmrAffine::LimbWork> work;
+              made.reserve(limbs.size());
+              for (std::size_t i = 0; i < limbs.size(); ++i) {
+                made.emplace_back(words);
+                work.push_back({limbs[i], {babies[i].data(), babies[i].size()}, {made[i].data(), words}});
+              }
+              self.sums(work, {first, rows.size()}, rows, threads, report);
+            });
+            std::vector<nb::ndarray<nb::numpy, u64, nb::ndim<4>>> out;
+            for (WordBuffer& m : made) out.push_back(handed<nb::ndim<4>>(std::move(m), {outputs, rows.size(), 2, n}));
+            return out;
+          },
+          "first"_a, "diagonals"_a, "limbs"_a, "babies"_a, "threads"_a = 1, "progress"_a = nb::none(),
+          "Sums of the giant steps from `first` on at some limbs, from those limbs' `Babies.rows`: for each limb "
+          "(outputs, giant steps, 2, N) words. A progress that returns False cancels.")
+      .def(
+          "horner",
+          [](const OmrAffine& self, const std::vector<std::vector<std::vector<Words>>>& steps,
+             const rlwe::GaloisKeys& keys, unsigned threads, const ProgressCallback& progress) {
+            const PairViews views = pair_views(steps);
+            const auto report = with_gil(progress);
+            WordBuffer words;
+            unlocked([&] {
+              const rlwe::Ciphertext made = self.horner(views, keys, threads, report);
+              const std::size_t n = self.layout().slots();
+              words = WordBuffer(2 * self.limbs() * n);
+              for (std::size_t part = 0; part < 2; ++part)
+                for (std::size_t i = 0; i < self.limbs(); ++i)
+                  std::copy_n(made.parts[part].limb(i), n, words.data() + (part * self.limbs() + i) * n);
+            });
+            return handed<nb::ndim<3>>(std::move(words), {2, self.limbs(), self.layout().slots()});
+          },
+          "steps"_a, "galois"_a, "threads"_a = 1, "progress"_a = nb::none(),
+          "One output's words, (2, limbs, N), from its sums: [giant step][part][limb]. A progress that returns False "
+          "cancels.")
       .def(
           "combine",
           [](const OmrAffine& self, const std::vector<bfv::Ciphertext>& lower, std::size_t count,
@@ -143,6 +218,28 @@ void bind_omr_affine(nb::module_& m) {
           },
           "babies"_a, "first"_a, "count"_a, "outputs"_a,
           "Outputs from residues that another machine computed: [output][part][limb].")
+      .def(
+          "assemble_of",
+          [](const OmrAffine& self, const bfv::Ciphertext& key, std::size_t first, std::size_t count,
+             const std::vector<std::vector<std::vector<Words>>>& outputs) {
+            const PairViews views = pair_views(outputs);
+            return unlocked([&] { return self.assemble(key, {first, count}, views); });
+          },
+          "key"_a, "first"_a, "count"_a, "outputs"_a,
+          "The same, by the encrypted key whose rotations were used, where they are elsewhere.")
+      .def(
+          "check_giants",
+          [](const OmrAffine& self, const bfv::Ciphertext& key, std::size_t first, std::size_t count,
+             const rlwe::GaloisKeys& keys) { self.check_giants(key.key_id, {first, count}, keys); },
+          "key"_a, "first"_a, "count"_a, "galois"_a, GilReleased(),
+          "Raises what `run` would raise of the shard and the keys.")
+      .def(
+          "key_of",
+          [](const OmrAffine& self, const OmrBabies& babies) {
+            self.check_run(babies, {0, 1}, {});
+            return bfv::Ciphertext(self.context()->t(), babies.noise[0], rlwe::Ciphertext(babies.rotations[0]));
+          },
+          "babies"_a, "The encrypted key that rotations are of; raises what `run` would raise of them.")
       .def("baby_counts", &OmrAffine::baby_counts)
       .def(
           "run_counts",

@@ -183,6 +183,34 @@ void bind_omr_compress(nb::module_& m) {
           "The part of a digest of units [first, first + count), as a record; words: (N, words), below t. A progress "
           "callback that returns False cancels.")
       .def(
+          "part_range",
+          [](const CompressionPlan& plan, const nb::bytes& part) {
+            return unlocked([&, bytes = view(part)] {
+              io::ByteSource in(bytes);
+              const auto loaded = CompressionPart::load(in, plan);
+              io::check_alone(in, kCompressionPartType);
+              return std::pair(loaded.shard.first, loaded.shard.count);
+            });
+          },
+          "part"_a, "First unit and units of a part; reads all of it.")
+      .def(
+          "joined",
+          [](const CompressionPlan& plan, const std::vector<nb::bytes>& parts) {
+            std::vector<std::span<const std::uint8_t>> views;
+            for (const auto& p : parts) views.push_back(view(p));
+            return bytes_of(unlocked([&] {
+              std::vector<CompressionPart> loaded;
+              for (const auto& bytes : views) {
+                io::ByteSource in(bytes);
+                loaded.push_back(CompressionPart::load(in, plan));
+                io::check_alone(in, kCompressionPartType);
+              }
+              const auto joined = CompressionPart::joined(std::move(loaded));
+              return written([&](std::ostream& out) { joined.save(out, plan); });
+            }));
+          },
+          "parts"_a, "Neighbouring parts as one: the record that `part` makes of all their units.")
+      .def(
           "digest",
           [](const CompressionPlan& plan, const CompressionKeys& keys, const std::vector<nb::bytes>& parts,
              u64 bulletin) {

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from ringforge.devices.base import Device, Execution, Implementation, Preparation, Progress, Report
+from ringforge.devices.base import Buffer, Device, Execution, Implementation, Preparation, Progress, Report
 from ringforge.errors import FormatError
 
 T = TypeVar("T")
@@ -128,6 +128,14 @@ class Pool(ABC):
         """
 
 
+class Distant(Buffer):
+    """A result that stays in the store."""
+
+    @abstractmethod
+    def fetched(self, pool: Pool) -> Any:
+        """What it holds, as a host object."""
+
+
 class ShardedDevice(Device):
     """A device whose kernels run in the shards of a pool.
 
@@ -137,6 +145,9 @@ class ShardedDevice(Device):
 
     def __init__(self, name: str, pool: Pool) -> None:
         self.name, self.pool = name, pool
+
+    def fetch(self, buffer: Any) -> Any:
+        return buffer.fetched(self.pool) if isinstance(buffer, Distant) else super().fetch(buffer)
 
 
 class Sharded(Implementation):

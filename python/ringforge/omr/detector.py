@@ -92,7 +92,7 @@ class Detector:
     Args:
         s: the set of the board. source: the board.
         method: of keys that are taken. shards: of the affine transform. threads: for each step.
-        device: that computes the affine transform.
+        device: that computes the affine transform, and range check and compression if it can; else `cpu` does.
 
     Raises:
         ParameterError: more shards than giant steps, or a device that does not compute one of them.
@@ -296,7 +296,7 @@ class DetectorSession:
         reach(progress, _READING_SHARE)
         engine, count = self.engine, step.last - step.first
         told = within(progress, _READING_SHARE, 1.0)
-        return bytes(plan.part(engine.key.compression, u, weights, step.first, count, engine.threads, told))
+        return engine.compress(plan, u, weights, step.first, count, told)
 
     def _digest(self, step: Step, number: int, parts: list[bytes]) -> bytes:
         about = dict(step.options)

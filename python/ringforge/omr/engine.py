@@ -12,8 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge._native.bfv import Ciphertext, Evaluator
+from ringforge._native.omr import CompressionPlan
 from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import MismatchError, ShapeError
+from ringforge.omr import check_shards, shards
+from ringforge.omr.check_kernels import CompressionKernel, RangeCheckKernel
 from ringforge.omr.kernels import AffineKernel, BabiesKernel
 from ringforge.omr.keys import DetectionKey
 from ringforge.omr.plan import Plan, Shard
@@ -23,6 +26,9 @@ __all__ = ["Engine", "encode_diagonals"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
+
+#: Devices with a pool run the kernels in shards: that is said where they are used.
+_SHARDED = (shards, check_shards)
 
 #: Of the time of a key's first affine transform: the rotations of the key.
 _BABIES_SHARE = 0.2
@@ -53,7 +59,7 @@ class Engine:
         plan: of the key's set and method.
         key: the receiver's.
         threads: for each call.
-        device: that computes the affine transform; the range check is the processor's.
+        device: that computes the affine transform, and range check and compression if it can; else `cpu` does.
 
     Raises:
         MismatchError: the key is for another set or method.
@@ -68,7 +74,11 @@ class Engine:
         self.plan, self.key, self.threads = plan, key, threads
         self.device = open_device(device) if isinstance(device, str) else device
         self._lock, self._babies = threading.Lock(), None
-        self._keys = KeySet(galois=key.galois)
+        runs = self.device.capabilities().kernels
+        self._later = {
+            k: self.device if k in runs else open_device("cpu") for k in (RangeCheckKernel, CompressionKernel)
+        }
+        self._keys = KeySet(galois=key.galois, relin=key.relin, own=(key.compression,))
         self._evaluator = Evaluator(plan.shape.context, threads)
 
     def babies(self, progress: Progress | None = None) -> Any:
@@ -156,7 +166,33 @@ class Engine:
         Raises:
             NoiseError: the errors have more noise than planned. Error "cancelled": `progress` returned False.
         """
-        return self.plan.program.run(self._evaluator, self.key.relin, x, progress)
+        device, kernel = self._later[RangeCheckKernel], RangeCheckKernel(self.plan.shape.context, self.plan.program)
+        outputs, _ = device.run(device.prepare(kernel, self._keys), list(x), threads=self.threads, progress=progress)
+        checked: Ciphertext = device.download(outputs[0])
+        return checked
+
+    def compress(
+        self,
+        plan: CompressionPlan,
+        u: Ciphertext,
+        weights: Words,
+        first: int,
+        count: int,
+        progress: Progress | None = None,
+    ) -> bytes:
+        """The part of a digest of units [first, first + count), as a record.
+
+        Args:
+            u: of `range_check`. weights: words of the entries, uint32[N, plan.words].
+
+        Raises:
+            ShapeError: other weights, or units that there are not. Error "cancelled": `progress` returned False.
+        """
+        device = self._later[CompressionKernel]
+        kernel = CompressionKernel(self.plan.shape.context, plan, first, count)
+        handle = device.prepare(kernel, self._keys, weights)
+        outputs, _ = device.run(handle, [u], threads=self.threads, progress=progress)
+        return bytes(device.download(outputs[0]))
 
     def detect(self, diagonals: Sequence[Bytes], b: Words, progress: Progress | None = None) -> Ciphertext:
         """All stages for one bulletin."""

@@ -115,36 +115,47 @@ class Program:
         Raises:
             NoiseError: an input has more noise than the program was made for, or other limbs. Error "cancelled".
         """
-        held: dict[int, Ciphertext] = {}
-        for reg, c in zip(self.inputs, inputs, strict=True):
-            if c.limbs != reg.limbs or c.log_deviation > reg.noise.log_deviation + 1e-9:
-                raise NoiseError(
-                    f"an input of {c.limbs} limbs and noise 2^{c.log_deviation:.1f}, the range check was planned for "
-                    f"{reg.limbs} and 2^{reg.noise.log_deviation:.1f}: plan with the noise that there is"
-                )
-            held[reg.index] = c
-        total = sum(_weight(op) for op in self.ops)
+        held = taken(self.inputs, inputs)
+        total = sum(weight(op) for op in self.ops)
         done = 0.0
         for number, op in enumerate(self.ops):
-            made = _apply(evaluator, relin, op, [held[a.index] for a in op.args])
+            made = apply(evaluator, relin, op, [held[a.index] for a in op.args])
             for a in op.args:
                 if self.last_use[a.index] == number:
                     held.pop(a.index, None)
             held[op.out.index] = made
             if watch is not None:
                 watch(op.out, made)
-            done += _weight(op)
+            done += weight(op)
             reach(progress, done / total)
         return held[self.result.index]
 
 
-def _weight(op: Op) -> float:
+def taken(regs: Sequence[Reg], inputs: Sequence[Ciphertext]) -> dict[int, Ciphertext]:
+    """Ciphertexts by index of their registers.
+
+    Raises:
+        NoiseError: one has more noise than was planned, or other limbs.
+    """
+    held: dict[int, Ciphertext] = {}
+    for reg, c in zip(regs, inputs, strict=True):
+        if c.limbs != reg.limbs or c.log_deviation > reg.noise.log_deviation + 1e-9:
+            raise NoiseError(
+                f"an input of {c.limbs} limbs and noise 2^{c.log_deviation:.1f}, the range check was planned for "
+                f"{reg.limbs} and 2^{reg.noise.log_deviation:.1f}: plan with the noise that there is"
+            )
+        held[reg.index] = c
+    return held
+
+
+def weight(op: Op) -> float:
     """Of its time, roughly: products take most."""
     each = {"square": 3.0, "mul": 4.0, "relinearize": 1.5, "combine": 0.2, "add": 0.1, "constant": 0.1, "drop": 0.3}
     return each[op.kind] * op.limbs
 
 
-def _apply(ev: Evaluator, relin: RelinKey, op: Op, args: list[Ciphertext]) -> Ciphertext:
+def apply(ev: Evaluator, relin: RelinKey, op: Op, args: list[Ciphertext]) -> Ciphertext:
+    """An operation's result."""
     match op.kind:
         case "square":
             return ev.square(args[0])

@@ -131,14 +131,35 @@ class OmrAffine {
                                        std::span<const bfv::Ciphertext> upper, const rlwe::GaloisKeys& keys,
                                        unsigned threads = 1, const OmrProgress& progress = {}) const;
 
+  // ---- `run` in two pieces that several machines can share, with the same words ----
+  /// One limb of the rotations, and where its sums go.
+  struct LimbWork {
+    std::size_t limb = 0;
+    std::span<const u64> babies;  ///< [rotation][part][N]
+    std::span<u64> out;           ///< [output][giant step of the shard][part][N]
+  };
+  /// First: the sums of each giant step, before any is rotated, at some limbs. Each limb is for itself.
+  /// @throws LevelError for a shard outside, ShapeError for other diagonals, rotations or room.
+  void sums(std::span<const LimbWork> limbs, Shard shard, std::span<const std::span<const std::uint8_t>> diagonals,
+            unsigned threads = 1, const OmrProgress& progress = {}) const;
+  /// Then: one output, from its sums at all limbs, for each giant step of the shard.
+  /// @throws ShapeError, ValueError for words that are no residues, MissingKeyError.
+  rlwe::Ciphertext horner(std::span<const PairLimbs> steps, const rlwe::GaloisKeys& keys, unsigned threads = 1,
+                          const OmrProgress& progress = {}) const;
+
   // ---- for results that another machine computed: limbs[part][limb] of each ciphertext ----
   /// Refuses what `babies` and `run` would refuse. @throws as they do.
   void check_babies(const bfv::Ciphertext& v, const rlwe::GaloisKeys& keys) const;
   void check_run(const OmrBabies& babies, Shard shard, const rlwe::GaloisKeys& keys) const;
+  /// Of `check_run`, what concerns the shard and the keys, for rotations under a secret key of this id.
+  void check_giants(u64 key_id, Shard shard, const rlwe::GaloisKeys& keys) const;
   /// The results of `babies`, from the rotations behind the first, and of `run`, from its outputs.
   /// @throws ShapeError, ValueError for words that are no residues.
   OmrBabies assemble_babies(const bfv::Ciphertext& v, std::span<const PairLimbs> rotations) const;
   std::vector<bfv::Ciphertext> assemble(const OmrBabies& babies, Shard shard, std::span<const PairLimbs> outputs) const;
+  /// The same where the rotations are elsewhere. @param v the encrypted key that they are of
+  std::vector<bfv::Ciphertext> assemble(const bfv::Ciphertext& v, Shard shard,
+                                        std::span<const PairLimbs> outputs) const;
 
   // ---- what a planner asks ----
   /// What `babies`, `run` and `combine` count.
@@ -160,6 +181,10 @@ class OmrAffine {
  private:
   void check(const rlwe::Ciphertext& c, const char* what) const;
   void check(Shard shard) const;
+  void check_diagonals(Shard shard, std::span<const std::span<const std::uint8_t>> diagonals) const;
+  void count_sums(Shard shard, std::size_t limbs) const;
+  std::vector<bfv::Ciphertext> assembled_outputs(std::span<const bfv::Noise> babies, u64 key_id, Shard shard,
+                                                 std::span<const PairLimbs> outputs) const;
   bfv::Noise step_noise(std::span<const bfv::Noise> babies, std::size_t g, std::size_t l,
                         const bfv::NoiseRules& rules) const;
   const bfv::NoiseRules& checked(const bfv::NoiseRules* rules) const;

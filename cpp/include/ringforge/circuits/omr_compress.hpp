@@ -260,6 +260,8 @@ struct CompressionPart {
   void save(std::ostream& out, const CompressionPlan& plan) const;
   /// Leaves the stream behind the record. @throws FormatError, MismatchError for another plan.
   static CompressionPart load(std::istream& in, const CompressionPlan& plan);
+  /// Neighbours, in any order, as one. @throws ShapeError for gaps and overlaps, MismatchError for different keys.
+  static CompressionPart joined(std::vector<CompressionPart> parts);
 };
 
 /// Computes digests with one receiver's keys. Immutable; any threads may share one.

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Detection on the workers of a pool: how its kernels are cut, what travels, and what each part costs.
+
+The affine transform is cut by limbs: the sums of all giant steps at one limb need that limb of the key's rotations and
+no other, so that a worker reads its limbs and the bulletin's diagonals. Then each output's rotations are a shard of
+their own; they go over all limbs. Rotations of the key are a chain, made by one worker. Words are those of `cpu`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ringforge._native import GaloisKeys, OpCounts, io
+from ringforge._native.bfv import Ciphertext, Context, Parameters
+from ringforge._native.omr import Babies
+from ringforge.devices import Execution, Implementation, Preparation, Report, register
+from ringforge.devices.sharding import Cost, Distant, Pool, Shard, Sharded, Stored, Task, cut, expect
+from ringforge.errors import FormatError, MismatchError, ShapeError
+from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel, Bytes
+from ringforge.omr.progress import Progress, within
+
+__all__ = ["RemoteBabies", "costs"]
+
+Words = npt.NDArray[np.uint64]
+
+#: Numbers that a context is made of again.
+Numbers: TypeAlias = tuple[str, int, int, tuple[int, ...], tuple[int, ...], int, str]
+
+#: Of a stored or returned value beside its arrays, at most; a list has some bytes for each array.
+FRAME = 400
+
+
+# ---- what travels --------------------------------------------------------------------------------
+
+
+def numbers(context: Context) -> Numbers:
+    """What a worker makes the context of again."""
+    p = context.params
+    return (p.name, p.log_n, p.t, tuple(p.q), tuple(p.p), p.limbs_per_digit, p.insecure)
+
+
+@cache
+def context_of(given: Numbers) -> Context:
+    """The context of these numbers, one for each in a process."""
+    name, log_n, t, q, p, digit, insecure = given
+    return Context(Parameters(name, log_n, t, list(q), list(p), digit, insecure))
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """An `AffineShape` that travels."""
+
+    context: Numbers
+    columns: int
+    outputs: int
+    babies: int
+    method: str
+    limbs: int
+
+    @classmethod
+    def of(cls, s: AffineShape) -> _Shape:
+        return cls(numbers(s.context), s.columns, s.outputs, s.babies, s.method, s.limbs)
+
+    def opened(self) -> AffineShape:
+        return AffineShape(context_of(self.context), self.columns, self.outputs, self.babies, self.method, self.limbs)
+
+
+def stored_keys(pool: Pool, context: Context, keys: GaloisKeys) -> Stored:
+    """Rotation keys, in the store."""
+    return pool.put([io.to_bytes(context, keys.at(e)) for e in keys.elements], keys)
+
+
+def opened_keys(task: Task, context: Context, stored: Stored) -> GaloisKeys:
+    """Rotation keys from the store; kept by the worker."""
+
+    def make() -> GaloisKeys:
+        keys = GaloisKeys()
+        for record in task.get(stored):
+            keys.insert(io.galois_key_from_bytes(record, context))
+        return keys
+
+    return task.cached(("omr rotation keys", stored.name), make)
+
+
+def stored_ciphertext(pool: Pool, context: Context, c: Ciphertext) -> Stored:
+    """A ciphertext, in the store."""
+    return pool.put(io.to_bytes(context, c), c)
+
+
+def opened_ciphertext(task: Task, context: Context, stored: Stored) -> Ciphertext:
+    """A ciphertext from the store."""
+    return io.ciphertext_from_bytes(task.get(stored), context)
+
+
+# ---- in workers ----------------------------------------------------------------------------------
+
+
+def _babies(task: Task, shape: _Shape, key: Stored, galois: Stored) -> list[Words]:
+    s = shape.opened()
+    made = s.native.babies(
+        opened_ciphertext(task, s.context, key), opened_keys(task, s.context, galois), task.threads, task.progress
+    )
+    return [np.asarray(made.rows(i)) for i in range(s.limbs)]
+
+
+def _sums(
+    task: Task, shape: _Shape, first: int, diagonals: tuple[Stored, ...], limbs: range, rows: tuple[Stored, ...]
+) -> list[list[Words]]:
+    given = [task.get(d) for d in diagonals]
+    rotations = [task.get(r) for r in rows]
+    made = shape.opened().native.sums(first, given, list(limbs), rotations, task.threads, task.progress)
+    return [list(np.asarray(limb)) for limb in made]
+
+
+def _horner(task: Task, shape: _Shape, sums: Stored, galois: Stored) -> Words:
+    s, limbs = shape.opened(), task.get(sums)
+    keys = opened_keys(task, s.context, galois)
+    steps = [[[limb[g, part] for limb in limbs] for part in (0, 1)] for g in range(len(limbs[0]))]
+    return np.asarray(s.native.horner(steps, keys, task.threads, task.progress))
+
+
+def _value(task: Task, stored: Stored) -> Any:
+    return task.get(stored)
+
+
+# ---- results -------------------------------------------------------------------------------------
+
+
+def _words(given: Any, shape: tuple[int, ...], primes: Sequence[int], what: str) -> Words:
+    """Residues of one limb, or of one after the other along the axis before the last.
+
+    Raises:
+        FormatError: they are none.
+    """
+    words = expect(given, np.ndarray, what)
+    if words.dtype != np.uint64 or words.shape != shape or not words.flags.c_contiguous:
+        raise FormatError(f"a worker returned {words.dtype}{words.shape} for {what}; uint64{shape} is needed")
+    for i, q in enumerate(primes):
+        if int((words if len(primes) == 1 else words[..., i, :]).max()) >= q:
+            raise FormatError(f"a worker returned words for {what} that are no residues of their prime")
+    return words
+
+
+def _list(given: Any, count: int, what: str) -> list[Any]:
+    found = expect(given, list, what)
+    if len(found) != count:
+        raise FormatError(f"a worker returned {len(found)} arrays for {what}, not {count}")
+    return found
+
+
+# ---- rotations of a key --------------------------------------------------------------------------
+
+
+class RemoteBabies(Distant):
+    """Rotations of a key of signals in the store, limb by limb.
+
+    Args:
+        device: its name. shape: of the transform. key: the encrypted key that they are of.
+        rows: of each limb, uint64[rotations, 2, N].
+    """
+
+    def __init__(self, device: str, shape: AffineShape, key: Ciphertext, rows: tuple[Stored, ...]) -> None:
+        super().__init__(device)
+        self.shape, self.key, self.rows = shape, key, rows
+
+    def fetched(self, pool: Pool) -> Babies:
+        shards = [Shard(f"omr limb {i}", _value, (x,), lambda given: given) for i, x in enumerate(self.rows)]
+        rows = pool.run(shards)
+        rotations = [[[limb[r, part] for limb in rows] for part in (0, 1)] for r in range(1, len(rows[0]))]
+        return self.shape.native.assemble_babies(self.key, rotations)
+
+
+class _ShardedBabies(Sharded):
+    def place(self, p: Preparation[BabiesKernel], pool: Pool) -> tuple[GaloisKeys, Stored]:
+        return p.keys.galois, stored_keys(pool, p.kernel.shape.context, p.keys.galois)
+
+    def shards(self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]], pool: Pool) -> list[Shard]:
+        shape, (galois, stored) = r.kernel.shape, r.state
+        key = _key(r.inputs)
+        shape.native.check_babies(key, galois)
+        n, rotations, primes = shape.context.params.degree, shape.layout.rotations, shape.context.params.q
+        mine = [[np.asarray(key.limb(part, i)) for part in (0, 1)] for i in range(shape.limbs)]
+
+        def check(given: Any) -> list[Words]:
+            found = _list(given, shape.limbs, "rotations of a key")
+            rows = [
+                _words(x, (rotations, 2, n), [primes[i]], f"limb {i} of rotations of a key")
+                for i, x in enumerate(found)
+            ]
+            if not all(np.array_equal(rows[i][0], mine[i]) for i in range(shape.limbs)):
+                raise FormatError("a worker returned rotations of another key")
+            return rows
+
+        put = stored_ciphertext(pool, shape.context, key)
+        (cost,) = costs(r.kernel)[0]
+        return [Shard("omr rotations of a key", _babies, (_Shape.of(shape), put, stored), check, cost)]
+
+    def combine(
+        self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]], results: list[Any]
+    ) -> tuple[list[Any], Report]:
+        shape, pool = r.kernel.shape, r.device.pool
+        rows = tuple(pool.put(limb) for limb in results[0])
+        made = RemoteBabies(r.device.name, shape, _key(r.inputs), rows)
+        return [made], report_of(shape.native.baby_counts())
+
+
+def _key(inputs: Sequence[Any]) -> Ciphertext:
+    if len(inputs) != 1:
+        raise ShapeError(f"{len(inputs)} inputs, where the kernel takes one encrypted key of signals")
+    if not isinstance(inputs[0], Ciphertext):
+        raise MismatchError(f"the kernel takes one encrypted key of signals, not {type(inputs[0]).__name__}")
+    return inputs[0]
+
+
+# ---- affine transform ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Keys as they were given and in the store, diagonals in the store."""
+
+    galois: GaloisKeys
+    keys: Stored | None
+    diagonals: tuple[Stored, ...]
+    bytes: int
+
+
+#: Of the time of an affine transform: sums, for the progress that is shown.
+_SUMS_SHARE = 0.7
+
+
+class _ShardedAffine(Implementation):
+    def prepare(self, p: Preparation[AffineKernel]) -> _Placed:
+        pool: Pool = p.device.pool
+        diagonals: list[Bytes] = p.kernel.checked(p.operands)
+        galois = p.keys.galois
+        keys = None
+        if p.kernel.count > 1:
+            shape = p.kernel.shape
+            shape.context.check_key(galois, shape.native.giant_element, shape.limbs)
+            keys = stored_keys(pool, shape.context, galois)
+        return _Placed(galois, keys, tuple(pool.put(d) for d in diagonals), sum(d.nbytes for d in diagonals))
+
+    def storage(self, state: _Placed) -> int:
+        return state.bytes
+
+    def run(self, r: Execution[AffineKernel, _Placed]) -> tuple[list[Any], Report]:
+        start, pool = time.perf_counter(), r.device.pool
+        babies = self._babies(r, pool)
+        sums = pool.run(self._summing(r, pool, babies), within(r.progress, 0.0, _SUMS_SHARE))
+        limbs = [limb for part in sums for limb in part]
+        del sums
+        outputs = self._rotated(r, pool, limbs, within(r.progress, _SUMS_SHARE, 1.0))
+        kernel = r.kernel
+        made = kernel.shape.native.assemble_of(babies.key, kernel.first, kernel.count, outputs)
+        report = report_of(kernel.shape.native.run_counts(kernel.first, kernel.count))
+        return list(made), Report(
+            r.device.name, time.perf_counter() - start, bytes=report.bytes, operations=report.operations
+        )
+
+    def _babies(self, r: Execution[AffineKernel, _Placed], pool: Pool) -> RemoteBabies:
+        """The input, in the store; held against shard and keys."""
+        kernel, shape = r.kernel, r.kernel.shape
+        if len(r.inputs) != 1:
+            raise ShapeError(f"{len(r.inputs)} inputs, where the kernel takes rotations of a key")
+        given = r.inputs[0]
+        if isinstance(given, Babies):
+            key = shape.native.key_of(given)
+            put = tuple(pool.put(np.asarray(given.rows(i))) for i in range(shape.limbs))
+            given = RemoteBabies(r.device.name, shape, key, put)
+        if not isinstance(given, RemoteBabies):
+            raise MismatchError(f"the kernel takes rotations of a key, not {type(given).__name__}")
+        if len(given.rows) != shape.limbs or given.shape.layout.rotations != shape.layout.rotations:
+            raise ShapeError("the rotations of the key are of another transform: make them for this one")
+        shape.native.check_giants(given.key, kernel.first, kernel.count, r.state.galois)
+        return given
+
+    def _summing(self, r: Execution[AffineKernel, _Placed], pool: Pool, babies: RemoteBabies) -> list[Shard]:
+        kernel, shape = r.kernel, r.kernel.shape
+        n, primes, what = shape.context.params.degree, shape.context.params.q, "sums of giant steps"
+        travelling = _Shape.of(shape)
+
+        def check(limbs: range, given: Any) -> list[list[Words]]:
+            return [
+                [
+                    _words(x, (kernel.count, 2, n), [primes[i]], f"{what} at limb {i}")
+                    for x in _list(of_limb, shape.outputs, what)
+                ]
+                for i, of_limb in zip(limbs, _list(given, len(limbs), what), strict=True)
+            ]
+
+        return [
+            Shard(
+                f"omr sums, limbs {limbs.start}..{limbs.stop}",
+                _sums,
+                (travelling, kernel.first, r.state.diagonals, limbs, babies.rows[limbs.start : limbs.stop]),
+                lambda given, limbs=limbs: check(limbs, given),  # type: ignore[misc]
+                cost,
+            )
+            for limbs, cost in zip(cut(shape.limbs, pool.workers), costs(kernel, pool.workers)[0], strict=True)
+        ]
+
+    def _rotated(
+        self, r: Execution[AffineKernel, _Placed], pool: Pool, limbs: list[list[Words]], progress: Progress | None
+    ) -> list[list[list[Words]]]:
+        """Words of each output, [output][part][limb]."""
+        kernel, shape = r.kernel, r.kernel.shape
+        keys = r.state.keys
+        if keys is None:
+            return [[[limb[clue][0, part] for limb in limbs] for part in (0, 1)] for clue in range(shape.outputs)]
+        wanted = (2, shape.limbs, shape.context.params.degree)
+        shards = [
+            Shard(
+                f"omr output {clue}",
+                _horner,
+                (_Shape.of(shape), pool.put([limb[clue] for limb in limbs]), keys),
+                lambda given, clue=clue: _words(given, wanted, shape.context.params.q[: shape.limbs], f"output {clue}"),  # type: ignore[misc]
+                cost,
+            )
+            for clue, cost in enumerate(costs(kernel, pool.workers)[1])
+        ]
+        limbs.clear()
+        return [[list(words[part]) for part in (0, 1)] for words in pool.run(shards, progress)]
+
+
+def report_of(counts: OpCounts) -> Report:
+    """What a kernel counts, by its plan."""
+    names = ("ntt", "intt", "mod_up", "mod_down", "key_switch", "rotation", "plain_mul")
+    traffic = {"keys": int(counts.key_bytes), "matrix": int(counts.plaintext_bytes)}
+    return Report("", 0.0, bytes=traffic, operations={name: int(getattr(counts, name)) for name in names})
+
+
+# ---- costs ---------------------------------------------------------------------------------------
+
+#: Of one thread of an AMD EPYC 7B13 with AVX2: a transform, for each word and halving; reading a word of a key or of
+#: the babies and multiplying with it.
+_TRANSFORM_NS, _PRODUCT_NS = 0.45, 0.7
+
+
+def nanoseconds(counts: OpCounts, degree: int, limbs: int) -> float:
+    """One thread, roughly, for operations at so many limbs."""
+    transforms = (counts.ntt + counts.intt) * degree * (degree.bit_length() - 1) * _TRANSFORM_NS
+    return float(transforms + (counts.key_bytes / 8 + 2 * counts.plain_mul * limbs * degree) * _PRODUCT_NS)
+
+
+def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost]]:
+    """What the shards of a kernel take, stage by stage: the shards of a stage run beside each other.
+
+    Args:
+        parts: workers that there are.
+    """
+    shape = kernel.shape
+    p, layout, native = shape.context.params, shape.layout, shape.native
+    n, limbs = p.degree, shape.limbs
+    keys = 2 * record_bytes(p, [*p.q, *p.p], -(-p.max_limbs // p.limbs_per_digit))
+    expanded = 2 * int(shape.context.gadget.key_bytes(limbs))
+    if isinstance(kernel, BabiesKernel):
+        seconds = nanoseconds(native.baby_counts(), n, limbs) / 1e9
+        size = int(native.baby_bytes)
+        key = record_bytes(p, p.q[:limbs], 1)  # its other part is a seed
+        return [[Cost(seconds, keys + key, FRAME, size + FRAME, 2 * size + expanded)]]
+    first, count = kernel.first, kernel.count
+    whole = native.run_counts(first, count)
+    diagonals = sum(int(layout.bytes(g)) for g in range(first, first + count))
+    row, out = layout.rotations * 2 * n * 8, shape.outputs * count * 2 * n * 8
+    products = shape.outputs * sum(int(layout.terms(g)) for g in range(first, first + count))
+    transforms = layout.matrices * sum(int(layout.terms(g)) for g in range(first, first + count))
+    each = (transforms * (n.bit_length() - 1) * _TRANSFORM_NS + 2 * products * _PRODUCT_NS) * n / 1e9
+    room = int(native.run_bytes(first, count, 1))
+    sums = [
+        Cost(len(x) * each, diagonals + len(x) * row, 2 * FRAME, len(x) * out + FRAME, len(x) * out + room)
+        for x in cut(limbs, parts)
+    ]
+    if count == 1:
+        return [sums]
+    rotating = nanoseconds(whole, n, limbs) / 1e9 - limbs * each
+    one = limbs * count * 2 * n * 8
+    result = 2 * limbs * n * 8
+    horner = Cost(rotating / shape.outputs, keys + one, 2 * FRAME, result, 6 * result + expanded)
+    return [sums, [horner] * shape.outputs]
+
+
+def record_bytes(p: Parameters, primes: Sequence[int], parts: int) -> int:
+    """Bytes of a record with so many packed polynomials."""
+    return parts * sum(-(-(q - 1).bit_length() * p.degree // 8) for q in primes)
+
+
+register(BabiesKernel, "ray", _ShardedBabies())
+register(AffineKernel, "ray", _ShardedAffine())
