@@ -35,8 +35,8 @@ assert travel.context
 #: Shards for each worker, so that all end at about the same time.
 EACH = 8
 
-#: Bytes that travel around what is counted: names, headers, metadata.
-AROUND = 2048
+#: Bytes that travel around what is counted: headers, metadata; and of a name of something stored.
+AROUND, NAME = 1024, 160
 
 #: Seconds of a unit of the planner's weight on one thread.
 UNIT_SECONDS = 1.0e-9
@@ -249,17 +249,20 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
     gadget, made = kernel.context.gadget, ciphertext_bytes(kernel.context.gadget, result_level(kernel))
     found: list[Part] = []
 
-    def add(name: str, which: range, sums: tuple[tuple[Pair, ...], ...], runs: int, results: int, read: int, of: Taken):
-        # Stored: keys and kernel are counted where they are put; sent are names.
-        seconds = UNIT_SECONDS * runs * of.weight
-        memory = of.storage + of.working + results * made + read
-        found.append(Part(name, which, sums, results, Cost(seconds, read, AROUND, results * made, memory)))
+    def add(
+        name: str, which: range, sums: tuple[tuple[Pair, ...], ...], runs: int, results: int, read: int, size: int, of: Taken
+    ) -> None:
+        # Keys and kernel, which all shards read, are counted where they are put.
+        memory = of.storage + of.working + results * made
+        sent = AROUND + NAME * (read + runs)
+        cost = Cost(UNIT_SECONDS * runs * of.weight, read * size, sent, results * made, memory)
+        found.append(Part(name, which, sums, results, cost))
 
     if isinstance(kernel, OperandKernel):
         each, size = _of_stages(kernel), ciphertext_bytes(gadget, kernel.level)
         for r in cut(kernel.count, parts):
             name = f"operands {r.start + 1} to {r.stop}"
-            add(name, r, (), len(r), len(r) * len(kernel.bases), len(r) * size, each)
+            add(name, r, (), len(r), len(r) * len(kernel.bases), len(r), size, each)
     elif isinstance(kernel, ProductsKernel):
         each, size = _of_product(kernel), ciphertext_bytes(gadget, kernel.pairs.level)
         whole = [(of, pair) for of, pairs in enumerate(kernel.sums) for pair in pairs]
@@ -274,12 +277,12 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
                     sums.append([pair])
             inputs = {x for s in sums for pair in s for side in kernel.bases(pair) for x in side}
             name = f"products {r.start + 1} to {r.stop}"
-            add(name, r, tuple(map(tuple, sums)), len(r), len(sums), len(inputs) * size, each)
+            add(name, r, tuple(map(tuple, sums)), len(r), len(sums), len(inputs), size, each)
     else:
         plan = getattr(kernel, "plan", None)
         count = 2 if isinstance(kernel, MultiplyKernel) else 1 if plan is None else plan.left_bases + plan.right_bases
         size = ciphertext_bytes(gadget, kernel.level)
-        add(type(kernel).__name__, range(1), (), 1, 1, count * size, taken(kernel))
+        add(type(kernel).__name__, range(1), (), 1, 1, count, size, taken(kernel))
     return found
 
 
