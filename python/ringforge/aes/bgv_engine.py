@@ -305,7 +305,7 @@ class BgvServer(_Bytes):
         cut, limbs = halves(i, state.direction), self.plan(state.direction).limbs(i)
         handle = self._handles.get((i, state.direction))
         if handle is None:
-            kernel = BytesKernel(self.context, cut.byte, tuple(limbs), BLOCK_BYTES)
+            kernel = BytesKernel(self.context, cut.byte, tuple(limbs[: cut.byte.stages + 1]), BLOCK_BYTES)
             handle = self.device.prepare(kernel, self.tools.keys, threads=self.threads)
             self._handles[i, state.direction] = handle
         stopped = list[BaseException]()

@@ -13,7 +13,7 @@ from ringforge import _native
 from ringforge._native.bgv import Ciphertext, Context
 from ringforge.aes.byte_circuit import Circuit, run
 from ringforge.aes.byte_machine import ByteMachine, Tools
-from ringforge.devices import Execution, Implementation, Needs, Preparation, Report, register, register_cases
+from ringforge.devices import Execution, Implementation, KeySet, Needs, Preparation, Report, register, register_cases
 from ringforge.devices.cpu import operation_counts
 from ringforge.errors import Error, MismatchError, MissingKeyError, ShapeError
 
@@ -63,7 +63,7 @@ def check_inputs(kernel: BytesKernel, inputs: Sequence[Any]) -> None:
             raise MismatchError(f"the kernel takes ciphertexts of {kernel.limbs[0]} primes, this one has {c.limbs}")
 
 
-def check_keys(kernel: BytesKernel, keys: Any) -> None:
+def check_keys(kernel: BytesKernel, keys: KeySet) -> None:
     """Refuses keys that lack some of the kernel's.
 
     Raises:
@@ -75,6 +75,14 @@ def check_keys(kernel: BytesKernel, keys: Any) -> None:
             raise MissingKeyError(
                 f"the evaluation keys lack the Galois key of element {element}: the client makes those of AES"
             )
+
+
+def tools_for(kernel: BytesKernel, keys: KeySet, threads: int) -> Tools:
+    """Keys and constants of a kernel, made before it runs."""
+    tools = Tools(kernel.context, keys, threads)
+    for value in sorted(kernel.circuit.constants):
+        tools.multiplier(value)
+    return tools
 
 
 def run_each(kernel: BytesKernel, tools: Tools, inputs: Sequence[Any], done: Callable[[], None]) -> list[Any]:
@@ -89,7 +97,7 @@ def run_each(kernel: BytesKernel, tools: Tools, inputs: Sequence[Any], done: Cal
 class _Cpu(Implementation):
     def prepare(self, p: Preparation[BytesKernel]) -> Tools:
         check_keys(p.kernel, p.keys)
-        return Tools(p.kernel.context, p.keys, p.threads)
+        return tools_for(p.kernel, p.keys, p.threads)
 
     def run(self, r: Execution[BytesKernel, Tools]) -> tuple[list[Any], Report]:
         check_inputs(r.kernel, r.inputs)
