@@ -20,7 +20,6 @@ from ringforge._native import GaloisKeys, RelinKey, SecretKey
 from ringforge._native.bgv import Ciphertext, Client, Context, Multiplier
 from ringforge.aes.byte_aes import added_key, check_round, halves, round_circuit, round_key
 from ringforge.aes.byte_circuit import BITS, Circuit, Sum, run
-from ringforge.aes.byte_kernels import BytesKernel
 from ringforge.aes.byte_machine import ByteMachine, Tools
 from ringforge.aes.byte_plan import LEVELS_LEFT, AesPlan, Plan, Segment, Sizes, Value, aes_plan, make_plan
 from ringforge.aes.engine import (
@@ -35,6 +34,7 @@ from ringforge.aes.engine import (
     as_direction,
     as_key,
 )
+from ringforge.aes.shards import BytesKernel
 from ringforge.binary_slots import BinarySlots, Bytes
 from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import Error, MismatchError, NoiseError, ShapeError

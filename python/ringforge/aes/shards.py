@@ -184,3 +184,5 @@ def _checked(kernel: BytesKernel, key_id: int, count: int) -> Callable[[Any], tu
 
 
 register(BytesKernel, "ray", _Bytes())
+
+__all__ = ["BytesKernel", "shard_costs"]

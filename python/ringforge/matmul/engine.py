@@ -27,10 +27,11 @@ from ringforge._native import Ciphertext, Context, Evaluator, PairSumPlan, Sched
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.devices.cpu import counted
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
-from ringforge.matmul.blocks import OperandKernel, Pair, ProductsKernel, Stage, run_stages
+from ringforge.matmul.blocks import Pair, Stage, run_stages
 from ringforge.matmul.cost import Pricing, split_steps
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.plan import Operand, ProductPlan, Replicate, Shift, Transform
+from ringforge.matmul.shards import OperandKernel, ProductsKernel
 from ringforge.matmul.slots import SlotMatrix
 
 SCHEDULES = ("naive", "hoisted", "mo", "bsgs")

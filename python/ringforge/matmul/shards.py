@@ -433,7 +433,7 @@ class _Check:
         return check
 
     def ciphertext(self, frozen: Frozen) -> Any:
-        c = thaw(frozen, check=True)
+        c = thaw(frozen, self.context, check=True)
         if not isinstance(c, Ciphertext) or c.size != 2:
             raise FormatError("a worker returned something else than a ciphertext of two parts")
         if (c.level, c.key_id) != (self.level, self.key_id):
@@ -463,3 +463,5 @@ register(PairSumKernel, "ray", _Kernels())
 register(MultiplyKernel, "ray", _Kernels())
 register(OperandKernel, "ray", _Operands())
 register(ProductsKernel, "ray", _Products())
+
+__all__ = ["OperandKernel", "ProductsKernel", "shard_costs"]
