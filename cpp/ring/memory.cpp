@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fork.hpp"
+#include "ringforge/error.hpp"
 
 namespace ringforge {
 namespace {
@@ -52,6 +53,10 @@ void note(std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+void refuse_borrowed_words() {
+  throw Error("these words are shared and for reading only: copy the object, and change the copy");
+}
 
 WordMemory word_memory() noexcept { return {live, most_live}; }
 void reset_word_memory() noexcept { most_live = live.load(); }

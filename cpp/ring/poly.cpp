@@ -120,6 +120,12 @@ template class BasisOf<u64>;
 
 // ---- Polynomials ----------------------------------------------------------------------------------
 
+void check_words(std::size_t given, std::size_t needed) {
+  if (given != needed)
+    throw ShapeError("a polynomial of " + std::to_string(given) + " words; its primes and degree make " +
+                     std::to_string(needed));
+}
+
 template <class Word>
 void ntt(Word* dst, const Word* src, const PrimeOf<Word>& prime) noexcept {
   count({.ntt = 1});

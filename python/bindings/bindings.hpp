@@ -120,6 +120,8 @@ void bind_omr_signal(nb::module_& m);
 void bind_omr_affine(nb::module_& m);
 /// After bfv and omr_signal.
 void bind_omr_compress(nb::module_& m);
+/// After all schemes and omr_affine.
+void bind_frozen(nb::module_& m);
 void bind_stop(nb::module_& m);
 
 }  // namespace bindings

@@ -86,6 +86,7 @@ NB_MODULE(_native, m) {
   bindings::bind_omr_signal(m);
   bindings::bind_omr_affine(m);
   bindings::bind_omr_compress(m);
+  bindings::bind_frozen(m);
   bindings::bind_stop(m);
   bindings::bind_binary_slots(m);
 }

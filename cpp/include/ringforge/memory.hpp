@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -21,14 +22,20 @@ std::uint64_t* allocate_words(std::size_t words);
 void free_words(std::uint64_t* data, std::size_t words) noexcept;
 /// Returns the pool's idle blocks to the system.
 void trim_word_pool() noexcept;
-/// Bytes in word arrays now, and the most since the last reset.
+/// Bytes in word arrays now, and the most since the last reset. Borrowed words are not among them.
 struct WordMemory {
   std::size_t now = 0, most = 0;
 };
 WordMemory word_memory() noexcept;
 void reset_word_memory() noexcept;
 
+/// @throws Error: who asked to write has words that something else owns.
+[[noreturn]] void refuse_borrowed_words();
+
 /// A fixed-size array of words W, aligned to 64 bytes. Contents start undefined.
+///
+/// An array may borrow its words from an owner, such as memory that several processes share. Borrowed words are for
+/// reading: they belong into objects that are const from the start. A copy owns its words; a move still borrows.
 template <class W>
 class WordArray {
  public:
@@ -39,22 +46,51 @@ class WordArray {
   WordArray(const WordArray& o) : WordArray(o.size_) {
     if (size_ > 0) std::memcpy(data_, o.data_, bytes());
   }
-  WordArray(WordArray&& o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
+  WordArray(WordArray&& o) noexcept
+      : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)), owner_(std::move(o.owner_)) {}
   WordArray& operator=(WordArray o) noexcept {
     std::swap(data_, o.data_);
     std::swap(size_, o.size_);
+    std::swap(owner_, o.owner_);
     return *this;
   }
-  ~WordArray() { free_words(reinterpret_cast<std::uint64_t*>(data_), blocks(size_)); }
+  ~WordArray() {
+    if (!owner_) free_words(reinterpret_cast<std::uint64_t*>(data_), blocks(size_));
+  }
 
-  W* data() noexcept { return data_; }
+  /// Words that nobody changes while `owner` lives, which is as long as arrays borrow them. Words that do not lie at a
+  /// multiple of 64 bytes are copied.
+  static WordArray borrow(const W* words, std::size_t size, std::shared_ptr<const void> owner) {
+    if (size == 0 || !owner || reinterpret_cast<std::uintptr_t>(words) % 64 != 0) {
+      WordArray copy(size);
+      if (size > 0) std::memcpy(copy.data_, words, copy.bytes());
+      return copy;
+    }
+    WordArray array;
+    array.data_ = const_cast<W*>(words);  // data() gives no way to write to them
+    array.size_ = size;
+    array.owner_ = std::move(owner);
+    return array;
+  }
+  bool borrowed() const noexcept { return owner_ != nullptr; }
+
+  /// For writing. @throws Error for borrowed words.
+  W* data() {
+    if (owner_) [[unlikely]]
+      refuse_borrowed_words();
+    return data_;
+  }
   const W* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   std::size_t bytes() const noexcept { return size_ * sizeof(W); }
-  void zero() noexcept {
-    if (size_ > 0) std::memset(data_, 0, bytes());
+  /// @throws Error for borrowed words.
+  void zero() {
+    if (size_ > 0) std::memset(data(), 0, bytes());
   }
-  void wipe() noexcept { ringforge::wipe(data_, bytes()); }
+  /// Borrowed words stay: they are their owner's to wipe, and no secrets.
+  void wipe() noexcept {
+    if (!owner_) ringforge::wipe(data_, bytes());
+  }
 
  private:
   /// 64-bit words that hold `size` words W.
@@ -63,6 +99,7 @@ class WordArray {
   }
   W* data_ = nullptr;
   std::size_t size_ = 0;
+  std::shared_ptr<const void> owner_;
 };
 using WordBuffer = WordArray<std::uint64_t>;
 

@@ -209,6 +209,9 @@ using Basis = BasisOf<u64>;
 struct Coeff {};
 struct Eval {};
 
+/// @throws ShapeError unless a polynomial of `needed` words is given so many.
+void check_words(std::size_t given, std::size_t needed);
+
 /// A polynomial over a basis: one limb of canonical residues per prime, contiguous and aligned. A limb has `length()`
 /// words: the degree in Coeff form, the transform length in Eval form. The tag keeps representations apart at compile
 /// time, the word residues of 32 and 64 bits.
@@ -219,9 +222,16 @@ class Poly {
  public:
   Poly() = default;
   /// Contents undefined until written.
-  explicit Poly(BasisOf<Word> basis) : basis_(std::move(basis)), stride_((length() + 15) / 16 * 16) {
+  explicit Poly(BasisOf<Word> basis) : basis_(std::move(basis)), stride_(stride_of(length())) {
     data_ = WordArray<Word>(basis_.size() * stride_);
     if (stride_ != length()) data_.zero();
+  }
+  /// Of words as `words()` gives them: limbs of canonical residues, which are not checked. They may be borrowed; then
+  /// the polynomial is for reading, as whatever writes to it throws Error.
+  /// @throws ShapeError for another number of words.
+  Poly(BasisOf<Word> basis, WordArray<Word>&& words)
+      : basis_(std::move(basis)), stride_(stride_of(length())), data_(std::move(words)) {
+    check_words(data_.size(), basis_.size() * stride_);
   }
 
   const BasisOf<Word>& basis() const noexcept { return basis_; }
@@ -233,17 +243,18 @@ class Poly {
   }
   /// Words from a limb to the next: `length()` in whole blocks of 16, as kernels take them. Words in between are zero.
   std::size_t stride() const noexcept { return stride_; }
-  Word* limb(std::size_t i) noexcept { return data_.data() + i * stride_; }
+  Word* limb(std::size_t i) { return data_.data() + i * stride_; }
   const Word* limb(std::size_t i) const noexcept { return data_.data() + i * stride_; }
   /// All limbs, `stride()` words each.
   std::span<const Word> words() const noexcept { return {data_.data(), data_.size()}; }
-  std::span<Word> words() noexcept { return {data_.data(), data_.size()}; }
+  std::span<Word> words() { return {data_.data(), data_.size()}; }
   /// False for products in the Eval form of a padded ring and what was summed from them: no further product fits
   /// before to_coeff reduces them. Operations on whole polynomials keep this; who works on limbs says so.
   bool reduced() const noexcept { return reduced_; }
   void set_reduced(bool reduced) noexcept { reduced_ = reduced; }
-  void zero() noexcept { data_.zero(); }
+  void zero() { data_.zero(); }
   void wipe() noexcept { data_.wipe(); }
+  bool borrowed() const noexcept { return data_.borrowed(); }
   /// The first k limbs as a polynomial of their own (a copy). @throws LevelError when there are fewer.
   Poly prefix(std::size_t k) const {
     Poly r(basis_.prefix(k));
@@ -253,6 +264,7 @@ class Poly {
   }
 
  private:
+  static std::size_t stride_of(std::size_t length) noexcept { return (length + 15) / 16 * 16; }
   BasisOf<Word> basis_;
   std::size_t stride_ = 0;
   WordArray<Word> data_;

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Frozen objects: the same words where they lie, kept as long as anything uses them, and refusals of what is not one."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from dataclasses import replace
+from multiprocessing import shared_memory
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ringforge import _native
+from ringforge.devices import KeySet
+from ringforge.devices.ciphertexts import World, facts, words
+from ringforge.devices.frozen import Frozen, freeze, thaw
+from ringforge.errors import FormatError, ParameterError
+
+SEED = _native.TestSeed(bytes(32))
+
+
+class Store:
+    """Frozen objects as a store of shared memory has them: one pickle, and read-only buffers at multiples of 64."""
+
+    def __init__(self, frozen: Frozen, shift: int = 0) -> None:
+        buffers: list[pickle.PickleBuffer] = []
+        self.data = pickle.dumps(frozen, protocol=5, buffer_callback=buffers.append)
+        raw = [b.raw() for b in buffers]
+        self.places, end = [], 0
+        for r in raw:
+            self.places.append((end, r.nbytes))
+            end += (r.nbytes + 63) // 64 * 64
+        room = np.zeros(end + 128, np.uint8)
+        first = -room.ctypes.data % 64 + shift
+        self.room = room[first : first + end]
+        for (at, size), r in zip(self.places, raw, strict=True):
+            self.room[at : at + size] = np.frombuffer(r, np.uint8)
+        self.room.setflags(write=False)
+
+    def load(self) -> Frozen:
+        frozen = pickle.loads(self.data, buffers=[self.room[at : at + size] for at, size in self.places])
+        assert isinstance(frozen, Frozen)
+        return frozen
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(4)
+
+
+@pytest.fixture(scope="module")
+def keys(world: World) -> KeySet:
+    return world.keys([*world.rotations([1, 2], 3), (world.context.rotation_element(4), 1)])
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def key_words(keys: Any, element: int | None = None) -> list[list[int]]:
+    at = (element,) if element is not None else ()
+    out = []
+    for part in (0, 1):
+        for digit in range(8):
+            for limb in range(8):
+                try:
+                    out.append(keys.limb(*at, part, digit, limb).tolist())
+                except IndexError:
+                    break
+    return out
+
+
+def all_words(keys: KeySet) -> list[Any]:
+    relin = [] if keys.relin is None else [keys.relin.level, keys.relin.key_id, key_words(keys.relin)]
+    g = keys.galois
+    return [*relin, *((e, g.level(e), g.key_id(e), key_words(g, e)) for e in g.elements)]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether ciphertexts have the same words."""
+    return all(np.array_equal(x, y) for x, y in zip(words(a), words(b), strict=True))
+
+
+def arrays(frozen: Frozen) -> list[Any]:
+    return [*frozen.arrays, *(a for p in frozen.parts for a in arrays(p))]
+
+
+def test_keys_have_the_same_words(keys: KeySet) -> None:
+    frozen = freeze(keys)
+    assert frozen.bytes == keys.bytes
+    thawed = thaw(Store(frozen).load())
+    assert isinstance(thawed, KeySet) and thawed.own == ()
+    assert all_words(thawed) == all_words(keys)
+    assert thawed.bytes == keys.bytes
+    alone = thaw(Store(freeze(keys.relin)).load())
+    assert key_words(alone) == key_words(keys.relin)
+    without = thaw(freeze(KeySet(keys.galois)))
+    assert without.relin is None and without.galois.elements == keys.galois.elements
+
+
+def test_nothing_is_copied(keys: KeySet) -> None:
+    frozen = freeze(keys)
+    again = freeze(keys)
+    assert [address(a) for a in arrays(frozen)] == [address(a) for a in arrays(again)]
+    assert not any(a.flags.writeable for a in arrays(frozen))
+    store = Store(frozen)
+    loaded = store.load()
+    thawed = freeze(thaw(loaded))
+    assert [address(a) for a in arrays(thawed)] == [address(a) for a in arrays(loaded)]
+    first, last = address(store.room), address(store.room) + store.room.nbytes
+    assert all(first <= address(a) < last for a in arrays(thawed))
+
+
+def test_words_elsewhere_than_at_64_bytes_are_copied(keys: KeySet) -> None:
+    store = Store(freeze(keys), shift=8)
+    thawed = thaw(store.load())
+    assert all_words(thawed) == all_words(keys)
+    first, last = address(store.room), address(store.room) + store.room.nbytes
+    assert not any(first <= address(a) < last for a in arrays(freeze(thawed)))
+
+
+def test_results_are_those_of_the_keys_frozen(world: World, keys: KeySet) -> None:
+    ev = _native.Evaluator(world.context, 1)
+    c = world.encrypt(np.arange(8) / 8)
+    thawed = thaw(Store(freeze(keys)).load(), world.context)
+    borrowed = thaw(Store(freeze(c)).load(), world.context, borrow=True)
+    for x in (c, borrowed):
+        assert same(ev.rotate(x, 1, thawed.galois), ev.rotate(c, 1, keys.galois))
+        assert same(ev.relinearize(ev.mul(x, x), thawed.relin), ev.relinearize(ev.mul(c, c), keys.relin))
+        for op in (ev.negate, ev.rescale, lambda y: ev.drop_to_level(y, 1), lambda y: ev.add(y, y), lambda y: y.copy()):
+            assert same(op(x), op(c))
+
+
+def test_ciphertexts(world: World) -> None:
+    ev = _native.Evaluator(world.context, 1)
+    fresh = world.encrypt(np.arange(8) / 8)
+    for c in (fresh, ev.drop_to_level(fresh, 1), ev.mul(fresh, fresh)):
+        for borrow in (False, True):
+            store = Store(freeze(c))
+            x = thaw(store.load(), world.context, borrow=borrow, check=True, threads=2)
+            assert x.size == c.size and facts(x) == facts(c) and x.spread == c.spread
+            assert x.float_error == c.float_error
+            assert same(x, c)
+            inside = [
+                address(store.room) <= address(a) < address(store.room) + store.room.nbytes for a in freeze(x).arrays
+            ]
+            assert inside == [borrow] * c.size
+            # A seed says what the second part is; records then need not have it.
+            assert _native.io.to_bytes(world.context, x) == _native.io.to_bytes(world.context, c)
+
+
+def test_arrays_live_as_long_as_an_object_uses_them(world: World, keys: KeySet) -> None:
+    gone = []
+    store = Store(freeze(keys.galois))
+    weakref.finalize(store.room.base, gone.append, True)
+    thawed = thaw(store.load())
+    element = thawed.elements[0]
+    want = key_words(keys.galois, element)
+    del store
+    gc.collect()
+    assert not gone and key_words(thawed, element) == want
+    views = freeze(thawed)
+    copy = thaw(views)
+    for e in thawed.elements:
+        thawed.erase(e)
+    del thawed
+    gc.collect()
+    assert not gone and key_words(copy, element) == want
+    del copy
+    gc.collect()
+    assert not gone and arrays(views)[0][0] >= 0
+    del views
+    gc.collect()
+    assert gone
+
+
+def test_frozen_views_outlive_the_object(world: World) -> None:
+    c = world.encrypt([0.5])
+    want, frozen = words(c), freeze(c)
+    del c
+    gc.collect()
+    assert all(np.array_equal(a, b) for a, b in zip(words(thaw(frozen)), want, strict=True))
+
+
+def test_keys_are_dropped_by_other_threads(world: World, keys: KeySet) -> None:
+    """Their arrays go with them, whichever thread uses a key last, while others thaw."""
+    store, errors = Store(freeze(keys.galois)), []
+    c = world.encrypt([1.0])
+    want = words(_native.Evaluator(world.context, 1).rotate(c, 1, keys.galois))
+
+    def use() -> None:
+        try:
+            ev = _native.Evaluator(world.context, 2)
+            for _ in range(20):
+                thawed = thaw(store.load(), check=True, threads=2)
+                dropper = threading.Thread(target=lambda k=thawed: [k.erase(e) for e in k.elements if e > 5])
+                dropper.start()
+                got = words(ev.rotate(c, 1, thawed))
+                dropper.join()
+                assert all(np.array_equal(a, b) for a, b in zip(got, want, strict=True))
+        except BaseException as e:  # noqa: BLE001
+            errors.append(e)
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert errors == []
+
+
+def test_a_fork_uses_them_too(world: World, keys: KeySet) -> None:
+    thawed = thaw(Store(freeze(keys.galois)).load())
+    c = world.encrypt([1.0])
+    want = words(_native.Evaluator(world.context, 1).rotate(c, 1, keys.galois))
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        got = words(_native.Evaluator(world.context, 2).rotate(c, 1, thawed))
+        os.write(write, b"1" if all(np.array_equal(a, b) for a, b in zip(got, want, strict=True)) else b"0")
+        del thawed
+        os._exit(0)
+    os.close(write)
+    assert os.read(read, 1) == b"1"
+    os.close(read)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# Run in a process of its own: thaws what lies in shared memory, and prints by how much its private memory grew.
+CHILD = """
+import pickle, re, sys
+from multiprocessing import resource_tracker, shared_memory
+import numpy as np
+from ringforge.devices.frozen import thaw
+
+def private():
+    text = open("/proc/self/smaps_rollup").read()
+    return 1024 * sum(int(n) for n in re.findall(r"Private_(?:Clean|Dirty): +(\\d+) kB", text))
+
+name, sizes = sys.argv[1], [int(s) for s in sys.argv[2].split(",")]
+data = sys.stdin.buffer.read()
+shared = shared_memory.SharedMemory(name)
+resource_tracker.unregister(shared._name, "shared_memory")
+room = np.frombuffer(shared.buf, np.uint8)
+room.setflags(write=False)
+parts, at = [], 0
+for size in sizes:
+    parts.append(room[at : at + size])
+    at += (size + 63) // 64 * 64
+frozen = pickle.loads(data, buffers=parts)
+thaw(frozen.parts[0].parts[0])
+before = private()
+keys = thaw(frozen, check=True)
+print(keys.bytes, private() - before, flush=True)
+import os
+os._exit(0)
+"""
+
+
+def test_memory_of_a_process_does_not_grow() -> None:
+    """Keys of 200 MB in shared memory cost another process tables of primes and lists, and no words."""
+    primes = _native.kernels.primes_below(50, 14, 1 << 18)
+    context = _native.Context(_native.Parameters("", 14, primes[:12], primes[12:], 2, 40.0, "a test of memory"))
+    client = _native.Client(context, SEED)
+    secret = client.secret_key()
+    galois = _native.GaloisKeys()
+    for step in range(1, 10):
+        galois.insert(client.galois_key(secret, context.rotation_element(step), threads=2))
+    frozen = freeze(KeySet(galois))
+    assert frozen.bytes == galois.bytes > 180 << 20
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(frozen, protocol=5, buffer_callback=buffers.append)
+    raw = [b.raw() for b in buffers]
+    assert len(data) < 100_000
+    shared = shared_memory.SharedMemory(create=True, size=sum((r.nbytes + 63) // 64 * 64 for r in raw))
+    try:
+        at = 0
+        for r in raw:
+            shared.buf[at : at + r.nbytes] = r
+            at += (r.nbytes + 63) // 64 * 64
+        sizes = ",".join(str(r.nbytes) for r in raw)
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, shared.name, sizes], input=data, capture_output=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        size, grown = map(int, done.stdout.split())
+        assert size == frozen.bytes
+        assert grown < 4 << 20
+    finally:
+        shared.close()
+        shared.unlink()
+
+
+def spoilt(frozen: Frozen, **changes: Any) -> Frozen:
+    return replace(frozen, **changes)
+
+
+def written(array: Any, place: int, value: int) -> Any:
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+def refusals(c: Any, keys: KeySet) -> list[tuple[str, Any]]:
+    f, k = freeze(c), freeze(keys.galois)
+    one = k.parts[0]
+    said, own = f.facts
+    element, key_said = one.facts
+    basis, limbs, per_digit, log_base, key_id, seed = key_said
+    _, index, primes = basis
+    short = tuple(a[:-1] for a in f.arrays)
+
+    def key(
+        *,
+        element: Any = element,
+        basis: Any = basis,
+        limbs: Any = limbs,
+        per_digit: Any = per_digit,
+        seed: Any = seed,
+        words: Any = one.arrays,
+    ) -> Frozen:
+        return Frozen("Galois key", (element, (basis, limbs, per_digit, log_base, key_id, seed)), words)
+
+    return [
+        ("no frozen", None),
+        ("no frozen", {"kind": f.kind}),
+        ("kind", spoilt(f, kind="secret key")),
+        ("kind", spoilt(f, kind=["CKKS ciphertext"])),
+        ("kind", spoilt(f, kind="BFV ciphertext")),
+        ("facts", spoilt(f, facts=())),
+        ("facts", spoilt(f, facts=None)),
+        ("facts", spoilt(f, facts=(said, own, own))),
+        ("scale", spoilt(f, facts=(said, (float("nan"), *own[1:])))),
+        ("scale", spoilt(f, facts=(said, (0.0, *own[1:])))),
+        ("variance", spoilt(f, facts=(said, (own[0], -1.0, *own[2:])))),
+        ("own", spoilt(f, facts=(said, own[:-1]))),
+        ("own", spoilt(f, facts=(said, "scale"))),
+        ("key id", spoilt(f, facts=((said[0], -1, said[2]), own))),
+        ("key id", spoilt(f, facts=((said[0], 1 << 64, said[2]), own))),
+        ("seed", spoilt(f, facts=((said[0], said[1], b"short"), own))),
+        ("seed", spoilt(f, facts=((said[0], said[1], "seed"), own))),
+        ("prime", spoilt(f, facts=(((0, index, [*primes[:3], 12289]), said[1], said[2]), own))),
+        ("prime twice", spoilt(f, facts=(((0, index, [primes[0]] * 4), said[1], said[2]), own))),
+        ("no primes", spoilt(f, facts=(((0, index, []), said[1], said[2]), own))),
+        ("no part", spoilt(f, arrays=())),
+        ("one part", spoilt(f, arrays=f.arrays[:1])),
+        ("four parts", spoilt(f, arrays=f.arrays * 2)),
+        ("short", spoilt(f, arrays=short)),
+        ("list", spoilt(f, arrays=tuple(a.tolist() for a in f.arrays))),
+        ("bytes", spoilt(f, arrays=tuple(a.tobytes() for a in f.arrays))),
+        ("floats", spoilt(f, arrays=tuple(a.astype(float) for a in f.arrays))),
+        ("32 bits", spoilt(f, arrays=tuple(a.astype(np.uint32) for a in f.arrays))),
+        ("order", spoilt(f, arrays=tuple(a.astype(">u8") for a in f.arrays))),
+        ("objects", spoilt(f, arrays=tuple(a.astype(object) for a in f.arrays))),
+        ("steps", spoilt(f, arrays=tuple(np.repeat(a, 2)[::2] for a in f.arrays))),
+        ("rows", spoilt(f, arrays=tuple(a.reshape(4, -1) for a in f.arrays))),
+        ("none", spoilt(f, arrays=None)),
+        ("residue", spoilt(f, arrays=(f.arrays[0], written(f.arrays[1], 5, primes[0])))),
+        ("residue", spoilt(f, arrays=(written(f.arrays[0], -1, (1 << 64) - 1), f.arrays[1]))),
+        ("element 1", key(element=1)),
+        ("even element", key(element=2)),
+        ("large element", key(element=index + 1)),
+        ("ring", key(basis=(0, index + 2, primes))),
+        ("ring", key(basis=(0, 0, primes))),
+        ("ring", key(basis=(0, 1 << 40, primes))),
+        ("smaller ring", key(basis=(0, index // 2, primes))),
+        ("padded ring", key(basis=(1, 15, primes))),
+        ("tensor ring", key(basis=(2, 15, primes))),
+        ("kind of ring", key(basis=(3, index, primes))),
+        ("fewer primes", key(basis=(0, index, primes[:-1]))),
+        ("no limbs", key(limbs=0)),
+        ("more limbs", key(limbs=limbs + 5)),
+        ("fewer limbs", key(limbs=limbs - 1)),
+        ("digits", key(per_digit=0)),
+        ("digits", key(per_digit=2)),
+        ("half", key(words=one.arrays[:-1])),
+        ("digit", key(words=one.arrays[:-2])),
+        ("no words", key(words=())),
+        ("seed", key(seed=bytes(31))),
+        ("twice", spoilt(k, parts=(one, one))),
+        ("none", spoilt(k, parts=(None,))),
+        ("other", spoilt(k, parts=(f,))),
+        ("key set", Frozen("key set", (True,), parts=(k,))),
+        ("key set", Frozen("key set", (False,), parts=())),
+        ("key set", Frozen("key set", (False,), parts=(f,))),
+        ("key set", Frozen("key set", (), parts=(k,))),
+        ("rotations", Frozen("rotations of a key", ((said,), ()), f.arrays)),
+        ("rotations", Frozen("rotations of a key", ((), ()), ())),
+        ("rotations", Frozen("rotations of a key", ((said, said), ((0.0, 0, 0),) * 2), f.arrays)),
+    ]  # fmt: skip
+
+
+def test_refusals(world: World, keys: KeySet) -> None:
+    for what, frozen in refusals(world.encrypt([1.0]), keys):
+        with pytest.raises(FormatError) as refused:
+            thaw(frozen, world.context, check=True)
+        assert len(str(refused.value)) < 600, what
+
+
+def test_what_belongs_to_other_parameters(world: World, keys: KeySet) -> None:
+    other = World(3).context
+    for value in (world.encrypt([1.0]), keys, keys.galois, keys.relin):
+        with pytest.raises(FormatError, match=r"other parameters|primes|limbs"):
+            thaw(freeze(value), other)
+
+
+def test_words_are_compared_only_when_asked(world: World) -> None:
+    frozen = freeze(world.encrypt([1.0]))
+    broken = replace(frozen, arrays=(written(frozen.arrays[0], 3, (1 << 64) - 1), frozen.arrays[1]))
+    assert thaw(broken).limb(0, 0)[3] == (1 << 64) - 1
+    with pytest.raises(FormatError, match="no residues"):
+        thaw(broken, check=True)
+
+
+def test_secrets_are_not_frozen(world: World) -> None:
+    client = _native.Client(world.context, SEED)
+    for value in (client.secret_key(), world.params, b"", None, _native.bfv, object()):
+        with pytest.raises(ParameterError, match="has no form that processes share"):
+            freeze(value)
+    with pytest.raises(ParameterError, match="has no form that processes share"):
+        freeze(KeySet(own=(client.secret_key(),)))
