@@ -17,9 +17,10 @@ import numpy as np
 
 from ringforge import _native
 from ringforge._native import GaloisKeys, RelinKey, SecretKey
-from ringforge._native.bgv import Ciphertext, Client, Context, Evaluator, Multiplier
-from ringforge.aes.byte_aes import added_key, check_round, round_circuit, round_key
-from ringforge.aes.byte_circuit import BITS, Circuit, LinearMap, Sum, run
+from ringforge._native.bgv import Ciphertext, Client, Context, Multiplier
+from ringforge.aes.byte_aes import added_key, check_round, halves, round_circuit, round_key
+from ringforge.aes.byte_circuit import BITS, Circuit, Sum, run
+from ringforge.aes.byte_machine import ByteMachine, Tools
 from ringforge.aes.byte_plan import LEVELS_LEFT, AesPlan, Plan, Segment, Sizes, Value, aes_plan, make_plan
 from ringforge.aes.engine import (
     BLOCK_BYTES,
@@ -33,8 +34,10 @@ from ringforge.aes.engine import (
     as_direction,
     as_key,
 )
+from ringforge.aes.shards import BytesKernel
 from ringforge.binary_slots import BinarySlots, Bytes
-from ringforge.errors import MismatchError, NoiseError, ShapeError
+from ringforge.devices import Device, Handle, KeySet, open_device
+from ringforge.errors import Error, MismatchError, NoiseError, ShapeError
 
 SCHEME: Final = "bgv"
 
@@ -197,60 +200,34 @@ class BgvClient(_Bytes):
         return min(self._client.noise_budget(c, self._key, self.threads) for c in state.ciphertexts)
 
 
-class _Machine:
-    """Runs a circuit on ciphertexts, with as many primes in each stage as a plan says."""
-
-    def __init__(self, server: BgvServer, limbs: Sequence[int]) -> None:
-        self._server, self._limbs, self._evaluator = server, limbs, server.evaluator
-
-    def at(self, a: Ciphertext, stage: int) -> Ciphertext:
-        to = self._limbs[stage]
-        return a if a.limbs == to else self._evaluator.mod_switch_to(a, to)
-
-    def power(self, a: Ciphertext, k: int, then: int) -> Ciphertext:  # noqa: ARG002
-        return self._evaluator.apply_galois(a, self._server.context.frobenius_element(k), self._server.keys.galois)
-
-    def product(self, a: Ciphertext, b: Ciphertext, then: int) -> Ciphertext:
-        return self._evaluator.multiply(a, b, self._server.keys.relin, a.limbs - self._limbs[then])
-
-    def maps(self, a: Ciphertext, maps: tuple[LinearMap, ...], then: int) -> list[Ciphertext]:
-        context, multiplier = self._server.context, self._server.multiplier
-        sums = [[(context.frobenius_element(k) if k else 1, multiplier(c)) for k, c in enumerate(m) if c] for m in maps]
-        drop = min(a.limbs - self._limbs[then], 1)
-        return self._evaluator.frobenius_sums(a, sums, self._server.keys.galois, drop)
-
-    def sum(self, terms: Sequence[tuple[Ciphertext, int]], constant: int, then: int) -> Ciphertext:  # noqa: ARG002
-        evaluator, total = self._evaluator, None
-        for a, factor in terms:
-            term = a if factor == 1 else evaluator.mul_plain(a, self._server.multiplier(factor))
-            total = term if total is None else evaluator.add(total, term)
-        assert total is not None
-        if constant == 1:
-            return evaluator.add_one(total)
-        return evaluator.add_plain(total, self._server.multiplier(constant)) if constant else total
-
-
 class BgvServer(_Bytes):
     """Computes; no secret. Implements `engine.AesServer`. Any threads may call.
 
     Args:
         keys: of the client. levels_left: as the client has it.
+        device: where bytes are substituted: cpu, or one that computes several bytes at a time.
+
+    Raises:
+        ParameterError: there is no such device, or it computes no bytes.
     """
 
     def __init__(
-        self, context: Context, keys: EvaluationKeys, threads: int = 1, levels_left: int = LEVELS_LEFT
+        self,
+        context: Context,
+        keys: EvaluationKeys,
+        threads: int = 1,
+        levels_left: int = LEVELS_LEFT,
+        device: str | Device = "cpu",
     ) -> None:
         super().__init__(context, threads, levels_left)
-        self.keys, self.evaluator = keys, Evaluator(context, threads)
-        self._multipliers: dict[int, Multiplier] = {}
+        self.keys, self.device = keys, open_device(device) if isinstance(device, str) else device
+        self.tools = Tools(context, KeySet(keys.galois, keys.relin), threads, self.byte_slots)
+        self.evaluator = self.tools.evaluator
+        self._handles: dict[tuple[int, Direction], Handle] = {}
 
     def multiplier(self, value: int) -> Multiplier:
         """A byte in all slots, as a factor; made once."""
-        found = self._multipliers.get(value)
-        if found is None:
-            found = self.context.multiplier(self.constant_bits(value), None, True, self.threads)
-            self._multipliers[value] = found
-        return found
+        return self.tools.multiplier(value)
 
     @property
     def shares(self) -> list[float]:
@@ -269,7 +246,7 @@ class BgvServer(_Bytes):
             raise MismatchError(f"the state has had round {state.round}; AES begins with a fresh one")
         self._check_key(key)
         limbs = self.plan(state.direction).limbs(0)
-        made = run(added_key(), _Machine(self, limbs), [*state.ciphertexts, *key])
+        made = run(added_key(), ByteMachine(self.tools, limbs), [*state.ciphertexts, *key])
         return State(SCHEME, state.blocks, 0, state.direction, made)
 
     def start_clear(self, blocks: Blocks, key: list[Any], direction: Direction = "encrypt") -> State:
@@ -277,7 +254,7 @@ class BgvServer(_Bytes):
         good = as_blocks(blocks, self.slots)
         self._check_key(key)
         limbs = self.plan(as_direction(direction)).limbs(0)
-        made = [self._added(k, good, j) for j, k in enumerate(_Machine(self, limbs).at(k, 0) for k in key)]
+        made = [self._added(k, good, j) for j, k in enumerate(ByteMachine(self.tools, limbs).at(k, 0) for k in key)]
         return State(SCHEME, len(good), 0, direction, made)
 
     def _added(self, c: Ciphertext, blocks: Blocks, j: int) -> Ciphertext:
@@ -290,7 +267,7 @@ class BgvServer(_Bytes):
         if state.round != i - 1:
             raise MismatchError(f"round {i} comes after round {i - 1}; the state has had round {state.round}")
         self._check_key(key)
-        plan, circuit = self.plan(state.direction), round_circuit(i, state.direction)
+        plan = self.plan(state.direction)
         limbs = plan.limbs(i)
         self._check_level([*state.ciphertexts], limbs[0], f"the state before round {i}")
         self._check_level(key, limbs[-1], f"round key {i}")
@@ -300,6 +277,15 @@ class BgvServer(_Bytes):
                 f"the state before round {i} has noise of {worst:.1f} bits, and {plan.noise(i - 1).log_bound:.1f} are "
                 "planned: give the engine what it made itself"
             )
+        if self.device.name == "cpu":
+            made = self._alone(state, i, key, progress)
+        else:
+            made = self._on_device(state, i, key, progress)
+        return State(SCHEME, state.blocks, i, state.direction, made)
+
+    def _alone(self, state: State, i: int, key: list[Any], progress: Progress | None) -> list[Ciphertext]:
+        """A round here, byte by byte."""
+        circuit, limbs = round_circuit(i, state.direction), self.plan(state.direction).limbs(i)
         # Bytes are substituted one after another; then come sums only.
         each = next(n for n, s in enumerate(circuit.steps) if isinstance(s, Sum)) // BLOCK_BYTES
         told = -1
@@ -312,8 +298,37 @@ class BgvServer(_Bytes):
                 progress(count, BLOCK_BYTES)
 
         done(0)
-        made = run(circuit, _Machine(self, limbs), [*state.ciphertexts, *key], done)
-        return State(SCHEME, state.blocks, i, state.direction, made)
+        return run(circuit, ByteMachine(self.tools, limbs), [*state.ciphertexts, *key], done)
+
+    def _on_device(self, state: State, i: int, key: list[Any], progress: Progress | None) -> list[Ciphertext]:
+        """The same with bytes substituted by the device, and the sums here."""
+        cut, limbs = halves(i, state.direction), self.plan(state.direction).limbs(i)
+        handle = self._handles.get((i, state.direction))
+        if handle is None:
+            kernel = BytesKernel(self.context, cut.byte, tuple(limbs[: cut.byte.stages + 1]), BLOCK_BYTES)
+            handle = self.device.prepare(kernel, self.tools.keys, threads=self.threads)
+            self._handles[i, state.direction] = handle
+        stopped = list[BaseException]()
+
+        def told(done: float) -> bool:
+            try:
+                if progress is not None:
+                    progress(int(done * BLOCK_BYTES), BLOCK_BYTES)
+            except BaseException as e:  # raised again, once the device has stopped
+                stopped.append(e)
+            return not stopped
+
+        told(0.0)
+        try:
+            given = [state.ciphertexts[j] for j in cut.rows] if not stopped else []
+            bytes_, _ = self.device.run(handle, given, threads=self.threads, progress=told)
+        except Error:
+            if stopped:
+                raise stopped[0] from None
+            raise
+        if stopped:
+            raise stopped[0]
+        return run(cut.sums, ByteMachine(self.tools, limbs), [*map(self.device.download, bytes_), *key])
 
     def add_clear(self, state: State, blocks: Blocks) -> State:
         """Raises as `engine.AesServer.add_clear`."""
@@ -352,7 +367,7 @@ class BgvServer(_Bytes):
             ParameterError, ShapeError: as `plan_circuit`.
         """
         plan = self.plan_circuit(circuit, inputs)
-        machine = _Machine(self, plan.limbs[0])
+        machine = ByteMachine(self.tools, plan.limbs[0])
         return run(circuit, machine, [machine.at(c, 0) for c in inputs])
 
     def _check_key(self, key: Sequence[Any]) -> None:

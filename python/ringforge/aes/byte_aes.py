@@ -17,6 +17,7 @@ Values of a round: 16 bytes of the state, then the 16 of the round key.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -108,6 +109,57 @@ def check_round(i: int, direction: Direction) -> None:
         raise ParameterError(f'round {i} of "{direction}": rounds 1 to {ROUNDS} of encrypt or decrypt are possible')
 
 
+@dataclass(frozen=True)
+class _Round:
+    """What a round does.
+
+    Attributes:
+        maps: linear maps of each inverse, by the coefficient of MixColumns that they are for; none: the inverse as it
+            is. mix: coefficients. rows: which byte comes to each place.
+        before: stages before the inversion. stage, end: of the maps, of results.
+    """
+
+    maps: dict[int, LinearMap]
+    mix: tuple[int, ...]
+    rows: tuple[int, ...]
+    before: int
+    last: bool
+
+    @property
+    def stage(self) -> int:
+        return self.before + INVERSION_STAGES
+
+    @property
+    def end(self) -> int:
+        return self.stage + (1 if self.maps else 0)
+
+    def substituted(self, b: Builder, j: int) -> dict[int, int]:
+        """Values of what byte j becomes before MixColumns, by coefficient."""
+        x = b.add(Maps(0, j, (UNLINEAR,))) if self.before else j
+        y = b.inverse(x, self.before)
+        first = b.add(Maps(self.stage, y, tuple(self.maps.values()))) if self.maps else y
+        return {f: first + n for n, f in enumerate(self.maps or (1,))}
+
+    def sums(self, b: Builder, mapped: list[dict[int, int]], key: int) -> tuple[int, ...]:
+        """MixColumns and AddRoundKey; the round key's bytes are values from `key` on."""
+        outputs = []
+        for j in range(len(mapped)):
+            one = mapped[j][1] if self.last else b.add(Sum(self.stage, _mixed(mapped, j, self.mix)))
+            outputs.append(b.add(Sum(self.end, ((one, 1), (key + j, 1)))))
+        return tuple(outputs)
+
+
+@cache
+def _round(i: int, direction: Direction) -> _Round:
+    check_round(i, direction)
+    encrypt, last = direction == "encrypt", i == ROUNDS
+    if encrypt:
+        maps, mix, rows = {f: SUBSTITUTE[f] for f in ((1,) if last else (1, 2))}, clear.MIX, clear.SHIFT_ROWS
+    else:
+        maps, mix, rows = {} if last else UNMIX, clear.INVERSE_MIX, clear.INVERSE_SHIFT_ROWS
+    return _Round(maps, mix, tuple(int(j) for j in rows), int(not encrypt and i == 1), last)
+
+
 @cache
 def round_circuit(i: int, direction: Direction = "encrypt", size: int = 16) -> Circuit:
     """Round i, 1 to 10: inputs are the state's bytes and the round key's; as many results as bytes.
@@ -119,30 +171,50 @@ def round_circuit(i: int, direction: Direction = "encrypt", size: int = 16) -> C
     Raises:
         ParameterError: no such round, direction or size.
     """
-    check_round(i, direction)
+    found = _round(i, direction)
     if size not in (1, 16):
         raise ParameterError(f"a round of {size} bytes: 16 are possible, or 1")
-    encrypt, last = direction == "encrypt", i == ROUNDS
     b = Builder(2 * size)
-    before = int(not encrypt and i == 1)
-    stage = before + INVERSION_STAGES
-    if encrypt:
-        maps, mix, rows = {f: SUBSTITUTE[f] for f in ((1,) if last else (1, 2))}, clear.MIX, clear.SHIFT_ROWS
-    else:
-        maps, mix, rows = {} if last else UNMIX, clear.INVERSE_MIX, clear.INVERSE_SHIFT_ROWS
-    mapped: list[dict[int, int]] = []
-    for j in rows[:size]:
-        x = b.add(Maps(0, int(j), (UNLINEAR,))) if before else int(j)
-        y = b.inverse(x, before)
-        first = b.add(Maps(stage, y, tuple(maps.values()))) if maps else y
-        mapped.append({f: first + n for n, f in enumerate(maps or (1,))})
-    end = stage + (1 if maps else 0)
-    outputs = []
-    for j in range(size):
-        one = mapped[j][1] if last else b.add(Sum(stage, _mixed(mapped, j, mix)))
-        outputs.append(b.add(Sum(end, ((one, 1), (size + j, 1)))))
-    name = f"AES {'' if encrypt else 'inverse '}round {i}{'' if size == 16 else ', one byte'}"
-    return Circuit(name, 2 * size, end, tuple(b.steps), tuple(outputs))
+    mapped = [found.substituted(b, j) for j in found.rows[:size]]
+    outputs = found.sums(b, mapped, size)
+    name = f"AES {'' if direction == 'encrypt' else 'inverse '}round {i}{'' if size == 16 else ', one byte'}"
+    return Circuit(name, 2 * size, found.end, tuple(b.steps), outputs)
+
+
+@dataclass(frozen=True)
+class Halves:
+    """A round in two: what becomes of each byte by itself, and the sums of it all.
+
+    Attributes:
+        rows: which byte comes to each place.
+        byte: of one byte; a result for each multiple that MixColumns takes.
+        sums: inputs are those results, place by place, then the round key's bytes.
+    """
+
+    rows: tuple[int, ...]
+    byte: Circuit
+    sums: Circuit
+
+
+@cache
+def halves(i: int, direction: Direction = "encrypt") -> Halves:
+    """`round_circuit` cut in two; stages are the same.
+
+    Raises:
+        ParameterError: no such round or direction.
+    """
+    found = _round(i, direction)
+    b = Builder(1)
+    values = tuple(found.substituted(b, 0).values())
+    # Results belong to the stage where sums use them first.
+    used = found.end if found.last else found.stage
+    byte = Circuit(f"a byte of round {i}", 1, used, tuple(b.steps), values)
+    each = len(values)
+    c = Builder(16 * (each + 1))
+    factors = tuple(found.maps or (1,))
+    mapped = [{f: each * place + n for n, f in enumerate(factors)} for place in range(16)]
+    outputs = found.sums(c, mapped, 16 * each)
+    return Halves(found.rows, byte, Circuit(f"sums of round {i}", 16 * (each + 1), found.end, tuple(c.steps), outputs))
 
 
 @cache

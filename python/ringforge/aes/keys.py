@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ringforge import _native
 from ringforge._native.ltv import WARNING as LTV_WARNING
 from ringforge.aes.engine import BLOCK_BYTES, AesClient, AesServer, Codec
+from ringforge.devices import Device
 from ringforge.errors import DuplicateError, FormatError, MismatchError, MissingKeyError, ParameterError
 from ringforge.files import naming, new_file
 
@@ -121,9 +122,16 @@ class Scheme(Protocol):
 
 
 class Bgv:
-    """Keys of BGV: `parameters.rgfg` and `evaluation.rgfg`, a relinearisation key and seven Galois keys."""
+    """Keys of BGV: `parameters.rgfg` and `evaluation.rgfg`, a relinearisation key and seven Galois keys.
+
+    Args:
+        device: where servers compute.
+    """
 
     name, default, warning, parameters_code = "bgv", "bgv-aes", "", 0x0701
+
+    def __init__(self, device: Device | str = "cpu") -> None:
+        self._device = device
 
     def shape(self, name: str, insecure: str = "") -> Shape:
         from ringforge.bgv import Context
@@ -187,11 +195,18 @@ class Bgv:
         return BgvClient(context, _load_secret(secret, context), threads)
 
     def on(self, device: str) -> Scheme:
-        if device != "cpu":
+        if device == "cpu":
+            return Bgv()
+        from ringforge.aes.shards import BytesKernel
+        from ringforge.devices import open_device
+
+        opened = open_device(device)
+        if BytesKernel not in opened.capabilities().kernels:
             raise ParameterError(
-                f"AES under bgv computes on cpu, not on {device[:64]}: leave --device away, or take keys of ltv"
+                f"AES under bgv computes on cpu and on ray devices, not on {device[:64]}: leave --device away, or take "
+                "keys of ltv"
             )
-        return self
+        return Bgv(opened)
 
     def server(self, directory: Path, threads: int) -> AesServer:
         from ringforge.aes.bgv_engine import BgvServer, EvaluationKeys
@@ -207,7 +222,7 @@ class Bgv:
                 raise FormatError("it holds no relinearisation key")
             while (key := reader.next_galois_key(context, threads)) is not None:
                 galois.insert(key)
-        return BgvServer(context, EvaluationKeys(relin, galois), threads)
+        return BgvServer(context, EvaluationKeys(relin, galois), threads, device=self._device)
 
 
 class Ltv:

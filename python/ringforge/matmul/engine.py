@@ -27,9 +27,11 @@ from ringforge._native import Ciphertext, Context, Evaluator, PairSumPlan, Sched
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.devices.cpu import counted
 from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeError
+from ringforge.matmul.blocks import Pair, Stage, run_stages
 from ringforge.matmul.cost import Pricing, split_steps
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.plan import Operand, ProductPlan, Replicate, Shift, Transform
+from ringforge.matmul.shards import OperandKernel, ProductsKernel
 from ringforge.matmul.slots import SlotMatrix
 
 SCHEDULES = ("naive", "hoisted", "mo", "bsgs")
@@ -67,15 +69,6 @@ class Bases:
     side: str
     ciphertexts: list[Any]
     report: Report
-
-
-@dataclass
-class _Stage:
-    """A transform with its level, or the steps of a replication."""
-
-    level: int
-    kernel: HltKernel | None
-    steps: tuple[int, ...] = ()
 
 
 class Operations(ABC):
@@ -204,7 +197,7 @@ class Product:
 
     def _operand(
         self, operand: Operand, scale: float, bound: float
-    ) -> tuple[tuple[list[_Stage], list[list[_Stage]]], float]:
+    ) -> tuple[tuple[list[Stage], list[list[Stage]]], float]:
         """Prefix and base stages of one side, and the bound of the bases' slots."""
         level, at = self.base_level + operand.transforms, self.scale
         largest = 0.0
@@ -213,11 +206,11 @@ class Product:
             made = []
             for s in stages:
                 if isinstance(s, Replicate):
-                    made.append(_Stage(level, None, s.steps))
+                    made.append(Stage(level, None, s.steps))
                     # Copies go to slots that are empty: the bound stays.
                     continue
                 kernel = self._transform(s.matrix, s.generators, level, at, scale, bound)
-                made.append(_Stage(level, kernel))
+                made.append(Stage(level, kernel))
                 bound *= kernel.map.row_sum
                 level, at = level - 1, scale
             return made, level, at, bound
@@ -420,13 +413,10 @@ class Product:
         operand = self.plan.left if side == "left" else self.plan.right
         done, total = 0, max(1, len(prefix) + sum(map(len, bases)))
 
-        def run(stages: Sequence[_Stage], x: Any) -> Any:
+        def run(stages: Sequence[Stage], x: Any) -> Any:
             nonlocal done
             for stage in stages:
-                if stage.kernel is not None:
-                    x = operations.transform(stage.kernel, x)
-                if stage.steps:
-                    x = operations.replicate(x, stage.steps)
+                x = run_stages([stage], x, operations.transform, operations.replicate)
                 done += 1
                 if progress:
                     progress(done / total)
@@ -434,6 +424,28 @@ class Product:
 
         x = run(prefix, operations.drop(x, self.base_level + operand.transforms))
         return [run(stages, x) for stages in bases]
+
+    def operands_kernel(self, side: str, count: int) -> OperandKernel:
+        """What makes the bases of so many operands, of `operand_level`."""
+        (prefix, bases), _ = self._stages[side]
+        return OperandKernel(
+            self.context, self.operand_level(side), tuple(prefix), tuple(tuple(stages) for stages in bases), count
+        )
+
+    def operand_level(self, side: str) -> int:
+        """The level at which an operand's transforms begin."""
+        return self.base_level + (self.plan.left if side == "left" else self.plan.right).transforms
+
+    def products_kernel(self, left: int, right: int, sums: tuple[tuple[Pair, ...], ...]) -> ProductsKernel:
+        """What makes sums of products of so many operands.
+
+        Raises:
+            ShapeError: the plan is not lazy, so its products are no single kernels.
+        """
+        if not self.plan.lazy:
+            raise ShapeError(f"products of method {self.plan.method} are several kernels each: multiply one by one")
+        tail = None if self.plan.tail is None else self._tail_kernel
+        return ProductsKernel(self._pair_kernel, self.plan.ladder, tail, left, right, sums)
 
     def multiply(self, left: Bases, right: Bases, progress: Progress | None = None) -> tuple[Any, Report]:
         """The product of two transformed operands, as the device has it."""

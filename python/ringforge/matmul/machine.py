@@ -57,6 +57,10 @@ class Settings:
     version: int = 2
 
 
+#: What the sum of products over the inner blocks is called.
+BLOCK_SUM = "a sum of block products"
+
+
 class Kept(dict[tuple[Any, str], Any]):
     """What is kept with a ciphertext for further use; told from others by identity, so that it can be referred to."""
 
@@ -91,6 +95,28 @@ class Tile:
         return Tile(value, self.layout, self.outside)
 
 
+#: A grid of ciphertexts, row by row.
+Grid = list[list[Tile]]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """How a product of two tiles is made.
+
+    Attributes:
+        product, choice: its plan. left, right: the tiles, where the plan wants them.
+    """
+
+    product: Product
+    choice: planner.Choice
+    left: Tile
+    right: Tile
+
+    def result(self, value: Any) -> Tile:
+        """The tile of the product, given its ciphertext."""
+        return Tile(value, self.product.plan.out_layout, _outside(self.product.plan))
+
+
 class Machine(ABC):
     """Decides how each operation is done, and has it done by the methods that subclasses add.
 
@@ -110,7 +136,7 @@ class Machine(ABC):
         self.threads = threads
         #: Work done so far, in the planner's weights; `progress` is told.
         self.work = 0.0
-        self.progress: Callable[[float], None] | None = None
+        self.progress: Callable[[float], bool | None] | None = None
         self._products: dict[Any, Product] = {}
         self._kernels: dict[Any, HltKernel] = {}
         self._merges: dict[Any, bool] = {}
@@ -372,6 +398,35 @@ class Machine(ABC):
         self, a: Tile, b: Tile, bound: float | None = None, *, may_move: bool = True
     ) -> tuple[Tile, planner.Choice]:
         """The product of two ciphertexts' matrices, with the plan that the planner takes."""
+        d = self.decided(a, b, bound, may_move=may_move)
+        left, right = self._bases(d.product, "left", d.left), self._bases(d.product, "right", d.right)
+        cost = d.choice.chosen.cost
+        result = d.result(self.run_product(d.product, cost, left, right))
+        self._worked(cost.weight)
+        return result, d.choice
+
+    def products(self, a: Grid, b: Grid, bound: float | None) -> tuple[Grid, planner.Choice]:
+        """The product of two grids of blocks.
+
+        Args:
+            a, b: rows of tiles, none empty. bound: of each product of blocks, a promise.
+        """
+        made: Grid = []
+        choice = None
+        for row in a:
+            made.append([])
+            for j in range(len(b[0])):
+                total: Tile | None = None
+                for k, left in enumerate(row):
+                    part, choice = self.product(left, b[k][j], bound)
+                    total = part if total is None else self.add(total, part, BLOCK_SUM)
+                assert total is not None
+                made[-1].append(total)
+        assert choice is not None
+        return made, choice
+
+    def decided(self, a: Tile, b: Tile, bound: float | None, *, may_move: bool = True) -> Decided:
+        """How two ciphertexts' matrices are multiplied; operands that lie elsewhere are moved if that is better."""
         shape = (a.layout.rows, a.layout.cols, b.layout.cols)
         level = min(a.value.level, b.value.level)
         places = None
@@ -383,7 +438,7 @@ class Machine(ABC):
             # A move that costs many diagonals is better made before, if a level is left for it.
             moved = [self._brought(choice.plan, t, side) for t, side in ((a, "left"), (b, "right"))]
             if moved[0] is not a or moved[1] is not b:
-                return self.product(moved[0], moved[1], bound, may_move=False)
+                return self.decided(moved[0], moved[1], bound, may_move=False)
         bounds = _rounded(a.value.bound), _rounded(b.value.bound)
         natural = shape[1] * a.value.bound * b.value.bound
         largest = natural if bound is None else min(natural, bound)
@@ -411,12 +466,7 @@ class Machine(ABC):
             self.room(largest, made.result_level, what, level)
             self._products[key] = made
         self.require(made.required_keys, made.relin_level)
-        left, right = self._bases(made, "left", a), self._bases(made, "right", b)
-        result = Tile(
-            self.run_product(made, choice.chosen.cost, left, right), made.plan.out_layout, _outside(made.plan)
-        )
-        self._worked(choice.chosen.cost.weight)
-        return result, choice
+        return Decided(made, choice, a, b)
 
     def choose(
         self,

@@ -23,13 +23,12 @@ from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
 from ringforge.matmul.layout import Layout, even
-from ringforge.matmul.machine import MIXED, Array, Machine, Tile
+from ringforge.matmul.machine import MIXED, Array, Grid, Machine, Tile
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.shown import ShownGroup
 
 Indices = npt.NDArray[np.int64]
-Grid = list[list[Tile]]
 
 #: Whole numbers up to this size multiply without a level.
 MAX_WHOLE = 1 << 10
@@ -269,18 +268,7 @@ class EncryptedMatrix(NotAnArray):
         a, b = _fitting(a, b, self.machine.slots)
         inner = len(b.tiles)
         share = None if bound is None else bound / inner
-        choice = None
-        tiles: Grid = []
-        for row in a.tiles:
-            tiles.append([])
-            for j in range(len(b.tiles[0])):
-                total: Tile | None = None
-                for k in range(inner):
-                    part, choice = self.machine.product(row[k], b.tiles[k][j], share)
-                    total = part if total is None else self.machine.add(total, part, "a sum of block products")
-                assert total is not None
-                tiles[-1].append(total)
-        assert choice is not None
+        tiles, choice = self.machine.products(a.tiles, b.tiles, share)
         count = len(a.tiles) * inner * len(b.tiles[0])
         several = f", {count} block products" if count > 1 else ""
         detail = f"{choice.plan.method} {choice.plan.label}".strip() + several

@@ -25,6 +25,7 @@ from ringforge._native import (
 )
 from ringforge.devices import Device, Handle, KeySet, Report
 from ringforge.devices.cpu import counted
+from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import planner
@@ -32,8 +33,8 @@ from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel
 from ringforge.matmul.layout import Layout, even_tile
-from ringforge.matmul.machine import Array, Kept, Machine, Settings, Tile
-from ringforge.matmul.matrix import EncryptedMatrix, Grid
+from ringforge.matmul.machine import BLOCK_SUM, Array, Grid, Kept, Machine, Settings, Tile
+from ringforge.matmul.matrix import EncryptedMatrix
 from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
@@ -123,6 +124,56 @@ class Computer(Machine):
         y, report = product.multiply(*sides)
         self.reports.append(("product", report))
         return self.kept(y)
+
+    def products(self, a: Grid, b: Grid, bound: float | None) -> tuple[Grid, planner.Choice]:
+        """All products of two grids at a time, where the device has workers; else one by one, with less memory."""
+        if not isinstance(self.device, ShardedDevice):
+            return super().products(a, b, bound)
+        found = [[[self.decided(x, b[k][j], bound) for k, x in enumerate(row)] for j in range(len(b[0]))] for row in a]
+        every = [d for row in found for cell in row for d in cell]
+        product, choice = every[0].product, every[0].choice
+        if len(every) == 1 or not product.plan.lazy or any(d.product is not product for d in every):
+            return super().products(a, b, bound)
+        left, right = ({id(t.bases): t for t in tiles} for tiles in ([d.left for d in every], [d.right for d in every]))
+        given = [*self._all_bases(product, "left", left), *self._all_bases(product, "right", right)]
+        at, of = ({name: i for i, name in enumerate(side)} for side in (left, right))
+        sums = tuple(
+            tuple((at[id(d.left.bases)], of[id(d.right.bases)]) for d in cell) for row in found for cell in row
+        )
+        level = product.result_level
+        self.room(len(a[0]) * product.result_bound, level, BLOCK_SUM, level)
+        kernel = product.products_kernel(len(left), len(right), sums)
+        totals = iter(self._at_once("products", kernel, given, len(every) * choice.chosen.cost.weight))
+        return [[cell[0].result(self.kept(next(totals))) for cell in row] for row in found], choice
+
+    def _all_bases(self, product: Product, side: str, tiles: Mapping[int, Tile]) -> list[Any]:
+        """The bases of all tiles; those that are not there yet are made at once."""
+        key = (product, side)
+        lacking = [t for t in tiles.values() if key not in t.bases]
+        if lacking:
+            level = product.operand_level(side)
+            inputs = [self.evaluator.drop_to_level(self.here(t.value), level) for t in lacking]
+            made = iter(self._at_once(f"{side} operand", product.operands_kernel(side, len(inputs)), inputs, 0.0))
+            each = len((product.plan.left if side == "left" else product.plan.right).bases)
+            for tile in lacking:
+                ciphertexts = [self.kept(next(made)) for _ in range(each)]
+                tile.bases[key] = Bases(side, ciphertexts, Report(self.device.name, 0.0))
+        for tile in tiles.values():
+            self.kept_with(tile, key)
+        return [self.here(c) for t in tiles.values() for c in t.bases[key].ciphertexts]
+
+    def _at_once(self, what: str, kernel: Any, inputs: list[Any], weight: float) -> list[Any]:
+        """Results of a kernel of many blocks."""
+        handle = self.device.prepare(kernel, self.keys, threads=self.threads)
+        tell = self.progress
+
+        def told(done: float) -> bool | None:
+            return None if tell is None else tell(self.work + done * weight)
+
+        outputs, report = self.device.run(handle, inputs, threads=self.threads, progress=told)
+        self.reports.append((what, report))
+        self.work += weight
+        return outputs
 
     def run_sum(self, x: Any, y: Any) -> Any:
         return self.kept(self.evaluator.add(self.here(x), self.here(y)))
