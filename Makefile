@@ -63,6 +63,7 @@ bench: build $(VENV)/.bench ## side by side with peers; results under bench/resu
 
 $(VENV)/.tools: tools/bootstrap.sh
 	tools/bootstrap.sh $(PYTHON) g++ libssl-dev libsodium-dev
+	tools/bootstrap.sh $(PYTHON) ccache || echo "no ccache: the library is compiled once for the package and once for its tests"
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade "pip>=23.1" "cmake>=3.25,<5" "ninja>=1.11" "scikit-build-core>=0.11" "nanobind>=2.9"
 	touch $@

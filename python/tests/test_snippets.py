@@ -47,7 +47,11 @@ def read(name: str, folder: Path, *, long: bool) -> None:
         reader.finish()
 
 
-@pytest.mark.parametrize("name", WITH_CODE)
+#: Guides of one system, whose commands that system's own tests run too: all of them take minutes.
+GUIDES = {f"docs/{name}.md" for name in ("aes", "gates", "matmul", "matvec", "omr", "omr-board")}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] * (n in GUIDES)) for n in WITH_CODE])
 def test_the_document_runs_as_pasted(name: str, tmp_path: Path) -> None:
     read(name, tmp_path, long=False)
 

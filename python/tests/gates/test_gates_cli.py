@@ -391,6 +391,7 @@ def test_the_demos_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(_native, "fhew"), reason="the native engine is not built")
+@pytest.mark.long
 def test_the_demo(run: Run, tmp_path: Path) -> None:
     text = run("demo --out", tmp_path, "--threads 2")
     assert "all results are as in the clear" in text

@@ -41,12 +41,14 @@ def test_truth_tables_on_refreshed_bits(bench: Bench, kind: GateKind) -> None:
     assert bench.wrong(kind, 100) == 0
 
 
+@pytest.mark.long
 def test_degraded_set_fails_as_often_as_predicted() -> None:
     wrong, expected = Bench("gates-degraded").chain((GateKind.NAND,), 1536)
     assert plausible(wrong, expected), (wrong, expected)
     assert expected > 5
 
 
+@pytest.mark.long
 def test_dependent_inputs_are_charged_in_full() -> None:
     check_dependent_inputs_are_charged(Bench("gates-degraded", seed=3), 240)
 

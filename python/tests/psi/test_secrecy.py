@@ -218,6 +218,7 @@ def test_logs_do_not_depend_on_the_set(both: tuple[Exchange, Exchange]) -> None:
     assert public(both[0]) == public(both[1])
 
 
+@pytest.mark.long
 def test_messages_do_not_depend_on_integers_either(tmp_path: Path) -> None:
     Store.build(tmp_path / "table", range(0, 3000, 3), mode="direct", bits=24, log_bins=BINS)
     runs = [

@@ -80,6 +80,7 @@ def test_independence_needs_sizes() -> None:
 
 
 @processes
+@pytest.mark.long
 def test_both_algorithms() -> None:
     records = list(bench.compare([TINY, replace(TINY, algorithm="paper")]))
     assert [r.algorithm for r in records] == ["ringforge", "paper"]
@@ -99,6 +100,7 @@ def test_both_algorithms() -> None:
 
 
 @processes
+@pytest.mark.long
 def test_sizes_of_the_server() -> None:
     case = bench.PsiCase("oprf", bins=5, client=4, threads=1)
     records = list(bench.independence(case, [4, 6], instances=1))
