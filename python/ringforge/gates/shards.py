@@ -46,7 +46,7 @@ _CHUNK = 64
 #: Chunks for each worker at most: the last ones to end then keep the others waiting for little.
 _CHUNKS = 4
 #: Of a pickle beside the bytes of its arrays, about; of a key's record beside its rows.
-_FRAME, _RECORD = 900, 157
+_FRAME, _RECORD = 420, 157
 _WHY = "the key's owner has accepted the set"
 
 
@@ -181,7 +181,7 @@ def _level_cost(params: GateParameters, method: str, rotations: int, gates: int,
         seconds=rotations * CostModel().microseconds(_set(params)) * 1e-6,
         stored=key_bytes(params, method),
         sent=read * row + 13 * gates + _FRAME,
-        result=gates * row + _FRAME // 4,
+        result=gates * row + _FRAME // 2,
         memory=key + (2 * gates + read) * row + key_bytes(params, method),
     )
 
@@ -215,7 +215,7 @@ def shard_costs(kernel: AccumulateKernel, parts: int) -> list[Cost]:
         out = len(batch) * 2 * kernel.degree * word
         sent = out + len(batch) * kernel.length * 4 + _FRAME
         memory = _opened_bytes(p, "ap") + key_bytes(p, "ap") + 2 * out
-        found.append(Cost(len(batch) * kernel.length * product, key_bytes(p, "ap"), sent, out + _FRAME // 4, memory))
+        found.append(Cost(len(batch) * kernel.length * product, key_bytes(p, "ap"), sent, out + _FRAME // 2, memory))
     return found
 
 
