@@ -24,7 +24,7 @@ from ringforge._native.fhew import Cut
 from ringforge.devices import Execution, Preparation, Report, register
 from ringforge.devices.base import implementation
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, expect
-from ringforge.errors import FormatError, MismatchError, ShapeError
+from ringforge.errors import FormatError, ShapeError
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
 
@@ -68,7 +68,10 @@ def shard_costs(plan: Plan, workers: int, cells: int | Sequence[int] = 0) -> lis
     Args:
         cells: of the table, in all, or in each part.
     """
-    below = depth(plan, workers)
+    return _costs(plan, depth(plan, workers), cells)
+
+
+def _costs(plan: Plan, below: int, cells: int | Sequence[int]) -> list[Cost]:
     parts = plan.groups << below
     each = [cells // parts] * parts if isinstance(cells, int) else list(cells)
     n, results, counts = 1 << plan.log_n, _native.psi.part_results(plan, below), plan.counts()
@@ -131,7 +134,7 @@ def _put_table(pool: Pool, table: LookupTable, below: int) -> list[Stored]:
         if below not in of_pool:
             plan = table.plan
             of_pool[below] = [
-                pool.put(part_of(plan, table.arrays, group, below, prefix))
+                pool.put(part_of(plan, table.arrays, group, below, prefix), object())
                 for group in range(plan.groups)
                 for prefix in range(1 << below)
             ]
@@ -167,6 +170,10 @@ def joined(keys: SessionKeys, parts: Sequence[Words], below: int) -> Words:
     return np.asarray(_native.psi.join_parts(keys, np.ascontiguousarray(parts), below))
 
 
+def _depth_of(r: Execution[LookupKernel, Any]) -> int:
+    return int(len(r.state[2]) // r.kernel.plan.groups).bit_length() - 1
+
+
 # ---- the kernel ----------------------------------------------------------------------------------
 
 
@@ -179,15 +186,13 @@ class _ShardedLookup(Sharded):
         parts = _put_table(pool, table, depth(p.kernel.plan, pool.workers))
         return keys, pool.put(np.frombuffer(given.data, np.uint8), given), parts, table
 
-    def shards(self, r: Execution[LookupKernel, Any], pool: Pool) -> list[Shard]:
+    def shards(self, r: Execution[LookupKernel, Any], pool: Pool) -> list[Shard]:  # noqa: ARG002
         if len(r.inputs) != 1 or not isinstance(r.inputs[0], bytes):
             raise ShapeError(f"{len(r.inputs)} inputs, where a lookup takes the bytes of one request")
-        plan, (_, keys, parts, table) = r.kernel.plan, r.state
-        below = depth(plan, pool.workers)
-        if plan.groups << below != len(parts):
-            raise MismatchError("the pool has other workers than when the look-up was prepared: prepare it again")
+        # The table is cut for the workers that there were when it was prepared.
+        plan, (_, keys, parts, table), below = r.kernel.plan, r.state, _depth_of(r)
         rows, given = _native.psi.cut_request(plan, r.inputs[0]), numbers(plan)
-        costs = shard_costs(plan, pool.workers, _cells(plan, table.arrays, below))
+        costs = _costs(plan, below, _cells(plan, table.arrays, below))
         check = partial(
             _checked, (_native.psi.part_results(plan, below), 2, 1 << plan.log_n), plan.modulus
         )
@@ -199,9 +204,8 @@ class _ShardedLookup(Sharded):
         return made
 
     def combine(self, r: Execution[LookupKernel, Any], results: list[Any]) -> tuple[list[Any], Report]:
-        plan, (keys, _, parts, table) = r.kernel.plan, r.state
-        below = (len(parts) // plan.groups).bit_length() - 1
-        reply = _native.psi.seal_reply(keys, joined(keys, results, below))
+        plan, (keys, _, _, table) = r.kernel.plan, r.state
+        reply = _native.psi.seal_reply(keys, joined(keys, results, _depth_of(r)))
         counts = plan.counts()
         # Substitutions and transforms on the way down to a part are done in every part: no counts of `cpu`.
         operations = {name: int(getattr(counts, name)) for name in ("external_product", "reconstruction", "row")}

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -46,11 +48,21 @@ class Query:
         self.keys = _native.psi.SessionKeys(plan, self.data)
         self.request = self.client.query(rng.integers(0, plan.cells, plan.bins).astype(np.uint32))
 
+    def expected(self) -> bytes:
+        return bytes(_native.psi.evaluate(self.keys, self.request, self.table.native, fixed_seed_for_tests=SEED))
+
     def part(self, rows: list[bytes], group: int, below: int, prefix: int, threads: int, counts: Any) -> Any:
         table = shards.part_of(self.plan, self.arrays, group, below, prefix)
         return _native.psi.evaluate_part(
             self.keys, rows[group], *table, group, below, prefix, threads, counts=counts
         )
+
+
+@pytest.fixture
+def same_masks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies are masked by SEED, so that they are equal in every byte."""
+    seal = _native.psi.seal_reply
+    monkeypatch.setattr(_native.psi, "seal_reply", lambda keys, packed: seal(keys, packed, SEED))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -67,7 +79,7 @@ def test_conformance(workers: int) -> None:
 
 @pytest.mark.parametrize(
     ("algorithm", "log_bins", "log_cell"),
-    [("paper", 1, 0), ("paper", 3, 0), ("ringforge", 3, 4), ("ringforge", 6, 4), ("ringforge", 9, 6), ("paper", 9, 0)],
+    [("paper", 1, 0), ("paper", 3, 0), ("ringforge", 3, 4), ("ringforge", 6, 4), ("ringforge", 9, 6)],
 )
 def test_replies_are_those_of_cpu_in_every_byte(algorithm: str, log_bins: int, log_cell: int) -> None:
     """With the same masks. Each part is computed from what travels alone; counts differ by the way down."""
@@ -94,6 +106,7 @@ def test_replies_are_those_of_cpu_in_every_byte(algorithm: str, log_bins: int, l
                 assert getattr(counts, name) == getattr(whole, name)
 
 
+@pytest.mark.usefixtures("same_masks")
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])
 def test_a_query_on_a_pool_and_its_costs(workers: int) -> None:
     q = Query(small("ringforge", 9, 4))
@@ -101,8 +114,7 @@ def test_a_query_on_a_pool_and_its_costs(workers: int) -> None:
     keys = LookupKeys(q.data)
     handle = target.prepare(LookupKernel(q.plan), KeySet(own=(keys,)), q.table)
     (reply,), _ = target.run(handle, [q.request])
-    (want,) = [_native.psi.evaluate(q.keys, q.request, q.table.native)]
-    assert np.array_equal(q.client.decode(reply), q.client.decode(want))
+    assert reply == q.expected()
     names = target.pool.ran
     assert len(set(names)) == len(names) >= workers
 
@@ -137,14 +149,14 @@ SPOILT = [
 ]
 
 
+@pytest.mark.usefixtures("same_masks")
 @pytest.mark.parametrize("which", range(len(SPOILT)))
 def test_wrong_results_are_computed_again(which: int) -> None:
     q = Query(small("ringforge", 3, 4))
     target: Any = device(workers=2, spoil=SPOILT[which])
     handle = target.prepare(LookupKernel(q.plan), KeySet(own=(LookupKeys(q.data),)), q.table)
     (reply,), _ = target.run(handle, [q.request])
-    want = _native.psi.evaluate(q.keys, q.request, q.table.native)
-    assert np.array_equal(q.client.decode(reply), q.client.decode(want))
+    assert reply == q.expected()
     assert len(target.pool.ran) == 2 * len(set(target.pool.ran)) > 0
 
 
@@ -183,9 +195,8 @@ def test_a_table_that_is_dropped_leaves_the_store() -> None:
     pool = LocalPool(workers=2)
     parts = shards._put_table(pool, q.table, 1)
     assert shards._put_table(pool, q.table, 1) is parts
-    count = len(shards._TABLES)
+    table = weakref.ref(q.table)
     del q
-    import gc
-
     gc.collect()
-    assert len(shards._TABLES) == count - 1
+    assert table() is None
+    assert not any(parts is kept for of in shards._TABLES.values() for p in of.values() for kept in p.values())
