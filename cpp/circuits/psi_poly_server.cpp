@@ -59,19 +59,22 @@ constexpr unsigned kParts = 2;
 
 class Query {
  public:
-  Query(const PsiPolySessionKeys& keys, const PsiPolyTable& table, unsigned threads, const PsiPolyProgress& progress)
+  /// Of so many columns, one after the other, and sub-bins of each bin.
+  Query(const PsiPolySessionKeys& keys, const PsiPolyTable& table, std::size_t columns, std::size_t bundles,
+        unsigned threads, const PsiPolyProgress& progress)
       : plan_(keys.plan()),
         context_(*keys.context()),
         ctx_(*context_.bfv()),
         keys_(keys),
         table_(table),
+        bundles_(bundles),
         threads_(threads),
         evaluator_(context_.bfv(), 1),
         factor_(psi_poly_factors(plan_, context_.steps())),
         n_(plan_.n()),
         blocks_(n_ / kBlock),
         reports_(progress,
-                 plan_.columns * (plan_.degree + plan_.plain_limbs * blocks_ + plan_.bundles * plan_.polys())),
+                 columns * (plan_.degree + plan_.plain_limbs * blocks_ + bundles * plan_.polys())),
         powers_(std::size_t{plan_.plain_limbs} * blocks_ * plan_.degree * kParts * kBlock) {}
 
   void column(std::size_t column, const std::uint8_t* request, u64 key_id, std::uint8_t* reply);
@@ -96,6 +99,7 @@ class Query {
   const bfv::Context& ctx_;
   const PsiPolySessionKeys& keys_;
   const PsiPolyTable& table_;
+  const std::size_t bundles_;
   const unsigned threads_;
   bfv::Evaluator evaluator_;
   const std::vector<bool> factor_;
@@ -167,9 +171,9 @@ void Query::make_powers(const std::uint8_t* request, u64 key_id) {
 void Query::multiply(std::size_t column, std::vector<bfv::Ciphertext>& values) const {
   const std::size_t rows = plan_.rows(), polys = plan_.polys(), words = psi_poly_bundle_words(plan_);
   // Rows above the fullest sub-bin of a bundle are zero.
-  std::vector<std::size_t> used(plan_.bundles);
-  for (std::size_t b = 0; b < plan_.bundles; ++b) {
-    const std::uint16_t* counts = table_.counts + (column * plan_.bundles + b) * plan_.column_bins();
+  std::vector<std::size_t> used(bundles_);
+  for (std::size_t b = 0; b < bundles_; ++b) {
+    const std::uint16_t* counts = table_.counts + (column * bundles_ + b) * plan_.column_bins();
     used[b] = *std::max_element(counts, counts + plan_.column_bins());
   }
   parallel_for(threads_, plan_.plain_limbs * blocks_, [&](std::size_t job) {
@@ -181,9 +185,9 @@ void Query::multiply(std::size_t column, std::vector<bfv::Ciphertext>& values) c
       y0[k] = row(limb, block, k + 1, 0);
       y1[k] = row(limb, block, k + 1, 1);
     }
-    for (std::size_t b = 0; b < plan_.bundles; ++b)
+    for (std::size_t b = 0; b < bundles_; ++b)
       for (std::size_t p = 0; p < polys; ++p) {
-        const u64* plain = table_.plain + (column * plan_.bundles + b) * words +
+        const u64* plain = table_.plain + (column * bundles_ + b) * words +
                            ((p * plan_.plain_limbs + limb) * blocks_ + block) * rows * kBlock;
         // A label's polynomial has a degree less.
         const std::size_t count = p == 0 || used[b] == 0 ? used[b] : used[b] - 1;
@@ -222,7 +226,7 @@ void Query::send(const bfv::Ciphertext& value, std::uint8_t* dst) const {
 
 void Query::column(std::size_t column, const std::uint8_t* request, u64 key_id, std::uint8_t* reply) {
   make_powers(request, key_id);
-  const std::size_t count = plan_.bundles * plan_.polys();
+  const std::size_t count = bundles_ * plan_.polys();
   const Basis basis = ctx_.basis(plan_.plain_limbs);
   std::vector<bfv::Ciphertext> values;
   for (std::size_t i = 0; i < count; ++i) {
@@ -257,12 +261,57 @@ std::vector<std::uint8_t> psi_poly_answer(const PsiPolySessionKeys& keys, std::s
   std::uint8_t* to = io::begin_record(reply, kPsiPolyReplyType, keys.context()->hash());
   std::memcpy(to, &id, sizeof(id));
   to += sizeof(id);
-  Query query(keys, table, threads, progress);
+  Query query(keys, table, plan.columns, plan.bundles, threads, progress);
   const std::size_t in = (plan.request_bytes() - io::record_bytes(kPsiPolyMessageHead)) / plan.columns;
   const std::size_t out = (plan.reply_bytes() - io::record_bytes(kPsiPolyMessageHead)) / plan.columns;
   for (std::size_t c = 0; c < plan.columns; ++c) query.column(c, body + c * in, id, to + c * out);
   io::seal_record(reply);
   if (counts != nullptr) *counts = query.counts();
+  return reply;
+}
+
+std::vector<std::vector<std::uint8_t>> psi_poly_cut_request(const PsiPolySessionKeys& keys,
+                                                            std::span<const std::uint8_t> request) {
+  const PsiPolyPlan& plan = keys.plan();
+  u64 id = 0;
+  const std::uint8_t* body =
+      open_poly_message(request, plan.request_bytes(), kPsiPolyRequestType, *keys.context(), &id);
+  if (id != keys.key().key().key_id)
+    throw MismatchError("the request is for other keys than this session's: open a session with its keys");
+  const std::size_t each = (plan.request_bytes() - io::record_bytes(kPsiPolyMessageHead)) / plan.columns;
+  std::vector<std::vector<std::uint8_t>> columns;
+  for (std::size_t c = 0; c < plan.columns; ++c) columns.emplace_back(body + c * each, body + (c + 1) * each);
+  return columns;
+}
+
+std::vector<std::uint8_t> psi_poly_answer_part(const PsiPolySessionKeys& keys, std::span<const std::uint8_t> column,
+                                               const PsiPolyTable& table, std::size_t bundles, unsigned threads,
+                                               const PsiPolyProgress& progress, PsiPolyCounts* counts) {
+  const PsiPolyPlan& plan = keys.plan();
+  const std::size_t each = (plan.request_bytes() - io::record_bytes(kPsiPolyMessageHead)) / plan.columns;
+  if (column.size() != each)
+    throw FormatError("a column of a request has " + std::to_string(each) + " bytes, not " +
+                      std::to_string(column.size()));
+  std::vector<std::uint8_t> values((plan.reply_bytes() - io::record_bytes(kPsiPolyMessageHead)) / plan.columns /
+                                   plan.bundles * bundles);
+  Query query(keys, table, 1, bundles, threads, progress);
+  query.column(0, column.data(), keys.key().key().key_id, values.data());
+  if (counts != nullptr) *counts = query.counts();
+  return values;
+}
+
+std::vector<std::uint8_t> psi_poly_seal_reply(const PsiPolySessionKeys& keys, std::span<const std::uint8_t> values) {
+  const PsiPolyPlan& plan = keys.plan();
+  const std::size_t size = plan.reply_bytes() - io::record_bytes(kPsiPolyMessageHead);
+  if (values.size() != size)
+    throw ShapeError("the values of a query have " + std::to_string(size) + " bytes, not " +
+                     std::to_string(values.size()));
+  std::vector<std::uint8_t> reply(plan.reply_bytes());
+  std::uint8_t* to = io::begin_record(reply, kPsiPolyReplyType, keys.context()->hash());
+  const u64 id = keys.key().key().key_id;
+  std::memcpy(to, &id, sizeof(id));
+  std::memcpy(to + sizeof(id), values.data(), size);
+  io::seal_record(reply);
   return reply;
 }
 

@@ -268,6 +268,42 @@ void bind_psi_poly(nb::module_& m) {
       },
       "keys"_a, "request"_a, "table"_a, "threads"_a = 1, "progress"_a = nb::none(), "counts"_a = nb::none(),
       "The reply to one request; a progress callback that returns False cancels.");
+  p.def(
+      "cut_request",
+      [](const PsiPolySessionKeys& keys, const nb::bytes& request) {
+        std::vector<nb::bytes> out;
+        for (const auto& x : unlocked([&, bytes = view(request)] { return psi_poly_cut_request(keys, bytes); }))
+          out.push_back(to_bytes(x));
+        return out;
+      },
+      "keys"_a, "request"_a, "What each column needs of a request.");
+  p.def(
+      "evaluate_part",
+      [](const PsiPolySessionKeys& keys, const nb::bytes& column, const Flat<std::uint16_t>& counts,
+         const Flat<u64>& plain, std::size_t count, unsigned threads, const ProgressCallback& progress,
+         PsiPolyCounts* done) {
+        const PsiPolyPlan& plan = keys.plan();
+        if (count < 1 || count > plan.bundles)
+          throw ShapeError(std::to_string(count) + " bundles of " + std::to_string(plan.bundles));
+        check_size("counts", counts.size(), count * plan.column_bins());
+        check_size("coefficients", plain.size(), count * psi_poly_bundle_words(plan));
+        for (std::size_t i = 0; i < counts.size(); ++i)
+          if (counts.data()[i] > plan.degree) throw FormatError("a sub-bin has more elements than the plan's degree");
+        const PsiPolyTable table{counts.data(), plain.data()};
+        const auto report = with_gil(progress);
+        return to_bytes(unlocked([&, bytes = view(column)] {
+          return psi_poly_answer_part(keys, bytes, table, count, threads, report, done);
+        }));
+      },
+      "keys"_a, "column"_a, "counts"_a, "plain"_a, "bundles"_a, "threads"_a = 1, "progress"_a = nb::none(),
+      "done"_a = nb::none(),
+      "Values of some bundles of a column, as a reply has them; a progress callback that returns False cancels.");
+  p.def(
+      "seal_reply",
+      [](const PsiPolySessionKeys& keys, const nb::bytes& values) {
+        return to_bytes(unlocked([&, bytes = view(values)] { return psi_poly_seal_reply(keys, bytes); }));
+      },
+      "keys"_a, "values"_a, "The reply of all values, column by column.");
 }
 
 }  // namespace bindings

@@ -199,4 +199,17 @@ std::vector<std::uint8_t> psi_poly_answer(const PsiPolySessionKeys& keys, std::s
                                           const PsiPolyTable& table, unsigned threads = 1,
                                           const PsiPolyProgress& progress = {}, PsiPolyCounts* counts = nullptr);
 
+// ---- parts of a query -----------------------------------------------------------------------------
+
+/// What each column needs of a request. @throws FormatError, MismatchError for a request that is none of these keys.
+std::vector<std::vector<std::uint8_t>> psi_poly_cut_request(const PsiPolySessionKeys& keys,
+                                                            std::span<const std::uint8_t> request);
+/// Values of the polynomials of some of a column's bundles, which `table` has alone, as a reply has them. Powers are
+/// made in every part of a column. @throws FormatError for a column of another length; Error("cancelled").
+std::vector<std::uint8_t> psi_poly_answer_part(const PsiPolySessionKeys& keys, std::span<const std::uint8_t> column,
+                                               const PsiPolyTable& table, std::size_t bundles, unsigned threads,
+                                               const PsiPolyProgress& progress, PsiPolyCounts* counts);
+/// The reply of all values, column by column. @throws ShapeError for another length.
+std::vector<std::uint8_t> psi_poly_seal_reply(const PsiPolySessionKeys& keys, std::span<const std::uint8_t> values);
+
 }  // namespace ringforge::circuits
