@@ -232,8 +232,8 @@ def _units(kernel: CompressionKernel, parts: int) -> list[range]:
 
 # ---- costs ---------------------------------------------------------------------------------------
 
-#: Nanoseconds of one thread, for each word and unit of `range_check.weight`: AMD EPYC 7B13, AVX2.
-_WEIGHT_NS = 30.0
+#: Nanoseconds of one thread of an AMD EPYC (Milan) with AVX2, for each word and unit of `range_check.weight`.
+_WEIGHT_NS = 65.0
 
 
 def costs(kernel: RangeCheckKernel | CompressionKernel, parts: int = 1) -> list[list[Cost]]:

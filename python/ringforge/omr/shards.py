@@ -328,15 +328,16 @@ def report_of(counts: OpCounts) -> Report:
 
 # ---- costs ---------------------------------------------------------------------------------------
 
-#: Of one thread of an AMD EPYC 7B13 with AVX2: a transform, for each word and halving; reading a word of a key or of
-#: the babies and multiplying with it.
-_TRANSFORM_NS, _PRODUCT_NS = 0.45, 0.7
+#: Of one thread of an AMD EPYC (Milan) with AVX2: a transform, for each word and halving; reading a word of a key or of
+#: the babies and multiplying with it; what else a key switch does, for each word of its input; a byte that is returned.
+_TRANSFORM_NS, _PRODUCT_NS, _SWITCH_NS, _RETURN_NS = 0.45, 0.7, 47.0, 2.0
 
 
 def nanoseconds(counts: OpCounts, degree: int, limbs: int) -> float:
     """One thread, roughly, for operations at so many limbs."""
     transforms = (counts.ntt + counts.intt) * degree * (degree.bit_length() - 1) * _TRANSFORM_NS
-    return float(transforms + (counts.key_bytes / 8 + 2 * counts.plain_mul * limbs * degree) * _PRODUCT_NS)
+    switches = counts.key_switch * limbs * degree * _SWITCH_NS
+    return float(transforms + switches + (counts.key_bytes / 8 + 2 * counts.plain_mul * limbs * degree) * _PRODUCT_NS)
 
 
 def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost]]:
@@ -352,6 +353,7 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     if isinstance(kernel, BabiesKernel):
         seconds = nanoseconds(native.baby_counts(), n, limbs) / 1e9
         size = int(native.baby_bytes)
+        seconds += size * _RETURN_NS / 1e9
         return [[Cost(seconds, keys + 2 * limbs * n * 8, FRAME, size + FRAME, 2 * size)]]
     first, count = kernel.first, kernel.count
     whole = native.run_counts(first, count)
@@ -362,7 +364,13 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     each = (transforms * (n.bit_length() - 1) * _TRANSFORM_NS + 2 * products * _PRODUCT_NS) * n / 1e9
     room = int(native.run_bytes(first, count, 1))
     sums = [
-        Cost(len(x) * each, diagonals + len(x) * row, 2 * FRAME, len(x) * out + FRAME, len(x) * out + room)
+        Cost(
+            len(x) * (each + out * _RETURN_NS / 1e9),
+            diagonals + len(x) * row,
+            2 * FRAME,
+            len(x) * out + FRAME,
+            len(x) * out + room,
+        )
         for x in cut(limbs, parts)
     ]
     if count == 1:
