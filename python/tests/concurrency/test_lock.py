@@ -400,6 +400,12 @@ def detection(_: Path) -> Iterator[Row]:
     yield row("omr.AffineLayout.encode", layout.encode, signals, 0, 2)
     yield row("omr.Affine.babies", affine.babies, v, galois, 2)
     yield row("omr.Affine.run", affine.run, babies, 0, diagonals, galois, 2)
+    rows = [babies.rows(i) for i in range(3)]
+    yield row("omr.Babies.rows", babies.rows, 0)
+    yield row("omr.Affine.sums", affine.sums, 0, diagonals, [0, 1, 2], rows, 2)
+    sums = affine.sums(0, diagonals, [0, 1, 2], rows)
+    steps = [[[limb[0, g, part] for limb in sums] for part in (0, 1)] for g in range(layout.giants)]
+    yield row("omr.Affine.horner", affine.horner, steps, galois, 2)
     yield row("omr.Affine.combine", affine.combine, lower, 4, upper, galois, 2)
 
 
