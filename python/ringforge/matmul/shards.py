@@ -300,7 +300,7 @@ class _Kernels(Sharded):
         require(p.kernel, p.keys)
         if p.progress is not None:
             p.progress(1.0)
-        return Placed(pool.put(p.kernel), pool.put(freeze(p.keys), of=p.keys))
+        return Placed(pool.put(p.kernel), pool.put(freeze(KeySet(p.keys.galois, p.keys.relin)), of=p.keys))
 
     def shards(self, r: Execution[Any, Placed], pool: Pool) -> list[Shard]:
         kernel, state = r.kernel, r.state
