@@ -32,14 +32,20 @@ from ringforge.matmul.slots import period
 
 assert travel.context
 
+#: Products that are added up.
+Sum = tuple[Pair, ...]
+
+#: A function of a module, and its arguments after kernel and keys.
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
 #: Shards for each worker, so that all end at about the same time.
 EACH = 8
 
-#: Bytes that travel around what is counted: headers, metadata; and of a name of something stored.
-AROUND, NAME = 1024, 160
+#: Bytes that travel around what is counted: headers, metadata; and those of a pair of numbers.
+AROUND, PAIR = 1024, 8
 
 #: Seconds of a unit of the planner's weight on one thread.
-UNIT_SECONDS = 1.0e-9
+UNIT_SECONDS = 0.8e-9
 
 
 @dataclass(frozen=True)
@@ -131,9 +137,7 @@ class Taken:
 
     def __add__(self, other: Taken) -> Taken:
         """One after the other."""
-        return Taken(
-            self.weight + other.weight, self.storage + other.storage, max(self.working, other.working)
-        )
+        return Taken(self.weight + other.weight, self.storage + other.storage, max(self.working, other.working))
 
 
 _known: WeakKeyDictionary[Any, Taken] = WeakKeyDictionary()
@@ -215,17 +219,24 @@ def _of_product(kernel: ProductsKernel) -> Taken:
     return total if kernel.tail is None else total + taken(kernel.tail)
 
 
+def encoded(kernel: Any) -> int:
+    """Bytes of diagonals and masks that a worker makes for a kernel and keeps."""
+    if isinstance(kernel, OperandKernel):
+        return _of_stages(kernel).storage
+    return _of_product(kernel).storage if isinstance(kernel, ProductsKernel) else taken(kernel).storage
+
+
 def result_level(kernel: Any) -> int:
     """Of the results."""
     if isinstance(kernel, OperandKernel):
         last = kernel.bases[0][-1:] or kernel.prefix[-1:]
-        return kernel.level if not last else last[0].level - int(last[0].kernel is not None)
+        return int(last[0].level - (last[0].kernel is not None)) if last else kernel.level
     if isinstance(kernel, ProductsKernel):
         level = kernel.pairs.native().output_level
         return int(level) - int(kernel.tail is not None)
     if isinstance(kernel, PairSumKernel):
         return int(kernel.native().output_level)
-    return kernel.level - int(isinstance(kernel, HltKernel))
+    return int(kernel.level - isinstance(kernel, HltKernel))
 
 
 @dataclass(frozen=True)
@@ -234,7 +245,7 @@ class Part:
 
     name: str
     operands: range
-    sums: tuple[tuple[Pair, ...], ...]
+    sums: tuple[Sum, ...]
     results: int
     cost: Cost
 
@@ -250,12 +261,11 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
     found: list[Part] = []
 
     def add(
-        name: str, which: range, sums: tuple[tuple[Pair, ...], ...], runs: int, results: int, read: int, size: int, of: Taken
+        name: str, which: range, sums: tuple[Sum, ...], runs: int, results: int, read: int, size: int, of: Taken
     ) -> None:
         # Keys and kernel, which all shards read, are counted where they are put.
         memory = of.storage + of.working + results * made
-        sent = AROUND + NAME * (read + runs)
-        cost = Cost(UNIT_SECONDS * runs * of.weight, read * size, sent, results * made, memory)
+        cost = Cost(UNIT_SECONDS * runs * of.weight, read * size, 128 + PAIR * runs, results * made, memory)
         found.append(Part(name, which, sums, results, cost))
 
     if isinstance(kernel, OperandKernel):
@@ -266,7 +276,7 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
     elif isinstance(kernel, ProductsKernel):
         each, size = _of_product(kernel), ciphertext_bytes(gadget, kernel.pairs.level)
         whole = [(of, pair) for of, pairs in enumerate(kernel.sums) for pair in pairs]
-        first = {of: start for of, start in enumerate(np.cumsum([0, *map(len, kernel.sums)]).tolist()[:-1])}
+        first = np.cumsum([0, *map(len, kernel.sums)]).tolist()
         for r in cut(len(whole), parts):
             sums: list[list[Pair]] = []
             for k in r:
@@ -288,7 +298,7 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
 
 def shard_costs(kernel: Any, parts: int) -> list[Cost]:
     """What the shards of a kernel take: `stored` are its inputs; keys and kernel, which all shards of all kernels read,
-    are in :func:`stored_bytes`."""
+    are not counted."""
     return [p.cost for p in parts_of(kernel, parts)]
 
 
@@ -300,7 +310,7 @@ class _Kernels(Sharded):
         require(p.kernel, p.keys)
         if p.progress is not None:
             p.progress(1.0)
-        return Placed(pool.put(p.kernel), pool.put(freeze(p.keys), of=p.keys))
+        return Placed(pool.put(p.kernel), pool.put(freeze(KeySet(p.keys.galois, p.keys.relin)), of=p.keys))
 
     def shards(self, r: Execution[Any, Placed], pool: Pool) -> list[Shard]:
         kernel, state = r.kernel, r.state
@@ -314,7 +324,7 @@ class _Kernels(Sharded):
             found.append(Shard(part.name, function, args, check.of(part.results), part.cost))
         return found
 
-    def call(self, kernel: Any, part: Part, stored: list[Stored]) -> tuple[Callable[..., Any], tuple[Any, ...]]:  # noqa: ARG002
+    def call(self, kernel: Any, part: Part, stored: list[Stored]) -> Call:  # noqa: ARG002
         """A shard's function, and its arguments after kernel and keys."""
         return single, (stored,)
 
@@ -328,12 +338,12 @@ class _Kernels(Sharded):
 
 
 class _Operands(_Kernels):
-    def call(self, kernel: OperandKernel, part: Part, stored: list[Stored]) -> tuple[Callable[..., Any], tuple[Any, ...]]:  # noqa: ARG002
+    def call(self, kernel: OperandKernel, part: Part, stored: list[Stored]) -> Call:  # noqa: ARG002
         return operands, ([stored[k] for k in part.operands],)
 
 
 class _Products(_Kernels):
-    def call(self, kernel: ProductsKernel, part: Part, stored: list[Stored]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def call(self, kernel: ProductsKernel, part: Part, stored: list[Stored]) -> Call:
         numbers = {x: None for s in part.sums for pair in s for side in kernel.bases(pair) for x in side}
         return products, (list(map(list, part.sums)), {x: stored[x] for x in numbers})
 
