@@ -51,7 +51,7 @@ def test_options() -> None:
 
 
 def test_values() -> None:
-    assert words("ringforge psi serve table --device ") == devices.names()
+    assert words("ringforge psi serve table --device ") == ["ray:local", "ray:auto", *devices.names()]
     assert words("ringforge matvec evaluate --device=rtl:matvec-a") == ["--device=rtl:matvec-a"]
     assert words("ringforge matmul plan --params set") == [n for n in params.names() if n.startswith("set")]
     assert words("ringforge params show ")[:3] == params.names()[:3]

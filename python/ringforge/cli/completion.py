@@ -263,8 +263,8 @@ def names_of(*places: str, more: Sequence[str] = ()) -> Callable[[], list[str]]:
     return names
 
 
-#: Devices that `open_device` takes.
-devices = names_of("ringforge.devices:names")
+#: Devices that `open_device` takes; clusters by their addresses.
+devices = names_of("ringforge.devices:names", more=("ray:local", "ray:auto"))
 
 #: Parameter sets of CKKS, with the word that has one chosen; of BFV; of all schemes that `ringforge params` lists.
 ckks_sets = names_of("ringforge.params:names")

@@ -42,7 +42,7 @@ EXTRAS = {
     "hw": "simulation, synthesis, timing, proofs of the accelerators, and exploring: `ringforge hw`, `explore`",
     "plots": "figures of papers: `ringforge reproduce matvec --plots`",
     "lab": "`ringforge bench` with its peers, `ringforge reproduce` with figures",
-    "ray": "devices and estimators in programs that run on Ray",
+    "ray": "devices of several machines, `--device ray:local`; estimators in programs on Ray",
     "notebooks": "the notebooks of examples/notebooks",
     "docs": "`make docs`, the site of the documentation",
     "test": "`make test`",

@@ -17,7 +17,7 @@ from rich.table import Table
 import ringforge
 from ringforge import _native, bundles, devices, files, params
 from ringforge.cli.console import SECRET_FILE, properties, size_text
-from ringforge.devices import registry
+from ringforge.devices import base, registry
 from ringforge.errors import FormatError
 from ringforge.files import naming
 from ringforge.programs import MAX_FILE
@@ -56,6 +56,9 @@ def installation() -> Iterator[RenderableType]:
         c = devices.open_device(name).capabilities()
         limits = ("any" if v is None else str(v) for v in (c.max_degree, c.max_limbs, c.max_prime_bits))
         table.add_row(c.name, c.description, ", ".join(sorted(k.__name__ for k in c.kernels)), *limits)
+    for kind, forms in registry.addresses().items():
+        run = ", ".join(sorted(k.__name__ for k in base.kernels(kind)))
+        table.add_row(", ".join(forms), "joined when it is opened", run, "any", "any", "any")
     yield table
 
 

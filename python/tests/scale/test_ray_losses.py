@@ -74,7 +74,6 @@ def test_a_lost_node_costs_time_and_a_lost_head_ends_the_run(tmp_path: Path) -> 
         assert pool.counts.how_often("lost") == 1
         assert pool.counts.shards["a"] == 1
         assert pool.run(shards) == expected
-        assert pool.workers == 1
 
         head = ours.head_node.all_processes["gcs_server"][0].process
         started: list[float] = []
@@ -92,7 +91,7 @@ def test_a_lost_node_costs_time_and_a_lost_head_ends_the_run(tmp_path: Path) -> 
             pool.put(b"more")
 
 
-def test_a_killed_driver_leaves_no_process(tmp_path: Path) -> None:
+def test_a_killed_driver_leaves_no_worker(tmp_path: Path) -> None:
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(tmp_path)], env=environment(TMPDIR=str(tmp_path)), start_new_session=True
     )
