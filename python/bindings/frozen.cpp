@@ -16,6 +16,7 @@
 #include "ringforge/bfv/bfv.hpp"
 #include "ringforge/bgv/bgv.hpp"
 #include "ringforge/circuits/omr_affine.hpp"
+#include "ringforge/fhew/gates.hpp"
 #include "ringforge/threads.hpp"
 
 namespace bindings {
@@ -111,8 +112,9 @@ Basis basis_of(const BasisFacts& said, const std::vector<Words>& arrays) {
 }
 
 /// An owner of words for as long as anything borrows them. It may be dropped by any thread.
-std::shared_ptr<const void> owner_of(const Words& words) {
-  return {new Words(words), [](const Words* kept) {
+template <class Array>
+std::shared_ptr<const void> owner_of(const Array& words) {
+  return {new Array(words), [](const Array* kept) {
             const nb::gil_scoped_acquire lock;
             delete kept;
           }};
@@ -306,6 +308,59 @@ void bind_babies(nb::module_& s) {
       "facts"_a, "noise"_a, "words"_a, "borrow"_a, "check"_a, "threads"_a);
 }
 
+/// Of a key of gates: name, reason and hash of the parameters, method, name of the secret key, two seeds.
+using GateFacts = std::tuple<std::string, std::string, nb::bytes, unsigned, u64, nb::bytes, nb::bytes>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ByteView = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
+
+nb::bytes to_bytes(const Hash& hash) { return nb::bytes(hash.data(), hash.size()); }
+
+fhew::GateEvaluationKey gate_key(const GateFacts& said, unsigned bootstrap_bits, unsigned switch_bits,
+                                 const std::array<Bytes, 2>& words, bool borrow, bool check, unsigned threads) {
+  const auto& [name, insecure, hash, method, id, bootstrap_seed, switch_seed] = said;
+  if (method > 2)
+    throw FormatError("a gate evaluation key names accumulator " + std::to_string(method) + " of 0, 1, 2");
+  const auto params = fhew::GateParameters::named(name, insecure);
+  const auto same = params.hash();
+  if (hash.size() != same.size() || std::memcmp(hash.data(), same.data(), same.size()) != 0)
+    throw FormatError("a gate evaluation key of other parameters than this library's " + params.name);
+  const fhew::GateEvaluationKey::Words parts{{to_seed(bootstrap_seed), to_seed(switch_seed)},
+                                             bootstrap_bits,
+                                             switch_bits,
+                                             {words[0].data(), words[0].size()},
+                                             {words[1].data(), words[1].size()}};
+  std::array<std::shared_ptr<const void>, 2> owners;
+  if (borrow)
+    for (std::size_t i = 0; i < 2; ++i) owners[i] = owner_of(words[i]);
+  const nb::gil_scoped_release release;
+  return fhew::GateEvaluationKey::borrow(params, static_cast<fhew::Method>(method), id, parts, owners, check, threads);
+}
+
+void bind_gate_keys(nb::module_& s) {
+  s.def(
+      "gate_key",
+      [](nb::handle_t<fhew::GateEvaluationKey> self) {
+        const auto& key = nb::cast<const fhew::GateEvaluationKey&>(self);
+        const auto words = key.words();
+        const auto& p = key.params();
+        const auto view = [&](std::span<const std::uint8_t> bytes) {
+          return ByteView(bytes.data(), {bytes.size()}, self);
+        };
+        return std::tuple(GateFacts{p.name, p.insecure, to_bytes(p.hash()), static_cast<unsigned>(key.method()),
+                                    key.id(), to_bytes(words.seeds[0]), to_bytes(words.seeds[1])},
+                          words.bootstrap_bits, words.switch_bits,
+                          std::pair(view(words.bootstrap_key), view(words.switch_table)));
+      },
+      "key"_a, "What is said of a key of gates, bits of its words, and the bytes of its two parts.");
+  s.def(
+      "gate_evaluation_key",
+      [](const GateFacts& said, unsigned bootstrap_bits, unsigned switch_bits, const std::array<Bytes, 2>& words,
+         bool borrow, bool check, unsigned threads) {
+        return thawed([&] { return gate_key(said, bootstrap_bits, switch_bits, words, borrow, check, threads); });
+      },
+      "facts"_a, "bootstrap_bits"_a, "switch_bits"_a, "words"_a, "borrow"_a, "check"_a, "threads"_a);
+}
+
 }  // namespace
 
 void bind_frozen(nb::module_& m) {
@@ -335,6 +390,7 @@ void bind_frozen(nb::module_& m) {
         return bgv::Ciphertext({log_bound}, std::move(polynomials));
       });
   bind_babies(s);
+  bind_gate_keys(s);
 }
 
 }  // namespace bindings

@@ -3,6 +3,9 @@
 //
 // Evaluation keys of boolean gates: generation, and their records.
 
+#include <atomic>
+#include <utility>
+
 #include "gate_machine.hpp"
 #include "progress.hpp"
 #include "ringforge/error.hpp"
@@ -189,11 +192,77 @@ void GateMachine<W>::read(io::RecordReader& in, unsigned threads) {
   });
 }
 
-#define RINGFORGE_INSTANTIATE(W)                                                                        \
-  template void GateMachine<W>::expand_switch(std::size_t);                                             \
-  template void GateMachine<W>::generate(const GateSecretKey&, Randomness&, unsigned, const Progress&); \
-  template u64 GateMachine<W>::stored_bytes() const noexcept;                                           \
-  template void GateMachine<W>::write(io::RecordWriter&) const;                                         \
+// ---- words that are shared ------------------------------------------------------------------------
+
+template <class W>
+GateEvaluationKey::Words GateMachine<W>::words() const noexcept {
+  const auto bytes = [](const auto& array) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(array.data()), array.bytes());
+  };
+  const bool at_q = params.key_switch.at_q;
+  return {{bootstrap_seed, switch_seed},
+          8 * sizeof(W),
+          at_q ? 16 : 8 * sizeof(W),
+          bytes(std::as_const(rows_)),
+          at_q ? bytes(std::as_const(table16_)) : bytes(std::as_const(table_))};
+}
+
+namespace {
+
+template <class T>
+WordArray<T> borrowed(std::span<const std::uint8_t> bytes, unsigned bits, std::size_t count,
+                      const std::shared_ptr<const void>& owner, const char* what) {
+  if (bits != 8 * sizeof(T) || bytes.size() != count * sizeof(T))
+    throw FormatError(std::string(what) + " of " + std::to_string(bytes.size()) + " bytes in words of " +
+                      std::to_string(bits) + " bits; these parameters have " + std::to_string(count * sizeof(T)) +
+                      " in words of " + std::to_string(8 * sizeof(T)));
+  return WordArray<T>::borrow(reinterpret_cast<const T*>(bytes.data()), count, owner);
+}
+
+/// Whether all words are below `bound`; blocks are compared by the threads.
+template <class T>
+bool below(const WordArray<T>& words, u64 bound, unsigned threads) {
+  constexpr std::size_t kBlock = std::size_t{1} << 16;
+  std::atomic<bool> good = true;
+  parallel_for(threads, (words.size() + kBlock - 1) / kBlock, [&](std::size_t i) {
+    bool wrong = false;
+    for (std::size_t k = i * kBlock; k < std::min(words.size(), (i + 1) * kBlock); ++k)
+      wrong |= words.data()[k] >= bound;
+    if (wrong) good = false;
+  });
+  return good;
+}
+
+}  // namespace
+
+template <class W>
+void GateMachine<W>::borrow(const GateEvaluationKey::Words& words,
+                            const std::array<std::shared_ptr<const void>, 2>& owners, bool check, unsigned threads) {
+  const bool at_q = params.key_switch.at_q;
+  bootstrap_seed = words.seeds[0];
+  switch_seed = words.seeds[1];
+  rows_ = borrowed<W>(words.bootstrap_key, words.bootstrap_bits, row_count() * 2 * ring_->n(), owners[0],
+                      "a bootstrapping key");
+  constexpr const char* kTable = "a key-switching table";
+  if (at_q)
+    table16_ = borrowed<std::uint16_t>(words.switch_table, words.switch_bits, table_words(), owners[1], kTable);
+  else
+    table_ = borrowed<W>(words.switch_table, words.switch_bits, table_words(), owners[1], kTable);
+  if (!check) return;
+  const bool good = below(std::as_const(rows_), ring_->q(), threads) &&
+                    (at_q ? below(std::as_const(table16_), u64{1} << params.log_q, threads)
+                          : below(std::as_const(table_), ring_->q(), threads));
+  if (!good) throw FormatError("a gate evaluation key has words that are no residues modulo its moduli");
+}
+
+#define RINGFORGE_INSTANTIATE(W)                                                                           \
+  template void GateMachine<W>::expand_switch(std::size_t);                                                \
+  template void GateMachine<W>::generate(const GateSecretKey&, Randomness&, unsigned, const Progress&);    \
+  template u64 GateMachine<W>::stored_bytes() const noexcept;                                              \
+  template void GateMachine<W>::write(io::RecordWriter&) const;                                            \
+  template GateEvaluationKey::Words GateMachine<W>::words() const noexcept;                                \
+  template void GateMachine<W>::borrow(const GateEvaluationKey::Words&,                                    \
+                                       const std::array<std::shared_ptr<const void>, 2>&, bool, unsigned); \
   template void GateMachine<W>::read(io::RecordReader&, unsigned)
 RINGFORGE_INSTANTIATE(u32);
 RINGFORGE_INSTANTIATE(u64);
@@ -247,6 +316,17 @@ GateEvaluationKey GateEvaluationKey::make(const GateSecretKey& secret, Method me
   auto impl = Impl::make(secret.params(), method);
   impl->id = secret.id();
   impl->generate(secret, rng, threads, progress);
+  return GateEvaluationKey(std::move(impl));
+}
+
+GateEvaluationKey::Words GateEvaluationKey::words() const noexcept { return impl_->words(); }
+
+GateEvaluationKey GateEvaluationKey::borrow(const GateParameters& params, Method method, u64 id, const Words& words,
+                                            const std::array<std::shared_ptr<const void>, 2>& owners, bool check,
+                                            unsigned threads) {
+  auto impl = Impl::make(params, method, false);
+  impl->id = id;
+  impl->borrow(words, owners, check, threads);
   return GateEvaluationKey(std::move(impl));
 }
 

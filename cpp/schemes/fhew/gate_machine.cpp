@@ -29,9 +29,8 @@ DiscreteLogs::DiscreteLogs(unsigned log_n) : powers_((std::size_t{1} << log_n) /
 }
 
 template <class W>
-GateMachine<W>::GateMachine(GateParameters p, Method m)
+GateMachine<W>::GateMachine(GateParameters p, Method m, bool room)
     : Impl(std::move(p), m), ring_(SmallRing<W>::get(params.modulus, params.log_n)), logs_(params.log_n) {
-  rows_ = WordArray<W>(row_count() * 2 * ring_->n());
   if constexpr (sizeof(W) == 4) {
     // AP has a ciphertext for each digit's value, most of which no gate reads: twice its bytes would be much.
     const std::array<Cut, 2> cuts{params.a, params.b};
@@ -41,14 +40,14 @@ GateMachine<W>::GateMachine(GateParameters p, Method m)
     spectral_rgsw_ = exact(cuts);
     spectral_substitution_ = substitution_count() > 0 && exact(std::span(&params.automorphism, 1));
   }
-  const std::size_t entries = ring_->n() * params.key_switch.count * digit_values();
+  stride_ = params.key_switch.at_q ? (params.n + 1 + 31) / 32 * 32 : (params.n + 1 + 15) / 16 * 16;
+  if (!room) return;
+  rows_ = WordArray<W>(row_count() * 2 * ring_->n());
   if (params.key_switch.at_q) {
-    stride_ = (params.n + 1 + 31) / 32 * 32;
-    table16_ = WordArray<std::uint16_t>(entries * stride_);
+    table16_ = WordArray<std::uint16_t>(table_words());
     table16_.zero();
   } else {
-    stride_ = (params.n + 1 + 15) / 16 * 16;
-    table_ = WordArray<W>(entries * stride_);
+    table_ = WordArray<W>(table_words());
     table_.zero();
   }
 }
@@ -458,10 +457,11 @@ void GateMachine<W>::export_rgsw(void* dst, const u32* indices, std::size_t coun
 template class GateMachine<u32>;
 template class GateMachine<u64>;
 
-std::unique_ptr<GateEvaluationKey::Impl> GateEvaluationKey::Impl::make(GateParameters params, Method method) {
+std::unique_ptr<GateEvaluationKey::Impl> GateEvaluationKey::Impl::make(GateParameters params, Method method,
+                                                                       bool room) {
   params.check();
-  if (params.modulus < u64{1} << 31) return std::make_unique<GateMachine<u32>>(std::move(params), method);
-  return std::make_unique<GateMachine<u64>>(std::move(params), method);
+  if (params.modulus < u64{1} << 31) return std::make_unique<GateMachine<u32>>(std::move(params), method, room);
+  return std::make_unique<GateMachine<u64>>(std::move(params), method, room);
 }
 
 }  // namespace ringforge::fhew

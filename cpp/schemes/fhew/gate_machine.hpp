@@ -40,6 +40,9 @@ struct GateEvaluationKey::Impl {
   virtual u64 stored_bytes() const noexcept = 0;
   virtual void write(io::RecordWriter& out) const = 0;
   virtual void read(io::RecordReader& in, unsigned threads) = 0;
+  virtual GateEvaluationKey::Words words() const noexcept = 0;
+  virtual void borrow(const GateEvaluationKey::Words& words, const std::array<std::shared_ptr<const void>, 2>& owners,
+                      bool check, unsigned threads) = 0;
   virtual std::size_t bootstrap_bytes() const noexcept = 0;
   virtual std::size_t switch_bytes() const noexcept = 0;
   /// Bytes of the spectra that the first rotation on this processor makes of the bootstrapping key; 0 without.
@@ -52,7 +55,8 @@ struct GateEvaluationKey::Impl {
   virtual void extract(u32* dst, const void* accumulators, std::size_t count) const = 0;
   virtual void export_rgsw(void* dst, const u32* indices, std::size_t count) const = 0;
 
-  static std::unique_ptr<Impl> make(GateParameters params, Method method);
+  /// Without `room` there is none for words: they are borrowed.
+  static std::unique_ptr<Impl> make(GateParameters params, Method method, bool room = true);
 };
 
 /// Powers of 5 modulo 2N: every odd residue is +-5^l.
@@ -71,11 +75,14 @@ class DiscreteLogs {
 template <class W>
 class GateMachine final : public GateEvaluationKey::Impl {
  public:
-  GateMachine(GateParameters params, Method method);
+  GateMachine(GateParameters params, Method method, bool room);
   void generate(const GateSecretKey& secret, Randomness& rng, unsigned threads, const Progress& progress) override;
   u64 stored_bytes() const noexcept override;
   void write(io::RecordWriter& out) const override;
   void read(io::RecordReader& in, unsigned threads) override;
+  GateEvaluationKey::Words words() const noexcept override;
+  void borrow(const GateEvaluationKey::Words& words, const std::array<std::shared_ptr<const void>, 2>& owners,
+              bool check, unsigned threads) override;
   std::size_t bootstrap_bytes() const noexcept override { return rows_.bytes(); }
   std::size_t switch_bytes() const noexcept override { return table16_.bytes() + table_.bytes(); }
   std::size_t spectral_bytes() const noexcept override {
@@ -112,6 +119,8 @@ class GateMachine final : public GateEvaluationKey::Impl {
   void make_spectra() const;
   u32 substitution_element(std::size_t index) const noexcept;
   std::size_t digit_values() const noexcept;
+  /// Words of the key-switching table.
+  std::size_t table_words() const noexcept { return ring_->n() * params.key_switch.count * digit_values() * stride_; }
   void expand_switch(std::size_t coefficient);  // the a halves of a coefficient's entries
 
   /// What a rotation's coefficients hold: +-Q/8 by the half circle; +-Q/4; or both, by turns.

@@ -2,8 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Keys and ciphertexts in a form that processes share without copies.
 
-`freeze` says what an object is and shows its words where they lie; `thaw` makes an object whose words stay in the arrays
-it is given. Between the two, a :class:`Frozen` is pickled with its arrays out of band (protocol 5), so that a store
+`freeze` says what an object is and shows its words where they lie; `thaw` makes an object whose words stay in the
+arrays it is given. Between the two, a :class:`Frozen` is pickled with its arrays out of band (protocol 5), so that a store
 that shares arrays shares keys. Records are for files and foreign bytes: they are packed, checksummed, and copied.
 """
 
@@ -78,8 +78,8 @@ def freeze(value: Any) -> Frozen:
     """An object in the form that processes share. Its words are not copied: they live as long as what this returns.
 
     Args:
-        value: Galois keys, a relinearisation key, a key set of such, a ciphertext of CKKS, BFV or BGV, or rotations of
-            a key of signals.
+        value: Galois keys, a relinearisation key, an evaluation key of gates, a key set of such, a ciphertext of CKKS,
+            BFV or BGV, or rotations of a key of signals.
 
     Raises:
         ParameterError: there is no such form of it.
@@ -227,6 +227,25 @@ def _thaw_babies(frozen: Frozen, how: _How) -> _native.omr.Babies:
     return native.omr_babies(list(facts), list(noise), pairs, how.borrow, how.check, how.threads)
 
 
+# ---- gates -------------------------------------------------------------------------------------------
+
+
+# Spectra are not shared: their order is the processor's, and making them takes less than a bootstrap or two.
+def _freeze_gates(key: _native.fhew.EvaluationKey) -> Frozen:
+    facts, bootstrap_bits, switch_bits, words = native.gate_key(key)
+    return Frozen("gate evaluation key", (facts, bootstrap_bits, switch_bits), tuple(words))
+
+
+def _thaw_gates(frozen: Frozen, how: _How) -> _native.fhew.EvaluationKey:
+    facts, bootstrap_bits, switch_bits = frozen.facts
+    bootstrap, table = frozen.arrays
+    if bootstrap.dtype != np.uint8 or table.dtype != np.uint8:
+        raise FormatError("an evaluation key of gates was frozen with words that are no bytes")
+    return native.gate_evaluation_key(
+        facts, bootstrap_bits, switch_bits, (bootstrap, table), how.borrow, how.check, how.threads
+    )
+
+
 _FREEZE: dict[type, Callable[[Any], Frozen]] = {
     _native.GaloisKeys: _freeze_galois,
     _native.RelinKey: _freeze_relin,
@@ -235,6 +254,7 @@ _FREEZE: dict[type, Callable[[Any], Frozen]] = {
     _native.bfv.Ciphertext: _freeze_ciphertext("BFV ciphertext"),
     _native.bgv.Ciphertext: _freeze_ciphertext("BGV ciphertext"),
     _native.omr.Babies: _freeze_babies,
+    _native.fhew.EvaluationKey: _freeze_gates,
 }
 _THAW: dict[str, Callable[[Frozen, _How], Any]] = {
     "Galois keys": _thaw_galois,
@@ -245,5 +265,6 @@ _THAW: dict[str, Callable[[Frozen, _How], Any]] = {
     "BFV ciphertext": _thaw_ciphertext(native.bfv_ciphertext),
     "BGV ciphertext": _thaw_ciphertext(native.bgv_ciphertext),
     "rotations of a key": _thaw_babies,
+    "gate evaluation key": _thaw_gates,
 }
 _COPIED = frozenset({"CKKS ciphertext", "BFV ciphertext", "BGV ciphertext"})

@@ -403,6 +403,30 @@ def detection(_: Path) -> Iterator[Row]:
     yield row("omr.Affine.combine", affine.combine, lower, 4, upper, galois, 2)
 
 
+def frozen_objects(_: Path) -> Iterator[Row]:
+    """What compares words, which is what takes long."""
+    s = small.session()
+    relin = s.client.relin_key(s.secret_key)
+    galois = _native.GaloisKeys()
+    galois.insert(s.client.galois_key(s.secret_key, 5))
+    cipher, integer = s.encrypt([1.0]), small.integer_session().encrypt([1])
+    facts, words = _native.frozen.key(relin)
+    yield row("frozen.relin_key", _native.frozen.relin_key, facts, words, True, 2)
+    facts, words = _native.frozen.key(galois, 5)
+    yield row("frozen.galois_key", _native.frozen.galois_key, 5, facts, words, True, 2)
+    parts, own, words = _native.frozen.ciphertext(cipher)
+    yield row("frozen.ckks_ciphertext", _native.frozen.ckks_ciphertext, parts, own, words, False, True, 2)
+    parts, known, words = _native.frozen.ciphertext(integer)
+    yield row("frozen.bfv_ciphertext", _native.frozen.bfv_ciphertext, parts, known, words, False, True, 2)
+    yield row("frozen.bgv_ciphertext", _native.frozen.bgv_ciphertext, parts, 1.0, words, False, True, 2)
+    noise = [(1.0, 0, 0)]
+    yield row("frozen.omr_babies", _native.frozen.omr_babies, [parts], noise, [words], True, True, 2)
+    secret = _native.fhew.SecretKey(_native.fhew.parameters("gates-toy", "tests"))
+    key = _native.fhew.EvaluationKey.make(secret, _native.fhew.Method.GINX)
+    said = _native.frozen.gate_key(key)
+    yield row("frozen.gate_evaluation_key", _native.frozen.gate_evaluation_key, *said, True, True, 2)
+
+
 TABLES = [
     scheme,
     integers,
@@ -419,6 +443,7 @@ TABLES = [
     bytes_in_slots,
     broken_ntru,
     odd_index,
+    frozen_objects,
 ]
 
 

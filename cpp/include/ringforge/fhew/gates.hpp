@@ -9,6 +9,7 @@
 // 0 and Q/4 by the half circle the phase lies in, extracts an LWE ciphertext of dimension N, and switches it back.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -148,6 +149,19 @@ class GateEvaluationKey {
   void save(std::ostream& out) const;
   /// @throws FormatError, MismatchError for bytes that are no such key.
   static GateEvaluationKey load(std::istream& in, const GateParameters& params, unsigned threads = 1);
+  /// What a key is made of, for processes that share its memory: little-endian words, as `borrow` takes them.
+  struct Words {
+    std::array<Seed, 2> seeds;             ///< of the bootstrapping key and of the table
+    unsigned bootstrap_bits, switch_bits;  ///< of a word
+    std::span<const std::uint8_t> bootstrap_key, switch_table;
+  };
+  Words words() const noexcept;
+  /// A key whose words stay where they are while an owner lives, unless they do not lie at multiples of 64 bytes: those
+  /// are copied. Words that are no residues give wrong results; with `check` they are compared.
+  /// @throws FormatError for other numbers of words, or words that were compared and are too large.
+  static GateEvaluationKey borrow(const GateParameters& params, Method method, u64 id, const Words& words,
+                                  const std::array<std::shared_ptr<const void>, 2>& owners, bool check = false,
+                                  unsigned threads = 1);
   ~GateEvaluationKey();
   GateEvaluationKey(GateEvaluationKey&&) noexcept;
   GateEvaluationKey& operator=(GateEvaluationKey&&) noexcept;
