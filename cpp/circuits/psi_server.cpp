@@ -33,12 +33,14 @@ PsiSessionKeys::PsiSessionKeys(const PsiPlan& plan, std::span<const std::uint8_t
   });
 }
 
-void check_table(const PsiPlan& plan, const PsiTable& table) {
+void check_table(const PsiPlan& plan, const PsiTable& table) { check_table(plan, table, plan.bins()); }
+
+void check_table(const PsiPlan& plan, const PsiTable& table, std::size_t bins) {
   const auto refuse = [](const std::string& what) { throw FormatError("PSI table: " + what); };
   if (table.words == nullptr && plan.log_cell != 0) refuse("cells of several words need their words");
-  if (table.offsets[0] != 0 || table.offsets[plan.bins()] != table.count) refuse("offsets do not span the cells");
+  if (table.offsets[0] != 0 || table.offsets[bins] != table.count) refuse("offsets do not span the cells");
   const u64 t = u64{1} << plan.log_t;
-  for (std::size_t i = 0; i < plan.bins(); ++i) {
+  for (std::size_t i = 0; i < bins; ++i) {
     if (table.offsets[i] > table.offsets[i + 1] || table.offsets[i + 1] > table.count)
       refuse("offsets of bin " + std::to_string(i) + " are not ascending");
     for (u64 e = table.offsets[i]; e < table.offsets[i + 1]; ++e)
@@ -104,16 +106,24 @@ void open_row(u64* row, const SmallRing<u64>& ring, const std::uint8_t* body, st
 // Everything that one query shares between threads.
 class Query {
  public:
+  /// A whole query, whose reply is masked and written.
   Query(const PsiSessionKeys& keys, const PsiTable& table, const PsiProgress& progress, std::uint8_t* reply,
         Randomness& rng)
+      : Query(keys, table, progress, plan_bins(keys), 0, nullptr) {
+    reply_ = reply;
+    seeds_ = draw_masks(plan, rng);
+  }
+  /// The part below a node of `depth` stages: the table has its bins alone, results stay as they are.
+  Query(const PsiSessionKeys& keys, const PsiTable& table, const PsiProgress& progress, std::size_t bins,
+        unsigned depth, u64* results)
       : plan(keys.plan()),
         ring(*ring_holder_),
         n(plan.n()),
         keys(keys),
         table(table),
-        reply_(reply),
-        reports_(progress, keys.plan().bins()),
-        seeds_(draw_masks(keys.plan(), rng)) {
+        depth(depth),
+        results_(results),
+        reports_(progress, bins) {
     // X^(-2^s) in Eval form, one for each stage, and where its substitution takes slots from.
     monomials_ = WordArray<u64>(plan.stages() * n);
     monomials_.zero();
@@ -142,16 +152,23 @@ class Query {
   const std::size_t n;
   const PsiSessionKeys& keys;
   const PsiTable& table;
-  u64 delta = 0;       ///< of plain leaves
-  u64 leaf_scale = 0;  ///< 1/g, g the largest gadget element
+  const unsigned depth;  ///< low bits of numbers of bins and replies that are left away
+  u64 delta = 0;         ///< of plain leaves
+  u64 leaf_scale = 0;    ///< 1/g, g the largest gadget element
 
   std::size_t node_words() const noexcept { return plan.outputs() * 2 * n; }
   const u64* monomial(unsigned stage) const noexcept { return monomials_.data() + stage * n; }
   const u32* index(unsigned stage) const noexcept { return index_[stage]->data(); }
   u64 unscale() const noexcept { return unscale_; }
 
-  void finish(std::size_t r, u64* acc, Workspace<u64>& w) {
+  /// Takes a packed result; returns whether it was masked here.
+  bool finish(std::size_t r, u64* acc, Workspace<u64>& w) {
+    if (results_ != nullptr) {
+      std::copy_n(acc, 2 * n, results_ + (r >> depth) * 2 * n);
+      return false;
+    }
     finish_reply(reply_, r, acc, keys, ring, seeds_, w.t.data());
+    return true;
   }
   void step(std::size_t bins, const PsiCounts& counts) {
     {
@@ -163,7 +180,10 @@ class Query {
   const PsiCounts& counts() const noexcept { return counts_; }
 
  private:
-  std::uint8_t* reply_;
+  static std::size_t plan_bins(const PsiSessionKeys& keys) { return keys.plan().bins(); }
+
+  std::uint8_t* reply_ = nullptr;
+  u64* results_;
   Reports<bool> reports_;
   WordArray<u64> monomials_;
   std::vector<std::shared_ptr<const std::vector<u32>>> index_;
@@ -204,7 +224,7 @@ class Worker {
   /// Joins two halves of a reply.
   void pack(u64* result, const u64* r0, const u64* r1, unsigned stage);
   void finish(std::size_t reply, u64* acc) {
-    q_.finish(reply, acc, work_);
+    if (!q_.finish(reply, acc, work_)) return;
     counts.ntt += 1;
     counts.intt += 2;
   }
@@ -290,7 +310,7 @@ void Worker::pack(u64* result, const u64* r0, const u64* r1, unsigned stage) {
 
 void Worker::descend(const u64* node, unsigned stage, std::size_t prefix, std::size_t group, u64* result) {
   if (stage == plan_.stages()) {
-    lookup(node, (group << plan_.stages()) + prefix, result);
+    lookup(node, ((group << plan_.stages()) + prefix) >> q_.depth, result);
     q_.step(1, std::exchange(counts, {}));
     return;
   }
@@ -448,6 +468,72 @@ void Worker::lookup(const u64* node, std::size_t bin, u64* result) {
   }
 }
 
+// Workers of a query, which are made as threads need them.
+class Workers {
+ public:
+  Workers(Query& query, unsigned top) : query_(query), top_(top) {}
+  template <class Body>
+  void lend(Body&& body) {
+    std::unique_ptr<Worker> worker;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) worker = std::move(idle_.back()), idle_.pop_back();
+    }
+    if (!worker) worker = std::make_unique<Worker>(query_, top_);
+    body(*worker);
+    query_.step(0, std::exchange(worker->counts, {}));
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(worker));
+  }
+
+ private:
+  Query& query_;
+  const unsigned top_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Worker>> idle_;
+};
+
+// Answers all bins below nodes[0], which has been expanded for `from` stages along `prefix`. nodes and results have
+// 2^(top - from) places; results[0] is what is packed of the subtree where that is less than a reply.
+void answer(Query& query, Workers& workers, std::vector<WordArray<u64>>& nodes, std::vector<WordArray<u64>>& results,
+            std::size_t group, unsigned from, unsigned top, std::size_t prefix, unsigned threads) {
+  const PsiPlan& plan = query.plan;
+  const std::size_t n = plan.n(), outputs = plan.outputs();
+  const unsigned skipped = plan.stages() - plan.pack_stages();
+  const auto number = [&](std::size_t j) { return (group << skipped) + (prefix | j << from); };
+  for (unsigned s = from; s < top; ++s)
+    parallel_for(threads, (std::size_t{1} << (s - from)) * outputs, [&](std::size_t job) {
+      const std::size_t j = job / outputs;
+      workers.lend([&](Worker& w) {
+        w.expand(nodes[j].data(), nodes[j].data(), nodes[j | std::size_t{1} << (s - from)].data(), s, job % outputs, 1);
+      });
+    });
+  parallel_for(threads, nodes.size(), [&](std::size_t j) {
+    workers.lend([&](Worker& w) {
+      w.descend(nodes[j].data(), top, prefix | j << from, group, results[j].data());
+      if (top == skipped) w.finish(number(j), results[j].data());
+    });
+  });
+  // What lies above the subtrees: pairs of halves, up to whole replies.
+  for (unsigned s = top; s-- > std::max(skipped, from);) {
+    const std::size_t half = std::size_t{1} << (s - from);
+    parallel_for(threads, half, [&](std::size_t j) {
+      workers.lend([&](Worker& w) {
+        u64* both = results[j].data();
+        w.pack(both + 2 * n, both, results[j + half].data(), s - skipped);
+        std::copy_n(both + 2 * n, 2 * n, both);
+        if (s == skipped) w.finish(number(j), both);
+      });
+    });
+  }
+}
+
+std::vector<WordArray<u64>> rooms(std::size_t count, std::size_t words) {
+  std::vector<WordArray<u64>> made(count);
+  for (auto& x : made) x = WordArray<u64>(words);
+  return made;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const std::uint8_t> request,
@@ -457,61 +543,99 @@ std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const
   const std::uint8_t* src = open_message(request, plan.request_bytes(), kPsiRequestType, plan);
   std::vector<std::uint8_t> reply(plan.reply_bytes());
   Query query(keys, table, progress, io::begin_record(reply, kPsiReplyType, plan.hash()), rng);
-  const SmallRing<u64>& ring = query.ring;
-  const std::size_t n = plan.n();
-
-  const unsigned top = psi_top_stages(plan, threads), skipped = plan.stages() - plan.pack_stages();
-  const std::size_t subtrees = std::size_t{1} << top, outputs = plan.outputs();
-  std::vector<std::unique_ptr<Worker>> idle;
-  std::mutex mutex;
-  const auto borrow = [&](const std::function<void(Worker&)>& body) {
-    std::unique_ptr<Worker> worker;
-    {
-      const std::lock_guard lock(mutex);
-      if (!idle.empty()) worker = std::move(idle.back()), idle.pop_back();
-    }
-    if (!worker) worker = std::make_unique<Worker>(query, top);
-    body(*worker);
-    query.step(0, std::exchange(worker->counts, {}));
-    const std::lock_guard lock(mutex);
-    idle.push_back(std::move(worker));
-  };
-
-  std::vector<WordArray<u64>> nodes(subtrees), results(subtrees);
-  for (auto& x : nodes) x = WordArray<u64>(query.node_words());
-  for (auto& x : results) x = WordArray<u64>(2 * 2 * n);
+  const unsigned top = psi_top_stages(plan, threads);
+  Workers workers(query, top);
+  auto nodes = rooms(std::size_t{1} << top, query.node_words());
+  auto results = rooms(std::size_t{1} << top, 2 * 2 * plan.n());
   for (std::size_t group = 0; group < plan.groups(); ++group) {
-    parallel_for(threads, outputs,
-                 [&](std::size_t o) { open_row(nodes[0].data() + o * 2 * n, ring, src, group * outputs + o); });
-    for (unsigned s = 0; s < top; ++s)
-      parallel_for(threads, (std::size_t{1} << s) * outputs, [&](std::size_t job) {
-        const std::size_t j = job / outputs;
-        borrow([&](Worker& w) {
-          w.expand(nodes[j].data(), nodes[j].data(), nodes[j | std::size_t{1} << s].data(), s, job % outputs, 1);
-        });
-      });
-    parallel_for(threads, subtrees, [&](std::size_t j) {
-      borrow([&](Worker& w) {
-        w.descend(nodes[j].data(), top, j, group, results[j].data());
-        if (top == skipped) w.finish((group << skipped) + j, results[j].data());
-      });
+    parallel_for(threads, plan.outputs(), [&](std::size_t o) {
+      open_row(nodes[0].data() + o * 2 * plan.n(), query.ring, src, group * plan.outputs() + o);
     });
-    // What lies above the subtrees: pairs of halves, up to whole replies.
-    for (unsigned s = top; s-- > skipped;) {
-      const std::size_t half = std::size_t{1} << s;
-      parallel_for(threads, half, [&](std::size_t j) {
-        borrow([&](Worker& w) {
-          u64* both = results[j].data();
-          w.pack(both + 2 * n, both, results[j + half].data(), s - skipped);
-          std::copy_n(both + 2 * n, 2 * n, both);
-          if (s == skipped) w.finish((group << skipped) + j, both);
-        });
-      });
-    }
+    answer(query, workers, nodes, results, group, 0, top, 0, threads);
   }
   io::seal_record(reply);
   if (counts != nullptr) *counts += query.counts();
   return reply;
+}
+
+std::size_t psi_part_results(const PsiPlan& plan, unsigned depth) noexcept {
+  const unsigned skipped = plan.stages() - plan.pack_stages();
+  return depth < skipped ? std::size_t{1} << (skipped - depth) : 1;
+}
+
+std::vector<std::vector<std::uint8_t>> psi_cut_request(const PsiPlan& plan, std::span<const std::uint8_t> request) {
+  const std::uint8_t* src = open_message(request, plan.request_bytes(), kPsiRequestType, plan);
+  const std::size_t each = plan.outputs() * packed_bytes(plan.n(), SmallRing<u64>::get(plan.modulus, plan.log_n)->bits());
+  std::vector<std::vector<std::uint8_t>> parts;
+  for (std::size_t group = 0; group < plan.groups(); ++group) {
+    const std::uint8_t* rows = src + sizeof(Seed) + group * each;
+    parts.emplace_back(src, src + sizeof(Seed));
+    parts.back().insert(parts.back().end(), rows, rows + each);
+  }
+  return parts;
+}
+
+void psi_answer_part(u64* dst, const PsiSessionKeys& keys, std::span<const std::uint8_t> rows, const PsiTable& table,
+                     const PsiPart& part, unsigned threads, const PsiProgress& progress, PsiCounts* counts) {
+  const PsiPlan& plan = keys.plan();
+  const std::size_t n = plan.n(), outputs = plan.outputs(), words = 2 * n;
+  const auto bits = SmallRing<u64>::get(plan.modulus, plan.log_n)->bits();
+  const std::size_t each = packed_bytes(n, bits);
+  if (rows.size() != sizeof(Seed) + outputs * each)
+    throw FormatError("a group of a request has " + std::to_string(sizeof(Seed) + outputs * each) + " bytes, not " +
+                      std::to_string(rows.size()));
+  Query query(keys, table, progress, part.bins(plan), part.depth, dst);
+  const unsigned top = std::min(part.depth + psi_top_stages(plan, threads), plan.stages());
+  Workers workers(query, top);
+  auto nodes = rooms(std::size_t{1} << (top - part.depth), query.node_words());
+  auto results = rooms(std::size_t{1} << (top - part.depth), 2 * words);
+  Seed seed;
+  std::memcpy(seed.data(), rows.data(), seed.size());
+  parallel_for(threads, outputs, [&](std::size_t o) {
+    u64* row = nodes[0].data() + o * words;
+    expand_row(row, query.ring, seed, static_cast<u32>(part.group * outputs + o));
+    unpack_residues(row + n, rows.data() + sizeof(Seed) + o * each, n, bits, plan.modulus);
+  });
+  // Down the path to the part: of each pair of children, one.
+  WordArray<u64> other(part.depth > 0 ? query.node_words() : 1);
+  for (unsigned s = 0; s < part.depth; ++s) {
+    parallel_for(threads, outputs, [&](std::size_t o) {
+      workers.lend([&](Worker& w) { w.expand(nodes[0].data(), nodes[0].data(), other.data(), s, o, 1); });
+    });
+    if ((part.prefix >> s & 1) != 0) std::swap(nodes[0], other);
+  }
+  // Groups are numbered where replies are put together.
+  answer(query, workers, nodes, results, 0, part.depth, top, part.prefix, threads);
+  if (part.depth > plan.stages() - plan.pack_stages()) std::copy_n(results[0].data(), words, dst);
+  if (counts != nullptr) *counts += query.counts();
+}
+
+void psi_join_parts(u64* dst, const PsiSessionKeys& keys, const u64* parts, unsigned depth, PsiCounts* counts) {
+  const PsiPlan& plan = keys.plan();
+  const unsigned skipped = plan.stages() - plan.pack_stages();
+  const std::size_t words = 2 * plan.n(), count = psi_part_results(plan, depth), each = std::size_t{1} << depth;
+  const PsiTable none{};
+  Query query(keys, none, {}, 1, depth, nullptr);
+  Worker worker(query, plan.stages());
+  for (std::size_t group = 0; group < plan.groups(); ++group) {
+    const u64* from = parts + group * each * count * words;
+    u64* to = dst + (group << skipped) * words;
+    if (depth <= skipped) {
+      for (std::size_t j = 0; j < each; ++j)
+        for (std::size_t i = 0; i < count; ++i)
+          std::copy_n(from + (j * count + i) * words, words, to + (i << depth | j) * words);
+      continue;
+    }
+    WordArray<u64> halves(each * words), both(words);
+    std::copy_n(from, each * words, halves.data());
+    for (unsigned s = depth; s-- > skipped;)
+      for (std::size_t j = 0, half = std::size_t{1} << s; j < half; ++j) {
+        worker.pack(both.data(), halves.data() + j * words, halves.data() + (j + half) * words, s - skipped);
+        std::copy_n(both.data(), words, halves.data() + j * words);
+      }
+    std::copy_n(halves.data(), words << skipped, to);
+  }
+  if (counts != nullptr) *counts += worker.counts;
 }
 
 std::vector<std::uint8_t> psi_answer(const PsiSessionKeys& keys, std::span<const std::uint8_t> request,

@@ -270,6 +270,70 @@ void bind_psi(nb::module_& m) {
       },
       "keys"_a, "results"_a, "fixed_seed_for_tests"_a = nb::none(),
       "The reply of packed results (replies, 2, N), coefficients: masked, and switched to the reply's modulus.");
+  p.def(
+      "part_results", [](const PsiPlan& plan, unsigned depth) { return psi_part_results(plan, depth); }, "plan"_a,
+      "depth"_a, "Packed results of a part of a query.");
+  p.def(
+      "cut_request",
+      [](const PsiPlan& plan, const nb::bytes& request) {
+        std::vector<nb::bytes> out;
+        for (const auto& x : unlocked([&, bytes = view(request)] { return psi_cut_request(plan, bytes); }))
+          out.push_back(to_bytes(x));
+        return out;
+      },
+      "plan"_a, "request"_a, "What the parts of each group need of a request.");
+  p.def(
+      "evaluate_part",
+      [](const PsiSessionKeys& keys, const nb::bytes& rows, const Flat<u64>& offsets, const Flat<u32>& cells,
+         const std::optional<nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>& words,
+         std::size_t group, unsigned depth, std::size_t prefix, unsigned threads, const ProgressCallback& progress,
+         PsiCounts* counts) {
+        const PsiPlan& plan = keys.plan();
+        if (depth > plan.stages() || group >= plan.groups() || prefix >> depth != 0)
+          throw ShapeError("part " + std::to_string(prefix) + " of 2^" + std::to_string(depth) + " of group " +
+                           std::to_string(group) + ", where the plan has " + std::to_string(plan.groups()) +
+                           " groups of 2^" + std::to_string(plan.stages()) + " bins");
+        const PsiPart part{group, depth, prefix};
+        if (offsets.size() != part.bins(plan) + 1)
+          throw ShapeError("a part of " + std::to_string(part.bins(plan)) + " bins has one more offset, not " +
+                           std::to_string(offsets.size()));
+        if (words && (words->shape(0) != cells.size() || words->shape(1) != plan.cell_words()))
+          throw ShapeError("words must be (cells, " + std::to_string(plan.cell_words()) + ")");
+        const PsiTable table{offsets.data(), cells.data(), words ? words->data() : nullptr, cells.size()};
+        const auto report = with_gil(progress);
+        const std::size_t results = psi_part_results(plan, depth);
+        auto* out = new std::vector<u64>(results * 2 * plan.n());
+        nb::capsule owner(out, [](void* x) noexcept { delete static_cast<std::vector<u64>*>(x); });
+        unlocked([&, bytes = view(rows)] {
+          check_table(plan, table, part.bins(plan));
+          psi_answer_part(out->data(), keys, bytes, table, part, threads, report, counts);
+        });
+        return nb::ndarray<nb::numpy, u64, nb::ndim<3>>(out->data(), {results, 2, plan.n()}, owner);
+      },
+      "keys"_a, "rows"_a, "offsets"_a, "cells"_a, "words"_a, "group"_a, "depth"_a, "prefix"_a, "threads"_a = 1,
+      "progress"_a = nb::none(), "counts"_a = nb::none(),
+      "Packed results of a part of a query, (results, 2, N), coefficients: of the bins of a group whose numbers end in "
+      "the bits `prefix`, which the table has alone, in order; a progress callback that returns False cancels.");
+  p.def(
+      "join_parts",
+      [](const PsiSessionKeys& keys, const nb::ndarray<const u64, nb::ndim<4>, nb::c_contig, nb::device::cpu>& parts,
+         unsigned depth, PsiCounts* counts) {
+        const PsiPlan& plan = keys.plan();
+        if (depth > plan.stages() || parts.shape(0) != plan.groups() << depth ||
+            parts.shape(1) != psi_part_results(plan, depth) || parts.shape(2) != 2 || parts.shape(3) != plan.n())
+          throw ShapeError("results of parts are (groups * 2^depth, part_results, 2, N)");
+        auto* out = new std::vector<u64>(plan.replies() * 2 * plan.n());
+        nb::capsule owner(out, [](void* x) noexcept { delete static_cast<std::vector<u64>*>(x); });
+        unlocked([&] {
+          for (std::size_t i = 0; i < parts.size(); ++i)
+            if (parts.data()[i] >= plan.modulus)
+              throw ValueError("coefficient " + std::to_string(parts.data()[i]) + " is not below the plan's modulus");
+          psi_join_parts(out->data(), keys, parts.data(), depth, counts);
+        });
+        return nb::ndarray<nb::numpy, u64, nb::ndim<3>>(out->data(), {plan.replies(), 2, plan.n()}, owner);
+      },
+      "keys"_a, "parts"_a, "depth"_a, "counts"_a = nb::none(),
+      "The packed results of a query, (replies, 2, N), of those of its parts, (groups * 2^depth, results, 2, N).");
 }
 
 }  // namespace bindings

@@ -46,7 +46,7 @@ _CHUNK = 64
 #: Chunks for each worker at most: the last ones to end then keep the others waiting for little.
 _CHUNKS = 4
 #: Of a pickle beside the bytes of its arrays, about; of a key's record beside its rows.
-_FRAME, _RECORD = 900, 157
+_FRAME, _RECORD = 420, 157
 _WHY = "the key's owner has accepted the set"
 
 
@@ -98,8 +98,10 @@ def _chains(task: Task, key: _Key, accumulators: Residues, indices: Words) -> Re
     return out
 
 
-def _checked_gates(limit: int, most: int, shape: tuple[int, int], result: Any) -> tuple[int, Words]:
-    """Rotations and rows of a chunk."""
+def _checked_gates(
+    chunk: Rows, limit: int, most: int, shape: tuple[int, int], result: Any
+) -> tuple[Rows, int, Words]:
+    """A chunk with its rotations and rows."""
     pair = expect(result, tuple, "a chunk of gates")
     if len(pair) != 2:
         raise FormatError(f"a worker returned {len(pair)} values for a chunk of gates, not rotations and outputs")
@@ -110,7 +112,7 @@ def _checked_gates(limit: int, most: int, shape: tuple[int, int], result: Any) -
         raise FormatError(f"a worker counted {rotations} rotations, where {most} are the most")
     if rows.size and int(rows.max()) >= limit:
         raise FormatError(f"a worker returned the word {int(rows.max())}, words are below {limit}")
-    return rotations, rows
+    return chunk, rotations, rows
 
 
 def _checked_chains(limit: int, shape: tuple[int, ...], dtype: Any, result: Any) -> Residues:
@@ -181,7 +183,7 @@ def _level_cost(params: GateParameters, method: str, rotations: int, gates: int,
         seconds=rotations * CostModel().microseconds(_set(params)) * 1e-6,
         stored=key_bytes(params, method),
         sent=read * row + 13 * gates + _FRAME,
-        result=gates * row + _FRAME // 4,
+        result=gates * row + _FRAME // 2,
         memory=key + (2 * gates + read) * row + key_bytes(params, method),
     )
 
@@ -215,7 +217,7 @@ def shard_costs(kernel: AccumulateKernel, parts: int) -> list[Cost]:
         out = len(batch) * 2 * kernel.degree * word
         sent = out + len(batch) * kernel.length * 4 + _FRAME
         memory = _opened_bytes(p, "ap") + key_bytes(p, "ap") + 2 * out
-        found.append(Cost(len(batch) * kernel.length * product, key_bytes(p, "ap"), sent, out + _FRAME // 4, memory))
+        found.append(Cost(len(batch) * kernel.length * product, key_bytes(p, "ap"), sent, out + _FRAME // 2, memory))
     return found
 
 
@@ -271,7 +273,7 @@ class _ShardedLevel(Sharded):
         for chunk in chunks(kinds, sources, pool.workers):
             read, most = _read(chunk, sources), int(_ROTATIONS[kinds[chunk]].sum())
             rows = np.where(sources[chunk] < 0, -1, np.searchsorted(read, sources[chunk])).astype(np.int32)
-            check = partial(_checked_gates, limit, most, (len(chunk), params.n + 1))
+            check = partial(_checked_gates, chunk, limit, most, (len(chunk), params.n + 1))
             cost = _level_cost(params, method, most, len(chunk), len(read))
             arguments = (stored, kinds[chunk], rows, wires[read])
             made.append(Shard(f"gates {chunk[0]} to {chunk[-1]}", _gates, arguments, check, cost))
@@ -281,12 +283,12 @@ class _ShardedLevel(Sharded):
         self, r: Execution[GateLevelKernel, tuple[EvaluationKey, _Key]], results: list[Any]
     ) -> tuple[list[Any], Report]:
         kinds, sources, wires, targets = r.inputs
-        for chunk, (_, rows) in zip(chunks(kinds, sources, r.device.pool.workers), results, strict=True):
+        for chunk, _, rows in results:
             wires[targets[chunk]] = rows
         free = np.flatnonzero(_ROTATIONS[kinds] == 0)
         if len(free):
             _native.fhew.evaluate(r.state[0], kinds[free], sources[free], wires, targets[free], r.threads)
-        rotations = sum(count for count, _ in results)
+        rotations = sum(count for _, count, _ in results)
         return [wires], Report(r.device.name, 0.0, operations={"bootstrap": rotations})
 
 
@@ -300,7 +302,8 @@ class _ShardedChains(Sharded):
         if indices.max(initial=0) >= p.n * p.ap_digits * p.ap_base:
             raise ShapeError(f"key index {int(indices.max())} stands for no key")
         made = []
-        for rows, cost in zip(cut(r.kernel.batch, pool.workers), shard_costs(r.kernel, pool.workers), strict=True):
+        workers = pool.workers
+        for rows, cost in zip(cut(r.kernel.batch, workers), shard_costs(r.kernel, workers), strict=True):
             part = slice(rows.start, rows.stop)
             given = accumulators[part]
             check = partial(_checked_chains, p.modulus, given.shape, given.dtype)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from typing import Any
 
@@ -34,6 +35,11 @@ def key(secret: fhew.SecretKey) -> fhew.EvaluationKey:
     return fhew.EvaluationKey.make(secret, fhew.Method.GINX)
 
 
+@functools.cache
+def encrypted(secret: fhew.SecretKey) -> Any:
+    return secret.encrypt(np.array([0, 1, 1, 0], np.uint8))
+
+
 def level(secret: fhew.SecretKey, gates: int, seed: int = 1) -> list[Any]:
     """Gates of all kinds on few wires, so that many carries and sums share, and inputs are equal."""
     rng = np.random.default_rng(seed)
@@ -44,7 +50,7 @@ def level(secret: fhew.SecretKey, gates: int, seed: int = 1) -> list[Any]:
         arity = GateKind(kind).arity
         sources[i, :arity] = np.sort(rng.integers(0, 4, arity))
     wires = np.zeros((4 + gates, secret.params.n + 1), np.uint32)
-    wires[:4] = secret.encrypt(np.array([0, 1, 1, 0], np.uint8))
+    wires[:4] = encrypted(secret)
     return [kinds, sources, wires, (4 + rng.permutation(gates)).astype(np.int32)]
 
 

@@ -161,6 +161,8 @@ struct PsiTable {
 };
 /// @throws FormatError when the arrays do not describe a table of this plan.
 void check_table(const PsiPlan& plan, const PsiTable& table);
+/// The same of a table of some of the bins.
+void check_table(const PsiPlan& plan, const PsiTable& table, std::size_t bins);
 
 /// Called with the fraction done; returning false cancels.
 using PsiProgress = std::function<bool(double)>;
@@ -183,5 +185,24 @@ void psi_open_request(u64* dst, const PsiPlan& plan, std::span<const std::uint8_
 /// and the reply of packed results, replies() ciphertexts of 2N words in coefficient form, masked as `psi_answer` does.
 /// @throws ValueError for a coefficient that is not below the modulus.
 std::vector<std::uint8_t> psi_seal_reply(const PsiSessionKeys& keys, const u64* results, Randomness& rng);
+
+/// A part of a query: the bins of a group whose numbers in it have `prefix` as their `depth` low bits, in order: a
+/// subtree of the expansion. Nothing but the way down to it is expanded in several parts.
+struct PsiPart {
+  std::size_t group = 0;
+  unsigned depth = 0;
+  std::size_t prefix = 0;
+  std::size_t bins(const PsiPlan& plan) const noexcept { return std::size_t{1} << (plan.stages() - depth); }
+};
+/// Packed results of a part: whole replies, or the one that is joined to a reply with those of other parts.
+std::size_t psi_part_results(const PsiPlan& plan, unsigned depth) noexcept;
+/// What the parts of each group need of a request. @throws FormatError for a request that is none.
+std::vector<std::vector<std::uint8_t>> psi_cut_request(const PsiPlan& plan, std::span<const std::uint8_t> request);
+/// Answers a part; `table` has its bins alone. `dst` has room for psi_part_results() ciphertexts of 2N words in
+/// coefficient form. @throws FormatError for rows of another length, or a residue out of range; Error("cancelled").
+void psi_answer_part(u64* dst, const PsiSessionKeys& keys, std::span<const std::uint8_t> rows, const PsiTable& table,
+                     const PsiPart& part, unsigned threads, const PsiProgress& progress, PsiCounts* counts);
+/// The packed results of a query, as `psi_seal_reply` takes them, of those of all parts (groups, 2^depth, results).
+void psi_join_parts(u64* dst, const PsiSessionKeys& keys, const u64* parts, unsigned depth, PsiCounts* counts);
 
 }  // namespace ringforge::circuits
