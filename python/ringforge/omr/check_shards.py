@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ringforge._native import RelinKey, io
+from ringforge._native import RelinKey
 from ringforge._native.bfv import Ciphertext, Context, Evaluator
 from ringforge._native.omr import CompressionContext, CompressionKeys, CompressionPlan
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
+from ringforge.devices.frozen import Frozen, freeze, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import Error, FormatError, LevelError, MismatchError
 from ringforge.omr.check_kernels import CompressionKernel, RangeCheckKernel, compression_keys
@@ -31,9 +32,9 @@ from ringforge.omr.shards import (
     nanoseconds,
     numbers,
     opened_ciphertext,
-    record_bytes,
+    opened_key,
     report_of,
-    stored_ciphertext,
+    stored,
 )
 
 __all__ = ["costs"]
@@ -42,14 +43,12 @@ __all__ = ["costs"]
 # ---- in workers ----------------------------------------------------------------------------------
 
 
-def _piece(task: Task, of: Numbers, piece: Packed, relin: Stored, inputs: tuple[Stored, ...]) -> list[bytes]:
+def _piece(task: Task, of: Numbers, piece: Packed, relin: Stored, inputs: tuple[Stored, ...]) -> list[Frozen]:
     context = context_of(of)
-    key: RelinKey = task.cached(
-        ("omr relinearisation key", relin.name), lambda: io.relin_key_from_bytes(task.get(relin), context)
-    )
-    given = [opened_ciphertext(task, context, x) for x in inputs]
+    key: RelinKey = opened_key(task, relin)
+    given = [opened_ciphertext(task, x) for x in inputs]
     evaluator = Evaluator(context, task.threads)
-    return [io.to_bytes(context, c) for c in Piece.unpacked(piece).run(evaluator, key, given, task.progress)]
+    return [freeze(c) for c in Piece.unpacked(piece).run(evaluator, key, given, task.progress)]
 
 
 @cache
@@ -73,7 +72,7 @@ def _part(
         ("omr compression keys", keys.name),
         lambda: CompressionKeys.from_bytes(task.get(keys), small, task.threads),
     )
-    given = opened_ciphertext(task, context_of(of), u)
+    given = opened_ciphertext(task, u)
     plan = CompressionPlan(small, *size)
     made = plan.part(opened, given, task.get(words), units.start, len(units), task.threads, task.progress)
     return bytes(made)
@@ -87,14 +86,14 @@ class _Key:
     """As it was given, and in the store."""
 
     relin: RelinKey
-    stored: Stored
+    put: Stored
 
 
 class _ShardedRangeCheck(Implementation):
     def prepare(self, p: Preparation[RangeCheckKernel]) -> _Key:
         relin = p.kernel.relin(p.keys.relin)
         pool: Pool = p.device.pool
-        return _Key(relin, pool.put(io.to_bytes(p.kernel.context, relin), relin))
+        return _Key(relin, stored(pool, relin))
 
     def run(self, r: Execution[RangeCheckKernel, _Key]) -> tuple[list[Any], Report]:
         start, kernel = time.perf_counter(), r.kernel
@@ -137,8 +136,8 @@ class _ShardedRangeCheck(Implementation):
                 raise FormatError(f"a worker returned {len(records)} ciphertexts for {name}, not {len(piece.results)}")
             return [_checked(context, x, reg, key_id, name) for x, reg in zip(records, piece.results, strict=True)]
 
-        put = tuple(stored_ciphertext(pool, context, c) for c in inputs)
-        return Shard(name, _piece, (numbers(context), piece.packed(), r.state.stored, put), check, cost)
+        put = tuple(stored(pool, c) for c in inputs)
+        return Shard(name, _piece, (numbers(context), piece.packed(), r.state.put, put), check, cost)
 
 
 def _checked(context: Context, record: Any, reg: Reg, key_id: int, what: str) -> Ciphertext:
@@ -147,11 +146,13 @@ def _checked(context: Context, record: Any, reg: Reg, key_id: int, what: str) ->
     Raises:
         FormatError: it is none, or of others.
     """
-    try:
-        c = io.ciphertext_from_bytes(expect(record, bytes, what), context)
-    except Error as e:
-        raise FormatError(f"a worker returned no ciphertext for {what}: {e}") from None
-    if c.limbs != reg.limbs or c.size != reg.parts or c.key_id != key_id:
+    c = expect(thaw(expect(record, Frozen, what), context, check=True), Ciphertext, what)
+    if (
+        c.limbs != reg.limbs
+        or c.size != reg.parts
+        or c.key_id != key_id
+        or c.log_deviation > reg.noise.log_deviation + 1e-9
+    ):
         raise FormatError(f"a worker returned a ciphertext of {c.limbs} limbs and {c.size} parts for {what}")
     return c
 
@@ -186,7 +187,7 @@ class _ShardedCompression(Sharded):
             raise LevelError(f"compression takes a ciphertext of two limbs, this one has {u.limbs}")
         if u.key_id != state.given.from_id:
             raise MismatchError("the keys of compression belong to another secret key: use keys made together")
-        of, put = numbers(kernel.context), stored_ciphertext(pool, kernel.context, u)
+        of, put = numbers(kernel.context), stored(pool, u)
 
         def check(units: range, given: Any) -> bytes:
             try:
@@ -245,14 +246,14 @@ def costs(kernel: RangeCheckKernel | CompressionKernel, parts: int = 1) -> list[
     n = p.degree
     if isinstance(kernel, CompressionKernel):
         plan = kernel.plan
-        stored = n * plan.words * 4 + CompressionKeys.saved_bytes(compression_context(numbers(kernel.context)))
-        stored += record_bytes(p, p.q[:2], 2)
-        each = record_bytes(p, p.q[:2], 2) // 4  # over the small ring
+        held = n * plan.words * 4 + CompressionKeys.saved_bytes(compression_context(numbers(kernel.context)))
+        held += 4 * n * 8
+        each = 2 * sum(-(-(q - 1).bit_length() * (n // 4) // 8) for q in p.q[:2])  # packed, over the small ring
         return [
             [
                 Cost(
                     nanoseconds(plan.part_counts(x.start, len(x)), n, 2) / 1e9,
-                    stored,
+                    held,
                     FRAME,
                     len(x) * each,
                     int(plan.memory(1)) + n * plan.words * 4,
@@ -261,15 +262,13 @@ def costs(kernel: RangeCheckKernel | CompressionKernel, parts: int = 1) -> list[
             ]
         ]
     first, rest = pieces(kernel.program)
-    digits = -(-p.max_limbs // p.limbs_per_digit)
-    key = record_bytes(p, [*p.q, *p.p], digits)
-    expanded = int(kernel.context.gadget.key_bytes(p.max_limbs))
+    key = int(kernel.context.gadget.key_bytes(p.max_limbs))
 
     def cost(piece: Piece) -> Cost:
-        taking = sum(record_bytes(p, p.q[: reg.limbs], reg.parts) for reg in piece.inputs)
-        giving = sum(record_bytes(p, p.q[: reg.limbs], reg.parts) for reg in piece.results)
+        taking = sum(reg.parts * reg.limbs * n * 8 for reg in piece.inputs)
+        giving = sum(reg.parts * reg.limbs * n * 8 for reg in piece.results)
         sent = FRAME + 40 * len(piece.ops)
-        return Cost(piece.weight * n * _WEIGHT_NS / 1e9, key + taking, sent, giving, piece.live * n * 8 + expanded)
+        return Cost(piece.weight * n * _WEIGHT_NS / 1e9, key + taking, sent, giving, piece.live * n * 8)
 
     stages = [[cost(piece) for piece in first]] if first else []
     return [*stages, [cost(rest)]]

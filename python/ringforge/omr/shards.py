@@ -18,10 +18,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ringforge._native import GaloisKeys, OpCounts, io
+from ringforge._native import GaloisKeys, OpCounts, RelinKey
 from ringforge._native.bfv import Ciphertext, Context, Parameters
 from ringforge._native.omr import Babies
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
+from ringforge.devices.frozen import freeze, thaw
 from ringforge.devices.sharding import Cost, Distant, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel, Bytes
@@ -73,31 +74,20 @@ class _Shape:
         return AffineShape(context_of(self.context), self.columns, self.outputs, self.babies, self.method, self.limbs)
 
 
-def stored_keys(pool: Pool, context: Context, keys: GaloisKeys) -> Stored:
-    """Rotation keys, in the store."""
-    return pool.put([io.to_bytes(context, keys.at(e)) for e in keys.elements], keys)
+def stored(pool: Pool, value: GaloisKeys | RelinKey | Ciphertext) -> Stored:
+    """Keys or a ciphertext in the store, once for each object."""
+    return pool.put(freeze(value), of=value)
 
 
-def opened_keys(task: Task, context: Context, stored: Stored) -> GaloisKeys:
-    """Rotation keys from the store; kept by the worker."""
-
-    def make() -> GaloisKeys:
-        keys = GaloisKeys()
-        for record in task.get(stored):
-            keys.insert(io.galois_key_from_bytes(record, context))
-        return keys
-
-    return task.cached(("omr rotation keys", stored.name), make)
+def opened_key(task: Task, put: Stored) -> Any:
+    """Keys from the store; kept by the worker, with the words that are in the store."""
+    return task.cached(("omr key", put.name), lambda: thaw(task.get(put)))
 
 
-def stored_ciphertext(pool: Pool, context: Context, c: Ciphertext) -> Stored:
-    """A ciphertext, in the store."""
-    return pool.put(io.to_bytes(context, c), c)
-
-
-def opened_ciphertext(task: Task, context: Context, stored: Stored) -> Ciphertext:
-    """A ciphertext from the store."""
-    return io.ciphertext_from_bytes(task.get(stored), context)
+def opened_ciphertext(task: Task, put: Stored) -> Ciphertext:
+    """A ciphertext from the store, without a copy: for inputs."""
+    made: Ciphertext = thaw(task.get(put), borrow=True)
+    return made
 
 
 # ---- in workers ----------------------------------------------------------------------------------
@@ -105,9 +95,7 @@ def opened_ciphertext(task: Task, context: Context, stored: Stored) -> Ciphertex
 
 def _babies(task: Task, shape: _Shape, key: Stored, galois: Stored) -> list[Words]:
     s = shape.opened()
-    made = s.native.babies(
-        opened_ciphertext(task, s.context, key), opened_keys(task, s.context, galois), task.threads, task.progress
-    )
+    made = s.native.babies(opened_ciphertext(task, key), opened_key(task, galois), task.threads, task.progress)
     return [np.asarray(made.rows(i)) for i in range(s.limbs)]
 
 
@@ -122,13 +110,13 @@ def _sums(
 
 def _horner(task: Task, shape: _Shape, sums: Stored, galois: Stored) -> Words:
     s, limbs = shape.opened(), task.get(sums)
-    keys = opened_keys(task, s.context, galois)
+    keys = opened_key(task, galois)
     steps = [[[limb[g, part] for limb in limbs] for part in (0, 1)] for g in range(len(limbs[0]))]
     return np.asarray(s.native.horner(steps, keys, task.threads, task.progress))
 
 
-def _value(task: Task, stored: Stored) -> Any:
-    return task.get(stored)
+def _value(task: Task, put: Stored) -> Any:
+    return task.get(put)
 
 
 # ---- results -------------------------------------------------------------------------------------
@@ -180,10 +168,10 @@ class RemoteBabies(Distant):
 
 class _ShardedBabies(Sharded):
     def place(self, p: Preparation[BabiesKernel], pool: Pool) -> tuple[GaloisKeys, Stored]:
-        return p.keys.galois, stored_keys(pool, p.kernel.shape.context, p.keys.galois)
+        return p.keys.galois, stored(pool, p.keys.galois)
 
     def shards(self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]], pool: Pool) -> list[Shard]:
-        shape, (galois, stored) = r.kernel.shape, r.state
+        shape, (galois, keys) = r.kernel.shape, r.state
         key = _key(r.inputs)
         shape.native.check_babies(key, galois)
         n, rotations, primes = shape.context.params.degree, shape.layout.rotations, shape.context.params.q
@@ -199,9 +187,9 @@ class _ShardedBabies(Sharded):
                 raise FormatError("a worker returned rotations of another key")
             return rows
 
-        put = stored_ciphertext(pool, shape.context, key)
+        put = stored(pool, key)
         (cost,) = costs(r.kernel)[0]
-        return [Shard("omr rotations of a key", _babies, (_Shape.of(shape), put, stored), check, cost)]
+        return [Shard("omr rotations of a key", _babies, (_Shape.of(shape), put, keys), check, cost)]
 
     def combine(
         self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]], results: list[Any]
@@ -246,7 +234,7 @@ class _ShardedAffine(Implementation):
         if p.kernel.count > 1:
             shape = p.kernel.shape
             shape.context.check_key(galois, shape.native.giant_element, shape.limbs)
-            keys = stored_keys(pool, shape.context, galois)
+            keys = stored(pool, galois)
         return _Placed(galois, keys, tuple(pool.put(d) for d in diagonals), sum(d.nbytes for d in diagonals))
 
     def storage(self, state: _Placed) -> int:
@@ -360,13 +348,11 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     shape = kernel.shape
     p, layout, native = shape.context.params, shape.layout, shape.native
     n, limbs = p.degree, shape.limbs
-    keys = 2 * record_bytes(p, [*p.q, *p.p], -(-p.max_limbs // p.limbs_per_digit))
-    expanded = 2 * int(shape.context.gadget.key_bytes(limbs))
+    keys = 2 * int(shape.context.gadget.key_bytes(p.max_limbs))
     if isinstance(kernel, BabiesKernel):
         seconds = nanoseconds(native.baby_counts(), n, limbs) / 1e9
         size = int(native.baby_bytes)
-        key = record_bytes(p, p.q[:limbs], 1)  # its other part is a seed
-        return [[Cost(seconds, keys + key, FRAME, size + FRAME, 2 * size + expanded)]]
+        return [[Cost(seconds, keys + 2 * limbs * n * 8, FRAME, size + FRAME, 2 * size)]]
     first, count = kernel.first, kernel.count
     whole = native.run_counts(first, count)
     diagonals = sum(int(layout.bytes(g)) for g in range(first, first + count))
@@ -384,13 +370,8 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     rotating = nanoseconds(whole, n, limbs) / 1e9 - limbs * each
     one = limbs * count * 2 * n * 8
     result = 2 * limbs * n * 8
-    horner = Cost(rotating / shape.outputs, keys + one, 2 * FRAME, result, 6 * result + expanded)
+    horner = Cost(rotating / shape.outputs, keys + one, 2 * FRAME, result, 6 * result)
     return [sums, [horner] * shape.outputs]
-
-
-def record_bytes(p: Parameters, primes: Sequence[int], parts: int) -> int:
-    """Bytes of a record with so many packed polynomials."""
-    return parts * sum(-(-(q - 1).bit_length() * p.degree // 8) for q in primes)
 
 
 register(BabiesKernel, "ray", _ShardedBabies())

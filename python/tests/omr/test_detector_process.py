@@ -161,9 +161,9 @@ def memory_of(pid: int) -> Iterator[bytes]:
                     yield mem.read(end - start)
 
 
-def serving(folder: Path) -> tuple[subprocess.Popen[str], str]:
+def serving(folder: Path, *more: str) -> tuple[subprocess.Popen[str], str]:
     """`detect serve` on the engine and the board in this folder, and where it listens. Its log is the file `log`."""
-    words = ["--board", "board.sqlite", "--listen", "127.0.0.1:0", "--set", "test", "--insecure", "tests"]
+    words = [*more, "--board", "board.sqlite", "--listen", "127.0.0.1:0", "--set", "test", "--insecure", "tests"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ringforge.cli", "omr", "detect", "serve", *words, "--threads", "1", "--log", "log"],
         stdout=subprocess.PIPE,

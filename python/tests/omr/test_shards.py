@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from ringforge._native import TestSeed, io
 from ringforge.devices import conformance
+from ringforge.devices.frozen import Frozen
 from ringforge.devices.sharding import Cost, Shard
 from ringforge.errors import Error
 from ringforge.omr import check_shards, sets, shards
@@ -91,6 +93,8 @@ def _spoilt(value: Any, how: int) -> Any:
         if how == 1:
             return value.astype(np.uint32)
         return np.full_like(value, (1 << 64) - 1)
+    if isinstance(value, Frozen):
+        return replace(value, arrays=tuple(_spoilt(list(value.arrays), how))) if how < 3 else value.facts
     if isinstance(value, bytes):
         return value[:-1] if how < 2 else value[:200] + bytes(100) + value[300:]
     return None
