@@ -229,7 +229,7 @@ class Prepared:
 
 
 class Counter:
-    """Tells a progress function how many of so many things are done; raises Error "cancelled" where it returns False."""
+    """Tells a progress function how many of so many things are done; Error "cancelled" where it returns False."""
 
     def __init__(self, progress: Progress | None, count: int) -> None:
         self._progress, self._count, self._done = progress, max(1, count), 0

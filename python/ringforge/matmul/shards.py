@@ -32,11 +32,17 @@ from ringforge.matmul.slots import period
 
 assert travel.context
 
+#: Products that are added up.
+Sum = tuple[Pair, ...]
+
+#: A function of a module, and its arguments after kernel and keys.
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
 #: Shards for each worker, so that all end at about the same time.
 EACH = 8
 
-#: Bytes that travel around what is counted: headers, metadata; and of a name of something stored.
-AROUND, NAME = 1024, 160
+#: Bytes that travel around what is counted: headers, metadata; and those of a pair of numbers.
+AROUND, PAIR = 1024, 8
 
 #: Seconds of a unit of the planner's weight on one thread.
 UNIT_SECONDS = 1.0e-9
@@ -131,9 +137,7 @@ class Taken:
 
     def __add__(self, other: Taken) -> Taken:
         """One after the other."""
-        return Taken(
-            self.weight + other.weight, self.storage + other.storage, max(self.working, other.working)
-        )
+        return Taken(self.weight + other.weight, self.storage + other.storage, max(self.working, other.working))
 
 
 _known: WeakKeyDictionary[Any, Taken] = WeakKeyDictionary()
@@ -234,7 +238,7 @@ class Part:
 
     name: str
     operands: range
-    sums: tuple[tuple[Pair, ...], ...]
+    sums: tuple[Sum, ...]
     results: int
     cost: Cost
 
@@ -250,12 +254,11 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
     found: list[Part] = []
 
     def add(
-        name: str, which: range, sums: tuple[tuple[Pair, ...], ...], runs: int, results: int, read: int, size: int, of: Taken
+        name: str, which: range, sums: tuple[Sum, ...], runs: int, results: int, read: int, size: int, of: Taken
     ) -> None:
         # Keys and kernel, which all shards read, are counted where they are put.
         memory = of.storage + of.working + results * made
-        sent = AROUND + NAME * (read + runs)
-        cost = Cost(UNIT_SECONDS * runs * of.weight, read * size, sent, results * made, memory)
+        cost = Cost(UNIT_SECONDS * runs * of.weight, read * size, 128 + PAIR * runs, results * made, memory)
         found.append(Part(name, which, sums, results, cost))
 
     if isinstance(kernel, OperandKernel):
@@ -266,7 +269,7 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
     elif isinstance(kernel, ProductsKernel):
         each, size = _of_product(kernel), ciphertext_bytes(gadget, kernel.pairs.level)
         whole = [(of, pair) for of, pairs in enumerate(kernel.sums) for pair in pairs]
-        first = {of: start for of, start in enumerate(np.cumsum([0, *map(len, kernel.sums)]).tolist()[:-1])}
+        first = np.cumsum([0, *map(len, kernel.sums)]).tolist()
         for r in cut(len(whole), parts):
             sums: list[list[Pair]] = []
             for k in r:
@@ -300,7 +303,7 @@ class _Kernels(Sharded):
         require(p.kernel, p.keys)
         if p.progress is not None:
             p.progress(1.0)
-        return Placed(pool.put(p.kernel), pool.put(freeze(p.keys), of=p.keys))
+        return Placed(pool.put(p.kernel), pool.put(freeze(KeySet(p.keys.galois, p.keys.relin)), of=p.keys))
 
     def shards(self, r: Execution[Any, Placed], pool: Pool) -> list[Shard]:
         kernel, state = r.kernel, r.state
@@ -314,7 +317,7 @@ class _Kernels(Sharded):
             found.append(Shard(part.name, function, args, check.of(part.results), part.cost))
         return found
 
-    def call(self, kernel: Any, part: Part, stored: list[Stored]) -> tuple[Callable[..., Any], tuple[Any, ...]]:  # noqa: ARG002
+    def call(self, kernel: Any, part: Part, stored: list[Stored]) -> Call:  # noqa: ARG002
         """A shard's function, and its arguments after kernel and keys."""
         return single, (stored,)
 
@@ -328,12 +331,12 @@ class _Kernels(Sharded):
 
 
 class _Operands(_Kernels):
-    def call(self, kernel: OperandKernel, part: Part, stored: list[Stored]) -> tuple[Callable[..., Any], tuple[Any, ...]]:  # noqa: ARG002
+    def call(self, kernel: OperandKernel, part: Part, stored: list[Stored]) -> Call:  # noqa: ARG002
         return operands, ([stored[k] for k in part.operands],)
 
 
 class _Products(_Kernels):
-    def call(self, kernel: ProductsKernel, part: Part, stored: list[Stored]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def call(self, kernel: ProductsKernel, part: Part, stored: list[Stored]) -> Call:
         numbers = {x: None for s in part.sums for pair in s for side in kernel.bases(pair) for x in side}
         return products, (list(map(list, part.sums)), {x: stored[x] for x in numbers})
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""How kernels of matrices are pickled: parameters, diagonals and plans as numbers and arrays, made anew where they come.
+"""How kernels of matrices are pickled: parameters, diagonals and plans as numbers and arrays, made anew elsewhere.
 
 Importing this module makes the kernels' parts picklable. A context is made once in each process for each set.
 """
@@ -18,7 +18,9 @@ from ringforge._native import Context, Diagonals, PairSumPlan, Parameters, Sched
 
 
 @lru_cache(maxsize=8)
-def context(name: str, log_n: int, q: tuple[int, ...], p: tuple[int, ...], digit: int, scale: float, why: str) -> Context:
+def context(
+    name: str, log_n: int, q: tuple[int, ...], p: tuple[int, ...], digit: int, scale: float, why: str
+) -> Context:
     """The context of parameters, one for all who ask."""
     return Context(Parameters(name, log_n, list(q), list(p), digit, scale, why))
 
