@@ -42,7 +42,7 @@ BasisFacts facts(const Basis& basis) {
   return {static_cast<unsigned>(basis.ring().kind()), basis.ring().index(), basis.values()};
 }
 
-nb::bytes to_bytes(const Seed& seed) { return nb::bytes(seed.data(), seed.size()); }
+nb::bytes to_bytes(const std::array<std::uint8_t, 32>& a) { return nb::bytes(a.data(), a.size()); }
 
 Seed to_seed(const nb::bytes& bytes) {
   Seed seed;
@@ -312,8 +312,6 @@ void bind_babies(nb::module_& s) {
 using GateFacts = std::tuple<std::string, std::string, nb::bytes, unsigned, u64, nb::bytes, nb::bytes>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ByteView = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
-
-nb::bytes to_bytes(const Hash& hash) { return nb::bytes(hash.data(), hash.size()); }
 
 fhew::GateEvaluationKey gate_key(const GateFacts& said, unsigned bootstrap_bits, unsigned switch_bits,
                                  const std::array<Bytes, 2>& words, bool borrow, bool check, unsigned threads) {

@@ -207,6 +207,7 @@ CKKS = [
     Row("io.Reader.next_relin_key", ("@context",), "@reader_relin"),
     Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
     Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
+    *[Row("frozen.check", ("@context", f"@{x}")) for x in ("ciphertext", "relin", "keys")],
 ]
 
 #: A plaintext knows N and t, not the primes.
@@ -263,6 +264,7 @@ BFV = [
     Row("io.Reader.next_relin_key", ("@context",), "@reader_relin"),
     Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
     Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
+    *[Row("frozen.check", ("@context", f"@{x}")) for x in ("ciphertext", "relin", "keys")],
 ]
 
 
@@ -304,6 +306,7 @@ BGV = [
     Row("io.Reader.next_relin_key", ("@context",), "@reader_relin"),
     Row("io.Reader.public_key", ("@context",), "@reader_public_key"),
     Row("io.Reader.secret_key", ("@context",), "@reader_secret_key"),
+    *[Row("frozen.check", ("@context", f"@{x}")) for x in ("ciphertext", "relin", "keys")],
 ]
 #: Which objects know their t.
 OF_T = {"plaintext", "ciphertext", "three", "multiplier", "context", "client", "evaluator", "matvec"}
@@ -452,6 +455,7 @@ ANY = {
     "omr.CompressionSecret.__init__": "of whatever context it is given",
     "omr.CompressionKeys.saved_bytes": "a formula for any context",
     "omr.CompressionPlan.__init__": "of whatever context it is given",
+    **{f"frozen.{name}": "says what any object is made of" for name in ("key", "ciphertext", "babies", "gate_key")},
     "oprf.blind_with": "any blind is right for any input",
     "oprf.finalize": "elements are uniform whatever the blind: a foreign one gives another output, and nothing tells",
 }
@@ -514,7 +518,7 @@ def refuse_other_worlds(row: Row, worlds: Any) -> None:
         check(row, here, worlds[kind], row.places())
     check(row, here, worlds["digits"], [i for i in row.places() if row.named(i) in OF_DIGITS])
     # Files, and a key's own check, know no secret to hold a key against.
-    keyless = row.name.startswith("io.") or row.name == "bfv.Context.check_key"
+    keyless = row.name.startswith("io.") or row.name in ("bfv.Context.check_key", "frozen.check")
     of_key = [i for i in row.places() if row.named(i) in OF_KEY and not keyless]
     check(row, here, worlds["key"], of_key + ([BY_KEY[row.name]] if row.name in BY_KEY else []))
 

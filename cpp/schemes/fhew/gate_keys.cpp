@@ -4,7 +4,6 @@
 // Evaluation keys of boolean gates: generation, and their records.
 
 #include <atomic>
-#include <utility>
 
 #include "gate_machine.hpp"
 #include "progress.hpp"
@@ -199,12 +198,13 @@ GateEvaluationKey::Words GateMachine<W>::words() const noexcept {
   const auto bytes = [](const auto& array) {
     return std::span(reinterpret_cast<const std::uint8_t*>(array.data()), array.bytes());
   };
-  const bool at_q = params.key_switch.at_q;
-  return {{bootstrap_seed, switch_seed},
-          8 * sizeof(W),
-          at_q ? 16 : 8 * sizeof(W),
-          bytes(std::as_const(rows_)),
-          at_q ? bytes(std::as_const(table16_)) : bytes(std::as_const(table_))};
+  constexpr unsigned kBits = 8 * sizeof(W);
+  GateEvaluationKey::Words parts{{bootstrap_seed, switch_seed}, kBits, kBits, bytes(rows_), bytes(table_)};
+  if (params.key_switch.at_q) {
+    parts.switch_bits = 16;
+    parts.switch_table = bytes(table16_);
+  }
+  return parts;
 }
 
 namespace {
@@ -249,9 +249,8 @@ void GateMachine<W>::borrow(const GateEvaluationKey::Words& words,
   else
     table_ = borrowed<W>(words.switch_table, words.switch_bits, table_words(), owners[1], kTable);
   if (!check) return;
-  const bool good = below(std::as_const(rows_), ring_->q(), threads) &&
-                    (at_q ? below(std::as_const(table16_), u64{1} << params.log_q, threads)
-                          : below(std::as_const(table_), ring_->q(), threads));
+  const bool good = below(rows_, ring_->q(), threads) &&
+                    (at_q ? below(table16_, u64{1} << params.log_q, threads) : below(table_, ring_->q(), threads));
   if (!good) throw FormatError("a gate evaluation key has words that are no residues modulo its moduli");
 }
 

@@ -3,8 +3,8 @@
 """Keys and ciphertexts in a form that processes share without copies.
 
 `freeze` says what an object is and shows its words where they lie; `thaw` makes an object whose words stay in the
-arrays it is given. Between the two, a :class:`Frozen` is pickled with its arrays out of band (protocol 5), so that a store
-that shares arrays shares keys. Records are for files and foreign bytes: they are packed, checksummed, and copied.
+arrays it is given. Between the two, a :class:`Frozen` is pickled with its arrays out of band (protocol 5), so that a
+store that shares arrays shares keys. Records are for files and foreign bytes: they are packed, checksummed, and copied.
 """
 
 from __future__ import annotations
