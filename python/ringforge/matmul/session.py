@@ -31,9 +31,10 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
+from ringforge.matmul.grids import grouped
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel
 from ringforge.matmul.layout import Layout, even_tile
-from ringforge.matmul.machine import BLOCK_SUM, Array, Grid, Kept, Machine, Settings, Tile
+from ringforge.matmul.machine import Array, Grid, Kept, Machine, Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix
 from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
@@ -69,6 +70,8 @@ class Computer(Machine):
         #: Seconds spent encoding diagonals and masks.
         self.prepare_seconds = 0.0
         self._handles: dict[HltKernel, Handle] = {}
+        # The last one: what it keeps where workers read it, the keys above all, is there for the next.
+        self._held: Handle | None = None
 
     def require(self, keys: Mapping[int, int], relin_level: int | None) -> None:
         """Refuses work for which a key is missing, before it starts.
@@ -89,7 +92,7 @@ class Computer(Machine):
     def run_transform(self, kernel: HltKernel, matrix: SlotMatrix, x: Any, again: bool) -> Any:  # noqa: ARG002
         handle = self._handles.get(kernel)
         if handle is None:
-            handle = self.device.prepare(kernel, self.keys, threads=self.threads)
+            handle = self._held = self.device.prepare(kernel, self.keys, threads=self.threads)
             self.prepare_seconds += handle.prepare_seconds
             if again:
                 self._handles[kernel] = handle
@@ -129,27 +132,18 @@ class Computer(Machine):
         """All products of two grids at a time, where the device has workers; else one by one, with less memory."""
         if not isinstance(self.device, ShardedDevice):
             return super().products(a, b, bound)
-        found = [[[self.decided(x, b[k][j], bound) for k, x in enumerate(row)] for j in range(len(b[0]))] for row in a]
-        every = [d for row in found for cell in row for d in cell]
-        product, choice = every[0].product, every[0].choice
-        if len(every) == 1 or not product.plan.lazy or any(d.product is not product for d in every):
+        found = grouped(self, a, b, bound)
+        if found is None:
             return super().products(a, b, bound)
-        left, right = ({id(t.bases): t for t in tiles} for tiles in ([d.left for d in every], [d.right for d in every]))
-        given = [*self._all_bases(product, "left", left), *self._all_bases(product, "right", right)]
-        at, of = ({name: i for i, name in enumerate(side)} for side in (left, right))
-        sums = tuple(
-            tuple((at[id(d.left.bases)], of[id(d.right.bases)]) for d in cell) for row in found for cell in row
-        )
-        level = product.result_level
-        self.room(len(a[0]) * product.result_bound, level, BLOCK_SUM, level)
-        kernel = product.products_kernel(len(left), len(right), sums)
-        totals = iter(self._at_once("products", kernel, given, len(every) * choice.chosen.cost.weight))
-        return [[cell[0].result(self.kept(next(totals))) for cell in row] for row in found], choice
+        product = found.product
+        given = [*self._all_bases(product, "left", found.left), *self._all_bases(product, "right", found.right)]
+        totals = iter(self._at_once("products", found.kernel(), given, found.weight))
+        return found.tiles(lambda: self.kept(next(totals))), found.choice
 
-    def _all_bases(self, product: Product, side: str, tiles: Mapping[int, Tile]) -> list[Any]:
+    def _all_bases(self, product: Product, side: str, tiles: list[Tile]) -> list[Any]:
         """The bases of all tiles; those that are not there yet are made at once."""
         key = (product, side)
-        lacking = [t for t in tiles.values() if key not in t.bases]
+        lacking = [t for t in tiles if key not in t.bases]
         if lacking:
             level = product.operand_level(side)
             inputs = [self.evaluator.drop_to_level(self.here(t.value), level) for t in lacking]
@@ -158,13 +152,13 @@ class Computer(Machine):
             for tile in lacking:
                 ciphertexts = [self.kept(next(made)) for _ in range(each)]
                 tile.bases[key] = Bases(side, ciphertexts, Report(self.device.name, 0.0))
-        for tile in tiles.values():
+        for tile in tiles:
             self.kept_with(tile, key)
-        return [self.here(c) for t in tiles.values() for c in t.bases[key].ciphertexts]
+        return [self.here(c) for t in tiles for c in t.bases[key].ciphertexts]
 
     def _at_once(self, what: str, kernel: Any, inputs: list[Any], weight: float) -> list[Any]:
         """Results of a kernel of many blocks."""
-        handle = self.device.prepare(kernel, self.keys, threads=self.threads)
+        handle = self._held = self.device.prepare(kernel, self.keys, threads=self.threads)
         tell = self.progress
 
         def told(done: float) -> bool | None:
@@ -214,6 +208,7 @@ class Computer(Machine):
             product.release()
         super().forget()
         self._handles.clear()
+        self._held = None
 
 
 def encrypt_tiles(

@@ -20,6 +20,7 @@ from ringforge.errors import Error, MissingKeyError
 from ringforge.matmul import EvaluationKeys, KeyHolder, Parcel, Server, shards
 from ringforge.matmul.block_cases import cases
 from ringforge.matmul.blocks import OperandKernel, ProductsKernel
+from ringforge.matmul.forecast import forecast
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.program import Input, Program, trace
 from ringforge.params import Parameters
@@ -171,3 +172,19 @@ def test_bytes_are_as_predicted(monkeypatch: pytest.MonkeyPatch, grid: World) ->
         assert abs(cost.stored - stored) <= 0.1 * stored
         assert abs(cost.sent + cost.result - sent - result) <= 0.1 * (sent + result)
     assert all(cost.seconds > 0 and cost.memory > cost.result for cost, *_ in seen)
+
+
+def test_a_forecast_has_the_shards_of_the_run(monkeypatch: pytest.MonkeyPatch, grid: World) -> None:
+    seen = list[list[Any]]()
+    run = LocalPool.run
+
+    def watched(self: LocalPool, found: Any, progress: Any = None) -> Any:
+        seen.append([shard.cost for shard in found])
+        return run(self, found, progress)
+
+    monkeypatch.setattr(LocalPool, "run", watched)
+    grid.run(device(workers=2))
+    said = forecast(grid.program, 2)
+    assert [list(r.costs) for r in said.runs] == seen
+    assert abs(said.keys / grid.keys.bytes - 1) < 0.01
+    assert [r.what for r in said.runs] == ["left operand", "right operand", "products"]
