@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -20,7 +21,6 @@ from ringforge.errors import Error, ParameterError
 
 try:
     import ray
-    from ray._raylet import AuthenticationTokenLoader, Config
 except ImportError as e:
     raise Error("devices of kind ray need Ray, which is not installed: pip install 'ringforge-he[ray]'") from e
 
@@ -73,7 +73,7 @@ class Cluster:
             given |= {"include_dashboard": False, "_temp_dir": str(self._place / "ray")}
         handler = signal.getsignal(signal.SIGTERM)
         try:
-            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **given)
+            ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR, **given)
         except Exception as e:  # of many types
             self._forget()
             raise Error(
@@ -104,7 +104,8 @@ class Cluster:
     def _look(self) -> list[Node]:
         self.answers()
         found = []
-        for node in ray.nodes():
+        nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+        for node in nodes:
             r = node["Resources"]
             if node["Alive"]:
                 found.append(
@@ -188,8 +189,9 @@ def _guard() -> None:
     if os.environ.setdefault("RAY_AUTH_MODE", "token") == "token":
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         # Ray read its settings when it was imported.
-        Config.initialize("")
-        AuthenticationTokenLoader.instance().reset_cache()
+        settings: Any = ray._raylet
+        settings.Config.initialize("")
+        settings.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _private_place() -> Path:

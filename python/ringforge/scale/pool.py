@@ -243,7 +243,11 @@ class _Run:
                     self._give_up()
                     self._tell()
         finally:
-            self._pool.stop(self._going.values())
+            # Of a head that is gone Ray's calls would wait for ever.
+            with suppress(Error):
+                if self._going:
+                    self._pool.cluster.answers()
+                    self._pool.stop(self._going.values())
         if self._progress is not None:
             self._progress(1.0)
         return [self._results[i] for i in range(len(self._shards))]
@@ -329,13 +333,15 @@ class _Run:
                 f"{attempt.shard.name} went wrong {TRIES} times ({'; '.join(failures)}): see the logs of Ray there, "
                 "then start anew"
             )
-        self._waiting.appendleft((attempt.index, attempt.began and attempt.began.node))
+        self._waiting.appendleft((attempt.index, None if attempt.began is None else attempt.began.node))
 
     def _give_up(self) -> None:
         """Ends shards that have given no sign for too long, and those of nodes that are gone."""
         now, alive = time.monotonic(), {n.id for n in self._pool.cluster.nodes}
-        for a in [a for a in self._going.values() if a.began is not None]:
+        for a in list(self._going.values()):
             silent = now - a.heard
+            if a.began is None:
+                continue
             if a.began.node not in alive:
                 self._pool.stop([a])
                 self._again(a, "lost", "its node is gone")
