@@ -98,9 +98,7 @@ def _chains(task: Task, key: _Key, accumulators: Residues, indices: Words) -> Re
     return out
 
 
-def _checked_gates(
-    chunk: Rows, limit: int, most: int, shape: tuple[int, int], result: Any
-) -> tuple[Rows, int, Words]:
+def _checked_gates(chunk: Rows, limit: int, most: int, shape: tuple[int, int], result: Any) -> tuple[Rows, int, Words]:
     """A chunk with its rotations and rows."""
     pair = expect(result, tuple, "a chunk of gates")
     if len(pair) != 2:

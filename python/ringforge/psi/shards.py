@@ -145,9 +145,7 @@ def _answer(
     task: Task, given: _Numbers, keys: Stored, table: Stored, rows: bytes, group: int, below: int, prefix: int
 ) -> Words:
     plan = plan_of(given)
-    opened = task.cached(
-        ("psi", keys.name), lambda: _native.psi.SessionKeys(plan, bytes(task.get(keys)), task.threads)
-    )
+    opened = task.cached(("psi", keys.name), lambda: _native.psi.SessionKeys(plan, bytes(task.get(keys)), task.threads))
     offsets, cells, words = task.get(table)
     made = _native.psi.evaluate_part(
         opened, rows, offsets, cells, words, group, below, prefix, task.threads, task.progress
@@ -193,9 +191,7 @@ class _ShardedLookup(Sharded):
         plan, (_, keys, parts, table), below = r.kernel.plan, r.state, _depth_of(r)
         rows, given = _native.psi.cut_request(plan, r.inputs[0]), numbers(plan)
         costs = _costs(plan, below, _cells(plan, table.arrays, below))
-        check = partial(
-            _checked, (_native.psi.part_results(plan, below), 2, 1 << plan.log_n), plan.modulus
-        )
+        check = partial(_checked, (_native.psi.part_results(plan, below), 2, 1 << plan.log_n), plan.modulus)
         made = []
         for i, (part, cost) in enumerate(zip(parts, costs, strict=True)):
             group, prefix = i >> below, i & ((1 << below) - 1)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ringforge import _native, devices
-from ringforge.devices import KeySet, conformance
+from ringforge.devices import conformance
 from ringforge.errors import Error
 from ringforge.psi.poly import shards
 from ringforge.psi.poly.cases import cases

@@ -53,9 +53,7 @@ class Query:
 
     def part(self, rows: list[bytes], group: int, below: int, prefix: int, threads: int, counts: Any) -> Any:
         table = shards.part_of(self.plan, self.arrays, group, below, prefix)
-        return _native.psi.evaluate_part(
-            self.keys, rows[group], *table, group, below, prefix, threads, counts=counts
-        )
+        return _native.psi.evaluate_part(self.keys, rows[group], *table, group, below, prefix, threads, counts=counts)
 
 
 @pytest.fixture
