@@ -73,8 +73,7 @@ class Query {
         factor_(psi_poly_factors(plan_, context_.steps())),
         n_(plan_.n()),
         blocks_(n_ / kBlock),
-        reports_(progress,
-                 columns * (plan_.degree + plan_.plain_limbs * blocks_ + bundles * plan_.polys())),
+        reports_(progress, columns * (plan_.degree + plan_.plain_limbs * blocks_ + bundles * plan_.polys())),
         powers_(std::size_t{plan_.plain_limbs} * blocks_ * plan_.degree * kParts * kBlock) {}
 
   void column(std::size_t column, const std::uint8_t* request, u64 key_id, std::uint8_t* reply);

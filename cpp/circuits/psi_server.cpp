@@ -565,7 +565,8 @@ std::size_t psi_part_results(const PsiPlan& plan, unsigned depth) noexcept {
 
 std::vector<std::vector<std::uint8_t>> psi_cut_request(const PsiPlan& plan, std::span<const std::uint8_t> request) {
   const std::uint8_t* src = open_message(request, plan.request_bytes(), kPsiRequestType, plan);
-  const std::size_t each = plan.outputs() * packed_bytes(plan.n(), SmallRing<u64>::get(plan.modulus, plan.log_n)->bits());
+  const std::size_t each =
+      plan.outputs() * packed_bytes(plan.n(), SmallRing<u64>::get(plan.modulus, plan.log_n)->bits());
   std::vector<std::vector<std::uint8_t>> parts;
   for (std::size_t group = 0; group < plan.groups(); ++group) {
     const std::uint8_t* rows = src + sizeof(Seed) + group * each;

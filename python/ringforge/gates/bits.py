@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ringforge.devices import Device, KeySet, Progress, open_device
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.gates import shards as _shards  # noqa: F401  # registers how pools run them
 from ringforge.gates.clear import ClearKey
 from ringforge.gates.kernels import GateLevelKernel
 from ringforge.gates.kinds import GateKind

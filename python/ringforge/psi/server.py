@@ -15,6 +15,7 @@ from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.parties import Progress
 from ringforge.psi import poly
+from ringforge.psi import shards as _shards  # noqa: F401  # registers how pools run look-ups
 from ringforge.psi.build import BuildSpec, Elements, build
 from ringforge.psi.hashing import fullest_bin
 from ringforge.psi.info import Limits, TableInfo

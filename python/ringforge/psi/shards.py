@@ -108,8 +108,9 @@ def numbers(plan: Plan) -> _Numbers:
 def plan_of(given: _Numbers) -> Plan:
     """The plan of these numbers, one for each in a process."""
     *small, gadget, expansion, rebuilt, log_reply, insecure = given
-    cuts = [Cut(*c) for c in expansion]
-    return _native.psi.Plan(*small, Cut(*gadget), cuts, Cut(*rebuilt) if rebuilt else None, log_reply, insecure)
+    cuts, last = [Cut(*c) for c in expansion], Cut(*rebuilt) if rebuilt else None
+    arguments: list[Any] = [*small, Cut(*gadget), cuts, last, log_reply, insecure]
+    return _native.psi.Plan(*arguments)
 
 
 def part_of(plan: Plan, arrays: Arrays, group: int, below: int, prefix: int) -> tuple[Any, Any, Any]:

@@ -17,6 +17,7 @@ array([0])
 """
 
 from ringforge._native.psi_poly import ClientKey, Counts, Plan, SessionKeys, Table, evaluate
+from ringforge.psi.poly import shards as _shards  # noqa: F401  # registers how pools run queries
 from ringforge.psi.poly.clear import ClearKey
 from ringforge.psi.poly.client import Client, Opened, Result, open_values
 from ringforge.psi.poly.kernels import PolyKernel, PolyKeys, PolyTable

@@ -60,7 +60,7 @@ def shard_costs(plan: Plan, workers: int) -> list[Cost]:
     for _, bundles in parts(plan, workers):
         count = len(bundles)
         fields = dict(zip(_FIELDS, numbers(plan), strict=True)) | {"columns": 1, "bundles": count}
-        one = PlanFields(**{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()})
+        one = PlanFields(**_listed(fields))
         seconds = estimate(one, one.bins * count * plan.degree // 3, 1, plan).online_seconds
         table = count * (plain + 2 * (n // plan.felts))
         memory = plan.session_bytes + plan.query_bytes(1) + plan.key_bytes + count * value
@@ -77,8 +77,11 @@ def numbers(plan: Plan) -> _Numbers:
 @cache
 def plan_of(given: _Numbers) -> Plan:
     """The plan of these numbers, one for each in a process."""
-    fields = zip(_FIELDS, given, strict=True)
-    return _native.psi_poly.Plan(**{k: list(v) if isinstance(v, tuple) else v for k, v in fields})
+    return _native.psi_poly.Plan(**_listed(dict(zip(_FIELDS, given, strict=True))))
+
+
+def _listed(fields: dict[str, Any]) -> dict[str, Any]:
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
 
 _TABLES: WeakKeyDictionary[PolyTable, WeakKeyDictionary[Pool, list[tuple[_Part, Stored]]]] = WeakKeyDictionary()
