@@ -66,10 +66,11 @@ def _psi(size: str) -> Work:
     from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
     from ringforge.psi.table import Arrays
 
-    log_size = int(size or 20)
-    plan = planner.choose("direct", 1 << log_size, 14, 0, 0, 3, 32, "ringforge").native()
+    log_bins = int(size or 11)
+    fields = planner.choose("direct", 1 << 20, 14, 0, 0, 3, 32, "ringforge")
+    plan = fields.model_copy(update={"log_bins": log_bins}).native()
     rng = np.random.default_rng(1)
-    each = 3 * (1 << log_size) // plan.bins
+    each = 3 * (1 << 20 - 14)
     cells = np.sort(rng.integers(0, plan.cells // each, (plan.bins, each)) + np.arange(each) * (plan.cells // each))
     arrays = Arrays(
         np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(each),
@@ -88,7 +89,7 @@ def _psi(size: str) -> Work:
         # Replies are masked afresh by whoever makes them: what they decrypt to is the same.
         return bytes(np.ascontiguousarray(client.decode(reply)).tobytes())
 
-    return Work(f"2^{log_size} elements", "one query, (32, 14)", run)
+    return Work("(32, 14)", f"one query of 2^{log_bins} of 2^14 bins", run)
 
 
 def _omr(size: str) -> Work:
@@ -193,7 +194,9 @@ def apart(system: str, size: str, turn: Turn) -> dict[str, Any]:
     Raises:
         Error: it failed.
     """
-    command = [sys.executable, "-m", "ringforge.lab.bench.scale", system, size, turn.party, str(turn.count)]
+    # Not as __main__: workers import the module by its name.
+    call = "import sys; from ringforge.lab.bench.scale import one; one(*sys.argv[1:])"
+    command = [sys.executable, "-c", call, system, size, turn.party, str(turn.count)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS)
     if done.returncode:
         raise Error(f"{system} on {turn.name} failed: {done.stderr.strip().splitlines()[-1:]}")
@@ -227,5 +230,6 @@ def compare(system: str, size: str = "", rounds: int = 1, turns: Sequence[Turn] 
             )
 
 
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], sys.argv[2], Turn(sys.argv[3], int(sys.argv[4])))))
+def one(system: str, size: str, party: str, count: str) -> None:
+    """One turn, printed as JSON."""
+    print(json.dumps(measure(system, size, Turn(party, int(count)))))
