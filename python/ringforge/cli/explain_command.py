@@ -100,7 +100,9 @@ def explain(
     workers: Annotated[
         int, typer.Option(min=1, max=_MOST_WORKERS, help="At the most; 1, 2, 4 ... up to them are predicted.")
     ] = 16,
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="Of each worker; shards are taken to use them all.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, max=1024, help="Of each worker; shards are taken to use them all.")
+    ] = 1,
     per_node: Annotated[int, typer.Option("--per-node", min=1, help="Workers of a node, at the most.")] = 16,
     network: Annotated[float, typer.Option(min=0.001, help="Between two nodes, in Gbit/s.")] = 10.0,
     name: Annotated[
@@ -145,8 +147,9 @@ def explain(
         measured=sorted(factors),
     )
     if as_json:
-        return emit(answer)
-    _show(answer)
+        emit(answer)
+    else:
+        _show(answer)
 
 
 def read_measured(path: Path) -> dict[str, float]:
@@ -227,5 +230,3 @@ def _show(answer: Explained) -> None:
         each.add_row(f"{w.workers:,}", f"{w.nodes:,}", seconds_text(w.seconds), f"{w.speed:.2f}", *sizes)
     out.print(each)
     out.print(f"more than {answer.enough} workers save less than 2 % of the time")
-
-

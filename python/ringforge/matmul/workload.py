@@ -43,4 +43,6 @@ def workload(name: str, size: int) -> Workload:
     """
     p, n = params.named(name or _DEFAULT), size or _SIZE
     program = trace(p, lambda A, B: A @ B, {"A": Input(shape=(n, n)), "B": Input(shape=(n, n))})
-    return Workload(f"{n} x {n} times {n} x {n}; set {name or _DEFAULT}", partial(_stages, program), 1, partial(_first, program))
+    return Workload(
+        f"{n} x {n} times {n} x {n}; set {name or _DEFAULT}", partial(_stages, program), 1, partial(_first, program)
+    )

@@ -170,5 +170,3 @@ def _received(pids: list[int]) -> int | None:
         if mine and (found := re.search(r"bytes_received:(\d+)", line)):
             total += int(found[1])
     return total
-
-
