@@ -6,6 +6,8 @@ Groups, of which pyproject.toml holds our own:
 
 - `ringforge.commands`: Typer apps, commands of the command line by their names.
 - `ringforge.demos`: pairs of a command's function and about how many seconds it takes, by the system's name.
+- `ringforge.workloads`: functions of a set's name and a size that give work in shards
+  (`ringforge.devices.scaling.Workload`), for `ringforge explain`, by the system's name.
 - `ringforge.doctor`: functions that say which tools a room uses (`ringforge.cli.findings.Tool`).
 - `ringforge.files.record`, `ringforge.files.begin`, `ringforge.files.format`, `ringforge.files.suffix`: functions that
   say for `ringforge info` what a file holds, by the type of its first record ("0x0201"), by its first bytes, by the

@@ -85,7 +85,7 @@ def test_a_package_adds_a_command_and_replaces_none(stranger: Path) -> None:
     commands = [r for r in rows if not r.startswith("-")]
     theirs = [*PROJECT["entry-points"]["ringforge.commands"], "strangers"]
     assert commands[-len(theirs) :] == theirs
-    assert set(commands[: -len(theirs)]) == {"info", "schema", "doctor", "params", "demo"}
+    assert set(commands[: -len(theirs)]) == {"info", "schema", "doctor", "explain", "params", "demo"}
     assert "greet" not in _ringforge("matvec --help", stranger).stdout
     assert "greet" not in _ringforge("info --help", stranger).stdout
 

@@ -13,7 +13,7 @@ import typer
 import typer.core
 
 import ringforge
-from ringforge.cli import completion, demo_command, doctor_command, output, params_commands
+from ringforge.cli import completion, demo_command, doctor_command, explain_command, output, params_commands
 from ringforge.cli.console import console, print_warning, say
 from ringforge.cli.output import ROWS, TEXT, Output, prints
 from ringforge.errors import Error, ParameterError
@@ -58,6 +58,7 @@ app = typer.Typer(
 app.add_typer(params_commands.app, name="params")
 app.add_typer(demo_command.app, name="demo")
 app.command("doctor")(doctor_command.doctor)
+app.command("explain")(explain_command.explain)
 
 
 def _version(value: bool) -> None:

@@ -17,7 +17,7 @@ not be alike. docs/scale.md holds it against measurements.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ringforge.devices.sharding import Cost
@@ -36,12 +36,17 @@ class Stage:
         costs: of its shards.
         shared: bytes of stored values that every shard reads, part of each `Cost.stored`.
         serial: seconds of the driver after the shards: combination, and what is not sharded.
+        kept: bytes of further values that shards read and that earlier work has put: they are in the store, and where
+            they are read, but are not put or moved again.
+        function: of the shards, MODULE.FUNCTION, as counts of pools name it.
     """
 
     name: str
     costs: tuple[Cost, ...]
     shared: int = 0
     serial: float = 0.0
+    kept: int = 0
+    function: str = ""
 
     def __post_init__(self) -> None:
         if any(c.stored < self.shared for c in self.costs):
@@ -117,7 +122,7 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
         put += placed
         traffic += stage.shared * others + round((own + back) * away)
         results += back
-        store = max(store, placed + back)
+        store = max(store, placed + back + stage.kept)
         at_once = min(cluster.workers, cluster.per_node)
         memory = max(memory, sum(heapq.nlargest(at_once, (c.memory for c in stage.costs))))
     return Prediction(cluster.workers, seconds, work, put, traffic, results, store, memory)
@@ -129,6 +134,59 @@ def most_useful(stages: Sequence[Stage], cluster: Cluster) -> int:
     taken = [predict(stages, replace(cluster, workers=w)).seconds for w in counts]
     least = min(taken)
     return next(w for w, t in zip(counts, taken, strict=True) if t <= least * (1 + _USEFUL))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Work of one system, as it is cut for any number of workers.
+
+    Attributes:
+        what: it is, in words.
+        stages: for so many workers, of one piece of the work.
+        pieces: of the work, one after the other.
+        first: for so many workers: stages before the first piece, such as tables that are put once.
+    """
+
+    what: str
+    stages: Callable[[int], Sequence[Stage]]
+    pieces: int = 1
+    first: Callable[[int], Sequence[Stage]] = lambda _: ()
+
+
+def predict_work(work: Workload, cluster: Cluster, measured: Mapping[str, float] | None = None) -> Prediction:
+    """Time, traffic and memory of all pieces.
+
+    Args:
+        measured: by the name of a function: how many times as long its shards take as their costs say.
+    """
+    before = predict(_corrected(work.first(cluster.workers), measured), cluster)
+    each = predict(_corrected(work.stages(cluster.workers), measured), cluster)
+    n = work.pieces
+    return Prediction(
+        cluster.workers,
+        before.seconds + n * each.seconds,
+        before.work + n * each.work,
+        before.put + n * each.put,
+        before.traffic + n * each.traffic,
+        before.results + n * each.results,
+        max(before.store, each.store),
+        max(before.memory, each.memory),
+    )
+
+
+def useful(found: Sequence[Prediction]) -> int:
+    """The fewest workers of those predicted with which work takes at most 2 % longer than with any of them."""
+    least = min(p.seconds for p in found)
+    return min(p.workers for p in found if p.seconds <= least * (1 + _USEFUL))
+
+
+def _corrected(stages: Sequence[Stage], measured: Mapping[str, float] | None) -> list[Stage]:
+    """Stages with the seconds that shards of their functions took."""
+    found = []
+    for s in stages:
+        factor = (measured or {}).get(s.function, 1.0)
+        found.append(replace(s, costs=tuple(replace(c, seconds=factor * c.seconds) for c in s.costs)))
+    return found
 
 
 def _taken(c: Cost, shared: int, away: float, cluster: Cluster) -> float:

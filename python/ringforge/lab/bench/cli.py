@@ -31,6 +31,7 @@ from ringforge.lab.bench import omr as omr_bench
 from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import psi_poly as poly_bench
 from ringforge.lab.bench import ring as ring_bench
+from ringforge.lab.bench import scale as scale_bench
 from ringforge.lab.bench.answers import HltLine
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
 from ringforge.lab.tables import TableList, answers, render
@@ -701,3 +702,33 @@ def aes_command(
     shown = [*aes_bench.beside_the_paper(done), *aes_bench.scheme_beside_the_paper(done)]
     if shown and not as_json:
         print(render(shown, width=_WIDTH))
+
+
+@app.command("scale")
+@prints(TEXT, RecordLine, lines=True)
+def scale_command(
+    system: Annotated[
+        list[str] | None, typer.Option(help=f"{', '.join(scale_bench.SYSTEMS)}; may be repeated; all by default.")
+    ] = None,
+    size: Annotated[
+        str, typer.Option(help="Rows of matmul, log2 of psi's bins, omr's set. Default: 512, 11 (of 14), ringforge.")
+    ] = "",
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, in which the parties take turns.")] = 1,
+    as_json: AsJson = False,
+    save_to: Annotated[
+        Path | None, typer.Option("--save", help="Also write records and environment to this folder.")
+    ] = None,
+) -> None:
+    """Work in the shards of a Ray cluster on this machine, beside the same work in one process.
+
+    Parties: cpu with one thread and with two, clusters of one worker and of two, each on a node manager of its own.
+    Results must be the same. Needs Ray; omr takes 12 GB of memory. Minutes for each party.
+
+    Example: `ringforge bench scale --system psi --rounds 3`
+    """
+    chosen = tuple(dict.fromkeys(system or scale_bench.SYSTEMS))
+    parts = chain.from_iterable(scale_bench.compare(name, size, rounds) for name in chosen)
+    done = _finish(parts, f"work in shards, {rounds} round(s)", as_json, save_to, f"scale-{'-'.join(chosen)}")
+    if not as_json:
+        for shown in scale_bench.tables(done):
+            _print(shown)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -20,9 +21,12 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.table import Table
 
 from ringforge import _native, params
+from ringforge.cli.console import size_text
 from ringforge.devices import CpuDevice, Device, KeySet
+from ringforge.devices.registry import import_kernels
 from ringforge.errors import Error, ParameterError
 from ringforge.runs import Record
 
@@ -66,10 +70,11 @@ def _psi(size: str) -> Work:
     from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
     from ringforge.psi.table import Arrays
 
-    log_size = int(size or 20)
-    plan = planner.choose("direct", 1 << log_size, 14, 0, 0, 3, 32, "ringforge").native()
+    log_bins = int(size or 11)
+    fields = planner.choose("direct", 1 << 20, 14, 0, 0, 3, 32, "ringforge")
+    plan = fields.model_copy(update={"log_bins": log_bins}).native()
     rng = np.random.default_rng(1)
-    each = 3 * (1 << log_size) // plan.bins
+    each = 3 * (1 << 20 - 14)
     cells = np.sort(rng.integers(0, plan.cells // each, (plan.bins, each)) + np.arange(each) * (plan.cells // each))
     arrays = Arrays(
         np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(each),
@@ -88,7 +93,7 @@ def _psi(size: str) -> Work:
         # Replies are masked afresh by whoever makes them: what they decrypt to is the same.
         return bytes(np.ascontiguousarray(client.decode(reply)).tobytes())
 
-    return Work(f"2^{log_size} elements", "one query, (32, 14)", run)
+    return Work("(32, 14)", f"one query of 2^{log_bins} of 2^14 bins", run)
 
 
 def _omr(size: str) -> Work:
@@ -150,6 +155,8 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
         of a cluster also the pool's counts, bytes of the fullest store, bytes received between nodes.
     """
     work = SYSTEMS[system](size)
+    # How kernels are cut is registered by modules of their own.
+    import_kernels()
     if turn.party == "cpu":
         start, cpu = time.perf_counter(), time.process_time()
         made = work.run(CpuDevice(), turn.count)
@@ -193,7 +200,9 @@ def apart(system: str, size: str, turn: Turn) -> dict[str, Any]:
     Raises:
         Error: it failed.
     """
-    command = [sys.executable, "-m", "ringforge.lab.bench.scale", system, size, turn.party, str(turn.count)]
+    # Not as __main__: workers import the module by its name.
+    call = "import sys; from ringforge.lab.bench.scale import one; one(*sys.argv[1:])"
+    command = [sys.executable, "-c", call, system, size, turn.party, str(turn.count)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS)
     if done.returncode:
         raise Error(f"{system} on {turn.name} failed: {done.stderr.strip().splitlines()[-1:]}")
@@ -227,5 +236,51 @@ def compare(system: str, size: str = "", rounds: int = 1, turns: Sequence[Turn] 
             )
 
 
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], sys.argv[2], Turn(sys.argv[3], int(sys.argv[4])))))
+def tables(records: Sequence[Record]) -> list[Table]:
+    """What it took beside `cpu`, medians of all rounds; bytes beside what was predicted."""
+    found = []
+    for system in dict.fromkeys(r.system for r in records):
+        mine = [r for r in records if r.system == system]
+        shown = Table(title=f"{system}: {mine[0].case}, {mine[0].params}", title_justify="left")
+        for label in (
+            "party",
+            "CPU seconds",
+            "to cpu 1",
+            "seconds",
+            "times as fast as with 1",
+            "store",
+            "between nodes",
+        ):
+            shown.add_column(label, justify="left" if label == "party" else "right")
+        of = {t: [r for r in mine if (r.device, r.threads) == (t.party, t.count)] for t in TURNS}
+        cpu = {t: statistics.median(r.extra["cpu_seconds"] for r in rs) for t, rs in of.items() if rs}
+        wall = {t: statistics.median(r.seconds for r in rs) for t, rs in of.items() if rs}
+        for t in cpu:
+            alone, last = wall.get(Turn(t.party, 1)), of[t][-1].extra
+            shown.add_row(
+                t.name,
+                f"{cpu[t]:.1f}",
+                f"{cpu[t] / cpu[TURNS[0]]:.2f}" if TURNS[0] in cpu else "",
+                f"{wall[t]:.1f}",
+                f"{alone / wall[t]:.2f}" if alone else "",
+                size_text(last["store"]) if "store" in last else "",
+                size_text(last["received"]) if last.get("received") is not None else "",
+            )
+        found.append(shown)
+        kinds = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
+        costs = Table(title=f"{system}: shards, as predicted and as they were", title_justify="left")
+        for label in ("function", "shards", "CPU seconds", "predicted", "sent", "predicted", "returned", "predicted"):
+            costs.add_column(label, justify="left" if label == "function" else "right")
+        for name, k in kinds.items():
+            if k["predicted"]:
+                times = (f"{k[x]:.1f}" for x in ("cpu_seconds", "predicted"))
+                sizes = (size_text(k[x]) for x in ("sent", "predicted_sent", "returned", "predicted_returned"))
+                costs.add_row(name.removeprefix("ringforge."), str(k["shards"]), *times, *sizes)
+        if costs.row_count:
+            found.append(costs)
+    return found
+
+
+def one(system: str, size: str, party: str, count: str) -> None:
+    """One turn, printed as JSON."""
+    print(json.dumps(measure(system, size, Turn(party, int(count)))))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What AES under BGV takes on workers, without keys and blocks (`ringforge explain aes`)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ringforge._native import GaloisKeys
+from ringforge.aes import shards
+from ringforge.aes.bgv_engine import BgvServer, EvaluationKeys
+from ringforge.aes.byte_aes import halves
+from ringforge.aes.byte_kernels import BytesKernel
+from ringforge.aes.engine import BLOCK_BYTES, ROUNDS
+from ringforge.bgv import Client, Context
+from ringforge.devices.scaling import Stage, Workload
+from ringforge.devices.sharding import Cost
+from ringforge.params import named_bgv
+
+_DEFAULT = "bgv-aes"
+_SUBSTITUTE = f"{shards.__name__}.{shards.substitute.__qualname__}"
+
+
+def _kernels(context: Context) -> list[BytesKernel]:
+    """Of each round: bytes are substituted by workers, rows and columns mixed by the driver."""
+    client = Client(context)
+    # Plans need a server, a server keys: these are of one prime, and serve nothing else.
+    relin = client.relin_key(client.secret_key(), 1, 1)
+    plan, found = BgvServer(context, EvaluationKeys(relin, GaloisKeys())).plan("encrypt"), []
+    for i in range(1, ROUNDS + 1):
+        byte = halves(i, "encrypt").byte
+        found.append(BytesKernel(context, byte, tuple(plan.limbs(i)[: byte.stages + 1]), BLOCK_BYTES))
+    return found
+
+
+def _key_bytes(kernels: list[BytesKernel]) -> int:
+    """Of a relinearisation key and the Galois keys of all circuits."""
+    powers = {element for k in kernels for element in k.required_keys}
+    gadget = kernels[0].context.gadget
+    return (1 + len(powers)) * int(gadget.key_bytes(max(k.limbs[0] for k in kernels)))
+
+
+def _first(kernels: list[BytesKernel], _workers: int) -> list[Stage]:
+    return [Stage("keys into the store", (Cost(stored=_key_bytes(kernels)),))]
+
+
+def _stages(kernels: list[BytesKernel], workers: int) -> list[Stage]:
+    kept = _key_bytes(kernels)
+    return [
+        Stage(f"bytes of round {i}", tuple(shards.shard_costs(k, shards.EACH * workers)), 0, 0.0, kept, _SUBSTITUTE)
+        for i, k in enumerate(kernels, 1)
+    ]
+
+
+def workload(name: str, size: int) -> Workload:
+    """AES-128 of encrypted blocks; sums after the substitution of bytes, which are the driver's, are left out.
+
+    Args:
+        name: of a set of BGV; "" takes the default. size: blocks; 0 takes as many as one state has.
+
+    Raises:
+        ParameterError: there is no such set, it is not for use, or it does not bear AES.
+    """
+    from ringforge.binary_slots import BinarySlots
+
+    params = named_bgv(name or _DEFAULT)
+    slots = BinarySlots(params.m).size
+    kernels, blocks = _kernels(Context(params)), size or slots
+    what = f"AES-128 of {blocks:,} blocks, {slots:,} in a state; set {name or _DEFAULT}"
+    return Workload(what, partial(_stages, kernels), -(-blocks // slots), partial(_first, kernels))

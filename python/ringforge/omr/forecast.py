@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What detection takes on workers, without keys and bulletins (`ringforge explain omr`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from ringforge.devices.scaling import Stage, Workload
+from ringforge.devices.sharding import Cost
+from ringforge.omr import check_shards, sets, shards
+from ringforge.omr.check_kernels import CompressionKernel, RangeCheckKernel
+from ringforge.omr.compress import compression_plan
+from ringforge.omr.kernels import AffineKernel, BabiesKernel
+from ringforge.omr.plan import Plan
+
+#: Messages that a digest has room for.
+_CAPACITY = 62
+
+_SUMS, _HORNER, _PIECE, _PART, _BABIES = (
+    f"{module.__name__}.{function.__qualname__}"
+    for module, function in (
+        (shards, shards._sums), (shards, shards._horner), (check_shards, check_shards._piece),
+        (check_shards, check_shards._part), (shards, shards._babies),
+    )
+)  # fmt: skip
+
+
+def _first(plan: Plan, _workers: int) -> list[Stage]:
+    (costs,) = shards.costs(BabiesKernel(plan.shape))
+    return [Stage("rotations of a key", tuple(costs), function=_BABIES)]
+
+
+def _stages(plan: Plan, workers: int) -> list[Stage]:
+    context, size = plan.shape.context, plan.set
+    affine, *rest = shards.costs(AffineKernel(plan.shape, 0, plan.giants), workers)
+    babies, keys = plan.shape.native.baby_bytes, int(context.gadget.key_bytes(context.params.max_limbs))
+    diagonals = plan.diagonal_bytes
+    # Rotations of the key are in the store from before; of a shard's part, each reads its own limbs.
+    sums = tuple(_without(c, c.stored - diagonals) for c in affine)
+    found = [Stage("affine: sums", sums, diagonals, kept=int(babies) + 2 * keys, function=_SUMS)]
+    for horner in rest:
+        found.append(Stage("affine: outputs", tuple(_without(c, 2 * keys) for c in horner), 0, 0.0, 2 * keys, _HORNER))
+    checks = check_shards.costs(RangeCheckKernel(context, plan.program))
+    for name, costs in zip(["range check: clues", "range check: rest"][-len(checks) :], checks, strict=True):
+        found.append(Stage(name, tuple(_without(c, keys) for c in costs), 0, 0.0, keys, _PIECE))
+    digest = compression_plan(size, _CAPACITY, 1 + size.payload_words)
+    (parts,) = check_shards.costs(CompressionKernel(context, digest, 0, digest.units), workers)
+    found.append(Stage("compression", tuple(parts), parts[0].stored, function=_PART))
+    return found
+
+
+def _without(cost: Cost, count: int) -> Cost:
+    """A cost whose shard finds so many of the bytes that it reads."""
+    return replace(cost, stored=max(0, cost.stored - count))
+
+
+def workload(name: str, size: int) -> Workload:
+    """Bulletins for one receiver, whose keys are in the store.
+
+    Args:
+        name: of a set; "" takes the default. size: bulletins, 0 takes one.
+
+    Raises:
+        ParameterError: there is no such set.
+    """
+    s = sets.named(name or "ringforge")
+    plan, count = Plan.make(s), size or 1
+    what = f"{count:,} bulletins of {s.entries:,} messages, searched for one receiver; set {s.name}"
+    return Workload(what, partial(_stages, plan), count, partial(_first, plan))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What look-ups take on workers, without keys and a table (`ringforge explain psi`)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ringforge.devices.scaling import Stage, Workload
+from ringforge.devices.sharding import Cost
+from ringforge.errors import ParameterError
+from ringforge.psi import planner, shards
+from ringforge.psi.choice import lookup_bins
+
+#: Elements of the client, hash functions, and bits of a tag.
+_CLIENT, _HASHES, _TAG_BITS = 1 << 13, 3, 64
+_DEFAULT = 1 << 20
+
+_ANSWER = f"{shards.__name__}.{shards._answer.__qualname__}"
+
+
+def _tables(plan: Any, cells: int, workers: int) -> list[Stage]:
+    """The table is put once, for all sessions."""
+    costs = shards.shard_costs(plan, workers, cells)
+    return [Stage("table into the store", tuple(Cost(stored=c.stored - plan.key_bytes) for c in costs))]
+
+
+def _stages(plan: Any, cells: int, workers: int) -> list[Stage]:
+    costs = shards.shard_costs(plan, workers, cells)
+    kept = sum(c.stored - plan.key_bytes for c in costs)
+    mine = tuple(Cost(c.seconds, plan.key_bytes, c.sent, c.result, c.memory) for c in costs)
+    return [Stage("look-up", mine, plan.key_bytes, 0.0, kept, _ANSWER)]
+
+
+def workload(name: str, size: int) -> Workload:
+    """One query of a client's elements, with its keys.
+
+    Args:
+        name: "direct" for integers of 32 bits in 2^14 bins, "oprf" for any elements; "" takes the first where the set
+            is small enough. size: elements of the server; 0 takes 2^20.
+
+    Raises:
+        ParameterError: there is no such mode, or no table holds so many elements.
+    """
+    count = size or _DEFAULT
+    mode = name or ("direct" if count <= 1 << 24 else "oprf")
+    if mode not in ("direct", "oprf"):
+        raise ParameterError(f'"{mode[:32]}" is no mode of a table of look-ups: direct or oprf')
+    capacity = 1 << (count - 1).bit_length()
+    if mode == "direct":
+        fields = planner.choose("direct", capacity, 14, 0, 0, _HASHES, 32, "ringforge")
+    else:
+        bins = lookup_bins(capacity, _CLIENT)
+        fields = planner.choose("oprf", capacity, bins, _TAG_BITS, 0, _HASHES, 0, "ringforge")
+    plan = fields.native()
+    what = f"one query of up to {_CLIENT:,} elements against {count:,}, mode {mode}, 2^{plan.log_bins} bins"
+    cells = _HASHES * count
+    return Workload(what, partial(_stages, plan, cells), 1, partial(_tables, plan, cells))
