@@ -18,6 +18,8 @@ from ringforge.omr.plan import Plan
 #: Messages that a digest has room for.
 _CAPACITY = 62
 
+_WHY = "what it takes is shown, nothing is encrypted"
+
 _SUMS, _HORNER, _PIECE, _PART, _BABIES = (
     f"{module.__name__}.{function.__qualname__}"
     for module, function in (
@@ -65,7 +67,7 @@ def workload(name: str, size: int) -> Workload:
     Raises:
         ParameterError: there is no such set.
     """
-    s = sets.named(name or "ringforge")
+    s = sets.named(name or "ringforge", _WHY)
     plan, count = Plan.make(s), size or 1
     what = f"{count:,} bulletins of {s.entries:,} messages, searched for one receiver; set {s.name}"
     return Workload(what, partial(_stages, plan), count, partial(_first, plan))
