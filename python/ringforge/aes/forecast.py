@@ -41,8 +41,9 @@ def _key_bytes(kernels: list[BytesKernel]) -> int:
     return (1 + len(powers)) * int(gadget.key_bytes(max(k.limbs[0] for k in kernels)))
 
 
-def _first(kernels: list[BytesKernel], _workers: int) -> list[Stage]:
-    return [Stage("keys into the store", (Cost(stored=_key_bytes(kernels)),))]
+def _first(kernels: list[BytesKernel], workers: int) -> list[Stage]:
+    keys = _key_bytes(kernels)
+    return [Stage("keys into the store", (Cost(stored=keys),) * workers, keys)]
 
 
 def _stages(kernels: list[BytesKernel], workers: int) -> list[Stage]:

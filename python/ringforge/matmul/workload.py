@@ -19,7 +19,8 @@ _WHY = "what it takes is shown, nothing is encrypted"
 
 
 def _first(program: Program, workers: int) -> list[Stage]:
-    return [Stage("keys into the store", (Cost(stored=forecast(program, workers).keys),))]
+    keys = forecast(program, workers).keys
+    return [Stage("keys into the store", (Cost(stored=keys),) * workers, keys)]
 
 
 def _stages(program: Program, workers: int) -> list[Stage]:
