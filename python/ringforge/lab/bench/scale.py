@@ -154,13 +154,13 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
         seconds, cpu_seconds of all processes; load: others that compute, on average; digest: hash of the results;
         of a cluster also the pool's counts, bytes of the fullest store, bytes received between nodes.
     """
-    work = SYSTEMS[system](size)
+    work, took = SYSTEMS[system](size), dict[str, Any]()
     # How kernels are cut is registered by modules of their own.
     import_kernels()
     if turn.party == "cpu":
         start, cpu = time.perf_counter(), time.process_time()
         made = work.run(CpuDevice(), turn.count)
-        took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+        took |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
     else:
         from ringforge.scale.several import several
 
@@ -170,7 +170,7 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
             before = cluster.usage()
             start, cpu = time.perf_counter(), time.process_time()
             made = work.run(cluster.device, 1)
-            took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+            took |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
             after = cluster.usage()
             took["driver_cpu_seconds"] = took["cpu_seconds"]
             took["cpu_seconds"] += after.cpu_seconds - before.cpu_seconds
@@ -267,7 +267,7 @@ def tables(records: Sequence[Record]) -> list[Table]:
                 size_text(last["received"]) if last.get("received") is not None else "",
             )
         found.append(shown)
-        kinds = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
+        kinds: dict[str, Any] = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
         costs = Table(title=f"{system}: shards, as predicted and as they were", title_justify="left")
         for label in ("function", "shards", "CPU seconds", "predicted", "sent", "predicted", "returned", "predicted"):
             costs.add_column(label, justify="left" if label == "function" else "right")
