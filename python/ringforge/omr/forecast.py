@@ -56,8 +56,10 @@ def _stages(plan: Plan, workers: int) -> list[Stage]:
     # Rotations of the key are in the store from before; of a shard's part, each reads its own limbs.
     sums = tuple(_without(c, c.stored - diagonals) for c in affine)
     found = [Stage("affine: sums", sums, diagonals, kept=kept, function=_SUMS)]
+    # While outputs are put, the sums that they are made of are still there.
+    both = kept + sum(c.result for c in sums)
     for horner in rest:
-        found.append(Stage("affine: outputs", tuple(_without(c, 2 * one) for c in horner), 0, 0.0, kept, _HORNER))
+        found.append(Stage("affine: outputs", tuple(_without(c, 2 * one) for c in horner), 0, 0.0, both, _HORNER))
     checks = check_shards.costs(RangeCheckKernel(context, plan.program))
     for name, costs in zip(["range check: clues", "range check: rest"][-len(checks) :], checks, strict=True):
         found.append(Stage(name, tuple(_without(c, one) for c in costs), 0, 0.0, kept, _PIECE))

@@ -31,7 +31,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.runs import Record
 
 #: Bytes of each node's object store.
-STORES = {"omr": 3_500_000_000, "psi": 1_000_000_000, "matmul": 3_000_000_000}
+STORES = {"omr": 6_000_000_000, "psi": 1_000_000_000, "matmul": 3_000_000_000}
 
 _LIMIT_SECONDS = 1500
 
