@@ -104,15 +104,13 @@ def _omr(size: str) -> Work:
     from ringforge.omr.keys import DetectionKey, ReceiverSecret, bfv_context
     from ringforge.omr.plan import Plan
 
-    s = sets.named(size or "ringforge")
+    s = sets.named(size or "ringforge", "a measurement of random entries")
     plan, context = Plan.make(s), bfv_context(s)
     secret = ReceiverSecret.make(s, fixed_seed_for_tests=_seed(1))
     key = DetectionKey.make(secret, threads=2, fixed_seed_for_tests=_seed(2))
     rng = np.random.default_rng(1)
     a = rng.integers(0, s.t, (s.entries, s.n)).astype(np.uint32)
     b = rng.integers(0, s.t, (s.entries, s.clues)).astype(np.uint32)
-    mine = secret.signal.public().signals(5)
-    a[:5], b[:5] = mine.a, mine.b
     weights = rng.integers(0, s.t, (s.entries, 33)).astype(np.uint32)
     diagonals, digest = encode_diagonals(plan, a, threads=2), compression_plan(s, 62, 33)
 
