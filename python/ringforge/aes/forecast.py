@@ -18,6 +18,7 @@ from ringforge.devices.sharding import Cost
 from ringforge.params import named_bgv
 
 _DEFAULT = "bgv-aes"
+_WHY = "what it takes is shown, nothing is encrypted"
 _SUBSTITUTE = f"{shards.__name__}.{shards.substitute.__qualname__}"
 
 
@@ -40,8 +41,9 @@ def _key_bytes(kernels: list[BytesKernel]) -> int:
     return (1 + len(powers)) * int(gadget.key_bytes(max(k.limbs[0] for k in kernels)))
 
 
-def _first(kernels: list[BytesKernel], _workers: int) -> list[Stage]:
-    return [Stage("keys into the store", (Cost(stored=_key_bytes(kernels)),))]
+def _first(kernels: list[BytesKernel], workers: int) -> list[Stage]:
+    keys = _key_bytes(kernels)
+    return [Stage("keys into the store", (Cost(stored=keys),) * workers, keys)]
 
 
 def _stages(kernels: list[BytesKernel], workers: int) -> list[Stage]:
@@ -59,11 +61,11 @@ def workload(name: str, size: int) -> Workload:
         name: of a set of BGV; "" takes the default. size: blocks; 0 takes as many as one state has.
 
     Raises:
-        ParameterError: there is no such set, it is not for use, or it does not bear AES.
+        ParameterError: there is no such set, or it does not bear AES.
     """
     from ringforge.binary_slots import BinarySlots
 
-    params = named_bgv(name or _DEFAULT)
+    params = named_bgv(name or _DEFAULT, _WHY)
     slots = BinarySlots(params.m).size
     kernels, blocks = _kernels(Context(params)), size or slots
     what = f"AES-128 of {blocks:,} blocks, {slots:,} in a state; set {name or _DEFAULT}"

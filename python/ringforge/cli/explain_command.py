@@ -162,7 +162,7 @@ def read_measured(path: Path) -> dict[str, float]:
     with path.open("rb") as f:
         data = f.read(_MOST_BYTES + 1)
     try:
-        given = json.loads(data) if len(data) <= _MOST_BYTES else None
+        given: Any = json.loads(data) if len(data) <= _MOST_BYTES else None
         if given["format"] != "ringforge-shard-costs" or given["version"] != 1:
             raise refused
         factors = {

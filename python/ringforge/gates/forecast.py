@@ -15,11 +15,12 @@ from ringforge.gates.kinds import GateKind
 from ringforge.gates.sets import GateSet, named
 
 _DEFAULT, _GATES = "gates-128", 4096
+_WHY = "what it takes is shown, nothing is encrypted"
 _GATE = f"{shards.__name__}.{shards._gates.__qualname__}"
 
 
 def _stages(s: GateSet, count: int, workers: int) -> list[Stage]:
-    params = _native.fhew.parameters(s.name, "")
+    params = _native.fhew.parameters(s.name, _WHY)
     kinds = np.full(count, int(GateKind.NAND), np.uint8)
     sources = np.full((count, 3), -1, np.int32)
     sources[:, :2] = np.arange(2 * count, dtype=np.int32).reshape(-1, 2)
@@ -34,7 +35,7 @@ def workload(name: str, size: int) -> Workload:
         name: of a set; "" takes the default. size: gates; 0 takes 4,096.
 
     Raises:
-        ParameterError: there is no such set, or it is not for use.
+        ParameterError: there is no such set.
     """
-    s, count = named(name or _DEFAULT), size or _GATES
+    s, count = named(name or _DEFAULT, _WHY), size or _GATES
     return Workload(f"a level of {count:,} NAND gates; set {s.name}", partial(_stages, s, count))

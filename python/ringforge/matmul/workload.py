@@ -15,10 +15,12 @@ from ringforge.matmul.forecast import forecast
 from ringforge.matmul.program import Input, Program, trace
 
 _DEFAULT, _SIZE = "matmul-b-128", 512
+_WHY = "what it takes is shown, nothing is encrypted"
 
 
 def _first(program: Program, workers: int) -> list[Stage]:
-    return [Stage("keys into the store", (Cost(stored=forecast(program, workers).keys),))]
+    keys = forecast(program, workers).keys
+    return [Stage("keys into the store", (Cost(stored=keys),) * workers, keys)]
 
 
 def _stages(program: Program, workers: int) -> list[Stage]:
@@ -39,9 +41,9 @@ def workload(name: str, size: int) -> Workload:
         name: of a set; "" takes the default. size: rows of each; 0 takes 512.
 
     Raises:
-        ParameterError: there is no such set, or it is not for use.
+        ParameterError: there is no such set.
     """
-    p, n = params.named(name or _DEFAULT), size or _SIZE
+    p, n = params.named(name or _DEFAULT, _WHY), size or _SIZE
     program = trace(p, lambda A, B: A @ B, {"A": Input(shape=(n, n)), "B": Input(shape=(n, n))})
     return Workload(
         f"{n} x {n} times {n} x {n}; set {name or _DEFAULT}", partial(_stages, program), 1, partial(_first, program)

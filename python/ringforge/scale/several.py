@@ -54,7 +54,7 @@ class Several:
         """What the processes have taken."""
         found = _descendants(os.getpid())
         managers = [pid for pid in found if _name(pid) == "raylet"]
-        return Usage(sum(map(_cpu_seconds, found)), max(map(_shared, managers), default=0), _received(managers))
+        return Usage(sum(map(_cpu_seconds, found)), max(map(_store, managers), default=0), _received(managers))
 
 
 @contextmanager
@@ -148,13 +148,16 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS if fields else 0.0
 
 
-def _shared(pid: int) -> int:
-    """Bytes of shared memory that the process has touched: of a node manager, its store."""
+def _store(pid: int) -> int:
+    """Bytes of memory that a node manager's store has taken so far: it has no name any more, but is open there."""
+    found = 0
     try:
-        found = re.search(r"RssShmem:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="ascii"))
+        for fd in Path(f"/proc/{pid}/fd").iterdir():
+            if os.readlink(fd).startswith("/dev/shm/plasma"):
+                found += 512 * fd.stat().st_blocks
     except OSError:
-        return 0
-    return int(found[1]) * 1024 if found else 0
+        return found
+    return found
 
 
 def _received(pids: list[int]) -> int | None:

@@ -31,7 +31,7 @@ from ringforge.errors import Error, ParameterError
 from ringforge.runs import Record
 
 #: Bytes of each node's object store.
-STORES = {"omr": 3_500_000_000, "psi": 1_000_000_000, "matmul": 3_000_000_000}
+STORES = {"omr": 6_000_000_000, "psi": 1_000_000_000, "matmul": 3_000_000_000}
 
 _LIMIT_SECONDS = 1500
 
@@ -104,15 +104,13 @@ def _omr(size: str) -> Work:
     from ringforge.omr.keys import DetectionKey, ReceiverSecret, bfv_context
     from ringforge.omr.plan import Plan
 
-    s = sets.named(size or "ringforge")
+    s = sets.named(size or "ringforge", "a measurement of random entries")
     plan, context = Plan.make(s), bfv_context(s)
     secret = ReceiverSecret.make(s, fixed_seed_for_tests=_seed(1))
     key = DetectionKey.make(secret, threads=2, fixed_seed_for_tests=_seed(2))
     rng = np.random.default_rng(1)
     a = rng.integers(0, s.t, (s.entries, s.n)).astype(np.uint32)
     b = rng.integers(0, s.t, (s.entries, s.clues)).astype(np.uint32)
-    mine = secret.signal.public().signals(5)
-    a[:5], b[:5] = mine.a, mine.b
     weights = rng.integers(0, s.t, (s.entries, 33)).astype(np.uint32)
     diagonals, digest = encode_diagonals(plan, a, threads=2), compression_plan(s, 62, 33)
 
@@ -154,13 +152,13 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
         seconds, cpu_seconds of all processes; load: others that compute, on average; digest: hash of the results;
         of a cluster also the pool's counts, bytes of the fullest store, bytes received between nodes.
     """
-    work = SYSTEMS[system](size)
+    work, took = SYSTEMS[system](size), dict[str, Any]()
     # How kernels are cut is registered by modules of their own.
     import_kernels()
     if turn.party == "cpu":
         start, cpu = time.perf_counter(), time.process_time()
         made = work.run(CpuDevice(), turn.count)
-        took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+        took |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
     else:
         from ringforge.scale.several import several
 
@@ -170,7 +168,7 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
             before = cluster.usage()
             start, cpu = time.perf_counter(), time.process_time()
             made = work.run(cluster.device, 1)
-            took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+            took |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
             after = cluster.usage()
             took["driver_cpu_seconds"] = took["cpu_seconds"]
             took["cpu_seconds"] += after.cpu_seconds - before.cpu_seconds
@@ -267,7 +265,7 @@ def tables(records: Sequence[Record]) -> list[Table]:
                 size_text(last["received"]) if last.get("received") is not None else "",
             )
         found.append(shown)
-        kinds = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
+        kinds: dict[str, Any] = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
         costs = Table(title=f"{system}: shards, as predicted and as they were", title_justify="left")
         for label in ("function", "shards", "CPU seconds", "predicted", "sent", "predicted", "returned", "predicted"):
             costs.add_column(label, justify="left" if label == "function" else "right")
