@@ -226,7 +226,7 @@ DATABASES = {
 INPUTS = {
     "--program", "--model", "--secret", "--in", "--keys", "--public", "--circuit", "--key", "--inputs", "--set",
     "--tls-cert", "--tls-key", "--tls-ca", "--token-file", "file", "netlist", "sources", "table",
-    "--saved", "--rule",
+    "--saved", "--rule", "--measured",
     "--detection-key", "--board-ca", "--board-token-file", "texts", "--address", "--aes-key-file", "--stream",
     "--samples", "--runtime",
 }  # fmt: skip
@@ -368,6 +368,8 @@ WRITE_THEMSELVES = {
     "serving/options.py": "logs of services, which are appended to",
     "lab/bench/aes_runs.py": "peak memory, begun anew in /proc",
     "lab/bench/omr_posting.py": "what a service complains of, in a temporary folder",
+    "scale/several.py": "the token of a cluster of this process, in a folder of its own",
+    "cli/output.py": "the null device in the place of a closed stream",
 }
 
 
