@@ -31,8 +31,8 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def processes() -> dict[int, str]:
-    """Node managers of clusters that this process has started, and all below them: number and name."""
+def below(root: int) -> dict[int, str]:
+    """Processes that a process has started, and all that these have: number and name."""
     names: dict[int, str] = {}
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*"):
@@ -43,21 +43,23 @@ def processes() -> dict[int, str]:
             continue
 
     def ours(pid: int) -> bool:
-        return pid == os.getpid() or (pid in parents and ours(parents[pid]))
+        return pid == root or (pid in parents and ours(parents[pid]))
 
-    return {pid: name for pid, name in names.items() if pid != os.getpid() and ours(pid)}
+    return {pid: name for pid, name in names.items() if pid != root and ours(pid)}
 
 
-def places() -> Iterator[tuple[str, bytes]]:
-    """All that the processes of the clusters have written, and the files of object stores."""
-    for pid, name in processes().items():
-        try:
-            yield f"memory of {name}, {pid}", written(writable_memory(pid))
-        except OSError:
-            continue  # it has ended
+def places(whole: bool) -> Iterator[tuple[str, bytes]]:
+    """What the processes of the clusters have written, and the files of object stores; if not `whole`, of processes
+    the workers alone."""
+    for pid, name in below(os.getpid()).items():
+        if whole or "ray::" in name:
+            try:
+                yield f"memory of {name}, {pid}", written(writable_memory(pid))
+            except OSError:
+                continue  # it has ended
         for fd in Path(f"/proc/{pid}/fd").glob("*"):
             try:
-                if os.readlink(fd).startswith("/dev/shm") and name.endswith("raylet"):
+                if name.endswith("raylet") and os.readlink(fd).startswith("/dev/shm"):
                     yield f"object store of {name}, {pid}", written(fd.read_bytes())
             except OSError:
                 continue
@@ -76,11 +78,12 @@ class Keeping(RayPool):
 
 
 def finder(secret: Secret, primes: tuple[int, ...], whole: bool) -> Callable[[bytes], bool]:
-    """Whether a window of the key is in some bytes: in each encoding, or in those that a library would hold."""
+    """Whether a window of the key is in some bytes: in each encoding, or in those that a library would hold
+    at the first prime."""
     if whole:
         search = Search(secret, list(primes))
         return lambda data: bool(search(data))
-    windows = small_search(secret, list(primes))
+    windows = small_search(secret, list(primes[:1]))
     return lambda data: any(w in data for w in windows)
 
 
@@ -91,12 +94,12 @@ def check_memory(device: RayDevice, work: Work, whole: bool = False) -> None:
     assert pool.counts.shards.total() > 0
     finders = [finder(s, primes, whole) for s, primes in work.secrets]
     found, kinds, size = [], set[str](), 0
-    for name, data in places():
-        kinds.add(name.split()[0] + (" of a worker" if "ray::" in name else ""))
+    for name, data in places(whole):
+        kinds.add("worker" if "ray::" in name else name.split()[0])
         size += len(data)
         found += [name for find in finders if find(data)]
     assert found == []
-    assert {"memory", "memory of a worker", "object"} <= kinds
+    assert {"worker", "object"} <= kinds
     assert size > 50 << 20
 
     # As bytes and as words in the store, as bits in the memory of workers: each key is found where it was put.
@@ -110,7 +113,7 @@ def check_memory(device: RayDevice, work: Work, whole: bool = False) -> None:
         ]
         shards = [Shard(f"plant {i}", toys.plants, (bits[0].tobytes(), 0.5), int, Cost()) for i in range(3)]
         workers = set(pool.run(shards))
-        held = [name for name, data in places() if find(data)]
+        held = [name for name, data in places(whole) if find(data)]
         assert any(name.startswith("object store") for name in held), held
         assert all(any(name.endswith(f", {pid}") for name in held) for pid in workers), (held, workers)
         del stored

@@ -133,3 +133,10 @@ def plants(_: Any, data: bytes, seconds: float) -> int:
     _PLANTED.append(bytearray(data))
     time.sleep(seconds)
     return os.getpid()
+
+
+def late(task: Any, seconds: float, place: str, name: str, function: Any, *arguments: Any) -> Any:
+    """Another function, so many seconds later."""
+    if seconds and slow(task, seconds, place, name) == "cancelled":
+        return None
+    return function(task, *arguments)

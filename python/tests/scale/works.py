@@ -118,7 +118,7 @@ def psi() -> Work:
     from tests.psi.mini_client import Asker
     from tests.psi.test_shards import small
 
-    plan = small("ringforge", 6, 4)
+    plan = small("ringforge", 4, 4)
     rng = np.random.default_rng(1)
     cells = np.array([np.sort(rng.choice(plan.cells, 5, replace=False)) for _ in range(plan.bins)], np.uint32)
     words = rng.integers(0, 1 << plan.log_t, (cells.size, plan.cell_words)).astype(np.uint16)
