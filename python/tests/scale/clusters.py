@@ -25,11 +25,11 @@ STORE = 150_000_000
 
 
 @contextmanager
-def cluster(nodes: int = 3, **options: Any) -> Iterator[tuple[RaysCluster, RayDevice]]:
+def cluster(nodes: int = 3, store: int = STORE, **options: Any) -> Iterator[tuple[RaysCluster, RayDevice]]:
     """A head and nodes with one processor each, and a device that has joined them.
 
     Args:
-        options: of the device.
+        store: bytes of each node's object store. options: of the device.
     """
     place = Path(tempfile.mkdtemp(prefix="rf-", dir="/tmp"))
     before = {name: os.environ.get(name) for name in ("PYTHONPATH", "RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE")}
@@ -38,9 +38,9 @@ def cluster(nodes: int = 3, **options: Any) -> Iterator[tuple[RaysCluster, RayDe
     ours = RaysCluster()
     device = None
     try:
-        ours.add_node(num_cpus=0, object_store_memory=STORE, include_dashboard=False, temp_dir=str(place / "ray"))
+        ours.add_node(num_cpus=0, object_store_memory=store, include_dashboard=False, temp_dir=str(place / "ray"))
         for _ in range(nodes):
-            ours.add_node(num_cpus=1, object_store_memory=STORE, memory=1 << 30)
+            ours.add_node(num_cpus=1, object_store_memory=store, memory=max(1 << 30, 3 * store))
         device = open_device(f"ray:{ours.address}", **options)
         assert isinstance(device, RayDevice)
         yield ours, device

@@ -123,3 +123,20 @@ def deaf(_: Any, seconds: float, place: str, name: str) -> str:
 
 def words(_: Any, count: int) -> Any:
     return np.arange(count, dtype=np.uint64)
+
+
+_PLANTED: list[bytearray] = []
+
+
+def plants(_: Any, data: bytes, seconds: float) -> int:
+    """Keeps bytes in the worker's memory; takes long enough that several workers get one."""
+    _PLANTED.append(bytearray(data))
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def late(task: Any, seconds: float, place: str, name: str, function: Any, *arguments: Any) -> Any:
+    """Another function, so many seconds later."""
+    if seconds and slow(task, seconds, place, name) == "cancelled":
+        return None
+    return function(task, *arguments)
