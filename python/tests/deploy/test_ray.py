@@ -19,7 +19,9 @@ _FOLDER = ROOT / "deploy/ray"
 def compose() -> dict[str, Any]:
     """The valid compose file with its defaults."""
     text = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda m: m[2], (_FOLDER / "compose.yaml").read_text())
+    text = text.replace("$$", "\0")
     assert "$" not in text, "every variable has a default"
+    text = text.replace("\0", "$")
     options = PyOptions()
     options.apply_merge = True
     found = options.from_yaml(text)
@@ -53,3 +55,15 @@ def test_commands_are_those_of_ray() -> None:
         words = compose()["services"][name]["command"]
         assert words[0] == "start"
         assert {w.partition("=")[0] for w in words[1:]} <= known, name
+
+
+def test_a_driver_is_a_node_first() -> None:
+    """Ray connects a driver to the node manager of its own machine."""
+    driver = compose()["services"]["driver"]
+    shell, option, script, *_ = driver["entrypoint"]
+    assert (shell, option) == ("/bin/sh", "-c")
+    start, _, program = script.partition(" >&2 && ")
+    known = {o for p in ray.scripts.scripts.cli.commands["start"].params for o in p.opts}
+    assert start.startswith("ray start --address=head:6379 ")
+    assert {w.partition("=")[0] for w in start.split()[2:]} <= known
+    assert program == 'exec ringforge "$@"'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Services whose work is done by a cluster: answers, quotas, deadlines, clients that go, and what stays when they end."""
+"""Services whose work a cluster does: answers, quotas, deadlines, clients that go, what stays when they end."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 from ringforge.devices.sharding import Shard
 from ringforge.errors import Error
 from ringforge.omr.detector_client import Connection as DetectorConnection
+from ringforge.omr.detector_client import key_name
 from ringforge.omr.keys import DetectionKey, ReceiverSecret
 from ringforge.omr.reading import SecretReader
 from ringforge.omr.receiver import Run, Wanted
@@ -84,7 +85,6 @@ class Slow(RayPool):
 def test_queries_quotas_deadlines_and_clients_that_go(device: RayDevice, store: Path, tmp_path: Path) -> None:
     pool = Slow(device, tmp_path)
     server = Server(store / "table", device=RayDevice(device.name, pool))
-    bins = server.info().plan.bins if hasattr(server.info(), "plan") else 256  # type: ignore[operator]
     asked = [*ELEMENTS[:20], b"a stranger"]
     wanted = {e: b"label of " + e for e in ELEMENTS[:20]}
 
@@ -92,7 +92,7 @@ def test_queries_quotas_deadlines_and_clients_that_go(device: RayDevice, store: 
         with Connection(address, timeout=timeout) as c:
             return dict(intersect(c, asked).result.matches)
 
-    with real(server, tmp_path, bins=3 * bins) as service:
+    with real(server, tmp_path, bins=3 * 256) as service:
         assert ask(service.address) == wanted
         done = pool.counts.shards.total()
         assert done >= 2
@@ -140,25 +140,31 @@ def test_a_detector_on_a_cluster(tmp_path: Path) -> None:
             bulletin(board, posts(Person(secret.signal, secret.box), found[2 * i : 2 * i + 2]))
     device = ("--device", "ray:local?cpus=2&store=500000000", "--shards", "2", "--bulletins-per-day", "7")
     process, address = detector(tmp_path, *device)
-    with DetectorConnection(address, timeout=PATIENCE) as c:
-        outcome = Run(c, SecretReader(secret), tmp_path / "key", SMALL.entries, Wanted())()
-        assert [m.text for m in outcome.messages] == found
+    try:
+        with DetectorConnection(address, timeout=PATIENCE) as c:
+            outcome = Run(c, SecretReader(secret), tmp_path / "key", SMALL.entries, Wanted())()
+            assert [m.text for m in outcome.messages] == found
 
-        # Four are counted; other windows are new requests, of which three are left.
-        name = c.put_key(tmp_path / "key")
-        requests = [Request(name, n, d, "messages", 40, 0, SMALL.entries - 1) for n, d in c.info().bulletins.items()]
-        jobs = [c.submit(r) for r in requests[:3]]
-        assert c.cancel(jobs[2])
-        with pytest.raises(Error, match="cancelled"):
-            c.watch(jobs[2])
-        c.watch(jobs[0])
-        assert c.fetch(jobs[0])
-        with pytest.raises(QuotaError):
-            c.submit(requests[3])
-        there = below(process.pid)
-        assert any("raylet" in x for x in there.values())
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(45) == 0
-    assert process.stdout is not None
-    process.stdout.close()
+            # Four are counted; other windows are new requests, of which three are left.
+            name = key_name(tmp_path / "key")
+            requests = [
+                Request(name, n, d, "messages", 40, 0, SMALL.entries - 1) for n, d in c.info().bulletins.items()
+            ]
+            jobs = [c.submit(r) for r in requests[:3]]
+            assert c.cancel(jobs[2])
+            with pytest.raises(Error, match="cancelled"):
+                c.watch(jobs[2])
+            c.watch(jobs[0])
+            assert c.fetch(jobs[0])
+            with pytest.raises(QuotaError):
+                c.submit(requests[3])
+            there = below(process.pid)
+            assert any("raylet" in x for x in there.values())
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(45) == 0
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in there), 20)
