@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +107,9 @@ def several(nodes: int, *, store: int, threads: int = 1, memory: int = 8 << 30) 
 
 def _read_settings() -> None:
     """Ray read its settings when it was imported."""
-    from ray._raylet import AuthenticationTokenLoader, Config
-
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    raylet: Any = import_module("ray._raylet")
+    raylet.Config.initialize("")
+    raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
 # ---- of processes --------------------------------------------------------------------------------
