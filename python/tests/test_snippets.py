@@ -26,6 +26,8 @@ NOT_RUN = {
         "journalctl --unit ringforge-psi@customers --output cat | grep '\"result\"' | grep -v '\"ok\"'",
     ),
     ("docs/operators.md", "pg_dump --format=custom --file=board.dump ringforge"),
+    ("docs/scale.md", "export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=/etc/ringforge/ray.token"),
+    ("docs/scale.md", "ringforge psi serve TABLE --device 'ray:HEAD:6379?threads=4'"),
     (
         "README.md",
         "make demo                           # builds everything, then the same demo: .venv/bin/ringforge demo matvec",

@@ -83,7 +83,8 @@ def several(nodes: int, *, store: int, threads: int = 1, memory: int = 8 << 30) 
     os.environ.update(settings)
     _read_settings()
     handler = signal.getsignal(signal.SIGTERM)
-    ours, device = Cluster(), None
+    ours: Any = Cluster()
+    device = None
     try:
         given: dict[str, Any] = {"num_cpus": threads, "object_store_memory": store, "memory": memory}
         ours.add_node(**given, include_dashboard=False, temp_dir=str(place / "ray"))
