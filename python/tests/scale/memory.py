@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from ringforge.devices.sharding import Cost, Shard
 from ringforge.scale.device import RayDevice
 from ringforge.scale.pool import RayPool
-from tests.matvec.test_secrecy import Search, small_search, writable_memory
+from tests.matvec.test_secrecy import Search, pack, small_search, writable_memory
 from tests.scale import toys
 from tests.scale.works import Secret, Work
 
@@ -48,11 +48,11 @@ def below(root: int) -> dict[int, str]:
     return {pid: name for pid, name in names.items() if pid != root and ours(pid)}
 
 
-def places(whole: bool) -> Iterator[tuple[str, bytes]]:
+def places(whole: bool, only: Collection[int] = ()) -> Iterator[tuple[str, bytes]]:
     """What the processes of the clusters have written, and the files of object stores; if not `whole`, of processes
-    the workers alone."""
+    the workers alone, or `only` these."""
     for pid, name in below(os.getpid()).items():
-        if whole or "ray::" in name:
+        if pid in only or (not only and (whole or ("ray::" in name and "Agent" not in name))):
             try:
                 yield f"memory of {name}, {pid}", written(writable_memory(pid))
             except OSError:
@@ -105,16 +105,10 @@ def check_memory(device: RayDevice, work: Work, whole: bool = False) -> None:
     # As bytes and as words in the store, as bits in the memory of workers: each key is found where it was put.
     for (secret, _), find in zip(work.secrets, finders, strict=True):
         stored = [pool.put(np.resize(secret, 1 << 17).astype(kind)) for kind in (np.int8, np.int64)]
-        bits = [
-            np.packbits(
-                np.unpackbits((secret + 1).astype(np.uint8)[:, None], axis=1)[:, -1:-3:-1].reshape(-1),
-                bitorder="little",
-            )
-        ]
-        shards = [Shard(f"plant {i}", toys.plants, (bits[0].tobytes(), 0.5), int, Cost()) for i in range(3)]
+        bits = pack(secret + 1, 2)
+        shards = [Shard(f"plant {i}", toys.plants, (bits, 0.5), int, Cost()) for i in range(3 if whole else 1)]
         workers = set(pool.run(shards))
-        held = [name for name, data in places(whole) if find(data)]
+        held = [name for name, data in places(whole, only=() if whole else workers) if find(data)]
         assert any(name.startswith("object store") for name in held), held
         assert all(any(name.endswith(f", {pid}") for name in held) for pid in workers), (held, workers)
         del stored
-        pool._kept.clear()
