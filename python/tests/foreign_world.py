@@ -237,6 +237,8 @@ class Lookups:
         self.offsets, self.no_cells = np.zeros(self.plan.bins + 1, np.uint64), np.zeros(0, np.uint32)
         self.table = psi.Table(self.plan, self.offsets, self.no_cells)
         self.reply = psi.evaluate(self.session, self.request, self.table)
+        self.row = psi.cut_request(self.plan, self.request)[0]
+        self.part_offsets = self.offsets[: self.plan.bins // self.plan.groups + 1]
 
 
 class Polynomials:
@@ -259,6 +261,11 @@ class Polynomials:
         self.residues = np.zeros((1, 2), np.uint32)
         self.table = psi_poly.Table(self.plan, self.counts, self.plain)
         self.reply = psi_poly.evaluate(self.session, self.request, self.table)
+        self.column = psi_poly.cut_request(self.session, self.request)[0]
+        count, plain = len(self.counts) // columns, len(self.plain) // columns
+        self.part_counts, self.part_plain = self.counts[:count], self.plain[:plain]
+        part = psi_poly.evaluate_part(self.session, self.column, self.part_counts, self.part_plain, 2)
+        self.values = part * columns
 
 
 class Compressions:

@@ -118,7 +118,7 @@ def explain(
     ] = 0,
     measured: Annotated[
         Path | None,
-        typer.Option(help="Counts of a pool that ran such shards (`device.pool.counts.write`): their seconds count."),
+        typer.Option(help="Counts of a pool that ran such shards, whose seconds then count; `device.pool.counts.write` makes such a file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

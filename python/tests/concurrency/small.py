@@ -48,12 +48,20 @@ def psi_words() -> npt.NDArray[np.uint16]:
     return np.random.default_rng(1).integers(0, 2, shape).astype(np.uint16)
 
 
+def psi_part(
+    first: int = 0, count: int = 0
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
+    """Offsets, cells and words of some bins, or of those of a group."""
+    plan = psi_plan()
+    bins = count or plan.bins // plan.groups
+    cells = np.tile(np.arange(plan.cells, dtype=np.uint32), bins)
+    offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(plan.cells)
+    return offsets, cells, psi_words()[first : first + bins].reshape(len(cells), -1)
+
+
 @cache
 def psi_table() -> psi.Table:
-    plan = psi_plan()
-    cells = np.tile(np.arange(plan.cells, dtype=np.uint32), plan.bins)
-    offsets = np.arange(plan.bins + 1, dtype=np.uint64) * np.uint64(plan.cells)
-    return psi.Table(plan, offsets, cells, psi_words().reshape(len(cells), -1))
+    return psi.Table(psi_plan(), *psi_part(0, psi_plan().bins))
 
 
 def psi_cells(first: int = 0) -> npt.NDArray[np.uint32]:

@@ -245,6 +245,8 @@ def set_intersection(_: Path) -> Iterator[Row]:
     yield row("psi.ClientKey.margins", client.margins, reply)
     yield row("psi.SessionKeys.__init__", psi.SessionKeys, plan, sent, 2)
     yield row("psi.evaluate", psi.evaluate, keys, request, table, 2)
+    rows = psi.cut_request(plan, request)[0]
+    yield row("psi.evaluate_part", psi.evaluate_part, keys, rows, *small.psi_part(), 0, 0, 0, 2)
 
 
 def polynomials(_: Path) -> Iterator[Row]:
@@ -257,6 +259,8 @@ def polynomials(_: Path) -> Iterator[Row]:
     yield row("psi_poly.SessionKeys.__init__", psi_poly.SessionKeys, w.plan, w.keys, 2)
     yield row("psi_poly.interpolate", psi_poly.interpolate, w.plan, w.counts, w.roots, w.labels, w.touched, w.plain, 2)
     yield row("psi_poly.evaluate", psi_poly.evaluate, w.session, w.request, w.table, 2)
+    part = (w.column, w.part_counts, w.part_plain, 2)
+    yield row("psi_poly.evaluate_part", psi_poly.evaluate_part, w.session, *part, 2)
 
 
 def digests(_: Path) -> Iterator[Row]:
