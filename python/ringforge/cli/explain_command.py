@@ -118,7 +118,9 @@ def explain(
     ] = 0,
     measured: Annotated[
         Path | None,
-        typer.Option(help="Counts of a pool that ran such shards, whose seconds then count; `device.pool.counts.write` makes such a file."),
+        typer.Option(
+            help="Counts of a pool that ran such shards: their seconds count; `device.pool.counts.write` makes such a file."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
