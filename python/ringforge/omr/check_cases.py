@@ -121,6 +121,6 @@ def _compression() -> Case:
             Refusal("words of fewer entries", (ShapeError,), given([u], words=words[1:])),
             Refusal("no input", (ShapeError,), given([])),
             Refusal("no ciphertext", (MismatchError,), given([found])),
-            Refusal("a ciphertext of three limbs", (MismatchError,), given([wide])),
+            Refusal("a ciphertext of three limbs", (LevelError,), given([wide])),
         ],
     )

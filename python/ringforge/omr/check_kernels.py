@@ -21,7 +21,7 @@ from ringforge._native.bfv import Ciphertext, Context, Evaluator
 from ringforge._native.omr import CompressionKeys, CompressionPlan
 from ringforge.devices import Execution, Implementation, Needs, Preparation, Report, register, register_cases
 from ringforge.devices.cpu import operation_counts
-from ringforge.errors import MismatchError, MissingKeyError, ShapeError
+from ringforge.errors import LevelError, MismatchError, MissingKeyError, ShapeError
 from ringforge.omr.range_check import Program, in_clear
 
 __all__ = ["CompressionKernel", "RangeCheckKernel"]
@@ -106,12 +106,14 @@ class CompressionKernel:
         """The input.
 
         Raises:
-            ShapeError: there is not one. MismatchError: no ciphertext.
+            ShapeError: there is not one. MismatchError: no ciphertext. LevelError: it has other than two limbs.
         """
         if len(inputs) != 1:
             raise ShapeError(f"{len(inputs)} inputs, where compression takes the result of a range check")
         if not isinstance(inputs[0], Ciphertext):
             raise MismatchError(f"compression takes the result of a range check, not {type(inputs[0]).__name__}")
+        if inputs[0].limbs != 2:
+            raise LevelError(f"compression takes a ciphertext of two limbs, this one has {inputs[0].limbs}")
         return inputs[0]
 
 

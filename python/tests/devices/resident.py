@@ -48,7 +48,8 @@ class _Wrapped(devices.Implementation):
         self.cpu = cpu
 
     def prepare(self, p: devices.Preparation[Any]) -> Any:
-        return self.cpu.prepare(p)
+        # Kernels inside of a kernel run on the processor too.
+        return self.cpu.prepare(replace(p, device=devices.open_device("cpu")))
 
     def run(self, r: devices.Execution[Any, Any]) -> tuple[list[Any], devices.Report]:
         here = [x.held if isinstance(x, Resident) else x for x in r.inputs]
