@@ -65,7 +65,9 @@ def expected() -> tuple[bytes, bytes]:
     return work(Engine(Plan.make(SET), key()))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 40])
+@pytest.mark.parametrize(
+    "workers", [pytest.param(1, marks=pytest.mark.long), 2, pytest.param(3, marks=pytest.mark.long), 40]
+)
 def test_the_suite_of_devices(workers: int) -> None:
     names = []
     for name, check in conformance.checks(device(workers=workers)):

@@ -66,8 +66,15 @@ def serving(shop: Path) -> Iterator[Serving]:
 # ---- exact results -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hashes", [2, 3])
-@pytest.mark.parametrize("mode", ["oprf", "direct"])
+@pytest.mark.parametrize(
+    ("mode", "hashes"),
+    [
+        pytest.param("oprf", 2, marks=pytest.mark.long),
+        ("oprf", 3),
+        ("direct", 2),
+        pytest.param("direct", 3, marks=pytest.mark.long),
+    ],
+)
 def test_exact_intersections(tmp_path: Path, mode: str, hashes: int) -> None:
     rng = random.Random(hashes)
     if mode == "oprf":

@@ -63,6 +63,7 @@ def named(word: str) -> list[str]:
     return [command for command in found if word in command]
 
 
+@pytest.mark.long
 def test_a_lost_node_costs_time_and_a_lost_head_ends_the_run(tmp_path: Path) -> None:
     with cluster(2) as (ours, device):
         pool = device.pool

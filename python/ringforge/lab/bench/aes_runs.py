@@ -50,7 +50,7 @@ _PARTS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
         },
     },
     "bgv": {
-        "evaluator": {
+        "tools.evaluator": {
             "multiply": "products, relinearised",
             "apply_galois": "Frobenius maps",
             "frobenius_sums": "affine maps",
