@@ -108,6 +108,10 @@ def test_measured_seconds_take_the_place_of_planned_ones(tmp_path: Path, capsys:
         '"cpu_seconds": 1e300}}}',
         '{"format": "ringforge-shard-costs", "version": 1, "kinds": {"f": {"shards": 1, "predicted": 1, '
         '"cpu_seconds": -1}}}',
+        '{"format": "ringforge-shard-costs", "version": 1, "kinds": {"f": {"shards": 1, "predicted": "0", '
+        '"cpu_seconds": 1}}}',
+        '{"format": "ringforge-shard-costs", "version": 1, "kinds": {"f": {"shards": 1, "predicted": 1, '
+        '"cpu_seconds": 1' + 400 * "0" + "}}}",
         "[" * 100000, " " * (1 << 20) + "{}",
     ],
 )  # fmt: skip

@@ -172,7 +172,7 @@ def read_measured(path: Path) -> dict[str, float]:
             for function, kind in given["kinds"].items()
             if kind["shards"] and kind["predicted"]
         }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ArithmeticError) as e:
         raise refused from e
     if not all(math.isfinite(x) and x > 0 for x in factors.values()):
         raise refused

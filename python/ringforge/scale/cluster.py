@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import secrets
@@ -53,13 +54,16 @@ class Cluster:
     """
 
     def __init__(self, address: str, cpus: int | None, store: int | None) -> None:
-        self.address, self.pid = address, os.getpid()
+        self.address, self.pid, self.asked = address, os.getpid(), (cpus, store)
         self.own = not ray.is_initialized()
+        self.users = 0
         self._place: Path | None = None
+        self._guarded: dict[str, str | None] = {}
         if self.own:
             self._start(cpus, store)
         self.home: str = ray.get_runtime_context().get_node_id()
         self._gcs: str = ray.get_runtime_context().gcs_address
+        self._identity = _identity()
         self._seen = 0.0
         self.nodes = self._look()
 
@@ -67,8 +71,9 @@ class Cluster:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         given: dict[str, Any] = {}
         if self.address == "local":
-            _guard()
+            self._guarded = _guard()
             self._place = _private_place()
+            atexit.register(self._leave_at_exit)
             given = {"num_cpus": cpus or len(os.sched_getaffinity(0)), "object_store_memory": store}
             given |= {"include_dashboard": False, "_temp_dir": str(self._place / "ray")}
         handler = signal.getsignal(signal.SIGTERM)
@@ -77,18 +82,27 @@ class Cluster:
         except Exception as e:  # of many types
             self._forget()
             raise Error(
-                f"the Ray cluster {self.address} cannot be joined ({type(e).__name__}: {str(e).splitlines()[0]}): see "
+                f"the Ray cluster {self.address} cannot be joined ({type(e).__name__}: {_first_line(e)}): see "
                 "that its head runs, that Ray and Python have the same versions here as there, and, where it wants a "
                 "token, that RAY_AUTH_TOKEN_PATH names its file"
             ) from e
         finally:
             # Ray puts a handler of its own; services have theirs.
-            if threading.current_thread() is threading.main_thread():
+            if threading.current_thread() is threading.main_thread() and handler is not None:
                 signal.signal(signal.SIGTERM, handler)
 
     def _forget(self) -> None:
+        """Takes away what was made for a cluster of this process alone: its directory, and its token."""
+        atexit.unregister(self._leave_at_exit)
         if self._place is not None:
             shutil.rmtree(self._place, ignore_errors=True)
+        _restore(self._guarded)
+        self._guarded = {}
+
+    def _leave_at_exit(self) -> None:
+        if os.getpid() == self.pid:
+            self.users = 0
+            self.leave()
 
     def look(self) -> list[Node]:
         """The nodes that are alive, as of a second ago.
@@ -147,28 +161,47 @@ class Cluster:
                 f"the Ray cluster was joined by process {self.pid}, of which this is a fork: open the device in the "
                 "child alone, or start children by spawn"
             )
-        if not ray.is_initialized():
-            raise Error(f"the Ray cluster {self.address} has been left: open the device anew")
+        if not self.joined:
+            raise Error(
+                f"the Ray cluster {self.address} has been left: open the device anew, and prepare there what was "
+                "prepared here"
+            )
+
+    @property
+    def joined(self) -> bool:
+        """Whether Ray of this process is still in it: programs can leave it without us, and join it again, when what
+        was stored is gone."""
+        return ray.is_initialized() and _identity() == self._identity
 
     def leave(self) -> None:
-        """Leaves the cluster; one that was started here ends."""
+        """Leaves the cluster when its last user does; one that was started here ends."""
         global _JOINED
+        if os.getpid() != self.pid:  # the lock is another process's, too
+            return
         with _LOCK:
+            self.users -= 1
+            if self.users > 0:
+                return
             if _JOINED is self:
                 _JOINED = None
-            if self.own and os.getpid() == self.pid:
-                ray.shutdown()
+            if self.own:
+                if self.joined:
+                    ray.shutdown()
                 self._forget()
 
 
 def join(address: str, cpus: int | None = None, store: int | None = None) -> Cluster:
-    """The cluster of this process.
+    """The cluster of this process, with one user more: each calls `Cluster.leave` once.
 
     Raises:
-        ParameterError: the process has joined another one. Error: there is none at this address.
+        ParameterError: the process has joined another one, or started it otherwise. Error: there is none at this
+        address.
     """
     global _JOINED
     with _LOCK:
+        if _JOINED is not None and _JOINED.pid == os.getpid() and not _JOINED.joined:
+            _JOINED.users = 0
+            _JOINED.leave()
         if _JOINED is not None:
             _JOINED.same_process()
             if _JOINED.address != address:
@@ -176,22 +209,56 @@ def join(address: str, cpus: int | None = None, store: int | None = None) -> Clu
                     f"this process has joined the Ray cluster {_JOINED.address}, and can have one at a time: close the "
                     f"device of it before you open ray:{address}"
                 )
+            if any(given not in (None, has) for given, has in zip((cpus, store), _JOINED.asked, strict=True)):
+                raise ParameterError(
+                    "this process has started its node of ray:local with other cpus or another store: take the same "
+                    "for all devices, or close those that are open"
+                )
+            _JOINED.users += 1
             return _JOINED
         if ray.is_initialized() and address == "local":
             raise ParameterError("this program has joined a Ray cluster of its own already: ray:auto uses it")
         _JOINED = Cluster(address, cpus, store)
+        _JOINED.users = 1
         return _JOINED
 
 
-def _guard() -> None:
+def _guard() -> dict[str, str | None]:
     """Has Ray ask for a token that this process alone knows: it listens on all interfaces, and whoever can talk to it
-    can run programs as this user."""
+    can run programs as this user. Returns what the environment had before."""
+    before = {name: os.environ.get(name) for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")}
     if os.environ.setdefault("RAY_AUTH_MODE", "token") == "token":
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        # Ray read its settings when it was imported.
-        settings: Any = ray._raylet
-        settings.Config.initialize("")
-        settings.AuthenticationTokenLoader.instance().reset_cache()
+        read_settings()
+    return before
+
+
+def _restore(before: dict[str, str | None]) -> None:
+    """Puts the environment back: the token of a node that has ended opens no other cluster."""
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    if before:
+        read_settings()
+
+
+def read_settings() -> None:
+    """Ray read its settings when it was imported."""
+    settings: Any = ray._raylet
+    settings.Config.initialize("")
+    settings.AuthenticationTokenLoader.instance().reset_cache()
+
+
+def _identity() -> tuple[str, str]:
+    """Of what Ray has joined: its node, and what the cluster calls this program. Each alone may come again."""
+    here = ray.get_runtime_context()
+    return here.get_node_id(), here.get_job_id()
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "no reason given")
 
 
 def _private_place() -> Path:

@@ -32,9 +32,13 @@ class RayDevice(ShardedDevice):
         nodes = len(self.pool.cluster.look())
         return f"Ray cluster of {nodes} nodes, {self.pool.workers} workers of {self.pool.threads} threads"
 
+    _open = True
+
     def close(self) -> None:
-        """Leaves the cluster; one that was started here ends."""
-        self.pool.close()
+        """Leaves the cluster, once; one that was started here ends with the last device of this process."""
+        if self._open:
+            self._open = False
+            self.pool.close()
 
 
 def open_ray(which: str = "", **options: Any) -> RayDevice:
@@ -52,7 +56,7 @@ def open_ray(which: str = "", **options: Any) -> RayDevice:
     """
     address, _, query = which.partition("?")
     given = {**_options(which, query), **options}
-    if not address or address.partition(":")[0] == "ray":
+    if not address or "/" in address:  # Ray would import the module that stands before ://
         raise ParameterError(
             f'"ray:{which}" names no cluster: ray:local starts one here, ray:auto finds that of this machine, '
             "ray:HOST:PORT joins that of a head (port 6379 unless it says otherwise)"
@@ -63,7 +67,11 @@ def open_ray(which: str = "", **options: Any) -> RayDevice:
     from ringforge.scale.pool import RayPool
 
     cluster = join(address, given.pop("cpus", None), given.pop("store", None))
-    return RayDevice(f"ray:{which}", RayPool(cluster, **given))
+    try:
+        return RayDevice(f"ray:{which}", RayPool(cluster, **given))
+    except BaseException:
+        cluster.leave()
+        raise
 
 
 def _options(which: str, query: str) -> dict[str, Any]:
@@ -73,6 +81,8 @@ def _options(which: str, query: str) -> dict[str, Any]:
             raise ParameterError(
                 f'"{name}={value}" in ray:{which} is no option: there are {", ".join(_OPTIONS)}, each a whole number'
             )
+        if name in found:
+            raise ParameterError(f'ray:{which} has the option "{name}" twice: say it once')
         found[name] = int(value)
     return found
 

@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +73,8 @@ def several(nodes: int, *, store: int, threads: int = 1, memory: int = 8 << 30) 
     import ray
     from ray.cluster_utils import Cluster
 
+    from ringforge.scale.cluster import read_settings
+
     place = Path(tempfile.mkdtemp(prefix="rf-", dir="/tmp"))
     token = place / "token"
     token.touch(0o600)
@@ -81,7 +82,7 @@ def several(nodes: int, *, store: int, threads: int = 1, memory: int = 8 << 30) 
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
-    _read_settings()
+    read_settings()
     handler = signal.getsignal(signal.SIGTERM)
     ours: Any = Cluster()
     device = None
@@ -104,13 +105,6 @@ def several(nodes: int, *, store: int, threads: int = 1, memory: int = 8 << 30) 
             else:
                 os.environ[name] = value
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _read_settings() -> None:
-    """Ray read its settings when it was imported."""
-    raylet: Any = import_module("ray._raylet")
-    raylet.Config.initialize("")
-    raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
 # ---- of processes --------------------------------------------------------------------------------

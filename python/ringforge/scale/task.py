@@ -9,6 +9,7 @@ cancelled, meanwhile.
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import threading
 import time
@@ -22,6 +23,9 @@ from ringforge.errors import Error, MismatchError
 from ringforge.scale.packing import Packed, installation, pack, unpack
 
 T = TypeVar("T")
+
+#: Of this process, among all that workers of a program compute for: its actors may have pools of their own.
+_DRIVER = secrets.token_hex(8)
 
 #: Seconds between two looks at what is done.
 _LOOK = 0.1
@@ -57,6 +61,7 @@ class Call:
     Attributes:
         shard: function and arguments. names: of the stored values that come with it. living: of all that are stored.
         threads: of the worker. room: bytes that it may keep for later shards. installation: the driver's.
+        driver: the process whose names these are.
     """
 
     shard: Packed
@@ -65,6 +70,16 @@ class Call:
     threads: int
     room: int
     installation: tuple[str, str, str]
+    driver: str = field(default_factory=lambda: _DRIVER)
+
+    def here(self, name: str) -> str:
+        """The name of a stored value at a worker, unlike those of other processes."""
+        return f"{name}@{self.driver}"
+
+    @property
+    def living_here(self) -> frozenset[str]:
+        """All that are stored, by their names at a worker."""
+        return frozenset(map(self.here, self.living))
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,11 @@ class Cache:
         return value
 
     def keep(self, living: frozenset[str]) -> None:
-        """Drops what depends on values of this driver's that are stored no more: it may hold their memory."""
+        """Drops what depends on values that are stored no more, or are another driver's: it may hold their memory.
+
+        Args:
+            living: names of values at a worker.
+        """
         for key in list(self._kept):
             if any(name.startswith("stored-") and name not in living for name in _words(key)):
                 del self._kept[key]
@@ -123,7 +142,7 @@ class Run:
 
     def __init__(self, call: Call, values: tuple[Packed, ...]) -> None:
         self.threads, self._call = call.threads, call
-        self._values = {name: Held(name, v.bytes, v) for name, v in zip(call.names, values, strict=True)}
+        self._values = {name: Held(call.here(name), v.bytes, v) for name, v in zip(call.names, values, strict=True)}
         self.fraction, self.cancelled = 0.0, False
         self.finished = threading.Event()
         self.result: Result | None = None
@@ -181,7 +200,7 @@ def work(call: Call, *values: Packed) -> Generator[Began | float | Result, None,
         )
         yield Result(pack(error), True, 0.0, 0.0)
         return
-    _CACHE.keep(call.living)
+    _CACHE.keep(call.living_here)
     run, told = Run(call, values), 0.0
     thread = threading.Thread(target=run.compute, name="shard", daemon=True)
     thread.start()

@@ -321,7 +321,8 @@ def test_an_upload_whose_client_vanishes_leaves_nothing(running: Loop, tmp_path:
         assert sent.wait(30)
         call.cancel()
     until(lambda: len(running.events("PutKey")) == 1)
-    assert running.events("PutKey")[0]["result"] == "gone"
+    # gRPC may tell of the end of the stream before it tells of the client's.
+    assert running.events("PutKey")[0]["result"] in ("gone", "FormatError")
     assert store_files(running) == []
 
 

@@ -21,7 +21,7 @@ import pytest
 from ringforge.devices.sharding import Cost, Shard
 from ringforge.errors import Error, FormatError, MemoryLimitError, ParameterError, ShapeError, StorageError
 from ringforge.scale.device import RayDevice
-from ringforge.scale.pool import RayPool
+from ringforge.scale.pool import RayPool, RayStored
 from tests.scale import toys
 from tests.scale.clusters import cluster
 
@@ -144,18 +144,22 @@ def test_memory_that_no_node_has_is_refused(pool: RayPool) -> None:
 
 
 def test_workers_keep_what_is_made_until_its_value_is_freed(pool: RayPool) -> None:
-    def made(*key: Any) -> set[tuple[int, float]]:
-        return set(pool.run([shard(f"kept {i}", toys.kept, key) for i in range(12)]))
+    def made(stored: RayStored) -> set[tuple[int, float]]:
+        return set(pool.run([shard(f"kept {i}", toys.kept, stored) for i in range(12)]))
+
+    def kept_there() -> list[int]:
+        """Of each worker that is asked, how much it keeps."""
+        return pool.run([shard(f"held {i}", toys.held) for i in range(12)])
 
     stored = pool.put(np.ones(10))
-    first = made("keys", stored.name)
+    first = made(stored)
     assert len(first) == len({worker for worker, _ in first})
-    again = dict(made("keys", stored.name))
+    again = dict(made(stored))
     assert any(again.get(worker) == when for worker, when in first)
-    name = stored.name
+    assert max(kept_there()) == 1
     del stored
     gc.collect()
-    assert not first & made("keys", name)
+    assert max(kept_there()) == 0
 
 
 def test_errors_arrive_as_they_are(pool: RayPool) -> None:

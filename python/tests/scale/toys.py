@@ -41,9 +41,16 @@ def flags(task: Any, stored: Any) -> tuple[bool, bool, int]:
     return array.flags.writeable, array.flags.owndata, array.ctypes.data % 64
 
 
-def kept(task: Any, key: Any) -> tuple[int, float]:
-    """The worker, and when it made what it keeps under the key."""
-    return os.getpid(), task.cached(key, time.monotonic)
+def kept(task: Any, stored: Any) -> tuple[int, float]:
+    """The worker, and when it made what it keeps of a stored value."""
+    return os.getpid(), task.cached(("keys", stored.name), time.monotonic)
+
+
+def held(_: Any) -> int:
+    """How much this worker keeps."""
+    from ringforge.scale import task
+
+    return len(task._CACHE._kept)
 
 
 def refuse(_: Any) -> None:
@@ -140,3 +147,8 @@ def late(task: Any, seconds: float, place: str, name: str, function: Any, *argum
     if seconds and slow(task, seconds, place, name) == "cancelled":
         return None
     return function(task, *arguments)
+
+
+def first(task: Any, stored: Any) -> Any:
+    """The first of a stored list, as the worker keeps it."""
+    return task.cached(("first", stored.name), lambda: task.get(stored)[0])

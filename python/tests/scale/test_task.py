@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""What a worker does with shards, without a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ringforge.errors import Error
+from ringforge.scale import task
+from ringforge.scale.packing import installation, pack, unpack
+from ringforge.scale.task import Cache, Call, Run
+from tests.scale import toys
+
+ROOM = 1 << 40
+
+
+@pytest.fixture(autouse=True)
+def empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "_CACHE", Cache())
+
+
+def called(driver: str, value: str) -> Any:
+    """What a worker answers to a shard that keeps what it makes of a stored value; all values have one name."""
+    stored = object()
+    shard = pack((toys.first, (stored,)), lambda x: "stored-0" if x is stored else None)
+    call = Call(shard, ("stored-0",), frozenset({"stored-0"}), 1, ROOM, installation(), driver)
+    task._CACHE.keep(call.living_here)
+    run = Run(call, (pack([value]),))
+    run.compute()
+    assert run.result is not None
+    return unpack(run.result.value)
+
+
+def test_processes_of_one_program_share_no_names() -> None:
+    """Workers belong to a program, whose actors may each have a pool: what one put is not the other's."""
+    assert called("one", "key of one") == "key of one"
+    assert called("two", "key of two") == "key of two"
+    assert called("one", "key of one") == "key of one"
+
+
+def test_what_is_kept_goes_with_its_value() -> None:
+    assert called("one", "first") == "first"
+    assert called("one", "the same name is the same value") == "first"
+    task._CACHE.keep(frozenset({"stored-1@one"}))
+    assert called("one", "put anew") == "put anew"
+
+
+def test_every_process_has_a_name_of_its_own() -> None:
+    a, b = (Call(pack(None), (), frozenset(), 1, ROOM, installation()) for _ in range(2))
+    assert a.driver == b.driver
+    assert len(a.driver) >= 16
+
+
+def test_an_error_that_cannot_travel_is_said() -> None:
+    error = unpack(task.packed_error(toys.StrangeError(1, 2)))
+    assert type(error) is Error
+    assert str(error) == "StrangeError: 1 and 2"
