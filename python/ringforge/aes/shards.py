@@ -20,9 +20,9 @@ from ringforge.aes.byte_circuit import operands
 from ringforge.aes.byte_kernels import BytesKernel, check_inputs, check_keys, run_each, tools_for
 from ringforge.aes.byte_machine import Tools
 from ringforge.aes.byte_plan import Sizes
-from ringforge.devices import Execution, KeySet, Preparation, Report, register
+from ringforge.devices import Execution, Preparation, Report, register
 from ringforge.devices.cpu import operation_counts
-from ringforge.devices.frozen import freeze, thaw
+from ringforge.devices.frozen import stored, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import Error, FormatError
 
@@ -136,7 +136,7 @@ class _Bytes(Sharded):
         check_keys(p.kernel, p.keys)
         if p.progress is not None:
             p.progress(1.0)
-        return Placed(pool.put(p.kernel), pool.put(freeze(KeySet(p.keys.galois, p.keys.relin)), of=p.keys))
+        return Placed(pool.put(p.kernel), stored(pool, p.keys))
 
     def shards(self, r: Execution[BytesKernel, Placed], pool: Pool) -> list[Shard]:
         kernel, state, parts = r.kernel, r.state, EACH * pool.workers

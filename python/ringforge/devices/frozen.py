@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge._native import frozen as native
 from ringforge.devices.base import KeySet
+from ringforge.devices.sharding import Pool, Stored
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 
 Array = npt.NDArray[Any]
@@ -91,6 +92,27 @@ def freeze(value: Any) -> Frozen:
             + ", ".join(sorted({kind.__name__ for kind in _FREEZE}))
         )
     return freezing(value)
+
+
+def stored(pool: Pool, value: Any) -> Stored:
+    """An object in the store of a pool, once for each object. Key sets are put without keys that are an
+    application's own; keys that change are put again.
+
+    Args:
+        value: as of `freeze`.
+    """
+    if isinstance(value, KeySet):
+        return pool.put(freeze(KeySet(value.galois, value.relin)), value, _version(value))
+    return pool.put(freeze(value), value, _version(value))
+
+
+def _version(value: Any) -> tuple[Any, ...]:
+    """What tells keys from what they were before some were inserted."""
+    if isinstance(value, KeySet):
+        return (*_version(value.galois), 0 if value.relin is None else value.relin.key_id)
+    if isinstance(value, _native.GaloisKeys):
+        return tuple((e, value.level(e), value.key_id(e)) for e in value.elements)
+    return ()
 
 
 def thaw(

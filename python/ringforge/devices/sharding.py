@@ -106,13 +106,14 @@ class Pool(ABC):
     threads: int
 
     @abstractmethod
-    def put(self, value: Any, of: Any = None) -> Stored:
+    def put(self, value: Any, of: Any = None, version: Hashable = None) -> Stored:
         """Puts a value where workers read it, once for each object.
 
         Args:
             value: what can be pickled; arrays are shared without copies by the workers of a node.
             of: the object that the value says all of, itself by default; for an object that has been put and is still
-                stored, the stored one is returned. It must not change any more.
+                stored, the stored one is returned.
+            version: of the object, where it can change: it is put again when this differs.
 
         Raises:
             StorageError: the store is full.

@@ -22,7 +22,7 @@ from ringforge import _native
 from ringforge._native import Ciphertext, Context, Evaluator, GadgetShape, Tally
 from ringforge.devices import CpuDevice, Execution, KeySet, Preparation, Report, register
 from ringforge.devices.cpu import operation_counts
-from ringforge.devices.frozen import Frozen, freeze, thaw
+from ringforge.devices.frozen import Frozen, freeze, stored, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import FormatError, MissingKeyError
 from ringforge.matmul import travel
@@ -310,18 +310,18 @@ class _Kernels(Sharded):
         require(p.kernel, p.keys)
         if p.progress is not None:
             p.progress(1.0)
-        return Placed(pool.put(p.kernel), pool.put(freeze(KeySet(p.keys.galois, p.keys.relin)), of=p.keys))
+        return Placed(pool.put(p.kernel), stored(pool, p.keys))
 
     def shards(self, r: Execution[Any, Placed], pool: Pool) -> list[Shard]:
         kernel, state = r.kernel, r.state
         check_inputs(r.inputs, _inputs(kernel), _level(kernel))
-        stored = [pool.put(freeze(c), of=c) for c in r.inputs]
+        placed = [stored(pool, c) for c in r.inputs]
         check = _Check(kernel.context, result_level(kernel), r.inputs[0].key_id)
         found = []
         for part in parts_of(kernel, EACH * pool.workers):
-            function, arguments = self.call(kernel, part, stored)
+            function, arguments = self.call(kernel, part, placed)
             args = (state.kernel, state.keys, *arguments)
-            found.append(Shard(part.name, function, args, check.of(part.results), part.cost))
+            found.append(Shard(part.name, function, args, check.of(part), part.cost))
         return found
 
     def call(self, kernel: Any, part: Part, stored: list[Stored]) -> Call:  # noqa: ARG002
@@ -329,12 +329,12 @@ class _Kernels(Sharded):
         return single, (stored,)
 
     def combine(self, r: Execution[Any, Placed], results: list[Any]) -> tuple[list[Any], Report]:
-        outputs = self.join(r, [made for made, _ in results])
-        return outputs, _report(r, [of for _, of in results], outputs)
+        outputs = self.join(r, [(part, found) for part, found, _ in results])
+        return outputs, _report(r, [made for _, _, made in results], outputs)
 
-    def join(self, r: Execution[Any, Placed], results: list[list[Any]]) -> list[Any]:  # noqa: ARG002
-        """The kernel's results."""
-        return [c for made in results for c in made]
+    def join(self, r: Execution[Any, Placed], results: list[tuple[Part, list[Any]]]) -> list[Any]:  # noqa: ARG002
+        """The kernel's results of those of its parts. Workers come and go: parts are what they were when they began."""
+        return [c for _, found in results for c in found]
 
 
 class _Operands(_Kernels):
@@ -347,10 +347,10 @@ class _Products(_Kernels):
         numbers = {x: None for s in part.sums for pair in s for side in kernel.bases(pair) for x in side}
         return products, (list(map(list, part.sums)), {x: stored[x] for x in numbers})
 
-    def join(self, r: Execution[ProductsKernel, Placed], results: list[list[Any]]) -> list[Any]:
+    def join(self, r: Execution[ProductsKernel, Placed], results: list[tuple[Part, list[Any]]]) -> list[Any]:
         evaluator, out = Evaluator(r.kernel.context, r.threads), []
-        made = iter([c for found in results for c in found])
-        counts = iter([len(s) for p in parts_of(r.kernel, EACH * r.device.pool.workers) for s in p.sums])
+        made = iter([c for _, found in results for c in found])
+        counts = iter([len(s) for part, _ in results for s in part.sums])
         for pairs in r.kernel.sums:
             total, left = next(made), len(pairs) - next(counts)
             while left:
@@ -427,10 +427,11 @@ class _Check:
     level: int
     key_id: int
 
-    def of(self, count: int) -> Callable[[Any], tuple[list[Any], Made]]:
-        """For so many ciphertexts."""
+    def of(self, part: Part) -> Callable[[Any], tuple[Part, list[Any], Made]]:
+        """For the results of a part: with it, they are what is joined."""
+        count = part.results
 
-        def check(result: Any) -> tuple[list[Any], Made]:
+        def check(result: Any) -> tuple[Part, list[Any], Made]:
             made = expect(result, Made, "ciphertexts of a product of matrices")
             if not isinstance(made.ciphertexts, list) or len(made.ciphertexts) != count:
                 raise FormatError(f"a worker returned another number of ciphertexts than {count}")
@@ -438,7 +439,7 @@ class _Check:
             numbers = [made.key_bytes, made.matrix_bytes, *expect(made.operations, dict, "counts").values()]
             if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or set(made.operations) != _NAMES:
                 raise FormatError("a worker returned counts that are none")
-            return found, made
+            return part, found, made
 
         return check
 

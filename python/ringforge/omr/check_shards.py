@@ -8,6 +8,7 @@ each of its shards makes the rotations times powers again, which all units are s
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from functools import cache
 from typing import Any
 
 from ringforge._native import RelinKey
-from ringforge._native.bfv import Ciphertext, Context, Evaluator
+from ringforge._native.bfv import Ciphertext, Context, Evaluator, Noise
 from ringforge._native.omr import CompressionContext, CompressionKeys, CompressionPlan
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
-from ringforge.devices.frozen import Frozen, freeze, thaw
+from ringforge.devices.frozen import Frozen, freeze, stored, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import Error, FormatError, LevelError, MismatchError
 from ringforge.omr.check_kernels import CompressionKernel, RangeCheckKernel, compression_keys
@@ -34,7 +35,6 @@ from ringforge.omr.shards import (
     opened_ciphertext,
     opened_key,
     report_of,
-    stored,
 )
 
 __all__ = ["costs"]
@@ -134,10 +134,22 @@ class _ShardedRangeCheck(Implementation):
             records = expect(given, list, name)
             if len(records) != len(piece.results):
                 raise FormatError(f"a worker returned {len(records)} ciphertexts for {name}, not {len(piece.results)}")
-            return [_checked(context, x, reg, key_id, name) for x, reg in zip(records, piece.results, strict=True)]
+            found = [_checked(context, x, reg, key_id, name) for x, reg in zip(records, piece.results, strict=True)]
+            if planned and any(_apart(c.noise, reg.noise) for c, reg in zip(found, piece.results, strict=True)):
+                raise FormatError(
+                    f"a worker returned a ciphertext of other noise for {name} than follows from its inputs"
+                )
+            return found
+
+        planned = not any(_apart(c.noise, reg.noise) for c, reg in zip(inputs, piece.inputs, strict=True))
 
         put = tuple(stored(pool, c) for c in inputs)
         return Shard(name, _piece, (numbers(context), piece.packed(), r.state.put, put), check, cost)
+
+
+def _apart(a: Noise, b: Noise) -> bool:
+    """Whether two differ by more than rounding."""
+    return not (abs(a.log_deviation - b.log_deviation) <= 1e-9 and (a.degree, a.reuse) == (b.degree, b.reuse))
 
 
 def _checked(context: Context, record: Any, reg: Reg, key_id: int, what: str) -> Ciphertext:
@@ -151,7 +163,8 @@ def _checked(context: Context, record: Any, reg: Reg, key_id: int, what: str) ->
         c.limbs != reg.limbs
         or c.size != reg.parts
         or c.key_id != key_id
-        or c.log_deviation > reg.noise.log_deviation + 1e-9
+        or c.t != context.params.t
+        or not -math.inf < c.noise.log_deviation <= reg.noise.log_deviation + 1e-9
     ):
         raise FormatError(f"a worker returned a ciphertext of {c.limbs} limbs and {c.size} parts for {what}")
     return c
@@ -198,6 +211,7 @@ class _ShardedCompression(Sharded):
                 raise FormatError(f"a worker returned units {found} of a digest, not {units}")
             return bytes(given)
 
+        workers = pool.workers  # which come and go
         arguments = (of, (plan.messages, plan.words), state.keys, put, state.words)
         return [
             Shard(
@@ -207,7 +221,7 @@ class _ShardedCompression(Sharded):
                 lambda given, units=units: check(units, given),  # type: ignore[misc]
                 cost,
             )
-            for units, cost in zip(_units(kernel, pool.workers), costs(kernel, pool.workers)[0], strict=True)
+            for units, cost in zip(_units(kernel, workers), costs(kernel, workers)[0], strict=True)
         ]
 
     def combine(self, r: Execution[CompressionKernel, _Compression], results: list[Any]) -> tuple[list[Any], Report]:

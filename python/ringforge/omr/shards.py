@@ -10,7 +10,7 @@ their own; they go over all limbs. Rotations of the key are a chain, made by one
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ringforge._native import GaloisKeys, OpCounts, RelinKey
+from ringforge._native import GaloisKeys, OpCounts
 from ringforge._native.bfv import Ciphertext, Context, Parameters
 from ringforge._native.omr import Babies
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
-from ringforge.devices.frozen import freeze, thaw
+from ringforge.devices.frozen import stored, thaw
 from ringforge.devices.sharding import Cost, Distant, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel, Bytes
@@ -72,11 +72,6 @@ class _Shape:
 
     def opened(self) -> AffineShape:
         return AffineShape(context_of(self.context), self.columns, self.outputs, self.babies, self.method, self.limbs)
-
-
-def stored(pool: Pool, value: GaloisKeys | RelinKey | Ciphertext) -> Stored:
-    """Keys or a ciphertext in the store, once for each object."""
-    return pool.put(freeze(value), of=value)
 
 
 def opened_key(task: Task, put: Stored) -> Any:
@@ -160,8 +155,13 @@ class RemoteBabies(Distant):
         self.shape, self.key, self.rows = shape, key, rows
 
     def fetched(self, pool: Pool) -> Babies:
-        shards = [Shard(f"omr limb {i}", _value, (x,), lambda given: given) for i, x in enumerate(self.rows)]
-        rows = pool.run(shards)
+        n, primes = self.shape.context.params.degree, self.shape.context.params.q
+        wanted = (self.shape.layout.rotations, 2, n)
+
+        def check(i: int) -> Callable[[Any], Words]:
+            return lambda given: _words(given, wanted, [primes[i]], f"limb {i} of rotations of a key")
+
+        rows = pool.run([Shard(f"omr limb {i}", _value, (x,), check(i)) for i, x in enumerate(self.rows)])
         rotations = [[[limb[r, part] for limb in rows] for part in (0, 1)] for r in range(1, len(rows[0]))]
         return self.shape.native.assemble_babies(self.key, rotations)
 
@@ -272,7 +272,7 @@ class _ShardedAffine(Implementation):
         return given
 
     def _summing(self, r: Execution[AffineKernel, _Placed], pool: Pool, babies: RemoteBabies) -> list[Shard]:
-        kernel, shape = r.kernel, r.kernel.shape
+        kernel, shape, workers = r.kernel, r.kernel.shape, pool.workers  # which come and go
         n, primes, what = shape.context.params.degree, shape.context.params.q, "sums of giant steps"
         travelling = _Shape.of(shape)
 
@@ -293,7 +293,7 @@ class _ShardedAffine(Implementation):
                 lambda given, limbs=limbs: check(limbs, given),  # type: ignore[misc]
                 cost,
             )
-            for limbs, cost in zip(cut(shape.limbs, pool.workers), costs(kernel, pool.workers)[0], strict=True)
+            for limbs, cost in zip(cut(shape.limbs, workers), costs(kernel, workers)[0], strict=True)
         ]
 
     def _rotated(

@@ -133,6 +133,7 @@ def _put_table(pool: Pool, table: LookupTable, below: int) -> list[Stored]:
     with _PUTTING:
         of_pool = _TABLES.setdefault(table, WeakKeyDictionary()).setdefault(pool, {})
         if below not in of_pool:
+            of_pool.clear()  # sessions of another number of workers hold theirs as long as they run
             plan = table.plan
             of_pool[below] = [
                 pool.put(part_of(plan, table.arrays, group, below, prefix), object())

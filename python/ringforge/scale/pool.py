@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +44,7 @@ _UNDER_WAY = 0.25
 
 _NAMES = itertools.count()
 _LIVING: weakref.WeakValueDictionary[str, RayStored] = weakref.WeakValueDictionary()
+_LIVING_LOCK = threading.Lock()
 
 #: What Ray says when a shard is lost; its like may succeed elsewhere.
 _LOST = (
@@ -100,7 +101,9 @@ class RayPool(Pool):
         self._workers = workers
         self.counts = Counts()
         self._lock = threading.Lock()
-        self._put: weakref.WeakValueDictionary[int, RayStored] = weakref.WeakValueDictionary()
+        #: Under way, of all runs: shards, and bytes of their arguments and results.
+        self._under_way = (0, 0)
+        self._put: weakref.WeakValueDictionary[tuple[int, Hashable], RayStored] = weakref.WeakValueDictionary()
         self._remote = ray.remote(num_returns="streaming", max_retries=0)(work)
         self._end = ray.remote(num_cpus=0, max_retries=0)(end)
         self.workers  # noqa: B018  # refuses a cluster without workers at once
@@ -124,16 +127,17 @@ class RayPool(Pool):
 
     # ---- the store ----
 
-    def put(self, value: Any, of: Any = None) -> RayStored:
+    def put(self, value: Any, of: Any = None, version: Hashable = None) -> RayStored:
         of = value if of is None else of
         with self._lock:
             self.cluster.answers()
-            found = self._put.get(id(of))
+            found = self._put.get((id(of), version))
             if found is not None:
                 return found
             packed = pack(value, _refuse_stored)
             room = min((n.store for n in self.cluster.look()), default=0)
-            held = sum(s.bytes for s in list(_LIVING.values()))
+            with _LIVING_LOCK:
+                held = sum(s.bytes for s in list(_LIVING.values()))
             if held + packed.bytes > room * (1 - _UNDER_WAY):
                 raise StorageError(
                     f"the object store of a node has {room:,} bytes, of which {held:,} are taken: {packed.bytes:,} "
@@ -148,11 +152,29 @@ class RayPool(Pool):
                     "(ray start --object-store-memory)"
                 ) from e
             stored = RayStored(f"stored-{next(_NAMES)}", packed.bytes, reference, of)
-            _LIVING[stored.name] = self._put[id(of)] = stored
+            self._put[id(of), version] = stored
+            with _LIVING_LOCK:
+                _LIVING[stored.name] = stored
             self.counts.put(packed.bytes)
             return stored
 
     # ---- shards ----
+
+    def admit(self, size: int, shards: int, room: float) -> bool:
+        """Whether a shard whose arguments and results have `size` bytes may be sent: what waits here takes no memory
+        of workers. One may always be, so that every run comes to an end. `leave` takes it back."""
+        with self._lock:
+            count, taken = self._under_way
+            if count and (count >= shards or taken + size > room):
+                return False
+            self._under_way = (count + 1, taken + size)
+            return True
+
+    def leave(self, size: int) -> None:
+        """A shard that was admitted is over."""
+        with self._lock:
+            count, taken = self._under_way
+            self._under_way = (count - 1, taken - size)
 
     def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
         self.cluster.answers()
@@ -177,10 +199,12 @@ class RayPool(Pool):
                 f"largest node has {max((n.memory for n in nodes), default=0):,} bytes: add a larger node, or cut the "
                 "work for more workers"
             )
+        with _LIVING_LOCK:
+            living = frozenset(_LIVING.keys())
         call = Call(
             packed,
             tuple(stored),
-            frozenset(list(_LIVING.keys())),
+            living,
             self.threads,
             min(n.memory // max(1, n.cpus // self.threads) for n in able),
             installation(),
@@ -235,7 +259,7 @@ class _Run:
         try:
             while len(self._results) < len(self._shards):
                 self._send()
-                for stream in ray.wait(list(self._going), num_returns=len(self._going), timeout=_LOOK / 4)[0]:
+                for stream in self._ready():
                     self._hear(self._going[stream])
                 if time.monotonic() - last > _LOOK:
                     last = time.monotonic()
@@ -248,25 +272,47 @@ class _Run:
                 if self._going:
                     self._pool.cluster.answers()
                     self._pool.stop(self._going.values())
+            for attempt in list(self._going.values()):
+                self._over(attempt)
         if self._progress is not None:
             self._progress(1.0)
         return [self._results[i] for i in range(len(self._shards))]
 
+    def _ready(self) -> list[Any]:
+        """Streams of shards that have something to tell; waits a little where none has."""
+        going = list(self._going)
+        if not going:  # other runs have all workers
+            time.sleep(_LOOK / 4)
+            return []
+        if not ray.wait(going, num_returns=1, timeout=_LOOK / 4)[0]:
+            return []
+        ready: list[Any] = ray.wait(going, num_returns=len(going), timeout=0)[0]
+        return ready
+
     def _send(self) -> None:
-        """Keeps workers busy, and no more than that: what waits here takes no memory of theirs."""
+        """Keeps workers busy, and no more than that."""
+        if not self._waiting:
+            return
         workers = self._pool.workers
         most = workers if self._pool.limited else 2 * workers
         room = _UNDER_WAY * min(n.store for n in self._pool.cluster.look())
-        taken = float(sum(a.shard.cost.result + a.sent for a in self._going.values()))
-        while self._waiting and len(self._going) < most:
+        while self._waiting:
             index, avoid = self._waiting[0]
-            cost = self._shards[index].cost
-            if self._going and taken + cost.sent + cost.result > room:
+            shard = self._shards[index]
+            if not self._pool.admit(_size(shard), most, room):
                 return
             self._waiting.popleft()
-            attempt = self._pool.send(self._shards[index], index, avoid)
+            try:
+                attempt = self._pool.send(shard, index, avoid)
+            except BaseException:
+                self._pool.leave(_size(shard))
+                raise
             self._going[attempt.stream] = attempt
-            taken += attempt.sent + cost.result
+
+    def _over(self, attempt: _Attempt) -> None:
+        """Nothing of a shard is under way any more."""
+        del self._going[attempt.stream]
+        self._pool.leave(_size(attempt.shard))
 
     def _hear(self, attempt: _Attempt) -> None:
         """Takes the next that a worker tells."""
@@ -313,7 +359,7 @@ class _Run:
         except FormatError as e:
             self._again(attempt, "wrong", str(e))
             return
-        self._going.pop(attempt.stream)
+        self._over(attempt)
         self._results[attempt.index] = checked
         self._slowest = max(self._slowest, result.seconds)
         self._pool.counts.computed(shard, attempt.sent, size, result.seconds, result.cpu_seconds)
@@ -324,7 +370,7 @@ class _Run:
         Raises:
             Error: it has gone wrong too often.
         """
-        self._going.pop(attempt.stream)
+        self._over(attempt)
         self._pool.counts.failed(attempt.shard, how)
         failures = self._failures[attempt.index]
         failures.append(f"{attempt.where}: {how}, {why}")
@@ -362,6 +408,11 @@ def _refuse_stored(value: Any) -> str | None:
     if isinstance(value, RayStored):
         raise ParameterError("a stored value cannot be part of another one: give both to the shard")
     return None
+
+
+def _size(shard: Shard) -> int:
+    """Bytes of a shard's arguments and results, as planned."""
+    return shard.cost.sent + shard.cost.result
 
 
 def _last_line(error: BaseException) -> str:

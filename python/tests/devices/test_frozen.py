@@ -23,10 +23,11 @@ from ringforge import _native
 from ringforge._native import fhew
 from ringforge.devices import KeySet
 from ringforge.devices.ciphertexts import World, facts, words
-from ringforge.devices.frozen import Frozen, freeze, thaw
+from ringforge.devices.frozen import Frozen, freeze, stored, thaw
 from ringforge.errors import FormatError, ParameterError
 from tests.foreign_world import Bfv, Bgv
 from tests.omr.test_affine import World as Affine
+from tests.scale.local import LocalPool, Worker
 
 SEED = _native.TestSeed(bytes(32))
 
@@ -491,6 +492,19 @@ def refusals(c: Any, keys: KeySet) -> list[tuple[str, Any]]:
         ("rotations", Frozen("rotations of a key", ((), ()), ())),
         ("rotations", Frozen("rotations of a key", ((said, said), ((0.0, 0, 0),) * 2), f.arrays)),
     ]  # fmt: skip
+
+
+def test_keys_that_change_are_put_again(world: World) -> None:
+    pool = LocalPool()
+    keys = KeySet(_native.GaloisKeys(), world._client.relin_key(world._secret))
+    first = stored(pool, keys)
+    assert stored(pool, keys) is first
+    element = world.context.rotation_element(3)
+    keys.galois.insert(world._client.galois_key(world._secret, element))
+    assert stored(pool, keys) is not first
+    galois = stored(pool, keys.galois)
+    assert stored(pool, keys.galois) is galois
+    assert element in thaw(Worker(1, lambda _: True).get(galois))
 
 
 def test_refusals(world: World, keys: KeySet) -> None:

@@ -192,8 +192,8 @@ def test_no_secret_is_put_into_the_store() -> None:
     kept: list[bytes] = []
 
     class Listening(LocalPool):
-        def put(self, value: Any, of: Any = None) -> Any:
-            held = super().put(value, of)
+        def put(self, value: Any, of: Any = None, version: Any = None) -> Any:
+            held = super().put(value, of, version)
             kept.extend([held.data, *held.buffers])
             return held
 

@@ -188,6 +188,15 @@ def test_cancelling_and_parts_that_are_none() -> None:
             native.join_parts(q.keys, packed, below)
 
 
+def test_a_table_is_stored_as_it_was_cut_last() -> None:
+    q = Query(small("ringforge", 3, 4))
+    pool = LocalPool(workers=2)
+    for below in (1, 2, 1):
+        parts = shards._put_table(pool, q.table, below)
+        assert list(shards._TABLES[q.table][pool]) == [below]
+        assert len(parts) == q.plan.groups << below
+
+
 def test_a_table_that_is_dropped_leaves_the_store() -> None:
     q = Query(small("ringforge", 3, 4))
     pool = LocalPool(workers=2)

@@ -40,7 +40,7 @@ def cluster(nodes: int = 3, store: int = STORE, **options: Any) -> Iterator[tupl
     try:
         ours.add_node(num_cpus=0, object_store_memory=store, include_dashboard=False, temp_dir=str(place / "ray"))
         for _ in range(nodes):
-            ours.add_node(num_cpus=1, object_store_memory=store, memory=max(1 << 30, 3 * store))
+            ours.add_node(num_cpus=1, object_store_memory=store, memory=max(4 << 30, 3 * store))
         device = open_device(f"ray:{ours.address}", **options)
         assert isinstance(device, RayDevice)
         yield ours, device

@@ -67,18 +67,19 @@ class LocalPool(Pool):
 
     def __init__(self, workers: int = 3, threads: int = 1, spoil: Callable[[Any], Any] | None = None) -> None:
         self.workers, self.threads, self._spoil = workers, threads, spoil
-        self._put: dict[int, Held] = {}
+        self._put: dict[tuple[int, Hashable], Held] = {}
         self.ran: list[str] = []
 
-    def put(self, value: Any, of: Any = None) -> Held:
+    def put(self, value: Any, of: Any = None, version: Hashable = None) -> Held:
         of = value if of is None else of
-        if id(of) not in self._put:
+        key = (id(of), version)
+        if key not in self._put:
             buffers: list[pickle.PickleBuffer] = []
             data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
             parts = tuple(bytes(b.raw()) for b in buffers)
             held = Held(f"stored-{next(_NAMES)}", len(data) + sum(map(len, parts)), data, parts, of)
-            _HELD[held.name] = self._put[id(of)] = held
-        return self._put[id(of)]
+            _HELD[held.name] = self._put[key] = held
+        return self._put[key]
 
     def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
         done = 0

@@ -72,8 +72,8 @@ class Keeping(RayPool):
         super().__init__(*args)
         self._kept: list[Any] = []
 
-    def put(self, value: Any, of: Any = None) -> Any:
-        self._kept.append(super().put(value, of))
+    def put(self, value: Any, of: Any = None, version: Any = None) -> Any:
+        self._kept.append(super().put(value, of, version))
         return self._kept[-1]
 
 

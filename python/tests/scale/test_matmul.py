@@ -102,6 +102,17 @@ def test_grids_of_blocks_have_the_words_of_cpu(grid: World, expected: dict[str, 
     assert len(ran) == len(set(ran)) == min(60, shards.EACH * workers)
 
 
+@pytest.mark.parametrize("after", [1, 2, 100])
+def test_workers_come_and_go(grid: World, expected: dict[str, Parcel], after: int) -> None:
+    class Changing(LocalPool):
+        def run(self, found: Any, progress: Any = None) -> Any:
+            results = super().run(found, progress)
+            self.workers = after
+            return results
+
+    grid.same(grid.run(ShardedDevice("ray:here", Changing(workers=3))), expected)
+
+
 def test_moved_operands_and_single_kernels_have_the_words_of_cpu() -> None:
     """A chain of products, whose middle result is moved; a transpose; a plain product; a product entry by entry."""
     world = World(

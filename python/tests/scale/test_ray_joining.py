@@ -57,6 +57,7 @@ def test_addresses_that_are_refused(name: str, said: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_devices_of_one_cluster_are_left_one_by_one() -> None:
     first, second = opened(NODE), opened("ray:local", workers=1)
     place = first.pool.cluster._place

@@ -243,6 +243,23 @@ def test_two_threads_share_a_pool(pool: RayPool) -> None:
     assert results == [True, True]
 
 
+def test_threads_of_a_pool_have_its_workers_together(pool: RayPool, tmp_path: Path) -> None:
+    one = RayPool(pool.cluster, workers=1)
+    most: list[int] = []
+
+    def work(name: str) -> None:
+        shards = [shard(f"{name}{i}", toys.alone, str(tmp_path), f"{name}{i}") for i in range(3)]
+        most.extend(one.run(shards))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert most == [1] * 6
+    assert one._under_way == (0, 0)
+
+
 def test_a_fork_is_refused(pool: RayPool) -> None:
     shards, _ = sums(pool)
     read, write = os.pipe()
