@@ -129,6 +129,34 @@ class Pool(ABC):
         """
 
 
+class Share(Pool):
+    """A part of a pool, for one of several things that are computed at a time: shards are cut for as few workers, and
+    go to whichever are free.
+
+    Args:
+        pool: whose workers and store these are. parts: things at a time.
+    """
+
+    def __init__(self, pool: Pool, parts: int) -> None:
+        self.pool, self._parts = pool, parts
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        """At least one."""
+        return max(1, self.pool.workers // self._parts)
+
+    @property
+    def threads(self) -> int:  # type: ignore[override]
+        """Of each."""
+        return self.pool.threads
+
+    def put(self, value: Any, of: Any = None, version: Hashable = None) -> Stored:
+        return self.pool.put(value, of, version)
+
+    def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
+        return self.pool.run(shards, progress)
+
+
 class Distant(Buffer):
     """A result that stays in the store."""
 
@@ -146,6 +174,10 @@ class ShardedDevice(Device):
 
     def __init__(self, name: str, pool: Pool) -> None:
         self.name, self.pool = name, pool
+
+    def shared(self, parts: int) -> ShardedDevice:
+        """The same workers for one of so many things that are computed at a time."""
+        return self if parts == 1 else ShardedDevice(self.name, Share(self.pool, parts))
 
     def fetch(self, buffer: Any) -> Any:
         return buffer.fetched(self.pool) if isinstance(buffer, Distant) else super().fetch(buffer)

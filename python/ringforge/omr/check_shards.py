@@ -2,7 +2,8 @@
 # Copyright 2026 The Ringforge authors
 """Range check and compression on the workers of a pool.
 
-The range check is a shard for each clue, up to where clues meet, and one for the rest. Compression is cut by units;
+The range check is one shard for one worker; for several, one for each clue, up to where clues meet, and one for the
+rest. Compression is cut by units;
 each of its shards makes the rotations times powers again, which all units are summed from.
 """
 
@@ -103,8 +104,8 @@ class _ShardedRangeCheck(Implementation):
         for c in inputs:
             if c.key_id != r.state.relin.key_id:
                 raise MismatchError("the relinearisation key was made under another secret key than the inputs")
-        first, rest = pieces(kernel.program)
-        prices = costs(kernel)
+        first, rest = _cut(kernel, pool.workers)
+        prices = costs(kernel, 2 if first else 1)
         share = sum(x.seconds for x in prices[0]) / sum(x.seconds for stage in prices for x in stage)
         if first:
             shards = [
@@ -150,6 +151,12 @@ class _ShardedRangeCheck(Implementation):
 def _apart(a: Noise, b: Noise) -> bool:
     """Whether two differ by more than rounding."""
     return not (abs(a.log_deviation - b.log_deviation) <= 1e-9 and (a.degree, a.reuse) == (b.degree, b.reuse))
+
+
+def _cut(kernel: RangeCheckKernel, workers: int) -> tuple[list[Piece], Piece]:
+    """The pieces for so many workers."""
+    program = kernel.program
+    return pieces(program) if workers > 1 else ([], Piece(program.inputs, program.ops, (program.result,)))
 
 
 def _checked(context: Context, record: Any, reg: Reg, key_id: int, what: str) -> Ciphertext:
@@ -275,7 +282,7 @@ def costs(kernel: RangeCheckKernel | CompressionKernel, parts: int = 1) -> list[
                 for x in _units(kernel, parts)
             ]
         ]
-    first, rest = pieces(kernel.program)
+    first, rest = _cut(kernel, parts)
     key = int(kernel.context.gadget.key_bytes(p.max_limbs))
 
     def cost(piece: Piece) -> Cost:

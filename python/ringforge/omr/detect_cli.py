@@ -81,6 +81,12 @@ def serve(
             autocompletion=completion.devices,
         ),
     ] = "cpu",
+    at_once: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Requests that are computed at a time: on a device of many workers, each on its share of them."
+        ),
+    ] = 1,
     moving: Annotated[float, typer.Option(help="Seconds for a receiver to send its key, or to take a digest.")] = 600.0,
     stall: ServerStall = 30.0,
     grace: Annotated[
@@ -92,7 +98,8 @@ def serve(
 ) -> None:
     """Searches a board for receivers, until it is stopped (SIGTERM, Ctrl-C).
 
-    Prints its port as JSON when it is ready. One request computes at a time, on all threads; receivers take turns.
+    Prints its port as JSON when it is ready. One request computes at a time, on all threads (more with --at-once);
+    receivers take turns.
     Requests are written down before they are acknowledged: after a crash, start it again on the same store, and it goes
     on with the step that was not finished. Events are logged as JSON lines: sizes, times, stages, a keyed hash of the
     receiver; never contents. Beyond this machine it needs TLS, or --plaintext.
@@ -117,13 +124,15 @@ def serve(
     workers = thread_count(threads)
     listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
-    kept = Kept(keys_each=keys_per_client, jobs_each=jobs_per_client, keep_seconds=keep, disk=parse_size(disk))
+    kept = Kept(
+        keys_each=keys_per_client, jobs_each=jobs_per_client, at_once=at_once, keep_seconds=keep, disk=parse_size(disk)
+    )
     s = named(parameters, insecure)
     with contextlib.ExitStack() as stack:
         token = client_token(board_token_file)
         opened = open_board(board, s, threads=workers, ca=board_ca, token=token, plaintext=plaintext)
         source = stack.enter_context(contextlib.closing(opened))
-        worker = Detector(s, source, shards=shards, threads=workers, device=device)
+        worker = Detector(s, source, shards=shards, threads=workers, device=device, at_once=at_once)
         depot = stack.enter_context(contextlib.closing(Depot(store)))
         path = quota_file or store.with_name(f"{store.resolve().name}.quota.sqlite")
         quota = stack.enter_context(contextlib.closing(Quota(path, {"bulletins": bulletins_per_day}, words=QUOTAS)))

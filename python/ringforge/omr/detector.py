@@ -10,6 +10,7 @@ does the same for all windows, and for every receiver.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from ringforge import _native
 from ringforge._native.bfv import Ciphertext
 from ringforge._native.omr import CompressionPlan
 from ringforge.devices import Device, open_device
+from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.omr.board import Encoder
 from ringforge.omr.compress import compression_plan
@@ -93,6 +95,7 @@ class Detector:
         s: the set of the board. source: the board.
         method: of keys that are taken. shards: of the affine transform. threads: for each step.
         device: that computes the affine transform, and range check and compression if it can; else `cpu` does.
+        at_once: requests that are computed at a time; each has its share of a device's workers.
 
     Raises:
         ParameterError: more shards than giant steps, or a device that does not compute one of them.
@@ -107,9 +110,11 @@ class Detector:
         shards: int = 1,
         threads: int = 1,
         device: Device | str = "cpu",
+        at_once: int = 1,
     ) -> None:
         self.set, self._source, self._threads = s, source, threads
-        self._device = open_device(device) if isinstance(device, str) else device
+        opened = open_device(device) if isinstance(device, str) else device
+        self._device = opened.shared(at_once) if isinstance(opened, ShardedDevice) else opened
         self.plan = Plan.make(s, method)
         self.shards = self.plan.shards(shards)
         self._device.check(BabiesKernel(self.plan.shape))
@@ -118,7 +123,7 @@ class Detector:
         self._encoder = encoder(self.plan, threads)
         self._capacities = capacities(s)
         self._lock = threading.Lock()
-        self._last: tuple[str, DetectorSession] | None = None
+        self._at_once, self._last = at_once, OrderedDict[str, DetectorSession]()
 
     def describe(self) -> dict[str, Any]:
         """What receivers are told."""
@@ -200,17 +205,20 @@ class Detector:
         return compression_plan(self.set, capacity, 1 + (self.set.payload_words if payload else 0))
 
     def open(self, key: Path, progress: Progress | None = None) -> DetectorSession:
-        """Reads a detection key; that of the last request is at hand, with the rotations of its signal key.
+        """Reads a detection key; those of the last requests, as many as are computed at a time, are at hand, with the
+        rotations of their signal keys.
 
         Raises:
             Error "cancelled": `progress` returned False.
         """
         with self._lock:
-            if self._last is None or self._last[0] != str(key):
-                self._last = None  # first lets go of the memory
+            if str(key) not in self._last:
+                while len(self._last) >= self._at_once:  # first lets go of the memory
+                    self._last.popitem(last=False)
                 loaded = DetectionKey.load(key, self.set, self._threads, progress)
-                self._last = (str(key), DetectorSession(self, Engine(self.plan, loaded, self._threads, self._device)))
-            return self._last[1]
+                self._last[str(key)] = DetectorSession(self, Engine(self.plan, loaded, self._threads, self._device))
+            self._last.move_to_end(str(key))
+            return self._last[str(key)]
 
     # ---- bulletins ----
 

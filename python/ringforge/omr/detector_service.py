@@ -39,6 +39,7 @@ class Kept:
 
     Attributes:
         keys_each: detection keys of one client. jobs_each: unfinished requests of one client.
+        at_once: requests that are computed at a time.
         keep_seconds: how long digests of finished requests, and what was computed for them, stay.
         disk: bytes of everything; keys that would go beyond are refused.
 
@@ -48,11 +49,12 @@ class Kept:
 
     keys_each: int = 2
     jobs_each: int = 64
+    at_once: int = 1
     keep_seconds: float = 86_400.0
     disk: int = 64 << 30
 
     def __post_init__(self) -> None:
-        for name in ("keys_each", "jobs_each", "disk"):
+        for name in ("keys_each", "jobs_each", "at_once", "disk"):
             if getattr(self, name) < 1:
                 raise ParameterError(f"{name.replace('_', ' ')}: {getattr(self, name)}; 1 is the least")
         if not 1 <= self.keep_seconds <= MAX_SECONDS:
@@ -84,7 +86,7 @@ class Service(JobService):
         log: Log | None = None,
     ) -> None:
         log, kept = log or Log(None), kept or Kept()
-        jobs = Jobs(depot, worker, limits.waiting, kept.jobs_each, log)
+        jobs = Jobs(depot, worker, limits.waiting, kept.jobs_each, log, kept.at_once)
         super().__init__(wire.SERVICE, wire.METHODS, limits, quota, depot, jobs, kept, tokens, log)
         self._worker = worker
 

@@ -20,22 +20,31 @@ _CAPACITY = 62
 
 _WHY = "what it takes is shown, nothing is encrypted"
 
-_SUMS, _HORNER, _PIECE, _PART, _BABIES = (
+_WHOLE, _SUMS, _HORNER, _PIECE, _PART, _BABIES = (
     f"{module.__name__}.{function.__qualname__}"
     for module, function in (
-        (shards, shards._sums), (shards, shards._horner), (check_shards, check_shards._piece),
+        (shards, shards._whole), (shards, shards._sums), (shards, shards._horner), (check_shards, check_shards._piece),
         (check_shards, check_shards._part), (shards, shards._babies),
     )
 )  # fmt: skip
 
 
-def _first(plan: Plan, workers: int) -> list[Stage]:
-    """Once for a receiver: keys on every node, rotations of its key, and each worker's limbs of them."""
-    ((cost,),) = shards.costs(BabiesKernel(plan.shape))
+def _share(workers: int, count: int) -> int:
+    """Workers for each of so many bulletins, as many of which as there are workers for are searched at a time."""
+    return max(1, workers // count)
+
+
+def _first(plan: Plan, count: int, workers: int) -> list[Stage]:
+    """Once for a receiver: keys on every node, and rotations of its key: in the store by limbs, or at each worker."""
     keys, limbs = _key_bytes(plan), plan.shape.limbs
+    put = Stage("keys into the store", (Cost(stored=keys),) * workers, keys)
+    ((cost,),) = shards.costs(BabiesKernel(plan.shape), 2)
+    if _share(workers, count) == 1:
+        once = min(workers, count)
+        return [put, Stage("rotations of a key", (Cost(cost.seconds, memory=cost.result),) * once, kept=keys)]
     row = int(plan.shape.native.baby_bytes) // limbs
     return [
-        Stage("keys into the store", (Cost(stored=keys),) * workers, keys),
+        put,
         Stage("rotations of a key", (_without(cost, keys),), kept=keys, function=_BABIES),
         Stage("rotations into the store", tuple(Cost(stored=len(x) * row) for x in cut(limbs, workers)), kept=keys),
     ]
@@ -47,25 +56,33 @@ def _key_bytes(plan: Plan) -> int:
     return 3 * int(context.gadget.key_bytes(context.params.max_limbs))
 
 
-def _stages(plan: Plan, workers: int) -> list[Stage]:
-    context, size = plan.shape.context, plan.set
-    affine, *rest = shards.costs(AffineKernel(plan.shape, 0, plan.giants), workers)
-    babies, keys = int(plan.shape.native.baby_bytes), _key_bytes(plan)
-    kept, one = babies + keys, keys // 3
-    diagonals = plan.diagonal_bytes
-    # Rotations of the key are in the store from before; of a shard's part, each reads its own limbs.
-    sums = tuple(_without(c, c.stored - diagonals) for c in affine)
-    found = [Stage("affine: sums", sums, diagonals, kept=kept, function=_SUMS)]
+def _stages(plan: Plan, count: int, workers: int) -> list[Stage]:
+    context, size, share = plan.shape.context, plan.set, _share(workers, count)
+    affine, *rest = shards.costs(AffineKernel(plan.shape, 0, plan.giants), share)
+    keys, diagonals = _key_bytes(plan), plan.diagonal_bytes
+    kept, one = keys, keys // 3
+    if share == 1:
+        ((rotations,),) = shards.costs(BabiesKernel(plan.shape), 2)
+        whole = [replace(_without(c, 2 * one), seconds=c.seconds - rotations.seconds) for c in affine]
+        found = [Stage("affine transform", tuple(whole * count), 0, kept=keys, function=_WHOLE)]
+    else:
+        # Rotations of the key are in the store from before; of a shard's part, each reads its own limbs.
+        kept += int(plan.shape.native.baby_bytes)
+        sums = [_without(c, c.stored - diagonals) for c in affine]
+        found = [Stage("affine: sums", tuple(sums * count), 0 if count > 1 else diagonals, kept=kept, function=_SUMS)]
     # While outputs are put, the sums that they are made of are still there.
-    both = kept + sum(c.result for c in sums)
+    both = kept + count * sum(c.result for c in affine)
     for horner in rest:
-        found.append(Stage("affine: outputs", tuple(_without(c, 2 * one) for c in horner), 0, 0.0, both, _HORNER))
-    checks = check_shards.costs(RangeCheckKernel(context, plan.program))
-    for name, costs in zip(["range check: clues", "range check: rest"][-len(checks) :], checks, strict=True):
-        found.append(Stage(name, tuple(_without(c, one) for c in costs), 0, 0.0, kept, _PIECE))
+        outputs = [_without(c, 2 * one) for c in horner]
+        found.append(Stage("affine: outputs", tuple(outputs * count), 0, 0.0, both, _HORNER))
+    checks = check_shards.costs(RangeCheckKernel(context, plan.program), share)
+    names = ["range check"] if len(checks) == 1 else ["range check: clues", "range check: rest"]
+    for name, costs in zip(names, checks, strict=True):
+        found.append(Stage(name, tuple([_without(c, one) for c in costs] * count), 0, 0.0, kept, _PIECE))
     digest = compression_plan(size, _CAPACITY, 1 + size.payload_words)
-    (parts,) = check_shards.costs(CompressionKernel(context, digest, 0, digest.units), workers)
-    found.append(Stage("compression", tuple(parts), parts[0].stored, 0.0, kept, _PART))
+    (parts,) = check_shards.costs(CompressionKernel(context, digest, 0, digest.units), share)
+    shared = parts[0].stored if count == 1 else 0
+    found.append(Stage("compression", tuple(parts * count), shared, 0.0, kept, _PART))
     return found
 
 
@@ -75,7 +92,7 @@ def _without(cost: Cost, count: int) -> Cost:
 
 
 def workload(name: str, size: int) -> Workload:
-    """Bulletins for one receiver, whose keys are in the store.
+    """Bulletins for one receiver, as many at a time as there are workers.
 
     Args:
         name: of a set; "" takes the default. size: bulletins, 0 takes one.
@@ -86,4 +103,4 @@ def workload(name: str, size: int) -> Workload:
     s = sets.named(name or "ringforge", _WHY)
     plan, count = Plan.make(s), size or 1
     what = f"{count:,} bulletins of {s.entries:,} messages, searched for one receiver; set {s.name}"
-    return Workload(what, partial(_stages, plan), count, partial(_first, plan))
+    return Workload(what, partial(_stages, plan, count), 1, partial(_first, plan, count))

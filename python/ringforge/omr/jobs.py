@@ -11,6 +11,7 @@ Which work is done, in which order, with which sizes, does not depend on what is
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Callable
 
@@ -49,12 +50,14 @@ class Jobs(jobs.Jobs[Job]):
 
     Args:
         depot: where they are kept. worker: computes. waiting: requests that may wait. each: unfinished ones of a
-        client. log: for events.
+        client. log: for events. at_once: requests that are computed at a time; those of a key about a bulletin, which
+        have steps in common, one after the other.
     """
 
-    def __init__(self, depot: Depot, worker: Worker, waiting: int, each: int, log: Log) -> None:
-        super().__init__(depot, waiting, each, log, "the detector")
+    def __init__(self, depot: Depot, worker: Worker, waiting: int, each: int, log: Log, at_once: int = 1) -> None:
+        super().__init__(depot, waiting, each, log, "the detector", at_once)
         self._depot, self._worker = depot, worker
+        self._busy, self._free = set[tuple[str, str, str]](), threading.Condition()
 
     def submit(self, client: str, request: Request, charge: Callable[[], None]) -> Job:
         """Writes a request down and sees to it; one that is there already is not begun anew.
@@ -75,6 +78,21 @@ class Jobs(jobs.Jobs[Job]):
         return job.state == "done" and job.digest == steps[-1].name and self._depot.has_result(job.client, steps[-1])
 
     def compute(self, job: Job, tell: Tell) -> Job:
+        of = (job.client, job.request.key, job.request.digest)
+        with self._free:
+            while of in self._busy:
+                if not tell(Progress("running")):
+                    return job
+                self._free.wait(0.2)
+            self._busy.add(of)
+        try:
+            return self._compute(job, tell)
+        finally:
+            with self._free:
+                self._busy.remove(of)
+                self._free.notify_all()
+
+    def _compute(self, job: Job, tell: Tell) -> Job:
         steps = self._worker.steps(job.request)
         finished = self._finished(job.client, steps)
         course = _Course(steps, finished)

@@ -2,13 +2,15 @@
 # Copyright 2026 The Ringforge authors
 """Detection on the workers of a pool: how its kernels are cut, what travels, and what each part costs.
 
-The affine transform is cut by limbs: the sums of all giant steps at one limb need that limb of the key's rotations and
+For one worker the affine transform is one shard, and the worker keeps the rotations of the key that it has made.
+For several it is cut by limbs: the sums of all giant steps at one limb need that limb of the key's rotations and
 no other, so that a worker reads its limbs and the bulletin's diagonals. Then each output's rotations are a shard of
 their own; they go over all limbs. Rotations of the key are a chain, made by one worker. Words are those of `cpu`.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +25,8 @@ from ringforge._native.bfv import Ciphertext, Context, Parameters
 from ringforge._native.omr import Babies
 from ringforge.devices import Execution, Implementation, Preparation, Report, register
 from ringforge.devices.frozen import stored, thaw
-from ringforge.devices.sharding import Cost, Distant, Pool, Shard, Sharded, Stored, Task, cut, expect
-from ringforge.errors import FormatError, MismatchError, ShapeError
+from ringforge.devices.sharding import Cost, Distant, Pool, Shard, Stored, Task, cut, expect
+from ringforge.errors import Error, FormatError, MismatchError, ShapeError
 from ringforge.omr.kernels import AffineKernel, AffineShape, BabiesKernel, Bytes
 from ringforge.omr.progress import Progress, within
 
@@ -110,6 +112,32 @@ def _horner(task: Task, shape: _Shape, sums: Stored, galois: Stored) -> Words:
     return np.asarray(s.native.horner(steps, keys, task.threads, task.progress))
 
 
+def _whole(
+    task: Task,
+    shape: _Shape,
+    key: Stored,
+    babies: Stored,
+    giants: Stored | None,
+    first: int,
+    diagonals: tuple[Stored, ...],
+) -> list[Words]:
+    s = shape.opened()
+    given = [task.get(d) for d in diagonals]
+    rotations = task.cached(
+        ("omr rotations", key.name, babies.name, shape),
+        lambda: s.native.babies(
+            opened_ciphertext(task, key),
+            opened_key(task, babies),
+            task.threads,
+            within(task.progress, 0.0, _BABIES_SHARE),
+        ),
+    )
+    told = within(task.progress, _BABIES_SHARE, 1.0)
+    galois = GaloisKeys() if giants is None else opened_key(task, giants)
+    outputs = s.native.run(rotations, first, given, galois, task.threads, told)
+    return [np.stack([[np.asarray(c.limb(part, i)) for i in range(s.limbs)] for part in (0, 1)]) for c in outputs]
+
+
 def _value(task: Task, put: Stored) -> Any:
     return task.get(put)
 
@@ -143,16 +171,29 @@ def _list(given: Any, count: int, what: str) -> list[Any]:
 
 
 class RemoteBabies(Distant):
-    """Rotations of a key of signals in the store, limb by limb.
+    """Rotations of a key of signals in the store, limb by limb; or not yet made, where one worker does all.
 
     Args:
         device: its name. shape: of the transform. key: the encrypted key that they are of.
+        galois: keys that they are made with, in the store; None where `rows` are there.
         rows: of each limb, uint64[rotations, 2, N].
     """
 
-    def __init__(self, device: str, shape: AffineShape, key: Ciphertext, rows: tuple[Stored, ...]) -> None:
+    def __init__(
+        self, device: str, shape: AffineShape, key: Ciphertext, galois: Stored | None, rows: tuple[Stored, ...] = ()
+    ) -> None:
         super().__init__(device)
-        self.shape, self.key, self.rows = shape, key, rows
+        self.shape, self.key, self.galois = shape, key, galois
+        self._rows, self._lock = rows, threading.Lock()
+
+    def rows(self, pool: Pool, progress: Progress | None = None) -> tuple[Stored, ...]:
+        """Of each limb, in the store; made once, where there are none yet."""
+        with self._lock:
+            if not self._rows:
+                assert self.galois is not None
+                (found,) = pool.run([_rotating(self.shape, self.key, self.galois, pool)], progress)
+                self._rows = tuple(pool.put(limb) for limb in found)
+            return self._rows
 
     def fetched(self, pool: Pool) -> Babies:
         n, primes = self.shape.context.params.degree, self.shape.context.params.q
@@ -161,43 +202,47 @@ class RemoteBabies(Distant):
         def check(i: int) -> Callable[[Any], Words]:
             return lambda given: _words(given, wanted, [primes[i]], f"limb {i} of rotations of a key")
 
-        rows = pool.run([Shard(f"omr limb {i}", _value, (x,), check(i)) for i, x in enumerate(self.rows)])
+        rows = pool.run([Shard(f"omr limb {i}", _value, (x,), check(i)) for i, x in enumerate(self.rows(pool))])
         rotations = [[[limb[r, part] for limb in rows] for part in (0, 1)] for r in range(1, len(rows[0]))]
         return self.shape.native.assemble_babies(self.key, rotations)
 
 
-class _ShardedBabies(Sharded):
-    def place(self, p: Preparation[BabiesKernel], pool: Pool) -> tuple[GaloisKeys, Stored]:
-        return p.keys.galois, stored(pool, p.keys.galois)
+def _rotating(shape: AffineShape, key: Ciphertext, galois: Stored, pool: Pool) -> Shard:
+    """The shard that makes the rotations of a key."""
+    n, rotations, primes = shape.context.params.degree, shape.layout.rotations, shape.context.params.q
+    mine = [[np.asarray(key.limb(part, i)) for part in (0, 1)] for i in range(shape.limbs)]
 
-    def shards(self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]], pool: Pool) -> list[Shard]:
-        shape, (galois, keys) = r.kernel.shape, r.state
+    def check(given: Any) -> list[Words]:
+        found = _list(given, shape.limbs, "rotations of a key")
+        rows = [
+            _words(x, (rotations, 2, n), [primes[i]], f"limb {i} of rotations of a key") for i, x in enumerate(found)
+        ]
+        if not all(np.array_equal(rows[i][0], mine[i]) for i in range(shape.limbs)):
+            raise FormatError("a worker returned rotations of another key")
+        return rows
+
+    ((cost,),) = costs(BabiesKernel(shape), 2)
+    put = stored(pool, key)
+    return Shard("omr rotations of a key", _babies, (_Shape.of(shape), put, galois), check, cost)
+
+
+class _ShardedBabies(Implementation):
+    def prepare(self, p: Preparation[BabiesKernel]) -> tuple[GaloisKeys, Stored]:
+        return p.keys.galois, stored(p.device.pool, p.keys.galois)
+
+    def run(self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]]) -> tuple[list[Any], Report]:
+        start, pool, shape, (galois, keys) = time.perf_counter(), r.device.pool, r.kernel.shape, r.state
         key = _key(r.inputs)
         shape.native.check_babies(key, galois)
-        n, rotations, primes = shape.context.params.degree, shape.layout.rotations, shape.context.params.q
-        mine = [[np.asarray(key.limb(part, i)) for part in (0, 1)] for i in range(shape.limbs)]
-
-        def check(given: Any) -> list[Words]:
-            found = _list(given, shape.limbs, "rotations of a key")
-            rows = [
-                _words(x, (rotations, 2, n), [primes[i]], f"limb {i} of rotations of a key")
-                for i, x in enumerate(found)
-            ]
-            if not all(np.array_equal(rows[i][0], mine[i]) for i in range(shape.limbs)):
-                raise FormatError("a worker returned rotations of another key")
-            return rows
-
-        put = stored(pool, key)
-        (cost,) = costs(r.kernel)[0]
-        return [Shard("omr rotations of a key", _babies, (_Shape.of(shape), put, keys), check, cost)]
-
-    def combine(
-        self, r: Execution[BabiesKernel, tuple[GaloisKeys, Stored]], results: list[Any]
-    ) -> tuple[list[Any], Report]:
-        shape, pool = r.kernel.shape, r.device.pool
-        rows = tuple(pool.put(limb) for limb in results[0])
-        made = RemoteBabies(r.device.name, shape, _key(r.inputs), rows)
-        return [made], report_of(shape.native.baby_counts())
+        made = RemoteBabies(r.device.name, shape, key, keys)
+        if pool.workers > 1:
+            made.rows(pool, r.progress)
+        elif r.progress is not None and r.progress(1.0) is False:
+            raise Error("cancelled")
+        report = report_of(shape.native.baby_counts())
+        return [made], Report(
+            r.device.name, time.perf_counter() - start, bytes=report.bytes, operations=report.operations
+        )
 
 
 def _key(inputs: Sequence[Any]) -> Ciphertext:
@@ -221,7 +266,8 @@ class _Placed:
     bytes: int
 
 
-#: Of the time of an affine transform: sums, for the progress that is shown.
+#: Of the time of a worker's first transform: rotations of the key; of one in several shards: sums.
+_BABIES_SHARE = 0.25
 _SUMS_SHARE = 0.7
 
 
@@ -243,10 +289,19 @@ class _ShardedAffine(Implementation):
     def run(self, r: Execution[AffineKernel, _Placed]) -> tuple[list[Any], Report]:
         start, pool = time.perf_counter(), r.device.pool
         babies = self._babies(r, pool)
+        if pool.workers == 1 and babies.galois is not None:
+            (outputs,) = pool.run([self._one(r, pool, babies)], r.progress)
+            return self._made(r, start, babies, [[list(part) for part in words] for words in outputs])
         sums = pool.run(self._summing(r, pool, babies), within(r.progress, 0.0, _SUMS_SHARE))
         limbs = [limb for part in sums for limb in part]
         del sums
         outputs = self._rotated(r, pool, limbs, within(r.progress, _SUMS_SHARE, 1.0))
+        return self._made(r, start, babies, outputs)
+
+    def _made(
+        self, r: Execution[AffineKernel, _Placed], start: float, babies: RemoteBabies, outputs: list[list[list[Words]]]
+    ) -> tuple[list[Any], Report]:
+        """Ciphertexts of the words of each output, [output][part][limb]."""
         kernel = r.kernel
         made = kernel.shape.native.assemble_of(babies.key, kernel.first, kernel.count, outputs)
         report = report_of(kernel.shape.native.run_counts(kernel.first, kernel.count))
@@ -263,18 +318,31 @@ class _ShardedAffine(Implementation):
         if isinstance(given, Babies):
             key = shape.native.key_of(given)
             put = tuple(pool.put(np.asarray(given.rows(i))) for i in range(shape.limbs))
-            given = RemoteBabies(r.device.name, shape, key, put)
+            given = RemoteBabies(r.device.name, shape, key, None, put)
         if not isinstance(given, RemoteBabies):
             raise MismatchError(f"the kernel takes rotations of a key, not {type(given).__name__}")
-        if len(given.rows) != shape.limbs or given.shape.layout.rotations != shape.layout.rotations:
+        if given.shape.limbs != shape.limbs or given.shape.layout.rotations != shape.layout.rotations:
             raise ShapeError("the rotations of the key are of another transform: make them for this one")
         shape.native.check_giants(given.key, kernel.first, kernel.count, r.state.galois)
         return given
 
+    def _one(self, r: Execution[AffineKernel, _Placed], pool: Pool, babies: RemoteBabies) -> Shard:
+        """All of it, with the rotations of the key."""
+        kernel, shape = r.kernel, r.kernel.shape
+        wanted = (2, shape.limbs, shape.context.params.degree)
+
+        def check(given: Any) -> list[Words]:
+            primes, found = shape.context.params.q[: shape.limbs], _list(given, shape.outputs, "outputs")
+            return [_words(x, wanted, primes, f"output {clue}") for clue, x in enumerate(found)]
+
+        key, ((cost,),) = stored(pool, babies.key), costs(kernel, 1)
+        arguments = (_Shape.of(shape), key, babies.galois, r.state.keys, kernel.first, r.state.diagonals)
+        return Shard("omr affine transform", _whole, arguments, check, cost)
+
     def _summing(self, r: Execution[AffineKernel, _Placed], pool: Pool, babies: RemoteBabies) -> list[Shard]:
         kernel, shape, workers = r.kernel, r.kernel.shape, pool.workers  # which come and go
         n, primes, what = shape.context.params.degree, shape.context.params.q, "sums of giant steps"
-        travelling = _Shape.of(shape)
+        travelling, rows = _Shape.of(shape), babies.rows(pool)
 
         def check(limbs: range, given: Any) -> list[list[Words]]:
             return [
@@ -289,7 +357,7 @@ class _ShardedAffine(Implementation):
             Shard(
                 f"omr sums, limbs {limbs.start}..{limbs.stop}",
                 _sums,
-                (travelling, kernel.first, r.state.diagonals, limbs, babies.rows[limbs.start : limbs.stop]),
+                (travelling, kernel.first, r.state.diagonals, limbs, rows[limbs.start : limbs.stop]),
                 lambda given, limbs=limbs: check(limbs, given),  # type: ignore[misc]
                 cost,
             )
@@ -344,7 +412,7 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     """What the shards of a kernel take, stage by stage: the shards of a stage run beside each other.
 
     Args:
-        parts: workers that there are.
+        parts: workers that there are. One makes the rotations of the key where it does all the rest.
     """
     shape = kernel.shape
     p, layout, native = shape.context.params, shape.layout, shape.native
@@ -354,7 +422,7 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
         seconds = nanoseconds(native.baby_counts(), n, limbs) / 1e9
         size = int(native.baby_bytes)
         seconds += size * _RETURN_NS / 1e9
-        return [[Cost(seconds, keys + 2 * limbs * n * 8, FRAME, size + FRAME, 2 * size)]]
+        return [] if parts == 1 else [[Cost(seconds, keys + 2 * limbs * n * 8, FRAME, size + FRAME, 2 * size)]]
     first, count = kernel.first, kernel.count
     whole = native.run_counts(first, count)
     diagonals = sum(int(layout.bytes(g)) for g in range(first, first + count))
@@ -363,6 +431,10 @@ def costs(kernel: BabiesKernel | AffineKernel, parts: int = 1) -> list[list[Cost
     transforms = layout.matrices * sum(int(layout.terms(g)) for g in range(first, first + count))
     each = (transforms * (n.bit_length() - 1) * _TRANSFORM_NS + 2 * products * _PRODUCT_NS) * n / 1e9
     room = int(native.run_bytes(first, count, 1))
+    if parts == 1:
+        babies, given = int(native.baby_bytes), 2 * limbs * n * 8
+        seconds = (nanoseconds(native.baby_counts(), n, limbs) + nanoseconds(whole, n, limbs)) / 1e9
+        return [[Cost(seconds, keys + given + diagonals, 2 * FRAME, shape.outputs * given, babies + room)]]
     sums = [
         Cost(
             len(x) * (each + out * _RETURN_NS / 1e9),

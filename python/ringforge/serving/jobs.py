@@ -108,12 +108,12 @@ class Jobs(abc.ABC, Generic[J]):
 
     Args:
         store: where they are kept. waiting: requests that may wait. each: unfinished ones of a client. log: for events.
-        server: what messages call the service.
+        server: what messages call the service. at_once: requests that are computed at a time.
     """
 
-    def __init__(self, store: Store[J], waiting: int, each: int, log: Log, server: str) -> None:
+    def __init__(self, store: Store[J], waiting: int, each: int, log: Log, server: str, at_once: int = 1) -> None:
         self._store, self._each, self._log, self._server = store, each, log, server
-        self.turns = Turns(waiting)
+        self.turns = Turns(waiting, at_once)
         self._changed = threading.Condition()
         self._running: dict[tuple[str, str], _Running[J]] = {}
         self._stopping = threading.Event()

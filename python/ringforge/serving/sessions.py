@@ -191,19 +191,19 @@ class Sessions:
 
 
 class Turns:
-    """Who computes next: one at a time, and the client that has waited since its last turn the longest goes first.
+    """Who computes next: a few at a time, and the client that has waited since its last turn the longest goes first.
 
     Within one client, first come, first served. So a client with many queries holds up its own, not others'.
 
     Args:
-        most: that may wait, the one that computes not counted.
+        most: that may wait, those that compute not counted. at_once: that compute at a time.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, at_once: int = 1) -> None:
+        self.most, self._at_once = most, at_once
         self._changed = threading.Condition()
         self._waiting: list[tuple[bytes, object]] = []
-        self._running: object | None = None
+        self._running: set[object] = set()
         self._served: dict[bytes, int] = {}
         self._count = 0
 
@@ -211,7 +211,7 @@ class Turns:
     def busy(self) -> int:
         """Queries that compute or wait."""
         with self._changed:
-            return len(self._waiting) + (self._running is not None)
+            return len(self._waiting) + len(self._running)
 
     @property
     def waiting(self) -> int:
@@ -226,7 +226,7 @@ class Turns:
             BusyError: too many wait already.
         """
         with self._changed:
-            if len(self._waiting) >= self.most and not (self._running is None and not self._waiting):
+            if len(self._waiting) >= self.most and (self._waiting or len(self._running) >= self._at_once):
                 raise BusyError(f"{len(self._waiting)} queries wait already, of {self.most} that may: try again later")
             ticket = object()
             self._waiting.append((client, ticket))
@@ -237,12 +237,12 @@ class Turns:
         """Queries to be computed before this one, as things are; 0 when its turn has come, or is over."""
         with self._changed:
             order = [t for _, t in self._order()]
-            return order.index(ticket) + (self._running is not None) if ticket in order else 0
+            return order.index(ticket) + len(self._running) if ticket in order else 0
 
     def wait(self, ticket: object, going_on: Callable[[], bool], poll_seconds: float = 0.2) -> bool:
         """Waits for the ticket's turn; returns False when `going_on` does before."""
         with self._changed:
-            while self._running is not ticket:
+            while ticket not in self._running:
                 if not going_on():
                     return False
                 self._changed.wait(poll_seconds)
@@ -251,8 +251,8 @@ class Turns:
     def leave(self, ticket: object) -> None:
         """Gives up the turn, or the place in the queue."""
         with self._changed:
-            if self._running is ticket:
-                self._running = None
+            if ticket in self._running:
+                self._running.remove(ticket)
             else:
                 self._waiting = [w for w in self._waiting if w[1] is not ticket]
             self._advance()
@@ -269,14 +269,14 @@ class Turns:
         return [w for _, w in sorted(keyed, key=lambda k: k[0])]
 
     def _advance(self) -> None:
-        if self._running is None and self._waiting:
+        while self._waiting and len(self._running) < self._at_once:
             chosen = self._order()[0]
             self._waiting.remove(chosen)
-            self._running = chosen[1]
+            self._running.add(chosen[1])
             self._count += 1
             self._served[chosen[0]] = self._count
             if len(self._served) > _REMEMBERED:
                 del self._served[min(self._served, key=lambda c: self._served[c])]
             self._changed.notify_all()
-        elif self._running is None:
+        if not self._running:
             self._served.clear()  # nobody waits: there is nothing to be fair about, and nothing grows

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,26 @@ def test_a_digest_belongs_to_its_token(tmp_path: Path) -> None:
         assert other.info().keys == {}
         assert other.info().jobs == []
         assert mine.fetch(job) == expected(request(key), key)
+
+
+def test_several_requests_at_a_time_do_no_step_twice(tmp_path: Path) -> None:
+    """Two about different bulletins; a third has steps in common with the first, and waits for it."""
+    worker, key = HashWorker(), key_file(tmp_path)
+    with loop(tmp_path, worker=worker, kept=Kept(at_once=3)) as found, found.connect() as c:
+        c.put_key(key)
+        worker.gate.clear()
+        asked = [request(key, 0), request(key, 1), request(key, 0, capacity=20)]
+        jobs = [c.submit(r) for r in asked]
+        assert worker.begun.acquire(timeout=30)
+        assert worker.begun.acquire(timeout=30)
+        assert not worker.begun.acquire(timeout=0.5)
+        worker.gate.set()
+        for job, r in zip(jobs, asked, strict=True):
+            c.watch(job)
+            assert c.fetch(job) == expected(r, key)
+    assert Counter(stage for stage, _ in worker.ran) == {
+        "affine": 8, "combination": 2, "range check": 2, "compression": 6, "digest": 3,
+    }  # fmt: skip
 
 
 def test_two_receivers_take_turns(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -102,9 +103,9 @@ def _spoilt(value: Any, how: int) -> Any:
     return None
 
 
-@pytest.mark.parametrize("how", [0, 1, 2, 3])
-def test_results_that_are_wrong_cost_time_only(how: int) -> None:
-    pool = LocalPool(spoil=lambda x: {} if how == 3 else _spoilt(x, how))
+@pytest.mark.parametrize(("workers", "how"), [(1, 0), (1, 1), (1, 2), (3, 0), (3, 1), (3, 2), (3, 3)])
+def test_results_that_are_wrong_cost_time_only(workers: int, how: int) -> None:
+    pool = LocalPool(workers, spoil=lambda x: {} if how == 3 else _spoilt(x, how))
     assert work(Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool))) == expected()
     assert sorted(pool.ran) == sorted([*set(pool.ran), *set(pool.ran)])
 
@@ -117,6 +118,23 @@ def test_shards_do_not_depend_on_data_or_keys() -> None:
         work(Engine(Plan.make(SET), k, device=ShardedDevice("ray:here", pool)))
         ran.append(sorted(pool.ran))
     assert ran[0] == ran[1]
+
+
+def test_workers_come_and_go_between_the_rotations_and_their_use() -> None:
+    for before, after in ((1, 2), (2, 1)):
+        pool = LocalPool(before)
+        engine = Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool))
+        engine.babies()
+        pool.workers = after
+        assert work(engine) == expected()
+
+
+def test_several_bulletins_at_a_time_share_the_workers() -> None:
+    pool = LocalPool(workers=2)
+    engine = Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool).shared(2))
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda _: work(engine), range(2))) == [expected()] * 2
+    assert sorted(pool.ran) == sorted(2 * ["omr affine transform", "omr range check, rest", pool.ran[-1]])
 
 
 def test_cancelling() -> None:
@@ -166,7 +184,7 @@ class _Watching(LocalPool):
 def test_what_travels_is_predicted(workers: int) -> None:
     pool = _Watching(workers)
     work(Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool)))
-    assert len(pool.held) > 6
+    assert len(pool.held) == 3 if workers == 1 else len(pool.held) > 6
     for name, cost, found in pool.held:
         assert found["stored"] == pytest.approx(cost.stored, rel=0.1, abs=4096), name
         assert found["result"] == pytest.approx(cost.result, rel=0.1, abs=4096), name
@@ -214,8 +232,10 @@ def test_costs_need_no_keys() -> None:
     plan = Plan.make(sets.named("ringforge"))
     digest = compression_plan(plan.set, 254, 1 + plan.set.payload_words)
     context = plan.shape.context
-    assert len(shards.costs(BabiesKernel(plan.shape))[0]) == 1
+    assert shards.costs(BabiesKernel(plan.shape)) == []
+    assert len(shards.costs(BabiesKernel(plan.shape), 2)[0]) == 1
     sums, horner = shards.costs(AffineKernel(plan.shape, 0, plan.giants), 16)
     assert (len(sums), len(horner)) == (16, plan.set.clues)
-    assert [len(x) for x in check_shards.costs(RangeCheckKernel(context, plan.program))] == [2, 1]
+    assert [len(x) for x in check_shards.costs(RangeCheckKernel(context, plan.program), 2)] == [2, 1]
+    assert [len(x) for x in check_shards.costs(RangeCheckKernel(context, plan.program))] == [1]
     assert len(check_shards.costs(CompressionKernel(context, digest, 0, digest.units), 16)[0]) == 16

@@ -162,6 +162,21 @@ def test_turns_are_bounded_and_can_be_given_up() -> None:
     assert turns.busy == 0
 
 
+def test_several_may_compute_at_a_time() -> None:
+    turns = Turns(1, at_once=2)
+    first, second, third = (turns.enter(c) for c in (b"a", b"a", b"a"))
+    assert [turns.wait(t, lambda: True) for t in (first, second)] == [True, True]
+    assert not turns.wait(third, lambda: False)
+    assert (turns.busy, turns.waiting, turns.ahead(third)) == (3, 1, 2)
+    with pytest.raises(BusyError, match="1 queries wait already, of 1"):
+        turns.enter(b"b")
+    turns.leave(second)
+    assert turns.wait(third, lambda: True)
+    for t in (first, third):
+        turns.leave(t)
+    assert turns.busy == 0
+
+
 def test_one_query_computes_and_the_queue_is_bounded(tmp_path: Path) -> None:
     with (
         loopback.loop(tmp_path, Limits(waiting=1, grace_seconds=0)) as loop,
