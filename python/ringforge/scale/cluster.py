@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ringforge.errors import Error, ParameterError
+from ringforge.errors import ClusterError, Error, ParameterError
 
 try:
     import ray
@@ -108,7 +108,7 @@ class Cluster:
         """The nodes that are alive, as of a second ago.
 
         Raises:
-            Error: the cluster does not answer any more.
+            ClusterError: the cluster does not answer any more.
         """
         with _LOCK:
             if time.monotonic() - self._seen > 1:
@@ -138,7 +138,7 @@ class Cluster:
         """Asks whether the head is there, in a way that cannot hang.
 
         Raises:
-            Error: it is not.
+            ClusterError: it is not.
         """
         self.same_process()
         host, _, port = self._gcs.rpartition(":")
@@ -148,7 +148,7 @@ class Cluster:
                 return
             except OSError:
                 time.sleep(attempt * 0.5)
-        raise Error(
+        raise ClusterError(
             f"the head of the Ray cluster, {self._gcs}, does not answer any more: what was computed there is lost; "
             "start the cluster anew, then this program"
         )
@@ -162,7 +162,7 @@ class Cluster:
                 "child alone, or start children by spawn"
             )
         if not self.joined:
-            raise Error(
+            raise ClusterError(
                 f"the Ray cluster {self.address} has been left: open the device anew, and prepare there what was "
                 "prepared here"
             )
