@@ -119,7 +119,7 @@ def explain(
     measured: Annotated[
         Path | None,
         typer.Option(
-            help="Counts of a pool that ran such, as `device.pool.counts.write` writes them; their seconds count."
+            help="Counts of a pool that ran such shards: their seconds count; made by `device.pool.counts.write`."
         ),
     ] = None,
     as_json: AsJson = False,
