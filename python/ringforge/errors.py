@@ -16,6 +16,7 @@ from ringforge._native import (
 )
 
 __all__ = [
+    "ClusterError",
     "DuplicateError",
     "Error",
     "FormatError",
@@ -77,6 +78,11 @@ class IllegalInstructionError(Error):
 
 class HardwareError(Error):
     """A simulated accelerator cannot be built, or reports an error; the message names the cause."""
+
+
+class ClusterError(Error):
+    """Workers that compute for this process fail, or are gone; the message is for who runs them, and says where.
+    Clients of a service are not told it."""
 
 
 class DuplicateError(Error):

@@ -150,7 +150,16 @@ def thaw(
         raise
     # What another process sends may be of any type: the native module refuses those it does not take, and numbers
     # outside the range of its own.
-    except (TypeError, AttributeError, ValueError, IndexError, OverflowError, MismatchError, ShapeError) as e:
+    except (
+        TypeError,
+        AttributeError,
+        ValueError,
+        LookupError,
+        OverflowError,
+        RecursionError,
+        MismatchError,
+        ShapeError,
+    ) as e:
         raise FormatError(f"{frozen.kind!r:.80} was frozen with parts that do not fit: {e}") from None
     return value
 

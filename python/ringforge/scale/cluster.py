@@ -14,11 +14,12 @@ import socket
 import tempfile
 import threading
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ringforge.errors import Error, ParameterError
+from ringforge.errors import ClusterError, Error, ParameterError
 
 try:
     import ray
@@ -27,6 +28,9 @@ except ImportError as e:
 
 _LOCK = threading.RLock()
 _JOINED: Cluster | None = None
+
+#: Seconds that the head has to say which nodes there are.
+_SILENT = 10.0
 
 #: Of a socket's name there may be 107 bytes, of which Ray takes this many.
 _RAYS_PART = 75
@@ -64,7 +68,7 @@ class Cluster:
         self.home: str = ray.get_runtime_context().get_node_id()
         self._gcs: str = ray.get_runtime_context().gcs_address
         self._identity = _identity()
-        self._seen = 0.0
+        self._seen = self._silent = 0.0
         self.nodes = self._look()
 
     def _start(self, cpus: int | None, store: int | None) -> None:
@@ -108,7 +112,7 @@ class Cluster:
         """The nodes that are alive, as of a second ago.
 
         Raises:
-            Error: the cluster does not answer any more.
+            ClusterError: the cluster does not answer any more.
         """
         with _LOCK:
             if time.monotonic() - self._seen > 1:
@@ -118,8 +122,7 @@ class Cluster:
     def _look(self) -> list[Node]:
         self.answers()
         found = []
-        nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-        for node in nodes:
+        for node in self._asked():
             r = node["Resources"]
             if node["Alive"]:
                 found.append(
@@ -134,11 +137,34 @@ class Cluster:
         self._seen = time.monotonic()
         return found
 
+    def _asked(self) -> list[dict[str, Any]]:
+        """What Ray says of the nodes. Its call has no end where a head takes connections and says nothing."""
+        said: Future[list[dict[str, Any]]] = Future()
+
+        def ask() -> None:
+            try:
+                said.set_result(ray.nodes())  # type: ignore[no-untyped-call]
+            except BaseException as e:
+                said.set_exception(e)
+
+        try:
+            if time.monotonic() < self._silent:
+                raise TimeoutError
+            threading.Thread(target=ask, name="nodes", daemon=True).start()
+            return said.result(_SILENT)
+        except TimeoutError:
+            if time.monotonic() >= self._silent:  # who asks next is told at once
+                self._silent = time.monotonic() + _SILENT / 2
+            raise ClusterError(
+                f"the head of the Ray cluster, {self._gcs}, has been silent for {_SILENT:.0f} s: see that it is not "
+                "stopped or overloaded, then ask again"
+            ) from None
+
     def answers(self) -> None:
         """Asks whether the head is there, in a way that cannot hang.
 
         Raises:
-            Error: it is not.
+            ClusterError: it is not.
         """
         self.same_process()
         host, _, port = self._gcs.rpartition(":")
@@ -148,7 +174,7 @@ class Cluster:
                 return
             except OSError:
                 time.sleep(attempt * 0.5)
-        raise Error(
+        raise ClusterError(
             f"the head of the Ray cluster, {self._gcs}, does not answer any more: what was computed there is lost; "
             "start the cluster anew, then this program"
         )
@@ -162,7 +188,7 @@ class Cluster:
                 "child alone, or start children by spawn"
             )
         if not self.joined:
-            raise Error(
+            raise ClusterError(
                 f"the Ray cluster {self.address} has been left: open the device anew, and prepare there what was "
                 "prepared here"
             )

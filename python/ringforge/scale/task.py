@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ringforge.devices import Progress
-from ringforge.errors import Error, MismatchError
+from ringforge.errors import ClusterError, Error
 from ringforge.scale.packing import Packed, installation, pack, unpack
 
 T = TypeVar("T")
@@ -136,6 +136,9 @@ def _own_bytes() -> int:
 
 _CACHE = Cache()
 
+#: Told where there is no memory to pack what went wrong.
+_NO_MEMORY = pack(MemoryError())
+
 
 class Run:
     """The task of a shard (`ringforge.devices.sharding.Task`), and its thread."""
@@ -161,12 +164,14 @@ class Run:
         """Computes the shard."""
         start, cpu = time.perf_counter(), time.process_time()
         try:
-            function, arguments = unpack(self._call.shard, self._values.__getitem__)
-            value, raised = pack(function(self, *arguments)), False
-        except BaseException as e:  # whatever it is, the driver is to know
-            value, raised = packed_error(e), True
-        self.result = Result(value, raised, time.perf_counter() - start, time.process_time() - cpu)
-        self.finished.set()
+            try:
+                function, arguments = unpack(self._call.shard, self._values.__getitem__)
+                value, raised = pack(function(self, *arguments)), False
+            except BaseException as e:  # whatever it is, the driver is to know
+                value, raised = packed_error(e), True
+            self.result = Result(value, raised, time.perf_counter() - start, time.process_time() - cpu)
+        finally:
+            self.finished.set()
 
     def _told(self, fraction: float) -> bool:
         self.fraction = max(self.fraction, min(fraction, 1.0))
@@ -194,7 +199,7 @@ def work(call: Call, *values: Packed) -> Generator[Began | float | Result, None,
 
     yield Began(ray.get_runtime_context().get_node_id(), os.getpid())
     if installation() != call.installation:
-        error = MismatchError(
+        error = ClusterError(
             "a node of the cluster has {} of Python {} (modules {}), the driver {} of Python {} (modules {}): "
             "install the same on all nodes".format(*installation(), *call.installation)
         )
@@ -213,8 +218,7 @@ def work(call: Call, *values: Packed) -> Generator[Began | float | Result, None,
         run.cancelled = True
         run.finished.wait()
         raise
-    assert run.result is not None
-    yield run.result
+    yield run.result or Result(_NO_MEMORY, True, 0.0, 0.0)
 
 
 def end(pid: int, title: str, grace: float) -> None:

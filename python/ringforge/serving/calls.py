@@ -21,6 +21,7 @@ from typing import Any, Protocol, TextIO
 import grpc
 
 from ringforge.errors import (
+    ClusterError,
     DuplicateError,
     Error,
     FormatError,
@@ -41,6 +42,9 @@ from ringforge.serving.sessions import BusyError
 #: Trailing metadata that names the kind of a refusal.
 ERROR_KEY = "ringforge-error"
 
+#: What clients hear of workers that fail: where those are, and what they are called, is not theirs to know.
+WORKERS_FAILED = "the server's workers failed; its log says where: ask again later, or tell its operator"
+
 #: Which status each error becomes; the first that fits.
 _STATUS: list[tuple[type[Exception], grpc.StatusCode]] = [
     (AccessError, grpc.StatusCode.UNAUTHENTICATED),
@@ -60,6 +64,11 @@ _STATUS: list[tuple[type[Exception], grpc.StatusCode]] = [
 
 #: Seconds within which refusals of one kind share a line of the log, so that nobody can fill it.
 _SHARED_SECONDS = 1.0
+
+
+def why(e: ClusterError) -> str:
+    """What the log has of it: names of shards, nodes and processes, and no contents."""
+    return " ".join(str(e).split())[:600]
 
 
 class Log:
@@ -262,6 +271,10 @@ class Door:
             late = context.time_remaining() == 0
             code = grpc.StatusCode.DEADLINE_EXCEEDED if late else grpc.StatusCode.CANCELLED
             refusal = (code, "its deadline passed" if late else "the client went away", "Error")
+        except ClusterError as e:
+            result = "ClusterError"
+            call.notes["why"] = why(e)
+            refusal = (grpc.StatusCode.UNAVAILABLE, WORKERS_FAILED, "Error")
         except (Error, AccessError) as e:
             code = next((c for kind, c in _STATUS if isinstance(e, kind)), grpc.StatusCode.INTERNAL)
             result = type(e).__name__

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Generic, Protocol, TypeVar
 
-from ringforge.errors import Error
-from ringforge.serving.calls import Log
+from ringforge.errors import ClusterError, Error
+from ringforge.serving.calls import WORKERS_FAILED, Log, why
 from ringforge.serving.sessions import BusyError, Turns
 from ringforge.serving.status import Task
 from ringforge.serving.work import TOLD
@@ -226,6 +226,9 @@ class Jobs(abc.ABC, Generic[J]):
         except (Error, OSError) as e:
             if isinstance(e, Error) and not self._going_on(running):
                 return
+            if isinstance(e, ClusterError):
+                self._log("job", result="ClusterError", job=job.name[:12], why=why(e))
+                e = Error(WORKERS_FAILED)
             kind = type(e).__name__
             text = str(e) if isinstance(e, Error) else f"{self._server} cannot write ({e.strerror}): tell its operator"
             job = dataclasses.replace(job, state="failed", error=(kind, text[:600]))

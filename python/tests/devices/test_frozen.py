@@ -250,6 +250,15 @@ def test_gates_refuse() -> None:
             thaw(frozen, check=True)
 
 
+def test_parts_of_parts_of_parts() -> None:
+    """As deep as a worker may send them."""
+    deep = Frozen("key set", (False,))
+    for _ in range(5000):
+        deep = Frozen("key set", (False,), parts=(Frozen("Galois keys"), deep))
+    with pytest.raises(FormatError, match="do not fit"):
+        thaw(deep)
+
+
 def test_arrays_live_as_long_as_an_object_uses_them(keys: KeySet) -> None:
     gone = []
     store = Store(freeze(keys.galois))

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,11 @@ import pytest
 import ray
 
 from ringforge.devices import open_device
-from ringforge.errors import Error, ParameterError
+from ringforge.errors import ClusterError, Error, ParameterError
 from ringforge.scale import cluster
 from tests.psi.processes import environment
+from tests.scale.clusters import cluster as running
+from tests.scale.test_ray_pool import sums
 
 NODE = "ray:local?cpus=1&store=80000000"
 
@@ -119,3 +123,23 @@ def test_a_program_that_closes_nothing_leaves_no_directory() -> None:
         check=True,
     )
     assert not Path(done.stdout.strip()).exists()
+
+
+@pytest.mark.long
+def test_a_head_that_is_stopped_is_no_endless_wait() -> None:
+    with running(1) as (ours, device):
+        shards, expected = sums(device.pool)
+        assert device.pool.run(shards) == expected
+        head = ours.head_node.all_processes["gcs_server"][0].process
+        time.sleep(1.1)  # until what is known of the nodes is old
+        os.kill(head.pid, signal.SIGSTOP)
+        try:
+            for most in (20, 3):
+                begun = time.monotonic()
+                with pytest.raises(ClusterError, match="silent for 10 s"):
+                    device.pool.run(shards)
+                assert time.monotonic() - begun < most
+        finally:
+            os.kill(head.pid, signal.SIGCONT)
+        time.sleep(6)
+        assert device.pool.run(shards) == expected

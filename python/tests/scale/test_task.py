@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ringforge.errors import Error
+from ringforge.errors import ClusterError, Error
 from ringforge.scale import task
 from ringforge.scale.packing import installation, pack, unpack
-from ringforge.scale.task import Cache, Call, Run
+from ringforge.scale.task import Began, Cache, Call, Result, Run, work
 from tests.scale import toys
 
 ROOM = 1 << 40
@@ -52,6 +54,36 @@ def test_every_process_has_a_name_of_its_own() -> None:
     a, b = (Call(pack(None), (), frozenset(), 1, ROOM, installation()) for _ in range(2))
     assert a.driver == b.driver
     assert len(a.driver) >= 16
+
+
+def test_another_installation_is_the_cluster_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of who asked: a service must not blame its client."""
+    monkeypatch.setattr("ray.get_runtime_context", lambda: SimpleNamespace(get_node_id=lambda: "node"))
+    began, result = work(Call(pack((toys.pid, ())), (), frozenset(), 1, ROOM, ("0", "0", "0")))
+    assert isinstance(began, Began)
+    assert isinstance(result, Result)
+    assert result.raised
+    error = unpack(result.value)
+    assert type(error) is ClusterError
+    assert "install the same on all nodes" in str(error)
+
+
+def test_no_memory_to_say_what_went_wrong_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread of a shard ends, whatever happens in it: its worker would wait for it until its patience ends."""
+
+    def full(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("ray.get_runtime_context", lambda: SimpleNamespace(get_node_id=lambda: "node"))
+    call = Call(pack((toys.refuse, ())), (), frozenset(), 1, ROOM, installation())
+    told = work(call)
+    assert isinstance(next(told), Began)
+    monkeypatch.setattr(task, "pack", full)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    (result,) = told
+    assert isinstance(result, Result)
+    assert result.raised
+    assert type(unpack(result.value)) is MemoryError
 
 
 def test_an_error_that_cannot_travel_is_said() -> None:
