@@ -101,8 +101,10 @@ class RayPool(Pool):
         self._workers = workers
         self.counts = Counts()
         self._lock = threading.Lock()
-        #: Under way, of all runs: shards, and bytes of their arguments and results.
-        self._under_way = (0, 0)
+        #: Of each run that has shards under way: how many, and bytes of their arguments and results. Runs that wait.
+        self._under_way: dict[Any, tuple[int, int]] = {}
+        self._wanting: set[Any] = set()
+        self._places = threading.Lock()
         self._put: weakref.WeakValueDictionary[tuple[int, Hashable], RayStored] = weakref.WeakValueDictionary()
         self._remote = ray.remote(num_returns="streaming", max_retries=0)(work)
         self._end = ray.remote(num_cpus=0, max_retries=0)(end)
@@ -160,21 +162,35 @@ class RayPool(Pool):
 
     # ---- shards ----
 
-    def admit(self, size: int, shards: int, room: float) -> bool:
-        """Whether a shard whose arguments and results have `size` bytes may be sent: what waits here takes no memory
-        of workers. One may always be, so that every run comes to an end. `leave` takes it back."""
-        with self._lock:
-            count, taken = self._under_way
-            if count and (count >= shards or taken + size > room):
+    def admit(self, run: Any, size: int, shards: int, room: float) -> bool:
+        """Whether a run may send a shard whose arguments and results have `size` bytes: what waits here takes no memory
+        of workers. One may always be, so that every run comes to an end; a run that has its share of the places leaves
+        those that become free to the ones that wait for theirs. `leave` takes it back."""
+        with self._places:
+            counts = {r: count for r, (count, _) in self._under_way.items()}
+            mine, taken = self._under_way.get(run, (0, 0))[0], sum(t for _, t in self._under_way.values())
+            share = max(1, shards // len({run, *counts, *self._wanting}))
+            full = counts and (sum(counts.values()) >= shards or taken + size > room)
+            others = self._wanting - {run}
+            if full or (mine >= share and any(counts.get(other, 0) < share for other in others)):
+                self._wanting.add(run)
                 return False
-            self._under_way = (count + 1, taken + size)
+            self._wanting.discard(run)
+            count, taken = self._under_way.get(run, (0, 0))
+            self._under_way[run] = (count + 1, taken + size)
             return True
 
-    def leave(self, size: int) -> None:
+    def leave(self, run: Any, size: int) -> None:
         """A shard that was admitted is over."""
-        with self._lock:
-            count, taken = self._under_way
-            self._under_way = (count - 1, taken - size)
+        with self._places:
+            count, taken = self._under_way.pop(run)
+            if count > 1:
+                self._under_way[run] = (count - 1, taken - size)
+
+    def end_run(self, run: Any) -> None:
+        """A run is over, and waits for nothing."""
+        with self._places:
+            self._wanting.discard(run)
 
     def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
         self.cluster.answers()
@@ -267,13 +283,15 @@ class _Run:
                     self._give_up()
                     self._tell()
         finally:
+            going = list(self._going.values())
+            for attempt in going:
+                self._over(attempt)
+            self._pool.end_run(self)
             # Of a head that is gone Ray's calls would wait for ever.
             with suppress(Error):
-                if self._going:
+                if going:
                     self._pool.cluster.answers()
-                    self._pool.stop(self._going.values())
-            for attempt in list(self._going.values()):
-                self._over(attempt)
+                    self._pool.stop(going)
         if self._progress is not None:
             self._progress(1.0)
         return [self._results[i] for i in range(len(self._shards))]
@@ -299,20 +317,20 @@ class _Run:
         while self._waiting:
             index, avoid = self._waiting[0]
             shard = self._shards[index]
-            if not self._pool.admit(_size(shard), most, room):
+            if not self._pool.admit(self, _size(shard), most, room):
                 return
             self._waiting.popleft()
             try:
                 attempt = self._pool.send(shard, index, avoid)
             except BaseException:
-                self._pool.leave(_size(shard))
+                self._pool.leave(self, _size(shard))
                 raise
             self._going[attempt.stream] = attempt
 
     def _over(self, attempt: _Attempt) -> None:
         """Nothing of a shard is under way any more."""
         del self._going[attempt.stream]
-        self._pool.leave(_size(attempt.shard))
+        self._pool.leave(self, _size(attempt.shard))
 
     def _hear(self, attempt: _Attempt) -> None:
         """Takes the next that a worker tells."""

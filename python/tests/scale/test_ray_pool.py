@@ -139,7 +139,7 @@ def test_a_full_store_is_refused(pool: RayPool) -> None:
 
 
 def test_memory_that_no_node_has_is_refused(pool: RayPool) -> None:
-    with pytest.raises(MemoryLimitError, match="largest node has 1,073,741,824 bytes"):
+    with pytest.raises(MemoryLimitError, match="largest node has 4,294,967,296 bytes"):
         pool.run([shard("large", toys.pid, memory=1 << 40)])
 
 
@@ -257,7 +257,23 @@ def test_threads_of_a_pool_have_its_workers_together(pool: RayPool, tmp_path: Pa
     for t in threads:
         t.join()
     assert most == [1] * 6
-    assert one._under_way == (0, 0)
+    assert not one._under_way
+
+
+def test_a_small_run_does_not_wait_for_all_of_a_large_one(pool: RayPool, tmp_path: Path) -> None:
+    ended: list[str] = []
+
+    def work(name: str, count: int) -> None:
+        pool.run([shard(f"{name} {i}", toys.slow, 0.3, str(tmp_path), f"{name}-{i}") for i in range(count)])
+        ended.append(name)
+
+    large = threading.Thread(target=work, args=("large", 60))
+    large.start()
+    appears(tmp_path / "large-0.pid")
+    work("small", 1)
+    assert len(list(tmp_path.glob("large-*.pid"))) < 40
+    large.join()
+    assert ended == ["small", "large"]
 
 
 def test_a_fork_is_refused(pool: RayPool) -> None:
