@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from ringforge import _native, params
 from ringforge.cli.console import size_text
 from ringforge.devices import CpuDevice, Device, KeySet
 from ringforge.devices.registry import import_kernels
+from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import Error, ParameterError
 from ringforge.runs import Record
 
@@ -104,22 +106,32 @@ def _omr(size: str) -> Work:
     from ringforge.omr.keys import DetectionKey, ReceiverSecret, bfv_context
     from ringforge.omr.plan import Plan
 
-    s = sets.named(size or "ringforge", "a measurement of random entries")
+    name, _, number = size.partition(":")
+    s, bulletins = sets.named(name or "ringforge", "a measurement of random entries"), range(int(number or 2))
     plan, context = Plan.make(s), bfv_context(s)
     secret = ReceiverSecret.make(s, fixed_seed_for_tests=_seed(1))
     key = DetectionKey.make(secret, threads=2, fixed_seed_for_tests=_seed(2))
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, s.t, (s.entries, s.n)).astype(np.uint32)
-    b = rng.integers(0, s.t, (s.entries, s.clues)).astype(np.uint32)
+    rng, digest = np.random.default_rng(1), compression_plan(s, 62, 33)
+    encoded = [
+        encode_diagonals(plan, rng.integers(0, s.t, (s.entries, s.n)).astype(np.uint32), threads=2) for _ in bulletins
+    ]
+    b = [rng.integers(0, s.t, (s.entries, s.clues)).astype(np.uint32) for _ in bulletins]
     weights = rng.integers(0, s.t, (s.entries, 33)).astype(np.uint32)
-    diagonals, digest = encode_diagonals(plan, a, threads=2), compression_plan(s, 62, 33)
 
     def run(device: Device, threads: int) -> bytes:
-        engine = Engine(plan, key, threads=threads, device=device)
-        u = engine.range_check(engine.subtract_b(engine.affine(diagonals), b))
-        return bytes(io.to_bytes(context, u)) + engine.compress(digest, u, weights, 0, digest.units)
+        # Bulletins do not depend on each other: as many are searched at a time as there are workers.
+        workers = device.pool.workers if isinstance(device, ShardedDevice) else 1
+        shared = device.shared(workers) if isinstance(device, ShardedDevice) else device
+        engine = Engine(plan, key, threads=threads, device=shared)
 
-    return Work(s.name, f"a bulletin of {s.entries:,} entries", run)
+        def search(i: int) -> bytes:
+            u = engine.range_check(engine.subtract_b(engine.affine(encoded[i]), b[i]))
+            return bytes(io.to_bytes(context, u)) + engine.compress(digest, u, weights, 0, digest.units)
+
+        with ThreadPoolExecutor(workers) as at_once:
+            return b"".join(at_once.map(search, bulletins))
+
+    return Work(s.name, f"{len(bulletins)} bulletins of {s.entries:,} entries", run)
 
 
 SYSTEMS: dict[str, Callable[[str], Work]] = {"matmul": _matmul, "psi": _psi, "omr": _omr}
