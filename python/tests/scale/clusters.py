@@ -35,12 +35,10 @@ def cluster(nodes: int = 3, store: int = STORE, **options: Any) -> Iterator[tupl
     before = {name: os.environ.get(name) for name in ("PYTHONPATH", "RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE")}
     os.environ.update(PYTHONPATH=environment()["PYTHONPATH"], RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="disabled")
     handler = signal.getsignal(signal.SIGTERM)
-    ours = RaysCluster()
+    ours: RaysCluster | None = None
     device = None
     try:
-        ours.add_node(num_cpus=0, object_store_memory=store, include_dashboard=False, temp_dir=str(place / "ray"))
-        for _ in range(nodes):
-            ours.add_node(num_cpus=1, object_store_memory=store, memory=max(4 << 30, 3 * store))
+        ours = _started(nodes, store, place)
         device = open_device(f"ray:{ours.address}", **options)
         assert isinstance(device, RayDevice)
         yield ours, device
@@ -48,7 +46,8 @@ def cluster(nodes: int = 3, store: int = STORE, **options: Any) -> Iterator[tupl
         if device is not None:
             device.close()  # type: ignore[attr-defined]
         ray.shutdown()
-        ours.shutdown()
+        if ours is not None:
+            ours.shutdown()
         signal.signal(signal.SIGTERM, handler)
         for name, value in before.items():
             if value is None:
@@ -56,3 +55,23 @@ def cluster(nodes: int = 3, store: int = STORE, **options: Any) -> Iterator[tupl
             else:
                 os.environ[name] = value
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _started(nodes: int, store: int, place: Path) -> RaysCluster:
+    """A cluster, at the third attempt at the latest: Ray gives each process of its nodes 30 s to begin, which a machine
+    that does much else may not."""
+    for attempt in range(3):
+        ours = RaysCluster()
+        try:
+            ours.add_node(
+                num_cpus=0, object_store_memory=store, include_dashboard=False, temp_dir=str(place / f"ray{attempt}")
+            )
+            for _ in range(nodes):
+                ours.add_node(num_cpus=1, object_store_memory=store, memory=max(4 << 30, 3 * store))
+        except Exception as e:
+            ours.shutdown()
+            if "timed out" not in str(e) or attempt == 2:
+                raise
+        else:
+            return ours
+    raise AssertionError
