@@ -11,7 +11,7 @@ from typing import Any
 from ringforge._native import Ciphertext, Metadata
 from ringforge.matmul.blocks import OperandKernel, Pair, ProductsKernel, run_stages
 from ringforge.matmul.kernels import HltKernel, PairSumKernel
-from ringforge.matmul.tracer import Symbol, SymbolOperations
+from ringforge.matmul.operations import Symbol, SymbolOperations
 
 #: Other processors may round otherwise.
 _ROUNDING = 1e-9

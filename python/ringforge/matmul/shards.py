@@ -29,8 +29,8 @@ from ringforge.matmul import travel
 from ringforge.matmul.blocks import Counter, OperandKernel, Pair, Prepared, ProductsKernel, check_inputs
 from ringforge.matmul.expected import Expected, same
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
+from ringforge.matmul.operations import Symbol
 from ringforge.matmul.slots import period
-from ringforge.matmul.tracer import Symbol
 
 assert travel.context
 
