@@ -24,6 +24,10 @@ def same(a: Metadata, b: Metadata) -> bool:
     return all(math.isclose(getattr(a, name), getattr(b, name), rel_tol=_ROUNDING) for name in _FACTS)
 
 
+def _facts(of: Sequence[Symbol]) -> tuple[Any, ...]:
+    return tuple((x.level, *(getattr(x.known, name) for name in _FACTS)) for x in of)
+
+
 class Expected:
     """Of the results of one run, by its inputs.
 
@@ -35,14 +39,18 @@ class Expected:
         self._kernel, self._rules = kernel, SymbolOperations(kernel.context)
         degree = kernel.context.params.degree
         self._inputs = [Symbol(c.level, c, degree) for c in inputs]
+        # Blocks of a matrix have the same metadata: most of them are predicted once.
+        self._made: dict[Any, Any] = {}
 
     def of_operands(self, which: Sequence[int]) -> list[Symbol]:
         """The bases of these operands."""
         kernel: OperandKernel = self._kernel
         out = []
         for k in which:
-            x = run_stages(kernel.prefix, self._inputs[k], self._rules.transform, self._rules.replicate)
-            out += [run_stages(stages, x, self._rules.transform, self._rules.replicate) for stages in kernel.bases]
+            name = _facts([self._inputs[k]])
+            if name not in self._made:
+                self._made[name] = self._operand(kernel, self._inputs[k])
+            out += self._made[name]
         return out
 
     def of_sum(self, pairs: Sequence[Pair]) -> Symbol:
@@ -63,9 +71,20 @@ class Expected:
             return [self._pairs(self._kernel, self._inputs[:left], self._inputs[left:])]
         return [self._rules.multiply(*self._inputs)]
 
+    def _operand(self, kernel: OperandKernel, x: Symbol) -> list[Symbol]:
+        x = run_stages(kernel.prefix, x, self._rules.transform, self._rules.replicate)
+        return [run_stages(stages, x, self._rules.transform, self._rules.replicate) for stages in kernel.bases]
+
     def _product(self, pair: Pair) -> Symbol:
         kernel: ProductsKernel = self._kernel
         left, right = ([self._inputs[k] for k in side] for side in kernel.bases(pair))
+        name = _facts(left), _facts(right)
+        if name not in self._made:
+            self._made[name] = self._finished(kernel, left, right)
+        found: Symbol = self._made[name]
+        return found
+
+    def _finished(self, kernel: ProductsKernel, left: Sequence[Symbol], right: Sequence[Symbol]) -> Symbol:
         made = self._pairs(kernel.pairs, left, right)
         if kernel.ladder is not None:
             made = kernel.ladder.run(made, self._rules.rotate, self._rules.add)
