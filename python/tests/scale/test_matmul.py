@@ -16,13 +16,14 @@ from ringforge import _native
 from ringforge.devices import ciphertexts, conformance
 from ringforge.devices.frozen import Frozen, freeze
 from ringforge.devices.sharding import ShardedDevice
-from ringforge.errors import Error, MissingKeyError
+from ringforge.errors import Error, MissingKeyError, ParameterError
 from ringforge.matmul import EvaluationKeys, KeyHolder, Parcel, Server, shards
 from ringforge.matmul.block_cases import cases
 from ringforge.matmul.blocks import OperandKernel, ProductsKernel
 from ringforge.matmul.forecast import forecast
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.program import Input, Program, trace
+from ringforge.matmul.workload import workload
 from ringforge.params import Parameters
 from tests.scale.local import LocalPool, Worker, device
 
@@ -207,3 +208,8 @@ def test_a_forecast_has_the_shards_of_the_run(monkeypatch: pytest.MonkeyPatch, g
     assert [list(r.costs) for r in said.runs] == seen
     assert abs(said.keys / grid.keys.bytes - 1) < 0.01
     assert [r.what for r in said.runs] == ["left operand", "right operand", "products"]
+
+
+def test_work_of_more_rows_than_programs_have_is_refused() -> None:
+    with pytest.raises(ParameterError, match="262,144"):
+        workload("", (1 << 18) + 1)
