@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from ringforge.errors import LevelError, MismatchError, ParameterError, ShapeErr
 from ringforge.matmul.blocks import Pair, Stage, run_stages
 from ringforge.matmul.cost import Pricing, split_steps
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
+from ringforge.matmul.operations import Operations
 from ringforge.matmul.plan import Operand, ProductPlan, Replicate, Shift, Transform
 from ringforge.matmul.shards import OperandKernel, ProductsKernel
 from ringforge.matmul.slots import SlotMatrix
@@ -69,42 +69,6 @@ class Bases:
     side: str
     ciphertexts: list[Any]
     report: Report
-
-
-class Operations(ABC):
-    """What running a plan does to ciphertexts, or to what stands for them where only noise is predicted."""
-
-    @abstractmethod
-    def drop(self, x: Any, level: int) -> Any:
-        """x at a level not above its own."""
-
-    @abstractmethod
-    def transform(self, kernel: HltKernel, x: Any) -> Any:
-        """A linear transform; x has the kernel's level."""
-
-    @abstractmethod
-    def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
-        """For each step in turn, x += x rotated left by it, where slots are empty."""
-
-    @abstractmethod
-    def rotate(self, x: Any, step: int) -> Any:
-        """x rotated left."""
-
-    @abstractmethod
-    def multiply(self, x: Any, y: Any) -> Any:
-        """The product slot by slot, relinearised and not rescaled."""
-
-    @abstractmethod
-    def add(self, x: Any, y: Any) -> Any:
-        """x + y of equal levels."""
-
-    @abstractmethod
-    def rescale(self, x: Any) -> Any:
-        """x divided by its last prime."""
-
-    @abstractmethod
-    def double_real(self, x: Any) -> Any:
-        """Twice the real part at twice the scale."""
 
 
 def diagonals(matrix: SlotMatrix) -> _native.Diagonals:

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ringforge import _native
-from ringforge._native import Ciphertext, Context, Evaluator, GadgetShape, Tally
+from ringforge._native import Ciphertext, Evaluator, GadgetShape, Tally
 from ringforge.devices import CpuDevice, Execution, KeySet, Preparation, Report, register
 from ringforge.devices.cpu import operation_counts
 from ringforge.devices.frozen import Frozen, freeze, stored, thaw
@@ -27,7 +27,9 @@ from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task,
 from ringforge.errors import FormatError, MissingKeyError
 from ringforge.matmul import travel
 from ringforge.matmul.blocks import Counter, OperandKernel, Pair, Prepared, ProductsKernel, check_inputs
+from ringforge.matmul.expected import Expected, same
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
+from ringforge.matmul.operations import Symbol
 from ringforge.matmul.slots import period
 
 assert travel.context
@@ -316,7 +318,7 @@ class _Kernels(Sharded):
         kernel, state = r.kernel, r.state
         check_inputs(r.inputs, _inputs(kernel), _level(kernel))
         placed = [stored(pool, c) for c in r.inputs]
-        check = _Check(kernel.context, result_level(kernel), r.inputs[0].key_id)
+        check = _Check(kernel, Expected(kernel, r.inputs), r.inputs[0].key_id)
         found = []
         for part in parts_of(kernel, EACH * pool.workers):
             function, arguments = self.call(kernel, part, placed)
@@ -423,8 +425,8 @@ def required_keys(kernel: Any) -> dict[int, int]:
 class _Check:
     """Holds a shard's result against what is known of it."""
 
-    context: Context
-    level: int
+    kernel: Any
+    expected: Expected
     key_id: int
 
     def of(self, part: Part) -> Callable[[Any], tuple[Part, list[Any], Made]]:
@@ -435,7 +437,10 @@ class _Check:
             made = expect(result, Made, "ciphertexts of a product of matrices")
             if not isinstance(made.ciphertexts, list) or len(made.ciphertexts) != count:
                 raise FormatError(f"a worker returned another number of ciphertexts than {count}")
-            found = [self.ciphertext(expect(c, Frozen, "a ciphertext")) for c in made.ciphertexts]
+            found = [
+                self.ciphertext(expect(c, Frozen, "a ciphertext"), known)
+                for c, known in zip(made.ciphertexts, self._known(part), strict=True)
+            ]
             numbers = [made.key_bytes, made.matrix_bytes, *expect(made.operations, dict, "counts").values()]
             if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or set(made.operations) != _NAMES:
                 raise FormatError("a worker returned counts that are none")
@@ -443,14 +448,23 @@ class _Check:
 
         return check
 
-    def ciphertext(self, frozen: Frozen) -> Any:
-        c = thaw(frozen, self.context, check=True)
+    def _known(self, part: Part) -> list[Symbol]:
+        if isinstance(self.kernel, OperandKernel):
+            return self.expected.of_operands(part.operands)
+        if isinstance(self.kernel, ProductsKernel):
+            return [self.expected.of_sum(pairs) for pairs in part.sums]
+        return self.expected.single()
+
+    def ciphertext(self, frozen: Frozen, known: Symbol) -> Any:
+        c = thaw(frozen, self.kernel.context, check=True)
         if not isinstance(c, Ciphertext) or c.size != 2:
             raise FormatError("a worker returned something else than a ciphertext of two parts")
-        if (c.level, c.key_id) != (self.level, self.key_id):
-            raise FormatError(f"a worker returned a ciphertext of level {c.level}, not {self.level}, or of another key")
-        if not all(math.isfinite(x) and x >= 0 for x in (c.bound, c.variance)) or not 0 < c.scale < math.inf:
-            raise FormatError("a worker returned a ciphertext whose scale, bound or variance is none")
+        if (c.level, c.key_id) != (known.level, self.key_id):
+            raise FormatError(
+                f"a worker returned a ciphertext of level {c.level}, not {known.level}, or of another key"
+            )
+        if not same(c, known.known):
+            raise FormatError("a worker returned a ciphertext of another scale, bound or noise than its plan predicts")
         return c
 
 

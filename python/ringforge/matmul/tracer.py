@@ -13,79 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ringforge import _native
-from ringforge._native import Context, Metadata, MetadataRules
+from ringforge._native import Context, MetadataRules
 from ringforge.errors import FormatError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
-from ringforge.matmul.engine import Operations, Product
+from ringforge.matmul.engine import Product
 from ringforge.matmul.kernels import HltKernel
 from ringforge.matmul.machine import Array, Machine, Settings, Tile, same_places
+from ringforge.matmul.operations import Symbol, SymbolOperations
 from ringforge.matmul.slots import SlotMatrix
 
 #: Operations on ciphertexts in one program; a file that asks for more is refused.
 MAX_OPERATIONS = 1 << 16
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """What stands for a ciphertext in a program: its level and its metadata (docs/ckks.md)."""
-
-    level: int
-    known: Metadata
-    degree: int
-
-    @property
-    def scale(self) -> float:
-        return float(self.known.scale)
-
-    @property
-    def bound(self) -> float:
-        return float(self.known.bound)
-
-    @property
-    def variance(self) -> float:
-        return float(self.known.variance)
-
-    @property
-    def error_bound(self) -> float:
-        return float(_native.error_bound(self.known, self.degree))
-
-
-class SymbolOperations(Operations):
-    """What the second step of a product does, on symbols."""
-
-    def __init__(self, context: Context) -> None:
-        self.rules = MetadataRules(context)
-        self.primes = len(context.params.q)
-
-    def drop(self, x: Any, level: int) -> Any:
-        return replace(x, level=level)
-
-    def transform(self, kernel: HltKernel, x: Any) -> Any:
-        known = kernel.native().describe(x.known, kernel.input_scale, kernel.output_scale, kernel.input_bound)
-        return Symbol(kernel.level - 1, known, x.degree)
-
-    def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:
-        return self._with(x, self.rules.replicated(x.known, x.level + 1, len(steps)))
-
-    def rotate(self, x: Any, step: int) -> Any:  # noqa: ARG002
-        return self._with(x, self.rules.switched(x.known, x.level + 1))
-
-    def multiply(self, x: Any, y: Any) -> Any:
-        return self._with(x, self.rules.switched(self.rules.product(x.known, y.known), x.level + 1))
-
-    def add(self, x: Any, y: Any) -> Any:
-        return self._with(x, self.rules.sum(x.known, y.known))
-
-    def rescale(self, x: Any) -> Any:
-        return Symbol(x.level - 1, self.rules.rescaled(x.known, x.level + 1), x.degree)
-
-    def double_real(self, x: Any) -> Any:
-        return self._with(x, self.rules.doubled_real(x.known, x.level + 1))
-
-    def _with(self, x: Symbol, known: Metadata) -> Symbol:
-        return Symbol(x.level, known, x.degree)
 
 
 @dataclass(frozen=True)

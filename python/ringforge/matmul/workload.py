@@ -10,11 +10,12 @@ from functools import partial
 from ringforge import params
 from ringforge.devices.scaling import Stage, Workload
 from ringforge.devices.sharding import Cost
+from ringforge.errors import ParameterError
 from ringforge.matmul import shards
 from ringforge.matmul.forecast import forecast
 from ringforge.matmul.program import Input, Program, trace
 
-_DEFAULT, _SIZE = "matmul-b-128", 512
+_DEFAULT, _SIZE, _MOST = "matmul-b-128", 512, 1 << 18
 _WHY = "what it takes is shown, nothing is encrypted"
 
 
@@ -41,9 +42,11 @@ def workload(name: str, size: int) -> Workload:
         name: of a set; "" takes the default. size: rows of each; 0 takes 512.
 
     Raises:
-        ParameterError: there is no such set.
+        ParameterError: there is no such set, or there are more rows than a program may have.
     """
     p, n = params.named(name or _DEFAULT, _WHY), size or _SIZE
+    if n > _MOST:
+        raise ParameterError(f"matrices of {n:,} rows: a program has at most {_MOST:,}")
     program = trace(p, lambda A, B: A @ B, {"A": Input(shape=(n, n)), "B": Input(shape=(n, n))})
     return Workload(
         f"{n} x {n} times {n} x {n}; set {name or _DEFAULT}", partial(_stages, program), 1, partial(_first, program)

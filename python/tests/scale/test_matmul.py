@@ -14,15 +14,16 @@ import pytest
 
 from ringforge import _native
 from ringforge.devices import ciphertexts, conformance
-from ringforge.devices.frozen import freeze
+from ringforge.devices.frozen import Frozen, freeze
 from ringforge.devices.sharding import ShardedDevice
-from ringforge.errors import Error, MissingKeyError
+from ringforge.errors import Error, MissingKeyError, ParameterError
 from ringforge.matmul import EvaluationKeys, KeyHolder, Parcel, Server, shards
 from ringforge.matmul.block_cases import cases
 from ringforge.matmul.blocks import OperandKernel, ProductsKernel
 from ringforge.matmul.forecast import forecast
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.program import Input, Program, trace
+from ringforge.matmul.workload import workload
 from ringforge.params import Parameters
 from tests.scale.local import LocalPool, Worker, device
 
@@ -123,11 +124,17 @@ def test_moved_operands_and_single_kernels_have_the_words_of_cpu() -> None:
     world.same(world.run(device(workers=2)), world.run("cpu"))
 
 
+def _other(ciphertext: Frozen, number: int) -> Frozen:
+    """The same words, with less said of scale, variance, spread, bound or error of double precision."""
+    of_all, own = ciphertext.facts
+    return replace(ciphertext, facts=(of_all, tuple(x * 0.5 if i == number else x for i, x in enumerate(own))))
+
+
 def test_what_is_spoilt_is_computed_again(grid: World, expected: dict[str, Parcel]) -> None:
     wrong = iter(range(1 << 30))
 
     def spoil(made: Any) -> Any:
-        match next(wrong) % 5:
+        match next(wrong) % 10:
             case 0:
                 return None
             case 1:
@@ -136,8 +143,10 @@ def test_what_is_spoilt_is_computed_again(grid: World, expected: dict[str, Parce
                 return replace(made, ciphertexts=[pickle.dumps(c) for c in made.ciphertexts])
             case 3:
                 return replace(made, operations={**made.operations, "ntt": -1})
-            case _:
+            case 4:
                 return replace(made, ciphertexts=[freeze(grid.parcels[0].ciphertexts[0])] * len(made.ciphertexts))
+            case fact:
+                return replace(made, ciphertexts=[_other(c, fact - 5) for c in made.ciphertexts])
 
     once, twice = device(workers=2), device(workers=2, spoil=spoil)
     grid.run(once)
@@ -199,3 +208,8 @@ def test_a_forecast_has_the_shards_of_the_run(monkeypatch: pytest.MonkeyPatch, g
     assert [list(r.costs) for r in said.runs] == seen
     assert abs(said.keys / grid.keys.bytes - 1) < 0.01
     assert [r.what for r in said.runs] == ["left operand", "right operand", "products"]
+
+
+def test_work_of_more_rows_than_programs_have_is_refused() -> None:
+    with pytest.raises(ParameterError, match="262,144"):
+        workload("", (1 << 18) + 1)

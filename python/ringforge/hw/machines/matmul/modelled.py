@@ -24,9 +24,10 @@ from ringforge.hw.machines.matmul.kernels import pairs_program, transform_progra
 from ringforge.hw.machines.matmul.replica import run
 from ringforge.hw.vector.isa import Instruction, Words, encode
 from ringforge.matmul import planner
-from ringforge.matmul.engine import Operations, Product
+from ringforge.matmul.engine import Product
 from ringforge.matmul.kernels import HltKernel, PairSumKernel
 from ringforge.matmul.methods import maps
+from ringforge.matmul.operations import Operations
 
 #: Rotations of the shorter of two transforms from which longer ones are extrapolated.
 SHORT: Final = 8
