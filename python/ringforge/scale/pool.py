@@ -302,7 +302,8 @@ class _Run:
         if not going:  # other runs have all workers
             time.sleep(_LOOK / 4)
             return []
-        if not ray.wait(going, num_returns=1, timeout=_LOOK / 4)[0]:
+        # Looking costs the driver time: often only where a place may become free that this run waits for.
+        if not ray.wait(going, num_returns=1, timeout=_LOOK / 4 if self._waiting else _LOOK)[0]:
             return []
         ready: list[Any] = ray.wait(going, num_returns=len(going), timeout=0)[0]
         return ready
