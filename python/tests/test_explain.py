@@ -72,7 +72,7 @@ def _gates_of(stage: Stage, which: int, workers: int) -> int:
 
 def test_pieces_follow_each_other_after_what_is_put_once() -> None:
     once, each = Stage("table", (Cost(stored=10**9),)), Stage("query", (Cost(seconds=1.0, stored=5),) * 4, kept=10**9)
-    work = Workload("queries", lambda _: [each], 7, lambda _: [once])
+    work = Workload("queries", lambda _: [each], lambda _: 7, lambda _: [once])
     cluster = Cluster(2, overhead=0.0)
     found = predict_work(work, cluster)
     assert found.seconds == pytest.approx(predict([once], cluster).seconds + 7 * predict([each], cluster).seconds)

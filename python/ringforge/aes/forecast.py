@@ -69,4 +69,5 @@ def workload(name: str, size: int) -> Workload:
     slots = BinarySlots(params.m).size
     kernels, blocks = _kernels(Context(params)), size or slots
     what = f"AES-128 of {blocks:,} blocks, {slots:,} in a state; set {name or _DEFAULT}"
-    return Workload(what, partial(_stages, kernels), -(-blocks // slots), partial(_first, kernels))
+    states = -(-blocks // slots)
+    return Workload(what, partial(_stages, kernels), lambda _: states, partial(_first, kernels))

@@ -78,7 +78,7 @@ class Explained(Result):
     work: str
     """In words."""
     pieces: int
-    """Of the work, one after the other; stages are of one."""
+    """Of the work, one after the other, with all workers; stages are of one."""
     stages: list[StageLine]
     """Of one piece, and before the first one."""
     workers: list[WorkersLine]
@@ -142,7 +142,7 @@ def explain(
     answer = Explained(
         system=system,
         work=work.what,
-        pieces=work.pieces,
+        pieces=work.pieces(workers),
         stages=[_stage(s) for s in (*work.first(workers), *work.stages(workers))],
         workers=[_line(p, c, found[0]) for p, c in zip(found, clusters, strict=True)],
         enough=useful(found),
@@ -224,7 +224,8 @@ def _show(answer: Explained) -> None:
         sizes = (size_text(n) for n in (s.stored, s.sent, s.returned, s.memory))
         stages.add_row(s.name, f"{s.shards:,}", seconds_text(s.seconds), seconds_text(s.longest), *sizes)
     out.print(stages)
-    each = ShownTable(title=f"workers, for {answer.pieces:,} of these", title_justify="left")
+    each = ShownTable(title=f"workers, for all (with {answer.workers[-1].workers:,}: {answer.pieces:,} of the above)")
+    each.title_justify = "left"
     for label in ("workers", "nodes", "time", "times as fast", "traffic", "store", "memory of a node's workers"):
         each.add_column(label, justify="right")
     for w in answer.workers:

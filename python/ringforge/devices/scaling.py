@@ -143,13 +143,13 @@ class Workload:
     Attributes:
         what: it is, in words.
         stages: for so many workers, of one piece of the work.
-        pieces: of the work, one after the other.
+        pieces: of the work, one after the other, for so many workers.
         first: for so many workers: stages before the first piece, such as tables that are put once.
     """
 
     what: str
     stages: Callable[[int], Sequence[Stage]]
-    pieces: int = 1
+    pieces: Callable[[int], int] = lambda _: 1
     first: Callable[[int], Sequence[Stage]] = lambda _: ()
 
 
@@ -161,7 +161,7 @@ def predict_work(work: Workload, cluster: Cluster, measured: Mapping[str, float]
     """
     before = predict(_corrected(work.first(cluster.workers), measured), cluster)
     each = predict(_corrected(work.stages(cluster.workers), measured), cluster)
-    n = work.pieces
+    n = work.pieces(cluster.workers)
     return Prediction(
         cluster.workers,
         before.seconds + n * each.seconds,

@@ -49,5 +49,5 @@ def workload(name: str, size: int) -> Workload:
         raise ParameterError(f"matrices of {n:,} rows: a program has at most {_MOST:,}")
     program = trace(p, lambda A, B: A @ B, {"A": Input(shape=(n, n)), "B": Input(shape=(n, n))})
     return Workload(
-        f"{n} x {n} times {n} x {n}; set {name or _DEFAULT}", partial(_stages, program), 1, partial(_first, program)
+        f"{n} x {n} times {n} x {n}; set {name or _DEFAULT}", partial(_stages, program), first=partial(_first, program)
     )

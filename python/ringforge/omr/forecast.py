@@ -56,7 +56,9 @@ def _key_bytes(plan: Plan) -> int:
     return 3 * int(context.gadget.key_bytes(context.params.max_limbs))
 
 
-def _stages(plan: Plan, count: int, workers: int) -> list[Stage]:
+def _stages(plan: Plan, bulletins: int, workers: int) -> list[Stage]:
+    """Of as many bulletins as are searched at a time."""
+    count = min(bulletins, workers)
     context, size, share = plan.shape.context, plan.set, _share(workers, count)
     affine, *rest = shards.costs(AffineKernel(plan.shape, 0, plan.giants), share)
     keys, diagonals = _key_bytes(plan), plan.diagonal_bytes
@@ -103,4 +105,6 @@ def workload(name: str, size: int) -> Workload:
     s = sets.named(name or "ringforge", _WHY)
     plan, count = Plan.make(s), size or 1
     what = f"{count:,} bulletins of {s.entries:,} messages, searched for one receiver; set {s.name}"
-    return Workload(what, partial(_stages, plan, count), 1, partial(_first, plan, count))
+    return Workload(
+        what, partial(_stages, plan, count), lambda workers: -(-count // workers), partial(_first, plan, count)
+    )

@@ -56,4 +56,4 @@ def workload(name: str, size: int) -> Workload:
     plan = fields.native()
     what = f"one query of up to {_CLIENT:,} elements against {count:,}, mode {mode}, 2^{plan.log_bins} bins"
     cells = _HASHES * count
-    return Workload(what, partial(_stages, plan, cells), 1, partial(_tables, plan, cells))
+    return Workload(what, partial(_stages, plan, cells), first=partial(_tables, plan, cells))
