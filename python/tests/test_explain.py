@@ -14,7 +14,7 @@ from ringforge.cli import main
 from ringforge.cli.explain_command import read_measured, systems
 from ringforge.devices.scaling import Cluster, Stage, Workload, predict, predict_work, useful
 from ringforge.devices.sharding import Cost
-from ringforge.errors import FormatError
+from ringforge.errors import FormatError, ParameterError
 from ringforge.gates import forecast, shards
 from ringforge.scale.counts import Counts
 
@@ -130,3 +130,8 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert main(["explain", *words]) == 1
         assert said in capsys.readouterr().err
+
+
+def test_levels_of_more_gates_than_are_costed_are_refused() -> None:
+    with pytest.raises(ParameterError, match="1,048,576 are the most"):
+        forecast.workload("", 10**9)

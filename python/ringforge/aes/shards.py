@@ -24,7 +24,7 @@ from ringforge.devices import Execution, Preparation, Report, register
 from ringforge.devices.cpu import operation_counts
 from ringforge.devices.frozen import stored, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
-from ringforge.errors import Error, FormatError
+from ringforge.errors import Error, FormatError, MismatchError
 
 #: Shards for each worker, where there are as many runs.
 EACH = 8
@@ -168,10 +168,13 @@ def _checked(kernel: BytesKernel, key_id: int, count: int) -> Callable[[Any], tu
         made = expect(result, Made, "bytes of AES")
         if not isinstance(made.records, list) or len(made.records) != count:
             raise FormatError(f"a worker returned another number of ciphertexts than {count}")
-        found = [
-            _native.io.ciphertext_from_bytes(expect(r, bytes, "the record of a ciphertext"), kernel.context)
-            for r in made.records
-        ]
+        try:
+            found = [
+                _native.io.ciphertext_from_bytes(expect(r, bytes, "the record of a ciphertext"), kernel.context)
+                for r in made.records
+            ]
+        except MismatchError as e:
+            raise FormatError(f"a worker returned a ciphertext of other parameters: {e}") from None
         for c in found:
             if not isinstance(c, Ciphertext) or c.size != 2 or (c.limbs, c.key_id) != (kernel.limbs[-1], key_id):
                 raise FormatError("a worker returned a ciphertext of other primes, or of another key")

@@ -10,11 +10,12 @@ import numpy as np
 
 from ringforge import _native
 from ringforge.devices.scaling import Stage, Workload
+from ringforge.errors import ParameterError
 from ringforge.gates import shards
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.sets import GateSet, named
 
-_DEFAULT, _GATES = "gates-128", 4096
+_DEFAULT, _GATES, _MOST = "gates-128", 4096, 1 << 20
 _WHY = "what it takes is shown, nothing is encrypted"
 _GATE = f"{shards.__name__}.{shards._gates.__qualname__}"
 
@@ -35,7 +36,9 @@ def workload(name: str, size: int) -> Workload:
         name: of a set; "" takes the default. size: gates; 0 takes 4,096.
 
     Raises:
-        ParameterError: there is no such set.
+        ParameterError: there is no such set, or there are more gates than are costed at a time.
     """
+    if size > _MOST:
+        raise ParameterError(f"a level of {size:,} gates: {_MOST:,} are the most, of which larger ones are multiples")
     s, count = named(name or _DEFAULT, _WHY), size or _GATES
     return Workload(f"a level of {count:,} NAND gates; set {s.name}", partial(_stages, s, count))

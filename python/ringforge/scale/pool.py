@@ -24,7 +24,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ringforge.devices import Progress
 from ringforge.devices.sharding import Pool, Shard
-from ringforge.errors import Error, FormatError, MemoryLimitError, ParameterError, StorageError
+from ringforge.errors import ClusterError, Error, FormatError, MemoryLimitError, ParameterError, StorageError
 from ringforge.scale.cluster import Cluster
 from ringforge.scale.counts import Counts
 from ringforge.scale.packing import installation, pack, unpack
@@ -38,6 +38,9 @@ _LOOK = 0.2
 
 #: Seconds that a cancelled shard has to stop by itself.
 _GRACE = 0.5
+
+#: As many times its patience a shard waits for a worker while none tells anything.
+_NOTHING = 5
 
 #: Of the object store, what arguments and results under way may take.
 _UNDER_WAY = 0.25
@@ -66,6 +69,14 @@ class RayStored:
     reference: Any = field(repr=False)
     #: The object that it says all of: while this is held, no other one has its id.
     of: Any = field(repr=False)
+
+
+class FullStoreError(ClusterError, StorageError):
+    """A store has no room for a value."""
+
+
+class NoMemoryError(ClusterError, MemoryLimitError):
+    """No node has the memory that a shard needs."""
 
 
 class _Attempt:
@@ -104,6 +115,8 @@ class RayPool(Pool):
         #: Of each run that has shards under way: how many, and bytes of their arguments and results. Runs that wait.
         self._under_way: dict[Any, tuple[int, int]] = {}
         self._wanting: set[Any] = set()
+        #: When a worker has told something the last time, to any run; or a run began.
+        self.heard = time.monotonic()
         self._places = threading.Lock()
         self._put: weakref.WeakValueDictionary[tuple[int, Hashable], RayStored] = weakref.WeakValueDictionary()
         self._remote = ray.remote(num_returns="streaming", max_retries=0)(work)
@@ -115,6 +128,8 @@ class RayPool(Pool):
         """Shards that are computed at a time: nodes come and go."""
         nodes = self.cluster.look()
         places = sum(n.cpus // self.threads for n in nodes)
+        if not any(n.cpus for n in nodes):
+            raise ClusterError("no node of the cluster has processors: start some, `ray start --address=HEAD:PORT`")
         if places == 0:
             raise ParameterError(
                 f"no node of the cluster has {self.threads} processors (the largest has "
@@ -137,11 +152,11 @@ class RayPool(Pool):
             if found is not None:
                 return found
             packed = pack(value, _refuse_stored)
-            room = min((n.store for n in self.cluster.look()), default=0)
+            room = self._room()
             with _LIVING_LOCK:
                 held = sum(s.bytes for s in list(_LIVING.values()))
             if held + packed.bytes > room * (1 - _UNDER_WAY):
-                raise StorageError(
+                raise FullStoreError(
                     f"the object store of a node has {room:,} bytes, of which {held:,} are taken: {packed.bytes:,} "
                     "more do not fit beside results; start the nodes with more (ray start --object-store-memory, or "
                     "ray:local?store=BYTES)"
@@ -149,7 +164,7 @@ class RayPool(Pool):
             try:
                 reference = ray.put(packed)
             except (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError) as e:
-                raise StorageError(
+                raise FullStoreError(
                     f"the object store has no room for {packed.bytes:,} bytes: start the nodes with more "
                     "(ray start --object-store-memory)"
                 ) from e
@@ -159,6 +174,11 @@ class RayPool(Pool):
                 _LIVING[stored.name] = stored
             self.counts.put(packed.bytes)
             return stored
+
+    def _room(self) -> int:
+        """Bytes of the smallest store that values go to: the driver's, and those of nodes that compute."""
+        nodes = self.cluster.look()
+        return min((n.store for n in nodes if n.cpus >= self.threads or n.id == self.cluster.home), default=0)
 
     # ---- shards ----
 
@@ -194,6 +214,7 @@ class RayPool(Pool):
 
     def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
         self.cluster.answers()
+        self.heard = time.monotonic()
         return _Run(self, shards, progress).results()
 
     def send(self, shard: Shard, index: int, avoid: str | None) -> _Attempt:
@@ -210,7 +231,7 @@ class RayPool(Pool):
         nodes = [n for n in self.cluster.look() if n.cpus >= self.threads]
         able = [n for n in nodes if n.memory >= shard.cost.memory]
         if not able:
-            raise MemoryLimitError(
+            raise NoMemoryError(
                 f"{shard.name} needs {shard.cost.memory:,} bytes of memory, and the "
                 f"largest node has {max((n.memory for n in nodes), default=0):,} bytes: add a larger node, or cut the "
                 "work for more workers"
@@ -314,7 +335,7 @@ class _Run:
             return
         workers = self._pool.workers
         most = workers if self._pool.limited else 2 * workers
-        room = _UNDER_WAY * min(n.store for n in self._pool.cluster.look())
+        room = _UNDER_WAY * self._pool._room()
         while self._waiting:
             index, avoid = self._waiting[0]
             shard = self._shards[index]
@@ -342,7 +363,7 @@ class _Run:
         except _LOST as e:
             self._again(attempt, "lost", type(e).__name__)
         except exceptions.RayTaskError as e:
-            raise Error(
+            raise ClusterError(
                 f"{attempt.shard.name} cannot be run by {attempt.where} ({_last_line(e)}): see that ringforge-he is "
                 "installed on each node, in the Python that runs Ray"
             ) from None
@@ -350,7 +371,7 @@ class _Run:
             self._pool.cluster.answers()
             self._again(attempt, "lost", f"{type(e).__name__}: {_last_line(e)}")
         else:
-            attempt.heard = time.monotonic()
+            attempt.heard = self._pool.heard = time.monotonic()
             if isinstance(told, Began):
                 attempt.began = told
             elif isinstance(told, float):
@@ -394,7 +415,7 @@ class _Run:
         failures = self._failures[attempt.index]
         failures.append(f"{attempt.where}: {how}, {why}")
         if len(failures) >= TRIES:
-            raise Error(
+            raise ClusterError(
                 f"{attempt.shard.name} went wrong {TRIES} times ({'; '.join(failures)}): see the logs of Ray there, "
                 "then start anew"
             )
@@ -406,6 +427,13 @@ class _Run:
         for a in list(self._going.values()):
             silent = now - a.heard
             if a.began is None:
+                quiet = now - self._pool.heard
+                if quiet > _NOTHING * self._pool.patience(a.shard, self._slowest):
+                    raise ClusterError(
+                        f"{a.shard.name} has not begun, and no worker has told anything for {quiet:.0f} s: see whether "
+                        "other programs take all processors of the cluster (`ray status`), and the logs of Ray on its "
+                        "nodes"
+                    )
                 continue
             if a.began.node not in alive:
                 self._pool.stop([a])

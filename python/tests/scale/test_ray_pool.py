@@ -17,9 +17,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import ray
 
 from ringforge.devices.sharding import Cost, Shard
-from ringforge.errors import Error, FormatError, MemoryLimitError, ParameterError, ShapeError, StorageError
+from ringforge.errors import (
+    ClusterError,
+    Error,
+    FormatError,
+    MemoryLimitError,
+    ParameterError,
+    ShapeError,
+    StorageError,
+)
+from ringforge.scale import pool as ray_pool
 from ringforge.scale.device import RayDevice
 from ringforge.scale.pool import RayPool, RayStored
 from tests.scale import toys
@@ -274,6 +284,21 @@ def test_a_small_run_does_not_wait_for_all_of_a_large_one(pool: RayPool, tmp_pat
     assert len(list(tmp_path.glob("large-*.pid"))) < 40
     large.join()
     assert ended == ["small", "large"]
+
+
+def test_processors_that_others_have_are_waited_for_and_then_it_is_said(
+    device: RayDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = RayPool(device.pool.cluster, patience=0.2)
+    monkeypatch.setattr(ray_pool, "_NOTHING", 2)
+    taken = [ray.remote(num_cpus=1)(lambda: time.sleep(60)).remote() for _ in range(pool.workers)]
+    time.sleep(1)
+    try:
+        with pytest.raises(ClusterError, match="has not begun, and no worker has told anything"):
+            pool.run([shard("a", toys.slow, 0.0, str(tmp_path), "a")])
+    finally:
+        for task in taken:
+            ray.cancel(task, force=True)
 
 
 def test_a_fork_is_refused(pool: RayPool) -> None:
