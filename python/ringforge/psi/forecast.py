@@ -22,15 +22,17 @@ _ANSWER = f"{shards.__name__}.{shards._answer.__qualname__}"
 
 def _tables(plan: Any, cells: int, workers: int) -> list[Stage]:
     """The table is put once, for all sessions."""
+    together = plan.key_bytes + shards.stored_rows(plan, shards.depth(plan, workers))
     costs = shards.shard_costs(plan, workers, cells)
-    return [Stage("table into the store", tuple(Cost(stored=c.stored - plan.key_bytes) for c in costs))]
+    return [Stage("table into the store", tuple(Cost(stored=c.stored - together) for c in costs))]
 
 
 def _stages(plan: Any, cells: int, workers: int) -> list[Stage]:
     costs = shards.shard_costs(plan, workers, cells)
-    kept = sum(c.stored - plan.key_bytes for c in costs)
-    mine = tuple(Cost(c.seconds, plan.key_bytes, c.sent, c.result, c.memory) for c in costs)
-    return [Stage("look-up", mine, plan.key_bytes, 0.0, kept, _ANSWER)]
+    together = plan.key_bytes + shards.stored_rows(plan, shards.depth(plan, workers))
+    kept = sum(c.stored - together for c in costs)
+    mine = tuple(Cost(c.seconds, together, c.sent, c.result, c.memory) for c in costs)
+    return [Stage("look-up", mine, together, 0.0, kept, _ANSWER)]
 
 
 def workload(name: str, size: int) -> Workload:
