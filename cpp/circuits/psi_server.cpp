@@ -37,7 +37,8 @@ void check_table(const PsiPlan& plan, const PsiTable& table) { check_table(plan,
 
 void check_table(const PsiPlan& plan, const PsiTable& table, std::size_t bins) {
   const auto refuse = [](const std::string& what) { throw FormatError("PSI table: " + what); };
-  if (table.words == nullptr && plan.log_cell != 0) refuse("cells of several words need their words");
+  if (table.words == nullptr && plan.log_cell != 0 && table.count != 0)
+    refuse("cells of several words need their words");
   if (table.offsets[0] != 0 || table.offsets[bins] != table.count) refuse("offsets do not span the cells");
   const u64 t = u64{1} << plan.log_t;
   for (std::size_t i = 0; i < bins; ++i) {

@@ -184,5 +184,76 @@ TEST(PsiPolyAnswer, StopsWhenToldAndTellsAllOfTheWay) {
       MismatchError);
 }
 
+// Values of parts, put one after the other, are those of the whole.
+TEST_P(PsiPoly, JoinedPartsAreTheWhole) {
+  const World w(GetParam());
+  const PsiPolyPlan& plan = w.plan;
+  PsiPolyClientKey client(w.context);
+  const PsiPolySessionKeys session(w.context, client.evaluation_keys());
+  std::vector<u32> query(plan.bins() * plan.felts);
+  std::mt19937_64 rng(6);
+  for (u32& x : query) x = static_cast<u32>(rng() % plan.t);
+  const auto request = client.query(query.data());
+  const auto whole = psi_poly_answer(session, request, w.table());
+  const auto columns = psi_poly_cut_request(session, request);
+  ASSERT_EQ(columns.size(), plan.columns);
+  const auto values = [&](std::size_t column, std::size_t bundle, std::size_t bundles, unsigned threads,
+                          PsiPolyCounts* counts) {
+    const std::size_t first = column * plan.bundles + bundle;
+    const PsiPolyTable own{w.counts.data() + first * plan.column_bins(),
+                           w.plain.data() + first * psi_poly_bundle_words(plan)};
+    return psi_poly_answer_part(session, columns[column], own, bundles, threads, {}, counts);
+  };
+  for (const std::size_t each : {std::size_t{1}, std::size_t{2}}) {
+    ASSERT_EQ(plan.bundles % each, 0u);
+    std::vector<std::uint8_t> all;
+    u64 rows = 0;
+    for (std::size_t column = 0; column < plan.columns; ++column)
+      for (std::size_t bundle = 0; bundle < plan.bundles; bundle += each) {
+        PsiPolyCounts counts;
+        const auto part = values(column, bundle, each, 1 + static_cast<unsigned>(bundle), &counts);
+        all.insert(all.end(), part.begin(), part.end());
+        rows += counts.row;
+        // Powers are made in each part.
+        EXPECT_EQ(counts.product, plan.counts().product / plan.columns);
+      }
+    EXPECT_EQ(rows, plan.counts().row);
+    EXPECT_EQ(psi_poly_seal_reply(session, all), whole) << each << " bundles in a part";
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+    EXPECT_NE(psi_poly_seal_reply(session, all), whole);
+  }
+}
+
+TEST(PsiPolyParts, RefuseForeignBytesAndStop) {
+  const World w(0);
+  const PsiPolyPlan& plan = w.plan;
+  PsiPolyClientKey client(w.context), other(w.context);
+  const PsiPolySessionKeys session(w.context, client.evaluation_keys());
+  const std::vector<u32> query(plan.bins() * plan.felts, 1);
+  auto request = client.query(query.data());
+  const auto column = psi_poly_cut_request(session, request)[0];
+  EXPECT_THROW(psi_poly_cut_request(session, other.query(query.data())), MismatchError);
+  request.pop_back();
+  EXPECT_THROW(psi_poly_cut_request(session, request), FormatError);
+  EXPECT_THROW(psi_poly_cut_request(session, client.evaluation_keys()), FormatError);
+  const auto answer = [&](const std::vector<std::uint8_t>& bytes, const PsiPolyProgress& progress = {}) {
+    return psi_poly_answer_part(session, bytes, w.table(), 1, 2, progress, nullptr);
+  };
+  const auto values = answer(column);
+  auto bad = column;
+  bad.pop_back();
+  EXPECT_THROW(answer(bad), FormatError);
+  EXPECT_THROW(answer({}), FormatError);
+  bad = column;
+  bad.push_back(0);
+  EXPECT_THROW(answer(bad), FormatError);
+  bad = column;
+  std::fill(bad.end() - 64, bad.end(), 0xFF);  // residues above q
+  EXPECT_THROW(answer(bad), FormatError);
+  EXPECT_THROW(answer(column, [](double done) { return done < 0.5; }), Error);
+  EXPECT_THROW(psi_poly_seal_reply(session, values), ShapeError);  // one part of several
+  EXPECT_THROW(psi_poly_seal_reply(session, {}), ShapeError);
+}
+
 }  // namespace
 }  // namespace ringforge::circuits

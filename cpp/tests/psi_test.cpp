@@ -242,5 +242,177 @@ TEST(Psi, RefusesForeignBytes) {
   EXPECT_THROW(wide.check(), ParameterError);  // above the guideline's limit without a reason
 }
 
+// ---- parts of a query ----------------------------------------------------------------------------
+
+// A plan as small as the library takes: what is computed has no room for noise, and is compared word by word.
+PsiPlan tiny_plan(unsigned log_bins) {
+  PsiPlan p;
+  p.log_n = 10;
+  p.modulus = primes_below(25, 1, 2048)[0];
+  p.log_bins = log_bins;
+  p.cell_bits = 4;
+  p.log_cell = 6;
+  p.gadget = p.reconstruction = {12, 1, 13, true};
+  p.expansion.assign(p.log_n, p.gadget);
+  p.log_reply = 12;
+  p.check();
+  return p;
+}
+
+// Keys, a request, and a table whose bins have 1 to 3 cells, every fifth one none.
+struct PartsWorld {
+  explicit PartsWorld(const PsiPlan& p) : plan(p), keys(p.key_bytes()), request(p.request_bytes()) {
+    std::mt19937_64 random(p.log_bins);
+    std::vector<u32> asked(p.bins());
+    for (std::size_t bin = 0; bin < p.bins(); ++bin) {
+      std::vector<u32> here(bin % 5 == 4 ? 0 : 1 + random() % 3);
+      for (u32& c : here) c = static_cast<u32>(random() % p.cells());
+      std::sort(here.begin(), here.end());
+      here.erase(std::unique(here.begin(), here.end()), here.end());
+      cells.insert(cells.end(), here.begin(), here.end());
+      offsets.push_back(cells.size());
+      asked[bin] = static_cast<u32>(random() % p.cells());
+    }
+    for (std::size_t i = 0; i < cells.size() * p.cell_words(); ++i)
+      words.push_back(static_cast<std::uint16_t>(random() % (1u << p.log_t)));
+    TestRandomness rng(Seed{4});
+    PsiClientKey client(p, rng);
+    client.evaluation_keys(keys.data());
+    client.query(request.data(), asked.data());
+  }
+  PsiTable table() const { return {offsets.data(), cells.data(), words.data(), cells.size()}; }
+
+  PsiPlan plan;
+  std::vector<u64> offsets{0};
+  std::vector<u32> cells;
+  std::vector<std::uint16_t> words;
+  std::vector<std::uint8_t> keys, request;
+};
+
+// The bins of a part alone, found one by one from their numbers.
+struct PartTable {
+  PartTable(const PartsWorld& w, const PsiPart& part) {
+    const std::size_t size = w.plan.bins() / w.plan.groups(), s = w.plan.cell_words();
+    for (std::size_t i = 0; i < size; ++i) {
+      if ((i & ((std::size_t{1} << part.depth) - 1)) != part.prefix) continue;
+      const u64 first = w.offsets[part.group * size + i], last = w.offsets[part.group * size + i + 1];
+      cells.insert(cells.end(), w.cells.data() + first, w.cells.data() + last);
+      words.insert(words.end(), w.words.data() + first * s, w.words.data() + last * s);
+      offsets.push_back(cells.size());
+    }
+  }
+  PsiTable table() const { return {offsets.data(), cells.data(), words.data(), cells.size()}; }
+
+  std::vector<u64> offsets{0};
+  std::vector<u32> cells;
+  std::vector<std::uint16_t> words;
+};
+
+void joined_parts_are_the_whole(const PartsWorld& w, const std::vector<unsigned>& depths, unsigned threads) {
+  const PsiPlan& plan = w.plan;
+  const PsiSessionKeys session(plan, w.keys);
+  const std::size_t words = 2 * plan.n();
+  TestRandomness whole(Seed{8});
+  const auto reply = psi_answer(session, w.request, w.table(), threads, {}, nullptr, whole);
+  const auto rows = psi_cut_request(plan, w.request);
+  ASSERT_EQ(rows.size(), plan.groups());
+  for (const unsigned depth : depths) {
+    const std::size_t each = std::size_t{1} << depth, count = psi_part_results(plan, depth);
+    std::vector<u64> results(plan.groups() * each * count * words, ~u64{0}), packed(plan.replies() * words);
+    PsiCounts counts;
+    u64* to = results.data();
+    for (std::size_t group = 0; group < plan.groups(); ++group)
+      for (std::size_t prefix = 0; prefix < each; ++prefix, to += count * words) {
+        const PsiPart part{group, depth, prefix};
+        const PartTable own(w, part);
+        ASSERT_EQ(own.offsets.size(), part.bins(plan) + 1);
+        check_table(plan, own.table(), part.bins(plan));
+        psi_answer_part(to, session, rows[group], own.table(), part, threads, {}, &counts);
+      }
+    // Only the way down to a part is done in several: products and rows are those of the whole.
+    const PsiCounts all = plan.counts();
+    EXPECT_EQ(counts.external_product, all.external_product) << depth;
+    EXPECT_EQ(counts.reconstruction, all.reconstruction) << depth;
+    EXPECT_EQ(counts.row, all.row) << depth;
+    psi_join_parts(packed.data(), session, results.data(), depth, nullptr);
+    TestRandomness same(Seed{8});
+    EXPECT_EQ(psi_seal_reply(session, packed.data(), same), reply) << "depth " << depth;
+    if (depth == 0) continue;
+    // The first two parts in each other's place are another reply: neither is empty.
+    std::swap_ranges(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(count * words),
+                     results.begin() + static_cast<std::ptrdiff_t>(count * words));
+    psi_join_parts(packed.data(), session, results.data(), depth, nullptr);
+    TestRandomness swapped(Seed{8});
+    EXPECT_NE(psi_seal_reply(session, packed.data(), swapped), reply) << "depth " << depth;
+  }
+}
+
+TEST(PsiParts, JoinedAreTheWhole) {
+  // Replies of 16 bins: depths of several replies in a part, of one, and of several parts in one.
+  joined_parts_are_the_whole(PartsWorld(tiny_plan(6)), {0, 1, 2, 3, 4, 5, 6}, 1);
+  joined_parts_are_the_whole(PartsWorld(tiny_plan(3)), {0, 1, 3}, 3);
+  joined_parts_are_the_whole(PartsWorld(ringforge_plan(3, 12, 0, 1, 1)), {0, 2, 3}, 2);
+  joined_parts_are_the_whole(PartsWorld(paper_plan(2, 11)), {1, 2}, 1);
+}
+TEST(PsiParts, OfSeveralGroups) {
+  const PartsWorld w(tiny_plan(11));
+  ASSERT_EQ(w.plan.groups(), 2u);
+  joined_parts_are_the_whole(w, {2, 7}, 2);
+}
+
+TEST(PsiParts, RefuseForeignBytesAndStop) {
+  const PartsWorld w(tiny_plan(3));
+  const PsiPlan& plan = w.plan;
+  const PsiSessionKeys session(plan, w.keys);
+  auto request = w.request;
+  request.pop_back();
+  EXPECT_THROW(psi_cut_request(plan, request), FormatError);
+  EXPECT_THROW(psi_cut_request(plan, w.keys), FormatError);
+  EXPECT_THROW(psi_cut_request(tiny_plan(4), w.request), MismatchError);
+  const PsiPart part{0, 1, 1};
+  const PartTable own(w, part);
+  std::vector<u64> out(psi_part_results(plan, 1) * 2 * plan.n());
+  const auto rows = psi_cut_request(plan, w.request)[0];
+  const auto answer = [&](const std::vector<std::uint8_t>& bytes, const PsiProgress& progress = {}) {
+    psi_answer_part(out.data(), session, bytes, own.table(), part, 2, progress, nullptr);
+  };
+  EXPECT_NO_THROW(answer(rows));
+  auto bad = rows;
+  bad.pop_back();
+  EXPECT_THROW(answer(bad), FormatError);
+  EXPECT_THROW(answer({}), FormatError);
+  bad = rows;
+  bad.push_back(0);
+  EXPECT_THROW(answer(bad), FormatError);
+  bad = rows;
+  std::fill(bad.end() - 64, bad.end(), 0xFF);  // residues above Q
+  EXPECT_THROW(answer(bad), FormatError);
+  EXPECT_THROW(answer(rows, [](double) { return false; }), Error);
+}
+
+TEST(PsiParts, RefuseTablesOfOtherBins) {
+  const PsiPlan plan = tiny_plan(3);
+  const PsiPart part{0, 1, 0};
+  const std::size_t bins = part.bins(plan);
+  ASSERT_EQ(bins, 4u);
+  const auto check = [&](std::vector<u64> offsets, std::vector<u32> cells, std::uint16_t word) {
+    const std::vector<std::uint16_t> words(cells.size() * plan.cell_words(), word);
+    check_table(plan, {offsets.data(), cells.data(), words.data(), cells.size()}, bins);
+  };
+  EXPECT_NO_THROW(check({0, 1, 1, 3, 3}, {15, 0, 15}, 1));
+  EXPECT_THROW(check({0, 1, 1, 3, 2}, {15, 0, 15}, 1), FormatError);   // cells of no bin
+  EXPECT_THROW(check({1, 1, 1, 3, 3}, {15, 0, 15}, 1), FormatError);   // begins after the first
+  EXPECT_THROW(check({0, 2, 1, 3, 3}, {1, 2, 15}, 1), FormatError);    // descends
+  EXPECT_THROW(check({0, 9, 9, 9, 3}, {1, 2, 15}, 1), FormatError);    // past the end
+  EXPECT_THROW(check({0, 1, 1, 3, 3}, {16, 0, 15}, 1), FormatError);   // no cell of the plan
+  EXPECT_THROW(check({0, 1, 1, 3, 3}, {15, 15, 15}, 1), FormatError);  // twice
+  EXPECT_THROW(check({0, 1, 1, 3, 3}, {15, 0, 15}, 2), FormatError);   // no word of the plan
+  const std::vector<u64> offsets{0, 0, 0, 0, 1};
+  const u32 cell = 1;
+  EXPECT_THROW(check_table(plan, {offsets.data(), &cell, nullptr, 1}, bins), FormatError);
+  const std::vector<u64> empty(bins + 1);
+  EXPECT_NO_THROW(check_table(plan, {empty.data(), nullptr, nullptr, 0}, bins));
+}
+
 }  // namespace
 }  // namespace ringforge::circuits

@@ -33,6 +33,7 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
         ("matmul", ["--size", "128"]),
         ("omr", ["--set", "test", "--size", "3"]),
         ("psi", ["--size", "4096"]),
+        ("psi", ["--set", "poly", "--size", "4096"]),
         ("aes", []),
     ],
 )
@@ -125,7 +126,7 @@ def test_files_that_are_no_counts(text: str, tmp_path: Path) -> None:
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (["nothing"], "omr, psi, gates, matmul, aes"),
-        (["psi", "--set", "other"], "direct or oprf"),
+        (["psi", "--set", "other"], "direct, oprf or poly"),
         (["omr", "--set", "other"], "other"),
     ):
         assert main(["explain", *words]) == 1

@@ -106,7 +106,7 @@ def explain(
     per_node: Annotated[int, typer.Option("--per-node", min=1, help="Workers of a node, at the most.")] = 16,
     network: Annotated[float, typer.Option(min=0.001, help="Between two nodes, in Gbit/s.")] = 10.0,
     name: Annotated[
-        str, typer.Option("--set", help="Parameter set; of psi direct or oprf. Default: the system's.")
+        str, typer.Option("--set", help="Parameter set; of psi direct, oprf or poly. Default: the system's.")
     ] = "",
     size: Annotated[
         int,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""What look-ups take on workers, without keys and a table (`ringforge explain psi`)."""
+"""What queries take on workers, without keys and a table (`ringforge explain psi`)."""
 
 from __future__ import annotations
 
@@ -12,41 +12,63 @@ from ringforge.devices.sharding import Cost
 from ringforge.errors import ParameterError
 from ringforge.psi import planner, shards
 from ringforge.psi.choice import lookup_bins
+from ringforge.psi.poly import shards as poly_shards
+from ringforge.psi.poly.search import suggest
 
 #: Elements of the client, hash functions, and bits of a tag.
 _CLIENT, _HASHES, _TAG_BITS = 1 << 13, 3, 64
 _DEFAULT = 1 << 20
 
+_POLY_ANSWER = f"{poly_shards.__name__}.{poly_shards._answer.__qualname__}"
 _ANSWER = f"{shards.__name__}.{shards._answer.__qualname__}"
 
 
 def _tables(plan: Any, cells: int, workers: int) -> list[Stage]:
     """The table is put once, for all sessions."""
+    together = plan.key_bytes + shards.stored_rows(plan, shards.depth(plan, workers))
     costs = shards.shard_costs(plan, workers, cells)
-    return [Stage("table into the store", tuple(Cost(stored=c.stored - plan.key_bytes) for c in costs))]
+    return [Stage("table into the store", tuple(Cost(stored=c.stored - together) for c in costs))]
 
 
 def _stages(plan: Any, cells: int, workers: int) -> list[Stage]:
     costs = shards.shard_costs(plan, workers, cells)
+    together = plan.key_bytes + shards.stored_rows(plan, shards.depth(plan, workers))
+    kept = sum(c.stored - together for c in costs)
+    mine = tuple(Cost(c.seconds, together, c.sent, c.result, c.memory) for c in costs)
+    return [Stage("look-up", mine, together, 0.0, kept, _ANSWER)]
+
+
+def _poly_tables(plan: Any, workers: int) -> list[Stage]:
+    costs = poly_shards.shard_costs(plan, workers)
+    return [Stage("table into the store", tuple(Cost(stored=c.stored - plan.key_bytes) for c in costs))]
+
+
+def _poly_stages(plan: Any, workers: int) -> list[Stage]:
+    costs = poly_shards.shard_costs(plan, workers)
     kept = sum(c.stored - plan.key_bytes for c in costs)
     mine = tuple(Cost(c.seconds, plan.key_bytes, c.sent, c.result, c.memory) for c in costs)
-    return [Stage("look-up", mine, plan.key_bytes, 0.0, kept, _ANSWER)]
+    return [Stage("polynomials", mine, plan.key_bytes, 0.0, kept, _POLY_ANSWER)]
 
 
 def workload(name: str, size: int) -> Workload:
     """One query of a client's elements, with its keys.
 
     Args:
-        name: "direct" for integers of 32 bits in 2^14 bins, "oprf" for any elements; "" takes the first where the set
-            is small enough. size: elements of the server; 0 takes 2^20.
+        name: "direct" for integers of 32 bits in 2^14 bins, "oprf" for any elements, "poly" for any elements by
+            polynomials; "" takes the first where the set is small enough. size: elements of the server; 0 takes 2^20.
 
     Raises:
         ParameterError: there is no such mode, or no table holds so many elements.
     """
     count = size or _DEFAULT
     mode = name or ("direct" if count <= 1 << 24 else "oprf")
+    if mode == "poly":
+        chosen = suggest(count, _CLIENT)
+        what = f"{chosen.estimate.queries} queries of {_CLIENT:,} elements against {count:,} by polynomials"
+        stages, tables = partial(_poly_stages, chosen.native), partial(_poly_tables, chosen.native)
+        return Workload(what, stages, lambda _: chosen.estimate.queries, tables)
     if mode not in ("direct", "oprf"):
-        raise ParameterError(f'"{mode[:32]}" is no mode of a table of look-ups: direct or oprf')
+        raise ParameterError(f'"{mode[:32]}" is no mode of psi: direct, oprf or poly')
     capacity = 1 << (count - 1).bit_length()
     if mode == "direct":
         fields = planner.choose("direct", capacity, 14, 0, 0, _HASHES, 32, "ringforge")

@@ -4,8 +4,9 @@
 
 A part is the bins of one group whose numbers end in the same bits. It needs the request's ciphertexts of its group and
 its own bins of the table, which is put once in parts; what is expanded in several parts is the way down to them, some
-thousandths of the whole. Packed results come back bare: they are joined, masked by fresh randomness and switched where
-the query runs, so that no worker decides what a client's reply is hidden by.
+thousandths of the whole. A request whose groups are cut is put once, too. Packed results come back bare: they are
+joined, masked by fresh randomness and switched where the query runs, so that no worker decides what a client's reply
+is hidden by.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ _Numbers: TypeAlias = tuple[Any, ...]
 #: Parts for each worker: the last ones to end then keep the others waiting for little.
 _PARTS = 4
 _DEEPEST = 8
-#: Of a pickle beside the bytes of its arrays, about.
-_FRAME = 600
-#: Seconds of one transform of 2048 words, with what is computed between two of them.
-_TRANSFORM = 1.4e-5
+#: Of pickles beside the bytes of their arrays, about: of arguments and of results.
+_FRAME, _RESULT_FRAME = 270, 150
+#: Seconds of one transform of 2048 words, with what is computed between two of them, on one thread of an AMD EPYC
+#: (Milan, AVX2): with a modulus of so many bits at the most, and with longer ones, whose products are of integers.
+_TRANSFORM, _SHORT, _TRANSFORM_LONG = 1.2e-5, 50, 1.8e-5
 
 
 # ---- plans ---------------------------------------------------------------------------------------
@@ -75,16 +77,28 @@ def _costs(plan: Plan, below: int, cells: int | Sequence[int]) -> list[Cost]:
     parts = plan.groups << below
     each = [cells // parts] * parts if isinstance(cells, int) else list(cells)
     n, results, counts = 1 << plan.log_n, _native.psi.part_results(plan, below), plan.counts()
-    # A seed of 32 bytes, and b-parts.
-    rows = 32 + plan.outputs * n * plan.modulus.bit_length() // 8
-    seconds = (counts.ntt + counts.intt) * _TRANSFORM * n * plan.log_n / (2048 * 11) / parts
+    rows, together = rows_bytes(plan), stored_rows(plan, below)
+    transform = _TRANSFORM if plan.modulus.bit_length() <= _SHORT else _TRANSFORM_LONG
+    seconds = (counts.ntt + counts.intt) * transform * n * plan.log_n / (2048 * 11) / parts
     result = results * 16 * n
     found = []
     for count in each:
         table = 8 * (plan.bins // parts + 1) + count * (4 + 2 * plan.cell_words)
         memory = plan.query_bytes(1) + plan.session_bytes + plan.key_bytes + rows + 2 * result
-        found.append(Cost(seconds, plan.key_bytes + table, rows + _FRAME, result + _FRAME // 4, memory))
+        sent = _FRAME + (0 if together else rows)
+        found.append(Cost(seconds, plan.key_bytes + together + table, sent, result + _RESULT_FRAME, memory))
     return found
+
+
+def rows_bytes(plan: Plan) -> int:
+    """What the parts of one group need of a request: a seed of 32 bytes, and b-parts."""
+    return int(32 + plan.outputs * (1 << plan.log_n) * plan.modulus.bit_length() // 8)
+
+
+def stored_rows(plan: Plan, below: int) -> int:
+    """Bytes of a request in the store: where its groups are cut further, all parts of a node share it; a part that
+    is alone in its group is sent its own."""
+    return rows_bytes(plan) * plan.groups if below else 0
 
 
 # ---- what travels --------------------------------------------------------------------------------
@@ -144,13 +158,14 @@ def _put_table(pool: Pool, table: LookupTable, below: int) -> list[Stored]:
 
 
 def _answer(
-    task: Task, given: _Numbers, keys: Stored, table: Stored, rows: bytes, group: int, below: int, prefix: int
+    task: Task, given: _Numbers, keys: Stored, table: Stored, rows: Stored | bytes, group: int, below: int, prefix: int
 ) -> Words:
     plan = plan_of(given)
+    own = rows if isinstance(rows, bytes) else bytes(task.get(rows)[group])
     opened = task.cached(("psi", keys.name), lambda: _native.psi.SessionKeys(plan, bytes(task.get(keys)), task.threads))
     offsets, cells, words = task.get(table)
     made = _native.psi.evaluate_part(
-        opened, rows, offsets, cells, words, group, below, prefix, task.threads, task.progress
+        opened, own, offsets, cells, words, group, below, prefix, task.threads, task.progress
     )
     return np.asarray(made)
 
@@ -186,18 +201,19 @@ class _ShardedLookup(Sharded):
         parts = _put_table(pool, table, depth(p.kernel.plan, pool.workers))
         return keys, pool.put(np.frombuffer(given.data, np.uint8), given), parts, table
 
-    def shards(self, r: Execution[LookupKernel, Any], pool: Pool) -> list[Shard]:  # noqa: ARG002
+    def shards(self, r: Execution[LookupKernel, Any], pool: Pool) -> list[Shard]:
         if len(r.inputs) != 1 or not isinstance(r.inputs[0], bytes):
             raise ShapeError(f"{len(r.inputs)} inputs, where a lookup takes the bytes of one request")
         # The table is cut for the workers that there were when it was prepared.
         plan, (_, keys, parts, table), below = r.kernel.plan, r.state, _depth_of(r)
         rows, given = _native.psi.cut_request(plan, r.inputs[0]), numbers(plan)
+        stored = pool.put([np.frombuffer(x, np.uint8) for x in rows], object()) if below else None
         costs = _costs(plan, below, _cells(plan, table.arrays, below))
         check = partial(_checked, (_native.psi.part_results(plan, below), 2, 1 << plan.log_n), plan.modulus)
         made = []
         for i, (part, cost) in enumerate(zip(parts, costs, strict=True)):
             group, prefix = i >> below, i & ((1 << below) - 1)
-            arguments = (given, keys, part, rows[group], group, below, prefix)
+            arguments = (given, keys, part, stored or rows[group], group, below, prefix)
             made.append(Shard(f"look-up, group {group}, part {prefix}", _answer, arguments, check, cost))
         return made
 

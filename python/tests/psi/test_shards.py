@@ -14,8 +14,9 @@ import pytest
 
 from ringforge import _native, devices
 from ringforge.devices import KeySet, conformance
+from ringforge.devices.scaling import Cluster, predict
 from ringforge.errors import Error, FormatError
-from ringforge.psi import cases, shards
+from ringforge.psi import cases, forecast, shards
 from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
 from ringforge.psi.table import Arrays
 from tests.scale.local import LocalPool, Worker, device
@@ -127,15 +128,41 @@ def test_a_query_on_a_pool_and_its_costs(workers: int) -> None:
     for s in made:
         sent = len(pickle.dumps(s.arguments, protocol=5))
         result = len(pickle.dumps(s.function(Worker(1, lambda _: True), *s.arguments), protocol=5))
-        stored = s.arguments[1].bytes + s.arguments[2].bytes
+        stored = sum(getattr(given, "bytes", 0) for given in s.arguments)
         for said, was in ((s.cost.sent, sent), (s.cost.result, result), (s.cost.stored, stored)):
             assert abs(said - was) <= 0.1 * was
         assert s.cost.seconds > 0
         assert s.cost.memory > q.plan.session_bytes
+    # A request goes with its groups, or is put once for all parts of them: a query leaves one value behind.
+    assert len({id(s.arguments[3]) for s in made}) == (q.plan.groups if workers == 1 else 1)
+    assert all(isinstance(s.arguments[3], bytes) == (workers == 1) for s in made)
     cells = shards._cells(q.plan, q.arrays, shards.depth(q.plan, workers))
     assert shards.shard_costs(q.plan, workers, cells) == [s.cost for s in made]
     even = shards.shard_costs(q.plan, workers, len(q.arrays.cells))
     assert abs(sum(c.stored for c in even) / sum(s.cost.stored for s in made) - 1) < 0.1
+
+
+def test_bytes_of_a_query_are_as_explained() -> None:
+    """All that is put and sent, of the table and of one query, beside what the stages of `explain` say."""
+    q = Query(small("ringforge", 8, 4))
+    for workers in (1, 2, 5):
+        target: Any = device(workers=workers)
+        handle = target.prepare(LookupKernel(q.plan), KeySet(own=(LookupKeys(q.data),)), q.table)
+        r = devices.base.Execution(target, handle.kernel, handle.state, [q.request], 1, None)
+        made = handle.implementation.shards(r, target.pool)
+        put = sum(held.bytes for held in target.pool._put.values())
+        sent = sum(len(pickle.dumps(s.arguments, protocol=5)) for s in made)
+        back = sum(len(pickle.dumps(s.function(Worker(1, lambda _: True), *s.arguments), protocol=5)) for s in made)
+        cluster, cells = Cluster(workers, per_node=1), len(q.arrays.cells)
+        stages = [*forecast._tables(q.plan, cells, workers), *forecast._stages(q.plan, cells, workers)]
+        found = [predict([stage], cluster) for stage in stages]
+        assert sum(p.put for p in found) == pytest.approx(put + sent, rel=0.1)
+        assert found[1].results == pytest.approx(back, rel=0.1)
+        assert found[1].store == pytest.approx(put + sent + back, rel=0.1)
+        # What all parts read goes to the other nodes, of the rest as much as is computed there.
+        common = handle.state[1].bytes + (made[0].arguments[3].bytes if workers > 1 else 0)
+        moved = (workers - 1) * (common + (put + sent + back - common) / workers)
+        assert sum(p.traffic for p in found) == pytest.approx(moved, rel=0.1)
 
 
 SPOILT = [
