@@ -23,6 +23,9 @@ from dataclasses import dataclass, replace
 from ringforge.devices.sharding import Cost
 from ringforge.errors import ParameterError
 
+#: Arguments and results of at most so many bytes travel with their messages, and never lie in a store (Ray's limit).
+_INLINE = 100 << 10
+
 #: More workers must save this part of the time, or they do not help.
 _USEFUL = 0.02
 
@@ -122,7 +125,9 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
         put += placed
         traffic += stage.shared * others + round((own + back) * away)
         results += back
-        store = max(store, placed + back + stage.kept)
+        held = sum(x for c in stage.costs for x in (c.sent, c.result) if x > _INLINE)
+        held += sum(c.stored - stage.shared for c in stage.costs) + (stage.shared if stage.costs else 0)
+        store = max(store, held + stage.kept)
         at_once = min(cluster.workers, cluster.per_node)
         memory = max(memory, sum(heapq.nlargest(at_once, (c.memory for c in stage.costs))))
     return Prediction(cluster.workers, seconds, work, put, traffic, results, store, memory)

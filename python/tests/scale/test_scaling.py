@@ -40,7 +40,9 @@ def test_bytes_by_hand() -> None:
     assert found.put == 100 + 4 * 14
     assert found.results == 24
     assert found.traffic == 100 + (4 * 14 + 24) // 2
-    assert found.store == 100 + 4 * 14 + 24
+    assert found.store == 100 + 4 * 10, "small arguments and results travel with their messages"
+    large = predict([Stage("one", tuple(replace(c, result=10**6) for c in costs), shared=100)], Cluster(4))
+    assert large.store == 100 + 4 * (10 + 10**6)
     assert found.memory == 4 + 3
     assert found.seconds == pytest.approx(100 / 10 + 1.0 + 0.5 * 20 / 10, rel=1e-3)
     alone = predict([Stage("one", costs, shared=100)], Cluster(4))
