@@ -3,9 +3,10 @@
 """What shards take on a number of workers: time, traffic and memory, before there is a cluster.
 
 The model: values are put into the store of the driver's node once; those that all shards of a stage read go to every
-other node once, one after the other from the driver's; a shard's own part goes where it is computed; shards go to the
-worker that is free first, the longest first. A stage begins when the one before has ended. Shards of one stage need
-not be alike. docs/scale.md holds it against measurements.
+other node once, one after the other from the driver's; what some of the shards read goes once to each node that has one
+of them; a shard's own part goes where it is computed; shards go to the worker that is free first, the longest first. A
+stage begins when the one before has ended; its values lie in the store for a second more. Shards of one stage need not
+be alike. docs/scale.md holds it against measurements.
 
 >>> work = [Stage("affine", (Cost(seconds=2.0, result=10**6),) * 8, serial=0.5)]
 >>> [round(predict(work, Cluster(workers)).seconds, 1) for workers in (1, 2, 4, 8, 16)]
@@ -26,6 +27,9 @@ from ringforge.errors import ParameterError
 #: Arguments and results of at most so many bytes travel with their messages, and never lie in a store (Ray's limit).
 _INLINE = 100 << 10
 
+#: Seconds that a store may keep what nobody holds any more: Ray frees so often.
+_FREED = 1.0
+
 #: More workers must save this part of the time, or they do not help.
 _USEFUL = 0.02
 
@@ -38,6 +42,8 @@ class Stage:
         name: of the stage.
         costs: of its shards.
         shared: bytes of stored values that every shard reads, part of each `Cost.stored`.
+        distinct: bytes of the values that some shards read beside those, each counted once; by default each shard reads
+            its own.
         serial: seconds of the driver after the shards: combination, and what is not sharded.
         kept: bytes of further values that shards read and that earlier work has put: they are in the store, and where
             they are read, but are not put or moved again.
@@ -50,10 +56,29 @@ class Stage:
     serial: float = 0.0
     kept: int = 0
     function: str = ""
+    distinct: int | None = None
 
     def __post_init__(self) -> None:
         if any(c.stored < self.shared for c in self.costs):
             raise ParameterError(f"stage {self.name}: a shard reads less than what all of them share")
+
+    @property
+    def read(self) -> int:
+        """Bytes that shards read beside what all of them share, counted for each shard."""
+        return sum(c.stored - self.shared for c in self.costs)
+
+    @property
+    def own(self) -> int:
+        """The same, each value counted once."""
+        return self.read if self.distinct is None else min(self.distinct, self.read)
+
+    def moved(self, nodes: int) -> float:
+        """The part of what shards read beside what all share that goes to other nodes than the driver's. A value that r
+        shards read goes to a node unless none of the r is computed there."""
+        if not self.own or nodes == 1:
+            return 0.0
+        readers = self.read / self.own
+        return self.own * (nodes - 1) * (1.0 - float((1 - 1 / nodes) ** readers)) / self.read
 
 
 @dataclass(frozen=True)
@@ -106,28 +131,28 @@ class Prediction:
 
 
 def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
-    """Time, traffic and memory of stages that follow each other.
-
-    Values of one stage are counted as freed before the next one's are put.
-    """
+    """Time, traffic and memory of stages that follow each other."""
     seconds = work = 0.0
+    lie: list[tuple[float, int]] = []
     put = traffic = results = store = memory = 0
-    others = cluster.nodes - 1
+    nodes, others = cluster.nodes, cluster.nodes - 1
     for stage in stages:
-        own = sum(c.stored - stage.shared + c.sent for c in stage.costs)
-        placed = own + (stage.shared if stage.costs else 0)
-        back = sum(c.result for c in stage.costs)
-        away = others / cluster.nodes
-        seconds += placed / cluster.store + stage.shared * others / cluster.network
-        seconds += _makespan([_taken(c, stage.shared, away, cluster) for c in stage.costs], cluster.workers)
+        sent, shared = sum(c.sent for c in stage.costs), stage.shared if stage.costs else 0
+        placed = stage.own + shared + sent
+        lie = [(ended, size) for ended, size in lie if seconds - ended < _FREED]
+        back, away, moved = sum(c.result for c in stage.costs), others / nodes, stage.moved(nodes)
+        seconds += placed / cluster.store + shared * others / cluster.network
+        times = [_taken(c, stage.shared, moved, away, cluster) for c in stage.costs]
+        seconds += _makespan(times, cluster.workers)
         seconds += stage.serial
         work += sum(c.seconds for c in stage.costs) + stage.serial
         put += placed
-        traffic += stage.shared * others + round((own + back) * away)
+        traffic += shared * others + round(moved * stage.read + away * (sent + back))
         results += back
         held = sum(x for c in stage.costs for x in (c.sent, c.result) if x > _INLINE)
-        held += sum(c.stored - stage.shared for c in stage.costs) + (stage.shared if stage.costs else 0)
-        store = max(store, held + stage.kept)
+        held += stage.own + shared
+        store = max(store, held + stage.kept + sum(size for _, size in lie))
+        lie.append((seconds, held))
         at_once = min(cluster.workers, cluster.per_node)
         memory = max(memory, sum(heapq.nlargest(at_once, (c.memory for c in stage.costs))))
     return Prediction(cluster.workers, seconds, work, put, traffic, results, store, memory)
@@ -165,8 +190,10 @@ def predict_work(work: Workload, cluster: Cluster, measured: Mapping[str, float]
         measured: by the name of a function: how many times as long its shards take as their costs say.
     """
     before = predict(_corrected(work.first(cluster.workers), measured), cluster)
-    each = predict(_corrected(work.stages(cluster.workers), measured), cluster)
-    n = work.pieces(cluster.workers)
+    stages = _corrected(work.stages(cluster.workers), measured)
+    each, n = predict(stages, cluster), work.pieces(cluster.workers)
+    # Of the piece before, values may still be there.
+    store = each.store if n == 1 else predict(stages * 2, cluster).store
     return Prediction(
         cluster.workers,
         before.seconds + n * each.seconds,
@@ -174,7 +201,7 @@ def predict_work(work: Workload, cluster: Cluster, measured: Mapping[str, float]
         before.put + n * each.put,
         before.traffic + n * each.traffic,
         before.results + n * each.results,
-        max(before.store, each.store),
+        max(before.store, store),
         max(before.memory, each.memory),
     )
 
@@ -194,9 +221,9 @@ def _corrected(stages: Sequence[Stage], measured: Mapping[str, float] | None) ->
     return found
 
 
-def _taken(c: Cost, shared: int, away: float, cluster: Cluster) -> float:
-    moved = c.stored - shared + c.sent + c.result
-    return c.seconds + cluster.overhead + away * moved / cluster.network
+def _taken(c: Cost, shared: int, moved: float, away: float, cluster: Cluster) -> float:
+    bytes_ = moved * (c.stored - shared) + away * (c.sent + c.result)
+    return c.seconds + cluster.overhead + bytes_ / cluster.network
 
 
 def _makespan(seconds: Sequence[float], workers: int) -> float:

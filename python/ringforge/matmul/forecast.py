@@ -16,7 +16,7 @@ from ringforge.matmul.grids import grouped
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel
 from ringforge.matmul.machine import Grid
 from ringforge.matmul.program import Program, symbols
-from ringforge.matmul.shards import EACH, encoded, shard_costs
+from ringforge.matmul.shards import EACH, encoded, input_bytes, shard_costs
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.tracer import Tracer
 
@@ -26,12 +26,13 @@ class Run:
     """A run of a kernel; the next begins when all of its shards are there.
 
     Attributes:
-        what: in words. costs: of its shards.
+        what: in words. costs: of its shards. read: bytes of all that they read, each ciphertext counted once.
         encoded: bytes of diagonals and masks that each worker makes once and keeps.
     """
 
     what: str
     costs: Sequence[Cost]
+    read: int
     encoded: int
 
 
@@ -89,7 +90,8 @@ class _Recorder(Tracer):
         return super().run_times(x, y)
 
     def _record(self, what: str, kernel: Any) -> None:
-        self.runs.append(Run(what, shard_costs(kernel, self._parts), encoded(kernel)))
+        read = input_bytes(kernel)
+        self.runs.append(Run(what, shard_costs(kernel, self._parts), read, encoded(kernel)))
 
 
 def forecast(program: Program, workers: int) -> Forecast:

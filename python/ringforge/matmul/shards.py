@@ -291,10 +291,8 @@ def parts_of(kernel: Any, parts: int) -> list[Part]:
             name = f"products {r.start + 1} to {r.stop}"
             add(name, r, tuple(map(tuple, sums)), len(r), len(sums), len(inputs), size, each)
     else:
-        plan = getattr(kernel, "plan", None)
-        count = 2 if isinstance(kernel, MultiplyKernel) else 1 if plan is None else plan.left_bases + plan.right_bases
         size = ciphertext_bytes(gadget, kernel.level)
-        add(type(kernel).__name__, range(1), (), 1, 1, count, size, taken(kernel))
+        add(type(kernel).__name__, range(1), (), 1, 1, _inputs(kernel), size, taken(kernel))
     return found
 
 
@@ -302,6 +300,11 @@ def shard_costs(kernel: Any, parts: int) -> list[Cost]:
     """What the shards of a kernel take: `stored` are its inputs; keys and kernel, which all shards of all kernels read,
     are not counted."""
     return [p.cost for p in parts_of(kernel, parts)]
+
+
+def input_bytes(kernel: Any) -> int:
+    """Bytes of a kernel's inputs, in the store."""
+    return _inputs(kernel) * ciphertext_bytes(kernel.context.gadget, _level(kernel))
 
 
 # ---- on the driver -------------------------------------------------------------------------------

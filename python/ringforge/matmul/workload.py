@@ -31,7 +31,8 @@ def _stages(program: Program, workers: int) -> list[Stage]:
         function = shards.operands if "operand" in run.what else shards.products
         # What is encoded is kept by each worker, beside what a shard needs.
         costs = tuple(replace(c, memory=c.memory + run.encoded) for c in run.costs)
-        stages.append(Stage(run.what, costs, 0, 0.0, found.keys, f"{function.__module__}.{function.__qualname__}"))
+        name = f"{function.__module__}.{function.__qualname__}"
+        stages.append(Stage(run.what, costs, 0, 0.0, found.keys, name, run.read))
     return stages
 
 

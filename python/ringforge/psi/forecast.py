@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,31 +25,35 @@ _POLY_ANSWER = f"{poly_shards.__name__}.{poly_shards._answer.__qualname__}"
 _ANSWER = f"{shards.__name__}.{shards._answer.__qualname__}"
 
 
+def _first(keys: int, tables: list[int]) -> list[Stage]:
+    """The parts of the table, put once for all sessions, and the keys of one."""
+    put = Stage("table into the store", tuple(Cost(stored=size) for size in tables))
+    return [put, Stage("keys into the store", (Cost(stored=keys),) * len(tables), keys, kept=sum(tables))]
+
+
+def _query(name: str, function: str, keys: int, rows: int, costs: Sequence[Cost]) -> list[Stage]:
+    """A query: its request, of `rows` bytes where it is put, is all that is not there yet."""
+    kept = keys + sum(c.stored - keys - rows for c in costs)
+    return [Stage(name, tuple(replace(c, stored=rows) for c in costs), rows, 0.0, kept, function)]
+
+
 def _tables(plan: Any, cells: int, workers: int) -> list[Stage]:
-    """The table is put once, for all sessions."""
-    together = plan.key_bytes + shards.stored_rows(plan, shards.depth(plan, workers))
+    rows = shards.stored_rows(plan, shards.depth(plan, workers))
     costs = shards.shard_costs(plan, workers, cells)
-    return [Stage("table into the store", tuple(Cost(stored=c.stored - together) for c in costs))]
+    return _first(plan.key_bytes, [c.stored - plan.key_bytes - rows for c in costs])
 
 
 def _stages(plan: Any, cells: int, workers: int) -> list[Stage]:
-    costs = shards.shard_costs(plan, workers, cells)
-    together = plan.key_bytes + shards.stored_rows(plan, shards.depth(plan, workers))
-    kept = sum(c.stored - together for c in costs)
-    mine = tuple(Cost(c.seconds, together, c.sent, c.result, c.memory) for c in costs)
-    return [Stage("look-up", mine, together, 0.0, kept, _ANSWER)]
+    rows = shards.stored_rows(plan, shards.depth(plan, workers))
+    return _query("look-up", _ANSWER, plan.key_bytes, rows, shards.shard_costs(plan, workers, cells))
 
 
 def _poly_tables(plan: Any, workers: int) -> list[Stage]:
-    costs = poly_shards.shard_costs(plan, workers)
-    return [Stage("table into the store", tuple(Cost(stored=c.stored - plan.key_bytes) for c in costs))]
+    return _first(plan.key_bytes, [c.stored - plan.key_bytes for c in poly_shards.shard_costs(plan, workers)])
 
 
 def _poly_stages(plan: Any, workers: int) -> list[Stage]:
-    costs = poly_shards.shard_costs(plan, workers)
-    kept = sum(c.stored - plan.key_bytes for c in costs)
-    mine = tuple(Cost(c.seconds, plan.key_bytes, c.sent, c.result, c.memory) for c in costs)
-    return [Stage("polynomials", mine, plan.key_bytes, 0.0, kept, _POLY_ANSWER)]
+    return _query("polynomials", _POLY_ANSWER, plan.key_bytes, 0, poly_shards.shard_costs(plan, workers))
 
 
 def workload(name: str, size: int) -> Workload:
@@ -77,5 +83,9 @@ def workload(name: str, size: int) -> Workload:
         fields = planner.choose("oprf", capacity, bins, _TAG_BITS, 0, _HASHES, 0, "ringforge")
     plan = fields.native()
     what = f"one query of up to {_CLIENT:,} elements against {count:,}, mode {mode}, 2^{plan.log_bins} bins"
-    cells = _HASHES * count
+    return lookups(plan, _HASHES * count, what)
+
+
+def lookups(plan: Any, cells: int, what: str) -> Workload:
+    """One query of a plan, with its keys, on a table of so many cells."""
     return Workload(what, partial(_stages, plan, cells), first=partial(_tables, plan, cells))

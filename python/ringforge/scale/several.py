@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,14 +26,18 @@ from ringforge.scale.device import RayDevice, open_ray
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
+#: Seconds between two looks at what stores hold.
+_LOOK = 0.2
+
 
 @dataclass(frozen=True)
 class Usage:
     """Of all node managers and workers, so far.
 
     Attributes:
-        cpu_seconds: of the cluster's processes that live. store: bytes of the store that have been written, of the
-            fullest node. received: bytes that node managers received from others; None where the system does not tell.
+        cpu_seconds: of the cluster's processes that live. store: bytes of values in the store of the fullest node, the
+            most at any of the looks, five a second. received: bytes that node managers received from others; None where
+            the system does not tell.
     """
 
     cpu_seconds: float
@@ -49,12 +54,33 @@ class Several:
 
     def __init__(self, device: RayDevice) -> None:
         self.device = device
+        self._store, self._ended = 0, threading.Event()
+        self._watching = threading.Thread(target=self._watch, name="stores", daemon=True)
+        self._watching.start()
+
+    def _watch(self) -> None:
+        import ray
+        from ray._private.internal_api import node_stats
+
+        nodes = [(n["NodeManagerAddress"], n["NodeManagerPort"]) for n in ray.nodes() if n["Alive"]]  # type: ignore[no-untyped-call]
+        while not self._ended.wait(_LOOK):
+            for address, port in nodes:
+                try:
+                    held = node_stats(address, port, False).store_stats.object_store_bytes_used  # type: ignore[no-untyped-call]
+                except Exception:  # of many types; a node that does not answer now
+                    continue
+                self._store = max(self._store, int(held))
+
+    def end(self) -> None:
+        """Looks at the stores no more."""
+        self._ended.set()
+        self._watching.join()
 
     def usage(self) -> Usage:
         """What the processes have taken."""
         found = _descendants(os.getpid())
         managers = [pid for pid in found if _name(pid) == "raylet"]
-        return Usage(sum(map(_cpu_seconds, found)), max(map(_store, managers), default=0), _received(managers))
+        return Usage(sum(map(_cpu_seconds, found)), self._store, _received(managers))
 
 
 @contextmanager
@@ -79,21 +105,27 @@ def several(nodes: int, *, store: int, threads: int = 1, memory: int = 8 << 30) 
     token = place / "token"
     token.touch(0o600)
     token.write_text(secrets.token_hex(32))
+    # Ray's utility writes the address of its cluster where programs look for one: not over that of another cluster.
+    (place / "ray").mkdir()
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+    settings["RAY_TMPDIR"] = str(place)
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     read_settings()
     handler = signal.getsignal(signal.SIGTERM)
     ours: Any = Cluster()
-    device = None
+    device = cluster = None
     try:
         given: dict[str, Any] = {"num_cpus": threads, "object_store_memory": store, "memory": memory}
         ours.add_node(**given, include_dashboard=False, temp_dir=str(place / "ray"))
         for _ in range(nodes - 1):
             ours.add_node(**given)
         device = open_ray(ours.address, threads=threads)
-        yield Several(device)
+        cluster = Several(device)
+        yield cluster
     finally:
+        if cluster is not None:
+            cluster.end()
         if device is not None:
             device.close()
         ray.shutdown()
@@ -141,18 +173,6 @@ def _name(pid: int) -> str:
 def _cpu_seconds(pid: int) -> float:
     fields = _stat(pid)
     return (int(fields[11]) + int(fields[12])) / _TICKS if fields else 0.0
-
-
-def _store(pid: int) -> int:
-    """Bytes of memory that a node manager's store has taken so far: it has no name any more, but is open there."""
-    found = 0
-    try:
-        for fd in Path(f"/proc/{pid}/fd").iterdir():
-            if os.readlink(fd).startswith("/dev/shm/plasma"):
-                found += 512 * fd.stat().st_blocks
-    except OSError:
-        return found
-    return found
 
 
 def _received(pids: list[int]) -> int | None:

@@ -32,8 +32,12 @@ def cluster(nodes: int = 3, store: int = STORE, **options: Any) -> Iterator[tupl
         store: bytes of each node's object store. options: of the device.
     """
     place = Path(tempfile.mkdtemp(prefix="rf-", dir="/tmp"))
-    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE")}
-    os.environ.update(PYTHONPATH=environment()["PYTHONPATH"], RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="disabled")
+    # Ray's utility writes the address of its cluster where programs look for one: not over that of another cluster.
+    (place / "ray").mkdir()
+    settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(place)}
+    settings["PYTHONPATH"] = environment()["PYTHONPATH"]
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
     handler = signal.getsignal(signal.SIGTERM)
     ours: RaysCluster | None = None
     device = None

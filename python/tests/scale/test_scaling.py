@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringforge.devices.scaling import Cluster, Stage, most_useful, predict
+from ringforge.devices.scaling import Cluster, Stage, Workload, most_useful, predict, predict_work
 from ringforge.devices.sharding import Cost, cut
 from ringforge.errors import ParameterError
 
@@ -81,3 +81,35 @@ def test_ranges(count: int, parts: int) -> None:
     assert [i for r in found for i in r] == list(range(count))
     assert len(found) == min(count, parts)
     assert max(map(len, found)) - min(map(len, found)) <= 1
+
+
+def test_what_some_shards_read_is_put_once() -> None:
+    """Eight shards that read two of four values each, four nodes: a value is read by four of them, and goes to the node
+    of each, the driver's excepted, with the chance that one of the four is computed there."""
+    costs = (Cost(seconds=1.0, stored=20),) * 8
+    stage = Stage("one", costs, distinct=40)
+    found = predict([stage], Cluster(4, per_node=1))
+    assert (found.put, found.store) == (40, 40)
+    assert found.traffic == round(40 * 3 * (1 - 0.75**4))
+    # A simulation of just that.
+    rng, total = random.Random(1), 0
+    for _ in range(20_000):
+        places = [rng.randrange(4) for _ in range(8)]
+        for value in range(4):
+            readers = {places[(2 * value + i) % 8] for i in range(4)}
+            total += 10 * len(readers - {0})
+    assert found.traffic == pytest.approx(total / 20_000, rel=0.02)
+    assert predict([Stage("one", costs)], Cluster(4, per_node=1)).put == 160
+
+
+def test_stores_keep_values_for_a_second_more() -> None:
+    def stage(seconds: float, stored: int) -> Stage:
+        return Stage("some", (Cost(seconds=seconds, stored=stored),), kept=5)
+
+    cluster = Cluster(1, overhead=0.0, store=1e18)
+    assert predict([stage(0.5, 10), stage(2.0, 20), stage(1.0, 12)], cluster).store == 5 + 32
+    assert predict([stage(0.3, 10), stage(0.3, 20), stage(1.0, 12)], cluster).store == 5 + 42
+    assert predict([stage(1.5, 10), stage(1.5, 20)], cluster).store == 5 + 30, "freed within a second of its end"
+    work = Workload("two pieces", lambda _: [stage(2.0, 10)], pieces=lambda _: 2)
+    assert predict_work(work, cluster).store == 5 + 20
+    assert predict_work(replace(work, pieces=lambda _: 1), cluster).store == 5 + 10

@@ -3,12 +3,15 @@
 """Work of three systems in shards, beside the same work in one process of this machine.
 
 The parties take turns: `cpu` with one thread, a cluster of one worker, `cpu` with two threads, a cluster of two workers
-... Each turn is a process of its own, in which results are compared with those of `cpu`. Of a machine that does other
-work, processor time is to be compared; so are the ratios of times that were taken in turn.
+... Each turn is a process of its own, in which results are compared with those of `cpu`. It does the work twice: the
+first time keys and tables are put, and workers make what they keep; the second time is what a session that is open
+takes. Of a machine that does other work, processor time is to be compared; so are the ratios of times that were taken
+in turn.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import statistics
@@ -17,7 +20,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -28,6 +32,7 @@ from ringforge import _native, params
 from ringforge.cli.console import size_text
 from ringforge.devices import CpuDevice, Device, KeySet
 from ringforge.devices.registry import import_kernels
+from ringforge.devices.scaling import Cluster, Workload, predict_work
 from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import Error, ParameterError
 from ringforge.runs import Record
@@ -35,21 +40,28 @@ from ringforge.runs import Record
 #: Bytes of each node's object store.
 STORES = {"omr": 6_000_000_000, "psi": 1_000_000_000, "matmul": 3_000_000_000}
 
-_LIMIT_SECONDS = 1500
+#: Of a turn, at the most; and for which a cluster is watched that has nothing to do.
+_LIMIT_SECONDS, _IDLE_SECONDS = 1500, 3.0
+
+#: Of a run: seconds, CPU seconds, these beside `cpu 1`, how many times as fast as the party's with one.
+_COLUMNS = ("s", "CPU s", "to cpu 1", "speed-up")
 
 
 class Work(NamedTuple):
-    """What is measured: `run(device, threads)` returns bytes that are the same wherever it is computed."""
+    """What is measured: `open(device, threads)` is a session, each call of which returns bytes that are the same
+    wherever they are computed. `planned` is the same work, for predictions."""
 
     params: str
     case: str
-    run: Callable[[Device, int], bytes]
+    open: Callable[[Device, int], Callable[[], bytes]]
+    planned: Workload
 
 
 def _matmul(size: str) -> Work:
     from ringforge.devices import ciphertexts
     from ringforge.matmul import KeyHolder, Server
     from ringforge.matmul.program import Input, trace
+    from ringforge.matmul.workload import workload
 
     n = int(size or 512)
     shape = {"A": Input(shape=(n, n)), "B": Input(shape=(n, n))}
@@ -59,16 +71,22 @@ def _matmul(size: str) -> Work:
     a, b = np.random.default_rng(1).uniform(-1, 1, (2, n, n))
     parcels = [holder.encrypt("A", a, 2), holder.encrypt("B", b, 2)]
 
-    def run(device: Device, threads: int) -> bytes:
-        found, _ = Server(program, keys, threads=threads, device=device).run(parcels)
-        words = [w for c in found["result"].ciphertexts for w in ciphertexts.words(c)]
-        return b"".join(np.ascontiguousarray(w).tobytes() for w in words)
+    def opened(device: Device, threads: int) -> Callable[[], bytes]:
+        server = Server(program, keys, threads=threads, device=device)
 
-    return Work("matmul-b-128", f"{n} x {n} times {n} x {n}", run)
+        def run() -> bytes:
+            found, _ = server.run(parcels)
+            words = [w for c in found["result"].ciphertexts for w in ciphertexts.words(c)]
+            return b"".join(np.ascontiguousarray(w).tobytes() for w in words)
+
+        return run
+
+    return Work("matmul-b-128", f"{n} x {n} times {n} x {n}", opened, workload("matmul-b-128", n))
 
 
 def _psi(size: str) -> Work:
     from ringforge.psi import planner
+    from ringforge.psi.forecast import lookups
     from ringforge.psi.kernels import LookupKernel, LookupKeys, LookupTable
     from ringforge.psi.table import Arrays
 
@@ -89,13 +107,18 @@ def _psi(size: str) -> Work:
     asked = np.where(np.arange(plan.bins) % 2 == 0, cells[:, 0], (cells[:, 0] + 1) % plan.cells).astype(np.uint32)
     request = client.query(asked, 2)
 
-    def run(device: Device, threads: int) -> bytes:
+    def opened(device: Device, threads: int) -> Callable[[], bytes]:
         handle = device.prepare(LookupKernel(plan), keys, table, threads=threads)
-        (reply,), _ = device.run(handle, [request], threads=threads)
-        # Replies are masked afresh by whoever makes them: what they decrypt to is the same.
-        return bytes(np.ascontiguousarray(client.decode(reply)).tobytes())
 
-    return Work("(32, 14)", f"one query of 2^{log_bins} of 2^14 bins", run)
+        def run() -> bytes:
+            (reply,), _ = device.run(handle, [request], threads=threads)
+            # Replies are masked afresh by whoever makes them: what they decrypt to is the same.
+            return bytes(np.ascontiguousarray(client.decode(reply)).tobytes())
+
+        return run
+
+    case = f"one query of 2^{log_bins} of 2^14 bins"
+    return Work("(32, 14)", case, opened, lookups(plan, cells.size, case))
 
 
 def _omr(size: str) -> Work:
@@ -103,6 +126,7 @@ def _omr(size: str) -> Work:
     from ringforge.omr import sets
     from ringforge.omr.compress import compression_plan
     from ringforge.omr.engine import Engine, encode_diagonals
+    from ringforge.omr.forecast import workload
     from ringforge.omr.keys import DetectionKey, ReceiverSecret, bfv_context
     from ringforge.omr.plan import Plan
 
@@ -118,7 +142,7 @@ def _omr(size: str) -> Work:
     b = [rng.integers(0, s.t, (s.entries, s.clues)).astype(np.uint32) for _ in bulletins]
     weights = rng.integers(0, s.t, (s.entries, 33)).astype(np.uint32)
 
-    def run(device: Device, threads: int) -> bytes:
+    def opened(device: Device, threads: int) -> Callable[[], bytes]:
         # Bulletins do not depend on each other: as many are searched at a time as there are workers.
         workers = device.pool.workers if isinstance(device, ShardedDevice) else 1
         shared = device.shared(workers) if isinstance(device, ShardedDevice) else device
@@ -128,10 +152,14 @@ def _omr(size: str) -> Work:
             u = engine.range_check(engine.subtract_b(engine.affine(encoded[i]), b[i]))
             return bytes(io.to_bytes(context, u)) + engine.compress(digest, u, weights, 0, digest.units)
 
-        with ThreadPoolExecutor(workers) as at_once:
-            return b"".join(at_once.map(search, bulletins))
+        def run() -> bytes:
+            with ThreadPoolExecutor(workers) as at_once:
+                return b"".join(at_once.map(search, bulletins))
 
-    return Work(s.name, f"{len(bulletins)} bulletins of {s.entries:,} entries", run)
+        return run
+
+    case = f"{len(bulletins)} bulletins of {s.entries:,} entries"
+    return Work(s.name, case, opened, workload(s.name, len(bulletins)))
 
 
 SYSTEMS: dict[str, Callable[[str], Work]] = {"matmul": _matmul, "psi": _psi, "omr": _omr}
@@ -161,33 +189,55 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
     """One turn, in this process.
 
     Returns:
-        seconds, cpu_seconds of all processes; load: others that compute, on average; digest: hash of the results;
-        of a cluster also the pool's counts, bytes of the fullest store, bytes received between nodes.
+        `first` and `again`: seconds, and cpu_seconds of all processes; load: others that compute, on average; digest:
+        hash of the results. Of a cluster also the pool's counts, driver_cpu_seconds, idle (processor seconds that its
+        processes take in a second without work), bytes of the fullest store and bytes received between nodes in all,
+        and `planned`: the traffic and the store that were predicted.
     """
-    work, took = SYSTEMS[system](size), dict[str, Any]()
+    work = SYSTEMS[system](size)
     # How kernels are cut is registered by modules of their own.
     import_kernels()
     if turn.party == "cpu":
-        start, cpu = time.perf_counter(), time.process_time()
-        made = work.run(CpuDevice(), turn.count)
-        took |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+        took = _twice(partial(work.open, CpuDevice(), turn.count), time.process_time)
     else:
         from ringforge.scale.several import several
 
         with several(turn.count, store=STORES[system]) as cluster:
             # Workers start and import what they need at the first shard: no part of the work.
             _wake(cluster.device)
-            before = cluster.usage()
-            start, cpu = time.perf_counter(), time.process_time()
-            made = work.run(cluster.device, 1)
-            took |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+            before, driver = cluster.usage(), time.process_time()
+            time.sleep(_IDLE_SECONDS)
+            idle, begun = cluster.usage(), time.process_time()
+            took = _twice(
+                partial(work.open, cluster.device, 1), lambda: time.process_time() + cluster.usage().cpu_seconds
+            )
             after = cluster.usage()
-            took["driver_cpu_seconds"] = took["cpu_seconds"]
-            took["cpu_seconds"] += after.cpu_seconds - before.cpu_seconds
-            received = None if after.received is None else after.received - (before.received or 0)
+            taken = idle.cpu_seconds - before.cpu_seconds + begun - driver
+            received = None if after.received is None else after.received - (idle.received or 0)
+            took |= {"driver_cpu_seconds": time.process_time() - begun, "idle": taken / _IDLE_SECONDS}
             took |= {"store": after.store, "received": received, "counts": cluster.device.pool.counts.summary}
-    digest = sha256(made).hexdigest()
-    return {"params": work.params, "case": work.case, "digest": digest, "load": os.getloadavg()[0], **took}
+            took["planned"] = _planned(work.planned, turn.count)
+    return {"params": work.params, "case": work.case, "load": os.getloadavg()[0], **took}
+
+
+def _twice(opened: Callable[[], Callable[[], bytes]], cpu: Callable[[], float]) -> dict[str, Any]:
+    """Opens a session and asks it twice; `cpu` is the processor time of all who work."""
+    at = [(time.perf_counter(), cpu())]
+    run = opened()
+    made = run()
+    at.append((time.perf_counter(), cpu()))
+    same = run() == made
+    at.append((time.perf_counter(), cpu()))
+    if not same:
+        raise Error("the second results differ from the first")
+    times = ({"seconds": b[0] - a[0], "cpu_seconds": b[1] - a[1]} for a, b in itertools.pairwise(at))
+    return {**dict(zip(("first", "again"), times, strict=True)), "digest": sha256(made).hexdigest()}
+
+
+def _planned(work: Workload, workers: int) -> dict[str, int]:
+    """What is predicted for a node for each worker, and the work done twice in one session."""
+    twice = predict_work(replace(work, pieces=lambda n: 2 * work.pieces(n)), Cluster(workers, per_node=1))
+    return {"traffic": twice.traffic, "store": twice.store}
 
 
 def _wake(device: Any) -> None:
@@ -239,10 +289,10 @@ def compare(system: str, size: str = "", rounds: int = 1, turns: Sequence[Turn] 
                 case=took["case"],
                 params=took["params"],
                 algorithm=turn.name,
-                seconds=took["seconds"],
+                seconds=took["first"]["seconds"],
                 device=turn.party,
                 threads=turn.count,
-                extra={k: v for k, v in took.items() if k not in ("case", "params", "seconds")},
+                extra={k: v for k, v in took.items() if k not in ("case", "params")},
             )
 
 
@@ -251,32 +301,32 @@ def tables(records: Sequence[Record]) -> list[Table]:
     found = []
     for system in dict.fromkeys(r.system for r in records):
         mine = [r for r in records if r.system == system]
+        of = {t: rs for t in TURNS if (rs := [r for r in mine if (r.device, r.threads) == (t.party, t.count)])}
         shown = Table(title=f"{system}: {mine[0].case}, {mine[0].params}", title_justify="left")
-        for label in (
-            "party",
-            "CPU seconds",
-            "to cpu 1",
-            "seconds",
-            "times as fast as with 1",
-            "store",
-            "between nodes",
-        ):
+        for label in ("party", *(f"{when}: {x}" for when in ("first", "again") for x in _COLUMNS), "idle CPU"):
             shown.add_column(label, justify="left" if label == "party" else "right")
-        of = {t: [r for r in mine if (r.device, r.threads) == (t.party, t.count)] for t in TURNS}
-        cpu = {t: statistics.median(r.extra["cpu_seconds"] for r in rs) for t, rs in of.items() if rs}
-        wall = {t: statistics.median(r.seconds for r in rs) for t, rs in of.items() if rs}
-        for t in cpu:
-            alone, last = wall.get(Turn(t.party, 1)), of[t][-1].extra
-            shown.add_row(
-                t.name,
-                f"{cpu[t]:.1f}",
-                f"{cpu[t] / cpu[TURNS[0]]:.2f}" if TURNS[0] in cpu else "",
-                f"{wall[t]:.1f}",
-                f"{alone / wall[t]:.2f}" if alone else "",
-                size_text(last["store"]) if "store" in last else "",
-                size_text(last["received"]) if last.get("received") is not None else "",
-            )
+        for t, rs in of.items():
+            row = [t.name]
+            for when in ("first", "again"):
+                wall, cpu = (_median(rs, when, x) for x in ("seconds", "cpu_seconds"))
+                base, one = of.get(TURNS[0]), of.get(Turn(t.party, 1))
+                row += [f"{wall:.1f}", f"{cpu:.1f}"]
+                row.append(f"{cpu / _median(base, when, 'cpu_seconds'):.2f}" if base else "")
+                row.append(f"{_median(one, when, 'seconds') / wall:.2f}" if one else "")
+            shown.add_row(*row, f"{rs[-1].extra['idle']:.3f}" if "idle" in rs[-1].extra else "")
         found.append(shown)
+        bytes_ = Table(title=f"{system}: bytes, as predicted and as they were", title_justify="left")
+        for label in ("party", "between nodes", "predicted", "fullest store", "predicted"):
+            bytes_.add_column(label, justify="left" if label == "party" else "right")
+        for t, rs in of.items():
+            last = rs[-1].extra
+            if "planned" in last:
+                received = "" if last["received"] is None else size_text(last["received"])
+                planned = last["planned"]
+                sizes = (size_text(x) for x in (planned["traffic"], last["store"], planned["store"]))
+                bytes_.add_row(t.name, received, *sizes)
+        if bytes_.row_count:
+            found.append(bytes_)
         kinds: dict[str, Any] = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
         costs = Table(title=f"{system}: shards, as predicted and as they were", title_justify="left")
         for label in ("function", "shards", "CPU seconds", "predicted", "sent", "predicted", "returned", "predicted"):
@@ -289,6 +339,10 @@ def tables(records: Sequence[Record]) -> list[Table]:
         if costs.row_count:
             found.append(costs)
     return found
+
+
+def _median(records: Sequence[Record], when: str, what: str) -> float:
+    return float(statistics.median(r.extra[when][what] for r in records))
 
 
 def one(system: str, size: str, party: str, count: str) -> None:
