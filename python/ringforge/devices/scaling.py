@@ -48,6 +48,7 @@ class Stage:
         kept: bytes of further values that shards read and that earlier work has put: they are in the store, and where
             they are read, but are not put or moved again.
         function: of the shards, MODULE.FUNCTION, as counts of pools name it.
+        stays: whether what it puts is read by later stages, which have it among what they keep.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Stage:
     kept: int = 0
     function: str = ""
     distinct: int | None = None
+    stays: bool = False
 
     def __post_init__(self) -> None:
         if any(c.stored < self.shared for c in self.costs):
@@ -152,7 +154,7 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
         held = sum(x for c in stage.costs for x in (c.sent, c.result) if x > _INLINE)
         held += stage.own + shared
         store = max(store, held + stage.kept + sum(size for _, size in lie))
-        lie.append((seconds, held))
+        lie.append((seconds, 0 if stage.stays else held))
         at_once = min(cluster.workers, cluster.per_node)
         memory = max(memory, sum(heapq.nlargest(at_once, (c.memory for c in stage.costs))))
     return Prediction(cluster.workers, seconds, work, put, traffic, results, store, memory)

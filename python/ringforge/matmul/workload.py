@@ -21,7 +21,7 @@ _WHY = "what it takes is shown, nothing is encrypted"
 
 def _first(program: Program, workers: int) -> list[Stage]:
     keys = forecast(program, workers).keys
-    return [Stage("keys into the store", (Cost(stored=keys),) * workers, keys)]
+    return [Stage("keys into the store", (Cost(stored=keys),) * workers, keys, stays=True)]
 
 
 def _stages(program: Program, workers: int) -> list[Stage]:

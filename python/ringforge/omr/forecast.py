@@ -37,7 +37,7 @@ def _share(workers: int, count: int) -> int:
 def _first(plan: Plan, count: int, workers: int) -> list[Stage]:
     """Once for a receiver: keys on every node, and rotations of its key: in the store by limbs, or at each worker."""
     keys, limbs = _key_bytes(plan), plan.shape.limbs
-    put = Stage("keys into the store", (Cost(stored=keys),) * workers, keys)
+    put = Stage("keys into the store", (Cost(stored=keys),) * workers, keys, stays=True)
     ((cost,),) = shards.costs(BabiesKernel(plan.shape), 2)
     if _share(workers, count) == 1:
         once = min(workers, count)
@@ -46,7 +46,12 @@ def _first(plan: Plan, count: int, workers: int) -> list[Stage]:
     return [
         put,
         Stage("rotations of a key", (_without(cost, keys),), kept=keys, function=_BABIES),
-        Stage("rotations into the store", tuple(Cost(stored=len(x) * row) for x in cut(limbs, workers)), kept=keys),
+        Stage(
+            "rotations into the store",
+            tuple(Cost(stored=len(x) * row) for x in cut(limbs, workers)),
+            kept=keys,
+            stays=True,
+        ),
     ]
 
 

@@ -27,8 +27,8 @@ _ANSWER = f"{shards.__name__}.{shards._answer.__qualname__}"
 
 def _first(keys: int, tables: list[int]) -> list[Stage]:
     """The parts of the table, put once for all sessions, and the keys of one."""
-    put = Stage("table into the store", tuple(Cost(stored=size) for size in tables))
-    return [put, Stage("keys into the store", (Cost(stored=keys),) * len(tables), keys, kept=sum(tables))]
+    put = Stage("table into the store", tuple(Cost(stored=size) for size in tables), stays=True)
+    return [put, Stage("keys into the store", (Cost(stored=keys),) * len(tables), keys, kept=sum(tables), stays=True)]
 
 
 def _query(name: str, function: str, keys: int, rows: int, costs: Sequence[Cost]) -> list[Stage]:
