@@ -31,6 +31,7 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     [
         ("gates", ["--set", "gates-128", "--size", "500"]),
         ("matmul", ["--size", "128"]),
+        ("matmul", ["--set", "batch", "--size", "2000"]),
         ("omr", ["--set", "test", "--size", "3"]),
         ("psi", ["--size", "4096"]),
         ("psi", ["--set", "poly", "--size", "4096"]),

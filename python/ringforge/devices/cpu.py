@@ -30,9 +30,13 @@ def operation_counts(ops: _native.OpCounts) -> dict[str, int]:
 
 
 def counted(
-    context: _native.Context, inputs: Sequence[Any], compute: Callable[[], list[Any]]
+    context: _native.Context, inputs: Sequence[Any], compute: Callable[[], list[Any]], lines: int = 1
 ) -> tuple[list[Any], Report]:
-    """What `compute` makes of ciphertexts, and a report of what it did."""
+    """What `compute` makes of ciphertexts, and a report of what it did.
+
+    Args:
+        lines: ciphertexts of two parts in each input and result.
+    """
     start = time.perf_counter()
     with _native.counting() as did:
         outputs = compute()
@@ -40,7 +44,7 @@ def counted(
     traffic = {
         "keys": int(ops.key_bytes),
         "matrix": int(ops.plaintext_bytes),
-        "input": sum(16 * degree * (c.level + 1) for c in inputs),
-        "output": sum(16 * degree * (c.level + 1) for c in outputs),
+        "input": sum(16 * degree * lines * (c.level + 1) for c in inputs),
+        "output": sum(16 * degree * lines * (c.level + 1) for c in outputs),
     }
     return outputs, Report("cpu", seconds, bytes=traffic, operations=operation_counts(ops))

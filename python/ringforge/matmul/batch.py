@@ -22,8 +22,9 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -40,21 +41,15 @@ from ringforge._native import (
     RelinKey,
     SecretKey,
 )
+from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.matmul.batch_kernels import Lines, lines_of, native_lines
+from ringforge.matmul.batch_shards import BatchKernel
 
 __all__ = ["BatchKeys", "BatchProduct", "EncryptedMatrices", "Lines"]
 
-Lines = Literal["columns", "rows"]
 ComplexArray = npt.NDArray[np.complex128]
-
-_LINES: dict[Lines, _native.Lines] = {"columns": _native.Lines.columns, "rows": _native.Lines.rows}
-
-
-def _lines(by: Lines) -> _native.Lines:
-    if by not in _LINES:
-        raise RingforgeValueError(f'matrices are kept by "columns" or by "rows", not by {by!r}')
-    return _LINES[by]
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,11 @@ class BatchKeys:
 
     galois: GaloisKeys
     relin: RelinKey
+    #: The same for devices, which put a set of keys once.
+    key_set: KeySet = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key_set", KeySet(self.galois, self.relin))
 
     @property
     def bytes(self) -> int:
@@ -82,7 +82,7 @@ class EncryptedMatrices:
     @property
     def by(self) -> Lines:
         """Which lines are ciphertexts of their own."""
-        return "columns" if self.batch.by == _native.Lines.columns else "rows"
+        return lines_of(self.batch)
 
     @property
     def level(self) -> int:
@@ -101,6 +101,13 @@ class EncryptedMatrices:
     def T(self) -> EncryptedMatrices:  # noqa: N802 - as numpy has it
         """The transposed matrices: the same ciphertexts, read the other way."""
         return EncryptedMatrices(self.batch.transposed(), self.count, self.cols, self.rows)
+
+
+def _check_shapes(left: EncryptedMatrices, right: EncryptedMatrices) -> None:
+    if left.cols != right.rows:
+        raise ShapeError(f"cannot multiply {left.rows} x {left.cols} by {right.rows} x {right.cols} matrices")
+    if left.count != right.count:
+        raise ShapeError(f"{left.count} matrices on the left, {right.count} on the right: they go in pairs")
 
 
 class BatchProduct:
@@ -125,6 +132,8 @@ class BatchProduct:
         if dim < 0:
             raise ShapeError(f"matrices must be d x d with d a power of two, not d = {dim}")
         self._native = _native.BatchMatmul(context, dim)
+        # The last kernel prepared with some keys: as long as they live, they stay where its device has put them.
+        self._prepared: WeakKeyDictionary[BatchKeys, Handle] = WeakKeyDictionary()
 
     @property
     def dim(self) -> int:
@@ -196,7 +205,7 @@ class BatchProduct:
             client,
             key,
             padded.reshape(-1),
-            _lines(by),
+            native_lines(by),
             2.0**p.log_scale if scale is None else scale,
             p.max_level if level is None else level,
             bound,
@@ -251,20 +260,75 @@ class BatchProduct:
             MissingKeyError: a Galois key is missing.
             ValueError: results of d * left.bound * right.bound may not fit the level below.
         """
-        if left.cols != right.rows:
-            raise ShapeError(f"cannot multiply {left.rows} x {left.cols} by {right.rows} x {right.cols} matrices")
-        if left.count != right.count:
-            raise ShapeError(f"{left.count} matrices on the left, {right.count} on the right: they go in pairs")
+        _check_shapes(left, right)
         batch, report = self._native.multiply(
-            left.batch, right.batch, keys.galois, keys.relin, _lines(by), self.threads
+            left.batch, right.batch, keys.galois, keys.relin, native_lines(by), self.threads
         )
         return EncryptedMatrices(batch, left.count, left.rows, right.cols), report
+
+    def multiply_all(
+        self,
+        pairs: Iterable[tuple[EncryptedMatrices, EncryptedMatrices]],
+        keys: BatchKeys,
+        *,
+        by: Lines = "columns",
+        device: Device | str = "cpu",
+        progress: Progress | None = None,
+    ) -> tuple[list[EncryptedMatrices], Report]:
+        """The products of many pairs of batches, each as by `multiply`, with the same words on every device.
+
+        A device with workers (`ray:ADDRESS`, docs/scale.md) computes several at a time. Keys go to the workers once and
+        stay there as long as `keys` and this object live, a batch once for each call, in however many pairs it is.
+        Several threads may call it at once.
+
+        Args:
+            pairs: (left, right), at least one; all operands of one level.
+            by: form of all results.
+            device: a name, or a device that was opened before: for several calls, open one of workers once.
+            progress: called with the fraction done, 0 ... 1; Error "cancelled" where it returns False.
+
+        Returns:
+            the products in the order of the pairs, and what they took together.
+
+        Raises:
+            ShapeError: no pairs, or of one the shapes do not chain or the numbers of matrices differ.
+            LevelError: level 0, unequal levels (see `drop_to_level`), or keys of a lower level.
+            MismatchError: operands or keys belong to different secret keys or parameters.
+            MissingKeyError: a Galois key is missing.
+            ValueError: there is no such form, or results of d * left.bound * right.bound may not fit the level below.
+            ParameterError: there is no such device, or it does not run such products.
+            Error: the run was cancelled, or workers failed.
+        """
+        given = list(pairs)
+        if not given:
+            raise ShapeError("there are no pairs of batches to multiply: give one at least")
+        for left, right in given:
+            _check_shapes(left, right)
+        found = {id(x.batch): x.batch for pair in given for x in pair}
+        batches, numbers = list(found.values()), {name: k for k, name in enumerate(found)}
+        kernel = BatchKernel(
+            self.context,
+            self.dim,
+            batches[0].level,
+            tuple(map(lines_of, batches)),
+            tuple((numbers[id(left.batch)], numbers[id(right.batch)]) for left, right in given),
+            by,
+        )
+        where = open_device(device) if isinstance(device, str) else device
+        handle = where.prepare(kernel, keys.key_set, threads=self.threads)
+        self._prepared[keys] = handle
+        outputs, report = where.run(handle, batches, threads=self.threads, progress=progress)
+        products = [
+            EncryptedMatrices(where.download(batch), left.count, left.rows, right.cols)
+            for batch, (left, right) in zip(outputs, given, strict=True)
+        ]
+        return products, report
 
     def convert(
         self, matrices: EncryptedMatrices, by: Lines, keys: BatchKeys
     ) -> tuple[EncryptedMatrices, BatchMatmulReport]:
         """The same matrices by other lines, with d - 1 key switches and no level. Raises as `multiply`."""
-        batch, report = self._native.convert(matrices.batch, _lines(by), keys.galois, self.threads)
+        batch, report = self._native.convert(matrices.batch, native_lines(by), keys.galois, self.threads)
         return EncryptedMatrices(batch, matrices.count, matrices.rows, matrices.cols), report
 
     def drop_to_level(self, matrices: EncryptedMatrices, level: int) -> EncryptedMatrices:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from ringforge._native import Ciphertext, Metadata
+from ringforge._native import Ciphertext
 from ringforge.matmul.blocks import OperandKernel, Pair, ProductsKernel, run_stages
 from ringforge.matmul.kernels import HltKernel, PairSumKernel
 from ringforge.matmul.operations import Symbol, SymbolOperations
@@ -19,7 +19,22 @@ _ROUNDING = 1e-9
 _FACTS = ("scale", "bound", "variance", "spread", "float_error")
 
 
-def same(a: Metadata, b: Metadata) -> bool:
+class Facts(Protocol):
+    """What is known of a ciphertext, as `Metadata` has it."""
+
+    @property
+    def scale(self) -> float: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def variance(self) -> float: ...
+    @property
+    def spread(self) -> float: ...
+    @property
+    def float_error(self) -> float: ...
+
+
+def same(a: Facts, b: Facts) -> bool:
     """Whether two ciphertexts have the same scale, bound and predicted noise, up to rounding."""
     return all(math.isclose(getattr(a, name), getattr(b, name), rel_tol=_ROUNDING) for name in _FACTS)
 

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ringforge import _native
-from ringforge._native import Ciphertext, Evaluator, GadgetShape, Tally
+from ringforge._native import Ciphertext, Context, Evaluator, GadgetShape, Tally
 from ringforge.devices import CpuDevice, Execution, KeySet, Preparation, Report, register
 from ringforge.devices.cpu import operation_counts
 from ringforge.devices.frozen import Frozen, freeze, stored, thaw
@@ -27,7 +27,7 @@ from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task,
 from ringforge.errors import FormatError, MissingKeyError
 from ringforge.matmul import travel
 from ringforge.matmul.blocks import Counter, OperandKernel, Pair, Prepared, ProductsKernel, check_inputs
-from ringforge.matmul.expected import Expected, same
+from ringforge.matmul.expected import Expected, Facts, same
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.operations import Symbol
 from ringforge.matmul.slots import period
@@ -71,12 +71,13 @@ class Made:
     matrix_bytes: int
 
 
-def _did(task: Task, kernel: Stored, keys: Stored, compute: Callable[[Any, Any], list[Any]]) -> Made:
-    """Runs `compute` with the kernel and what was prepared for it here."""
+def did(task: Task, kernel: Stored, keys: Stored, compute: Callable[[Any, Any], list[Any]]) -> Made:
+    """The ciphertexts that `compute` makes with the kernel and what was prepared for it here: of a kernel of blocks its
+    `Prepared`, of any other a handle of `cpu`."""
     found, prepared = task.cached(("matmul", kernel.name, keys.name), lambda: _prepare(task, kernel, keys))
-    with _native.counting() as did:
+    with _native.counting() as counts:
         made = compute(found, prepared)
-    ops = did.operations
+    ops = counts.operations
     return Made([freeze(c) for c in made], operation_counts(ops), int(ops.key_bytes), int(ops.plaintext_bytes))
 
 
@@ -99,7 +100,7 @@ def single(task: Task, kernel: Stored, keys: Stored, inputs: list[Stored]) -> Ma
         made, _ = CpuDevice().run(handle, _given(task, inputs), threads=task.threads, progress=task.progress)
         return made
 
-    return _did(task, kernel, keys, compute)
+    return did(task, kernel, keys, compute)
 
 
 def operands(task: Task, kernel: Stored, keys: Stored, inputs: list[Stored]) -> Made:
@@ -112,7 +113,7 @@ def operands(task: Task, kernel: Stored, keys: Stored, inputs: list[Stored]) -> 
             done()
         return out
 
-    return _did(task, kernel, keys, compute)
+    return did(task, kernel, keys, compute)
 
 
 def products(task: Task, kernel: Stored, keys: Stored, parts: list[list[Pair]], inputs: dict[int, Stored]) -> Made:
@@ -123,7 +124,7 @@ def products(task: Task, kernel: Stored, keys: Stored, parts: list[list[Pair]], 
         done = Counter(task.progress, sum(map(len, parts)))
         return [prepared.total(found, pairs, given, task.threads, done) for pairs in parts]
 
-    return _did(task, kernel, keys, compute)
+    return did(task, kernel, keys, compute)
 
 
 # ---- what shards take ----------------------------------------------------------------------------
@@ -335,7 +336,7 @@ class _Kernels(Sharded):
 
     def combine(self, r: Execution[Any, Placed], results: list[Any]) -> tuple[list[Any], Report]:
         outputs = self.join(r, [(part, found) for part, found, _ in results])
-        return outputs, _report(r, [made for _, _, made in results], outputs)
+        return outputs, report(r, [made for _, _, made in results], outputs)
 
     def join(self, r: Execution[Any, Placed], results: list[tuple[Part, list[Any]]]) -> list[Any]:  # noqa: ARG002
         """The kernel's results of those of its parts. Workers come and go: parts are what they were when they began."""
@@ -437,16 +438,12 @@ class _Check:
         count = part.results
 
         def check(result: Any) -> tuple[Part, list[Any], Made]:
-            made = expect(result, Made, "ciphertexts of a product of matrices")
-            if not isinstance(made.ciphertexts, list) or len(made.ciphertexts) != count:
-                raise FormatError(f"a worker returned another number of ciphertexts than {count}")
+            made = expect_made(result, count)
+            context, key_id = self.kernel.context, self.key_id
             found = [
-                self.ciphertext(expect(c, Frozen, "a ciphertext"), known)
+                expect_ciphertext(c, context, known.level, key_id, known.known)
                 for c, known in zip(made.ciphertexts, self._known(part), strict=True)
             ]
-            numbers = [made.key_bytes, made.matrix_bytes, *expect(made.operations, dict, "counts").values()]
-            if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or set(made.operations) != _NAMES:
-                raise FormatError("a worker returned counts that are none")
             return part, found, made
 
         return check
@@ -458,30 +455,54 @@ class _Check:
             return [self.expected.of_sum(pairs) for pairs in part.sums]
         return self.expected.single()
 
-    def ciphertext(self, frozen: Frozen, known: Symbol) -> Any:
-        c = thaw(frozen, self.kernel.context, check=True)
-        if not isinstance(c, Ciphertext) or c.size != 2:
-            raise FormatError("a worker returned something else than a ciphertext of two parts")
-        if (c.level, c.key_id) != (known.level, self.key_id):
-            raise FormatError(
-                f"a worker returned a ciphertext of level {c.level}, not {known.level}, or of another key"
-            )
-        if not same(c, known.known):
-            raise FormatError("a worker returned a ciphertext of another scale, bound or noise than its plan predicts")
-        return c
-
 
 _NAMES = set(operation_counts(_native.Work()))
 
 
-def _report(r: Execution[Any, Any], made: list[Made], outputs: list[Any]) -> Report:
+def expect_made(result: Any, count: int) -> Made:
+    """A shard's result, if it has so many ciphertexts and its counts are some; the ciphertexts are not looked at.
+
+    Raises:
+        FormatError: it has not.
+    """
+    made = expect(result, Made, "ciphertexts of a product of matrices")
+    if not isinstance(made.ciphertexts, list) or len(made.ciphertexts) != count:
+        raise FormatError(f"a worker returned another number of ciphertexts than {count}")
+    numbers = [made.key_bytes, made.matrix_bytes, *expect(made.operations, dict, "counts").values()]
+    if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or set(made.operations) != _NAMES:
+        raise FormatError("a worker returned counts that are none")
+    return made
+
+
+def expect_ciphertext(frozen: Any, context: Context, level: int, key_id: int, known: Facts) -> Ciphertext:
+    """A ciphertext that a worker returned, if it is what was to come.
+
+    Raises:
+        FormatError: it is none of two parts of this context, or of another level, key, scale, bound or noise.
+    """
+    c = thaw(expect(frozen, Frozen, "a ciphertext"), context, check=True)
+    if not isinstance(c, Ciphertext) or c.size != 2:
+        raise FormatError("a worker returned something else than a ciphertext of two parts")
+    if (c.level, c.key_id) != (level, key_id):
+        raise FormatError(f"a worker returned a ciphertext of level {c.level}, not {level}, or of another key")
+    if not same(c, known):
+        raise FormatError("a worker returned a ciphertext of another scale, bound or noise than its plan predicts")
+    return c
+
+
+def report(r: Execution[Any, Any], made: list[Made], outputs: list[Any], lines: int = 1) -> Report:
+    """What shards took together; seconds are left out.
+
+    Args:
+        lines: ciphertexts in each input and output.
+    """
     degree = r.kernel.context.params.degree
     operations = {name: sum(m.operations[name] for m in made) for name in made[0].operations}
     traffic = {
         "keys": sum(m.key_bytes for m in made),
         "matrix": sum(m.matrix_bytes for m in made),
-        "input": sum(16 * degree * (c.level + 1) for c in r.inputs),
-        "output": sum(16 * degree * (c.level + 1) for c in outputs),
+        "input": sum(16 * degree * lines * (c.level + 1) for c in r.inputs),
+        "output": sum(16 * degree * lines * (c.level + 1) for c in outputs),
     }
     return Report(r.device.name, 0.0, bytes=traffic, operations=operations)
 

@@ -10,11 +10,12 @@ from typing import Any
 from ringforge import bfv, devices, gates, ltv, matmul, matvec, psi
 from ringforge.aes import byte_kernels
 from ringforge.devices import base
+from ringforge.matmul import batch_kernels
 from ringforge.omr import kernels as omr
 from ringforge.psi import poly
 
 #: Their rooms register the kernels.
-ROOMS = (bfv, byte_kernels, gates, ltv, matmul, matvec, omr, psi, poly)
+ROOMS = (batch_kernels, bfv, byte_kernels, gates, ltv, matmul, matvec, omr, psi, poly)
 
 
 class Resident(devices.Buffer):

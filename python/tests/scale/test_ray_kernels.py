@@ -25,6 +25,7 @@ FAST = {
     "AccumulateKernel": (),
     "AffineKernel": ("ringforge, giant steps 1",),
     "BabiesKernel": ("ringforge",),
+    "BatchKernel": ("of one pair",),
     "BytesKernel": ("of round 10",),
     "CompressionKernel": (),
     "GateLevelKernel": ("with every kind, gates-toy, ginx",),
@@ -99,7 +100,7 @@ def kills(device: RayDevice, work: works.Work, place: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["omr", "matmul", "gates", "aes"])
+@pytest.mark.parametrize("name", ["omr", "matmul", "batches", "gates", "aes"])
 def test_a_killed_worker_of_each_stage_costs_its_shard_only(device: RayDevice, tmp_path: Path, name: str) -> None:
     kills(device, getattr(works, name)(), tmp_path)
 

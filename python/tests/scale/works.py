@@ -88,6 +88,32 @@ def matmul() -> Work:
     return Work(world.run, same, ("operands", "products"), ((secret, (*p.q, *p.p)),))
 
 
+def batches() -> Work:
+    from ringforge.matmul.batch import BatchProduct
+    from ringforge.matmul.batch_cases import facts, words
+    from tests.matmul.test_batch import Setting, matrices
+
+    s = Setting(10, 16, 3)
+    rng = np.random.default_rng(31)
+    left = [s.encrypt(matrices(rng, 3, 16, 16)) for _ in range(2)]
+    right = [s.encrypt(matrices(rng, 3, 16, 16), by) for by in ("rows", "columns")]
+    pairs = [(a, b) for a in left for b in right]
+    product = BatchProduct(s.session.context, 16)
+
+    def run(where: Any) -> Any:
+        made, _ = product.multiply_all(pairs, s.keys, device=where)
+        return made
+
+    def same(a: Any, b: Any) -> bool:
+        for x, y in zip(a, b, strict=True):
+            assert facts(x.batch) == facts(y.batch)
+            assert all(map(np.array_equal, words(x.batch), words(y.batch)))
+        return True
+
+    secret = _ternary(s.secret_key.coefficients())
+    return Work(run, same, ("batches",), ((secret, (*s.params.q, *s.params.p)),))
+
+
 def gates() -> Work:
     from ringforge._native import fhew
     from ringforge.gates.kernels import GateLevelKernel
