@@ -185,6 +185,14 @@ class RemoteBabies(Distant):
         super().__init__(device)
         self.shape, self.key, self.galois = shape, key, galois
         self._rows, self._lock = rows, threading.Lock()
+        self._placed: Stored | None = None
+
+    def placed(self, pool: Pool) -> Stored:
+        """The encrypted key in the store, for as long as this is there: workers keep rotations by its name."""
+        with self._lock:
+            if self._placed is None:
+                self._placed = stored(pool, self.key)
+            return self._placed
 
     def rows(self, pool: Pool, progress: Progress | None = None) -> tuple[Stored, ...]:
         """Of each limb, in the store; made once, where there are none yet."""
@@ -335,7 +343,7 @@ class _ShardedAffine(Implementation):
             primes, found = shape.context.params.q[: shape.limbs], _list(given, shape.outputs, "outputs")
             return [_words(x, wanted, primes, f"output {clue}") for clue, x in enumerate(found)]
 
-        key, ((cost,),) = stored(pool, babies.key), costs(kernel, 1)
+        key, ((cost,),) = babies.placed(pool), costs(kernel, 1)
         arguments = (_Shape.of(shape), key, babies.galois, r.state.keys, kernel.first, r.state.diagonals)
         return Shard("omr affine transform", _whole, arguments, check, cost)
 

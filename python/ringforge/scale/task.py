@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ringforge._native import trim_memory
 from ringforge.devices import Progress
 from ringforge.errors import ClusterError, Error
 from ringforge.scale.packing import Packed, installation, pack, unpack
@@ -29,6 +30,9 @@ _DRIVER = secrets.token_hex(8)
 
 #: Seconds between two looks at what is done.
 _LOOK = 0.1
+
+#: A worker whose own memory is this part of its room gives what it has dropped back to the system: that takes time.
+_TRIMMED = 8
 
 
 @dataclass(frozen=True)
@@ -102,20 +106,26 @@ class Cache:
         if key not in self._kept:
             while self._kept and _own_bytes() > room:
                 self._kept.popitem(last=False)
+                trim_memory()
             self._kept[key] = make()
         self._kept.move_to_end(key)
         value: T = self._kept[key]
         return value
 
-    def keep(self, living: frozenset[str]) -> None:
+    def keep(self, living: frozenset[str], room: int) -> None:
         """Drops what depends on values that are stored no more, or are another driver's: it may hold their memory.
 
         Args:
-            living: names of values at a worker.
+            living: names of values at a worker. room: as of `get`.
         """
+        kept = len(self._kept)
         for key in list(self._kept):
             if any(name.startswith("stored-") and name not in living for name in _words(key)):
                 del self._kept[key]
+        # Each shard has a thread, and threads have heaps, which keep what is freed: without this, what was dropped
+        # would be there once for each of them.
+        if len(self._kept) < kept and _own_bytes() > room // _TRIMMED:
+            trim_memory()
 
 
 def _words(key: Hashable) -> Iterator[str]:
@@ -205,7 +215,7 @@ def work(call: Call, *values: Packed) -> Generator[Began | float | Result, None,
         )
         yield Result(pack(error), True, 0.0, 0.0)
         return
-    _CACHE.keep(call.living_here)
+    _CACHE.keep(call.living_here, call.room)
     run, told = Run(call, values), 0.0
     thread = threading.Thread(target=run.compute, name="shard", daemon=True)
     thread.start()

@@ -129,6 +129,15 @@ def test_workers_come_and_go_between_the_rotations_and_their_use() -> None:
         assert work(engine) == expected()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_rotations_of_a_key_are_made_once(workers: int) -> None:
+    """For all bulletins: by one worker, which keeps them, or limb by limb in the store."""
+    pool = LocalPool(workers)
+    engine = Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool))
+    assert [work(engine) for _ in range(3)] == [expected()] * 3
+    assert pool.made["omr rotations"] + pool.ran.count("omr rotations of a key") == 1
+
+
 def test_several_bulletins_at_a_time_share_the_workers() -> None:
     pool = LocalPool(workers=2)
     engine = Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool).shared(2))

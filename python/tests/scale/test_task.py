@@ -29,7 +29,7 @@ def called(driver: str, value: str) -> Any:
     stored = object()
     shard = pack((toys.first, (stored,)), lambda x: "stored-0" if x is stored else None)
     call = Call(shard, ("stored-0",), frozenset({"stored-0"}), 1, ROOM, installation(), driver)
-    task._CACHE.keep(call.living_here)
+    task._CACHE.keep(call.living_here, ROOM)
     run = Run(call, (pack([value]),))
     run.compute()
     assert run.result is not None
@@ -46,7 +46,7 @@ def test_processes_of_one_program_share_no_names() -> None:
 def test_what_is_kept_goes_with_its_value() -> None:
     assert called("one", "first") == "first"
     assert called("one", "the same name is the same value") == "first"
-    task._CACHE.keep(frozenset({"stored-1@one"}))
+    task._CACHE.keep(frozenset({"stored-1@one"}), ROOM)
     assert called("one", "put anew") == "put anew"
 
 
