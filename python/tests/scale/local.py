@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -35,7 +36,8 @@ class Held:
         return _found, (self.name,)
 
 
-_HELD: dict[str, Held] = {}
+#: As long as somebody holds them.
+_HELD: weakref.WeakValueDictionary[str, Held] = weakref.WeakValueDictionary()
 
 
 def _found(name: str) -> Held:
@@ -67,19 +69,20 @@ class LocalPool(Pool):
 
     def __init__(self, workers: int = 3, threads: int = 1, spoil: Callable[[Any], Any] | None = None) -> None:
         self.workers, self.threads, self._spoil = workers, threads, spoil
-        self._put: dict[tuple[int, Hashable], Held] = {}
+        self._put: weakref.WeakValueDictionary[tuple[int, Hashable], Held] = weakref.WeakValueDictionary()
         self.ran: list[str] = []
 
     def put(self, value: Any, of: Any = None, version: Hashable = None) -> Held:
         of = value if of is None else of
         key = (id(of), version)
-        if key not in self._put:
+        held = self._put.get(key)
+        if held is None:
             buffers: list[pickle.PickleBuffer] = []
             data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
             parts = tuple(bytes(b.raw()) for b in buffers)
             held = Held(f"stored-{next(_NAMES)}", len(data) + sum(map(len, parts)), data, parts, of)
             _HELD[held.name] = self._put[key] = held
-        return self._put[key]
+        return held
 
     def run(self, shards: Sequence[Shard], progress: Progress | None = None) -> list[Any]:
         done = 0
