@@ -165,16 +165,16 @@ def ltv() -> Work:
     world = OneRound.make(place)
     context, secret = world.keys.context, world.client._secret
     record = bytes(_native.io.to_bytes(context, secret))
-    n = context.params.degree
-    # A byte for each coefficient of each level's secret, between a head of 16 bytes and a checksum.
-    digits = np.frombuffer(record[_native.io.HEADER_BYTES + 16 :], np.uint8)[:n]
+    # A byte for each coefficient of each level's secret, after a head of 16 bytes. All count as one: a level has few.
+    body = record[_native.io.HEADER_BYTES + 16 :][: 4 * context.params.degree]
+    levels = np.frombuffer(body, np.uint8).astype(np.int64) - 1
 
     def equal(a: Any, b: Any) -> bool:
         same(a[0].ciphertexts, b[0].ciphertexts)
         return True
 
     stages = ("ltv products", "ltv relinearisations")
-    return Work(world.on, equal, stages, ((_ternary(digits.astype(np.int64) - 1), tuple(context.params.q)),))
+    return Work(world.on, equal, stages, ((_ternary(levels), ()),))
 
 
 # ---- workers that are killed ---------------------------------------------------------------------
