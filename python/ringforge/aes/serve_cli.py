@@ -91,8 +91,7 @@ def serve(
         int,
         typer.Option(
             min=1,
-            help="Requests that are computed at a time, each with its keys in memory; on a device of many workers, each "
-            "on its share.",
+            help="Requests computed at a time, each with its keys in memory and its share of a device's workers.",
         ),
     ] = 1,
     threads: Threads = 0,

@@ -18,7 +18,7 @@ from ringforge.aes.service import Kept
 from ringforge.devices.sharding import ShardedDevice, Share
 from ringforge.errors import Error, MissingKeyError, ParameterError
 from tests.aes.clear_engine import ClearServer
-from tests.aes.test_aes_service import KEY, begun, encrypt, folder, loop, opened, plain, sets
+from tests.aes.test_aes_service import KEY, begun, encrypt, folder, loop, opened, plain, sets, state_of
 from tests.aes.test_clear_engine import library
 from tests.scale.local import LocalPool
 
@@ -59,15 +59,16 @@ def right(connection: Any, job: str, path: Path, x: np.ndarray) -> None:
 
 def test_two_clients_at_a_time_and_a_third_request_waits(folder: Path, gate: Gate) -> None:
     others = plain()[::-1]
-    encrypt(folder / "b2", others)
+    for name in ("b2", "b3"):
+        encrypt(folder / name, others)
     with loop(folder, kept=TWO, tokens=True) as found, found.connect(0) as one, found.connect(1) as two:
         mine, theirs = sets(one, folder), sets(two, folder)
         jobs = [one.submit(*mine, wire.BLOCKS, folder / "b"), two.submit(*theirs, wire.BLOCKS, folder / "b2")]
         assert gate.entered.acquire(timeout=30)
         assert gate.entered.acquire(timeout=30), "both are in a round at a time"
-        third = one.submit(*mine, wire.BLOCKS, folder / "b2")
+        third = one.submit(*mine, wire.BLOCKS, folder / "b3")
         assert not gate.entered.acquire(timeout=0.3)
-        assert next(j for j in one.info().jobs if j["job"] == third)["state"] == "waiting"
+        assert state_of(found, third) == "waiting"
         gate.open.set()
         right(one, jobs[0], folder / "x", plain())
         right(two, jobs[1], folder / "y", others)
@@ -102,7 +103,7 @@ def test_what_is_computed_on_one_stream_follows_its_rounds(folder: Path, gate: G
         assert gate.entered.acquire(timeout=30)
         below, sums = (c.submit(*names, wire.STREAM, folder / "c", x) for x in ("below:97", "sums"))
         for job in (below, sums):
-            begun(c, job)
+            begun(found, job)
         assert not gate.entered.acquire(timeout=0.3)
         assert c.cancel(sums)
         with pytest.raises(Error, match="was cancelled"):
