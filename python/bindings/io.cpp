@@ -30,6 +30,8 @@ using namespace ringforge::ckks;
   throw nb::python_error();
 }
 
+using ByteArray = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 /// Writes records to a file one after the other. Threads take turns, record by record.
 class Writer {
  public:
@@ -231,6 +233,16 @@ void bind_ltv_objects(nb::module_& s, nb::class_<Writer>& writer, nb::class_<Rea
   s.def("ciphertext_from_bytes", [](const nb::bytes& b, const ltv::Context& c) {
     return from_bytes(b, [&](std::istream& in) { return io::load_ciphertext(in, c); });
   });
+  s.def(
+      "eval_key_into",
+      [](const ByteArray& record, ltv::Relinearizer& to) {
+        unlocked([&, bytes = std::span(record.data(), record.size())] {
+          io::ByteSource source(bytes);
+          io::load_eval_key(source, to);
+          return 0;
+        });
+      },
+      "record"_a, "relinearizer"_a, "As `Reader.eval_key_into`, from an array of bytes, which is not copied.");
 }
 
 nb::dict fields(const io::RecordInfo& info) {

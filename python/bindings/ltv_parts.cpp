@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// What accelerators take and give when they relinearise: ringforge/ltv/parts.hpp.
+// What accelerators and other processes take and give: ringforge/ltv/parts.hpp, and ciphertexts from their words.
 #include "ringforge/ltv/parts.hpp"
+
+#include <algorithm>
 
 #include "word_arrays.hpp"
 
@@ -23,6 +25,27 @@ auto digit_words(std::size_t count, std::size_t n, F&& fill) {
     return 0;
   });
   return owned<nb::ndim<2>>(std::move(words), {count, n});
+}
+
+/// A ciphertext from canonical residues, (limbs, N), and what is said of it.
+Ciphertext from_words(const Context& context, const Unreduced& words, u64 key_id, u32 level, u32 degree, u32 lag,
+                      const Noise& noise) {
+  const std::size_t limbs = words.ndim() == 2 ? std::max<std::size_t>(words.shape(0), 1) : 1;
+  const std::size_t n = context.params().degree();
+  require_shape(words, {limbs, n});
+  return unlocked([&, from = words.data()] {
+    const BasisOf<u32> basis = context.basis(limbs);
+    Ciphertext c{Coefficients(basis), key_id, level, degree, noise, lag};
+    for (std::size_t i = 0; i < limbs; ++i) {
+      const u32* limb = from + i * n;
+      if (const u32 most = *std::max_element(limb, limb + n); most >= basis[i].value())
+        throw ValueError("a ciphertext has the residue " + std::to_string(most) + " modulo " +
+                         std::to_string(basis[i].value()) + ": give canonical residues");
+      std::copy_n(limb, n, c.poly.limb(i));
+    }
+    check(context, c);
+    return c;
+  });
 }
 
 }  // namespace
@@ -62,6 +85,8 @@ void bind_ltv_parts(nb::module_& l) {
                            [&](std::span<std::uint16_t> dst) { shifted_digits(dst, context, c, threads); });
       },
       "context"_a, "ciphertext"_a, "threads"_a = 1, "What `KeyParts.digits` gives, of which no key is needed.");
+  l.def("ciphertext", &from_words, "context"_a, "words"_a, "key_id"_a, "level"_a, "degree"_a, "lag"_a, "noise"_a,
+        "A ciphertext as another process had it: its `words`, and what is said of them.");
 }
 
 }  // namespace bindings

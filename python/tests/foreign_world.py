@@ -194,6 +194,7 @@ class Ltv(Records):
             kind: io.to_bytes(self.context, getattr(self, kind))
             for kind in ("ciphertext", "secret_key", "public_key", "eval_key")
         }
+        self.key_record = np.frombuffer(self.record["eval_key"], np.uint8)
         self.folder = folder
 
 

@@ -36,6 +36,7 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
         ("psi", ["--size", "4096"]),
         ("psi", ["--set", "poly", "--size", "4096"]),
         ("aes", []),
+        ("aes", ["--set", "ltv-test-aes", "--size", "40"]),
     ],
 )
 def test_every_system_says_what_it_takes(system: str, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:

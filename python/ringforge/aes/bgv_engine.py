@@ -20,7 +20,7 @@ from ringforge._native import GaloisKeys, RelinKey, SecretKey
 from ringforge._native.bgv import Ciphertext, Client, Context, Multiplier
 from ringforge.aes.byte_aes import added_key, check_round, halves, round_circuit, round_key
 from ringforge.aes.byte_circuit import BITS, Circuit, Sum, run
-from ringforge.aes.byte_machine import ByteMachine, Tools
+from ringforge.aes.byte_machine import ByteMachine, Tools, log_peak
 from ringforge.aes.byte_plan import LEVELS_LEFT, AesPlan, Plan, Segment, Sizes, Value, aes_plan, make_plan
 from ringforge.aes.engine import (
     BLOCK_BYTES,
@@ -107,7 +107,7 @@ class _Bytes:
 
     def peak(self, value: int) -> float:
         """Of a byte in all slots: log2 of its largest value at a root of unity."""
-        return self.context.multiplier(self.constant_bits(value), 1).log_peak
+        return log_peak(self.context, value, self.byte_slots)
 
     def check_state(self, state: State) -> None:
         """Raises MismatchError for a state of another scheme, ShapeError for another number of blocks."""

@@ -13,6 +13,23 @@ from ringforge.aes.byte_circuit import LinearMap
 from ringforge.binary_slots import BinarySlots
 from ringforge.devices import KeySet
 
+_PEAKS: dict[tuple[bytes, int], float] = {}
+
+
+def log_peak(context: Context, value: int, slots: BinarySlots | None = None) -> float:
+    """Of a byte in all slots, as a plaintext: log2 of its largest value at a root of unity. Found once for each set.
+
+    Args:
+        slots: of the context's ring, where they are at hand.
+    """
+    key = bytes(context.params.hash), value
+    found = _PEAKS.get(key)
+    if found is None:
+        slots = BinarySlots(context.params.m) if slots is None else slots
+        found = context.multiplier(slots.encode_bytes(np.full(slots.size, value, np.uint8)), 1).log_peak
+        _PEAKS[key] = found
+    return found
+
 
 class Tools:
     """Evaluation keys, and bytes in all slots as factors, each made once. Any threads may share them."""

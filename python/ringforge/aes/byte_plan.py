@@ -92,18 +92,19 @@ class Predicted:
 
     Args:
         limbs: of each stage, and of results. peaks: log2 of the largest value at a root of unity of each byte constant,
-            as plaintext in all slots.
+            as plaintext in all slots. margin: bits of budget that each value has to leave; less than none for whoever
+            wants to know the noise alone.
 
     Raises:
-        NoiseError: a value may be lost.
+        NoiseError: a value leaves less.
     """
 
-    def __init__(self, rules: Rules, limbs: Sequence[int], peaks: Mapping[int, float]) -> None:
-        self._rules, self._limbs, self._peaks = rules, tuple(limbs), peaks
+    def __init__(self, rules: Rules, limbs: Sequence[int], peaks: Mapping[int, float], margin: float = MARGIN) -> None:
+        self._rules, self._limbs, self._peaks, self._margin = rules, tuple(limbs), peaks, margin
 
     def _checked(self, noise: Noise, limbs: int) -> Value:
         left = self._rules.budget(noise, limbs)
-        if left < MARGIN:
+        if left < self._margin:
             raise NoiseError(
                 f"{left:.1f} bits are left of the predicted noise budget at {limbs} primes: take parameters with more "
                 "primes, or compute less on a ciphertext"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Requests to a server of AES, worked off one at a time, round by round.
+"""Requests to a server of AES, worked off one or a few at a time, round by round.
 
 Each round's result is on the disk before the next begins, so work goes on after a restart with the round that was not
 finished. A request that is cancelled, and a process that is told to stop, end within their round.
@@ -8,10 +8,13 @@ finished. A request that is cancelled, and a process that is told to stop, end w
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 
 from ringforge.aes import files
 from ringforge.aes.computing import Computation
@@ -26,6 +29,52 @@ from ringforge.serving import jobs
 from ringforge.serving.calls import Log
 from ringforge.serving.jobs import Progress, Tell
 
+#: Whose evaluation keys: a client's, and the name of the set.
+Owner = tuple[str, str]
+
+
+@dataclasses.dataclass(eq=False)
+class _Open:
+    """Evaluation keys in memory. `users`: jobs that compute with them."""
+
+    server: AesServer
+    users: int = 0
+
+
+class Servers:
+    """Evaluation keys that are ready to compute with: those in use, and of the last jobs as many as there is room for.
+
+    Args:
+        most: in memory at a time: as many as jobs are computed. make: reads keys.
+    """
+
+    def __init__(self, most: int, make: Callable[[Owner], AesServer]) -> None:
+        self._most, self._make = most, make
+        self._lock = threading.Lock()
+        self._open = OrderedDict[Owner, _Open]()
+
+    @contextlib.contextmanager
+    def using(self, owner: Owner) -> Iterator[AesServer]:
+        """The server of these keys, one for all jobs that use them at a time.
+
+        Raises:
+            as `Scheme.server`.
+        """
+        with self._lock:
+            if owner not in self._open:
+                for idle in [o for o, found in self._open.items() if not found.users]:
+                    if len(self._open) >= self._most:  # first lets go of the memory
+                        del self._open[idle]
+                self._open[owner] = _Open(self._make(owner))
+            found = self._open[owner]
+            self._open.move_to_end(owner)
+            found.users += 1
+        try:
+            yield found.server
+        finally:
+            with self._lock:
+                found.users -= 1
+
 
 class Jobs(jobs.Jobs[Job]):
     """All requests to a server.
@@ -33,12 +82,22 @@ class Jobs(jobs.Jobs[Job]):
     Args:
         depot: where they are kept. scheme: of the keys. threads: to compute with.
         waiting: requests that may wait. each: unfinished ones of a client. log: for events.
+        at_once: requests that are computed at a time; those about the same blocks or stream with the same keys, which
+            have the rounds in common, one after the other.
     """
 
-    def __init__(self, depot: Depot, scheme: Scheme, threads: int, waiting: int, each: int, log: Log) -> None:
-        super().__init__(depot, waiting, each, log, "the server")
-        self._depot, self._scheme, self._threads = depot, scheme, threads
-        self._last: tuple[tuple[str, str], AesServer] | None = None
+    def __init__(
+        self, depot: Depot, scheme: Scheme, threads: int, waiting: int, each: int, log: Log, at_once: int = 1
+    ) -> None:
+        super().__init__(depot, waiting, each, log, "the server", at_once)
+        self._depot = depot
+
+        def opened(owner: Owner) -> AesServer:
+            client, name = owner
+            return scheme.server(depot.complete(client, name, EVALUATION), threads)
+
+        self._servers = Servers(at_once, opened)
+        self._busy, self._free = set[Owner](), threading.Condition()
 
     def submit(self, client: str, request: Request, blocks: int, charge: Callable[[], None]) -> Job:
         """Writes a request down and sees to it; one that is there already is not begun anew.
@@ -56,21 +115,27 @@ class Jobs(jobs.Jobs[Job]):
     def still_there(self, job: Job) -> bool:
         return job.state == "done" and self._depot.result(job).exists()
 
-    def _open(self, client: str, name: str) -> AesServer:
-        """Evaluation keys, ready to compute with. Those of the last job are at hand; no others are in memory."""
-        if self._last is None or self._last[0] != (client, name):
-            self._last = None  # first lets go of the memory
-            server = self._scheme.server(self._depot.complete(client, name, EVALUATION), self._threads)
-            self._last = ((client, name), server)
-        return self._last[1]
-
     def compute(self, job: Job, tell: Tell) -> Job:
-        if self._depot.result(job).exists():  # by a process that was killed before it said so
-            return dataclasses.replace(job, state="done")
-        tell(Progress("running", stage="reading keys"))
-        request, work = job.request, self._depot.work(job)
-        server = self._open(job.client, request.evaluation)
-        plain = dataclasses.replace(job, request=dataclasses.replace(request, compute=""))
+        of = (job.client, _plain(job).name)
+        with self._free:
+            while of in self._busy:
+                if not tell(Progress("running", stage="waiting for another request about the same")):
+                    return job
+                self._free.wait(0.2)
+            self._busy.add(of)
+        try:
+            if self._depot.result(job).exists():  # by a process that was killed before it said so
+                return dataclasses.replace(job, state="done")
+            tell(Progress("running", stage="reading keys"))
+            with self._servers.using((job.client, job.request.evaluation)) as server:
+                return self._compute(job, server, tell)
+        finally:
+            with self._free:
+                self._busy.remove(of)
+                self._free.notify_all()
+
+    def _compute(self, job: Job, server: AesServer, tell: Tell) -> Job:
+        request, work, plain = job.request, self._depot.work(job), _plain(job)
         if request.compute and self._depot.result(plain).exists():  # AES is done already
 
             def told(part: float) -> bool:
@@ -114,3 +179,8 @@ class Jobs(jobs.Jobs[Job]):
                 self._log("checkpoint", job=job.name[:12], result=type(e).__name__)
                 shutil.rmtree(run.directory, ignore_errors=True)
         run(out, report)
+
+
+def _plain(job: Job) -> Job:
+    """The request for AES alone, of one that computes on its result."""
+    return dataclasses.replace(job, request=dataclasses.replace(job.request, compute=""))

@@ -105,8 +105,12 @@ class Scheme(Protocol):
             FileNotFoundError, FormatError, MismatchError: no such file, damaged, not of these parameters.
         """
 
-    def on(self, device: str) -> Scheme:
+    def on(self, device: str, at_once: int = 1) -> Scheme:
         """The same, with servers that compute on a device.
+
+        Args:
+            at_once: requests that are computed at a time, of one server or of several: each has its share of a device's
+                workers.
 
         Raises:
             ParameterError: there is no such device, or it runs nothing of this scheme.
@@ -194,7 +198,7 @@ class Bgv:
         context = self._context(directory)
         return BgvClient(context, _load_secret(secret, context), threads)
 
-    def on(self, device: str) -> Scheme:
+    def on(self, device: str, at_once: int = 1) -> Scheme:
         if device == "cpu":
             return self if self._device == "cpu" else Bgv()
         from ringforge.aes.shards import BytesKernel
@@ -206,7 +210,7 @@ class Bgv:
                 f"AES under bgv computes on cpu and on ray devices, not on {device[:64]}: leave --device away, or take "
                 "keys of ltv"
             )
-        return Bgv(opened)
+        return Bgv(_share(opened, at_once))
 
     def server(self, directory: Path, threads: int) -> AesServer:
         from ringforge.aes.bgv_engine import BgvServer, EvaluationKeys
@@ -229,13 +233,13 @@ class Ltv:
     """Keys of LTV, which is broken: `parameters.rgfg`, `public.rgfg`, a file for each level.
 
     Args:
-        device: where servers compute, a name.
+        device: where servers compute. at_once: rounds that each of them computes at a time, with a key in memory each.
     """
 
     name, default, warning, parameters_code = "ltv", "ltv-paper", LTV_WARNING, 0x0601
 
-    def __init__(self, device: str = "cpu") -> None:
-        self._device = device
+    def __init__(self, device: Device | str = "cpu", at_once: int = 1) -> None:
+        self._device, self._at_once = device, at_once
 
     def shape(self, name: str, insecure: str = "") -> Shape:
         from ringforge.aes.ltv_engine import LEVELS, LtvCodec, check_device
@@ -282,24 +286,32 @@ class Ltv:
         keys = KeyDirectory(directory)
         return LtvClient(keys.context, load_secret(secret, keys.context), keys.public_key(), threads)
 
-    def on(self, device: str) -> Scheme:
+    def on(self, device: str, at_once: int = 1) -> Scheme:
         from ringforge.devices import open_device
-        from ringforge.ltv import ProductSumsKernel, RelinearizeKernel
+        from ringforge.ltv.shards import ProductSumsKernel, RelinearizeKernel
 
-        lacks = {ProductSumsKernel, RelinearizeKernel} - open_device(device).capabilities().kernels
+        opened = open_device(device)
+        lacks = {ProductSumsKernel, RelinearizeKernel} - opened.capabilities().kernels
         if lacks:
             raise ParameterError(
                 f"device {device} runs no {' and no '.join(sorted(k.__name__ for k in lacks))}: take cpu, or another "
                 "device with both, which `ringforge info` lists"
             )
-        return Ltv(device)
+        return Ltv(_share(opened, at_once), at_once)
 
     def server(self, directory: Path, threads: int) -> AesServer:
         from ringforge.aes.ltv_engine import LtvServer
         from ringforge.ltv import KeyDirectory
 
         keys = KeyDirectory(directory)
-        return LtvServer(keys.context, keys, threads, self._device)
+        return LtvServer(keys.context, keys, threads, self._device, at_once=self._at_once)
+
+
+def _share(device: Device, at_once: int) -> Device:
+    """The part of a device's workers that one of so many requests has."""
+    from ringforge.devices.sharding import ShardedDevice
+
+    return device.shared(at_once) if isinstance(device, ShardedDevice) else device
 
 
 def _load_secret(path: Path, context: Any) -> Any:

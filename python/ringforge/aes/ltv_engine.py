@@ -51,9 +51,10 @@ from ringforge.aes.sbox import Cipher, cipher
 from ringforge.binary_slots import BinarySlots
 from ringforge.devices import Device, Handle, KeySet, Report, open_device
 from ringforge.devices.base import CPU_RUNS_IT
+from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
-from ringforge.ltv.kernels import ProductSumsKernel, RelinearizeKernel
-from ringforge.ltv.keys import KeyDirectory, Room
+from ringforge.ltv.keys import KeyDirectory, Room, StoredKey
+from ringforge.ltv.shards import ProductSumsKernel, RelinearizeKernel
 
 #: Levels of a round, and of all.
 DEPTH: Final = 4
@@ -62,7 +63,7 @@ LEVELS: Final = DEPTH * ROUNDS
 #: Ciphertexts of a state: bits of a block.
 BITS: Final = 128
 
-#: Relinearisations between two calls of a progress function.
+#: Relinearisations between two calls of a progress function, on devices without workers.
 _AT_ONCE: Final = 32
 
 Ciphertexts = list[Ciphertext]
@@ -103,10 +104,20 @@ class LevelPlan:
     lag: int
     done: tuple[int, ...]
 
-    def products(self, context: Context, level: int) -> ProductSumsKernel:
-        """The kernel of its products, on ciphertexts of a level. Noise adds as that of ciphertexts with randomness of
-        their own: docs/ltv.md, "AES"."""
-        return ProductSumsKernel(context, level, self.forms, self.outputs, self.linear, independent=True)
+    def products(self, context: Context, level: int, count: int = 1) -> ProductSumsKernel:
+        """The kernel of its products, on ciphertexts of a level, for so many circuits side by side. Noise adds as that
+        of ciphertexts with randomness of their own: docs/ltv.md, "AES"."""
+        inputs, forms = len(self.inputs), len(self.forms)
+        return ProductSumsKernel(
+            context,
+            level,
+            tuple(tuple(inputs * k + v for v in form) for k in range(count) for form in self.forms),
+            tuple(
+                tuple((forms * k + a, forms * k + b) for a, b in terms) for k in range(count) for terms in self.outputs
+            ),
+            tuple(tuple(forms * k + v for v in row) for k in range(count) for row in self.linear),
+            independent=True,
+        )
 
 
 @cache
@@ -333,11 +344,20 @@ class _OnDevice:
     def __init__(self, keys: KeyDirectory, threads: int, device: Device) -> None:
         self.device, self.report = device, Report(device.name, 0.0)
         self._keys, self._threads, self._room = keys, threads, Room()
+        self._stored: dict[tuple[int, int], StoredKey] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def sharded(self) -> bool:
+        """Whether the device has workers, which are to get as much at a time as there is."""
+        return isinstance(self.device, ShardedDevice)
 
     def read_key(self, level: int, lag: int) -> Handle:
         """For `relinearize`. Whoever lets go of it first leaves its memory to the next."""
-        keys = KeySet(own=(self._keys.stored(level, lag, self._room),))
-        return self.device.prepare(RelinearizeKernel(self._keys.context, level, lag), keys, threads=self._threads)
+        with self._lock:  # one object for each key: a device that has stored it knows it again
+            key = self._stored.setdefault((level, lag), self._keys.stored(level, lag, self._room))
+        kernel = RelinearizeKernel(self._keys.context, level, lag)
+        return self.device.prepare(kernel, KeySet(own=(key,)), threads=self._threads)
 
     def prepare(self, kernel: ProductSumsKernel) -> Handle:
         """For `multiply`."""
@@ -345,31 +365,37 @@ class _OnDevice:
 
     def multiply(self, handle: Handle, inputs: Ciphertexts, progress: Part | None = None) -> list[Any]:
         """Products, wherever the device has them. What `progress` raises ends a device's run, if it calls it."""
-        outputs, report = self.device.run(handle, inputs, threads=self._threads, progress=progress)
-        self.report += report
-        return outputs
+        return self._run(handle, inputs, progress)
 
     def relinearize(self, handle: Handle, products: list[Any], progress: Part | None = None) -> Ciphertexts:
         """Of `multiply`; on the host."""
-        outputs, report = self.device.run(handle, products, threads=self._threads, progress=progress)
-        self.report += report
-        return [self.device.download(c) for c in outputs]
+        return [self.device.download(c) for c in self._run(handle, products, progress)]
+
+    def _run(self, handle: Handle, inputs: list[Any], progress: Part | None) -> list[Any]:
+        outputs, report = self.device.run(handle, inputs, threads=self._threads, progress=progress)
+        with self._lock:
+            self.report += report
+        return outputs
 
 
 class CircuitRunner:
     """Runs circuits on lists of inputs side by side, level by level, so that each evaluation key is read once.
 
+    A device with workers gets all products of a level at a time, and all relinearisations; others, those of a list, and
+    a few, which takes less memory.
+
     Args:
         keys: with the lags of the circuits' plans.
         threads: for everything.
         device: where products and relinearisations run, or its name.
+        at_once: runs at a time, each with a key in memory; others wait.
 
     Raises:
         ParameterError: there is no such device.
     """
 
-    def __init__(self, keys: KeyDirectory, threads: int = 1, device: str | Device = "cpu") -> None:
-        self._context, self._lock = keys.context, threading.Lock()
+    def __init__(self, keys: KeyDirectory, threads: int = 1, device: str | Device = "cpu", at_once: int = 1) -> None:
+        self._context, self._places = keys.context, threading.BoundedSemaphore(at_once)
         self._kernels = _OnDevice(keys, threads, open_device(device) if isinstance(device, str) else device)
         # Sums of ciphertexts with randomness of their own: docs/ltv.md, "AES".
         self.batch = BatchEvaluator(keys.context, threads, independent=True)
@@ -388,7 +414,7 @@ class CircuitRunner:
             as `KeyDirectory.read_into` and the device's kernels, and what `progress` raises, which is called with 0 to
             16 of 16, by devices that tell how far they are within a run too.
         """
-        with self._lock:
+        with self._places:
             return self._run(circuit, inputs, first, progress)
 
     def _run(
@@ -408,16 +434,21 @@ class CircuitRunner:
             progress(0, 16)
         for at, level in enumerate(levels):
             key = self._kernels.read_key(first + at + 1, level.lag)
-            multiply = self._kernels.prepare(level.products(self._context, first + at))
+            side = len(values) if self._kernels.sharded else 1
+            multiply = self._kernels.prepare(level.products(self._context, first + at, side))
             waiting: deque[tuple[int, int, Any]] = deque()
-            for number, value in enumerate(values):
-                operands = self._operands(level, value, first + at)
+            for start in range(0, len(values), side):
+                group = range(start, start + side)
+                operands = [c for number in group for c in self._operands(level, values[number], first + at)]
                 products = self._kernels.multiply(multiply, operands, within(0))
-                waiting.extend((number, v, c) for v, c in zip(level.results, products, strict=True))
-                for v in level.done:
-                    value.pop(v, None)
+                named = [(number, v) for number in group for v in level.results]
+                waiting.extend((number, v, c) for (number, v), c in zip(named, products, strict=True))
+                for number in group:
+                    for v in level.done:
+                        values[number].pop(v, None)
+            most = len(waiting) if self._kernels.sharded else _AT_ONCE
             while waiting:
-                now = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
+                now = [waiting.popleft() for _ in range(min(most, len(waiting)))]
                 made = self._kernels.relinearize(key, [c for _, _, c in now], within(len(now)))
                 switched = self.batch.mod_switch(made)
                 for (number, v, _), c in zip(now, switched, strict=True):
@@ -450,6 +481,7 @@ class LtvServer(LtvCodec):
         keys: evaluation keys with the lags of `lags()`; each is read where it is used.
         threads: for everything.
         device: where products and relinearisations run, or its name. rounds: as `LtvCodec`.
+        at_once: as `CircuitRunner`.
 
     Raises:
         ParameterError: as `LtvCodec`; there is no such device, or it cannot run them.
@@ -462,9 +494,10 @@ class LtvServer(LtvCodec):
         threads: int = 1,
         device: str | Device = "cpu",
         rounds: int = ROUNDS,
+        at_once: int = 1,
     ) -> None:
         super().__init__(context, rounds)
-        self._runner = CircuitRunner(keys, threads, check_device(context, device, rounds))
+        self._runner = CircuitRunner(keys, threads, check_device(context, device, rounds), at_once)
 
     @property
     def device_name(self) -> str:

@@ -27,7 +27,7 @@ DeviceName = Annotated[
     str,
     typer.Option(
         "--device",
-        help="Where products and relinearisations of ltv run; `ringforge info` lists devices.",
+        help="Where products and relinearisations of ltv, or bytes of bgv, run; `ringforge info` lists devices.",
         autocompletion=completion.devices,
     ),
 ]

@@ -87,11 +87,19 @@ def serve(
     metrics: Metrics = None,
     log: EventLog = None,
     device: DeviceName = "cpu",
+    at_once: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Requests computed at a time, each with its keys in memory and its share of a device's workers.",
+        ),
+    ] = 1,
     threads: Threads = 0,
 ) -> None:
     """Does AES for clients on data that it cannot read, until it is stopped (SIGTERM, Ctrl-C).
 
-    Prints its port as JSON when it is ready. One request computes at a time, on all threads; clients take turns.
+    Prints its port as JSON when it is ready. One request computes at a time, on all threads (more with --at-once);
+    clients take turns.
     Requests are written down before they are acknowledged: after a crash, start it again on the same store, and it goes
     on with the round that was not finished. Events are logged as JSON lines: sizes, times, rounds, noise budgets, a
     keyed hash of the client; never contents. Beyond this machine it needs TLS, or --plaintext.
@@ -113,8 +121,8 @@ def serve(
     workers = thread_count(threads)
     listening = Listening.make(listen, tls_cert, tls_key, token_file, plaintext, metrics)
     limits = Limits(waiting=waiting, moving_seconds=moving, stall_seconds=stall, grace_seconds=grace)
-    kept = Kept(keys_per_client, jobs_per_client, states, keep, parse_size(disk))
-    chosen = named(scheme).on(device)
+    kept = Kept(keys_per_client, jobs_per_client, at_once, states, keep, parse_size(disk))
+    chosen = named(scheme).on(device, at_once)
     if chosen.warning:
         print_warning(chosen.warning)
     shape = chosen.shape(parameters or chosen.default, insecure)

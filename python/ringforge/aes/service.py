@@ -50,6 +50,7 @@ class Kept:
 
     Attributes:
         sets_each: sets of keys of one client, of each kind. jobs_each: unfinished requests of one client.
+        at_once: requests that are computed at a time, each with its keys in memory.
         states: full states that a request is about at the most.
         keep_seconds: how long results stay. disk: bytes of everything; what would go beyond is refused.
 
@@ -59,12 +60,13 @@ class Kept:
 
     sets_each: int = 4
     jobs_each: int = 16
+    at_once: int = 1
     states: int = 16
     keep_seconds: float = 86_400.0
     disk: int = 64 << 30
 
     def __post_init__(self) -> None:
-        for name in ("sets_each", "jobs_each", "states", "disk"):
+        for name in ("sets_each", "jobs_each", "at_once", "states", "disk"):
             if getattr(self, name) < 1:
                 raise ParameterError(f"{name.replace('_', ' ')}: {getattr(self, name)}; 1 is the least")
         if not 1 <= self.keep_seconds <= MAX_SECONDS:
@@ -98,7 +100,7 @@ class Service(JobService):
         threads: int = 1,
     ) -> None:
         log, kept = log or Log(None), kept or Kept()
-        jobs = Jobs(depot, scheme, threads, limits.waiting, kept.jobs_each, log)
+        jobs = Jobs(depot, scheme, threads, limits.waiting, kept.jobs_each, log, kept.at_once)
         super().__init__(wire.SERVICE, wire.METHODS, limits, quota, depot, jobs, kept, tokens, log)
         self._scheme, self._shape = scheme, shape
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import copyreg
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from ringforge import _native
 from ringforge._native.bgv import Ciphertext, Context, Parameters
-from ringforge.aes.byte_circuit import operands
+from ringforge.aes.byte_circuit import operands, run
 from ringforge.aes.byte_kernels import BytesKernel, check_inputs, check_keys, run_each, tools_for
-from ringforge.aes.byte_machine import Tools
-from ringforge.aes.byte_plan import Sizes
+from ringforge.aes.byte_machine import Tools, log_peak
+from ringforge.aes.byte_plan import Predicted, Sizes, Value
 from ringforge.devices import Execution, Preparation, Report, register
 from ringforge.devices.cpu import operation_counts
 from ringforge.devices.frozen import stored, thaw
@@ -31,6 +31,9 @@ EACH = 8
 
 #: Bytes of a record beside its residues, and of what travels beside records.
 AROUND, NAME = 256, 1024
+
+#: Other processors may round otherwise.
+_ROUNDING = 1e-9
 
 #: Seconds of a butterfly of a transform on one thread.
 BUTTERFLY_SECONDS = 1.5e-9
@@ -52,10 +55,11 @@ copyreg.pickle(Context, _context)
 
 @dataclass(frozen=True)
 class Placed:
-    """A prepared kernel of a pool: kernel and keys in the store."""
+    """A prepared kernel of a pool: kernel and keys in the store, and what its constants do to noise."""
 
     kernel: Stored
     keys: Stored
+    peaks: Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -131,21 +135,44 @@ def shard_costs(kernel: BytesKernel, parts: int) -> list[Cost]:
 # ---- on the driver -------------------------------------------------------------------------------
 
 
+def predicted(kernel: BytesKernel, peaks: Mapping[int, float], inputs: Sequence[Any]) -> list[float]:
+    """log2 of the bound on noise of each result, by the rules that the plan has.
+
+    Args:
+        peaks: of the circuit's constants, as `byte_plan.Predicted` takes them.
+    """
+    machine = Predicted(kernel.context.rules, kernel.limbs, peaks, margin=-math.inf)
+    # Ciphertexts of a state have the same noise, or a few: most runs are predicted once.
+    known: dict[tuple[tuple[int, float], ...], list[float]] = {}
+    size, found = kernel.circuit.inputs, list[float]()
+    for first in range(0, len(inputs), size):
+        group = inputs[first : first + size]
+        of = tuple((c.limbs, c.noise.log_bound) for c in group)
+        if of not in known:
+            made = run(kernel.circuit, machine, [Value(c.noise, c.limbs) for c in group])
+            known[of] = [v.noise.log_bound for v in made]
+        found += known[of]
+    return found
+
+
 class _Bytes(Sharded):
     def place(self, p: Preparation[BytesKernel], pool: Pool) -> Placed:
         check_keys(p.kernel, p.keys)
         if p.progress is not None:
             p.progress(1.0)
-        return Placed(pool.put(p.kernel), stored(pool, p.keys))
+        peaks = {value: log_peak(p.kernel.context, value) for value in p.kernel.circuit.constants}
+        return Placed(pool.put(p.kernel), stored(pool, p.keys), peaks)
 
     def shards(self, r: Execution[BytesKernel, Placed], pool: Pool) -> list[Shard]:
         kernel, state, parts = r.kernel, r.state, EACH * pool.workers
         check_inputs(kernel, r.inputs)
         key_id, size, found = r.inputs[0].key_id, kernel.circuit.inputs, []
+        noise = predicted(kernel, state.peaks, r.inputs)
+        made = len(kernel.circuit.outputs)
         for runs, cost in zip(cut(kernel.count, parts), shard_costs(kernel, parts), strict=True):
             mine = r.inputs[runs.start * size : runs.stop * size]
             records = [bytes(_native.io.to_bytes(kernel.context, c)) for c in mine]
-            check = _checked(kernel, key_id, len(runs) * len(kernel.circuit.outputs))
+            check = _checked(kernel, key_id, noise[runs.start * made : runs.stop * made])
             name = f"bytes {runs.start + 1} to {runs.stop}"
             found.append(Shard(name, substitute, (state.kernel, state.keys, records), check, cost))
         return found
@@ -161,13 +188,13 @@ class _Bytes(Sharded):
 _NAMES = set(operation_counts(_native.Work()))
 
 
-def _checked(kernel: BytesKernel, key_id: int, count: int) -> Callable[[Any], tuple[list[Any], Made]]:
-    """Holds a shard's result against what is known of it."""
+def _checked(kernel: BytesKernel, key_id: int, noise: Sequence[float]) -> Callable[[Any], tuple[list[Any], Made]]:
+    """Holds a shard's result against what is known of it: `noise` is predicted, of each ciphertext."""
 
     def check(result: Any) -> tuple[list[Any], Made]:
         made = expect(result, Made, "bytes of AES")
-        if not isinstance(made.records, list) or len(made.records) != count:
-            raise FormatError(f"a worker returned another number of ciphertexts than {count}")
+        if not isinstance(made.records, list) or len(made.records) != len(noise):
+            raise FormatError(f"a worker returned another number of ciphertexts than {len(noise)}")
         try:
             found = [
                 _native.io.ciphertext_from_bytes(expect(r, bytes, "the record of a ciphertext"), kernel.context)
@@ -178,6 +205,12 @@ def _checked(kernel: BytesKernel, key_id: int, count: int) -> Callable[[Any], tu
         for c in found:
             if not isinstance(c, Ciphertext) or c.size != 2 or (c.limbs, c.key_id) != (kernel.limbs[-1], key_id):
                 raise FormatError("a worker returned a ciphertext of other primes, or of another key")
+        for c, bound in zip(found, noise, strict=True):
+            if not math.isclose(c.noise.log_bound, bound, rel_tol=_ROUNDING):
+                raise FormatError(
+                    f"a worker returned a ciphertext with noise of {c.noise.log_bound:.6f} bits, where {bound:.6f} are "
+                    "predicted"
+                )
         numbers = [made.key_bytes, made.matrix_bytes, *expect(made.operations, dict, "counts").values()]
         if not all(type(n) is int and 0 <= n < 1 << 62 for n in numbers) or set(made.operations) != _NAMES:
             raise FormatError("a worker returned counts that are none")

@@ -64,7 +64,7 @@ class ProductSumsKernel:
         Raises:
             MismatchError, LevelError, ShapeError: as `BatchEvaluator.products`; inputs of another level.
         """
-        return self._batch(threads).products(self._checked(inputs), self.sums, self.outputs, self.linear)
+        return self._batch(threads).products(self.checked(inputs), self.sums, self.outputs, self.linear)
 
     def operands(self, inputs: Sequence[Any], threads: int = 1) -> Words:
         """The sums, for a device that multiplies polynomials: residues in coefficient form, (sums, limbs, N).
@@ -72,7 +72,7 @@ class ProductSumsKernel:
         Raises:
             as `run`; ParameterError: the ring is not padded.
         """
-        return self._batch(threads).operands(self._checked(inputs), self.sums, self.outputs, self.linear)
+        return self._batch(threads).operands(self.checked(inputs), self.sums, self.outputs, self.linear)
 
     def assemble(self, inputs: Sequence[Any], words: Words, threads: int = 1) -> list[Ciphertext]:
         """Results, from a device's: for each output the sum of its products alone, below X^(transform length), not
@@ -84,14 +84,19 @@ class ProductSumsKernel:
         Raises:
             as `operands`; ShapeError: words of another shape; ringforge.ValueError: words that are no residues.
         """
-        return self._batch(threads).assemble(self._checked(inputs), self.sums, self.outputs, self.linear, words)
+        return self._batch(threads).assemble(self.checked(inputs), self.sums, self.outputs, self.linear, words)
 
     def _batch(self, threads: int) -> BatchEvaluator:
         return BatchEvaluator(self.context, threads, self.independent)
 
-    def _checked(self, inputs: Sequence[Any]) -> list[Ciphertext]:
+    def checked(self, inputs: Sequence[Any]) -> list[Ciphertext]:
+        """Inputs, if they are ciphertexts with the primes of the level.
+
+        Raises:
+            MismatchError, LevelError: they are not.
+        """
         limbs = self.context.params.limbs(self.level)
-        found = _ciphertexts(inputs)
+        found = ciphertexts(inputs)
         for c in found:
             if c.limbs != limbs:
                 raise LevelError(
@@ -168,11 +173,21 @@ def _needs(context: Context, level: int) -> Needs:
     return Needs(p.degree, p.limbs(level), max(q.bit_length() for q in p.q))
 
 
-def _ciphertexts(inputs: Sequence[Any]) -> list[Ciphertext]:
+def ciphertexts(inputs: Sequence[Any]) -> list[Ciphertext]:
+    """Inputs, if they are ciphertexts of LTV.
+
+    Raises:
+        MismatchError: one is not.
+    """
     for c in inputs:
         if not isinstance(c, Ciphertext):
             raise MismatchError(f"the kernel takes ciphertexts of LTV, not {type(c).__name__}")
     return list(inputs)
+
+
+def ciphertext_bytes(inputs: Sequence[Ciphertext]) -> int:
+    """Bytes of the words of all."""
+    return sum(c.words.nbytes for c in inputs)
 
 
 # ---- cpu -----------------------------------------------------------------------------------------
@@ -183,7 +198,7 @@ class _CpuProducts(Implementation):
         start = time.perf_counter()
         made = r.kernel.run(r.inputs, r.threads)
         seconds = time.perf_counter() - start
-        traffic = {"input": _bytes(r.inputs), "output": _bytes(made)}
+        traffic = {"input": ciphertext_bytes(r.inputs), "output": ciphertext_bytes(made)}
         return list(made), Report("cpu", seconds, bytes=traffic, operations={"ring_product": r.kernel.terms})
 
 
@@ -209,14 +224,10 @@ class _CpuRelinearize(Implementation):
 
     def run(self, r: Execution[RelinearizeKernel, _Loaded]) -> tuple[list[Any], Report]:
         start = time.perf_counter()
-        made = r.state.relinearizer.relinearize(_ciphertexts(r.inputs), r.threads)
+        made = r.state.relinearizer.relinearize(ciphertexts(r.inputs), r.threads)
         seconds = time.perf_counter() - start
-        traffic = {"input": _bytes(r.inputs), "output": _bytes(made)}
+        traffic = {"input": ciphertext_bytes(r.inputs), "output": ciphertext_bytes(made)}
         return list(made), Report("cpu", seconds, bytes=traffic, operations={"key_switch": len(made)})
-
-
-def _bytes(ciphertexts: Sequence[Ciphertext]) -> int:
-    return sum(c.words.nbytes for c in ciphertexts)
 
 
 register(ProductSumsKernel, "cpu", _CpuProducts())

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from ringforge import _native
 from ringforge._native.ltv import Client, Context, EvalKey, Parameters, PublicKey, Relinearizer, SecretKey
 from ringforge.errors import FormatError, MismatchError, MissingKeyError
@@ -166,6 +169,22 @@ class KeyDirectory:
                 raise MismatchError(_other(fields.get("level"), fields.get("lag"), level, lag))
             reader.eval_key_into(relinearizer)
 
+    def record(self, context: Context, level: int, lag: int = 0) -> Record:
+        """The file of a level's evaluation key as it is; as `StoredKey.record`."""
+        reader, path = self._reader(level), self.path(level)
+        with naming(path):
+            head = reader.peek()
+            if "digits" not in head.fields:
+                raise FormatError(f"holds a {head.type}, not an evaluation key")
+            if head.parameter_hash != context.params.hash:
+                raise MismatchError("holds an evaluation key of other parameters")
+            if (head.fields.get("level"), head.fields.get("lag")) != (level, lag):
+                raise MismatchError(_other(head.fields.get("level"), head.fields.get("lag"), level, lag))
+        about = path.stat()
+        version = about.st_ino, about.st_mtime_ns, about.st_size
+        words = np.asarray(np.memmap(path, np.uint8, "r"))
+        return Record(words, int(head.fields["key_id"]), path.name, version)
+
     def _reader(self, level: int) -> _native.io.Reader:
         try:
             return _native.io.Reader(str(self.path(level)))
@@ -200,6 +219,21 @@ class Room:
             self._free = (context, threads, relinearizer)
 
 
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The record of an evaluation key.
+
+    Attributes:
+        words: its bytes, those of the file. key_id: of the secret key. name: of the file.
+        version: differs where the file was written anew.
+    """
+
+    words: npt.NDArray[np.uint8]
+    key_id: int
+    name: str
+    version: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class StoredKey:
     """An evaluation key in its file: what a `RelinearizeKernel` takes in place of an `EvalKey` in memory.
@@ -222,6 +256,15 @@ class StoredKey:
     def read_into(self, relinearizer: Relinearizer) -> None:
         """Raises as `KeyDirectory.read_into`."""
         self.directory.read_into(relinearizer, self.level, self.lag)
+
+    def record(self, context: Context) -> Record:
+        """The file as it is, for whoever gives it to another process. Reads what stands before the key.
+
+        Raises:
+            MissingKeyError: it is not there. FormatError: it holds no evaluation key. MismatchError: of another level,
+            lag, or of other parameters than the context's.
+        """
+        return self.directory.record(context, self.level, self.lag)
 
     def load(self) -> EvalKey:
         """The key in memory.

@@ -52,8 +52,9 @@ class Clear:
             raise MissingKeyError(f"{secret.name} is no secret key")
         return ClearClient()
 
-    def on(self, device: str) -> Scheme:
+    def on(self, device: str, at_once: int = 1) -> Scheme:
         assert device == "cpu"
+        assert at_once >= 1
         return self
 
     def server(self, directory: Path, threads: int) -> AesServer:

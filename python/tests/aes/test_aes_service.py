@@ -140,13 +140,21 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda seconds: monkeypatch.setenv("CLEAR_SECONDS", seconds)
 
 
-def begun(c: Connection, job: str) -> None:
+def state_of(found: Loop, job: str) -> str:
+    """How a job that is not finished stands: on the disk it waits until it is."""
+    (client,) = (client for client, name in list(found.service.jobs._running) if name == job)
+    now = found.service.jobs.progress(client, job)
+    assert now is not None
+    return now.state
+
+
+def begun(found: Loop, job: str) -> None:
     """Waits until a job computes."""
     until = time.monotonic() + PATIENCE
-    while next(j for j in c.info().jobs if j["job"] == job)["state"] == "waiting":
+    while state_of(found, job) == "waiting":
         if time.monotonic() > until:
             raise AssertionError("the job does not begin")
-        return
+        time.sleep(0.02)
 
 
 def test_blocks_and_a_stream(folder: Path) -> None:
@@ -206,7 +214,7 @@ def test_jobs_are_cancelled_and_keys_dropped(folder: Path, slow: Callable[[str],
     with loop(folder) as found, found.connect() as c:
         names = sets(c, folder)
         job = c.submit(*names, wire.BLOCKS, folder / "b")
-        begun(c, job)
+        begun(found, job)
         for name in names:
             with pytest.raises(BusyError, match="computes with these keys"):
                 c.drop(name)
@@ -298,7 +306,7 @@ def test_limits(folder: Path, slow: Callable[[str], None]) -> None:
             c.submit(*names, wire.BLOCKS, folder / "large")
         slow("0.3")
         job = c.submit(*names, wire.BLOCKS, folder / "b")
-        begun(c, job)
+        begun(found, job)
         with pytest.raises(BusyError, match="wait for one, or cancel it"):
             c.submit(*names, wire.BLOCKS, folder / "b2")
         c.cancel(job)

@@ -38,6 +38,7 @@ class Held:
         return _found, (self.name,)
 
 
+#: As long as somebody holds them.
 _HELD: weakref.WeakValueDictionary[str, Held] = weakref.WeakValueDictionary()
 
 

@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ringforge import _native
 from ringforge.aes import byte_aes, shards
 from ringforge.aes.bgv_engine import BgvServer
 from ringforge.aes.byte_cases import _world, cases
 from ringforge.aes.byte_circuit import Clear, run
 from ringforge.aes.byte_kernels import BytesKernel
 from ringforge.aes.engine import ROUNDS, Direction, State
-from ringforge.devices import conformance
+from ringforge.devices import conformance, open_device
 from ringforge.devices.sharding import ShardedDevice
 from tests.scale.local import LocalPool, Worker, device
 
@@ -90,17 +92,34 @@ def test_rounds_have_the_words_of_cpu(direction: Direction) -> None:
     assert len(where.pool.ran) == 16 * ROUNDS
 
 
+def _with_noise(record: bytes, by: float) -> bytes:
+    """The record of a ciphertext that says so much more of its noise, and is whole otherwise."""
+    context = _world()[0]
+    version, parameters, body = _native.io.unseal(record, _native.io.peek(record).code)
+    assert version == _native.io.peek(record).version
+    bound = _native.io.ciphertext_from_bytes(record, context).noise.log_bound
+    assert body.count(struct.pack("<d", bound)) == 1
+    changed = body.replace(struct.pack("<d", bound), struct.pack("<d", bound + by))
+    made = bytes(_native.io.seal(_native.io.peek(record).code, parameters, changed))
+    assert _native.io.ciphertext_from_bytes(made, context).noise.log_bound == bound + by
+    return made
+
+
 def test_what_is_spoilt_is_computed_again() -> None:
     wrong = iter(range(1 << 30))
 
     def spoil(made: Any) -> Any:
-        match next(wrong) % 4:
+        match next(wrong) % 6:
             case 0:
                 return made.records
             case 1:
                 return replace(made, records=made.records[1:])
             case 2:
                 return replace(made, records=[r[:-1] + bytes([r[-1] ^ 1]) for r in made.records])
+            case 3:
+                return replace(made, records=[_with_noise(r, -1e-3) for r in made.records])
+            case 4:
+                return replace(made, records=[_with_noise(r, 1.0) for r in made.records])
             case _:
                 return replace(made, key_bytes=-1)
 
@@ -108,6 +127,20 @@ def test_what_is_spoilt_is_computed_again() -> None:
     for a, b in zip(_states(where, "encrypt", range(1, 2)), _states("cpu", "encrypt", range(1, 2)), strict=True):
         _same(a, b)
     assert len(where.pool.ran) == 32
+
+
+def test_noise_that_leaves_no_budget_is_no_error_of_a_worker() -> None:
+    """`cpu` computes on it, too: whether something is left is for those to say who decrypt."""
+    context, _, keys = _world()
+    kernel = replace(cases(BytesKernel)[0].kernel, count=1)
+    (given,) = cases(BytesKernel)[0].given.inputs()[:1]
+    noisy = _native.io.ciphertext_from_bytes(_with_noise(bytes(_native.io.to_bytes(context, given)), 5000.0), context)
+    made = []
+    for on in (device(workers=1), open_device("cpu")):
+        made.append(on.run(on.prepare(kernel, keys), [noisy])[0])
+    for x, y in zip(*made, strict=True):
+        assert x.noise.log_bound == y.noise.log_bound
+        assert np.array_equal(x.limb(0, 0), y.limb(0, 0))
 
 
 def test_what_progress_raises_ends_the_round() -> None:

@@ -35,8 +35,10 @@ FAST = {
     "OperandKernel": ("of 1",),
     "PairSumKernel": ("bare",),
     "PolyKernel": ("without labels",),
+    "ProductSumsKernel": ("over levels",),
     "ProductsKernel": ("of one cell",),
     "RangeCheckKernel": (),
+    "RelinearizeKernel": ("of a product over levels",),
 }
 
 
@@ -100,7 +102,7 @@ def kills(device: RayDevice, work: works.Work, place: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["omr", "matmul", "batches", "gates", "aes"])
+@pytest.mark.parametrize("name", ["omr", "matmul", "batches", "gates", "aes", "ltv"])
 def test_a_killed_worker_of_each_stage_costs_its_shard_only(device: RayDevice, tmp_path: Path, name: str) -> None:
     kills(device, getattr(works, name)(), tmp_path)
 

@@ -22,6 +22,6 @@ def device() -> Iterator[RayDevice]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["omr", "psi", "gates", "matmul", "batches"])
+@pytest.mark.parametrize("name", ["omr", "psi", "gates", "matmul", "batches", "ltv"])
 def test_no_secret_key_is_in_the_cluster(device: RayDevice, name: str) -> None:
     check_memory(device, getattr(works, name)(), whole=True)

@@ -7,14 +7,20 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ringforge.aes import wire
+from ringforge.aes.client import Connection as AesConnection
+from ringforge.cli import main
 from ringforge.devices.sharding import Shard
 from ringforge.errors import Error
 from ringforge.omr.detector_client import Connection as DetectorConnection
@@ -29,9 +35,11 @@ from ringforge.psi.store import Store
 from ringforge.scale.device import RayDevice
 from ringforge.scale.pool import RayPool
 from ringforge.serving.quota import QuotaError
+from tests.aes.test_aes_service import KEY
+from tests.aes.test_clear_engine import library
 from tests.omr.test_detector_process import serving as detector
 from tests.omr.world import SMALL, Person, bulletin, new_board, posts, texts
-from tests.psi.processes import Serving, query
+from tests.psi.processes import Serving, environment, query
 from tests.psi.serving import real
 from tests.scale import toys
 from tests.scale.clusters import cluster
@@ -168,3 +176,49 @@ def test_a_detector_on_a_cluster(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.close()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in there), 20)
+
+
+@pytest.mark.long
+def test_aes_of_two_requests_at_a_time_under_ltv(tmp_path: Path) -> None:
+    """By the command: both are right, and nothing stays when it is told to stop."""
+    folder, why = tmp_path, "a test"
+    (folder / "aes.key").write_bytes(KEY)
+    (folder / "aes.key").chmod(0o600)
+    secret = ("--secret", folder / "s", "--keys", folder / "k")
+    aes("keygen", "--scheme", "ltv", "--set", "ltv-test-aes", "--insecure", why, *secret)
+    aes("encrypt", *secret, "--aes-key-file", folder / "aes.key", "--round-keys", folder / "r")
+    blocks = np.random.default_rng(5).integers(0, 256, (2, 16, 16), dtype=np.uint8)
+    for i, each in enumerate(blocks):
+        (folder / f"plain{i}").write_bytes(each.tobytes())
+        aes("encrypt", *secret, "--in", folder / f"plain{i}", "--out", folder / f"b{i}")
+    command = [sys.executable, "-m", "ringforge.cli", "aes", "serve", "--scheme", "ltv", "--set", "ltv-test-aes"]
+    command += ["--insecure", why, "--store", str(folder / "store"), "--listen", "127.0.0.1:0", "--at-once", "2"]
+    command += ["--device", LOCAL, "--log", str(folder / "log")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(TMPDIR="/tmp"))
+    try:
+        assert process.stdout is not None
+        address = f"127.0.0.1:{json.loads(process.stdout.readline())['port']}"
+        with AesConnection(address, timeout=PATIENCE) as c:
+            names = c.put(wire.EVALUATION, folder / "k"), c.put(wire.ROUND_KEYS, folder / "r")
+            jobs = [c.submit(*names, wire.BLOCKS, folder / f"b{i}") for i in range(2)]
+            for i, job in enumerate(jobs):
+                c.watch(job)
+                c.fetch(job, folder / f"e{i}")
+        there = below(process.pid)
+        assert any("raylet" in x for x in there.values())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(45) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    rounds = [e["job"] for e in map(json.loads, (folder / "log").read_text().splitlines()) if e["event"] == "round"]
+    assert len(rounds) == 22
+    for i, each in enumerate(blocks):
+        aes("decrypt", *secret, "--in", folder / f"e{i}", "--out", folder / f"d{i}")
+        assert (folder / f"d{i}").read_bytes() == library(KEY, each, "encrypt").tobytes()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in there), 20)
+
+
+def aes(*words: Any) -> None:
+    assert main(["aes", *map(str, words)]) == 0

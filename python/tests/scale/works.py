@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -177,6 +180,27 @@ def aes() -> Work:
         return True
 
     return Work(lambda where: _states(where, "encrypt", range(1, 3)), same, ("bytes",), ())
+
+
+def ltv() -> Work:
+    from tests.aes.one_round import OneRound
+    from tests.scale.test_ltv import same
+
+    place = Path(tempfile.mkdtemp(prefix="rf-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    world = OneRound.make(place)
+    context, secret = world.keys.context, world.client._secret
+    record = bytes(_native.io.to_bytes(context, secret))
+    # A byte for each coefficient of each level's secret, after a head of 16 bytes. All count as one: a level has few.
+    body = record[_native.io.HEADER_BYTES + 16 :][: 4 * context.params.degree]
+    levels = np.frombuffer(body, np.uint8).astype(np.int64) - 1
+
+    def equal(a: Any, b: Any) -> bool:
+        same(a[0].ciphertexts, b[0].ciphertexts)
+        return True
+
+    stages = ("ltv products", "ltv relinearisations")
+    return Work(world.on, equal, stages, ((_ternary(levels), ()),))
 
 
 # ---- workers that are killed ---------------------------------------------------------------------
