@@ -84,7 +84,7 @@ def variants(name: str, data: bytes, packed: bool) -> Iterator[tuple[str, bytes]
 def needles(data: bytes, coefficients: int) -> list[bytes]:
     """Windows of an encoding, each of `WINDOW` coefficients' size and at least 16 bytes."""
     size = max(16, len(data) * WINDOW // coefficients)
-    return [data[at : at + size] for at in range(0, len(data) - size, len(data) // WINDOWS)]
+    return [data[at : at + size] for at in range(0, len(data) - size, max(1, len(data) // WINDOWS))]
 
 
 class Search:

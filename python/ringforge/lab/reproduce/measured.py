@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+import statistics
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -502,6 +503,51 @@ def aes(saved: Saved) -> list[Table]:
         "Memory includes the client. `ringforge bench aes --run`."
     )
     return [Table("AES on encrypted blocks", heads, tuple(rows), (about, _sources(runs)))]
+
+
+def scale(saved: Saved) -> list[Table]:
+    """Work in the shards of clusters, beside `cpu`."""
+    rows: list[tuple[Cell, ...]] = []
+    runs = saved.runs("scale-.+")
+    for run in runs:
+        for system in dict.fromkeys(r.system for r in run.records):
+            base = None
+            for party in dict.fromkeys(r.algorithm for r in run.records if r.system == system):
+                mine = [r for r in run.records if (r.system, r.algorithm) == (system, party)]
+                first, again = (_median_of(mine, when, "seconds") for when in ("first", "again"))
+                base, last = base or (first, again), mine[-1].extra
+                planned = last.get("planned", {})
+                rows.append(
+                    (
+                        f"{system}: {mine[0].case}",
+                        party,
+                        *(x for t, b in zip((first, again), base, strict=True) for x in (_x(t, "s"), _d(b / t))),
+                        _x(_median_of(mine, "again", "cpu_seconds"), "s"),
+                        _x(last["first"]["received"], "MB", 1e-6),
+                        _planned(planned.get("traffic")),
+                        _x(last.get("store"), "MB", 1e-6),
+                        _planned(planned.get("store")),
+                    )
+                )
+    if not rows:
+        return []
+    columns = ("work", "party", "first", "speed-up", "again", "speed-up", "processors, again")
+    sizes = ("between nodes, first", "predicted", "fullest store", "predicted")
+    notes = (
+        "`cpu N`: one process of N threads. `ray N`: N node managers with one worker of one thread each, the driver on "
+        "the first one. First: a session is opened, which puts its keys and tables, and asked; again: it is asked once "
+        "more. Speed-ups are to `cpu 1`; medians of rounds. `ringforge bench scale`.",
+        _sources(runs),
+    )
+    return [Table("Work in shards of a Ray cluster on one machine", (*columns, *sizes), tuple(rows), notes)]
+
+
+def _median_of(records: Sequence[Record], when: str, what: str) -> float:
+    return float(statistics.median(r.extra[when][what] for r in records))
+
+
+def _planned(count: float | None) -> Value | None:
+    return None if count is None else Value(count * 1e-6, "MB", "model")
 
 
 SECTIONS: dict[str, tuple[Callable[[Saved], list[Table]], ...]] = {

@@ -21,7 +21,7 @@ from ringforge.lab.papers.matmul import machine_tables as matmul_machines
 from ringforge.lab.papers.matvec import machine_tables as matvec_machines
 from ringforge.lab.papers.omr import machine_tables as omr_machines
 from ringforge.lab.papers.psi import machine_tables as psi_machines
-from ringforge.lab.reproduce.measured import SECTIONS, Saved
+from ringforge.lab.reproduce.measured import SECTIONS, Saved, scale
 from ringforge.lab.tables import SOURCE_MARKS, Table, to_markdown
 from ringforge.runs import saved_results
 
@@ -132,6 +132,9 @@ def page(folder: Path) -> str:
         if machines:
             parts += [f"### Accelerators of {name}\n", _saved_when(folder, name)]
             parts += [to_markdown(table) for table in machines]
+    if clusters := scale(saved):
+        parts.append("## Past one machine\n\n[The guide](scale.md) says how work gets to several machines.\n")
+        parts += [to_markdown(table) for table in clusters]
     if not saved.used:
         raise ParameterError(
             f"{folder} holds no saved results: give --results, or make some with "
