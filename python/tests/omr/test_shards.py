@@ -134,7 +134,7 @@ def test_workers_go_in_the_middle_of_a_transform() -> None:
     class Shrinking(LocalPool):
         def run(self, given: Any, progress: Any = None) -> list[Any]:
             made = super().run(given, progress)
-            self.workers = 1
+            self.workers = 1 if given[0].name.startswith("omr sums") else self.workers
             return made
 
     assert work(Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", Shrinking(3)))) == expected()
